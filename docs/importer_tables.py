@@ -1,14 +1,17 @@
-"""The tables of docs/importers.md, made from the tables that the importers go by."""
+"""The tables of docs/importers.md and docs/stablehlo.md, made from the tables that the importers go by."""
 
 from __future__ import annotations
 
 import importlib.util
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 PAGE: Final = Path(__file__).parent / "importers.md"
+STABLEHLO: Final = Path(__file__).parent / "stablehlo.md"
 _BEGIN: Final = "<!-- made by docs/build.py from the rules for JAX -->\n"
+_OPERATIONS: Final = "<!-- made by docs/build.py from the operations of StableHLO -->\n"
 _END: Final = "<!-- end -->"
 
 
@@ -16,21 +19,44 @@ def jax_table() -> str:
     """Primitives of JAX with what is to know about them, those that are the same last."""
     from aotensor.importers.jax import COUNTERPARTS
 
+    return _table("primitives", COUNTERPARTS)
+
+
+def _table(title: str, counterparts: Mapping[str, str]) -> str:
+    """Names by what is to know about them, those that are the same last."""
     notes: dict[str, list[str]] = {}
-    for name, note in COUNTERPARTS.items():
+    for name, note in counterparts.items():
         notes.setdefault(note, []).append(f"`{name}`")
     rows = [(" ".join(names), note) for note, names in notes.items() if note]
     rows.append((" ".join(notes[""]), "the same"))
-    return "\n| primitives | |\n|---|---|\n" + "".join(f"| {names} | {note} |\n" for names, note in rows) + "\n"
+    return f"\n| {title} | |\n|---|---|\n" + "".join(f"| {names} | {note} |\n" for names, note in rows) + "\n"
+
+
+def stablehlo_table() -> str:
+    """Operations of StableHLO, likewise."""
+    from aotensor.importers.stablehlo import COUNTERPARTS
+
+    return _table("operations", COUNTERPARTS)
 
 
 def page() -> str:
-    """The page with its tables as they are now."""
-    text = PAGE.read_text(encoding="utf-8")
-    return re.sub(f"{_BEGIN}.*?{_END}", lambda _: _BEGIN + jax_table() + _END, text, flags=re.DOTALL)
+    """The page about JAX with its table as it is now."""
+    return _with(PAGE, _BEGIN, jax_table())
+
+
+def stablehlo_page() -> str:
+    """The page about StableHLO with its table as it is now."""
+    return _with(STABLEHLO, _OPERATIONS, stablehlo_table())
+
+
+def _with(path: Path, begin: str, table: str) -> str:
+    return re.sub(
+        f"{begin}.*?{_END}", lambda _: begin + table + _END, path.read_text(encoding="utf-8"), flags=re.DOTALL
+    )
 
 
 def write() -> None:
-    """Make the page anew, where JAX is installed."""
+    """Make the pages anew, that about JAX where it is installed."""
     if importlib.util.find_spec("jax") is not None:
         PAGE.write_text(page(), encoding="utf-8")
+    STABLEHLO.write_text(stablehlo_page(), encoding="utf-8")

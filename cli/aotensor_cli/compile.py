@@ -55,6 +55,12 @@ from aotensor_cli.terminal.render import progress, show, show_json, show_table, 
     "--schedule", metavar="FILE", type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Nest text to compile, as --emit nest --short writes it, edited; refused unless it computes the same.",
 )  # fmt: skip
+@click.option("--opt-size", is_flag=True, help="Small code rather than fast code; with -O 2 or 3.")
+@click.option(
+    "--malloc/--no-malloc", default=True,
+    help="Let calls allocate memory. Default: yes. Without: the caller's workspace only, loops on one core; the "
+    "manifest says how much workspace and stack a call takes.",
+)  # fmt: skip
 @click.option("--threads/--no-threads", default=True, help="Let loops run on several cores. Default: yes.")
 @click.option(
     "-g", "debug_info", is_flag=True,
@@ -174,6 +180,8 @@ def _options(flags: dict[str, Any]) -> Options:
         pipeline=chosen_pipeline(flags["passes"], flags["disabled"]),
         schedule=read_schedule(flags["schedule"]),
         debug_info=flags["debug_info"],
+        opt_size=flags["opt_size"],
+        malloc=flags["malloc"],
     )
 
 

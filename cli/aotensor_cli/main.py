@@ -81,8 +81,8 @@ def _show_version(context: click.Context, _: click.Parameter, value: bool) -> No
 def group(context: click.Context) -> None:
     """Compile symbolic tensor programs to shared libraries.
 
-    MODEL is a Python file that defines functions with aotensor.function (file.py), or one of them (file.py:name), or an
-    ONNX model (file.onnx).
+    MODEL is a Python file that defines functions with aotensor.function (file.py), or one of them (file.py:name), an
+    ONNX model (file.onnx), or StableHLO text, as JAX exports it (file.mlir).
 
     Exit codes: 0 done; 1 checked and wrong; 2 wrong usage or unreadable input; 3 the program cannot be compiled;
     4 a tool is missing or failed, or the disk is full; 70 a bug of aotensor; 130 interrupted. With --json, an error is

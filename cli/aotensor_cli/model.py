@@ -1,4 +1,4 @@
-"""`file.py`, `file.py:name` and `file.onnx` → Functions: a Python file is executed like a script, and gives its own."""
+"""`file.py`, `file.py:name`, `file.onnx`, `file.mlir` → Functions: Python is run as a script, and gives its own."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from aotensor.driver.naming import c_name
 from aotensor.errors import AotensorError
 from aotensor_cli.failure import explain
 from aotensor_cli.options import Exit, Refusal, similar
+from aotensor_cli.reading.imported import SUFFIXES, function_of_file
 from aotensor_cli.reading.kinds import refuse_other_kinds
 from aotensor_cli.reading.library import split_name
-from aotensor_cli.reading.onnx_model import SUFFIX as ONNX
-from aotensor_cli.reading.onnx_model import function_of_file
 from aotensor_cli.reading.opened import opened_files
 
 _MODULE: Final = "__aotensor_model__"
@@ -41,13 +40,13 @@ class Model:
 
 
 def load_model(text: str) -> Model:
-    """Execute a model file and collect its Functions, or read an ONNX model.
+    """Execute a model file and collect its Functions, or read an ONNX model or StableHLO text.
 
     Raises: Refusal for a file that cannot be read or executed, that has no Function, or none of that name.
     """
     path, name = split_name(text)
-    if path.suffix.lower() == ONNX and path.is_file():
-        return _load_onnx(path, name)
+    if path.suffix.lower() in SUFFIXES and path.is_file():
+        return _imported(path, name)
     source = _read(path)
     refuse_other_kinds(path, source)
     with opened_files() as opened:
@@ -64,7 +63,7 @@ def load_model(text: str) -> Model:
     return Model(path, functions, tuple(file for file in opened if file != path.absolute()))
 
 
-def _load_onnx(path: Path, name: str | None) -> Model:
+def _imported(path: Path, name: str | None) -> Model:
     with opened_files() as opened:
         f = function_of_file(path)
     functions = (f,) if name is None else _chosen(path, (f,), {}, name)

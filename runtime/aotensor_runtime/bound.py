@@ -15,7 +15,17 @@ from aotensor_runtime.arrays.layout import DTYPES
 from aotensor_runtime.arrays.plain import AnyArray
 from aotensor_runtime.errors import ArgumentTypeError, ArgumentValueError
 from aotensor_runtime.fast import method_of
-from aotensor_runtime.invoke import Descriptors, Entries, filled, raise_status, result_of, run, shape_of, shape_sources
+from aotensor_runtime.invoke import (
+    Descriptors,
+    Entries,
+    filled,
+    raise_status,
+    result_of,
+    run,
+    shape_of,
+    shape_sources,
+    with_workspace,
+)
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue
 from aotensor_runtime.sparse.call import flat, joiner
 from aotensor_runtime.sparse.values import Compressed, Value, is_sparse, shown, to_value
@@ -40,15 +50,13 @@ class BoundFunction:
         self.spec, self._manifest, self._entries = spec, manifest, entries
         values = tuple(given.inputs.values())
         arrays = tuple(flat(values))
-        outputs = _outputs(manifest, spec, entries, context, arrays, given.outputs)
+        self._context, self._workspace = with_workspace(spec, entries, context, arrays)
+        outputs = _outputs(manifest, spec, entries, self._context, arrays, given.outputs)
         results = dict(zip((value.name for value in spec.produced), joiner(spec)(outputs, values), strict=True))
         _need_canonical(spec, given.inputs)
         self.inputs: dict[str, Any] = {name: shown(value) for name, value in given.inputs.items()}
         self.outputs: dict[str, Any] = {name: shown(value) for name, value in results.items()}
         self._descriptors = Descriptors(spec, arrays, outputs)
-        self._workspace = np.empty(max(entries.workspace(*_dims(spec, arrays)), 0), dtype="uint8")
-        self._context = Context.from_buffer_copy(context)
-        self._context.workspace, self._context.workspace_bytes = self._workspace.ctypes.data, self._workspace.size
         self._updates = _updates(spec, given.inputs, results)
         if spec.sparse_inputs and not any(isinstance(results[output], Compressed) for _, output in spec.updates):
             _freeze(given.inputs.values())
@@ -233,13 +241,3 @@ def _outputs(
     if status not in (Status.OK, Status.OUTPUTS_NEEDED):
         raise_status(manifest, spec, status, message)
     return filled(spec, call, outputs)
-
-
-def _dims(spec: FunctionSpec, inputs: tuple[AnyArray, ...]) -> list[int]:
-    """Values of the dims that the workspace depends on, in order."""
-    found: dict[str, int] = {}
-    for value, array in zip(spec.inputs, inputs, strict=True):
-        for n, extent in zip(value.shape, array.shape, strict=True):
-            if isinstance(n, str):
-                found[n] = extent
-    return [found[name] for name in spec.workspace_dims]

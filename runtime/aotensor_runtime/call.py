@@ -18,7 +18,7 @@ from aotensor_runtime.arrays.layout import probe
 from aotensor_runtime.arrays.memory import WORKSPACE
 from aotensor_runtime.blas import blas_table
 from aotensor_runtime.bound import BoundFunction, Given, OutArgs, chosen_outputs
-from aotensor_runtime.fast import Plan, fast_call, plan_of
+from aotensor_runtime.fast import Plan, fast_call, no_fast_call, plan_of
 from aotensor_runtime.invoke import Entries, result_of
 from aotensor_runtime.manifest import FunctionSpec, Manifest
 from aotensor_runtime.signature import describe, python_signature
@@ -180,6 +180,9 @@ class LibraryFunction:
 
     def _first_call(self, args: tuple[Any, ...]) -> tuple[Value, ...] | None:
         self._use_blas()
+        if not self._manifest.allocates:
+            self._fast = no_fast_call
+            return None
         make = sparse_call if self.spec.is_sparse else fast_call
         self._fast = make(self.spec, self._entries, self._context, probe())
         return self._fast(args)
@@ -207,15 +210,18 @@ class LibraryFunction:
         converted = (*(to_value(self.spec, x, value) for x, value in zip(values, self._arguments, strict=True)), *state)
         outputs = self._fast(converted) if given is None else None
         if outputs is None:
-            outputs = invoke_values(
-                self._manifest, self.spec, self._entries.uniform, self._context, converted, given or {}
-            )
+            outputs = invoke_values(self._manifest, self.spec, self._entries, self._context, converted, given or {})
         return outputs
 
     def _fast_into(self, args: tuple[Any, ...], given: OutArgs) -> tuple[Value, ...] | None:
         """The short way to outputs that are all given; None if the long way has to be taken."""
         layout = probe()
-        if layout is None or self.spec.is_sparse or len(given) != len(self.spec.outputs):
+        if (
+            layout is None
+            or not self._manifest.allocates
+            or self.spec.is_sparse
+            or len(given) != len(self.spec.outputs)
+        ):
             return None
         if self._plan is None:
             self._use_blas()

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
+import numpy as np
+
 from aotensor_runtime.abi import DTYPE_CODES, Array, Context, Status
 from aotensor_runtime.arguments import new_array, pattern
 from aotensor_runtime.arrays.layout import DTYPES
@@ -174,6 +176,22 @@ def invoke(
     if status != Status.OK:
         raise_status(manifest, spec, status, message)
     return filled(spec, call, outputs)
+
+
+def with_workspace(
+    spec: FunctionSpec, entries: Entries, context: Context, inputs: Sequence[AnyArray]
+) -> tuple[Context, AnyArray]:
+    """A copy of a context with the workspace that a call on these inputs needs, and that memory, which it refers to."""
+    found = {
+        n: extent
+        for x, array in zip(spec.inputs, inputs, strict=True)
+        for n, extent in zip(x.shape, array.shape, strict=True)
+    }
+    size = entries.workspace(*(found[name] for name in spec.workspace_dims))
+    workspace = np.empty(max(size, 0), dtype="uint8")
+    own = Context.from_buffer_copy(context)
+    own.workspace, own.workspace_bytes = workspace.ctypes.data, workspace.size
+    return own, workspace
 
 
 def filled(spec: FunctionSpec, call: Descriptors, outputs: Sequence[AnyArray | None]) -> tuple[AnyArray, ...]:

@@ -60,6 +60,7 @@ class Manifest:
     sections: names of the extra sections that travel along, such as IR texts and test vectors. pipeline: the
     compiler's passes, where they are not the usual ones. schedule: the file of loops that it was compiled by, and its
     digest, where it was not the compiler's own schedule. levels: of CPUs above `cpu` that have code of their own.
+    allocates: may its functions ask the C library for memory?
     """
 
     name: str
@@ -76,14 +77,20 @@ class Manifest:
     pipeline: str = ""
     schedule: str = ""
     levels: tuple[str, ...] = ()
+    allocates: bool = True
     schema: int = field(default=SCHEMA)
 
     def to_json(self) -> str:
         """One line of ASCII; the same manifest gives the same text."""
         tree = asdict(self)
-        for name in ("schedule", "levels"):  # so that runtimes that do not know of them read all other libraries
-            if not tree[name]:
+        # left out where they say nothing, so that runtimes that do not know of them read all other libraries
+        for name, usual in (("schedule", ""), ("levels", ()), ("allocates", True)):
+            if tree[name] == usual:
                 del tree[name]
+        for function in tree["functions"]:
+            for name in _BOUNDS:
+                if function[name] is None:
+                    del function[name]
         return json.dumps(tree, separators=(",", ":"), sort_keys=True)
 
     @staticmethod
@@ -308,13 +315,17 @@ def _kind(node: Node) -> OutputKind:
     return kind
 
 
+_BOUNDS: Final = {"workspace": None, "stack": None}
+
+
 def _function(node: Node) -> FunctionSpec:
     names = ("name", "dims", "inputs", "outputs", "output_kind", "updates", "checks")
     name, dims, inputs, outputs, kind, updates, checks, calls_blas, lapack, downcast, doc, source, *sparse = (
         node.fields(
-            *names, "calls_blas", "lapack", "allow_input_downcast", "doc", "source", "sparse_inputs", "sparse_outputs"
+            *names, "calls_blas", "lapack", "allow_input_downcast", "doc", "source", "sparse_inputs", "sparse_outputs",
+            *_BOUNDS, optional=_BOUNDS,
         )
-    )
+    )  # fmt: skip
     return FunctionSpec(
         name=name.name(),
         dims=dims.items(Node.name),
@@ -330,15 +341,18 @@ def _function(node: Node) -> FunctionSpec:
         source=source.text(),
         sparse_inputs=sparse[0].items(_sparse),
         sparse_outputs=sparse[1].items(_sparse),
+        workspace=sparse[2].extent_or_none(),
+        stack=sparse[3].optional(Node.count),
     )
 
 
 def _manifest(node: Node) -> Manifest:
     names = ("name", "aotensor", "abi", "llvm", "target", "cpu", "features", "fp", "functions", "prefix", "sections")
     name, version, abi, llvm, target, cpu, features, fp, functions, prefix, sections, *rest = node.fields(
-        *names, "pipeline", "schedule", "levels", "schema", optional={"schedule": "", "levels": []}
-    )
-    pipeline, schedule, levels, schema = rest
+        *names, "pipeline", "schedule", "levels", "allocates", "schema",
+        optional={"schedule": "", "levels": [], "allocates": True},
+    )  # fmt: skip
+    pipeline, schedule, levels, allocates, schema = rest
     require(len(sections.items(Node.name)) <= _MAX_SECTIONS, "manifest", f"more than {_MAX_SECTIONS} extra sections")
     require(len(functions.items(lambda x: x)) <= _MAX_FUNCTIONS, "manifest", f"more than {_MAX_FUNCTIONS} functions")
     require(schema.count() == SCHEMA, "manifest", f"schema {schema.value} is not {SCHEMA}")
@@ -357,5 +371,6 @@ def _manifest(node: Node) -> Manifest:
         pipeline=pipeline.text(),
         schedule=schedule.text(),
         levels=levels.items(Node.name),
+        allocates=allocates.boolean(),
         schema=SCHEMA,
     )

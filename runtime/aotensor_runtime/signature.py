@@ -125,6 +125,8 @@ class FunctionSpec:
     outputs: what the user asked for, then the new values of updated shared variables.
     updates: pairs (input with a default, output that is its next value); a sparse matrix by the name of its pattern.
     calls_blas: products use BLAS where there is one. lapack: names of the functions without which a call fails.
+    workspace, stack: of a library that allocates nothing, the bytes of workspace that a call needs, as a number or a
+    formula of dims in Python's notation, and the most bytes of stack that it takes; None where that is not known.
     """
 
     name: str
@@ -141,6 +143,8 @@ class FunctionSpec:
     source: str = ""
     sparse_inputs: tuple[SparseSpec, ...] = ()
     sparse_outputs: tuple[SparseSpec, ...] = ()
+    workspace: int | str | None = None
+    stack: int | None = None
 
     @property
     def values(self) -> tuple[ArgumentSpec | OutputSpec, ...]:

@@ -5,11 +5,16 @@ LLVM 22 turned positions of lanes that nobody reads into those of others, where 
 
 from __future__ import annotations
 
+import platform
+import re
+
 import numpy as np
 import pytest
 
 import aotensor as aot
 import aotensor.tensor as at
+from aotensor.driver.build import Build
+from aotensor.driver.recipe import Options
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3, 4, 5, 6, 7, 9, 17])
@@ -35,3 +40,12 @@ def test_exponentials_of_short_rows(columns: int) -> None:
             found, expected = g(values), g.reference(values)
             for key, value in found.items():
                 np.testing.assert_allclose(value, expected[key], rtol=1e-13, atol=1e-14, err_msg=f"{key}, {rows} rows")
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="they are of x86-64")
+def test_loops_call_none_of_them() -> None:
+    x = at.vector("x", shape=("n",))
+    build = Build([aot.function([x], at.exp(x).sum(), name="f")], None, Options(cpu="x86-64-v4", threads=False))
+    text = build.content("asm").decode()
+    assert "vscalefpd" in text and "vpermi2pd" in text
+    assert not re.search(r"call\w*\s+\S*aot\.", text)

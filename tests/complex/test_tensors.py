@@ -139,6 +139,14 @@ def test_what_has_no_meaning_is_refused_by_name(make: Any, message: str) -> None
         make(at.zvector("z"), at.vector("x"))
 
 
+@pytest.mark.shows("gradient/3.9-complex")
+def test_a_known_cotangent_of_a_complex_value() -> None:
+    """Re(g·dy) with dy = 2z·dz"""
+    z, g = at.zvector("z"), at.zvector("g")
+    found = aot.function([z, g], at.grad(None, z, known_grads={z * z: g}), name="known")([1 + 2j], [3 - 1j])
+    np.testing.assert_allclose(found, [(3 - 1j) * 2 * (1 + 2j)], rtol=1e-15)
+
+
 @pytest.mark.shows("tensor/12-arguments")
 def test_arguments_are_converted_where_nothing_is_lost() -> None:
     z, x = at.zscalar("z"), at.vector("x")

@@ -132,7 +132,15 @@ def test_trust_region_reaches_one_optimum_by_three_methods(run: Runner) -> None:
         "logistic",
         *(
             pytest.param(name, marks=pytest.mark.again)
-            for name in ("mlp", "convnet", "gaussian_process", "recurrent", "bundle_adjustment", "spectrum")
+            for name in (
+                "mlp",
+                "convnet",
+                "gaussian_process",
+                "recurrent",
+                "bundle_adjustment",
+                "spectrum",
+                "power_flow",
+            )
         ),
     ],
 )
@@ -174,6 +182,22 @@ def test_spectrum_finds_poles_below_the_noise(run: Runner) -> None:
     text = run(EXAMPLES / "spectrum.py")
     errors = re.search(r"error of the data ([\d.]+), of the model ([\d.]+)", text)
     assert errors and float(errors[2]) < 0.3 * float(errors[1]), text
+
+
+def test_power_flow_gives_the_published_voltages(run: Runner) -> None:
+    text = run(EXAMPLES / "power_flow.py")
+    met = re.search(r"met to (\S+) MVA; bus 1 gives ([\d.]+)([-+][\d.]+)j MVA", text)
+    assert met and float(met[1]) < 1e-9, text
+    assert float(met[2]) == pytest.approx(232.4, abs=0.05)  # published with one digit
+    assert float(met[3]) == pytest.approx(-16.9, abs=0.5)  # of what the generators share, to whole Mvar
+    lost = re.search(r"lose ([\d.]+) MW, .* ([\d.]+) MW", text)
+    assert lost and lost[1] == lost[2]
+    off = re.search(r"published voltages: (\S+) per unit, (\S+) degrees", text)
+    assert off and float(off[1]) < 0.002 and float(off[2]) < 0.02  # published with 3 and 2 digits
+    derivatives = re.findall(r"line \S+: (\S+) MW per unit, by difference (\S+)", text)
+    assert len(derivatives) == 2
+    for derivative, difference in derivatives:
+        assert float(derivative) == pytest.approx(float(difference), rel=1e-4)
 
 
 def test_rows_in_files_fit_as_in_memory(run: Runner, tmp_path: Path) -> None:

@@ -75,6 +75,24 @@ def test_state(library: Library) -> None:
     assert library.kept.state["held"].tolist() == [1.5, 0.0]
 
 
+@pytest.mark.shows("tensor/0-half-gradients")
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_derivatives(dtype: type) -> None:
+    """Each op computes in float32 and rounds once; a matrix product among them, to second order in both modes."""
+    x, W = at.vector("x", dtype=np.dtype(dtype).name), at.matrix("W", dtype=np.dtype(dtype).name)
+    cost = at.tanh(at.dot(W, x)).sum()
+    gradient = aot.grad(cost, [x, W])
+    curvature = aot.gradient.Rop(gradient[0], x, x)
+    point = np.array([0.5, -0.25, 1.0]), np.linspace(-0.5, 0.5, 6).reshape(2, 3)
+    found = aot.function([x, W], [*gradient, curvature], name="derivatives")(*(v.astype(dtype) for v in point))
+    v, w = (v.astype(dtype).astype(float) for v in point)
+    y = np.tanh(w @ v)
+    slope, bend = 1 - y**2, -2 * y * (1 - y**2) * (w @ v)
+    assert [g.dtype for g in found] == [np.dtype(dtype)] * 3
+    for got, wanted in zip(found, (w.T @ slope, np.outer(slope, v), w.T @ bend), strict=True):
+        np.testing.assert_allclose(got.astype(float), wanted, atol=8 * float(ml_dtypes.finfo(dtype).eps))
+
+
 def test_c(folder: Path) -> None:
     header = (folder / "halved.h").read_text()
     assert "const uint16_t *x" in header and "AOTENSOR_BFLOAT16" in header

@@ -58,7 +58,7 @@ def test_site(tmp_path: Path) -> None:
 
 
 def test_pictures_are_of_examples() -> None:
-    """What lies in the gallery is of an example that is there; all but two have a picture of their own."""
+    """Whatever lies in the gallery is of an example that is there; all but those of several processes have one."""
     examples = {path.stem for path in (ROOT / "examples").glob("*.py")}
     found = {path.stem for path in (DOCS / "gallery").iterdir()}
     assert found - examples == set()

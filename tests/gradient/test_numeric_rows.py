@@ -187,7 +187,7 @@ def test_tolerances_by_dtype() -> None:
         verify_grad(fun, [np.ones(2, "float32")], abs_tol=1e-4, rel_tol=1e-4)
 
 
-@pytest.mark.shows("gradient/8.2-tolerances")
+@pytest.mark.shows("gradient/8.2-tolerances", "tensor/0-half-gradients")
 def test_half_precision_is_checked_with_a_step_of_its_own() -> None:
     """float16 alone: the numbers of bfloat16 are too far apart for differences."""
     verify_grad(lambda x: at.tanh(x) * x, [np.array([0.5, 1.5], "float16")], mode="FAST_RUN")

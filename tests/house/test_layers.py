@@ -75,8 +75,9 @@ DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor_cli.doctor", "aotensor.codegen.targets.support"): "doctor reports an LLVM that does not load",
     ("aotensor_cli.benching.plot", "matplotlib"): "an extra, for one option",
     ("aotensor_cli.benching.plot", "matplotlib.figure"): "an extra, for one option",
-    ("aotensor_cli.reading.onnx_model", "aotensor.importers.onnx"): "an extra, for models in files of ONNX",
-    ("aotensor_cli.reading.onnx_model", "aotensor.importers.onnx.model"): "as above",
+    ("aotensor_cli.reading.imported", "aotensor.importers.onnx"): "an extra, for models in files of ONNX",
+    ("aotensor_cli.reading.imported", "aotensor.importers.onnx.model"): "as above",
+    ("aotensor_cli.reading.imported", "aotensor.importers.stablehlo"): "for models in files of StableHLO",
     ("aotensor_cli.matrices", "scipy.io"): "half a second, for one file format",
     ("aotensor_cli.matrices", "scipy.sparse"): "a command without matrices does not need it",
 }

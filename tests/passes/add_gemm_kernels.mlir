@@ -24,3 +24,10 @@ func.func private @aot_gemm.f64(i1, i1, memref<?x?xf64>, memref<?x?xf64>, memref
 // CHECK-NEXT: func.call @aot_gemm_panels.f64
 // CHECK: scf.parallel
 // CHECK-NEXT: func.call @aot_gemm_tiles.f64
+
+// The last rows of C have tiles of their height: sums of 2, 4 and 6 rows of two vectors.
+// CHECK-LABEL: func.func private @aot_gemm_tile.f64
+// CHECK: scf.for {{.*}} -> (vector<4xf64>, vector<4xf64>, vector<4xf64>, vector<4xf64>) {
+// CHECK: scf.for {{.*}} -> (vector<4xf64>, vector<4xf64>, vector<4xf64>, vector<4xf64>, vector<4xf64>, vector<4xf64>, vector<4xf64>, vector<4xf64>) {
+// CHECK: scf.for {{.*}} -> (vector<4xf64>, vector<4xf64>, vector<4xf64>, vector<4xf64>, vector<4xf64>, vector<4xf64>, vector<4xf64>, vector<4xf64>, vector<4xf64>, vector<4xf64>, vector<4xf64>, vector<4xf64>) {
+// CHECK: func.func private @aot_gemm_pack

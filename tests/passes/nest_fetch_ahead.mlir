@@ -85,3 +85,59 @@ func.func @columns(%A: tensor<?x?xi1>, %A_data: tensor<?xf64>, %A_indices: tenso
   }
   func.return %9 : tensor<?x?xf64>
 }
+
+// The loop over the same rows of a block has brought the streams; a chunk for a core is no block.
+// CHECK-LABEL: func.func @block(
+// CHECK-NOT: ahead
+// CHECK-LABEL: func.func @chunk(
+// CHECK: ahead 128
+
+func.func @block(%indptr: tensor<?xi32>, %indices: tensor<?xi32>, %data: tensor<?xf64>, %m: index, %n: index, %rows: index) -> tensor<?xf64> attributes {dims = [["k"], ["nnz"], ["nnz"], [], [], []], results = ["z"]} {
+  %y = nest.value[%n] output 0 : tensor<?xf64>
+  %s = nest.value[%m] : tensor<?xf64>
+  nest.for %first in %m step %rows {
+    %next = arith.addi %first, %rows : index
+    %end = arith.minsi %next, %m : index
+    nest.for %i = %first to %end {
+      nest.entries %p of %i in %indptr : tensor<?xi32> short {
+        nest.do(%v = %data[%p] : tensor<?xf64>) -> (%r = %s[%i] : tensor<?xf64>) {
+          nest.yield %v : f64
+        }
+      }
+    }
+    nest.for %j = %first to %end {
+      nest.entries %q of %j in %indptr : tensor<?xi32> short {
+        nest.do(%w = %data[%q] : tensor<?xf64>, %at = %indices[%q] : tensor<?xi32>) -> (%t = %y[%at] : tensor<?xf64>) {
+          %sum = arith.addf %t, %w fastmath<reassoc,contract> : f64
+          nest.yield %sum : f64
+        }
+      }
+    }
+  }
+  func.return %y : tensor<?xf64>
+}
+
+func.func @chunk(%indptr: tensor<?xi32>, %indices: tensor<?xi32>, %data: tensor<?xf64>, %m: index, %n: index, %rows: index) -> tensor<?xf64> attributes {dims = [["k"], ["nnz"], ["nnz"], [], [], []], results = ["z"]} {
+  %y = nest.value[%n] output 0 : tensor<?xf64>
+  %s = nest.value[%m] : tensor<?xf64>
+  nest.for %first in %m step %rows cores {
+    %next = arith.addi %first, %rows : index
+    %end = arith.minsi %next, %m : index
+    nest.for %i = %first to %end {
+      nest.entries %p of %i in %indptr : tensor<?xi32> short {
+        nest.do(%v = %data[%p] : tensor<?xf64>) -> (%r = %s[%i] : tensor<?xf64>) {
+          nest.yield %v : f64
+        }
+      }
+    }
+    nest.for %j = %first to %end {
+      nest.entries %q of %j in %indptr : tensor<?xi32> short {
+        nest.do(%w = %data[%q] : tensor<?xf64>, %at = %indices[%q] : tensor<?xi32>) -> (%t = %y[%at] : tensor<?xf64>) {
+          %sum = arith.addf %t, %w fastmath<reassoc,contract> : f64
+          nest.yield %sum : f64
+        }
+      }
+    }
+  }
+  func.return %y : tensor<?xf64>
+}

@@ -105,12 +105,41 @@ def nothing(rng: np.random.Generator, n: int, m: int) -> dict[str, Any]:
 @pytest.mark.parametrize("pattern", [windows, anywhere, columns_in_depth, nothing])
 def test_elements_at_positions(pattern: Any, width: int, has_memory: bool, dtype: str) -> None:
     rng = np.random.default_rng(35)
-    for n, m in ((1, 1), (5, 3), (16, 12), (23, 25), (70, 13)):
+    for n, m in ((1, 1), (5, 3), (16, 12), (23, 25), (70, 13), (2, 100)):
         tables = pattern(rng, n, m)
-        a, b = (integers(rng, dtype, (1, 4000), False)[0] for _ in range(2))
+        a, b = (integers(rng, dtype, (1, 8000), False)[0] for _ in range(2))
         ag, ai, ap, bg, bp, bj, cg, ci, cj = (np.asarray(tables[name], np.int64) for name in TABLES)
         wanted = np.full(len(cg) * len(ci) * len(cj), np.nan, dtype)
         for first, second, third in zip(ag, bg, cg, strict=True):
             product = a[first + ai[:, None] + ap] @ b[second + bp[:, None] + bj]
             wanted[third + ci[:, None] + cj] = product
         np.testing.assert_array_equal(compiled(width, has_memory)(a, b, wanted.size, tables), wanted)
+
+
+def test_parts_run_on_threads() -> None:
+    """Parts of the whole, and sums of those that are parts of sums."""
+    module = ModuleOp([])
+    module.body.block.add_op(func.FuncOp.external(f"{PREFIX_AT}.f64", arguments_at(element_type("float64")), []))
+    add_gemm_kernels(module)
+    code = emit_module(module, Machine.host(), threads=True)
+    assert {name for name in code.globals if name.endswith(".run")} == {
+        f"{PREFIX_AT}_units.f64.run", f"{PREFIX_AT}_sums.f64.run"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("m", [24, 64])
+def test_sums_of_parts(m: int) -> None:
+    """Few elements with long sums, of which the parts are added, are those of one sum."""
+    rng = np.random.default_rng(36)
+    n, k = 9, 1300
+    tables = {
+        "a_group": [0, m * k], "a_rows": np.arange(m) * k, "a_depth": np.arange(k),
+        "b_group": [0, 5], "b_depth": np.arange(k) * n, "b_columns": np.arange(n),
+        "group": [0, 1], "rows": np.arange(m) * 2 * n, "columns": np.arange(n) * 2,
+    }  # fmt: skip
+    a, b = (integers(rng, "float64", (1, size), False)[0] for size in (2 * m * k, k * n + 5))
+    wanted = np.empty((m, n, 2))
+    for g in range(2):
+        wanted[:, :, g] = a[g * m * k :][: m * k].reshape(m, k) @ b[5 * g :][: k * n].reshape(k, n)
+    for has_memory in (True, False):
+        np.testing.assert_array_equal(compiled(64, has_memory)(a, b, wanted.size, tables), wanted.ravel())

@@ -12,6 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import embedded_models
 import foreign
 from foreign import Made
 
@@ -28,6 +29,15 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Library]:
         return aot.compile(foreign.functions(), tmp_path_factory.mktemp("here"), name="model", fp=fp).load()
 
     return made
+
+
+@pytest.fixture(scope="session")
+def still(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the embedded models' libraries, shared and static, which allocate nothing."""
+    folder = tmp_path_factory.mktemp("still")
+    functions = embedded_models.functions()
+    aot.compile(functions, folder, name="model", malloc=False, emit=("lib", "static"), opt_size=True)
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ _KINDS: Final = {
     (".c", ".cc", ".cpp", ".cxx"): ("C or C++ source", None),
     (".s", ".asm"): ("assembly", None),
     (".ll", ".bc"): ("LLVM IR", None),
-    (".mlir",): ("MLIR", "give the model that it was made of, or check it with mlir-opt"),
+    (".mlir",): ("MLIR", "give StableHLO, as jax.export writes it, or the model that this was made of"),
     (".d", ".mk"): ("a Makefile rule", None),
     (".json",): ("JSON", "give the library or the model that it is about"),
     (".txt", ".md", ".rst", ".csv", ".log"): ("a text", None),

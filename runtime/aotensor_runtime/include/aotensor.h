@@ -57,7 +57,8 @@ enum {
   AOTENSOR_NEGATIVE       = 5,   /* an extent is negative                                                     */
   AOTENSOR_TOO_LARGE      = 6,   /* an array or the workspace has more bytes than 63 bits count               */
   AOTENSOR_OVERLAP        = 7,   /* the memory of an output overlaps an input, another output or itself       */
-  AOTENSOR_NO_MEMORY      = 8,   /* malloc or the allocate callback returned NULL                             */
+  AOTENSOR_NO_MEMORY      = 8,   /* malloc or the allocate callback returned NULL; or a library that allocates nothing
+                                    got too small a workspace, or an array that it would have to copy         */
   AOTENSOR_OUTPUTS_NEEDED = 9,   /* an output has no data and there is no allocate; the shapes are filled in  */
   AOTENSOR_WRONG_CONTEXT  = 10,  /* aotensor_context.struct_size is not set, or num_threads is negative        */
   AOTENSOR_NOT_PLAIN      = 11,  /* aotensor_call_python: an argument needs conversion first                  */

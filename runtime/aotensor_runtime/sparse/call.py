@@ -19,7 +19,7 @@ from aotensor_runtime.arguments import new_array, pattern
 from aotensor_runtime.arrays.layout import DTYPES, Layout
 from aotensor_runtime.arrays.plain import AnyArray
 from aotensor_runtime.fast import FastCall, fast_call, no_fast_call, plan_of
-from aotensor_runtime.invoke import Entries, invoke, result_of
+from aotensor_runtime.invoke import Entries, invoke, result_of, with_workspace
 from aotensor_runtime.manifest import FunctionSpec, Manifest, SparseValue
 from aotensor_runtime.sparse.values import Compressed, Value, from_arrays, is_sparse_array, shown
 
@@ -50,13 +50,20 @@ def sparse_call(spec: FunctionSpec, entries: Entries, context: Context, layout: 
 def invoke_values(
     manifest: Manifest,
     spec: FunctionSpec,
-    uniform: Callable[..., int],
+    entries: Entries,
     context: Context,
     values: Sequence[Value],
     given: Mapping[str, AnyArray],
 ) -> tuple[Value, ...]:
-    """The long way: converted inputs to outputs, to those that are given where there are some.   Raises: as `invoke`"""
-    return joiner(spec)(invoke(manifest, spec, uniform, context, flat(values), given), values)
+    """The long way: converted inputs to outputs, to those that are given where there are some.
+
+    A library that allocates nothing gets a workspace, and row-major arrays.   Raises: as `invoke`
+    """
+    arrays = flat(values)
+    if not manifest.allocates:
+        arrays = [np.ascontiguousarray(x) if x.ndim else x for x in arrays]
+        context, _memory = with_workspace(spec, entries, context, arrays)
+    return joiner(spec)(invoke(manifest, spec, entries.uniform, context, arrays, given), values)
 
 
 def flat(values: Sequence[Value]) -> list[AnyArray]:

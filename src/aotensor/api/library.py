@@ -30,6 +30,8 @@ def compile(
     cpu: str | None = None,
     features: str | None = None,
     opt_level: int = 3,
+    opt_size: bool = False,
+    malloc: bool = True,
     fp: str = "contract",
     threads: bool = True,
     check: bool = False,
@@ -46,6 +48,9 @@ def compile(
     target, cpu, features: triple, CPU name ("host", "generic", ...) or levels of x86-64 among which calls choose
     ("v2,v3,v4"), `+a,-b`; by default this machine. Files are named as the target names them: `<name>.dll` with
     `lib<name>.dll.a`, `lib<name>.dylib`, `<name>.wasm` with `<name>.mjs` and `<name>.d.mts`.
+    opt_size: small code rather than fast code, at opt_level 2 or 3.
+    malloc: calls may allocate memory. Without it they work in the caller's workspace alone, on one core; what needs
+    more is refused, and the manifest says how many bytes of workspace and stack a call takes (docs/embedded.md).
     fp: "strict" (IEEE as written), "contract" (FMA, sums reassociated, nan and inf kept) or "fast".
     threads: let loops run on several cores; without it the library has no threads, and gives the same numbers.
     check: check every memory access at run time.
@@ -75,7 +80,7 @@ def compile(
     if not kinds or not set(kinds) <= set(KINDS):
         raise GraphValueError(f"compile: emit is some of {', '.join(map(repr, KINDS))}, not {emit!r:.60}")
     options = Options(target, cpu, features, opt_level, fp, prefix, verify=check, check=check, threads=threads)
-    options = replace(options, debug_info=debug_info)
+    options = replace(options, debug_info=debug_info, opt_size=opt_size, malloc=malloc)
     if passes is not None or disable_passes is not None:
         options = replace(options, pipeline=pipeline_of(passes, () if disable_passes is None else disable_passes))
     if schedule is not None:

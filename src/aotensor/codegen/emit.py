@@ -76,6 +76,10 @@ def emit_module(
     for op in definitions:
         told = target.vector_bits, threads and system_of(target.triple).has_threads, target.has_half, debug_info
         _define(functions, op, *told)
+    if target.for_size:
+        for function in result.functions:
+            if function.blocks:
+                llvm.mark_function(function, "optsize")
     return result
 
 

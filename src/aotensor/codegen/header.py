@@ -43,6 +43,7 @@ def _function(manifest: Manifest, spec: FunctionSpec) -> str:
         "",
         _comment([_workspace_text(spec)]),
         f"int64_t {symbols.workspace}({dims});",
+        *_bounds(spec, symbols.typed),
         "",
         _comment(_uniform_text(spec)),
         _prototype("int32_t", symbols.uniform, _UNIFORM),
@@ -67,7 +68,8 @@ def _typed_text(manifest: Manifest, spec: FunctionSpec) -> list[str]:
     for k, (name, value) in enumerate(zip(names, values, strict=True)):
         role = "in " if k < len(spec.arguments) else "out"
         lines.append(f"  {name:<{width}}  {role} {_kind(value)}{_shape(value)}{_note(value, states)}")
-    lines.append("  workspace  of the size that " + f"{spec.name}_workspace gives; NULL: allocated and freed inside")
+    missing = "allocated and freed inside" if manifest.allocates else "only if that is 0"
+    lines.append("  workspace  of the size that " + f"{spec.name}_workspace gives; NULL: {missing}")
     if any(isinstance(value, OutputSpec) and value.is_allocated for value in spec.produced):
         lines.append("An aotensor_array with data == NULL is filled through context->allocate.")
     if spec.sparse_outputs:
@@ -98,6 +100,18 @@ def _note(value: Value, states: dict[str, str]) -> str:
     if isinstance(value, ArgumentSpec | SparseValue) and value.default is not None:
         return "  state, held by the caller"
     return "".join(f"  next value of {_plain(state)}" for state, output in states.items() if output == value.name)
+
+
+def _bounds(spec: FunctionSpec, symbol: str) -> list[str]:
+    """What a call takes, of a library that allocates nothing."""
+    lines = [""]
+    if isinstance(spec.workspace, str):
+        lines += [_comment([f"{spec.name}_workspace is {_plain(spec.workspace)}"])]
+    elif spec.workspace is not None:
+        lines += [f"#define {symbol}_WORKSPACE_BYTES {spec.workspace} /* what {spec.name}_workspace gives */"]
+    if spec.stack is not None:
+        lines += [f"#define {symbol}_STACK_BYTES {spec.stack} /* of the stack, at most, beside memcpy and the like */"]
+    return lines if len(lines) > 1 else []
 
 
 def _workspace_text(spec: FunctionSpec) -> str:

@@ -47,7 +47,7 @@ class Blueprint:
     """All of a library that is not code.
 
     version: of aotensor. sections: extra content by name, such as IR texts. values: `ValuePool.data`. pipeline,
-    schedule, levels: as in `Manifest`. debug_info: the module has some, which is kept.
+    schedule, levels, allocates: as in `Manifest`. debug_info: the module has some, which is kept.
     """
 
     name: str
@@ -62,6 +62,7 @@ class Blueprint:
     schedule: str = ""
     debug_info: bool = False
     levels: Sequence[str] = ()
+    allocates: bool = True
 
     def manifest(self) -> Manifest:
         return Manifest(
@@ -79,6 +80,7 @@ class Blueprint:
             pipeline=self.pipeline,
             schedule=self.schedule,
             levels=tuple(self.levels),
+            allocates=self.allocates,
         )
 
 
@@ -127,7 +129,12 @@ class Library:
 
     @cached_property
     def objects(self) -> tuple[bytes, ...]:
-        """Object code of the program and of the parts, for the linker.   Raises: as `Machine.optimise`."""
+        """Object code of the program and of the parts, for the linker.   Raises: as `Machine.optimise`.
+
+        Of a library that allocates nothing it is one object, whose code is known as a whole.
+        """
+        if not self.manifest.allocates:
+            return (self.object_code,)
         codes = []
         for machine, program, parts in self._by_machine():
             codes.append(machine.object_code(machine.optimise(program)))
@@ -223,10 +230,12 @@ def build_library(
     exported = add_entries(module, manifest)
     add_sections(module, blueprint.sections, blueprint.values)
     products = product_parts(module, threads, facts, blueprint.fp == "strict")
-    matrices = matrix_parts(module, threads)
+    matrices = matrix_parts(module, threads, blueprint.allocates)
     is_parallel = threads and (PARALLEL in module.globals or bool(products) or bool(matrices))
     kernels = kernel_parts(module, blueprint.fp == "strict")
-    parts = core_part(blueprint.prefix, is_parallel), *matrices, *products, *kernels
+    parts = (
+        core_part(blueprint.prefix, is_parallel, blueprint.allocates), *matrices, *products, *kernels
+    )  # fmt: skip
     return Library(manifest, exported, blueprint.machine, str(module), parts, store, blueprint.debug_info, others)
 
 

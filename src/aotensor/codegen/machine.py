@@ -49,12 +49,16 @@ machine.emit_object(b.parse_assembly('target triple = "%s"\\ndefine void @f() { 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A target: LLVM triple, CPU name, CPU features as `+a,-b`, and the optimisation level 0 to 3."""
+    """A target: LLVM triple, CPU name, CPU features as `+a,-b`, the optimisation level 0 to 3.
+
+    for_size: code is to be small rather than fast.
+    """
 
     triple: str
     cpu: str
     features: str
     opt_level: int = 3
+    for_size: bool = False
 
     @staticmethod
     def host(opt_level: int = 3) -> Machine:
@@ -63,7 +67,11 @@ class Machine:
 
     @staticmethod
     def parse(
-        triple: str | None = None, cpu: str | None = None, features: str | None = None, opt_level: int = 3
+        triple: str | None = None,
+        cpu: str | None = None,
+        features: str | None = None,
+        opt_level: int = 3,
+        for_size: bool = False,
     ) -> Machine:
         """A machine from what a user says.
 
@@ -76,6 +84,9 @@ class Machine:
         """
         if opt_level not in range(4):
             raise GraphValueError(f"optimisation level {opt_level} is not one of 0, 1, 2, 3")
+        if for_size and opt_level < _PIPELINE:
+            hint = f"leave out one of them: small code is made at levels {_PIPELINE} and 3"
+            raise GraphValueError(f"opt_size does not go with optimisation level {opt_level}", hint=hint)
         if features and not _FEATURES.fullmatch(features):
             raise GraphValueError(f"cpu features {features!r} are not understood", hint="write them as +avx2,-fma")
         target = _checked_triple(canonical(triple)) if triple else binding.get_default_triple()
@@ -91,11 +102,16 @@ class Machine:
         if features or (cpu not in (None, "host", "generic")):
             _check_cpu(target, name, features or "")
         every = [known, _PREFER_512 if wide else "", features or ""]
-        return Machine(target, name, ",".join(part for part in every if part), opt_level)
+        return Machine(target, name, ",".join(part for part in every if part), opt_level, for_size)
 
     def is_host(self, cpu: str | None) -> bool:
         """Was it made of `cpu` for this machine's CPU?"""
         return cpu in (None, "host") and has_assembler(self.triple)
+
+    @property
+    def abi(self) -> str:
+        """The name of the calling convention, where the triple does not say it."""
+        return _hard_float_abi(self.triple, self.features)
 
     @property
     def comment(self) -> str:
@@ -151,14 +167,14 @@ class Machine:
                     function.visibility, function.linkage = "default", "internal"
                 elif function.name in shared:
                     function.linkage = "weak_any"
-        options = binding.create_pipeline_tuning_options(min(self.opt_level, _PIPELINE))
-        options.loop_vectorization = options.loop_interleaving = self.opt_level >= 2
+        options = binding.create_pipeline_tuning_options(min(self.opt_level, _PIPELINE), int(self.for_size))
+        options.loop_vectorization = self.opt_level >= 2
+        options.loop_interleaving = self.opt_level >= 2 and not self.for_size
         options.slp_vectorization = self.opt_level >= 2 and max(map(_longest_block, texts)) <= _LONGEST_BLOCK
-        options.loop_unrolling = self.opt_level >= 1
+        options.loop_unrolling = self.opt_level >= 1 and not self.for_size
         builder = binding.create_pass_builder(self.target_machine(), options)
         builder.getModulePassManager().run(parsed, builder)
-        inline_lane_functions(parsed, builder)
-        return parsed
+        return inline_lane_functions(parsed, builder)
 
     def assembly(self, module: ModuleRef) -> str:
         """Assembly text of an optimised module."""
@@ -179,7 +195,7 @@ class Machine:
             opt=self.opt_level,
             reloc="pic",
             codemodel="default",
-            abiname=_hard_float_abi(self.triple, self.features),
+            abiname=self.abi,
         )
 
 
@@ -203,6 +219,11 @@ _MANY_LOOPS: Final = 100
 _options = Lock()
 
 
+def has_many_loops(text: str) -> bool:
+    """Has a module so many that LLVM does not reduce the strength of its addresses?"""
+    return len(re.findall(r"br .*!llvm\.loop", text)) > _MANY_LOOPS
+
+
 @contextmanager
 def _loop_strength_reduction(module: ModuleRef) -> Iterator[None]:
     """Within: LLVM reduces the strength of addresses, unless there are many loops.
@@ -210,7 +231,7 @@ def _loop_strength_reduction(module: ModuleRef) -> Iterator[None]:
     It compares every address with every loop: 4 of 4.6 s of code generation for 355 loops, for a gain of a few percent
     in loops that are short. The option belongs to the process, so one module at a time.
     """
-    is_off = len(re.findall(r"br .*!llvm\.loop", str(module))) > _MANY_LOOPS
+    is_off = has_many_loops(str(module))
     with _options:
         binding.set_option("aotensor", f"-disable-lsr={str(is_off).lower()}")
         yield
@@ -261,9 +282,10 @@ def _architecture(triple: str) -> str:
 def _hard_float_abi(triple: str, features: str) -> str:
     """RISC-V's calling convention follows its floating point registers; elsewhere the triple says all."""
     registers = set(features.split(","))
-    if not _architecture(triple).startswith("riscv64"):
+    integers = {"riscv64": "lp64", "riscv32": "ilp32"}.get(_architecture(triple))
+    if integers is None:
         return ""
-    return "lp64d" if "+d" in registers else "lp64f" if "+f" in registers else "lp64"
+    return f"{integers}{'d' if '+d' in registers else 'f' if '+f' in registers else ''}"
 
 
 @cache

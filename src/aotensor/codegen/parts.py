@@ -57,13 +57,16 @@ def compile_part(part: Part, machine: Machine) -> bytes:
     return machine.object_code(machine.optimise(part.make(machine)))
 
 
-def core_part(prefix: str, threads: bool) -> Part:
-    """The fixed functions, and entries of Python and SciPy behind a prefix.   threads: and the pool"""
+def core_part(prefix: str, threads: bool, heap: bool = True) -> Part:
+    """The fixed functions, and entries of Python and SciPy behind a prefix.
+
+    threads: and the pool. heap: they may ask the C library for memory
+    """
 
     def make(machine: Machine) -> Module:
         module = empty_module(machine)
         constants = Constants(module)
-        define_core(constants)
+        define_core(constants, heap)
         if is_for_python(machine.triple):
             define_python_entries(constants, prefix)
             define_callbacks(constants, prefix)
@@ -71,23 +74,28 @@ def core_part(prefix: str, threads: bool) -> Part:
             define_parallel(constants)
         return module
 
-    return Part(f"core {'with threads ' if threads else ''}{prefix}", make)
+    return Part(f"core {'with threads ' if threads else ''}{'' if heap else 'without heap '}{prefix}", make)
 
 
-def matrix_parts(module: Module, threads: bool) -> list[Part]:
-    """The fixed functions for sparse matrices, if a module declares one of them.   threads: they use the pool"""
+def matrix_parts(module: Module, threads: bool, heap: bool = True) -> list[Part]:
+    """The fixed functions for sparse matrices, if a module declares one of them.
+
+    threads: they use the pool. heap: as `core_part`
+    """
 
     def make(machine: Machine) -> Module:
         module = empty_module(machine)
-        define_matrices(Constants(module), threads and system_of(machine.triple).has_threads)
+        define_matrices(Constants(module), threads and system_of(machine.triple).has_threads, heap)
         return module
 
     is_needed = any(name in module.globals for name in (CHECK_MATRICES, GIVE_MATRIX))
-    return [Part(f"matrices{' with threads' if threads else ''}", make)] if is_needed else []
+    how = f"{' with threads' if threads else ''}{'' if heap else ' without heap'}"
+    return [Part(f"matrices{how}", make)] if is_needed else []
 
 
 _STRICT_BITS: Final = 256  # the order of a product's sums follows from the width of vectors
-_NEVER: Final = 1 << 62
+NEVER: Final = 1 << 62
+"""Multiply-adds of a product that there is not."""
 
 
 def product_parts(module: Module, threads: bool, facts: Target | None = None, strict: bool = False) -> list[Part]:
@@ -102,7 +110,7 @@ def product_parts(module: Module, threads: bool, facts: Target | None = None, st
 def _product_part(symbol: str, threads: bool, facts: Target | None, strict: bool) -> Part:
     def make(machine: Machine) -> Module:
         loops = product_module(symbol)
-        bits, known = (_STRICT_BITS, Target(blas_work=_NEVER)) if strict else (machine.vector_bits, machine.facts)
+        bits, known = (_STRICT_BITS, Target(blas_work=NEVER)) if strict else (machine.vector_bits, machine.facts)
         PassRunner().run(loops, library_recipe(bits, facts or known))
         module = emit_module(loops, machine, threads=threads)
         if strict:

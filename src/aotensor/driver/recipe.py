@@ -11,10 +11,12 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from aotensor.codegen.calls.lapack import define_lapack_calls
+from aotensor.codegen.embedded.stack import stack_bounds
 from aotensor.codegen.emit import emit_module
 from aotensor.codegen.library import Blueprint, Library, build_library
 from aotensor.codegen.llvm import Module
 from aotensor.codegen.machine import Machine
+from aotensor.codegen.parts import NEVER
 from aotensor.codegen.rounding import round_each
 from aotensor.codegen.targets.levels import LevelCode, check_levels, full_name, split_levels
 from aotensor.config import config
@@ -51,10 +53,12 @@ from aotensor.passes.pipeline import (
     math_recipe,
     nest_recipe,
 )
+from aotensor.passes.report.bounds import ON_SEVERAL_CORES, refuse_heap, workspace_bound
 from aotensor.passes.schedule.accept import accept
 from aotensor.passes.target import Target
 from aotensor.passes.wording import worded
 from aotensor.sampling.vectors import make_vectors
+from aotensor_runtime.abi import WORKSPACE_ALIGNMENT
 from aotensor_runtime.container import MAX_SECTION_BYTES
 from aotensor_runtime.manifest import (
     MAX_IDENTIFIER,
@@ -73,7 +77,9 @@ class Options:
     target, features: as `Machine.parse`. cpu: the same, or levels such as `v2,v3`, among which calls choose.
     fp: strict, contract or fast. prefix: before every exported symbol.
     verify: check the IR after every pass. check: check every memory access at run time, on one core.
-    threads: let loops run on several cores. debug_info: code knows the user's lines, for debuggers and profilers.
+    threads: let loops run on several cores. malloc: calls may ask the C library for memory; without it, loops run on
+    one core. opt_size: small code rather than fast code.
+    debug_info: code knows the user's lines, for debuggers and profilers.
     facts: of the machine, for passes on loops; those of the CPU by default. Any give right code.
     pipeline: the passes that run; by default those that the functions ask for. schedule: the loops to compile; by
     default those that the functions ask for, or those that passes make. sections: further ones, by name.
@@ -93,19 +99,24 @@ class Options:
     schedule: HandSchedule | None = None
     debug_info: bool = False
     sections: Mapping[str, bytes] = field(default_factory=dict)
+    opt_size: bool = False
+    malloc: bool = True
 
     @property
     def has_threads(self) -> bool:
         """Do loops run on several cores? In a checking build they would note what is wrong at the same time."""
-        return self.threads and not self.check
+        return self.threads and self.malloc and not self.check
 
     def machine(self) -> Machine:
         """What code is made for: of several levels, the lowest one.   Raises: as `Machine.parse` and `split_levels`"""
         levels = split_levels(self.cpu)
+        if levels and not self.malloc:
+            hint = "compile for one CPU, or leave out --no-malloc (malloc=False)"
+            raise GraphValueError("a library that allocates no memory has code for one level of CPUs", hint=hint)
         if levels:
             check_levels(Machine.parse(self.target).triple)
         cpu = levels[0] if levels else full_name(self.cpu) if self.cpu else None
-        return Machine.parse(self.target, cpu, self.features, self.opt_level)
+        return Machine.parse(self.target, cpu, self.features, self.opt_level, self.opt_size)
 
     def upper_levels(self) -> list[Options]:
         """The same for each level of CPUs above the lowest."""
@@ -185,7 +196,10 @@ def lower(
     runner.run(module, chosen_passes(TENSOR_RECIPE, pipeline))
     _keep_text(result, "tensor-opt", texts)
     facts = options.facts or machine.facts
-    left_out = VECTOR_PASSES if options.check else ()  # the checks look at one element at a time
+    left_out = {
+        *(VECTOR_PASSES if options.check else ()),  # the checks look at one element at a time
+        *(() if options.malloc else ON_SEVERAL_CORES),
+    }
     runner.run(module, [step for step in nest_recipe(facts, pipeline) if step.name not in left_out])
     if schedule is not None:
         module = result.module = accept(module, schedule.text, schedule.name, facts)
@@ -194,6 +208,8 @@ def lower(
             runner.check(module, NEST_FORM, "schedule")
     _keep_text(result, "nest", texts)
     runner.run(module, loop_recipe(facts, pipeline))
+    if not options.malloc:
+        refuse_heap(module, sites, {f.name: f.written_names for f in functions})
     if options.check:
         _add_bounds_checks(result)
     _keep_text(result, "loops", texts)
@@ -204,6 +220,14 @@ def lower(
 def _math_facts(machine: Machine, options: Options) -> Target:
     """Of the machine whose instructions these are, whatever loops are made for; `strict` has one formula for all."""
     return replace(machine.facts, has_tables=False) if options.fp == "strict" else machine.facts
+
+
+def _product_facts(machine: Machine, options: Options) -> Target | None:
+    """What kernels of products are made for, None for the machine; without a heap they do not pack their operands."""
+    if options.malloc:
+        return options.facts
+    usual = Target(blas_work=NEVER) if options.fp == "strict" else machine.facts
+    return replace(options.facts or usual, packs_products=False)
 
 
 def _record_graph_passes(functions: Sequence[Definition], runner: PassRunner, texts: Mapping[str, str]) -> None:
@@ -259,6 +283,11 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
         raise GraphValueError(f"prefix {prefix[:60]!r} cannot begin a C identifier", hint="use letters, digits and _")
     pool = SharedValues()
     specs = [function_spec(f, b, pool, lowered.module) for f, b in zip(lowered.functions, lowered.built, strict=True)]
+    if not lowered.options.malloc:
+        specs = [
+            replace(spec, workspace=workspace_bound(lowered.module, spec.name, spec.dims, WORKSPACE_ALIGNMENT))
+            for spec in specs
+        ]
     texts = {f"ir.{stage}": lowered.texts[stage].encode() for stage in IR_STAGES if stage in lowered.texts}
     sections = {name: text for name, text in texts.items() if len(text) <= MAX_SECTION_BYTES}
     sections["passes"] = json.dumps([[x.name, x.before, x.after] for x in lowered.records]).encode()
@@ -285,13 +314,19 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
         "" if lowered.schedule is None else lowered.schedule.label,
         lowered.options.debug_info,
         [level.cpu for level in lowered.options.upper_levels() if level.cpu],
+        lowered.options.malloc,
     )
     kernels = emit(lowered)
     # a module of its own: one that has been printed keeps the names that it had then, and levels rename
     lowered.runner.write("llvm", "ll", lambda: str(emit(lowered)))
     options = lowered.options
     levels = [_level_code(lowered, level) for level in options.upper_levels()]
-    library = build_library(kernels, blueprint, stored_part, options.has_threads, options.facts, levels)
+    made = stored_part, options.has_threads, _product_facts(lowered.machine, options), levels
+    library = build_library(kernels, blueprint, *made)
+    if not options.malloc:  # once more, with what is known of the code
+        stacks = stack_bounds(lowered.machine, library.optimised, specs, options.prefix)
+        functions = [replace(spec, stack=stacks[spec.name]) for spec in specs]
+        library = build_library(emit(lowered), replace(blueprint, functions=functions), *made)
     lowered.runner.write("llvm-opt", "ll", lambda: str(library.optimised))
     lowered.runner.write("asm", "s", lambda: lowered.machine.assembly(library.optimised))
     return library

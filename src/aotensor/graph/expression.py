@@ -166,10 +166,11 @@ class _Writer:
     def _factor(self, x: Any, is_plain: bool, least: int) -> str:
         return self._inside(x, least) if is_plain else f"{self._inside(x, _ATOM)}.T"
 
-    def _dimshuffle(self, op: Any, operands: Any, x: Any) -> str | None:
+    def _dimshuffle(self, op: Any, operands: Any, x: Any) -> str:
         kept = [axis for axis in op.pattern if axis is not None]
         is_reversed = len(op.pattern) == operands[0].ndim and kept == sorted(kept, reverse=True)
-        return f"{self._inside(operands[0], _ATOM)}.T" if is_reversed else None
+        order = ", ".join(str(sorted(kept).index(axis)) for axis in kept)
+        return f"{self._inside(operands[0], _ATOM)}{'.T' if is_reversed else f'.transpose({order})'}"
 
     def _sparse_transpose(self, op: Any, operands: Any, x: Any) -> str:
         return f"{self._inside(operands[0], _ATOM)}.T"

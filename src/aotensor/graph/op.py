@@ -94,9 +94,6 @@ class Op(ABC):
     takes_complex: ClassVar[bool] = False
     """Whether its inputs and results may be complex; else its counterpart takes over, or it is refused."""
 
-    bilinear_in: ClassVar[tuple[int, int] | None] = None
-    """Positions of two inputs in each of which its one output is linear; the others steer it."""
-
     takes_half: ClassVar[bool] = False
     """Whether it takes and gives float16 and bfloat16, because it moves elements; else it is computed in float32."""
 

@@ -85,6 +85,53 @@ class LinearOp(MultilinearOp):
         return [self.transpose(inputs, cotangent)]
 
 
+class SolveOp(Op):
+    """x with A·x = b: linear in b, while A is differentiated as the equation is.
+
+        A·ẋ = ḃ − Ȧ·x      b̄ = A⁻ᵀ·x̄      Ā = −b̄·xᵀ
+
+    The inputs that are neither b nor what A is made of (factors, patterns, a first guess) only steer it.
+    """
+
+    matrices: ClassVar[tuple[int, ...]] = (0,)
+    """Positions of what A is made of."""
+    side: ClassVar[int] = -1
+    """Position of b."""
+
+    @abstractmethod
+    def again(self, inputs: Sequence[Variable], b: Variable, is_transposed: bool = False) -> Variable:
+        """The solution for another right-hand side, or for the transposed matrix."""
+
+    @abstractmethod
+    def times(self, position: int, inputs: Sequence[Variable], tangent: Variable, x: Variable) -> Variable:
+        """Ȧ·x, by the tangent of the input at a position."""
+
+    @abstractmethod
+    def outer(self, position: int, inputs: Sequence[Variable], y: Variable, x: Variable) -> Variable:
+        """y·xᵀ, as far as the input at a position is read: the adjoint of `times` in the tangent."""
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        terms = [disconnected() for _ in inputs]
+        terms[self.side] = for_b = self.again(inputs, cotangents[0], is_transposed=True)
+        for position in self.matrices:
+            terms[position] = -self.outer(position, inputs, for_b, outputs[0])
+        return terms
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        moving = [k for k in self.matrices if not is_disconnected(tangents[k])]
+        terms = [] if is_disconnected(tangents[self.side]) else [tangents[self.side]]
+        terms += [-self.times(k, inputs, tangents[k], outputs[0]) for k in moving]
+        return [self.again(inputs, sum_terms(terms, dense().add))]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        positions = {*self.matrices, range(len(node.inputs))[self.side]}
+        return [[k in positions] for k in range(len(node.inputs))]
+
+
 class DiscreteOp(Op):
     """An op whose outputs are discrete and depend on the values of all inputs: every derivative is an exact zero."""
 

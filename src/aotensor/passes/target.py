@@ -41,6 +41,7 @@ class Target:
     direct_row: bytes of a row of B, and of A if that is transposed, up to which a product need not pack them.
     direct_bytes: bytes that the second level cache holds while they are read again and again, as B of a product.
     blas_work: multiply-adds of a matrix product from which the BLAS of the caller is asked for it.
+    packs_products: may matrix products ask for memory, to pack their operands?
     largest_generated: rows or columns of a matrix that is factorised and solved without LAPACK.
     chunk_group, row_group: chunks have a multiple of so many elements, or rows.
     line_elements: elements of a line that are read twice, from the last level cache the second time.
@@ -82,6 +83,7 @@ class Target:
     direct_row: int = 2048
     direct_bytes: int = 1 << 20
     blas_work: int = 1 << 33
+    packs_products: bool = True
     largest_generated: int = 12
     chunk_group: int = 64
     row_group: int = 8

@@ -18,13 +18,12 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
+from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import all_batched, check_steering
 from aotensor.ops.complex.parts import as_factor
 from aotensor.ops.create import alloc
-from aotensor.ops.elementwise.arithmetic import add
-from aotensor.ops.linear import zero_gradient
+from aotensor.ops.linear import MultilinearOp
 from aotensor.ops.reduce.sums import sum as sum_axes
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of, product
@@ -93,7 +92,7 @@ def lowered_inner(b: TensorBuilder, inner: Tensor, pq: Tensor) -> None:
 
 
 @dataclass(frozen=True)
-class ProductValues(Op):
+class ProductValues(MultilinearOp):
     """Σ over the triples (i, k, j) that the patterns of p, q and c have, at the entries of one of them, by `kind`:
 
         product_values   z at c   Σ_k x[i, k]·y[k, j]      x: values of p, y: of q
@@ -108,7 +107,7 @@ class ProductValues(Op):
     """
 
     name: ClassVar[str] = "product_values"
-    bilinear_in: ClassVar[tuple[int, int]] = (-2, -1)
+    linear_in: ClassVar[tuple[tuple[int, ...], ...]] = ((8,), (9,))
     kind: str
     is_whole: bool = False
 
@@ -136,37 +135,16 @@ class ProductValues(Op):
             np.add.at(result.T, at_z, terms.T)
         return result
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def adjoints(self, inputs: Sequence[Variable], cotangent: Variable) -> Sequence[Variable]:
         *steering, x, y = inputs
-        none = [disconnected() for _ in steering]
-        if dtypes.is_discrete(outputs[0].dtype):
-            return [*none, zero_gradient(x), zero_gradient(y)]
-        values = dict(zip(_ROLES[self.kind], (x, y, cotangents[0]), strict=True))
+        values = dict(zip(_ROLES[self.kind], (x, y, cotangent), strict=True))
         terms = []
         for role, operand in zip(_ROLES[self.kind], (x, y), strict=False):
             kind = _KIND_AT[role]
             first, second, _ = _ROLES[kind]
             term = replace(self, kind=kind)(*steering, values[first], values[second])
             terms.append(sum_axes(term, axis=0) if term.ndim > operand.ndim else term)
-        return [*none, *terms]
-
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
-        *steering, x, y = inputs
-        tx, ty = tangents[len(steering) :]
-        if is_disconnected(tx) and is_disconnected(ty):
-            return [disconnected()]
-        if dtypes.is_discrete(outputs[0].dtype):
-            return [zero_gradient(outputs[0])]
-        pairs = (tx, y), (x, ty)
-        terms = [self(*steering, a, b) for a, b in pairs if not is_disconnected(a) and not is_disconnected(b)]
-        return [sum_terms(terms, add)]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [*([False] for _ in node.inputs[:-2]), [True], [True]]
+        return terms
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         check_steering(self, is_batched[:-2], first=0)

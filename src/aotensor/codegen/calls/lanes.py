@@ -9,6 +9,7 @@ when there are vectors, `inline_lane_functions` makes them internal and inlines 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -83,16 +84,35 @@ def mark_lane_call(call: Value, symbol: str) -> None:
         set.add(call.attributes, attribute)
 
 
-def inline_lane_functions(module: ModuleRef, builder: Any) -> None:
-    """Inline what is called of them, and drop them.   builder: the PassBuilder of the pipeline before"""
-    found = [function for function in module.functions if is_lane_function(function.name)]
-    for function in found:
-        function.visibility, function.linkage = "default", "internal"
-        function.add_function_attribute("alwaysinline")
-    if found:
-        passes = llvm.binding.create_new_module_pass_manager()
-        passes.add_always_inliner_pass()
-        passes.run(module, builder)
+def inline_lane_functions(module: ModuleRef, builder: Any) -> ModuleRef:
+    """The module with all that is called of them inlined, and without them.
+
+    Their definitions forbid it until then, and llvmlite has no way to change the attributes of a function of a module
+    that LLVM has read (`add_function_attribute` gives them to its result up to 0.50); so the text is read once more.
+
+    builder: the PassBuilder of the pipeline before
+    """
+    if not any(is_lane_function(function.name) and not function.is_declaration for function in module.functions):
+        return module
+    again: ModuleRef = llvm.binding.parse_assembly(
+        _DEFINITION.sub(_inlined, str(module)), llvm.binding.create_context()
+    )
+    passes = llvm.binding.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.run(again, builder)
+    return again
+
+
+_DEFINITION: Final = re.compile(
+    r"^define (?:weak |hidden |internal )*([^@\n]*@\"?([\w.]+)\"?\(.*\)[^#\n]*)#\d+", re.MULTILINE
+)
+
+
+def _inlined(match: re.Match[str]) -> str:
+    """The first line of a function; of those of lanes, as one that must be inlined."""
+    if not is_lane_function(match[2]):
+        return match[0]
+    return f"define internal {match[1]}alwaysinline memory(none) willreturn nounwind"
 
 
 def _define(module: Module, symbol: str, result: Type, operands: list[Type]) -> tuple[Function, Builder]:

@@ -40,9 +40,9 @@ def declare_core(module: Module) -> Core:
     return Core(uniform, typed)
 
 
-def define_core(constants: Constants) -> None:
-    """Define what `declare_core` declares. Only these two can be seen from other modules."""
-    shared = Shared(constants)
+def define_core(constants: Constants, has_heap: bool = True) -> None:
+    """Define what `declare_core` declares. Only these two can be seen from other modules.   has_heap: as `Shared`"""
+    shared = Shared(constants, has_heap)
     extents, run = steps.define_extents(shared), steps.define_run(shared)
     take_output = steps.define_take_output(shared)
     finish = _define_finish(shared)
@@ -166,10 +166,14 @@ def _need_data(s: Step, k: Value, shape: Value) -> None:
 def _define_finish(shared: Shared) -> Function:
     """entry.finish(frame, outputs, status): copy temporaries back if all went well, free them and what is kept.
 
-    Returns the status. outputs: addresses of their arrays; not looked at where there is no temporary.
+    Returns the status. outputs: addresses of their arrays; not looked at where there is no temporary. Without a heap
+    there is nothing of this to do.
     """
     s = Step(shared, "entry.finish", [pointer, i32])
     _, outputs, code = s.arguments
+    if not shared.has_heap:
+        s.give(code)
+        return s.function
     n_inputs, n_outputs, temporaries = s.of_table("inputs"), s.of_table("outputs"), s.of_frame("temporaries")
     shape = s.slot(pointer, s.at(s.of_frame("shapes"), s.of_table("input_ranks"), 8))
     packed = s.room(i64, s.of_table("output_ranks"))

@@ -33,9 +33,12 @@ _PARTS: Final = (1, 2, 3)
 """Where data, indices and indptr are behind their pattern."""
 
 
-def define_matrices(constants: Constants, has_threads: bool) -> None:
-    """Define the three functions. Only they can be seen from other modules.   has_threads: as `define_compressed`"""
-    shared = Shared(constants)
+def define_matrices(constants: Constants, has_threads: bool, has_heap: bool = True) -> None:
+    """Define the three functions. Only they can be seen from other modules.
+
+    has_threads: as `define_compressed`. has_heap: as `Shared`
+    """
+    shared = Shared(constants, has_heap)
     _define_take(shared).linkage = HIDDEN
     _define_check(shared, has_threads).linkage = HIDDEN
     _define_give(shared).linkage = HIDDEN
@@ -140,7 +143,7 @@ def _meet_shape(s: _MatrixStep, first: Value, axis: Value, found: Value) -> None
 
 def _define_check(shared: Shared, has_threads: bool) -> Function:
     """entry.check_matrices(frame): every sparse input is valid and canonical afterwards, or the status says why not."""
-    gather = define_gather(shared.constants.module)
+    gather = define_gather(shared.constants.module) if shared.has_heap else None
     both = [define_compressed(shared.constants.module, bits, has_threads) for bits in (32, 64)]
     locate = _define_locate(shared)
     arrange = _define_arrange(shared, both, gather)
@@ -228,11 +231,18 @@ def _define_locate(shared: Shared) -> Function:
     return s.done()
 
 
-def _define_arrange(shared: Shared, both: Sequence[Compressed], gather: Function) -> Function:
-    """entry.arrange(frame, matrix): replace a sparse input by a sorted copy without duplicates."""
+def _define_arrange(shared: Shared, both: Sequence[Compressed], gather: Function | None) -> Function:
+    """entry.arrange(frame, matrix): replace a sparse input by a sorted copy without duplicates.
+
+    Without `gather` there is no memory for one: the input is refused.
+    """
     s = _MatrixStep(shared, "entry.arrange_matrix", [pointer])
     b, matrix = s.builder, s.arguments[1]
     first = s.field(matrix, Matrix, "first")
+    if gather is None:
+        text = shared.constants.text(say.template(say.NO_HEAP_SORTED))
+        s.give(s.failure(status(Status.NO_MEMORY), text, s.of_argument(first, "name")))
+        return s.function
     shape = s.shape_of(matrix)
     indptr, indices, slices, _, nnz = _arrays(s, matrix)
     elements = b.mul(s.field(matrix, Matrix, "height"), s.field(matrix, Matrix, "width"))

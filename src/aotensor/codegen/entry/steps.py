@@ -10,7 +10,7 @@ from aotensor.codegen.calls.memory import sized
 from aotensor.codegen.emit_memory import NO_MEMORY
 from aotensor.codegen.entry import text as say
 from aotensor.codegen.entry.arrays import Arrays, define_arrays
-from aotensor.codegen.entry.code import NULL, Code, number, status
+from aotensor.codegen.entry.code import NULL, Code, Slot, number, status
 from aotensor.codegen.entry.tables import PATTERN, Argument, Constants, Frame, Table
 from aotensor.codegen.llvm import Function, Type, Value, function, i32, i64, ir, pointer, void
 from aotensor_runtime.abi import DTYPE_CODES, SMALLEST_KEPT, WORKSPACE_ALIGNMENT, Array, Blas, Context, Kept, Status
@@ -18,17 +18,19 @@ from aotensor_runtime.abi import DTYPE_CODES, SMALLEST_KEPT, WORKSPACE_ALIGNMENT
 
 @dataclass
 class Shared:
-    """What the fixed functions share while they are written."""
+    """What the fixed functions share while they are written.   has_heap: may they ask the C library for memory?"""
 
     constants: Constants
+    has_heap: bool = True
 
     def __post_init__(self) -> None:
         module = self.constants.module
         self.arrays: Arrays = define_arrays(module)
         self.fail: Function = say.define_fail(self.constants)
         self.dtype_names: Value = say.dtype_names(self.constants)
-        self.malloc: Function = sized(module, "malloc")
-        self.free: Function = function(module, "free", void, [pointer])
+        if self.has_heap:
+            self.malloc: Function = sized(module, "malloc")
+            self.free: Function = function(module, "free", void, [pointer])
 
 
 class Step(Code):
@@ -121,6 +123,9 @@ def define_take_input(shared: Shared) -> Function:
     s.fail_when(s.all(s.is_null(data), s.differs(size, number(0))), Status.NULL_POINTER, say.NO_POINTER, name)
     s.put(s.of_frame("data"), k, data)
     is_packed = s.builder.call(shared.arrays.is_packed, [array, shape, rank, itemsize])
+    if not shared.has_heap:
+        _refuse_strides(s, is_packed, size, name)
+        return s.done()
     with s.when(s.all(s.builder.not_(is_packed), s.differs(size, number(0)))):
         temporary = _take_temporary(s, k, name, size)
         packed = s.room(i64, rank)
@@ -148,6 +153,12 @@ def _meet_dim(s: Step, spec: Value, axis: Value, extent: Value, holders: Value) 
             s.fail_when(s.differs(known, extent), Status.WRONG_EXTENT, say.WRONG_DIM, *values)
         with fixed:
             s.fail_when(s.differs(wanted, extent), Status.WRONG_EXTENT, say.WRONG_EXTENT, name, axis, extent, wanted)
+
+
+def _refuse_strides(s: Step, is_packed: Value, size: Value, name: Value) -> None:
+    """Without a heap there is no memory for a row-major copy."""
+    is_strided = s.all(s.builder.not_(is_packed), s.differs(size, number(0)))
+    s.fail_when(is_strided, Status.NO_MEMORY, say.NO_HEAP_COPY, name)
 
 
 def _take_temporary(s: Step, k: Value, name: Value, size: Value) -> Value:
@@ -196,6 +207,9 @@ def define_take_output(shared: Shared) -> Function:
         extent, wanted = s.item(given, axis), s.item(shape, axis)
         s.fail_when(s.differs(wanted, extent), Status.WRONG_EXTENT, say.WRONG_EXTENT, name, axis, extent, wanted)
     is_packed = s.builder.call(shared.arrays.is_packed, [array, shape, rank, itemsize])
+    if not shared.has_heap:
+        _refuse_strides(s, is_packed, size, name)
+        return s.done()
     with s.when(s.all(s.builder.not_(is_packed), s.differs(size, number(0)))):
         _refuse_repeats(s, name, array, shape, rank)
         _take_temporary(s, k, name, size)
@@ -253,7 +267,10 @@ def define_extents(shared: Shared) -> Function:
 
 
 def define_run(shared: Shared) -> Function:
-    """entry.run(frame, workspace, bytes): call the kernel, with our own workspace if the given one is small."""
+    """entry.run(frame, workspace, bytes): call the kernel, with our own workspace if the given one is small.
+
+    Without a heap, a workspace that is too small is refused.
+    """
     s = Step(shared, "entry.run", [pointer, i64])
     _, workspace, room = s.arguments
     b = s.builder
@@ -263,18 +280,13 @@ def define_run(shared: Shared) -> Function:
     s.fail_when(s.below(limit, needed), Status.TOO_LARGE, say.TOO_LARGE_WORKSPACE)
     total = b.add(needed, number(WORKSPACE_ALIGNMENT))
     block, own, kept = s.slot(pointer, workspace), s.slot(pointer, NULL), s.slot(pointer, NULL)
-    is_short = s.any(s.is_null(workspace), s.less(room, total))
-    with s.when(s.all(is_short, s.differs(needed, number(0)))):
-        kept.set(_kept(s, total))
-        with s.when(s.builder.not_(s.is_null(kept.get()))):
-            own.set(_taken(s, kept.get(), total))
-        with s.when(s.is_null(own.get())):
-            memory = b.call(shared.malloc, [b.add(total, number(_HEAD))])
-            what = shared.constants.text("workspace")
-            s.fail_when(s.is_null(memory), Status.NO_MEMORY, say.NO_MEMORY, what, total)
-            s.put(memory, 0, total)
-            own.set(memory)
-        block.set(s.at(own.get(), _HEAD, 1))
+    is_short = s.all(s.any(s.is_null(workspace), s.less(room, total)), s.differs(needed, number(0)))
+    if shared.has_heap:
+        with s.when(is_short):
+            _take_workspace(s, total, own, kept)
+            block.set(s.at(own.get(), _HEAD, 1))
+    else:
+        s.fail_when(is_short, Status.NO_MEMORY, say.NO_HEAP_WORKSPACE, total)
     detail = s.room(i64, 4)
     s.clear(detail, number(4))
     kind = ir.FunctionType(i32, [pointer, pointer, pointer, pointer, i64, pointer, pointer])
@@ -282,13 +294,27 @@ def define_run(shared: Shared) -> Function:
     given = [s.of_frame(name) for name in ("data", "shapes", "kept")]
     arguments = [*given, start, needed, detail, s.of_frame("context")]
     check = s.call_field(s.of_frame("table"), Table, "kernel", kind, arguments)
-    with s.when(s.builder.not_(s.is_null(kept.get()))):
-        is_allowed = s.less(s.item(own.get(), 0), s.field(kept.get(), Kept, "limit"))
-        with s.when(is_allowed):
-            own.set(_exchanged(s, kept.get(), own.get()))
-    b.call(shared.free, [own.get()])
+    if shared.has_heap:
+        with s.when(s.builder.not_(s.is_null(kept.get()))):
+            is_allowed = s.less(s.item(own.get(), 0), s.field(kept.get(), Kept, "limit"))
+            with s.when(is_allowed):
+                own.set(_exchanged(s, kept.get(), own.get()))
+        b.call(shared.free, [own.get()])
     _give_check(s, check, detail)
     return s.done()
+
+
+def _take_workspace(s: Step, total: Value, own: Slot, kept: Slot) -> None:
+    """Memory of `total` bytes behind a head: what the context keeps, if it does and that is large enough, or new."""
+    kept.set(_kept(s, total))
+    with s.when(s.builder.not_(s.is_null(kept.get()))):
+        own.set(_taken(s, kept.get(), total))
+    with s.when(s.is_null(own.get())):
+        memory = s.builder.call(s.shared.malloc, [s.builder.add(total, number(_HEAD))])
+        what = s.shared.constants.text("workspace")
+        s.fail_when(s.is_null(memory), Status.NO_MEMORY, say.NO_MEMORY, what, total)
+        s.put(memory, 0, total)
+        own.set(memory)
 
 
 _HEAD: Final = 8

@@ -68,7 +68,7 @@ def _leading_zeros(x: at.Variable) -> at.Variable:
     return at.bitcast(_ones(at.invert(bits)), x.dtype)
 
 
-def _in_order(x: at.Variable) -> at.Variable:
+def in_order(x: at.Variable) -> at.Variable:
     """Integers that are ordered as the floats are, −nan first and nan last; integers themselves."""
     if not dtypes.is_float(x.dtype):
         return x
@@ -90,8 +90,8 @@ def _next(x: at.Variable, towards: at.Variable) -> at.Variable:
 
 enter_functions({
     "and": at.and_, "clz": _leading_zeros, "nextafter": _next, "not": at.invert, "or": at.or_,
-    "eq_to": lambda x, y: at.eq(_in_order(x), _in_order(y)), "le_to": lambda x, y: at.le(_in_order(x), _in_order(y)),
-    "lt_to": lambda x, y: at.lt(_in_order(x), _in_order(y)), "population_count": _ones,
+    "eq_to": lambda x, y: at.eq(in_order(x), in_order(y)), "le_to": lambda x, y: at.le(in_order(x), in_order(y)),
+    "lt_to": lambda x, y: at.lt(in_order(x), in_order(y)), "population_count": _ones,
     "shift_left": _shifted_left, "shift_right_arithmetic": _shifted_arithmetically,
     "shift_right_logical": _shifted_logically, "xor": at.xor,
 })  # fmt: skip

@@ -27,7 +27,9 @@ def _has_no_kernel(equation: Equation) -> str:
 @rule("conv_general_dilated", check=_has_no_kernel, note="over up to three axes; `precision` changes nothing")
 def _convolution(context: Context, equation: Equation, x: at.Variable, w: at.Variable) -> at.Variable:
     """By `conv1d` to `conv3d`: zeros between the elements of x and around them are put there, negative ones cut off."""
-    params = equation.params
+    params, shape = equation.params, equation.outvars[0].aval.shape
+    if any(n == 0 for n in shape) and all(isinstance(n, int) for n in shape):
+        return at.zeros(context.extents(shape), dtype=str(equation.outvars[0].aval.dtype))
     of_x, of_w, of_y = params["dimension_numbers"]
     dtype = str(equation.outvars[0].aval.dtype)
     x, w = (at.dimshuffle(at.cast(v, dtype), list(map(int, axes))) for v, axes in ((x, of_x), (w, of_w)))

@@ -38,7 +38,12 @@ def _remainder(x: at.Variable, y: at.Variable) -> at.Variable:
 
 
 def _power(x: at.Variable, y: at.Variable) -> at.Variable:
-    return at.pow(x, at.cast(y, x.dtype))
+    """xʸ; of an integer to a negative power what division towards zero leaves: 0, but for 1 and −1."""
+    y = at.cast(y, x.dtype)
+    if not _is_integer(x) or not dtypes.is_signed(x.dtype):
+        return at.pow(x, y)
+    unit = at.switch(at.eq(x, -1), at.switch(at.eq(y & 1, 0), 1, -1), at.cast(at.eq(x, 1), x.dtype))
+    return at.switch(at.lt(y, 0), unit, at.pow(x, at.maximum(y, 0)))
 
 
 def _chosen(which: at.Variable, *cases: at.Variable) -> at.Variable:

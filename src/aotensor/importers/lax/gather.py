@@ -42,8 +42,7 @@ class Windows:
     @cached_property
     def slices(self) -> list[int]:
         """The axes along which windows are whole."""
-        moved = {*self.start_axes, *self.batch_axes}
-        return [d for d in self.kept if d not in moved or _is_same(self.sizes[d], self.wholes[d])]
+        return [d for d in self.kept if _is_same(self.sizes[d], self.wholes[d])]
 
     @cached_property
     def indexed(self) -> list[int]:

@@ -12,6 +12,7 @@ import aotensor.tensor as at
 from aotensor.core import dtypes
 from aotensor.gradient import undefined_grad
 from aotensor.importers.lax.table import Context, Equation, Extent, body_of, is_literal, rule
+from aotensor.importers.lax.windows import known_value
 
 _MANY: Final = 1 << 48
 """Steps that a `while` may take: at a nanosecond each, three days."""
@@ -93,7 +94,11 @@ def _while(context: Context, equation: Equation, *inputs: at.Variable) -> list[a
 
     if (counted := _counted(equation)) is not None:
         lower, upper = (_operand(x, [*for_condition, *carry], body_of(params["cond_jaxpr"])) for x in counted)
-        count = at.maximum(at.cast(upper, "int64") - at.cast(lower, "int64"), 0)
+        known = [known_value(x) for x in (lower, upper)]
+        if known[0] is not None and known[1] is not None:
+            count: Extent = max(int(known[1]) - int(known[0]), 0)
+        else:
+            count = at.maximum(at.cast(upper, "int64") - at.cast(lower, "int64"), 0)
         found = aot.reduce(lambda row, *state: step(*state), at.arange(count), carry, return_updates=False)
         return [found] if len(carry) == 1 else list(found)
 

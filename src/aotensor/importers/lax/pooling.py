@@ -1,9 +1,9 @@
-"""Windows that move over an array, each reduced: sums, products, extrema."""
+"""Windows that move over an array, each reduced: sums, products, extrema; and where cotangents of extrema go."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from math import prod
 from typing import Any, Final
@@ -13,7 +13,7 @@ import numpy as np
 import aotensor.tensor as at
 from aotensor.importers.lax.reductions import bound
 from aotensor.importers.lax.shapes import extent, padded, span
-from aotensor.importers.lax.table import Context, Convert, Equation, body_of, enter, rule
+from aotensor.importers.lax.table import Context, Convert, Equation, Extent, body_of, enter, rule
 
 _MOST_TERMS: Final = 16
 """Elements of a window that are combined at once, and not axis by axis."""
@@ -33,25 +33,54 @@ def _neutral(combine: Combine, dtype: str) -> Any:
 
 def pooled(x: at.Variable, params: Mapping[str, Any], combine: Combine) -> at.Variable:
     """Each window of x combined, in C order; what is outside of x changes nothing."""
-    sizes, strides = ([int(n) for n in params[key]] for key in ("window_dimensions", "window_strides"))
-    dilations, spread = (
-        [int(n) for n in params.get(key) or [1] * x.ndim] for key in ("window_dilation", "base_dilation")
-    )
-    widths = [(int(low), int(high), n - 1) for (low, high), n in zip(params["padding"], spread, strict=True)]
-    x = padded(x, widths, at.constant(np.asarray(_neutral(combine, x.dtype), x.dtype)))
-    axes = [d for d in range(x.ndim) if (sizes[d], strides[d]) != (1, 1)]
-    counts = {d: (extent(x, d) - (sizes[d] - 1) * dilations[d] - 1) // strides[d] + 1 for d in axes}
+    sizes = [int(n) for n in params["window_dimensions"]]
+    x = padded(x, _widths(x, params), at.constant(np.asarray(_neutral(combine, x.dtype), x.dtype)))
+    axes = _moved_axes(params)
+    counts = _counts(x, params)
     groups = [axes] if prod(sizes) <= _MOST_TERMS else [[d] for d in reversed(axes)]
     for group in groups:  # the last axis first, so that of equal elements the first in C order is taken
-        parts = []
-        for place in itertools.product(*(range(sizes[d]) for d in group)):
-            index = [slice(None)] * x.ndim
-            for d, k in zip(group, place, strict=True):
-                first = k * dilations[d]
-                index[d] = slice(first, first + span(counts[d], strides[d]), strides[d])
-            parts.append(x[tuple(index)])
-        x = reduce(combine, parts)
+        x = reduce(combine, [x[index] for index in _places(x.ndim, params, counts, group)])
     return x
+
+
+def _steps(params: Mapping[str, Any], key: str, rank: int) -> list[int]:
+    """A number per axis, 1 where they are left out."""
+    return [int(n) for n in params.get(key) or [1] * rank]
+
+
+def _widths(x: at.Variable, params: Mapping[str, Any]) -> list[tuple[int, int, int]]:
+    """What is put before, behind and between the elements of x."""
+    spread = _steps(params, "base_dilation", x.ndim)
+    return [(int(low), int(high), n - 1) for (low, high), n in zip(params["padding"], spread, strict=True)]
+
+
+def _moved_axes(params: Mapping[str, Any]) -> list[int]:
+    """The axes along which there is more than to take each element."""
+    pairs = zip(params["window_dimensions"], params["window_strides"], strict=True)
+    return [d for d, pair in enumerate(pairs) if tuple(map(int, pair)) != (1, 1)]
+
+
+def _counts(x: at.Variable, params: Mapping[str, Any]) -> dict[int, Extent]:
+    """How many windows there are along each of these axes of x, which has its padding."""
+    sizes, strides = params["window_dimensions"], params["window_strides"]
+    dilations = _steps(params, "window_dilation", x.ndim)
+    return {
+        d: (extent(x, d) - (int(sizes[d]) - 1) * dilations[d] - 1) // int(strides[d]) + 1 for d in _moved_axes(params)
+    }
+
+
+def _places(
+    rank: int, params: Mapping[str, Any], counts: Mapping[int, Extent], group: Sequence[int]
+) -> Iterator[tuple[slice, ...]]:
+    """For each element of a window, in C order, where all windows have theirs."""
+    sizes, strides = params["window_dimensions"], params["window_strides"]
+    dilations = _steps(params, "window_dilation", rank)
+    for place in itertools.product(*(range(int(sizes[d])) for d in group)):
+        index = [slice(None)] * rank
+        for d, k in zip(group, place, strict=True):
+            first = k * dilations[d]
+            index[d] = slice(first, first + span(counts[d], int(strides[d])), int(strides[d]))
+        yield tuple(index)
 
 
 def _is_too_large(equation: Equation) -> str:
@@ -100,3 +129,61 @@ def _reduce_window(context: Context, equation: Equation, x: at.Variable, start: 
     combine = _of_one_operation(equation)
     assert combine is not None, equation
     return combine(start, pooled(x, equation.params, combine))
+
+
+_SELECTS: Final[Mapping[str, Combine]] = {"ge": at.ge, "gt": at.gt, "le": at.le, "lt": at.lt}
+
+
+def _select(equation: Equation) -> str:
+    found = equation.params["select_prim"]
+    return str(getattr(found, "name", found))
+
+
+def _cannot_select(equation: Equation) -> str:
+    if _select(equation) not in _SELECTS:
+        return f"by {_select(equation)}"
+    return _is_too_large(_Reversed(equation))
+
+
+class _Reversed:
+    """select_and_scatter_add as the pooling whose gradient it is."""
+
+    def __init__(self, equation: Equation) -> None:
+        self.params, self.primitive = equation.params, equation.primitive
+        self.invars, self.outvars = equation.invars[1:], equation.invars[:1]
+
+
+@rule("select_and_scatter_add", check=_cannot_select, note="of equal elements of a window the first, as JAX does")
+def _scattered(context: Context, equation: Equation, source: at.Variable, x: at.Variable) -> at.Variable:
+    """The gradient of pooling: what each window gives, goes to the element that it selects."""
+    params, widths = equation.params, _widths(x, equation.params)
+    wide = padded(x, widths, at.constant(np.zeros((), x.dtype)))
+    has_border = any(any(width) for width in widths)
+    inside = padded(at.ones_like(x, dtype="bool"), widths, at.constant(np.asarray(False))) if has_border else None
+    counts = _counts(wide, params)
+    places = list(_places(x.ndim, params, counts, _moved_axes(params)))
+    chosen = _selected(wide, inside, places, _SELECTS[_select(equation)])
+    found = at.zeros_like(wide)
+    for number, index in enumerate(places):
+        found = at.inc_subtensor(found[index], at.switch(at.eq(chosen, number), source, at.zeros_like(source)))
+    return found if not has_border else found[tuple(_inner(x, d, *width) for d, width in enumerate(widths))]
+
+
+def _selected(
+    x: at.Variable, inside: at.Variable | None, places: Sequence[tuple[slice, ...]], stays: Combine
+) -> at.Variable:
+    """The number of the element that each window selects: the next one where the last does not stay."""
+    best = x[places[0]]
+    chosen, is_valid = at.zeros_like(best, dtype="int32"), None if inside is None else inside[places[0]]
+    for number, index in enumerate(places[1:], 1):
+        is_next = at.invert(stays(best, x[index]))
+        if inside is not None and is_valid is not None:
+            is_next = inside[index] & (at.invert(is_valid) | is_next)
+            is_valid = is_valid | inside[index]
+        best, chosen = at.switch(is_next, x[index], best), at.switch(is_next, np.int32(number), chosen)
+    return chosen
+
+
+def _inner(x: at.Variable, axis: int, low: int, high: int, inner: int) -> slice:
+    """Where the elements of x are between their padding."""
+    return slice(low, low + span(extent(x, axis), inner + 1), inner + 1)

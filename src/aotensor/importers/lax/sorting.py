@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import aotensor.tensor as at
+from aotensor.core import dtypes
+from aotensor.importers.lax.bits import in_order
 from aotensor.importers.lax.shapes import extent
 from aotensor.importers.lax.table import Context, Equation, rule
 
@@ -28,11 +30,12 @@ def _as_numbers(function: object, x: at.Variable, axis: int) -> at.Variable:
     return found
 
 
-@rule("top_k", note="nan first, of equal ones the earlier first")
+@rule("top_k", note="in the total order, in which nan is first, −nan last; of equal ones the earlier first")
 def _top_k(context: Context, equation: Equation, x: at.Variable) -> list[at.Variable]:
     axis = int(equation.params.get("axis", x.ndim - 1)) % x.ndim
     count = context.extent(equation.params["k"])
-    upwards = at.argsort(at.flip(x, axis), axis=axis)
+    wide = at.cast(x, "float32") if dtypes.itemsize(x.dtype) < 4 and dtypes.is_float(x.dtype) else x
+    upwards = at.argsort(at.flip(in_order(wide), axis), axis=axis)
     order = at.flip(extent(x, axis) - 1 - upwards, axis)
     first = order[(*[slice(None)] * axis, slice(0, count))]
     return [at.take_along_axis(x, first, axis), at.cast(first, str(np.dtype(equation.outvars[1].aval.dtype)))]

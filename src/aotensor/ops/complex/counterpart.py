@@ -114,7 +114,7 @@ def _other(op: Op, inputs: Sequence[Variable]) -> Apply | None:
             return _bilinear(op, inputs, (first[0], others[0][0])) if others else _linear(op, inputs, len(first))
         case Split() | ViewOp():
             return _linear(op, inputs, 1)
-    return None if op.bilinear_in is None else _bilinear(op, inputs, op.bilinear_in)
+    return None
 
 
 def _product(op: Prod | CumProd, z: Variable) -> Variable:
@@ -157,7 +157,7 @@ def _of_parts(op: Op) -> Op | None:
 
 def _bilinear(op: Op, inputs: Sequence[Variable], factors: tuple[int, int]) -> Apply:
     """Four real products, or two where one factor is real.   factors: where these are among the inputs"""
-    first, second = (k % len(inputs) for k in factors)
+    first, second = factors
     a, b = inputs[first], inputs[second]
 
     def product(x: Variable, y: Variable) -> Variable:

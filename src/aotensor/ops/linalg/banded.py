@@ -12,11 +12,10 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
+from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import all_batched
 from aotensor.ops.diagonal import Triangle
-from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.linalg.matrices import (
     INNER,
     ZERO_ON_DIAGONAL,
@@ -32,10 +31,11 @@ from aotensor.ops.linalg.matrices import (
     scipy_linalg,
     square_dim,
 )
+from aotensor.ops.linear import SolveOp
 
 
 @dataclass(frozen=True)
-class BandedSolve(Op):
+class BandedSolve(SolveOp):
     """a, b → x with op(a)·x = b for the diagonal of a, and those beside it if `width` is 1.   b: (…, n, k), or (…, n)
 
     b_ndim: 2, or 1 for vectors. on_error: what a singular matrix gives, "raise" or "nan". b̄ = op(a)⁻ᵀ·x̄, and
@@ -82,23 +82,17 @@ class BandedSolve(Op):
         """The part of x that is read."""
         return Triangle(False, -self.width)(Triangle(True, self.width)(x))  # type: ignore[no-any-return]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
-        (a, _), (x,), (ct,) = inputs, outputs, cotangents
-        for_b = replace(self, is_transposed=not self.is_transposed, on_error="nan")(a, ct)
-        left, right = (x, for_b) if self.is_transposed else (for_b, x)
-        return [-self._banded(product("i,j->ij" if self.b_ndim == 1 else "ik,jk->ij", left, right)), for_b]
+    def again(self, inputs: Sequence[Variable], b: Variable, is_transposed: bool = False) -> Variable:
+        op = replace(self, is_transposed=self.is_transposed != is_transposed, on_error="nan")
+        return op(inputs[0], b)  # type: ignore[no-any-return]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
-        (a, _), (x,), (ta, tb) = inputs, outputs, tangents
-        terms = [] if is_disconnected(tb) else [tb]
-        if not is_disconnected(ta):
-            left = "ji" if self.is_transposed else "ij"
-            terms.append(-product(f"{left},j->i" if self.b_ndim == 1 else f"{left},jk->ik", self._banded(ta), x))
-        return [replace(self, on_error="nan")(a, sum_terms(terms, add)) if terms else disconnected()]
+    def times(self, position: int, inputs: Sequence[Variable], tangent: Variable, x: Variable) -> Variable:
+        left = "ji" if self.is_transposed else "ij"
+        return product(f"{left},j->i" if self.b_ndim == 1 else f"{left},jk->ik", self._banded(tangent), x)
+
+    def outer(self, position: int, inputs: Sequence[Variable], y: Variable, x: Variable) -> Variable:
+        left, right = (x, y) if self.is_transposed else (y, x)
+        return self._banded(product("i,j->ij" if self.b_ndim == 1 else "ik,jk->ij", left, right))
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         return self.apply(*all_batched(inputs, is_batched)).outputs

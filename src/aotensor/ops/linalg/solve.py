@@ -14,10 +14,9 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced, one_of
-from aotensor.graph.op import Apply, disconnected, is_disconnected, sum_terms
+from aotensor.graph.op import Apply, disconnected
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.complex.blocks import by_blocks, is_complex, solved
-from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.linalg.banded import BandedSolve
 from aotensor.ops.linalg.cholesky import Cholesky, fold_lower, symmetric_of_lower
 from aotensor.ops.linalg.lu import ColumnLu, FactoredOp
@@ -37,6 +36,7 @@ from aotensor.ops.linalg.matrices import (
 )
 from aotensor.ops.linalg.shapes import as_square
 from aotensor.ops.linalg.triangular import SolveTriangular, right_hand_side, side_by_side, solve_triangular
+from aotensor.ops.linear import SolveOp
 from aotensor.ops.shape.axes import matrix_transpose
 
 
@@ -77,7 +77,7 @@ def _outer(x: Variable, y: Variable, b_ndim: int) -> Variable:
 
 
 @dataclass(frozen=True)
-class LuSolve(FactoredOp):
+class LuSolve(SolveOp, FactoredOp):
     """A, its factors, b → x with op(A)·x = b.   b: (…, n, k), or (…, n) for b_ndim 1
 
     b̄ = op(A)⁻ᵀ·x̄ and Ā = −b̄·xᵀ, or its transpose: the factors serve again.
@@ -101,22 +101,15 @@ class LuSolve(FactoredOp):
             return np.nan
         return scipy_linalg().lu_solve((factors.T, exchanges - 1), b, int(not self.is_transposed), check_finite=False)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
-        (a, factors, exchanges, _), (x,), (ct,) = inputs, outputs, cotangents
-        for_b = replace(self, is_transposed=not self.is_transposed)(a, factors, exchanges, ct)
-        left, right = (x, for_b) if self.is_transposed else (for_b, x)
-        return [-_outer(left, right, self.b_ndim), disconnected(), disconnected(), for_b]
+    def again(self, inputs: Sequence[Variable], b: Variable, is_transposed: bool = False) -> Variable:
+        op = replace(self, is_transposed=not self.is_transposed) if is_transposed else self
+        return op(*inputs[:3], b)  # type: ignore[no-any-return]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
-        (a, factors, exchanges, _), (x,), (ta, _, _, tb) = inputs, outputs, tangents
-        terms = [] if is_disconnected(tb) else [tb]
-        if not is_disconnected(ta):
-            terms.append(-_times(ta, x, self.b_ndim, self.is_transposed))
-        return [self(a, factors, exchanges, sum_terms(terms, add)) if terms else disconnected()]
+    def times(self, position: int, inputs: Sequence[Variable], tangent: Variable, x: Variable) -> Variable:
+        return _times(tangent, x, self.b_ndim, self.is_transposed)
+
+    def outer(self, position: int, inputs: Sequence[Variable], y: Variable, x: Variable) -> Variable:
+        return _outer(x, y, self.b_ndim) if self.is_transposed else _outer(y, x, self.b_ndim)
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         a, factors, exchanges, b = inputs
@@ -132,7 +125,7 @@ class LuSolve(FactoredOp):
 
 
 @dataclass(frozen=True)
-class CholeskySolve(FactoredOp):
+class CholeskySolve(SolveOp, FactoredOp):
     """A (of which the lower triangle counts), its Cholesky factor L, b → x with A·x = b.
 
     b̄ = A⁻¹·x̄, and Ā = −b̄·xᵀ folded onto the lower triangle.
@@ -144,9 +137,6 @@ class CholeskySolve(FactoredOp):
     def infer_type(self, a: TensorType, factor: TensorType, b: TensorType) -> TensorType:
         return _solution_type(a, b, self.b_ndim)
 
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True], [False], [True]]
-
     def reference(self, a: Array, factor: Array, b: Array) -> Array:
         _check_extents(self.name, factor, b, self.b_ndim)
         return per_matrix(self._solved, [factor, b], [np.empty_like(b)])  # type: ignore[no-any-return]
@@ -154,21 +144,14 @@ class CholeskySolve(FactoredOp):
     def _solved(self, factor: Array, b: Array) -> Any:
         return scipy_linalg().cho_solve((factor, True), b, check_finite=False) if b.size else b
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
-        (a, factor, _), (x,), (ct,) = inputs, outputs, cotangents
-        for_b = self(a, factor, ct)
-        return [-fold_lower(_outer(for_b, x, self.b_ndim)), disconnected(), for_b]
+    def again(self, inputs: Sequence[Variable], b: Variable, is_transposed: bool = False) -> Variable:
+        return self(*inputs[:2], b)  # type: ignore[no-any-return]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
-        (a, factor, _), (x,), (ta, _, tb) = inputs, outputs, tangents
-        terms = [] if is_disconnected(tb) else [tb]
-        if not is_disconnected(ta):
-            terms.append(-_times(symmetric_of_lower(ta), x, self.b_ndim))
-        return [self(a, factor, sum_terms(terms, add)) if terms else disconnected()]
+    def times(self, position: int, inputs: Sequence[Variable], tangent: Variable, x: Variable) -> Variable:
+        return _times(symmetric_of_lower(tangent), x, self.b_ndim)
+
+    def outer(self, position: int, inputs: Sequence[Variable], y: Variable, x: Variable) -> Variable:
+        return fold_lower(_outer(y, x, self.b_ndim))
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         a, factor, b = inputs

@@ -13,7 +13,7 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced, one_of
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
+from aotensor.graph.op import Apply, Op, is_disconnected, sum_terms
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import all_batched
 from aotensor.ops.complex.blocks import is_complex, solved_unit_triangular
@@ -40,6 +40,7 @@ from aotensor.ops.linalg.matrices import (
     square_dim,
     with_common_batch,
 )
+from aotensor.ops.linear import SolveOp
 from aotensor.ops.shape.axes import dimshuffle, expand_dims, matrix_transpose
 from aotensor.ops.shape.extents import extents_of
 from aotensor.ops.shape.extents import product as total
@@ -131,7 +132,7 @@ def side_by_side(solve: Callable[[Variable], Variable], b: Variable) -> Variable
 
 
 @dataclass(frozen=True)
-class SolveTriangular(TriangularOp):
+class SolveTriangular(TriangularOp, SolveOp):
     """x with op(a)·x = b, or x·op(a) = b on the right side, where op transposes if it is asked to.
 
     on_error: "raise", or "nan" for a matrix with a zero on its diagonal. The pullback reads the same triangle: the
@@ -157,27 +158,16 @@ class SolveTriangular(TriangularOp):
             return solve(a, b, trans=int(self.is_transposed), **options)
         return solve(a, b.T, trans=int(not self.is_transposed), **options).T
 
-    def _adjoint(self) -> SolveTriangular:
-        return replace(self, is_transposed=not self.is_transposed, on_error="nan")
+    def again(self, inputs: Sequence[Variable], b: Variable, is_transposed: bool = False) -> Variable:
+        op = replace(self, is_transposed=self.is_transposed != is_transposed, on_error="nan")
+        return op(inputs[0], b)  # type: ignore[no-any-return]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
-        (a, _), (x,), (ct,) = inputs, outputs, cotangents
-        for_b = self._adjoint()(a, ct)
-        return [-self._outer(for_b, x), for_b]
+    def times(self, position: int, inputs: Sequence[Variable], tangent: Variable, x: Variable) -> Variable:
+        op = MultiplyTriangular(self.is_lower, self.is_transposed, False, self.is_left, self.b_ndim)
+        return op(self._triangle(tangent), x)  # type: ignore[no-any-return]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
-        (a, _), (x,), (ta, tb) = inputs, outputs, tangents
-        if is_disconnected(ta) and is_disconnected(tb):
-            return [disconnected()]
-        terms = [] if is_disconnected(tb) else [tb]
-        if not is_disconnected(ta):
-            times = MultiplyTriangular(self.is_lower, self.is_transposed, False, self.is_left, self.b_ndim)
-            terms.append(-times(self._triangle(ta), x))
-        return [replace(self, on_error="nan")(a, sum_terms(terms, add))]
+    def outer(self, position: int, inputs: Sequence[Variable], y: Variable, x: Variable) -> Variable:
+        return self._outer(y, x)
 
     def lower(self, b: TensorBuilder, a: Tensor, x: Tensor) -> Tensor:
         error = ZERO_ON_DIAGONAL if self.on_error == "raise" else ""

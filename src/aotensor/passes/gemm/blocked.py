@@ -93,7 +93,8 @@ class Blocked:
     """The product of m × k by k × n elements in cache blocks.
 
     operands: what says where A and B lie, then what says where C lies, as the form has it. widest: columns of a block
-    of B, by default those that the last level cache holds.
+    of B, by default those that the last level cache holds. corner: where it begins along m, n and k; the first two are
+    multiples of the tile's extents. on_cores: are panels and tiles cut into chunks?
     """
 
     def __init__(
@@ -105,8 +106,10 @@ class Blocked:
         extents: tuple[Extent, Extent, Extent],
         operands: tuple[Sequence[SSAValue], Sequence[SSAValue]],
         widest: int | None = None,
+        corner: tuple[Extent, Extent, Extent] = (0, 0, 0),
+        on_cores: bool = True,
     ) -> None:
-        self.b = b
+        self.b, self.corner, self.on_cores = b, corner, on_cores
         self.tile, self.target, self.form = tile, target, form
         self.sources, self.result = operands
         side = target.product_side // dtypes.itemsize(tile.dtype)
@@ -139,22 +142,31 @@ class Blocked:
         return op.memref
 
     def _block(self, number: tuple[Scalar, Scalar, Scalar], packed: tuple[SSAValue, SSAValue]) -> None:
-        """Add the product of a block of A and one of B. The panels of B serve all blocks of A."""
+        """Add the product of a block of A and one of B.
+
+        The panels of B serve all blocks of A, and those of A, if it has one block only, all of B.
+        """
         b, tile = self.b, self.tile
         axes = (self.m, self.n, self.k)
-        starts = [b.imul(k, axis.size) for k, axis in zip(number, axes, strict=True)]
+        offsets = [b.imul(k, axis.size) for k, axis in zip(number, axes, strict=True)]
         height, width, depth = (
-            b.imin(b.isub(axis.extent, start), axis.size) for axis, start in zip(axes, starts, strict=True)
+            b.imin(b.isub(axis.extent, offset), axis.size) for axis, offset in zip(axes, offsets, strict=True)
         )
+        starts = list(map(b.iadd, self.corner, offsets))
         is_new = b.compare("eq", number[0], b.index(0))
         across = b.ceildiv(width, tile.columns)
         down = b.ceildiv(height, tile.rows)
         new = b.index(b.select(is_new, b.index(across), b.index(0)))
+        is_kept = b.and_(
+            b.compare("gt", number[1], b.index(0)),
+            b.compare("eq", b.index(b.imul(self.m.count, self.k.count)), b.index(1)),
+        )
+        left = b.select(is_kept, b.index(0), b.index(down))
         elements = b.imul(depth, max(tile.columns, tile.rows) * _PACKED)
         operands = [
             new.ssa, *self.sources, *(b.index(x).ssa for x in (*starts, height, width, depth)), *packed,
         ]  # fmt: skip
-        self._on_cores(self.form.symbol("panels", tile), b.iadd(new, down), elements, operands)
+        self._on_cores(self.form.symbol("panels", tile), b.iadd(new, left), elements, operands)
         part = self._rows_of_part(down, across)
         parts = b.ceildiv(down, part)
         work = b.imul(b.imul(part, depth), tile.rows * tile.vectors * FUSED)
@@ -175,13 +187,16 @@ class Blocked:
     def _on_cores(self, symbol: str, count: Extent, work: Extent, operands: Sequence[SSAValue]) -> None:
         """Call a function for units 0 … count, in chunks of so many that waking another core pays.   work: of a unit"""
         b, target = self.b, self.target
-        size = b.index(rows_of_chunk(b, count, work, target.chunk_work, target.most_chunks, 1))
 
-        def chunk(start: Scalar) -> None:
+        def chunk(start: Scalar, size: Scalar) -> None:
             bounds = [x.ssa for x in (start, size, b.index(count))]
             b.builder.insert(func.CallOp(symbol, [*bounds, *operands], []))
 
-        b.parallel(count, size, chunk)
+        if self.on_cores:
+            size = b.index(rows_of_chunk(b, count, work, target.chunk_work, target.most_chunks, 1))
+            b.parallel(count, size, lambda start: chunk(start, size))
+        else:
+            chunk(b.index(0), b.index(count))
 
 
 # In units of `passes/nest/work.py`: an element that is packed, and a fused multiply-add of vectors

@@ -84,10 +84,15 @@ def _arguments(matrix: Attribute) -> list[Attribute]:
 def _functions(tile: Tile, target: Target) -> list[func.FuncOp]:
     form = Form.of_matrices(tile)
     arguments = _arguments(memref_type_of(tile.element, [None, None]))
-    return [
+    always = [
         define(f"aot_gemm.{tile.suffix}", tile.dtype, arguments, lambda b, args: _dispatch(b, tile, target, args)),
         func.FuncOp.external(_blas_symbol(tile), arguments, [i1]),
         define_direct(tile),
+    ]
+    if not target.packs_products:
+        return always
+    return [
+        *always,
         define_blocked(tile, target),
         define_panels(tile, form),
         define_tiles(tile, form),
@@ -142,6 +147,13 @@ def _own_kernel(
 
     def several_columns() -> Sequence[Scalar]:
         view = b.matrix(a, transpose_a, m, k)
+        if not target.packs_products:
+            is_possible = b.not_(b.and_(transpose_a, transpose_b))
+            return b.branch(
+                b.or_(b.compare("eq", b.index(m), b.index(1)), is_possible),
+                lambda: on_cores(view),
+                lambda: _without_memory(b, tile, view, b.matrix(x, transpose_b, k, n), c),
+            )
         return b.branch(
             _is_direct(b, tile, target, (transpose_a, transpose_b), (m, n, k), work),
             lambda: direct(transpose_b, view, x, c),

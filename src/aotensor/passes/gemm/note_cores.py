@@ -16,7 +16,7 @@ from aotensor.passes.target import Target
 def note_cores(op: Operation, target: Target) -> None:
     """Say whether an operation, if it is a product, runs on several cores: it is cut in the kernel of all products."""
     if isinstance(op, ProductAtOp):
-        applied("several cores compute the tiles of {}, if these are much work", op)
+        applied("several cores compute parts of {}, if these are much work", op)
     if not isinstance(op, ProductOp):
         return
     assert isinstance(op.a.type, TensorType) and isinstance(op.result.type, TensorType)

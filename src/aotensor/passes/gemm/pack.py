@@ -18,6 +18,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i1
 from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
 
+_TOGETHER: Final = 8  # panels whose rows are read together: some lines side by side, which are fetched ahead
 BLOCK: Final = 4  # lanes of the vectors that are transposed in registers
 
 
@@ -47,6 +48,7 @@ class _Pack:
         self.b = b
         self.width = width
         self.lanes = tile.lanes if width % tile.lanes == 0 else BLOCK
+        self.offsets = [min(at, width - self.lanes) for at in range(0, width, self.lanes)]
         self.is_row = is_row
         self.source = source
         self.target = target
@@ -66,7 +68,40 @@ class _Pack:
             self._copy_elements(panel, start, p, (done, count), rest)
             return ()
 
-        b.sweep(*numbers, (), pack_panel)
+        def pack_all() -> Sequence[Scalar]:
+            b.sweep(*numbers, (), pack_panel)
+            return ()
+
+        first, last = numbers
+        end = b.imin(last, b.ifloordiv(live, self.width))  # of what has no gaps
+        is_many = b.and_(self.is_row, b.compare("ge", b.index(b.isub(end, first)), b.index(_TOGETHER)))
+
+        def pack_together() -> Sequence[Scalar]:
+            groups = b.imul(b.ifloordiv(b.isub(end, first), _TOGETHER), _TOGETHER)
+
+            def pack_group(start: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+                self._copy_together(start, b.iadd(w, b.imul(start, self.width)), p, count)
+                return ()
+
+            rest = b.iadd(first, groups)
+            b.sweep(first, rest, (), pack_group, _TOGETHER)
+            b.sweep(rest, last, (), pack_panel)
+            return ()
+
+        b.branch(is_many, pack_together, pack_all)
+
+    def _copy_together(self, panel: Scalar, w: Extent, p: Extent, count: Scalar) -> None:
+        """Copy rows of several panels: what lies side by side in memory is read together."""
+        b = self.b
+
+        def copy_row(q: Scalar) -> None:
+            row = b.iadd(p, q)
+            for number in range(_TOGETHER):
+                for at in self.offsets:
+                    value = b.read(self.source, [row, b.iadd(w, number * self.width + at)], self.lanes)
+                    b.write(value, self.target, [b.iadd(panel, number), q, at])
+
+        b.each(count, copy_row)
 
     def _pack_whole(self, panel: Scalar, w: Extent, p: Extent, count: Scalar) -> list[Scalar]:
         """Pack a panel without gaps. Returns how many of its rows are done."""
@@ -78,11 +113,10 @@ class _Pack:
 
     def _copy_rows(self, panel: Scalar, w: Extent, p: Extent, count: Scalar) -> Sequence[Scalar]:
         b = self.b
-        offsets = [min(at, self.width - self.lanes) for at in range(0, self.width, self.lanes)]
 
         def copy_row(q: Scalar) -> None:
-            values = [b.read(self.source, [b.iadd(p, q), b.iadd(w, at)], self.lanes) for at in offsets]
-            for at, value in zip(offsets, values, strict=True):
+            values = [b.read(self.source, [b.iadd(p, q), b.iadd(w, at)], self.lanes) for at in self.offsets]
+            for at, value in zip(self.offsets, values, strict=True):
                 b.write(value, self.target, [panel, q, at])
 
         b.each(count, copy_row)

@@ -4,8 +4,9 @@ C[cᵍ + cⁱ + cʲ] = Σ_p A[aᵍ + aⁱ + aᵖ]·B[bᵍ + bᵖ + bʲ]    for e
 
 Each operand is a whole tensor in C order; a vector of positions for each of its axes says where its elements lie. The
 windows of a convolution are such a matrix: an element lies at the position of the window plus that in the window.
-Blocks, panels and tiles are those of matrices, only what packs panels and what writes a tile goes by positions.
-After Matthews, High-performance tensor contraction without transposition (2018).
+Blocks, panels and tiles are those of matrices, only what packs panels and what writes a tile goes by positions, and
+cores share parts of the whole (`parts_at.py`). After Matthews, High-performance tensor contraction without
+transposition (2018).
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i1, i8, i64
 from aotensor.passes.gemm.blocked import Blocked, Form, define_panels, define_tiles
 from aotensor.passes.gemm.pack_at import define_pack_at, position
-from aotensor.passes.gemm.tile import KernelBuilder, Tile, accumulate, define
+from aotensor.passes.gemm.parts_at import parts_at
+from aotensor.passes.gemm.tile import KernelBuilder, Tile, accumulate, by_height, define
 from aotensor.passes.target import Target
 
 PREFIX_AT: Final = "aot_gemm_at"
@@ -40,11 +42,14 @@ def arguments_at(element: Attribute) -> list[Attribute]:
 def functions_at(tile: Tile, target: Target) -> list[func.FuncOp]:
     """`@aot_gemm_at.*` and its helpers."""
     form = _form(tile)
+    parts = [
+        *parts_at(tile, target, form, arguments_at(tile.element)),
+        _define_part(tile, form, target.packs_products),
+    ]
+    if not target.packs_products:
+        return parts
     return [
-        define(
-            f"{PREFIX_AT}.{tile.suffix}", tile.dtype, arguments_at(tile.element),
-            lambda b, args: _each_product(b, tile, form, args),
-        ),
+        *parts,
         _define_blocked(tile, target, form),
         define_panels(tile, form),
         define_tiles(tile, form),
@@ -59,54 +64,60 @@ def _form(tile: Tile) -> Form:
     return Form(PREFIX_AT, where, where)
 
 
-def _each_product(b: KernelBuilder, tile: Tile, form: Form, args: Sequence[SSAValue]) -> Sequence[Scalar]:
-    """One product after the other, each on all cores."""
-    (a, x, c), context = args[:3], args[-1]
-    a_group, a_rows, a_depth, x_group, x_depth, x_columns, c_group, c_rows, c_columns = args[3:12]
-
-    def one(g: Scalar) -> None:
-        starts = [position(b, table, g).ssa for table in (a_group, x_group, c_group)]
-        operands = [
-            a, a_rows, a_depth, starts[0], x, x_columns, x_depth, starts[1], c, c_rows, c_columns, starts[2]
-        ]  # fmt: skip
-        status = b.emit(func.CallOp(form.symbol("blocked", tile), [*operands, context], [i32]), "int32")
-        has_memory = b.compare("eq", status, b.constant(0, "int32"))
-        b.branch(has_memory, lambda: (), lambda: _without_memory(b, tile, operands))
-
-    b.each(b.extent_of(c_group, 0), one)
-    return ()
+def _kinds(form: Form) -> list[Attribute]:
+    """A, B and C, each with its positions and where it starts; where a part begins along m, n and k; its extents."""
+    return [*form.source, *form.source, *form.result, *[IndexType()] * 6]
 
 
-def _extents(b: KernelBuilder, operands: Sequence[SSAValue]) -> tuple[Extent, Extent, Extent]:
-    """m, n and k."""
-    return b.extent_of(operands[1], 0), b.extent_of(operands[5], 0), b.extent_of(operands[2], 0)
+def _define_part(tile: Tile, form: Form, packs: bool) -> func.FuncOp:
+    """@aot_gemm_at_part(A, rows, depths, start, B, columns, depths, start, C, rows, columns, start, i, j, p, m, n, k).
 
-
-def _define_blocked(tile: Tile, target: Target, form: Form) -> func.FuncOp:
-    """@aot_gemm_at_blocked(A, rows, depths, start, B, columns, depths, start, C, rows, columns, start, context).
-
-    Returns 0, or another number, with C as it was, if there is no memory for panels.
+    C[i : i + m, j : j + n] = A[…, p : p + k]·B[p : p + k, …]   packs: may it ask for memory?
     """
 
     def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
+        if not packs:
+            return _without_memory(b, tile, args)
+        status = b.emit(func.CallOp(form.symbol("blocked", tile), list(args), [i32]), "int32")
+        has_memory = b.compare("eq", status, b.constant(0, "int32"))
+        b.branch(has_memory, lambda: (), lambda: _without_memory(b, tile, args))
+        return ()
+
+    return define(form.symbol("part", tile), tile.dtype, _kinds(form), body)
+
+
+def _define_blocked(tile: Tile, target: Target, form: Form) -> func.FuncOp:
+    """@aot_gemm_at_blocked(the same).   Returns 0, or another number, with C as it was, if there is no memory."""
+
+    def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
         widest = target.near_bytes // target.product_depth  # few filters for many windows: their panels are read soon
-        Blocked(b, tile, target, form, _extents(b, args), (args[:8], args[8:12]), widest).run()
+        corner, extents = _part(args)
+        operands = (args[:8], args[8:12])
+        Blocked(b, tile, target, form, extents, operands, widest, corner, on_cores=False).run()
         return [b.constant(0, "int32")]
 
-    kinds = [*form.source, *form.source, *form.result, memref_type_of(i8, [1])]
-    return define(form.symbol("blocked", tile), tile.dtype, kinds, body, [i32])
+    return define(form.symbol("blocked", tile), tile.dtype, _kinds(form), body, [i32])
+
+
+def _part(args: Sequence[SSAValue]) -> tuple[tuple[Scalar, Scalar, Scalar], tuple[Scalar, Scalar, Scalar]]:
+    """i, j, p and m, n, k."""
+    i, j, p, m, n, k = (Scalar(x, "index") for x in args[12:])
+    return (i, j, p), (m, n, k)
 
 
 def _without_memory(b: KernelBuilder, tile: Tile, operands: Sequence[SSAValue]) -> Sequence[Scalar]:
     """Element by element: slow, but without memory for panels."""
-    a, a_rows, a_depth, a_start, x, x_columns, x_depth, x_start, c, c_rows, c_columns, c_start = operands
-    m, n, k = _extents(b, operands)
+    a, a_rows, a_depth, a_start, x, x_columns, x_depth, x_start, c, c_rows, c_columns, c_start = operands[:12]
+    (i0, j0, p0), (m, n, k) = _part(operands)
 
     def at(start: SSAValue, first: tuple[SSAValue, Extent], second: tuple[SSAValue, Extent]) -> Extent:
         return b.iadd(Scalar(start, "index"), b.iadd(position(b, *first), position(b, *second)))
 
-    def element(i: Scalar, j: Scalar) -> None:
-        def add(p: Scalar, total: list[Scalar]) -> Sequence[Scalar]:
+    def element(row: Scalar, column: Scalar) -> None:
+        i, j = b.iadd(i0, row), b.iadd(j0, column)
+
+        def add(depth: Scalar, total: list[Scalar]) -> Sequence[Scalar]:
+            p = b.iadd(p0, depth)
             left = b.fetch(a, [at(a_start, (a_rows, i), (a_depth, p))], tile.dtype)
             right = b.fetch(x, [at(x_start, (x_depth, p), (x_columns, j))], tile.dtype)
             return [b.fma(left, right, total[0])]
@@ -132,12 +143,17 @@ def _define_tile(tile: Tile, form: Form) -> func.FuncOp:
     def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
         i, j, ip, jp, count = (Scalar(x, "index") for x in args[1:6])
         panels_a, panels_b, c, rows, columns, start = args[6:]
-        sums = accumulate(
-            b, tile, count,
-            lambda p, r: b.fetch(panels_a, [ip, p, r], tile.dtype),
-            lambda p, v: b.read(panels_b, [jp, p, v * tile.lanes], tile.lanes),
-        )  # fmt: skip
-        _Writer(b, tile, Scalar(args[0], "bool"), c, (rows, columns), Scalar(start, "index"), (i, j)).run(sums)
+        live = b.isub(b.extent_of(rows, 0), i)
+
+        def compute(tile: Tile) -> None:
+            sums = accumulate(
+                b, tile, count,
+                lambda p, r: b.fetch(panels_a, [ip, p, r], tile.dtype),
+                lambda p, v: b.read(panels_b, [jp, p, v * tile.lanes], tile.lanes),
+            )  # fmt: skip
+            _Writer(b, tile, Scalar(args[0], "bool"), c, (rows, columns), Scalar(start, "index"), (i, j)).run(sums)
+
+        by_height(b, tile, live, compute)
         return ()
 
     return define(form.symbol("tile", tile), tile.dtype, arguments, body)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from xdsl.builder import Builder
@@ -30,6 +30,7 @@ from aotensor.ir.types import element_type, i1
 # leaves 1 of the 16 registers of SSE and AVX for the product where there is no FMA, and 5 of the 32 of AVX-512.
 _ROWS: Final = {16: 6, 32: 6, 64: 12}
 _VECTORS: Final = 2
+_HEIGHTS: Final = 3  # in which tiles come, so that the last rows of C are not mostly zeros
 
 
 @dataclass(frozen=True)
@@ -201,6 +202,23 @@ def accumulate(
         return following
 
     return b.sweep(0, count, b.zeros(tile.rows * tile.vectors, tile.lanes), step)
+
+
+def by_height(b: KernelBuilder, tile: Tile, live: Extent, body: Callable[[Tile], None]) -> None:
+    """body(tile), or body of a tile of a third or two thirds of its rows if no more than these are live."""
+
+    def run(chosen: Tile) -> Sequence[Scalar]:
+        body(chosen)
+        return ()
+
+    def of(parts: int) -> Sequence[Scalar]:
+        if parts == _HEIGHTS:
+            return run(tile)
+        rows = tile.rows * parts // _HEIGHTS
+        is_enough = b.compare("le", b.index(live), b.index(rows))
+        return b.branch(is_enough, lambda: run(replace(tile, rows=rows)), lambda: of(parts + 1))
+
+    of(1)
 
 
 def view_type(dtype: str) -> MemRefType[Attribute]:

@@ -13,7 +13,7 @@ from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i1
-from aotensor.passes.gemm.tile import KernelBuilder, Tile, accumulate, define
+from aotensor.passes.gemm.tile import KernelBuilder, Tile, accumulate, by_height, define
 
 _ALIGNMENT: Final = 64  # bytes: a cache line, and the widest vector
 
@@ -32,20 +32,25 @@ def define_tile(tile: Tile) -> func.FuncOp:
         i, j, ip, jp, count = (Scalar(x, "index") for x in args[1:6])
         panels_a, panels_b, c = args[6:]
         height, width = b.isub(b.extent_of(c, 0), i), b.isub(b.extent_of(c, 1), j)
-        _prefetch(b, tile, c, (i, j))
-        sums = accumulate(
-            b, tile, count,
-            lambda p, r: b.fetch(panels_a, [ip, p, r], tile.dtype),
-            lambda p, v: b.read(panels_b, [jp, p, v * tile.lanes], tile.lanes),
-        )  # fmt: skip
-        is_full = b.and_(
-            b.compare("ge", b.index(height), b.index(tile.rows)), b.compare("ge", b.index(width), b.index(tile.columns))
-        )
-        b.branch(
-            is_full,
-            lambda: _write_whole(b, tile, sums, is_first, c, (i, j)),
-            lambda: _write_part(b, tile, sums, is_first, c, (i, j), (height, width)),
-        )
+
+        def compute(tile: Tile) -> None:
+            _prefetch(b, tile, c, (i, j))
+            sums = accumulate(
+                b, tile, count,
+                lambda p, r: b.fetch(panels_a, [ip, p, r], tile.dtype),
+                lambda p, v: b.read(panels_b, [jp, p, v * tile.lanes], tile.lanes),
+            )  # fmt: skip
+            is_full = b.and_(
+                b.compare("ge", b.index(height), b.index(tile.rows)),
+                b.compare("ge", b.index(width), b.index(tile.columns)),
+            )
+            b.branch(
+                is_full,
+                lambda: _write_whole(b, tile, sums, is_first, c, (i, j)),
+                lambda: _write_part(b, tile, sums, is_first, c, (i, j), (height, width)),
+            )
+
+        by_height(b, tile, height, compute)
         return ()
 
     return define(f"aot_gemm_tile.{tile.suffix}", tile.dtype, arguments, body)

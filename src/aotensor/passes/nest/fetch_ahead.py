@@ -8,12 +8,16 @@
 The processor fetches what is read in order, but no further than to the end of a page of 4096 bytes, which data of eight
 bytes reach after 512 entries; and the lines that are added to are many, and take turns with those of the streams. The
 emitter fetches for each slice as much of a stream as 16 entries have: an instruction for a line of the cache. Longer
-slices are fetched in part. Loops that only read, and those with a loop for each entry, gain nothing.
+slices are fetched in part. Loops that only read, those with a loop for each entry, and those that follow another over
+the same slice, or over the same block of slices, which has brought the streams, gain nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
 
 from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
@@ -39,10 +43,24 @@ def fetch_ahead(module: ModuleOp, target: Target) -> None:
 
 
 def _is_second(loop: EntriesOp) -> bool:
-    """Does another loop go over the same entries in front, and bring them?"""
-    op = loop.prev_op
-    while op is not None:
-        if isinstance(op, EntriesOp) and op.slice is loop.slice and op.indptr is loop.indptr:
-            return True
-        op = op.prev_op
-    return False
+    """Does another loop go over the same entries in front, and bring them? Those of this slice, or of its block."""
+    around = loop.parent_op()
+    assert isinstance(around, ForOp)
+    block = around.parent_op()
+    slices = [(op, loop.slice) for op in _in_front(loop)]
+    if around.step is None and isinstance(block, ForOp) and block.step is not None and block.cores is None:
+        rows = (op for op in _in_front(around) if isinstance(op, ForOp) and _bounds(op) == _bounds(around))
+        slices += [(op, row.counter) for row in rows for op in row.body.block.ops]
+    return any(isinstance(op, EntriesOp) and op.slice is slice and op.indptr is loop.indptr for op, slice in slices)
+
+
+def _bounds(loop: ForOp) -> tuple[SSAValue | None, ...]:
+    return loop.lower, loop.upper, loop.step
+
+
+def _in_front(op: Operation) -> Iterator[Operation]:
+    """The operations before it in its block."""
+    before = op.prev_op
+    while before is not None:
+        yield before
+        before = before.prev_op

@@ -12,12 +12,12 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError
-from aotensor.graph.op import Apply, disconnected, is_disconnected, sum_terms
+from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import check_steering
 from aotensor.ops.complex.parts import as_factor
-from aotensor.ops.elementwise.arithmetic import add, mul
-from aotensor.ops.linear import zero_gradient
+from aotensor.ops.elementwise.arithmetic import mul
+from aotensor.ops.linear import MultilinearOp
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of, extents_of
@@ -37,7 +37,7 @@ from aotensor.sparse.patterns import IndexOp, slices_of
 
 
 @dataclass(frozen=True)
-class BlockProduct(IndexOp):
+class BlockProduct(MultilinearOp, IndexOp):
     """A·x, or Aᵀ·x where it is turned, of a matrix A in rows of r×c blocks, in terms of rows of blocks.
 
     (indices, indptr, extent, data, x) → y   data: (nnz, r, c); indices: (nnz,); indptr: (m + 1,); n columns of blocks
@@ -53,7 +53,7 @@ class BlockProduct(IndexOp):
     """
 
     name: ClassVar[str] = "block_product"
-    bilinear_in: ClassVar[tuple[int, int]] = (-2, -1)
+    linear_in: ClassVar[tuple[tuple[int, ...], ...]] = ((3,), (4,))
     is_turned: bool = False
     dim: Dim = None
 
@@ -74,35 +74,12 @@ class BlockProduct(IndexOp):
                 np.add.at(y, rows, data @ x[indices])
         return y
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
-        *steering, data, x = inputs
-        (ct,) = cotangents
-        none = [disconnected() for _ in steering]
-        if dtypes.is_discrete(outputs[0].dtype):
-            return [*none, zero_gradient(data), zero_gradient(x)]
+    def adjoints(self, inputs: Sequence[Variable], cotangent: Variable) -> Sequence[Variable]:
+        indices, indptr, _, data, x = inputs
         turned = BlockProduct(not self.is_turned, x.tensor_type.shape[0])
-        indices, indptr, _ = steering
-        rows, columns = (x, ct) if self.is_turned else (ct, x)
+        rows, columns = (x, cotangent) if self.is_turned else (cotangent, x)
         by_block = block_outer(indices, indptr, rows, columns)
-        return [*none, by_block, turned(indices, indptr, as_tensor(extent_of(x, 0)), data, ct)]
-
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
-        *steering, data, x = inputs
-        td, tx = tangents[3:]
-        if is_disconnected(td) and is_disconnected(tx):
-            return [disconnected()]
-        if dtypes.is_discrete(outputs[0].dtype):
-            return [zero_gradient(outputs[0])]
-        pairs = (td, x), (data, tx)
-        terms = [self(*steering, a, b) for a, b in pairs if not is_disconnected(a) and not is_disconnected(b)]
-        return [sum_terms(terms, add)]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [*([False] for _ in range(3)), [True], [True]]
+        return [by_block, turned(indices, indptr, as_tensor(extent_of(x, 0)), data, cotangent)]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         """Samples of x are further columns; where blocks have samples, products are made block by block."""

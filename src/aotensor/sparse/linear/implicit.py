@@ -12,14 +12,15 @@ from typing import Any, ClassVar
 
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
+from aotensor.graph.op import Apply
 from aotensor.graph.operands import is_complex
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.batching import check_steering, repeated
-from aotensor.ops.elementwise.arithmetic import add, mul
+from aotensor.ops.elementwise.arithmetic import mul
 from aotensor.ops.elementwise.compare import cast, eq, switch
 from aotensor.ops.elementwise.elementary import sqrt
 from aotensor.ops.linalg.matrices import both_floating
+from aotensor.ops.linear import SolveOp
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.sums import sum as sum_of
 from aotensor.ops.shape.axes import dimshuffle
@@ -35,21 +36,18 @@ from aotensor.sparse.product.dots import times
 from aotensor.sparse.reformat import as_compressed
 
 
-class Solve(Op):
+class Solve(SolveOp):
     """(data, indices, indptr, b, …) → x with A·x = b, and the derivatives of the exact solution.   b: (n,) or (n, k)
 
     shares_steps: all equations of a call end their steps at the same time.
     """
 
     shares_steps: ClassVar[bool] = False
+    side: ClassVar[int] = 3
 
     @abstractmethod
     def matrix(self, inputs: Sequence[Variable]) -> Parts:
         """A"""
-
-    @abstractmethod
-    def again(self, inputs: Sequence[Variable], b: Variable, is_transposed: bool = False) -> Variable:
-        """The solution for another right-hand side, or for the transposed matrix."""
 
     def read(self, inputs: Sequence[Variable], data: Variable) -> Variable:
         """Values at the entries that the op reads, 0 at others."""
@@ -61,34 +59,13 @@ class Solve(Op):
         if b.rank not in (1, 2) or any((x.dtype, x.rank) != (data.dtype, b.rank) for x in sides):
             raise GraphTypeError(f"{self.name}: b is a vector or a matrix in the dtype of A, and x0 is like it")
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
-        (x,), (ct,), p = outputs, cotangents, self.matrix(inputs)
-        for_b = self.again(inputs, ct, is_transposed=True)
-        entries = mul(at_rows(p, for_b), at_columns(p, x))
-        for_data = -(entries if x.ndim == 1 else sum_of(entries, axis=1))
-        return [
-            self.read(inputs, for_data),
-            disconnected(),
-            disconnected(),
-            for_b,
-            *(disconnected() for _ in inputs[4:]),
-        ]
+    def times(self, position: int, inputs: Sequence[Variable], tangent: Variable, x: Variable) -> Variable:
+        return times(replace(self.matrix(inputs), data=self.read(inputs, tangent)), x)
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
-        (x,), (of_data, _, _, of_b, *_) = outputs, tangents
-        terms = [] if is_disconnected(of_b) else [of_b]
-        if not is_disconnected(of_data):
-            terms.append(-times(replace(self.matrix(inputs), data=self.read(inputs, of_data)), x))
-        if not terms:
-            return [disconnected()]
-        return [self.again(inputs, sum_terms(terms, add))]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True], [False], [False], [True], *([False] for _ in node.inputs[4:])]
+    def outer(self, position: int, inputs: Sequence[Variable], y: Variable, x: Variable) -> Variable:
+        p = self.matrix(inputs)
+        entries = mul(at_rows(p, y), at_columns(p, x))
+        return self.read(inputs, entries if x.ndim == 1 else sum_of(entries, axis=1))
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         """Right-hand sides of one matrix are columns; matrices that differ are the blocks of one on the diagonal."""

@@ -12,15 +12,13 @@ from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced, one_of
-from aotensor.graph.op import disconnected, is_disconnected, null_gradient, sum_terms
+from aotensor.graph.op import null_gradient
 from aotensor.graph.variable import Variable
 from aotensor.ops.complex.parts import conj, to_complex
 from aotensor.ops.contract import matmul
-from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.linalg.lapack import (
     MatrixOp,
     adjoint,
-    cotangent_of,
     from_lapack,
     is_complex,
     lapack,
@@ -38,6 +36,7 @@ from aotensor.ops.linalg.matrices import (
     with_common_batch,
 )
 from aotensor.ops.linalg.shapes import as_square, converged
+from aotensor.ops.linear import SolveOp
 from aotensor.ops.shape.axes import matrix_transpose
 
 FAILED: Final = "the eigenvalues did not converge"
@@ -89,7 +88,7 @@ def schur_factors(x: Variable) -> list[Variable]:
 
 
 @dataclass(frozen=True)
-class Sylvester(MatrixOp):
+class Sylvester(SolveOp, MatrixOp):
     """a, b, q → x with op(a)·x + x·op(b) = q, op(m) = mᴴ where asked for.   (…, m, m), (…, n, n), (…, m, n)
 
     Sums of eigenvalues of op(a) and op(b) that are 0 count as tiny numbers, as in SciPy. The adjoint equation has the
@@ -98,6 +97,7 @@ class Sylvester(MatrixOp):
     """
 
     name: ClassVar[str] = "solve_sylvester"
+    matrices: ClassVar[tuple[int, ...]] = (0, 1)
     is_left_adjoint: bool
     is_right_adjoint: bool
 
@@ -126,30 +126,23 @@ class Sylvester(MatrixOp):
         left, right = a.conj().T if self.is_left_adjoint else a, b.conj().T if self.is_right_adjoint else b
         return scipy_linalg().solve_sylvester(left, right, q)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
-        (a, b, q), (x,), (ct,) = inputs, outputs, cotangents
+    def again(self, inputs: Sequence[Variable], b: Variable, is_transposed: bool = False) -> Variable:
+        if not is_transposed:
+            return self(*inputs[:2], b)  # type: ignore[no-any-return]
         flipped = replace(self, is_left_adjoint=not self.is_left_adjoint, is_right_adjoint=not self.is_right_adjoint)
-        for_q = conj(flipped(a, b, conj(ct)))
-        xt = matrix_transpose(x)
-        left, right = -matmul(for_q, xt), -matmul(xt, for_q)
-        left, right = (
-            adjoint(left) if self.is_left_adjoint else left,
-            adjoint(right) if self.is_right_adjoint else right,
-        )
-        return [cotangent_of(y, term) for y, term in ((a, left), (b, right), (q, for_q))]
+        return conj(flipped(*inputs[:2], conj(b)))
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
-        (a, b, _), (x,), (ta, tb, tq) = inputs, outputs, tangents
-        terms = [] if is_disconnected(tq) else [tq]
-        if not is_disconnected(ta):
-            terms.append(-matmul(adjoint(ta) if self.is_left_adjoint else ta, x))
-        if not is_disconnected(tb):
-            terms.append(-matmul(x, adjoint(tb) if self.is_right_adjoint else tb))
-        return [self(a, b, sum_terms(terms, add)) if terms else disconnected()]
+    def times(self, position: int, inputs: Sequence[Variable], tangent: Variable, x: Variable) -> Variable:
+        moved = adjoint(tangent) if self._is_adjoint(position) else tangent
+        return matmul(x, moved) if position else matmul(moved, x)
+
+    def outer(self, position: int, inputs: Sequence[Variable], y: Variable, x: Variable) -> Variable:
+        xt = matrix_transpose(x)
+        term = matmul(xt, y) if position else matmul(y, xt)
+        return adjoint(term) if self._is_adjoint(position) else term
+
+    def _is_adjoint(self, position: int) -> bool:
+        return self.is_right_adjoint if position else self.is_left_adjoint
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         a, b, q = inputs

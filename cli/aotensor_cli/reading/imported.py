@@ -1,0 +1,72 @@
+"""`file.onnx` and `file.mlir` → a Function, by the importers: nothing of the file is executed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from aotensor import Function
+from aotensor.errors import AotensorError
+from aotensor.importers.errors import NoCounterpart
+from aotensor_cli.failure import explain
+from aotensor_cli.options import Exit, Refusal
+from aotensor_cli.reading.kinds import refuse_other_kinds
+
+_SHOWN: Final = 6
+"""Operations without counterpart that the line of an error names."""
+
+Loader = Callable[[Path], tuple[Callable[[Path], Function], type[AotensorError]]]
+"""What reads a file, and what it raises for one that is damaged."""
+
+
+def _onnx(path: Path) -> Any:
+    try:
+        from aotensor.importers.onnx import from_onnx
+        from aotensor.importers.onnx.model import DamagedModel
+    except ImportError as error:
+        raise Refusal(
+            f"{path}: ONNX models need the package onnx, which cannot be imported ({error})",
+            "pip install 'aotensor[onnx]'", Exit.TOOL,
+        ) from error  # fmt: skip
+    return from_onnx, DamagedModel
+
+
+def _stablehlo(path: Path) -> Any:
+    """Raises: Refusal for MLIR of other dialects, such as what `--emit` writes"""
+    from aotensor.importers.stablehlo import DamagedText, from_stablehlo
+
+    with path.open("rb") as file:
+        start = file.read(1 << 16)
+    if b"func.func" not in start and not start.startswith(b"ML\xefR"):
+        refuse_other_kinds(path, start)
+    return from_stablehlo, DamagedText
+
+
+_LOADERS: Final[Mapping[str, Loader]] = {".onnx": _onnx, ".mlir": _stablehlo}
+SUFFIXES: Final = frozenset(_LOADERS)
+
+
+def function_of_file(path: Path) -> Function:
+    """The Function of an ONNX model or of StableHLO text.
+
+    Raises: Refusal: 2 for a file that cannot be read or is damaged, 3 for a model that has no counterpart, 4 without
+    the package that reads it
+    """
+    try:
+        read, damaged = _LOADERS[path.suffix.lower()](path)
+        try:
+            return read(path)
+        except damaged as error:
+            raise Refusal(error.diagnostic.title, error.diagnostic.hint) from error
+    except NoCounterpart as error:
+        named = [str(item).replace("   made at ", " at ") for item in error.operations[:_SHOWN]]
+        rest = [f"and {len(error.operations) - _SHOWN} more"] if len(error.operations) > _SHOWN else []
+        title = f"{path}: {error.diagnostic.title}: {'; '.join([*named, *rest])}"
+        raise Refusal(title, error.diagnostic.hint, Exit.PROGRAM) from error
+    except AotensorError as error:
+        found = explain(error)
+        raise Refusal(f"{path}: {found.title}", found.hint, Exit.PROGRAM) from error
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise Refusal(f"{path}: cannot be read ({reason})") from error

@@ -1,0 +1,148 @@
+"""How much stack a call of a library takes: the deepest chain of calls, of the frames that LLVM's code generator makes.
+
+    typed entry → entry.typed → entry.run → f.run → f.kernel → its loops
+
+Frames are LLVM's own numbers, which it tells as warnings (`warn-stack-size`). What a fixed function puts on the stack
+for the arrays of a call, as many as its table says, is bounded by the number of these. Calls through the table go to
+the function's adapters and to the fixed functions for matrices. Not counted are functions that the library does not
+have: callbacks, memcpy, memset, and what a compiler's runtime does for missing instructions.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from aotensor.codegen.entry.names import Symbols
+from aotensor.codegen.entry.tables import CHECK_MATRICES, GIVE_MATRIX, TAKE_MATRICES
+from aotensor.codegen.llvm import ModuleRef
+from aotensor.codegen.machine import Machine, has_many_loops
+from aotensor.errors import InternalError
+from aotensor_runtime.manifest import FunctionSpec
+
+_RED_ZONE: Final = 128  # bytes below the stack pointer that a function of x86-64 may use without saying so
+_ALIGNMENT: Final = 16
+_EMIT: Final = """
+import sys
+from llvmlite import binding as b
+b.initialize_all_targets(); b.initialize_all_asmprinters(); b.initialize_native_asmparser()
+triple, cpu, features, level, abi, is_off = sys.argv[1:]
+b.set_option("aotensor", f"-disable-lsr={is_off}")
+machine = b.Target.from_triple(triple).create_target_machine(
+    cpu=cpu, features=features, opt=int(level), reloc="pic", codemodel="default", abiname=abi)
+machine.emit_object(b.parse_assembly(sys.stdin.read()))
+"""
+_DEFINITION: Final = re.compile(r'^define [^\n]*?@"?([\w.$-]+)"?\(.*$', re.MULTILINE)
+_FRAME: Final = re.compile(r"stack frame size \((\d+)\) exceeds limit \(\d+\) in function '([^']*)'")
+_IN_PARENTHESES: Final = re.compile(r"\b(range|dereferenceable|dereferenceable_or_null|nofpclass|captures)\([^()]*\)")
+_CALL: Final = re.compile(r'\bcall\b[^(]*?([@%])"?([\w.$-]+)"?\(')
+_ALLOCA: Final = re.compile(r"= alloca (\w+), i\d+ %")
+_SIZES: Final = {"i8": 1, "i32": 4, "i64": 8, "ptr": 8, "double": 8}
+
+
+@dataclass
+class _Function:
+    """direct: what it calls by name. indirect: does it call addresses? growing: bytes for each element of its arrays.
+
+    arguments: of a call, at most
+    """
+
+    direct: set[str] = field(default_factory=set)
+    indirect: bool = False
+    growing: list[int] = field(default_factory=list)
+    arguments: int = 0
+
+
+def stack_bounds(machine: Machine, module: ModuleRef, specs: Sequence[FunctionSpec], prefix: str) -> dict[str, int]:
+    """Bytes of stack that a call of each function takes at most, by its typed or its uniform entry.
+
+    module: the whole library, optimised
+
+    Raises: InternalError where functions call each other in a circle, which those of a library do not.
+    """
+    text = str(module)
+    graph = _Graph(_functions(text), _frames(machine, text), machine)
+    return {spec.name: graph.bound(spec, Symbols.of(prefix, spec.name)) for spec in specs}
+
+
+@dataclass
+class _Graph:
+    functions: Mapping[str, _Function]
+    frames: Mapping[str, int]
+    machine: Machine
+
+    def bound(self, spec: FunctionSpec, symbols: Symbols) -> int:
+        adapters = [f"{spec.name}.run", f"{spec.name}.extents_of", TAKE_MATRICES, CHECK_MATRICES, GIVE_MATRIX]
+        ranks = sum(len(value.shape) for value in spec.values)
+        counts = ranks + 1, len(spec.values), len(spec.dims), 2 * len(spec.values)
+        below: dict[str, int] = {}
+        inner = max(
+            (self._depth(name, max(counts), 0, below) for name in adapters if name in self.functions), default=0
+        )
+        above: dict[str, int] = {}
+        entries = [self._depth(name, max(counts), inner, above) for name in (symbols.typed, symbols.uniform)]
+        is_red = self.machine.triple.startswith("x86_64") and "windows" not in self.machine.triple
+        return max(entries) + (_RED_ZONE if is_red else 0)
+
+    def _depth(self, name: str, count: int, inner: int, known: dict[str, int]) -> int:
+        """Bytes from the call of a function on.   count: of elements. inner: bytes of what is called by address"""
+        if name not in self.functions:
+            return 0
+        if name in known:
+            if known[name] < 0:
+                raise InternalError(f"stack: {name} calls itself")
+            return known[name]
+        known[name] = -1
+        function, word = self.functions[name], 8 if "64" in self.machine.triple.partition("-")[0] else 4
+        own = self.frames.get(name, 0) + word  # and the return address
+        if function.growing:
+            own += sum(size * count + _ALIGNMENT for size in function.growing) + 8 * function.arguments
+        deepest = max((self._depth(callee, count, inner, known) for callee in function.direct), default=0)
+        known[name] = -(-own // word) * word + max(deepest, inner if function.indirect else 0)
+        return known[name]
+
+
+def _functions(text: str) -> dict[str, _Function]:
+    found: dict[str, _Function] = {}
+    for match in _DEFINITION.finditer(text):
+        body = text[match.end() : text.index("\n}", match.end())]
+        function = found[match[1]] = _Function()
+        for line in _IN_PARENTHESES.sub("", body).splitlines():
+            if call := _CALL.search(line):
+                function.arguments = max(function.arguments, line.count(",") + 1)
+                if call[1] == "%":
+                    function.indirect = True
+                else:
+                    function.direct.add(call[2])
+            elif alloca := _ALLOCA.search(line):
+                function.growing.append(_SIZES[alloca[1]])
+    return found
+
+
+def _frames(machine: Machine, text: str) -> dict[str, int]:
+    """Bytes of every frame that is not empty. LLVM tells them on stderr, so that is done by a process of its own."""
+    marked = _DEFINITION.sub(_with_warning, text)
+    arguments = [
+        machine.triple,
+        machine.cpu,
+        machine.features,
+        str(machine.opt_level),
+        machine.abi,
+        str(has_many_loops(text)).lower(),
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", _EMIT, *arguments], input=marked, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise InternalError("stack: LLVM does not tell the frames", lines=done.stderr.strip().splitlines()[-3:])
+    return {name: int(size) for size, name in _FRAME.findall(done.stderr)}
+
+
+def _with_warning(match: re.Match[Any]) -> str:
+    head, brace, _ = match[0].rpartition("{")
+    head, personality, rest = head.partition(" !dbg")
+    return f'{head} "warn-stack-size"="0"{personality}{rest}{brace}'

@@ -1,0 +1,51 @@
+"""A value behind a check at run time, with the framework's message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+import aotensor as aot
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphValueError
+from aotensor.graph.op import Apply
+
+
+@dataclass(frozen=True)
+class Check(aot.Op):
+    """x, after a check that all conditions hold.   x, *conditions: bool scalars → x"""
+
+    name: ClassVar[str] = "check"
+    is_analytic: ClassVar[bool] = True
+    message: str
+
+    def infer_type(self, x: TensorType, *conditions: TensorType) -> TensorType:
+        return x
+
+    def reference(self, x: Array, *conditions: Array) -> Array:
+        if not all(bool(condition) for condition in conditions):
+            raise GraphValueError(self.message)
+        return np.array(x)
+
+    def pullback(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        return [cotangents[0], *(aot.gradient.disconnected_type() for _ in inputs[1:])]
+
+    def pushforward(self, inputs: Sequence[Any], outputs: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
+        return [tangents[0]]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        return [[True], *([False] for _ in node.inputs[1:])]
+
+    def lower(self, b: TensorBuilder, x: Tensor, *conditions: Tensor) -> Tensor:
+        for condition in conditions:
+            b.check(b.item(condition), self.message)
+        return x
+
+
+def printable(message: str) -> str:
+    """A message for the library: braces there stand for numbers."""
+    return message.replace("{", "(").replace("}", ")").strip()

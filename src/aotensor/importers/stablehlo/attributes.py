@@ -1,0 +1,254 @@
+"""Types and attributes: numbers, lists, records, and arrays that are written out."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.errors import UnsupportedError
+from aotensor.importers.stablehlo.text import DamagedText, Text, unquoted
+
+_TENSOR: Final = re.compile(r"tensor\s*<\s*((?:(?:\d+|\?)\s*x\s*)*)(complex\s*<\s*(\w+)\s*>|[!\w.]+)\s*(>|,)")
+_ELEMENTS: Final = re.compile(r'dense\s*<\s*("0[xX][0-9A-Fa-f]*"|[^<>"]*)\s*>')
+_ATOM: Final = re.compile(r"[^\s\[\],()]+")
+_ARRAY: Final = re.compile(r"array\s*<\s*(\w+)\s*(?::([^<>]*))?>")
+_DTYPES: Final = {
+    "i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "index": "int64", "ui8": "uint8",
+    "ui16": "uint16", "ui32": "uint32", "ui64": "uint64", "si8": "int8", "si16": "int16", "si32": "int32",
+    "si64": "int64", "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64",
+}  # fmt: skip
+_COMPLEX: Final = {"f32": "complex64", "f64": "complex128"}
+_LARGEST_SPLAT: Final = 1 << 12
+"""Elements of one value that are stored; more of them are computed."""
+
+
+@dataclass(frozen=True)
+class Aval:
+    """A type.   shape: None for an extent that is not known before a call; dtype: by its name where NumPy has none"""
+
+    shape: tuple[Any, ...]
+    dtype: Any
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{', '.join('?' if n is None else str(n) for n in self.shape)}]"
+
+
+@dataclass(frozen=True)
+class Splat:
+    """One value for all elements of a type, not stored."""
+
+    value: Any
+
+
+def dtype_named(name: str) -> Any:
+    """A dtype of NumPy; the name itself where it has none, such as f8E4M3FN."""
+    found = _DTYPES.get(name, name)
+    if found == "bfloat16":
+        try:
+            dtypes.canonical(found)
+        except UnsupportedError:
+            return found
+    return np.dtype(found) if name in _DTYPES else name
+
+
+def dtype_of(aval: Aval) -> str:
+    """Our name of a dtype.   Raises: UnsupportedError for one that we do not have, such as f8E4M3FN"""
+    if not isinstance(aval.dtype, np.dtype):  # by a name such as i4, which NumPy takes for another
+        raise UnsupportedError(f"there is no dtype {aval.dtype}")
+    return dtypes.canonical(str(aval.dtype))
+
+
+def read_type(text: Text) -> Aval:
+    """`tensor<?x3xf32>`, or a scalar `f32`; tokens and tuples have their text as dtype.   Raises: DamagedText"""
+    line = text.line
+    found = text.match(_TENSOR)
+    if not found:
+        name = text.of_kind("word", "a type")
+        if text.token == "<":
+            name += f"<{text.skip_brackets()}>"
+        return Aval((), dtype_named(name))
+    if found.group(4) == ",":  # an encoding
+        while not text.take(">"):
+            if text.kind == "end":
+                text.fail("'>'")
+            if text.token == "<":
+                text.skip_brackets()
+            else:
+                text.advance()
+    dims = tuple(None if dim == "?" else int(dim) for dim in re.findall(r"\d+|\?", found.group(1)))
+    if any(dim is not None and dim >= 1 << 60 for dim in dims):
+        raise DamagedText(f"{text.file}:{line}: an extent of {max(d for d in dims if d is not None)} elements")
+    part = found.group(3)
+    name = found.group(2)
+    return Aval(dims, np.dtype(_COMPLEX[part]) if part in _COMPLEX else dtype_named(name))
+
+
+def read_attribute(text: Text, is_typed: bool = True) -> Any:
+    """A value: numbers, text, lists, dicts; words and symbols as they are; arrays by `read_dense`.
+
+    is_typed: a type may stand behind a number; not where it would be that of an operation.
+
+    Raises: DamagedText
+    """
+    match text.kind:
+        case "number":
+            return _typed(text, _number(text.advance()), is_typed)
+        case "string":
+            return _typed(text, unquoted(text.advance()), is_typed)
+        case "symbol":
+            return text.advance()[1:].strip('"')
+        case "alias":
+            return _record(text)
+        case "mark" if text.take("["):
+            return _joined(text, text.listed(lambda: read_attribute(text), "]"))
+        case "mark" if text.token in ("{", "<"):
+            return read_record(text, text.token, "}" if text.token == "{" else ">")
+        case "word":
+            return _word(text)
+    return text.fail("an attribute")
+
+
+def _joined(text: Text, first: list[Any]) -> Any:
+    """A list, or lists with `x` and `->` between them, as the axes of products and convolutions are written."""
+    found = [first]
+    while (text.kind == "word" and text.token == "x") or (len(found) == 2 and text.token == "->"):
+        text.advance()
+        text.need("[")
+        found.append(text.listed(lambda: read_attribute(text), "]"))
+    return first if len(found) == 1 else found
+
+
+def _typed(text: Text, value: Any, is_typed: bool) -> Any:
+    """A value behind which its type may stand."""
+    if is_typed and text.take(":"):
+        read_type(text)
+    return value
+
+
+def _number(token: str) -> int | float:
+    if "x" in token:
+        return int(token, 16)
+    return int(token) if re.fullmatch(r"-?\d+", token) else float(token)
+
+
+def read_record(text: Text, begin: str, end: str) -> dict[str, Any]:
+    """`key = value, key` between brackets; a key without value is True.   Raises: DamagedText"""
+    text.need(begin)
+
+    def item() -> tuple[str, Any]:
+        if text.kind not in ("word", "string"):
+            text.fail("a name")
+        key = text.advance().strip('"')
+        return key, read_attribute(text) if text.take("=") else True
+
+    return dict(text.listed(item, end))
+
+
+def _record(text: Text) -> Any:
+    """`#dialect.name<key = value>` as a dict, or else its text; the name of an alias."""
+    name = text.advance()
+    if text.token != "<":
+        return name
+    if re.compile(r"<\s*(\w+\s*=|>)").match(text.source, text.place):
+        return read_record(text, "<", ">")
+    return f"{name}<{text.skip_brackets()}>"
+
+
+def _word(text: Text) -> Any:
+    if text.token == "dense":
+        return read_dense(text)[1]
+    if text.token == "array":
+        return _array(text)
+    if text.token in ("true", "false"):
+        return text.advance() == "true"
+    if text.token in ("tensor", "complex", "tuple") or text.token.startswith("!"):
+        return read_type(text)
+    word = text.advance()
+    return f"{word}<{text.skip_brackets()}>" if text.token == "<" else word
+
+
+def _array(text: Text) -> list[Any]:
+    """`array<i64: 1, 2>`"""
+    line = text.line
+    found = text.match(_ARRAY)
+    if not found:
+        text.fail("an array")
+    try:
+        return [{"true": True, "false": False}.get(x, x) if x in ("true", "false") else _number(x)
+                for x in map(str.strip, (found.group(2) or "").split(",")) if x]  # fmt: skip
+    except ValueError:
+        raise DamagedText(f"{text.file}:{line}: this is no array of numbers: {found.group(2)!r:.40}") from None
+
+
+def read_dense(text: Text) -> tuple[Aval, Any]:
+    """`dense<[[1, 2]]> : tensor<1x2xi64>` as its type and an array, or a Splat.
+
+    Raises: DamagedText for elements that are no numbers of that type, or another number of them.
+    """
+    line = text.line
+    found = text.match(_ELEMENTS)
+    if not found:
+        text.fail("dense<...> with numbers")
+    text.need(":")
+    aval = read_type(text)
+    if not isinstance(aval.dtype, np.dtype) or None in aval.shape:
+        return aval, None
+    body = found.group(1).strip()
+    count = prod(aval.shape)
+    try:
+        values = _of_bytes(body[3:-1], aval.dtype, count) if body.startswith('"') else _of_numbers(body, aval.dtype)
+    except (ValueError, OverflowError) as error:
+        raise DamagedText(f"{text.file}:{line}: {body!r:.40} are no elements of {aval.dtype}: {error}") from None
+    is_one = len(values) == 1 and "[" not in body
+    if is_one and count > _LARGEST_SPLAT:
+        return aval, Splat(values[0])
+    if is_one:
+        return aval, np.full(aval.shape, values[0], aval.dtype)
+    if len(values) != count:
+        raise DamagedText(f"{text.file}:{line}: {len(values)} elements for extents {list(aval.shape)}")
+    return aval, values.reshape(aval.shape)
+
+
+def _of_bytes(digits: str, dtype: np.dtype[Any], count: int) -> np.ndarray[Any, Any]:
+    """The elements in memory; of bool a byte each, or eight in a byte."""
+    content = bytes.fromhex(digits)
+    if dtype.kind != "b":
+        return np.frombuffer(content, dtype)
+    found = np.frombuffer(content, "uint8")
+    if len(found) != count and len(found) == -(-count // 8):
+        found = np.unpackbits(found, count=count, bitorder="little")
+    return np.asarray(found != 0)
+
+
+def _of_numbers(body: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    atoms = _ATOM.findall(body)
+    if dtype.kind == "c":
+        part = np.dtype(f"f{dtype.itemsize // 2}")
+        numbers = np.array([_element(x, part) for x in atoms], part)
+        if len(numbers) % 2:
+            raise ValueError("half a complex number")
+        return numbers.view(dtype)
+    return np.array([_element(x, dtype) for x in atoms], dtype)
+
+
+def _element(atom: str, dtype: np.dtype[Any]) -> Any:
+    """A number; of floats hexadecimal digits are their bits.   Raises: ValueError, OverflowError"""
+    if dtype.kind == "b":
+        if atom not in ("true", "false", "1", "0", "-1"):
+            raise ValueError(f"{atom} is neither true nor false")
+        return atom not in ("false", "0")
+    if dtype.kind in "iu":
+        return np.array(int(atom, 0), dtype)[()]
+    if atom.lower().startswith("0x"):
+        return np.array(int(atom, 16), f"u{dtype.itemsize}").view(dtype)[()]
+    return dtype.type(float(atom))

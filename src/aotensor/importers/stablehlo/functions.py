@@ -1,0 +1,192 @@
+"""from_stablehlo: a text as a Function of ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from math import prod
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
+from aotensor.graph.site import Site, made_at
+from aotensor.importers.errors import NoCounterpart
+from aotensor.importers.stablehlo.attributes import dtype_of
+from aotensor.importers.stablehlo.importer import Importer
+from aotensor.importers.stablehlo.names import argument_names, dims_of, result_names
+from aotensor.importers.stablehlo.operations import NOTES, TABLE, WRITTEN
+from aotensor.importers.stablehlo.reader import read_module
+from aotensor.importers.stablehlo.structure import Function, Module
+from aotensor.importers.stablehlo.text import DamagedText
+from aotensor.importers.stablehlo.translate import Translator
+
+COUNTERPARTS: Final[Mapping[str, str]] = {
+    name.removeprefix("stablehlo."): NOTES.get(name, "") for name in sorted({*TABLE, *WRITTEN, "stablehlo.constant"})
+}
+"""Operation → what is to know about its import, "" where it is the same."""
+
+_LARGEST: Final = 1 << 30
+"""Bytes of a text."""
+
+
+def from_stablehlo(
+    source: str | PathLike[str],
+    *,
+    name: str | None = None,
+    entry: str = "main",
+    shapes: Mapping[str, Sequence[int | str | None]] | None = None,
+    grad: str | Sequence[str] = (),
+) -> aot.Function:
+    """The Function of a module of StableHLO in MLIR's text form, as `jax.export(...).mlir_module()` prints it.
+
+    source: the text, or the path of a file, as a pathlib.Path. JAX is not needed, and nothing of the text is executed.
+    name: of the Function, by default that of the module, without `jit_`.
+    entry: the function of the module.
+    shapes: names or numbers for extents that the text leaves open, by input: {"x": ("n", 3)}.
+    grad: names of inputs, or of arguments that are trees of them. The first output must be one floating number;
+    `grad_<input>` is its gradient.
+
+    Inputs and outputs are called as in `from_jax`, where the text has their names; dims as JAX's symbolic dims.
+
+    Raises: OSError if the file cannot be read; DamagedText, with the line, for what is no StableHLO; NoCounterpart with
+    all operations that have none, and their lines; UnsupportedError for dtypes that aotensor has not; GraphTypeError,
+    GraphValueError for types that do not fit, and names in `shapes` and `grad` that there are not.
+    """
+    text, file = _read(source)
+    module = read_module(text, file)
+    if entry not in module.functions:
+        raise GraphValueError(
+            f"{file}: there is no function @{entry}", hint=f"it has {', '.join('@' + f for f in module.functions)}"
+        )
+    return function_of(module, file, entry, name, shapes or {}, grad)
+
+
+def function_of(
+    module: Module, file: str, entry: str, name: str | None = None,
+    shapes: Mapping[str, Sequence[int | str | None]] | None = None, grad: str | Sequence[str] = (),
+) -> aot.Function:  # fmt: skip
+    """A function of a module that was read.   file: as messages call it   Raises: as from_stablehlo"""
+    translator = Translator(module, file)
+    program = translator.function(entry)
+    main = module.functions[entry]
+    labels = argument_names(module, main)
+    inputs = _inputs(module, main, labels, file, shapes or {})
+    if translator.missing:
+        raise NoCounterpart("StableHLO", translator.missing, hint="docs/stablehlo.md lists those that have one")
+    importer = Importer(file)
+    with made_at(Site(file, main.line)):
+        _share_extents(importer, inputs)
+        results = _arranged(main, importer.checked(importer.run(program, inputs)))
+        if grad:
+            results = _with_gradients(results, dict(zip(labels, inputs, strict=True)), grad)
+    return aot.function(inputs, results, name=name or _own_name(module.name), on_unused_input="ignore")
+
+
+def _read(source: str | PathLike[str]) -> tuple[str, str]:
+    """The text, and how messages call it.   Raises: OSError, DamagedText"""
+    if isinstance(source, str):
+        if "func.func" not in source:
+            raise DamagedText(
+                f"from_stablehlo: {source!r:.60} is no text of StableHLO",
+                hint="give a file as pathlib.Path(...)",
+            )
+        return source, "stablehlo"
+    if not isinstance(source, PathLike):
+        raise GraphTypeError(f"from_stablehlo: a text or a path is expected, found {type(source).__name__}")
+    path = Path(source)
+    with path.open("rb") as file:
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise DamagedText(f"{path.name}: more than {_LARGEST} bytes")
+    try:
+        return content.decode("utf-8"), path.name
+    except UnicodeDecodeError:
+        kind = "bytecode of MLIR" if content[:4] == b"ML\xefR" else "no text in UTF-8"
+        raise DamagedText(
+            f"{path.name}: this is {kind}", hint="write the text: exported.mlir_module(), or str(module)"
+        ) from None
+
+
+def _own_name(module: str) -> str:
+    name = re.sub(r"\W", "_", module, flags=re.ASCII).removeprefix("jit_").strip("_")
+    return name if name and name.isidentifier() else "model"
+
+
+def _inputs(
+    module: Module, main: Function, labels: Sequence[str], file: str, given: Mapping[str, Sequence[int | str | None]]
+) -> list[at.Variable]:
+    """Symbols for the arguments.   Raises: UnsupportedError, GraphTypeError, GraphValueError as from_stablehlo"""
+    for label in given:
+        if label not in labels:
+            raise GraphValueError(f"shapes: {label} is no input", hint=f"inputs: {', '.join(labels)}")
+    names = dims_of(module, main)
+    found = []
+    for position, (label, x) in enumerate(zip(labels, main.body.arguments, strict=True)):
+        try:
+            dtype = dtype_of(x.aval)
+        except UnsupportedError as error:
+            title = f"{file}:{main.line}: the input {label} has dtype {x.aval.dtype}, which aotensor has not"
+            raise UnsupportedError(title, hint=error.diagnostic.hint) from error
+        dims = [names.get((position, d)) if n is None else n for d, n in enumerate(x.aval.shape)]
+        if label in given:
+            dims = _fitting(label, x.aval.shape, given[label])
+        with made_at(Site(file, main.line)):
+            found.append(at.tensor(label, dtype=dtype, shape=tuple(dims)))
+    return found
+
+
+def _fitting(label: str, known: Sequence[Any], given: Sequence[int | str | None]) -> list[Any]:
+    """Dims of an argument.   Raises: GraphValueError where they are others than the text's"""
+    is_right = not isinstance(given, str) and len(given) == len(known)
+    if not is_right or any(n is not None and n != m for n, m in zip(known, given, strict=True)):
+        raise GraphValueError(
+            f"shapes: {label} has extents {['?' if n is None else n for n in known]}, not {list(given)}"
+        )
+    return list(given)
+
+
+def _share_extents(importer: Importer, inputs: Sequence[at.Variable]) -> None:
+    """Dims of one name are one scalar."""
+    shared: dict[str, Any] = {}
+    for x in inputs:
+        for axis, dim in enumerate(x.tensor_type.shape):
+            if isinstance(dim, str):
+                importer.name_extent(x, axis, shared.setdefault(dim, at.shape_i(x, axis)))
+
+
+def _arranged(main: Function, values: Sequence[at.Variable]) -> Any:
+    """Results as a variable, a list or a dict, as what JAX has written beside them says."""
+    names = result_names(main)
+    if not values:
+        raise GraphValueError(f"@{main.name} returns nothing")
+    if names is None:
+        return values[0] if len(values) == 1 else list(values)
+    return dict(zip(names, values, strict=True))
+
+
+def _with_gradients(
+    results: Any, inputs: Mapping[str, at.Variable], grad: str | Sequence[str]
+) -> dict[str, at.Variable]:
+    """The results by name, and the derivatives of the first.   Raises: as from_stablehlo"""
+    if isinstance(results, dict):
+        outputs = dict(results)
+    else:
+        listed = results if isinstance(results, list) else [results]
+        outputs = {f"out{k}" if isinstance(results, list) else "out": x for k, x in enumerate(listed)}
+    cost = next(iter(outputs.values()))
+    if None in cost.static_shape or prod(n or 0 for n in cost.static_shape) != 1 or "float" not in cost.dtype:
+        raise GraphTypeError(f"grad: the first output is {cost.type}, and gradients are of one floating number")
+    chosen: dict[str, at.Variable] = {}
+    for one in [grad] if isinstance(grad, str) else grad:
+        found = {label: x for label, x in inputs.items() if label == one or label.startswith(f"{one}_")}
+        if not found:
+            raise GraphValueError(f"grad: {one} is no input", hint=f"inputs: {', '.join(inputs)}")
+        chosen.update(found)
+    for label, x in chosen.items():
+        if "float" not in x.dtype:
+            raise GraphTypeError(f"grad: {label} is {x.type}, which has no gradient")
+    slopes = aot.grad(at.reshape(cost, ()), list(chosen.values()), disconnected_inputs="ignore")
+    return outputs | {f"grad_{label}": slope for label, slope in zip(chosen, slopes, strict=True)}

@@ -1,0 +1,175 @@
+"""Programs that a text was translated to, as a graph of ours: with the text's lines, extents and types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, Final
+
+import numpy as np
+
+import aotensor.tensor as at
+from aotensor.core import dtypes
+from aotensor.errors import AotensorError, GraphTypeError, GraphValueError, UnsupportedError
+from aotensor.graph.site import Site
+from aotensor.importers.check import Check, printable
+from aotensor.importers.errors import NoCounterpart, Untranslated
+from aotensor.importers.lax.interpret import Interpreter
+from aotensor.importers.lax.table import Extent
+from aotensor.importers.lax.windows import known_value
+from aotensor.importers.stablehlo.attributes import dtype_of
+from aotensor.importers.stablehlo.rules import OWN
+from aotensor.importers.stablehlo.table import Unsuited, aval_of, may_be
+
+_LONGEST: Final = 64
+"""Entries of a vector of extents that is followed: no tensor has more axes."""
+
+
+class Importer(Interpreter):
+    """One import.   file: as messages call it; checks: messages and conditions that calls must meet"""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._entries: dict[at.Variable, list[Extent]] = {}
+        self._extents: dict[tuple[at.Variable, int], Extent] = {}
+        self._constants: dict[int, at.Variable] = {}
+        self.checks: list[tuple[str, at.Variable]] = []
+
+    def name_extent(self, x: at.Variable, axis: int, size: Extent) -> None:
+        """Enter an extent that x shares with others."""
+        self._extents[x, axis] = size
+
+    def extent(self, dim: Any) -> Extent:
+        """A number, or the scalar that stands for an extent that is not known.   Raises: Unsuited for one unknown"""
+        if dim is None:
+            raise Unsuited("of extents that are not known")
+        found: Extent = dim
+        return found
+
+    def site(self, equation: Any) -> Site | None:
+        """The line of the text."""
+        return Site(self._file, equation.line)
+
+    def constant(self, value: Any, dtype: Any = None) -> at.Variable:
+        """A value of the text, each once."""
+        if id(value) not in self._constants:
+            self._constants[id(value)] = at.constant(np.asarray(value, dtype))
+        return self._constants[id(value)]
+
+    def converted(self, equation: Any, inputs: Sequence[at.Variable]) -> Any:
+        """What the rule gives, with the extents that operands hold."""
+        name, count = equation.primitive.name, len(inputs) - equation.shapes
+        if name == "extent":
+            return at.cast(at.as_tensor(self._extent_of(inputs[0], equation.params["axis"])), "int64")
+        if name == "check":
+            if not self._are_one_extent(inputs[1:3]):
+                self.checks.append((equation.params["message"], inputs[0]))
+            return []
+        if equation.late is not None:
+            late = equation.late(*(self._held(x) for x in inputs[count:]))
+            equation = replace(equation, params={**equation.params, **late})
+        inputs = inputs[:count]
+        if any(None in x.aval.shape for x in equation.invars[:count]):
+            known = [_with_extents(x, [self._extent_of(y, d) for d in range(y.ndim)])
+                     for x, y in zip(equation.invars, inputs, strict=False)]  # fmt: skip
+            equation = replace(equation, invars=known)
+        if name in OWN:
+            return OWN[name](self, equation, *inputs)
+        return super().converted(equation, inputs)
+
+    def outputs(self, equation: Any, inputs: Sequence[at.Variable]) -> list[at.Variable]:
+        """What an equation gives.   Raises: NoCounterpart, and what ops raise, with the line"""
+        try:
+            found = super().outputs(equation, inputs)
+        except Unsuited as error:
+            place = f"{self._file}:{equation.line}"
+            raise NoCounterpart("StableHLO", [Untranslated(equation.name, str(error), place)]) from error
+        except AotensorError as error:
+            if error.diagnostic.title.startswith((f"{self._file}:", "StableHLO: ")):
+                raise
+            raise _with_place(error, f"{self._file}:{equation.line}: {equation.name}") from error
+        self._follow(equation, inputs, found)
+        return found
+
+    def settled(self, x: at.Variable, aval: Any) -> at.Variable:
+        """x with dtype and static extents of the text.   Raises: GraphTypeError where it has others"""
+        if not may_be(x.static_shape, aval.shape):
+            raise GraphTypeError(f"gives {x.type}, where the text says {aval}")
+        if dtypes.is_complex(x.dtype) and not dtypes.is_complex(dtype_of(aval)):
+            raise GraphTypeError(f"gives {x.type}, where the text says {aval}")
+        return super().settled(x, aval)
+
+    def _are_one_extent(self, pair: Sequence[at.Variable]) -> bool:
+        """Are two integers the same extent, by its name?"""
+        found = [self._entries.get(x) for x in pair]
+        first, second = found if len(found) == 2 else (None, None)
+        return first is not None and second is not None and len(first) == len(second) == 1 and first[0] is second[0]
+
+    def _extent_of(self, x: at.Variable, axis: int) -> Extent:
+        known = x.static_shape[axis]
+        if known is not None:
+            return known
+        return self._extents.setdefault((x, axis), at.shape_i(x, axis))
+
+    def _held(self, x: at.Variable) -> list[Extent]:
+        """The integers of a vector, as numbers where they are known.   Raises: Unsuited"""
+        entries = self._entries_of(x)
+        if entries is not None:
+            return entries
+        count = x.static_shape[0] if x.ndim == 1 else None
+        if count is None or count > _LONGEST or not x.dtype.startswith(("int", "uint")):
+            raise Unsuited(f"to extents that are held by {x.type}")
+        return [at.cast(x[k], "int64") for k in range(count)]
+
+    def _entries_of(self, x: at.Variable) -> list[Extent] | None:
+        """The integers of a scalar or vector that is constant or made of extents, else None."""
+        if x in self._entries:
+            return self._entries[x]
+        if x.ndim > 1 or not x.dtype.startswith(("int", "uint")) or (x.ndim and (x.static_shape[0] or 0) > _LONGEST):
+            return None
+        value = known_value(x)
+        return None if value is None else [int(n) for n in np.ravel(value)]
+
+    def _follow(self, equation: Any, inputs: Sequence[at.Variable], found: Sequence[at.Variable]) -> None:
+        """Enter the integers of a result that rearranges some that are made of extents."""
+        if not found or found[0].ndim > 1 or not found[0].dtype.startswith(("int", "uint")):
+            return
+        name, x = equation.primitive.name, found[0]
+        if name == "extent":
+            self._entries[x] = [self._extent_of(inputs[0], equation.params["axis"])]
+        elif name in ("convert_element_type", "reshape", "broadcast_in_dim") and inputs:
+            entries = self._entries.get(inputs[0])
+            if entries is None and inputs[0].ndim == 0 and inputs[0].dtype.startswith(("int", "uint")):
+                entries = [at.cast(inputs[0], "int64")]
+            if entries is not None and x.static_shape in ((), (len(entries),)):
+                self._entries[x] = entries
+        elif name == "concatenate" and any(y in self._entries for y in inputs) and _are_short(inputs):
+            self._entries[x] = [n for y in inputs for n in self._held(y)]
+
+    def checked(self, outputs: Sequence[at.Variable]) -> list[at.Variable]:
+        """Outputs behind the checks that the text asks for."""
+        found = list(outputs)
+        for message, condition in self.checks:
+            found = [Check(printable(message) or "a check has failed")(x, condition) for x in found]
+        return found
+
+
+def _are_short(xs: Sequence[at.Variable]) -> bool:
+    return all((x.static_shape[0] or _LONGEST) < _LONGEST for x in xs)
+
+
+def _with_extents(x: Any, extents: Sequence[Extent]) -> Any:
+    """What rules read of an operand, with scalars for extents that are not known."""
+    plain = SimpleNamespace(aval=aval_of(extents, x.aval.dtype))
+    if hasattr(x, "val"):
+        plain.val = x.val
+    return plain
+
+
+def _with_place(error: AotensorError, place: str) -> AotensorError:
+    found = error.diagnostic
+    for kind in (GraphTypeError, GraphValueError, UnsupportedError):
+        if isinstance(error, kind):
+            return kind(f"{place}: {found.title}", lines=found.lines, hint=found.hint)
+    return GraphValueError(f"{place}: {found.title}", lines=found.lines, hint=found.hint)

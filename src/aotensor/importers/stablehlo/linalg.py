@@ -1,0 +1,199 @@
+"""Products, Fourier transforms, triangular systems, and the calls of LAPACK that JAX writes into a text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from aotensor.importers.stablehlo.structure import Operation, Value
+from aotensor.importers.stablehlo.table import Step, Unsuited, in_rank, ints, may_be, number, operands, translates
+
+_FFTS: Final = ("FFT", "IFFT", "RFFT", "IRFFT")
+_MOST_AXES: Final = 25
+"""Axes of an operand of a product, of which each has a letter."""
+
+
+@translates("fft")
+def _fft(found: Operation) -> Step:
+    words = str(found.attributes.get("type", found.attributes.get("fft_type", ""))).split()
+    kind = words[-1].rstrip(">") if words else ""
+    if kind not in _FFTS:
+        raise Unsuited(f"of type {kind}")
+    lengths = ints(found, "length", "fft_length")
+    (x,) = operands(found, 1)
+    if not 1 <= len(lengths) <= min(x.aval.ndim, 3):
+        raise Unsuited(f"over {len(lengths)} axes")
+    shape = found.results[0].aval.shape if kind == "IRFFT" else x.aval.shape
+    if len(shape) != x.aval.ndim or list(shape[len(shape) - len(lengths) :]) != lengths:
+        raise Unsuited(f"of {lengths} elements of {x.aval}")
+    return Step("fft", [x], {"fft_type": _FFTS.index(kind), "fft_lengths": lengths})
+
+
+@translates(
+    "dot_general", note="in the dtype of the result; `precision` changes nothing, products are never less precise"
+)
+def _dot_general(found: Operation) -> Step:
+    x, y = operands(found, 2)
+    both: dict[str, list[list[int]]] = {}
+    record = found.attributes.get("dot_dimension_numbers")
+    for short, long in (("contracting_dims", "contracting"), ("batching_dims", "batching")):
+        if isinstance(record, dict):
+            pair = [record.get(f"{side}_{long}_dimensions", []) for side in ("lhs", "rhs")]
+        else:
+            pair = found.attributes.get(short, [[], []])
+        is_pair = isinstance(pair, list) and len(pair) == 2 and all(isinstance(p, list) for p in pair)
+        if not is_pair or len(pair[0]) != len(pair[1]) or not all(type(n) is int for p in pair for n in p):
+            raise Unsuited(f"its {short} are {pair!r:.40}")
+        for numbers, operand in zip(pair, (x, y), strict=True):
+            for n in numbers:
+                in_rank(n, operand.aval.ndim)
+        both[short] = pair
+    for k, operand in enumerate((x, y)):
+        used = [*both["contracting_dims"][k], *both["batching_dims"][k]]
+        if len(set(used)) < len(used) or operand.aval.ndim > _MOST_AXES:
+            raise Unsuited("an axis is used twice")
+    for first, second in both.values():
+        if not may_be([x.aval.shape[d] for d in first], [y.aval.shape[d] for d in second]):
+            raise Unsuited(f"of {x.aval} and {y.aval}")
+    dims = (both["contracting_dims"], both["batching_dims"])
+    return Step("dot_general", [x, y], {"dimension_numbers": dims})
+
+
+@translates("dot")
+def _dot(found: Operation) -> Step:
+    x, y = operands(found, 2)
+    if not 1 <= x.aval.ndim <= 2 or not 1 <= y.aval.ndim <= 2 or not may_be(x.aval.shape[-1:], y.aval.shape[:1]):
+        raise Unsuited(f"of {x.aval} and {y.aval}")
+    return Step("dot_general", [x, y], {"dimension_numbers": (([x.aval.ndim - 1], [0]), ([], []))})
+
+
+def _square(x: Value) -> None:
+    """Raises: Unsuited for what is no stack of square matrices of floats"""
+    if x.aval.ndim < 2 or x.aval.shape[-2] != x.aval.shape[-1] or None in x.aval.shape[-2:] or not _is_inexact(x):
+        raise Unsuited(f"of {x.aval}")
+
+
+def _is_inexact(x: Value) -> bool:
+    return isinstance(x.aval.dtype, np.dtype) and x.aval.dtype.kind in "fc"
+
+
+@translates("cholesky", note="nan where the matrix is not positive definite")
+def _cholesky(found: Operation) -> Step:
+    (x,) = operands(found, 1)
+    _square(x)
+    if not found.attributes.get("lower", False):
+        raise Unsuited("of the upper triangle")
+    return Step("cholesky", [x])
+
+
+@translates("triangular_solve", note="a zero on the diagonal gives nan")
+def _triangular_solve(found: Operation) -> Step:
+    kind = str(found.attributes.get("transpose_a", "NO_TRANSPOSE"))
+    return _solved(
+        found, bool(number(found, "left_side")), bool(number(found, "lower")), bool(number(found, "unit_diagonal")),
+        "NO_TRANSPOSE" not in kind, "ADJOINT" in kind,
+    )  # fmt: skip
+
+
+def _solved(
+    found: Operation, is_left: bool, is_lower: bool, is_unit: bool, is_transposed: bool, is_adjoint: bool
+) -> Step:
+    a, b = operands(found, 2)
+    _square(a)
+    axis = -2 if is_left else -1
+    if b.aval.ndim != a.aval.ndim or not may_be([b.aval.shape[axis]], a.aval.shape[-1:]):
+        raise Unsuited(f"of {a.aval} and {b.aval}")
+    params = {"left_side": is_left, "lower": is_lower, "unit_diagonal": is_unit, "transpose_a": is_transposed,
+              "conjugate_a": is_adjoint}  # fmt: skip
+    return Step("triangular_solve", [a, b], params)
+
+
+def _options(found: Operation) -> Mapping[str, Any]:
+    """What JAX gives to LAPACK: letters as numbers.   Raises: Unsuited"""
+    config = found.attributes.get("mhlo.backend_config", found.attributes.get("backend_config", {}))
+    if not isinstance(config, dict):
+        raise Unsuited("in a form of JAX before 0.4.36")
+    return {key: chr(value) if type(value) is int and 0 < value < 128 else value for key, value in config.items()}
+
+
+def _potrf(found: Operation) -> Step:
+    (x,) = operands(found, 1, 2)
+    _square(x)
+    if _options(found).get("uplo") != "L":
+        raise Unsuited("of the upper triangle")
+    return Step("lapack potrf", [x])
+
+
+def _getrf(found: Operation) -> Step:
+    (x,) = operands(found, 1, 3)
+    _square(x)
+    return Step("lapack getrf", [x])
+
+
+def _geqrf(found: Operation) -> Step:
+    (x,) = operands(found, 1, 2)
+    if x.aval.ndim < 2 or None in x.aval.shape[-2:] or not _is_inexact(x):
+        raise Unsuited(f"of {x.aval}")
+    return Step("lapack geqrf", [x])
+
+
+def _orgqr(found: Operation) -> Step:
+    x, scales = operands(found, 2)
+    rows, columns = x.aval.shape[-2:] if x.aval.ndim >= 2 else (None, None)
+    if rows is None or columns is None or not columns <= rows or scales.aval.ndim != x.aval.ndim - 1:
+        raise Unsuited(f"of {x.aval}")
+    if scales.aval.shape[-1] is None or scales.aval.shape[-1] > columns:
+        raise Unsuited(f"of {x.aval} and {scales.aval}")
+    return Step("lapack orgqr", [x, scales])
+
+
+def _gesdd(found: Operation) -> Step:
+    (x,) = operands(found, 1, 5)
+    mode = _options(found).get("mode")
+    if x.aval.ndim < 2 or mode not in ("A", "S", "N") or not _is_inexact(x):
+        raise Unsuited(f"of {x.aval} in the mode {mode!r}")
+    return Step("lapack gesdd", [x], {"full_matrices": mode == "A", "compute_uv": mode != "N", "subset_by_index": None})
+
+
+def _syevd(found: Operation) -> Step:
+    (x,) = operands(found, 1, 3)
+    _square(x)
+    options = _options(found)
+    if options.get("mode") not in ("V", "N") or options.get("uplo") not in ("L", "U"):
+        raise Unsuited(f"of the triangle {options.get('uplo')!r} in the mode {options.get('mode')!r}")
+    return Step("lapack syevd", [x], {"lower": options["uplo"] == "L", "subset_by_index": None})
+
+
+def _trsm(found: Operation) -> Step:
+    options = _options(found)
+    given = [options.get(key) for key in ("side", "uplo", "diag", "trans_x")]
+    for letter, allowed in zip(given, ("LR", "LU", "UN", "NTC"), strict=True):
+        if not isinstance(letter, str) or letter not in allowed:
+            raise Unsuited(f"with the options {given}")
+    side, uplo, diag, trans = given
+    return _solved(found, side == "L", uplo == "L", diag == "U", trans != "N", trans == "C")
+
+
+_LETTERS: Final = {"s": "float32", "d": "float64", "c": "complex64", "z": "complex128"}
+_LAPACK: Final[Mapping[str, Callable[[Operation], Step]]] = {
+    "potrf": _potrf, "getrf": _getrf, "geqrf": _geqrf, "orgqr": _orgqr, "ungqr": _orgqr, "gesdd": _gesdd,
+    "syevd": _syevd, "heevd": _syevd, "trsm": _trsm,
+}  # fmt: skip
+
+
+def lapack(found: Operation, target: str) -> Step | None:
+    """The step of a call of LAPACK, None for others.   Raises: Unsuited for one in a form that JAX does not write"""
+    for letter, dtype in _LETTERS.items():
+        routine = target.removeprefix(f"lapack_{letter}").removesuffix("_ffi")
+        if target == f"lapack_{letter}{routine}_ffi" and routine in _LAPACK:
+            if any(str(x.aval.dtype) != dtype for x in found.operands):
+                raise Unsuited(f"of {', '.join(str(x.aval) for x in found.operands)}")
+            return _LAPACK[routine](found)
+    return None
+
+
+def names() -> Sequence[str]:
+    """The calls of LAPACK that have a counterpart."""
+    return sorted(_LAPACK)

@@ -1,0 +1,232 @@
+"""Operations whose regions say how elements are combined: reductions, windows, scatters, sorting."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from aotensor.importers.stablehlo.regions import Forest, extreme_position, merged, sort_keys
+from aotensor.importers.stablehlo.structure import Operation, Region, Value
+from aotensor.importers.stablehlo.table import (
+    Equation,
+    Literal,
+    Step,
+    Unsuited,
+    aval_of,
+    axes,
+    axis_of,
+    is_bool,
+    number,
+    operands,
+    pairs,
+    sizes,
+)
+from aotensor.importers.stablehlo.translate import Translator, writes
+from aotensor.importers.stablehlo.windows import gather, is_neutral, reduce_window, scatter
+
+_SCATTERED: Final = (
+    "one operand, by a sum, difference, product, maximum, minimum, or the update itself; windows outside of the array "
+    "are dropped; products for one window, or with `unique_indices`"
+)
+_WINDOWS: Final = (
+    "by a sum, product, maximum or minimum, windows of up to 4096 elements; running ones along an axis, of "
+    "log(exp x + exp y), too"
+)
+_SUMS: Final = (
+    "by sums, products, extrema, logic of bool; or of values and positions, of which the first extreme one is kept"
+)
+_COMBINED: Final = {
+    "add": "add", "multiply": "mul", "maximum": "max", "minimum": "min", "and": "and", "or": "or", "xor": "xor",
+}  # fmt: skip
+_LOGICAL: Final = {"add": "or", "multiply": "and", "maximum": "or", "minimum": "and"}
+
+
+def _kind(name: str, x: Value) -> str:
+    """The name of an operation on such elements: arithmetic of bool is logic."""
+    return _LOGICAL.get(name, name) if is_bool(x) else name
+
+
+@writes("gather", "dynamic_gather", note="windows outside of the array are moved inside")
+def _gather(to: Translator, found: Operation, equations: list[Equation]) -> None:
+    before, step = gather(found)
+    equations += before
+    to.emit(step, found, equations)
+
+
+@writes("scatter", note=_SCATTERED)
+def _scatter(to: Translator, found: Operation, equations: list[Equation]) -> None:
+    before, step = scatter(found)
+    equations += before
+    to.emit(step, found, equations)
+
+
+@writes("reduce_window", note=_WINDOWS)
+def _reduce_window(to: Translator, found: Operation, equations: list[Equation]) -> None:
+    name, (step,) = reduce_window(found, to.bodies)
+    start = found.operands[1]
+    if not name or is_neutral(name, _scalar(to, start)):
+        to.emit(step, found, equations)
+        return
+    (windows,) = to.emit(step, found, equations, [Value(found.results[0].aval)])
+    _combine(to, found, equations, name, windows, start, found.results[0])
+
+
+def _scalar(to: Translator, x: Value) -> Value:
+    """A value, or what it is a copy of: JAX broadcasts numbers to their own shape."""
+    made = to.made.get(id(x))
+    while made is not None and made.primitive.name == "broadcast_in_dim" and made.invars[0].aval.ndim == 0:
+        x = made.invars[0]
+        made = to.made.get(id(x))
+    return x
+
+
+def _combine(
+    to: Translator, found: Operation, equations: list[Equation], name: str, x: Value, start: Value, result: Value
+) -> None:
+    """x and a number combined."""
+    to.emit(Step(_COMBINED[name], [start, x]), found, equations, [result])
+
+
+@writes("reduce", note=_SUMS)
+def _reduce(to: Translator, found: Operation, equations: list[Equation]) -> None:
+    count = len(found.results)
+    if count == 0 or len(found.operands) != 2 * count or len(found.regions) != 1:
+        raise Unsuited(f"it has {len(found.operands)} operands and {count} results")
+    xs, starts, region = found.operands[:count], found.operands[count:], found.regions[0]
+    over = tuple(axes(found, "dimensions", rank=xs[0].aval.ndim))
+    kept = [n for d, n in enumerate(xs[0].aval.shape) if d not in over]
+    for x, start, result in zip(xs, starts, found.results, strict=True):
+        is_like = x.aval.ndim == xs[0].aval.ndim and start.aval == aval_of((), x.aval.dtype)
+        if not is_like or result.aval != aval_of(kept if x is xs[0] else result.aval.shape, x.aval.dtype):
+            raise Unsuited(f"of {x.aval} from {start.aval} to {result.aval}")
+    names = merged(region)
+    if names is None:
+        _extreme(to, found, equations, over, region)
+        return
+    for x, start, result, one in zip(xs, starts, found.results, names, strict=True):
+        name = _kind(one, x)
+        if name not in _COMBINED:
+            raise Unsuited("by a function that keeps the last element")
+        _reduced(to, found, equations, (name, over), x, start, result)
+
+
+_REDUCED: Final = {
+    "add": "reduce_sum", "multiply": "reduce_prod", "maximum": "reduce_max", "minimum": "reduce_min",
+    "and": "reduce_and", "or": "reduce_or", "xor": "reduce_xor",
+}  # fmt: skip
+
+
+def _reduced(
+    to: Translator, found: Operation, equations: list[Equation], how: tuple[str, tuple[int, ...]], x: Value,
+    start: Value, result: Value,
+) -> None:  # fmt: skip
+    name, over = how
+    step = Step(_REDUCED[name], [x], {"axes": over, "out_sharding": None})
+    if is_neutral(name, _scalar(to, start)):
+        to.emit(step, found, equations, [result])
+        return
+    (inner,) = to.emit(step, found, equations, [Value(result.aval)])
+    _combine(to, found, equations, name, inner, start, result)
+
+
+def _extreme(
+    to: Translator, found: Operation, equations: list[Equation], over: tuple[int, ...], region: Region
+) -> None:
+    """The largest or least elements along an axis and their positions, of which the first counts."""
+    forest = Forest(to.bodies)
+    name = extreme_position(forest, forest.of(region, to.constants()))
+    if not name or len(over) != 1:
+        raise Unsuited("by a function of your own")
+    x, positions, *starts = found.operands
+    made = to.made.get(id(positions))
+    while made is not None and made.primitive.name == "broadcast_in_dim":
+        line = made.params["broadcast_dimensions"]
+        if len(line) != 1 or line[0] != over[0]:
+            break
+        made = to.made.get(id(made.invars[0]))
+        if made is not None and made.primitive.name == "iota" and len(made.params["shape"]) == 1:
+            made = replaced_axis(made, over[0])
+    is_line = made is not None and made.primitive.name == "iota" and made.params["dimension"] == over[0]
+    monoid = "maximum" if name == "argmax" else "minimum"
+    first, second = (_scalar(to, start) for start in starts)
+    is_first = isinstance(second, Literal) and bool(np.all(second.val == 0))
+    if not is_line or not is_first or not is_neutral(monoid, first) or x.aval.shape[over[0]] == 0:
+        raise Unsuited("by a function of your own")
+    largest, place = found.results
+    to.emit(Step(name, [x], {"axes": over, "index_dtype": place.aval.dtype}), found, equations, [place])
+    to.emit(Step(_REDUCED[monoid], [x], {"axes": over, "out_sharding": None}), found, equations, [largest])
+
+
+def replaced_axis(made: Equation, axis: int) -> Equation:
+    """A line of numbers that is broadcast along an axis, as one along that axis."""
+    return Equation(made.primitive, {**made.params, "dimension": axis}, made.invars, made.outvars)
+
+
+@writes("sort", note="of several operands by several keys, all upwards or all downwards; nan last, or first")
+def _sort(to: Translator, found: Operation, equations: list[Equation]) -> None:
+    count = len(found.operands)
+    if count == 0 or len(found.results) != count or len(found.regions) != 1:
+        raise Unsuited(f"it has {count} operands and {len(found.results)} results")
+    if any(x.aval != y.aval for x, y in zip(found.operands, found.results, strict=True)):
+        raise Unsuited("to results of other types")
+    if any(x.aval.shape != found.operands[0].aval.shape for x in found.operands):
+        raise Unsuited("of operands with other extents")
+    axis = axis_of(found, "dimension", rank=found.operands[0].aval.ndim)
+    forest = Forest(to.bodies)
+    results = forest.of(found.regions[0], to.constants())
+    if len(results) != 1 or len(found.regions[0].arguments) != 2 * count:
+        raise Unsuited("by a function of other numbers of arguments or results")
+    keys, is_down = sort_keys(results[0])
+    order = [*dict.fromkeys(keys), *(k for k in range(count) if k not in keys)]
+    xs = [found.operands[k] for k in order]
+    if is_down:
+        xs = [_turned(to, found, equations, x, axis) for x in xs]
+    outs = [found.results[k] for k in order]
+    params = {"dimension": axis, "num_keys": len(dict.fromkeys(keys)), "is_stable": True}
+    inner = [Value(x.aval) for x in outs] if is_down else outs
+    to.emit(Step("sort", xs, params), found, equations, inner)
+    if is_down:
+        for x, out in zip(inner, outs, strict=True):
+            to.emit(Step("rev", [x], {"dimensions": [axis]}), found, equations, [out])
+
+
+def _turned(to: Translator, found: Operation, equations: list[Equation], x: Value, axis: int) -> Value:
+    return to.emit(Step("rev", [x], {"dimensions": [axis]}), found, equations, [Value(x.aval)])[0]
+
+
+@writes("select_and_scatter", note="by a sum; of equal elements of a window the first, or by `GT` and `LT` the last")
+def _select_and_scatter(to: Translator, found: Operation, equations: list[Equation]) -> None:
+    """The gradient of pooling."""
+    x, source, start = operands(found, 3)
+    rank, (select, sums) = x.aval.ndim, found.regions if len(found.regions) == 2 else (None, None)
+    if select is None or sums is None or merged(sums) != ["add"] or is_bool(x):
+        raise Unsuited("by another function than a sum")
+    if source.aval.ndim != rank or not x.aval.dtype == source.aval.dtype == start.aval.dtype or start.aval.ndim:
+        raise Unsuited(f"of {x.aval} and {source.aval} from {start.aval}")
+    forest = Forest(to.bodies)
+    (test,) = found_ if len(found_ := forest.of(select, to.constants())) == 1 else (None,)
+    pair = tuple(forest.tree("argument", argument=k) for k in range(2))
+    if test is None or test.parts != pair or test.name not in ("GE", "GT", "LE", "LT"):
+        raise Unsuited("by another order than that of the elements")
+    params = {
+        "select_prim": test.name.lower(),
+        "window_dimensions": sizes(found, "window_dimensions", count=rank),
+        "window_strides": sizes(found, "window_strides", count=rank),
+        "padding": pairs(found, "padding", count=rank),
+    }
+    step = Step("select_and_scatter_add", [source, x], params)
+    if is_neutral("add", _scalar(to, start)):
+        to.emit(step, found, equations)
+        return
+    (scattered,) = to.emit(step, found, equations, [Value(found.results[0].aval)])
+    _combine(to, found, equations, "add", scattered, start, found.results[0])
+
+
+@writes("top_k", dialect="chlo", note="nan first, of equal ones the earlier first")
+def _top_k(to: Translator, found: Operation, equations: list[Equation]) -> None:
+    (x,) = operands(found, 1, 2)
+    count = number(found, "k")
+    if not x.aval.ndim or x.aval.shape[-1] is None or not 0 <= count <= x.aval.shape[-1]:
+        raise Unsuited(f"{count} of {x.aval}")
+    to.emit(Step("top_k", [x], {"k": count, "axis": x.aval.ndim - 1}), found, equations)

@@ -1,0 +1,79 @@
+"""Rules for what is no primitive of lax: LAPACK's routines as JAX calls them, and extents.
+
+What a routine leaves in places that JAX does not read is nan here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+
+import aotensor.tensor as at
+from aotensor.importers.lax.rules import RULES
+from aotensor.importers.lax.shapes import extent
+from aotensor.importers.lax.table import Context, Convert
+from aotensor.importers.stablehlo.table import Equation
+
+
+def _nothing(context: Context, equation: Equation, number: int, x: at.Variable) -> at.Variable:
+    """A result that JAX does not read: nan.   number: which; x: its axes in front are those of x"""
+    aval = equation.outvars[number].aval
+    shape = [extent(x, d) if n is None else n for d, n in enumerate(aval.shape)]
+    return at.broadcast_to(at.constant(np.asarray(np.nan, aval.dtype)), shape)
+
+
+def _success(x: at.Variable) -> at.Variable:
+    """The status of each matrix: 0."""
+    return at.zeros([extent(x, d) for d in range(x.ndim - 2)], dtype="int32")
+
+
+def _potrf(context: Context, equation: Equation, x: at.Variable) -> list[at.Variable]:
+    """The factor below and on the diagonal, x above; nan where x is not positive definite."""
+    return [at.tril(at.cholesky(x, on_error="nan")) + at.triu(x, 1), _success(x)]
+
+
+def _getrf(context: Context, equation: Equation, x: at.Variable) -> list[at.Variable]:
+    factors, pivots = at.lu_factor(x)
+    return [factors, pivots + 1, _success(x)]
+
+
+def _geqrf(context: Context, equation: Equation, x: at.Variable) -> list[at.Variable]:
+    """The triangular factor, below which reflections would be; `orgqr` finds them again."""
+    _, r = at.qr(x)
+    rows, columns = x.static_shape[-2:]
+    assert rows is not None and columns is not None
+    below = max(rows - columns, 0)
+    if below:
+        blank = at.broadcast_to(_nan(x), [*(extent(x, d) for d in range(x.ndim - 2)), below, columns])
+        r = at.concatenate([r, blank], axis=-2)
+    is_inside = at.constant(np.triu(np.ones((rows, columns), bool)))
+    return [at.switch(is_inside, r, _nan(x)), _nothing(context, equation, 1, x)]
+
+
+def _nan(x: at.Variable) -> at.Variable:
+    return at.constant(np.asarray(np.nan, x.dtype))
+
+
+def _orgqr(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
+    """The orthogonal factor of the matrix that `geqrf` was given."""
+    found: at.Variable = at.qr(x, mode="complete" if equation.params["full_matrices"] else "reduced")[0]
+    return found
+
+
+def _gesdd(context: Context, equation: Equation, x: at.Variable) -> list[at.Variable]:
+    s, *vectors = RULES["svd"].convert(context, equation, x)
+    found = vectors or [_nothing(context, equation, number, x) for number in (2, 3)]
+    return [_nothing(context, equation, 0, x), s, *found, _success(x)]
+
+
+def _syevd(context: Context, equation: Equation, x: at.Variable) -> list[at.Variable]:
+    return [*RULES["eigh"].convert(context, equation, x), _success(x)]
+
+
+OWN: Final[Mapping[str, Convert]] = {
+    "lapack potrf": _potrf, "lapack getrf": _getrf, "lapack geqrf": _geqrf, "lapack orgqr": _orgqr,
+    "lapack gesdd": _gesdd, "lapack syevd": _syevd,
+}  # fmt: skip
+"""Names of steps that the importer has rules of its own for."""

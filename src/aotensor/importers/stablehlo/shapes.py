@@ -1,0 +1,152 @@
+"""What moves, repeats, joins and cuts out elements, also with extents that operands hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from aotensor.importers.stablehlo.structure import Operation
+from aotensor.importers.stablehlo.table import (
+    Late,
+    Step,
+    Unsuited,
+    axes,
+    axis_of,
+    ints,
+    known_or,
+    may_be,
+    operands,
+    shape_of,
+    translates,
+)
+
+_WIDTHS: Final = ("edge_padding_low", "edge_padding_high", "interior_padding")
+
+
+def _late_shape(found: Operation, key: str) -> Late:
+    """A shape that an operand holds; what the type of the result knows is a number."""
+    return lambda given: {key: known_or(shape_of(found), given)}
+
+
+@translates("broadcast_in_dim", "dynamic_broadcast_in_dim")
+def _broadcast(found: Operation) -> Step:
+    is_dynamic = found.name.startswith("stablehlo.dynamic")
+    x, *extents = operands(found, 1 + is_dynamic)
+    shape = shape_of(found)
+    places = axes(found, "dims", "broadcast_dimensions", rank=len(shape))
+    if len(places) != x.aval.ndim:
+        raise Unsuited(f"its dims are {places} for a tensor of rank {x.aval.ndim}")
+    if any(n not in (1, None, shape[d]) and shape[d] is not None for n, d in zip(x.aval.shape, places, strict=True)):
+        raise Unsuited(f"extents {list(x.aval.shape)} become {list(shape)}")
+    if any(n is None and shape[d] is not None for n, d in zip(x.aval.shape, places, strict=True)):
+        raise Unsuited(f"an extent that is not known becomes one of {list(shape)}")
+    late = _late_shape(found, "shape") if is_dynamic else None
+    if not is_dynamic and None in shape:
+        raise Unsuited("to extents that are not known")
+    return Step("broadcast_in_dim", [x], {"shape": shape, "broadcast_dimensions": places}, extents, late)
+
+
+@translates("reshape", "dynamic_reshape")
+def _reshape(found: Operation) -> Step:
+    is_dynamic = found.name.startswith("stablehlo.dynamic")
+    x, *extents = operands(found, 1 + is_dynamic)
+    if not is_dynamic and None in shape_of(found):
+        raise Unsuited("to extents that are not known")
+    late = _late_shape(found, "new_sizes") if is_dynamic else None
+    return Step("reshape", [x], {"new_sizes": shape_of(found), "dimensions": None}, extents, late)
+
+
+@translates("transpose")
+def _transpose(found: Operation) -> Step:
+    (x,) = operands(found, 1)
+    order = axes(found, "dims", "permutation", rank=x.aval.ndim)
+    if len(order) != x.aval.ndim:
+        raise Unsuited(f"{order} is no permutation of {x.aval.ndim} axes")
+    return Step("transpose", [x], {"permutation": order})
+
+
+@translates("reverse")
+def _reverse(found: Operation) -> Step:
+    (x,) = operands(found, 1)
+    return Step("rev", [x], {"dimensions": axes(found, "dims", "dimensions", rank=x.aval.ndim)})
+
+
+@translates("concatenate")
+def _concatenate(found: Operation) -> Step:
+    axis = axis_of(found, "dim", "dimension", rank=len(shape_of(found)))
+    others = [(*x.aval.shape[:axis], None, *x.aval.shape[axis + 1 :]) for x in found.operands]
+    if not found.operands or not all(may_be(other, shape_of(found)) for other in others):
+        raise Unsuited(f"of {', '.join(str(x.aval) for x in found.operands)}")
+    return Step("concatenate", found.operands, {"dimension": axis})
+
+
+@translates("iota", "dynamic_iota")
+def _iota(found: Operation) -> Step:
+    is_dynamic = found.name.startswith("stablehlo.dynamic")
+    extents = operands(found, int(is_dynamic))
+    shape = shape_of(found)
+    if not is_dynamic and None in shape:
+        raise Unsuited("of extents that are not known")
+    params = {"shape": shape, "dimension": axis_of(found, "dim", "iota_dimension", rank=len(shape))}
+    params["dtype"] = found.results[0].aval.dtype
+    return Step("iota", [], params, extents, _late_shape(found, "shape") if is_dynamic else None)
+
+
+@translates("slice")
+def _slice(found: Operation) -> Step:
+    (x,) = operands(found, 1)
+    if found.words:
+        ranges = found.words[0]
+        if not isinstance(ranges, list) or any(not 2 <= len(r) <= 3 for r in ranges):
+            raise Unsuited(f"elements {ranges!r:.40}")
+        parts = [[r[k] if len(r) > k else 1 for r in ranges] for k in range(3)]
+    else:
+        parts = [ints(found, key) for key in ("start_indices", "limit_indices", "strides")]
+    if any(len(part) != x.aval.ndim for part in parts):
+        raise Unsuited(f"{len(parts[0])} ranges for a tensor of rank {x.aval.ndim}")
+    for n, start, stop, step in zip(x.aval.shape, *parts, strict=True):
+        if step < 1 or not 0 <= start <= stop or (n is not None and stop > n):
+            raise Unsuited(f"elements {start}:{stop}:{step} of {n}")
+    return Step("slice", [x], dict(zip(("start_indices", "limit_indices", "strides"), parts, strict=True)))
+
+
+@translates("real_dynamic_slice", note="by strides that are known")
+def _real_dynamic_slice(found: Operation) -> Step:
+    x, *bounds = operands(found, 4)
+
+    def late(starts: Sequence[Any], stops: Sequence[Any], steps: Sequence[Any]) -> dict[str, Any]:
+        if not all(isinstance(n, int) and n > 0 for n in steps):
+            raise Unsuited("its strides are not known")
+        if any(len(part) != x.aval.ndim for part in (starts, stops, steps)):
+            raise Unsuited(f"{len(starts)} ranges for a tensor of rank {x.aval.ndim}")
+        return {"start_indices": starts, "limit_indices": stops, "strides": steps}
+
+    return Step("slice", [x], {}, bounds, late)
+
+
+@translates("pad", "dynamic_pad", note="between elements by widths that are known")
+def _pad(found: Operation) -> Step:
+    if found.name.startswith("stablehlo.dynamic"):
+        x, value, *bounds = operands(found, 5)
+
+        def late(lows: Sequence[Any], highs: Sequence[Any], inners: Sequence[Any]) -> dict[str, Any]:
+            if any(len(part) != x.aval.ndim for part in (lows, highs, inners)):
+                raise Unsuited(f"{len(lows)} widths for a tensor of rank {x.aval.ndim}")
+            widths = list(zip(lows, highs, inners, strict=True))
+            is_known = all(isinstance(n, int) for one in widths for n in one)
+            if not is_known and any(not isinstance(inner, int) or inner != 0 for *_, inner in widths):
+                raise Unsuited("between elements, by symbolic widths")
+            return {"padding_config": widths}
+
+        return Step("pad", [x, value], {"padding_config": ()}, bounds, late)
+    x, value = operands(found, 2)
+    keys = ("low", "high", "interior") if "low" in found.attributes else _WIDTHS
+    widths = list(zip(*(ints(found, key, count=x.aval.ndim) for key in keys), strict=True))
+    if value.aval.ndim or value.aval.dtype != x.aval.dtype:
+        raise Unsuited(f"of {x.aval} by {value.aval}")
+    for n, wide, (low, high, inner) in zip(x.aval.shape, shape_of(found), widths, strict=True):
+        if inner < 0 or any(abs(width) >= 1 << 60 for width in (low, high, inner)):
+            raise Unsuited(f"by {low}, {high} and {inner} between elements")
+        if n is not None and wide is not None and n + max(n - 1, 0) * inner + low + high != wide:
+            raise Unsuited(f"of {n} elements by {low}, {high} and {inner} between elements to {wide}")
+    return Step("pad", [x, value], {"padding_config": widths})

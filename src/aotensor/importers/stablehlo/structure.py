@@ -1,0 +1,57 @@
+"""What a text of StableHLO consists of: functions of operations on values, some with regions inside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from aotensor.importers.stablehlo.attributes import Aval
+
+
+@dataclass(eq=False)
+class Value:
+    """What an operation gives, or an argument."""
+
+    aval: Aval
+
+
+@dataclass(eq=False)
+class Region:
+    """Operations with arguments of their own, which see the values around.   results: what it returns"""
+
+    arguments: list[Value]
+    operations: list[Operation] = field(default_factory=list)
+    results: list[Value] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Operation:
+    """name: with its dialect, `stablehlo.add`. words: what the own form says without a key, `GE`, `SIGNED`."""
+
+    name: str
+    line: int
+    operands: list[Value] = field(default_factory=list)
+    results: list[Value] = field(default_factory=list)
+    attributes: dict[str, Any] = field(default_factory=dict)
+    words: list[Any] = field(default_factory=list)
+    regions: list[Region] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Function:
+    """labels: what arguments are called in the text's locations; notes: attributes of arguments and of results"""
+
+    name: str
+    body: Region
+    labels: list[str]
+    notes: list[dict[str, Any]]
+    result_notes: list[dict[str, Any]]
+    line: int
+
+
+@dataclass(eq=False)
+class Module:
+    """The functions of a text, by name."""
+
+    name: str
+    functions: dict[str, Function]

@@ -1,0 +1,212 @@
+"""Operations of StableHLO in the words of `jax.lax`, so that one table of rules serves both: what a translation says.
+
+Source: https://openxla.org/stablehlo/spec
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, Final, TypeAlias, TypeVar
+
+import numpy as np
+
+from aotensor.importers.lax.table import Extent
+from aotensor.importers.stablehlo.attributes import Aval
+from aotensor.importers.stablehlo.structure import Operation, Value
+
+Params: TypeAlias = dict[str, Any]
+Late: TypeAlias = Callable[..., Params]
+"""From the integers that shape operands hold, parameters."""
+
+
+class Unsuited(Exception):
+    """Raised for an operation that has no counterpart; its text is the reason."""
+
+
+@dataclass(eq=False)
+class Equation:
+    """A primitive of lax as rules read it.
+
+    shapes: how many operands, the last ones, hold extents and are not given to the rule but to `late`. name: of the
+    operation that it stands for.
+    """
+
+    primitive: Any
+    params: Params
+    invars: Sequence[Any]
+    outvars: Sequence[Any]
+    name: str = ""
+    line: int = 0
+    late: Late | None = None
+    shapes: int = 0
+
+
+@dataclass(eq=False)
+class Program:
+    """A region or a function, as jaxprs are."""
+
+    invars: Sequence[Any]
+    eqns: list[Equation]
+    outvars: Sequence[Any]
+    constvars: Sequence[Any] = ()
+
+
+@dataclass(eq=False)
+class Literal(Value):
+    """A constant.   val: an array"""
+
+    val: Any = field(kw_only=True)
+
+
+@dataclass
+class Step:
+    """What an operation becomes: one primitive.   shapes: operands that hold extents, for `late`"""
+
+    primitive: str
+    invars: Sequence[Any]
+    params: Params = field(default_factory=dict)
+    shapes: Sequence[Any] = ()
+    late: Late | None = None
+
+
+TABLE: Final[dict[str, Callable[[Operation], Step]]] = {}
+"""Operations that are one primitive."""
+
+NOTES: Final[dict[str, str]] = {}
+"""What the documentation says of an operation."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def translates(*names: str, note: str = "") -> Callable[[F], F]:
+    """A decorator: the function translates these operations to one primitive."""
+
+    def entered(function: F) -> F:
+        for name in names:
+            TABLE[f"stablehlo.{name}"] = function
+            if note:
+                NOTES[f"stablehlo.{name}"] = note
+        return function
+
+    return entered
+
+
+def equation(step: Step, outvars: Sequence[Any], found: Operation) -> Equation:
+    """The equation of a step, in place of an operation."""
+    invars = [*step.invars, *step.shapes]
+    primitive = SimpleNamespace(name=step.primitive)
+    return Equation(primitive, step.params, invars, outvars, found.name, found.line, step.late, len(step.shapes))
+
+
+def attribute(found: Operation, *keys: str) -> Any:
+    """An attribute, which the own form may call otherwise than the generic one.   Raises: Unsuited if it is missing"""
+    for key in keys:
+        if key in found.attributes:
+            return found.attributes[key]
+    raise Unsuited(f"its attribute {keys[-1]} is missing")
+
+
+def ints(found: Operation, *keys: str, count: int | None = None, default: int | None = None) -> list[int]:
+    """Integers of an attribute, that is a list or an array.   count: how many; default: each, where it is left out
+
+    Raises: Unsuited
+    """
+    if default is not None and count is not None and not any(key in found.attributes for key in keys):
+        return [default] * count
+    value = attribute(found, *keys)
+    value = value.ravel().tolist() if isinstance(value, np.ndarray) else value
+    is_right = isinstance(value, list) and all(type(n) is int for n in value)
+    if not is_right or (count is not None and len(value) != count):
+        raise Unsuited(f"its attribute {keys[0]} is {value!r:.40}, not {'' if count is None else f'{count} '}integers")
+    return list(value)
+
+
+def sizes(found: Operation, *keys: str, count: int, default: int = 1) -> list[int]:
+    """Positive integers, one per axis.   Raises: Unsuited"""
+    value = ints(found, *keys, count=count, default=default)
+    if any(not 1 <= n < 1 << 31 for n in value):
+        raise Unsuited(f"its attribute {keys[0]} is {value!r:.40}")
+    return value
+
+
+def pairs(found: Operation, *keys: str, count: int) -> list[tuple[int, int]]:
+    """Widths before and behind, per axis; 0 where they are left out.   Raises: Unsuited"""
+    if not any(key in found.attributes for key in keys):
+        return [(0, 0)] * count
+    value = attribute(found, *keys)
+    value = value.tolist() if isinstance(value, np.ndarray) else value
+    is_right = isinstance(value, list) and len(value) == count
+    if not is_right or not all(
+        isinstance(p, list) and len(p) == 2 and all(type(n) is int and abs(n) < 1 << 31 for n in p) for p in value
+    ):
+        raise Unsuited(f"its attribute {keys[0]} is {value!r:.40}, not {count} pairs of integers")
+    return [(low, high) for low, high in value]
+
+
+def number(found: Operation, *keys: str, default: Any = None) -> Any:
+    """An integer or bool.   Raises: Unsuited"""
+    value = attribute(found, *keys) if default is None else found.attributes.get(keys[0], default)
+    if not isinstance(value, int):
+        raise Unsuited(f"its attribute {keys[0]} is {value!r:.40}, not an integer")
+    return value
+
+
+def in_rank(axis: int, rank: int) -> int:
+    """An axis of so many.   Raises: Unsuited"""
+    if not 0 <= axis < rank:
+        raise Unsuited(f"it has axis {axis} of a tensor of rank {rank}")
+    return axis
+
+
+def axis_of(found: Operation, *keys: str, rank: int) -> int:
+    """An axis of so many.   Raises: Unsuited"""
+    return in_rank(number(found, *keys), rank)
+
+
+def axes(found: Operation, *keys: str, rank: int) -> list[int]:
+    """Different axes.   Raises: Unsuited"""
+    return different([in_rank(n, rank) for n in ints(found, *keys)], keys[0])
+
+
+def different(numbers: list[int], what: str) -> list[int]:
+    """Raises: Unsuited for one that is there twice"""
+    if len(set(numbers)) < len(numbers):
+        raise Unsuited(f"its attribute {what} has an axis twice")
+    return numbers
+
+
+def shape_of(found: Operation) -> tuple[Any, ...]:
+    """The extents of the first result, None where they are known in a call only."""
+    shape: tuple[Any, ...] = found.results[0].aval.shape
+    return shape
+
+
+def operands(found: Operation, count: int, results: int = 1) -> list[Value]:
+    """So many operands.   Raises: Unsuited for another number of them, or of results"""
+    if len(found.operands) != count or len(found.results) != results:
+        raise Unsuited(f"it has {len(found.operands)} operands and {len(found.results)} results")
+    return found.operands
+
+
+def is_bool(x: Value) -> bool:
+    """Has it elements of one bit?"""
+    return bool(x.aval.dtype == np.dtype(bool))
+
+
+def may_be(x: Sequence[Any], y: Sequence[Any]) -> bool:
+    """Can these be the extents of one tensor?   None: not known"""
+    return len(x) == len(y) and all(a == b or a is None or b is None for a, b in zip(x, y, strict=True))
+
+
+def known_or(known: Sequence[Any], given: Sequence[Extent]) -> list[Extent]:
+    """Extents that the text knows, else those that an operand holds.   Raises: Unsuited for another number of them"""
+    if len(known) != len(given):
+        raise Unsuited(f"{len(given)} extents for {len(known)} axes")
+    return [g if n is None else n for n, g in zip(known, given, strict=True)]
+
+
+def aval_of(shape: Sequence[Any], dtype: Any) -> Aval:
+    """A type."""
+    return Aval(tuple(shape), dtype)

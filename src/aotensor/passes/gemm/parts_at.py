@@ -1,0 +1,289 @@
+"""Parts of products of elements at positions, which several cores compute, each part with panels of its own.
+
+A part is a block of columns of C, or of rows where these are few, of one group; where C is small and sums are long, it
+is a part of the sums: these go to memory of their own and are added, one after the other. How C is divided depends on
+extents alone, and so do results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import IndexType, IntegerAttr, i32
+from xdsl.ir import Attribute, SSAValue
+
+from aotensor.core import dtypes
+from aotensor.ir.index_builder import Extent
+from aotensor.ir.loop_builder import memref_type_of
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.types import i64
+from aotensor.passes.gemm.blocked import FUSED, Form
+from aotensor.passes.gemm.pack_at import position
+from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
+from aotensor.passes.nest.work import quotient, rows_of_chunk
+from aotensor.passes.target import Target
+
+_INDEX: Final = IndexType()
+_TABLE: Final = memref_type_of(i64, [None])
+_ALIGNMENT: Final = 64  # bytes: a cache line, and the widest vector
+_LONGEST: Final = 1 << 20  # extents count as at most this in a product of three, which then stays below 2⁶³
+_MOST_PARTS: Final = 16  # of the columns, in which several cores take an equal part; enough for all axes
+_FEWEST_PANELS: Final = (4, 8)  # of rows and of columns of a part, whose panels of A are packed again for each
+_DEPTHS: Final = 2  # blocks of a part of a sum, at least
+_ADDED: Final = 2  # the work of adding one number to another, in units of `passes/nest/work.py`
+
+
+def parts_at(tile: Tile, target: Target, form: Form, arguments: Sequence[Attribute]) -> list[func.FuncOp]:
+    """`@aot_gemm_at.*` and those of its helpers that divide it.   arguments: of the former, the context last"""
+    *operands, context = arguments
+    vector = memref_type_of(tile.element, [None])
+    of_parts = [*operands, *[_INDEX] * 4]
+    of_split = [*operands, *[_INDEX] * 3, context]
+    of_sums = [_INDEX, _INDEX, vector, *[_INDEX] * 4, vector, *[_TABLE] * 3]
+
+    def named(role: str, kinds: Sequence[Attribute], body: _Body, results: Sequence[Attribute] = ()) -> func.FuncOp:
+        symbol = form.symbol(role, tile) if role else f"{form.name}.{tile.suffix}"
+        return define(symbol, tile.dtype, kinds, lambda b, args: body(b, tile, target, form, args), results)
+
+    functions = [
+        named("", arguments, _whole),
+        named("parts", [*of_parts, context], _parts),
+        named("units", [_INDEX, _INDEX, *of_parts], _units),
+    ]
+    if target.packs_products:
+        functions += [named("split", of_split, _split, [i32]), named("sums", of_sums, _sums)]
+    return functions
+
+
+_Body: TypeAlias = "Callable[[KernelBuilder, Tile, Target, Form, Sequence[SSAValue]], Sequence[Scalar]]"
+
+
+@dataclass(frozen=True)
+class _Operands:
+    """What `@aot_gemm_at.*` is called with, but for the context."""
+
+    a: SSAValue
+    x: SSAValue
+    c: SSAValue
+    of_a: Sequence[SSAValue]  # positions of groups, rows, depths
+    of_x: Sequence[SSAValue]  # of groups, depths, columns
+    of_c: Sequence[SSAValue]  # of groups, rows, columns
+
+    @staticmethod
+    def of(args: Sequence[SSAValue]) -> _Operands:
+        a, x, c = args[:3]
+        return _Operands(a, x, c, args[3:6], args[6:9], args[9:12])
+
+    def into(self, c: SSAValue, of_c: Sequence[SSAValue]) -> list[SSAValue]:
+        """The arguments again, but with another C."""
+        return [self.a, self.x, c, *self.of_a, *self.of_x, *of_c]
+
+    def extents(self, b: KernelBuilder) -> list[Extent]:
+        """groups, m, n and k"""
+        return [b.extent_of(x, 0) for x in (*self.of_c, self.of_a[2])]
+
+
+def _whole(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Sequence[SSAValue]) -> Sequence[Scalar]:
+    """Choose the sizes of parts; there is one if it is little work."""
+    groups, m, n, k = _Operands.of(args).extents(b)
+    fewest = b.imin(quotient(b, _work(b, tile, groups, m, n, k), target.chunk_work), _MOST_PARTS)
+    down, across = b.ceildiv(m, tile.rows), b.ceildiv(n, tile.columns)
+
+    def cut(units: Extent, parts: Extent, least: int) -> tuple[Extent, Extent]:
+        """Units in at most so many parts of at least some; the size of one, and their number."""
+        parts = b.imax(b.imin(parts, quotient(b, units, least)), 1)
+        size = b.imax(b.ceildiv(units, parts), 1)
+        return size, b.imax(b.ceildiv(units, size), 1)
+
+    most = b.select(b.compare("ge", b.index(fewest), b.index(2)), b.index(_MOST_PARTS), b.index(1))
+    width, count = cut(across, b.ceildiv(most, b.imax(groups, 1)), _FEWEST_PANELS[1])
+    so_far = b.imax(b.imul(count, groups), 1)
+    height, count = cut(down, quotient(b, fewest, so_far), _FEWEST_PANELS[0])
+    so_far = b.imul(so_far, count)
+    block = target.product_depth // dtypes.itemsize(tile.dtype)
+    depth, count = cut(k, quotient(b, fewest, so_far), _DEPTHS * block)
+    sizes = [b.index(x).ssa for x in (b.imul(height, tile.rows), b.imul(width, tile.columns), depth)]
+    *operands, context = args
+
+    def parts() -> Sequence[Scalar]:
+        whole = [*sizes[:2], b.index(b.imax(k, 1)).ssa, b.index(0).ssa]
+        b.builder.insert(func.CallOp(form.symbol("parts", tile), [*operands, *whole, context], []))
+        return ()
+
+    def split() -> Sequence[Scalar]:
+        status = b.emit(func.CallOp(form.symbol("split", tile), [*operands, *sizes, context], [i32]), "int32")
+        return b.branch(b.compare("eq", status, b.constant(0, "int32")), lambda: (), parts)
+
+    if not target.packs_products:
+        return parts()
+    return b.branch(b.compare("gt", b.index(count), b.index(1)), split, parts)
+
+
+def _work(b: KernelBuilder, tile: Tile, groups: Extent, *extents: Extent) -> Extent:
+    """Of all tiles, in units of `passes/nest/work.py`."""
+    m, n, k = (b.imin(x, _LONGEST) for x in extents)
+    return b.imul(
+        b.imin(quotient(b, b.imul(b.imul(m, n), k), tile.lanes), 1 << 40), b.imul(b.imin(groups, _LONGEST), FUSED)
+    )
+
+
+@dataclass(frozen=True)
+class _Division:
+    """The parts of one product: (group, part of the sums, of the rows, of the columns), the last one first.
+
+    sizes: m, n and k of a part. stride: between parts of sums in C
+    """
+
+    groups: Extent
+    extents: Sequence[Extent]
+    sizes: Sequence[Scalar]
+    stride: Scalar
+    counts: Sequence[Extent]
+    units: Extent
+
+    @staticmethod
+    def of(b: KernelBuilder, operands: _Operands, args: Sequence[SSAValue]) -> _Division:
+        groups, *extents = operands.extents(b)
+        *sizes, stride = (Scalar(x, "index") for x in args[:4])
+        down, across, deep = (b.ceildiv(extent, size) for extent, size in zip(extents, sizes, strict=True))
+        counts = [down, across, b.imax(deep, 1)]  # an empty sum is 0
+        units = b.imul(b.imul(groups, counts[2]), b.imul(down, across))
+        return _Division(groups, extents, sizes, stride, counts, units)
+
+
+def _parts(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Sequence[SSAValue]) -> Sequence[Scalar]:
+    """@aot_gemm_at_parts(…, m, n, k, stride, context): all parts, which have so many rows, columns and terms.
+
+    Those of sums are not added, but lie `stride` elements apart in C.
+    """
+    *operands, _ = args
+    parts = _Division.of(b, _Operands.of(operands), operands[12:])
+    shape = [b.imin(size, extent) for size, extent in zip(parts.sizes, parts.extents, strict=True)]
+    work = _work(b, tile, 1, *shape)
+    _on_cores(b, target, form.symbol("units", tile), parts.units, work, operands)
+    return ()
+
+
+def _units(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Sequence[SSAValue]) -> Sequence[Scalar]:
+    """@aot_gemm_at_units(start, size, …, m, n, k, stride): some of the parts."""
+    start, size = (Scalar(x, "index") for x in args[:2])
+    call = _Operands.of(args[2:])
+    parts = _Division.of(b, call, args[14:])
+
+    def divided(number: Extent, count: Extent) -> tuple[Extent, Extent]:
+        whole = b.ifloordiv(number, count)
+        return whole, b.isub(number, b.imul(whole, count))
+
+    def one(unit: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+        rest, jc = divided(unit, parts.counts[1])
+        rest, ic = divided(rest, parts.counts[0])
+        g, pc = divided(rest, parts.counts[2])
+        corner = [b.imul(number, size) for number, size in zip((ic, jc, pc), parts.sizes, strict=True)]
+        extents = [
+            b.imin(b.isub(extent, first), size)
+            for extent, first, size in zip(parts.extents, corner, parts.sizes, strict=True)
+        ]
+        starts = [position(b, table[0], g) for table in (call.of_a, call.of_x, call.of_c)]
+        into = b.iadd(starts[2], b.imul(pc, parts.stride))
+        operands = [
+            call.a, *call.of_a[1:], starts[0].ssa, call.x, *reversed(call.of_x[1:]), starts[1].ssa,
+            call.c, *call.of_c[1:], b.index(into).ssa, *(b.index(x).ssa for x in (*corner, *extents)),
+        ]  # fmt: skip
+        b.builder.insert(func.CallOp(form.symbol("part", tile), operands, []))
+        return ()
+
+    b.sweep(start, b.imin(b.iadd(start, size), parts.units), (), one)
+    return ()
+
+
+def _on_cores(
+    b: KernelBuilder, target: Target, symbol: str, count: Extent, work: Extent, operands: Sequence[SSAValue]
+) -> None:
+    """Call a function for units 0 … count, in chunks of so many that waking another core pays.   work: of a unit"""
+    size = b.index(rows_of_chunk(b, count, work, target.chunk_work, target.most_chunks, 1))
+
+    def chunk(start: Scalar) -> None:
+        b.builder.insert(func.CallOp(symbol, [start.ssa, size.ssa, *operands], []))
+
+    b.parallel(count, size, chunk)
+
+
+# --- parts of sums ---------------------------------------------------------------------------------------------------
+
+
+def _split(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Sequence[SSAValue]) -> Sequence[Scalar]:
+    """@aot_gemm_at_split(…, m, n, k, context): parts of sums in memory of their own, then their sums.
+
+    Returns 0, or another number, with C as it was, if there is no memory.
+    """
+    call = _Operands.of(args)
+    *sizes, context = args[12:]
+    groups, m, n, k = call.extents(b)
+    rows = b.imul(groups, m)
+    stride = b.imul(rows, n)
+    parts = b.ceildiv(k, Scalar(sizes[2], "index"))
+    sums = _memory(b, tile.element, b.imul(parts, stride))
+    tables = [_memory(b, i64, extent) for extent in (groups, m, n)]
+    for table, extent, step in zip(tables, (groups, m, n), (b.imul(m, n), n, 1), strict=True):
+        _fill(b, table, extent, step)
+    operands = [*call.into(sums, tables), *sizes, b.index(stride).ssa, context]
+    b.builder.insert(func.CallOp(form.symbol("parts", tile), operands, []))
+    numbers = [b.index(x).ssa for x in (parts, stride, m, n)]
+    work = b.imul(n, b.imul(parts, _ADDED))
+    _on_cores(b, target, form.symbol("sums", tile), rows, work, [sums, *numbers, call.c, *call.of_c])
+    for memory in (*reversed(tables), sums):
+        b.builder.insert(memref.DeallocOp.get(memory))
+    return [b.constant(0, "int32")]
+
+
+def _sums(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Sequence[SSAValue]) -> Sequence[Scalar]:
+    """@aot_gemm_at_sums(start, size, sums, parts, stride, m, n, C, groups, rows, columns): some rows of all groups."""
+    sums, c, groups, rows, columns = args[2], *args[7:]
+    start, size = (Scalar(x, "index") for x in args[:2])
+    parts, stride, m, n = (Scalar(x, "index") for x in args[3:7])
+
+    def row(number: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+        first = b.imul(number, n)
+
+        def add(part: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+            other = b.iadd(first, b.imul(part, stride))
+
+            def element(j: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+                total, term = (b.fetch(sums, [b.iadd(at, j)], tile.dtype) for at in (first, other))
+                b.store(b.add(total, term), sums, [b.iadd(first, j)])
+                return ()
+
+            b.loop(0, n, (), element)
+            return ()
+
+        b.sweep(1, parts, (), add)
+        g = b.ifloordiv(number, m)
+        i = b.isub(number, b.imul(g, m))
+        place = b.iadd(position(b, groups, g), position(b, rows, i))
+
+        def put(j: Scalar) -> None:
+            value = b.fetch(sums, [b.iadd(first, j)], tile.dtype)
+            b.store(value, c, [b.iadd(place, position(b, columns, j))])
+
+        b.each(n, put)
+        return ()
+
+    end = b.imin(b.iadd(start, size), b.imul(b.extent_of(groups, 0), m))
+    b.sweep(start, end, (), row)
+    return ()
+
+
+def _memory(b: KernelBuilder, element: Attribute, count: Extent) -> SSAValue:
+    op = memref.AllocOp(
+        [b.index(count).ssa], [], memref_type_of(element, [None]), alignment=IntegerAttr(_ALIGNMENT, i64)
+    )
+    b.builder.insert(op)
+    return op.memref
+
+
+def _fill(b: KernelBuilder, table: SSAValue, extent: Extent, step: Extent) -> None:
+    """0, step, 2·step, …"""
+    b.each(extent, lambda at: b.store(b.cast(b.index(b.imul(at, step)), "int64"), table, [at]))

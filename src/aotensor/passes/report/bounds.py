@@ -1,0 +1,132 @@
+"""What is known of a library that allocates no memory: that its functions need none, and how much they are given."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from xdsl.dialects import arith, func, memref
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from aotensor.errors import UnsupportedError
+from aotensor.graph.passes.remarks import Note
+from aotensor.ir.location import Locations, is_located
+from aotensor.passes.formulas import slice_of
+from aotensor.passes.wording import worded
+
+if TYPE_CHECKING:
+    from aotensor.graph.variable import Variable
+
+ON_SEVERAL_CORES: Final = ("chunk-scans", "parallelize")
+"""Passes that cut loops for several cores: a library that allocates nothing has no threads to run them on."""
+
+
+def refuse_heap(module: ModuleOp, sites: Locations, names: Mapping[str, Mapping[Variable, str]]) -> None:
+    """See to it that no function of a loop-level module allocates.   names: function → its arguments
+
+    Raises: UnsupportedError that names the first operation that needs memory beside the workspace, and its line.
+    """
+    for op in module.walk():
+        if isinstance(op, memref.AllocOp):
+            function = _function_of(op).partition(".")[0]
+            location = op.location if is_located(op) else next(
+                (use.operation.location for use in op.memref.uses if is_located(use.operation)), op.location
+            )  # fmt: skip
+            note = Note("plan-memory", "missed", function, "{}", (location,))
+            (remark,) = worded([note], sites, names)
+            where = f" at {remark.file}:{remark.line}" if remark.line else ""
+            raise UnsupportedError(
+                f"{function}: {remark.message}{where} needs memory whose size depends on values, "
+                "but the library is to allocate none",
+                hint="extents that follow from those of the inputs, such as where(mask, x, 0) instead of x[mask]; "
+                "or leave out --no-malloc (malloc=False)",
+            )
+
+
+def _function_of(op: Operation) -> str:
+    parent: Operation | None = op
+    while parent is not None and not isinstance(parent, func.FuncOp):
+        parent = parent.parent_op()
+    return parent.sym_name.data if parent is not None else ""
+
+
+# --- the size of the workspace ---------------------------------------------------------------------------------------
+
+
+def workspace_bound(module: ModuleOp, function: str, dims: Sequence[str], extra: int) -> int | str | None:
+    """Bytes of workspace of a function, as a number or a formula of its dims in Python's notation; None if it is long.
+
+    module: at loop level. extra: bytes more than the kernel needs, where it needs any
+    """
+    symbol = f"{function}.workspace_bytes"
+    found = next(op for op in module.body.block.ops if isinstance(op, func.FuncOp) and op.sym_name.data == symbol)
+    last = found.body.block.last_op
+    assert isinstance(last, func.ReturnOp)
+    size = _formula(last.arguments[0], dict(zip(found.body.block.args, dims, strict=True)))
+    if isinstance(size, int):
+        return size + extra if size else 0
+    return text if len(text := f"{size} + {extra}") <= _LONGEST else None
+
+
+_LONGEST: Final = 1000
+"""Characters of a formula, as the schema of manifests has it."""
+_Size: TypeAlias = "int | str"
+_OPERATORS: Final[Mapping[str, tuple[str, Callable[[int, int], int]]]] = {
+    "arith.addi": ("+", operator.add),
+    "arith.subi": ("-", operator.sub),
+    "arith.muli": ("*", operator.mul),
+    "arith.divsi": ("//", operator.floordiv),
+    "arith.divui": ("//", operator.floordiv),
+    "arith.floordivsi": ("//", operator.floordiv),
+    "arith.maxsi": ("max", max),
+    "arith.minsi": ("min", min),
+}
+_COMPARISONS: Final = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
+
+
+def _formula(value: SSAValue, names: Mapping[SSAValue, str]) -> _Size:
+    """What computes an index from dims, in the notation of Python; numbers are computed."""
+    sizes: dict[SSAValue, _Size] = dict(names)
+    for op in slice_of([value]):
+        found = _expression(op, [sizes.get(x) for x in op.operands])
+        if found is not None:
+            sizes[op.results[0]] = found
+    size = sizes[value]
+    return _bare(size) if isinstance(size, str) else size
+
+
+def _expression(op: Operation, operands: Sequence[_Size | None]) -> _Size | None:
+    """None for floating point numbers, which only say whether the size fits 63 bits."""
+    match op, operands:
+        case arith.ConstantOp(value=IntegerAttr(value=number)), _:
+            return number.data
+        case arith.IndexCastOp(), [x]:
+            return x
+        case arith.SelectOp(), [None, x, _]:
+            return x
+        case arith.SelectOp(), [condition, x, y]:
+            return f"({x} if {condition} else {y})"
+        case arith.CmpiOp(), [x, y] if x is not None:
+            return f"{x} {_COMPARISONS[op.predicate.value.data]} {y}"
+        case _, [x, y] if op.name in _OPERATORS and x is not None and y is not None:
+            return _folded(*_OPERATORS[op.name], x, y)
+    return None
+
+
+def _folded(symbol: str, compute: Callable[[int, int], int], x: _Size, y: _Size) -> _Size:
+    if isinstance(x, int) and isinstance(y, int):
+        return compute(x, y)
+    if symbol.isalpha():
+        return f"{symbol}({x}, {y})"
+    if (y, symbol) in ((0, "+"), (0, "-"), (1, "*"), (1, "//")):
+        return x
+    return y if (x, symbol) in ((0, "+"), (1, "*")) else f"({x} {symbol} {y})"
+
+
+def _bare(text: str) -> str:
+    """Without the parentheses around all of it."""
+    depths = list(accumulate({"(": 1, ")": -1}.get(character, 0) for character in text))
+    return text[1:-1] if text.startswith("(") and min(depths[:-1], default=0) > 0 else text
