@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 BLUE, ORANGE, GREY = "#12626f", "#d9822b", "#9aa5ab"
-AXES: Final = {"bundle_adjustment": 2, "implicit_diffusion": 3, "diffusion": 2, "mlp": 2}
+AXES: Final = {"bundle_adjustment": 2, "power_flow": 2, "implicit_diffusion": 3, "diffusion": 2, "mlp": 2}
 
 
 def logistic(e: dict[str, Any], ax: Any) -> None:
@@ -55,6 +55,18 @@ def spectrum(e: dict[str, Any], ax: Any) -> None:
         ax.plot(omega[order], np.abs(e[name][order]), style, color=color, ms=3, label={"noisy": "data"}.get(name, name))
     ax.set(xlim=(-40, 40), xlabel="ω", ylabel="|H(ω)|")
     ax.legend()
+
+
+def power_flow(e: dict[str, Any], axes: Any) -> None:
+    angles, published = np.degrees(np.angle(e["volts"])), e["buses"]
+    axes[0].plot(published["angle_deg"], published["voltage_pu"], "o", color=GREY, label="published")
+    axes[0].plot(angles, np.abs(e["volts"]), "+", color=BLUE, label="found")
+    axes[0].set(xlabel="angle, degrees", ylabel="voltage, per unit")
+    axes[0].legend()
+    names = [f"{line['from']:.0f}-{line['to']:.0f}" for line in e["lines"]]
+    axes[1].barh(names, e["by_resistance"], color=BLUE)
+    axes[1].tick_params(axis="y", labelsize=6)
+    axes[1].set(xlabel="MW of losses per unit of resistance")
 
 
 def heavy_tails(e: dict[str, Any], ax: Any) -> None:

@@ -12,7 +12,16 @@ from links import ROOT
 EXAMPLES: Final = ROOT / "examples"
 GALLERY: Final = ROOT / "docs" / "gallery"
 _LISTED: Final = {
-    "Fits": ("logistic", "trust_region", "gaussian_process", "heavy_tails", "lifetimes", "spectrum", "eight_schools"),
+    "Fits": (
+        "logistic",
+        "trust_region",
+        "gaussian_process",
+        "heavy_tails",
+        "lifetimes",
+        "spectrum",
+        "power_flow",
+        "eight_schools",
+    ),
     "Networks": ("mlp", "convnet", "recurrent"),
     "Sparse": ("bundle_adjustment", "diffusion", "implicit_diffusion", "pagerank", "text_classification"),
     "Many rows, many machines": ("out_of_core", "mixture_by_chunks", "poisson_on_dask", "logistic_with_mpi"),
@@ -66,8 +75,10 @@ def _page(name: str) -> str:
 
 
 def _picture(name: str) -> str:
-    """What was drawn of it; else what rounds are, which those without a picture go by."""
-    return f"{name}.svg" if (GALLERY / f"{name}.svg").exists() else "../rounds.svg"
+    """What was drawn of it; else what rounds are, where it goes by them; else the way that all go."""
+    if (GALLERY / f"{name}.svg").exists():
+        return f"{name}.svg"
+    return "../rounds.svg" if name in _LISTED["Many rows, many machines"] else "../road.svg"
 
 
 def _title(name: str) -> str:
