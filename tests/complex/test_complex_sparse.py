@@ -303,9 +303,6 @@ def test_gradients_of_products_are_computed_at_the_stored_entries() -> None:
         (lambda A, z: sp.ceil(A), "structured_ceil: .*have no order"),
         (lambda A, z: sp.structured_sigmoid(A), "structured_sigmoid: .*takes no complex values"),
         (lambda A, z: sp.dcast(A), "complex128 to float64 would drop the imaginary parts"),
-        (lambda A, z: sp.solve(A, z), "solve: sparse equations of complex numbers"),
-        (lambda A, z: sp.spsolve(sp.csr_matrix("R"), z), "sparse equations of complex numbers"),
-        (lambda A, z: sp.solve_triangular(A, z), "solve_triangular: sparse equations of complex numbers"),
         (lambda A, z: grad(A.sum(), A), "cost is complex"),
     ],
 )

@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aotensor.core import dtypes
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import disconnected, is_disconnected, is_null
+from aotensor.graph.op import is_disconnected, is_null
 from aotensor.graph.sparse_type import (
     BLOCKED,
     SparseTensorType,
@@ -23,7 +22,6 @@ from aotensor.graph.sparse_type import (
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.elementwise.compare import cast as cast_dense
 from aotensor.ops.elementwise.compare import neq
-from aotensor.ops.linear import zero_gradient
 from aotensor.ops.mask import Nonzero
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.cumulate import cumsum
@@ -75,17 +73,11 @@ class DenseFromSparse(SparseOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
         (x,), (ct,) = inputs, cotangents
-        if dtypes.is_discrete(x.dtype):
-            return [zero_gradient(x)]
         return [at_pattern(ct, x) if self.structured else everywhere_as(x, ct)]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        if is_disconnected(tangents[0]):
-            return [disconnected()]
-        if dtypes.is_discrete(outputs[0].dtype):
-            return [zero_gradient(outputs[0])]
         return [as_dense(tangents[0])]
 
 
@@ -148,18 +140,13 @@ class SparseFromDense(SparseOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
-        (x,), (y,), (ct,) = inputs, outputs, cotangents
-        if dtypes.is_discrete(x.dtype):
-            return [zero_gradient(x)]
+        (y,), (ct,) = outputs, cotangents
         return [as_dense(at_pattern(ct, y) if self.structured else ct)]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        if is_disconnected(tangents[0]):
-            return [disconnected()]
-        (y,) = outputs
-        return [zero_gradient(y) if dtypes.is_discrete(y.dtype) else at_pattern(tangents[0], y)]
+        return [at_pattern(tangents[0], outputs[0])]
 
     def is_dual(self) -> bool:
         return self.structured  # the tangent is kept at what is stored, the regular cotangent is not
@@ -247,16 +234,12 @@ class StoredEverywhere(SparseOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
-        is_discrete = dtypes.is_discrete(inputs[0].dtype)
-        return [zero_gradient(inputs[0]) if is_discrete else as_dense(cotangents[0])]
+        return [as_dense(cotangents[0])]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        if is_disconnected(tangents[0]):
-            return [disconnected()]
-        is_discrete = dtypes.is_discrete(outputs[0].dtype)
-        return [zero_gradient(outputs[0]) if is_discrete else self(as_dense(tangents[0]))]
+        return [self(as_dense(tangents[0]))]
 
 
 def _full_blocks(
@@ -323,16 +306,12 @@ class Transpose(SparseOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
-        is_discrete = dtypes.is_discrete(outputs[0].dtype)
-        return [zero_gradient(inputs[0]) if is_discrete else transposed(cotangents[0])]
+        return [transposed(cotangents[0])]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        if is_disconnected(tangents[0]):
-            return [disconnected()]
-        (y,) = outputs
-        return [zero_gradient(y) if dtypes.is_discrete(y.dtype) else transposed(tangents[0])]
+        return [transposed(tangents[0])]
 
 
 def transpose(x: Any) -> SparseVariable:

@@ -28,7 +28,7 @@ from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.create import zeros
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.index import subtensor
-from aotensor.ops.linear import ConstantOp, zero_gradient
+from aotensor.ops.linear import ConstantOp
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of
 from aotensor.sparse.checked import CheckedStructure
 from aotensor.sparse.op import Parts, SparseOp, need_sparse, scipy_matrix, type_error
@@ -119,19 +119,11 @@ class CSM(SparseOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
-        data, (ct,) = inputs[0], cotangents
-        none = [disconnected()] * 3
-        if is_disconnected(ct):
-            return [disconnected(), *none]
-        if dtypes.is_discrete(data.dtype):
-            return [zero_gradient(data), *none]
-        return [sparse().sample_at(ct, outputs[0]), *none]
+        return [sparse().sample_at(cotangents[0], outputs[0]), *(disconnected() for _ in inputs[1:])]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        if is_disconnected(tangents[0]):
-            return [disconnected()]
         return [replace(self, is_trusted=True)(tangents[0], *inputs[1:])]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
@@ -206,8 +198,6 @@ class CSMProperties(SparseOp):
     ) -> list[Variable]:
         if is_disconnected(cotangents[0]):
             return [disconnected()]
-        if dtypes.is_discrete(outputs[0].dtype):
-            return [zero_gradient(inputs[0])]
         x = inputs[0]
         assert isinstance(x, SparseVariable)
         return [sparse().from_entries(x, cotangents[0])]
@@ -215,10 +205,7 @@ class CSMProperties(SparseOp):
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        none = [disconnected()] * 3
-        if is_disconnected(tangents[0]):
-            return [disconnected(), *none]
-        return [sparse().to_entries(tangents[0], inputs[0]), *none]
+        return [sparse().to_entries(tangents[0], inputs[0]), *(disconnected() for _ in outputs[1:])]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[True, False, False, False]]

@@ -46,6 +46,7 @@ class SparseOp(Op):
 
     takes_sparse: ClassVar[bool] = True
     takes_complex: ClassVar[bool] = True
+    sees_discrete: ClassVar[bool] = False
     gives_canonical: ClassVar[bool] = False
     takes_blocks: ClassVar[bool] = False
 

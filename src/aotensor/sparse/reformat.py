@@ -11,7 +11,6 @@ from aotensor.core import dtypes
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced, one_of
-from aotensor.graph.op import disconnected, is_disconnected
 from aotensor.graph.sparse_type import (
     BLOCKED,
     SPARSE_FORMATS,
@@ -24,7 +23,6 @@ from aotensor.graph.variable import Variable
 from aotensor.ops.complex.parts import real
 from aotensor.ops.elementwise.compare import cast as cast_dense
 from aotensor.ops.elementwise.compare import saturated
-from aotensor.ops.linear import zero_gradient
 from aotensor.sparse.blocks.patterns import blocked, elements_of, unblocked
 from aotensor.sparse.compressed import TakeAt
 from aotensor.sparse.csm import CSM, CSMProperties, matrix_of, parts_of
@@ -41,16 +39,12 @@ class PassingOp(SparseOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
-        (x,) = inputs
-        return [zero_gradient(x) if dtypes.is_discrete(outputs[0].dtype) else self.pulled(cotangents[0], x)]
+        return [self.pulled(cotangents[0], inputs[0])]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        if is_disconnected(tangents[0]):
-            return [disconnected()]
-        (y,) = outputs
-        return [zero_gradient(y) if dtypes.is_discrete(y.dtype) else self.pushed(tangents[0], y)]
+        return [self.pushed(tangents[0], outputs[0])]
 
     def pulled(self, ct: Variable, x: Variable) -> Variable:
         """The cotangent of the input x."""

@@ -11,7 +11,7 @@ import numpy as np
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import Apply, disconnected, is_disconnected
+from aotensor.graph.op import Apply, disconnected
 from aotensor.graph.operations import sparse
 from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.variable import Variable, as_tensor
@@ -75,15 +75,13 @@ class Sample(SparseOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
-        if is_disconnected(cotangents[0]):
-            return [disconnected(), disconnected()]
         found = like(inputs[1], cotangents[0])
         return [found if inputs[0].is_sparse else sparse().dense_from_sparse(found, structured=False), disconnected()]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        return [disconnected() if is_disconnected(tangents[0]) else self(tangents[0], inputs[1])]
+        return [self(tangents[0], inputs[1])]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[True], [False]]

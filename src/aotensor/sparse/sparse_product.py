@@ -24,7 +24,6 @@ from aotensor.ops.batching import check_steering
 from aotensor.ops.complex.parts import as_factor, parts, whole
 from aotensor.ops.create import zeros
 from aotensor.ops.elementwise.arithmetic import add, sub
-from aotensor.ops.linear import zero_gradient
 from aotensor.ops.shape.extents import extent_of
 from aotensor.sparse.op import Parts
 from aotensor.sparse.patterns import UnsortedMatrix, slices_of
@@ -52,6 +51,7 @@ class SparseProduct(UnsortedMatrix):
 
     name: ClassVar[str] = "sparse_product"
     takes_complex: ClassVar[bool] = True
+    sees_discrete: ClassVar[bool] = False
 
     def infer_type(self, *types: TensorType) -> tuple[TensorType, ...]:
         ip, pp, _, iq, pq, _, x, y = types
@@ -83,8 +83,6 @@ class SparseProduct(UnsortedMatrix):
         none, ct = [disconnected() for _ in steering], cotangents[0]
         if is_disconnected(ct):
             return [*none, disconnected(), disconnected()]
-        if dtypes.is_discrete(x.dtype):
-            return [*none, zero_gradient(x), zero_gradient(y)]
         node, (_, indices, indptr) = outputs[0].owner, outputs
         return [
             *none,
@@ -97,10 +95,6 @@ class SparseProduct(UnsortedMatrix):
     ) -> list[Variable]:
         (*_, x, y), (*_, tx, ty) = inputs, tangents
         none = [disconnected(), disconnected()]
-        if is_disconnected(tx) and is_disconnected(ty):
-            return [disconnected(), *none]
-        if dtypes.is_discrete(x.dtype):
-            return [zero_gradient(outputs[0]), *none]
         pairs = [(a, b) for a, b in ((tx, y), (x, ty)) if not is_disconnected(a) and not is_disconnected(b)]
         node, (_, indices, indptr) = outputs[0].owner, outputs
         return [sum_terms([_values("product_values", node, indices, indptr, a, b) for a, b in pairs], add), *none]

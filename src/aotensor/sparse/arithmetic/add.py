@@ -17,10 +17,8 @@ from aotensor.graph.sparse_type import SparseVariable
 from aotensor.graph.variable import Constant, Variable
 from aotensor.ops.create import full_like
 from aotensor.ops.elementwise import arithmetic
-from aotensor.ops.linear import zero_gradient
 from aotensor.sparse.arithmetic.operands import (
     CanonicalOp,
-    all_disconnected,
     canonical_pair,
     check_same_shape,
     coordinates_of,
@@ -98,15 +96,11 @@ class AddSS(CanonicalOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
-        if dtypes.is_discrete(outputs[0].dtype):
-            return [zero_gradient(x) for x in inputs]
         return [term_for(x, cotangents[0]) for x in inputs]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        if dtypes.is_discrete(outputs[0].dtype):
-            return all_disconnected(tangents) or [zero_gradient(outputs[0])]
         total = sum_terms(tangents, arithmetic.add)
         return [term_for(outputs[0], total)]
 
@@ -140,12 +134,9 @@ class AddSD(CanonicalOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         tx, td = tangents
-        y = outputs[0]
-        if dtypes.is_discrete(y.dtype):
-            return all_disconnected(tangents) or [zero_gradient(y)]
         if is_disconnected(td):
-            return [td if is_disconnected(tx) else as_dense(tx)]
-        return [full_like(y, td) if is_disconnected(tx) else as_dense(tx) + td]
+            return [as_dense(tx)]
+        return [full_like(outputs[0], td) if is_disconnected(tx) else as_dense(tx) + td]
 
 
 def fitted_dims(name: str, x: TensorType, d: TensorType) -> tuple[Any, ...]:

@@ -17,7 +17,6 @@ from aotensor.ops.create import alloc
 from aotensor.ops.elementwise.arithmetic import maximum, minimum
 from aotensor.ops.elementwise.compare import and_, cast, eq, isnan, lt, or_, switch
 from aotensor.ops.index import subtensor
-from aotensor.ops.linear import zero_gradient
 from aotensor.ops.reduce import extremum as dense_extremum
 from aotensor.ops.reduce.sort import argsort
 from aotensor.ops.reduce.sums import sum as sum_over
@@ -111,8 +110,6 @@ class SpExtremum(CanonicalOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
         (x,), (y,), (ct,) = inputs, outputs, cotangents
-        if dtypes.is_discrete(x.dtype):
-            return [zero_gradient(x)]
         p = parts_of(x)
         return [like(x, switch(self._mask(p, y), at_entries(self.axis, p, ct), 0))]
 
@@ -120,8 +117,6 @@ class SpExtremum(CanonicalOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (x,), (y,), (tx,) = inputs, outputs, tangents
-        if dtypes.is_discrete(x.dtype):
-            return [zero_gradient(y)]
         p = parts_of(x)
         found = switch(self._mask(p, y), sample_at(tx, x), 0)
         return [sum_over(found) if self.axis is None else along(self.axis)(p, found)]

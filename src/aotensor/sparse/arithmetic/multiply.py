@@ -15,12 +15,10 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected, sum_terms
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise import arithmetic
-from aotensor.ops.linear import zero_gradient
 from aotensor.ops.shape.reshape import ravel
 from aotensor.sparse.arithmetic.add import both_dense, check_fits, fitted_dims, vector_result
 from aotensor.sparse.arithmetic.operands import (
     CanonicalOp,
-    all_disconnected,
     canonical_pair,
     check_same_shape,
     coordinates_of,
@@ -48,16 +46,12 @@ class ProductOp(CanonicalOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
         (x, y), (ct,) = inputs, cotangents
-        if dtypes.is_discrete(outputs[0].dtype):
-            return [zero_gradient(x), zero_gradient(y)]
         return [_term(x, ct, y), _term(y, ct, x)]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (x, y), (tx, ty) = inputs, tangents
-        if dtypes.is_discrete(outputs[0].dtype):
-            return all_disconnected(tangents) or [zero_gradient(outputs[0])]
         terms = [tx if is_disconnected(tx) else arithmetic.mul(tx, y), ty if is_disconnected(ty) else self._with(x, ty)]
         total = sum_terms(terms, arithmetic.add)
         return [term_for(outputs[0], total)]

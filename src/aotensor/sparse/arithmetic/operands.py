@@ -11,7 +11,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.op import Op, disconnected, is_disconnected
+from aotensor.graph.op import Op
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, block_extents, canonical_matrix
 from aotensor.graph.variable import Variable, constant
 from aotensor.ops.shape.fitting import fitting
@@ -138,14 +138,6 @@ def need_operand(op: Op, *types: TensorType) -> None:
     need_sparse(op, types[0])
     if isinstance(types[1], SparseTensorType):
         raise GraphTypeError(f"{op.name}: expected a dense second operand, found {types[1]}")
-
-
-def all_disconnected(xs: Sequence[Variable]) -> list[Variable] | None:
-    """[disconnected] if all of these are, as the tangent of the one output."""
-    return [disconnected()] if all(map(is_disconnected, xs)) else None
-
-
-# --- SciPy values ----------------------------------------------------------------------------------------------------
 
 
 def coordinates_of(x: Any) -> Array:

@@ -18,7 +18,6 @@ from aotensor.ops.complex.parts import real
 from aotensor.ops.create import alloc
 from aotensor.ops.elementwise.base import unbroadcast
 from aotensor.ops.elementwise.compare import cast
-from aotensor.ops.linear import zero_gradient
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import reexpand
 from aotensor.ops.shape.extents import product
@@ -85,8 +84,6 @@ class SpSum(CanonicalOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
         (x,), (ct,) = inputs, cotangents
-        if dtypes.is_discrete(x.dtype):
-            return [zero_gradient(x)]
         p = parts_of(x)
         if self.sparse_grad:
             return [from_entries(as_sparse(x), at_entries(self.axis, p, ct))]
@@ -98,8 +95,6 @@ class SpSum(CanonicalOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (tx,) = tangents
-        if dtypes.is_discrete(inputs[0].dtype):
-            return [zero_gradient(outputs[0])]
         return [self(tx) if tx.is_sparse else sum_over(tx, axis=self.axis)]
 
 

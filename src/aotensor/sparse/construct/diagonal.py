@@ -8,17 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aotensor.core import dtypes
 from aotensor.core.types import Array, Dim, TensorType, within_reach
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import disconnected, is_disconnected
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.diagonal import diagonal
 from aotensor.ops.elementwise.arithmetic import maximum, minimum
 from aotensor.ops.elementwise.compare import cast, eq, switch
 from aotensor.ops.index import subtensor
-from aotensor.ops.linear import zero_gradient
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of
@@ -64,15 +61,12 @@ class Diag(SparseOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
         (x,), (ct,) = inputs, cotangents
-        return [zero_gradient(x) if dtypes.is_discrete(x.dtype) else on_diagonal(ct, parts_of(x), self.offset)]
+        return [on_diagonal(ct, parts_of(x), self.offset)]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        if is_disconnected(tangents[0]):
-            return [disconnected()]
-        (y,) = outputs
-        return [zero_gradient(y) if dtypes.is_discrete(y.dtype) else diagonal_of(tangents[0], self.offset)]
+        return [diagonal_of(tangents[0], self.offset)]
 
 
 def diagonal_length(rows: int, columns: int, offset: int) -> int:
@@ -151,16 +145,12 @@ class SquareDiagonal(SparseOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
-        (v,) = inputs
-        return [zero_gradient(v) if dtypes.is_discrete(v.dtype) else diagonal_of(cotangents[0], 0)]
+        return [diagonal_of(cotangents[0], 0)]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        if is_disconnected(tangents[0]):
-            return [disconnected()]
-        (y,) = outputs
-        return [zero_gradient(y) if dtypes.is_discrete(y.dtype) else self(tangents[0])]
+        return [self(tangents[0])]
 
 
 @coerced

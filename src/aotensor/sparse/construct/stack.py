@@ -21,7 +21,7 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import disconnected, is_disconnected
+from aotensor.graph.op import is_disconnected
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, scipy_sparse
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.compare import cast
@@ -120,8 +120,6 @@ class Stack(SparseOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
-        if dtypes.is_discrete(outputs[0].dtype):
-            return [zero_gradient(x) for x in inputs]
         ends = [_sums([0, *(matrix_extent(as_sparse(x), axis) for x in inputs)]) for axis in range(2)]
         terms: list[Variable] = []
         for k, x in enumerate(inputs):
@@ -134,11 +132,6 @@ class Stack(SparseOp):
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        (y,) = outputs
-        if all(map(is_disconnected, tangents)):
-            return [disconnected()]
-        if dtypes.is_discrete(y.dtype):
-            return [zero_gradient(y)]
         pairs = zip(inputs, tangents, strict=True)
         known = [zero_gradient(x) if is_disconnected(t) or dtypes.is_discrete(x.dtype) else t for x, t in pairs]
         return [self(*(t if t.is_sparse else stored_everywhere(t, self.format) for t in known))]

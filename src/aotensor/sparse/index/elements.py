@@ -22,7 +22,7 @@ from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import as_extent, extent_of
 from aotensor.sparse.compressed import ExpandSlices, sum_major
 from aotensor.sparse.csm import matrix_extent, matrix_of, parts_of
-from aotensor.sparse.index.windows import WindowOp, check_positions, no_cotangents, scattered, slices_at, summed_entries
+from aotensor.sparse.index.windows import WindowOp, check_positions, scattered, slices_at, summed_entries
 from aotensor.sparse.op import Parts, need_sparse, type_error
 
 
@@ -59,8 +59,6 @@ class GetItemScalar(WindowOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
-        if (none := no_cotangents(self, inputs, cotangents[0])) is not None:
-            return none
         x, *coordinates = inputs
         entry = (dimshuffle(value, [None]) for value in (cotangents[0], *coordinates))
         return [scatter_elements(x, *entry), disconnected(), disconnected()]
@@ -100,8 +98,6 @@ class GetItem2Lists(WindowOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
-        if (none := no_cotangents(self, inputs, cotangents[0])) is not None:
-            return none
         return [scatter_elements(inputs[0], cotangents[0], *inputs[1:]), disconnected(), disconnected()]
 
 
@@ -148,8 +144,6 @@ class ScatterElements(WindowOp):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
-        if (none := no_cotangents(self, inputs, cotangents[0])) is not None:
-            return none
         rows, columns = inputs[1:3]
         found = GetItem2Lists().of(cotangents[0], [cotangents[0], rows, columns])
         return [found, *(disconnected() for _ in inputs[1:])]

@@ -9,18 +9,17 @@ from typing import Any, ClassVar
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.advanced import AdvancedSubtensor
 from aotensor.ops.index import subtensor
-from aotensor.ops.linear import zero_gradient
+from aotensor.ops.linear import LinearOp
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.extents import extent_of
 from aotensor.sparse.construct.create import construct_sparse_from_list
 
 
 @dataclass(frozen=True)
-class SparseGradRows(Op):
+class SparseGradRows(LinearOp):
     """x[rows] of a dense matrix: x: (m, n), rows: (k,) integers → (k, n), dtype of x.
 
     Gradient: regular, a csc matrix of the shape of x that stores the rows which are read; repeated ones add up.
@@ -40,24 +39,13 @@ class SparseGradRows(Op):
         x, rows = inputs
         return [subtensor(x, rows)]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
-        (x, rows), (ct,) = inputs, cotangents
-        if is_disconnected(ct):
-            return [disconnected(), disconnected()]
-        if dtypes.is_discrete(x.dtype):
-            return [zero_gradient(x), disconnected()]
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        x, rows = inputs
         numbers = subtensor(arange(extent_of(x, 0)), rows)  # from the end where negative
-        return [construct_sparse_from_list(x, ct, numbers), disconnected()]
+        return construct_sparse_from_list(x, cotangent, numbers)  # type: ignore[no-any-return]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
-        return [disconnected() if is_disconnected(tangents[0]) else subtensor(tangents[0], inputs[1])]
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True], [False]]
+    def along(self, group: tuple[int, ...], inputs: Sequence[Variable], tangents: Sequence[Variable]) -> Variable:
+        return subtensor(tangents[0], inputs[1])
 
 
 def sparse_grad(var: Any) -> Variable:

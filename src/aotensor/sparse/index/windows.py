@@ -9,15 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from aotensor.core import dtypes
 from aotensor.core.types import Array, Dim, TensorType
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
+from aotensor.graph.op import Apply, Op, disconnected
 from aotensor.graph.sparse_type import SparseVariable, scipy_sparse
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.create import full, zeros
 from aotensor.ops.elementwise.compare import cast, ge
 from aotensor.ops.index import subtensor
-from aotensor.ops.linear import zero_gradient
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.cumulate import cumsum
 from aotensor.ops.shape.axes import dimshuffle
@@ -37,8 +35,6 @@ class WindowOp(SparseOp):
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        if is_disconnected(tangents[0]):
-            return [disconnected()]
         return [self.of(tangents[0], inputs)]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
@@ -47,14 +43,6 @@ class WindowOp(SparseOp):
     def of(self, x: Variable, inputs: Sequence[Variable]) -> Variable:
         """The same of a tangent instead of the first input."""
         return self(x, *inputs[1:])  # type: ignore[no-any-return]
-
-
-def no_cotangents(op: Op, inputs: Sequence[Variable], ct: Variable) -> list[Variable] | None:
-    """What becomes of disconnected and null cotangents; None for any other."""
-    rest = [disconnected() for _ in inputs[1:]]
-    if is_disconnected(ct):
-        return [disconnected(), *rest]
-    return [zero_gradient(inputs[0]), *rest] if dtypes.is_discrete(inputs[0].dtype) else None
 
 
 @dataclass(frozen=True)
@@ -112,8 +100,6 @@ class Submatrix(WindowOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
         (x, *positions), (ct,) = inputs, cotangents
-        if (none := no_cotangents(self, inputs, ct)) is not None:
-            return none
         extents = [matrix_extent(x, axis) for axis in range(2)]  # type: ignore[arg-type]
         rest = [disconnected() for _ in positions]
         if not ct.is_sparse:
@@ -176,8 +162,6 @@ class ScatterMatrix(WindowOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
         positions, (ct,) = inputs[3:], cotangents
-        if (none := no_cotangents(self, inputs, ct)) is not None:
-            return none
         found = Submatrix(self.axes, self.rises).of(ct, [ct, *positions])
         return [found, *(disconnected() for _ in inputs[1:])]
 

@@ -37,7 +37,8 @@ def _is_positive(factors: Any) -> bool:
 class DirectSolve(Solve):
     """(data, indices, indptr, b) → x with A·x = b, or Aᵀ·x = b, by factors of A, which all equations with A share.
 
-    is_symmetric: A is symmetric and positive definite, and one of each pair of its entries is read.
+    is_symmetric: A is symmetric and positive definite, and one of each pair of its entries is read. is_of_parts: A was
+    made of a complex matrix, which messages say.
 
     Raises: GraphTypeError for other ranks or dtypes; GraphLinAlgError at run time for a matrix that is singular, or not
     positive definite.
@@ -47,6 +48,7 @@ class DirectSolve(Solve):
     format: str
     is_symmetric: bool = False
     is_transposed: bool = False
+    is_of_parts: bool = False
 
     def infer_type(self, data: TensorType, indices: TensorType, indptr: TensorType, b: TensorType) -> TensorType:
         self.check_types(data, b)
@@ -86,7 +88,8 @@ class DirectSolve(Solve):
 
     @property
     def _slice(self) -> str:
-        return "column" if self.format == "csc" else "row"
+        found = "column" if self.format == "csc" else "row"
+        return f"{found}, counting real and imaginary parts apart," if self.is_of_parts else found
 
     @property
     def _is_of_transpose(self) -> bool:

@@ -16,6 +16,7 @@ from aotensor.graph.op import Apply
 from aotensor.graph.operands import is_complex
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.batching import check_steering, repeated
+from aotensor.ops.complex.parts import real
 from aotensor.ops.elementwise.arithmetic import mul
 from aotensor.ops.elementwise.compare import cast, eq, switch
 from aotensor.ops.elementwise.elementary import sqrt
@@ -108,7 +109,7 @@ def _length(b: Variable) -> Variable:
 
 
 def equations(name: str, A: Any, b: Any) -> tuple[Parts, Variable, Variable]:
-    """A square matrix in parts, then its data and b in their common floating dtype.
+    """A square matrix in parts, then its data and b in their common floating dtype; a real A keeps real data.
 
     Raises: GraphTypeError for a dense A or another rank of b; GraphValueError if A is not square or extents differ.
     """
@@ -117,15 +118,12 @@ def equations(name: str, A: Any, b: Any) -> tuple[Parts, Variable, Variable]:
     if isinstance(rows, int) and isinstance(columns, int) and rows != columns:
         raise GraphValueError(f"{name}: the matrix is not square, {rows} by {columns}", lines=[matrix.describe()])
     p, right = parts_of(matrix), as_tensor(b)
-    if is_complex(matrix) or is_complex(right):
-        raise GraphTypeError(
-            f"{name}: sparse equations of complex numbers are not there",
-            lines=[matrix.describe(), right.describe()],
-            hint="solve those of twice the size: [X −Y; Y X] for A = X + iY, beside real and imaginary parts of b",
-        )
     if right.ndim not in (1, 2):
         raise GraphTypeError(f"{name}: b is a vector or a matrix", lines=[right.describe()])
-    data, right = both_floating(p.data, right)
+    data, wide = both_floating(p.data, right)
+    if is_complex(wide) and not is_complex(p.data):
+        data = real(data)  # a real matrix stays one beside complex right-hand sides
+    right = wide
     for extent, dim in ((p.rows, p.dims[0]), (p.columns, p.dims[1])):
         right = fitting(right, 0, extent, dim, f"{name}: extents of the matrix and of b")
     return p, data, right

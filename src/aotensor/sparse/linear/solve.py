@@ -11,10 +11,13 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.graph.walk import evaluate_all
+from aotensor.ops.complex.blocks import is_complex
 from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.shape.fitting import fitting
+from aotensor.sparse.csm import parts_of
+from aotensor.sparse.linear.by_parts import solved_by_parts, with_real_diagonal
 from aotensor.sparse.linear.direct import DirectSolve
 from aotensor.sparse.linear.implicit import Solve, equations, square
 from aotensor.sparse.linear.iterations import Equations, conjugate_gradients, stabilized_biconjugate_gradients
@@ -82,10 +85,13 @@ def solve(
 
     method: "direct" by L·U factors of A with partial pivoting, in an order that keeps them sparse (also as `spsolve`);
     "cholesky" by L·D·Lᵀ factors of a symmetric positive definite A, of each pair of whose entries one is read;
-    "cg" for a symmetric positive definite A, "bicgstab" for any other one: these need products with A alone.
-    Of iterations, tol: of |b − A·x| relative to |b|, for every column; not below 100 roundings of the dtype.
+    "cg" for a symmetric positive definite A, "bicgstab" for any other one: these need products with A alone. Symmetric
+    means Hermitian for a complex A; of its diagonal factors read the real parts. Of iterations, tol: of |b − A·x|
+    relative to |b|, for every column; not below 100 roundings of the dtype.
     maxiter: how many steps there may be, 10·n by default. x0: where to begin, zeros by default.
     preconditioner: "jacobi", the diagonal of A, or None.
+
+    Equations of complex numbers are solved as real ones of twice the size, in the order of the elements.
 
     Derivatives are those of the solution, by equations with A or Aᵀ that are solved in the same way, and not by the
     steps: with respect to A at its stored entries, with respect to x0 none.
@@ -100,15 +106,25 @@ def solve(
     if isinstance(maxiter, bool) or not (maxiter is None or (isinstance(maxiter, int) and maxiter > 0)):
         raise GraphValueError(f"solve: maxiter is a number of steps, not {maxiter!r}")
     p, data, right = equations("solve", A, b)
+    if method == "cholesky" and is_complex(data):
+        data = with_real_diagonal(replace(p, data=data)).data
     if method in DIRECT:
         if x0 is not None or maxiter is not None or tol != TOLERANCE or preconditioner != "jacobi":
             raise GraphValueError(
                 "solve: x0, tol, maxiter and preconditioner are for methods that iterate, not for factors"
             )
-        return DirectSolve(p.format, method == "cholesky")(data, p.indices, p.indptr, right)  # type: ignore[no-any-return]
+        op: Solve = DirectSolve(p.format, method == "cholesky", is_of_parts=is_complex(data))
+        return _solved(op, replace(p, data=data), right)
     start = zeros_like(right) if x0 is None else _start(x0, right)
     op = SparseSolve(p.format, method, float(tol), maxiter, preconditioner)
-    return op(data, p.indices, p.indptr, right, start)  # type: ignore[no-any-return]
+    return _solved(op, replace(p, data=data), right, start)
+
+
+def _solved(op: Solve, p: Parts, *sides: Variable) -> Variable:
+    """The solution of an op on vectors; of complex numbers by that of their parts."""
+    if not is_complex(*sides):
+        return op(p.data, p.indices, p.indptr, *sides)  # type: ignore[no-any-return]
+    return solved_by_parts(lambda matrix, *reals: _solved(op, parts_of(matrix), *reals), p, *sides)
 
 
 def _start(x0: Any, b: Variable) -> Variable:

@@ -17,13 +17,22 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphLinAlgError
 from aotensor.graph.coercion import coerced
+from aotensor.graph.sparse_type import SparseVariable
 from aotensor.graph.variable import Variable
-from aotensor.ops.elementwise.compare import ge, gt, le, lt, switch
+from aotensor.ops.complex.blocks import is_complex
+from aotensor.ops.complex.parts import conj
+from aotensor.ops.create import ones_like
+from aotensor.ops.elementwise.arithmetic import abs as absolute
+from aotensor.ops.elementwise.compare import eq, ge, gt, le, lt, switch
 from aotensor.ops.linalg.triangular import transposition
 from aotensor.ops.linear import zero_gradient
-from aotensor.sparse.compressed import major_of_entries
+from aotensor.ops.shape.axes import dimshuffle
+from aotensor.sparse.compressed import at_rows, major_of_entries
+from aotensor.sparse.construct.diagonal import diag, square_diagonal
+from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.direct.kernels import run_kernel
 from aotensor.sparse.direct.triangle import solve_by_columns, solve_by_rows
+from aotensor.sparse.linear.by_parts import solved_by_parts
 from aotensor.sparse.linear.implicit import Solve, equations, square
 from aotensor.sparse.op import OTHER, Parts
 
@@ -99,8 +108,9 @@ def solve_triangular(
 ) -> Variable:
     """x with op(A)·x = b for a triangle of a sparse A; the other one is not read.   (n, n), (n,) or (n, k) → as b
 
-    trans: 0 or "N" for op(A) = A, 1 or "T" for Aᵀ. lower: the lower triangle. unit_diagonal: with ones on the diagonal,
-    which is not read then. csr and csc, in any order, with duplicates; no matrix is converted but bsr, to csr.
+    trans: 0 or "N" for op(A) = A, 1 or "T" for Aᵀ, 2 or "C" for Aᴴ. lower: the lower triangle. unit_diagonal: with
+    ones on the diagonal, which is not read then. csr and csc, in any order, with duplicates; no matrix is converted but
+    bsr, to csr.
 
     Derivatives are those of the solution, with respect to A at the entries that are read.
 
@@ -110,8 +120,43 @@ def solve_triangular(
     """
     is_transposed = transposition("solve_triangular", trans)
     p, data, right = equations("solve_triangular", A, b)
+    p = replace(p, data=conj(data) if trans in (2, "C") else data)
+    if is_complex(right):
+        return _solved_complex(p, right, bool(lower), bool(unit_diagonal), is_transposed)
     op = SparseTriangularSolve(p.format, bool(lower), bool(unit_diagonal), is_transposed)
-    return op(data, p.indices, p.indptr, right)  # type: ignore[no-any-return]
+    return op(p.data, p.indices, p.indptr, right)  # type: ignore[no-any-return]
+
+
+def _solved_complex(p: Parts, b: Variable, is_lower: bool, is_unit: bool, is_transposed: bool) -> Variable:
+    """The same for complex right-hand sides, by parts. A complex matrix has its rows divided by their pivots first.
+
+    T = D·U with ones on the diagonal of U, so that blocks of parts keep the triangle.
+    """
+
+    def solve(matrix: SparseVariable, right: Variable) -> Variable:
+        q = parts_of(matrix)
+        op = SparseTriangularSolve(q.format, is_lower, is_unit or is_complex(p.data), is_transposed)
+        return op(q.data, q.indices, q.indptr, right)  # type: ignore[no-any-return]
+
+    if not is_complex(p.data):
+        return solved_by_parts(solve, p, b)
+    turned = conj(p.data) if is_transposed else p.data  # the transpose of the real matrix is that of Aᴴ
+    on_diagonal = eq(p.indices, major_of_entries(p))
+    if is_unit:
+        return solved_by_parts(solve, replace(p, data=switch(on_diagonal, 0, turned)), b)
+    inverse = _inverses(diag(matrix_of(replace(p, data=turned))))
+    units = replace(p, data=switch(on_diagonal, 0, turned * at_rows(p, inverse)))
+    by_pivots = conj(inverse) if is_transposed else inverse
+    column = by_pivots if b.ndim == 1 else dimshuffle(by_pivots, [0, None])
+    return solved_by_parts(solve, units, b) * column if is_transposed else solved_by_parts(solve, units, b * column)
+
+
+def _inverses(pivots: Variable) -> Variable:
+    """1/d of complex pivots.   Raises: GraphLinAlgError at run time for a zero"""
+    size = absolute(pivots)
+    p = parts_of(square_diagonal(size))
+    inverse = SparseTriangularSolve(p.format, True, False)(p.data, p.indices, p.indptr, ones_like(size))
+    return conj(pivots) * inverse * inverse  # type: ignore[no-any-return]
 
 
 @coerced

@@ -42,7 +42,6 @@ class TrueDot(ProductOp):
     """
 
     name: ClassVar[str] = "true_dot"
-    sees_discrete: ClassVar[bool] = False
     takes_blocks: ClassVar[bool] = False
     gives_canonical: ClassVar[bool] = True
     grad_preserves_dense: bool = True
