@@ -38,6 +38,7 @@ int main(void) {
 }
 
 /* What a processor needs to begin: its stack, its first instruction, the floating point unit. */
+enum { STACK_OF_OTHERS = 256 }; /* main, and functions of the compiler's runtime */
 extern uint32_t stack_top[], stack_bottom[], data_start[], data_end[], data_source[], bss_start[], bss_end[];
 
 void reset(void) {
@@ -51,7 +52,8 @@ void reset(void) {
   int failed = main();
   uint32_t *low = stack_bottom;
   while (*low == 0xa5a5a5a5) low++;
-  say((uint32_t)((char *)here - (char *)low) <= logistic_STACK_BYTES + STACK_OF_OTHERS ? "stack kept\n" : "stack exceeded\n");
+  uint32_t used = (uint32_t)((char *)here - (char *)low), most = logistic_STACK_BYTES + STACK_OF_OTHERS;
+  say(used <= most ? "stack kept\n" : "stack exceeded\n");
   ask(0x18, (const void *)(failed ? 0x20023 : 0x20026)); /* ends the emulator */
   for (;;) {}
 }
