@@ -61,6 +61,10 @@ from aotensor_cli.terminal.render import progress, show, show_json, show_table, 
     help="Let calls allocate memory. Default: yes. Without: the caller's workspace only, loops on one core; the "
     "manifest says how much workspace and stack a call takes.",
 )  # fmt: skip
+@click.option(
+    "--freestanding", is_flag=True,
+    help="No C library but memcpy, memmove and memset, and no memory: an archive for programs without a system.",
+)  # fmt: skip
 @click.option("--threads/--no-threads", default=True, help="Let loops run on several cores. Default: yes.")
 @click.option(
     "-g", "debug_info", is_flag=True,
@@ -159,7 +163,7 @@ def _say_where_it_runs(build: Build, cpu: str | None, forms: Collection[str]) ->
     if not {"lib", "static", "obj"} & set(forms):
         return
     system = system_of(machine.triple)
-    if build.options.threads and not system.has_threads:
+    if build.options.has_threads and not system.has_threads:
         talk(f"note: loops run on one core: there are no threads of ours on {system.name}")
     if machine.is_host(cpu):
         others = "--cpu v2,v3,v4 chooses at run time, " if machine.triple.startswith("x86_64") else ""
@@ -182,6 +186,7 @@ def _options(flags: dict[str, Any]) -> Options:
         debug_info=flags["debug_info"],
         opt_size=flags["opt_size"],
         malloc=flags["malloc"],
+        freestanding=flags["freestanding"],
     )
 
 

@@ -246,6 +246,8 @@ def _show_description(description: Description, names: Sequence[str], form: str)
             show(f"\n{signature(spec)}")
             details = [("dims", ", ".join(spec.workspace_dims) or "none"), *_work_rows(work)]
             details += [("needs", f"{', '.join(spec.lapack)} of BLAS and LAPACK")] if spec.lapack else []
+            details += [("workspace", f"{spec.workspace} bytes")] if spec.workspace is not None else []
+            details += [("stack", f"{spec.stack} bytes at most")] if spec.stack is not None else []
             details += [("check", x.static_text()) for x in spec.checks]
             show_table(("", ""), [(f"  {key}", text) for key, text in details])
     if description.passes:

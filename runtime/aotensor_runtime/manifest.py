@@ -60,7 +60,7 @@ class Manifest:
     sections: names of the extra sections that travel along, such as IR texts and test vectors. pipeline: the
     compiler's passes, where they are not the usual ones. schedule: the file of loops that it was compiled by, and its
     digest, where it was not the compiler's own schedule. levels: of CPUs above `cpu` that have code of their own.
-    allocates: may its functions ask the C library for memory?
+    allocates: may its functions ask the C library for memory? freestanding: does it do without a C library?
     """
 
     name: str
@@ -78,13 +78,14 @@ class Manifest:
     schedule: str = ""
     levels: tuple[str, ...] = ()
     allocates: bool = True
+    freestanding: bool = False
     schema: int = field(default=SCHEMA)
 
     def to_json(self) -> str:
         """One line of ASCII; the same manifest gives the same text."""
         tree = asdict(self)
         # left out where they say nothing, so that runtimes that do not know of them read all other libraries
-        for name, usual in (("schedule", ""), ("levels", ()), ("allocates", True)):
+        for name, usual in (("schedule", ""), ("levels", ()), ("allocates", True), ("freestanding", False)):
             if tree[name] == usual:
                 del tree[name]
         for function in tree["functions"]:
@@ -349,10 +350,10 @@ def _function(node: Node) -> FunctionSpec:
 def _manifest(node: Node) -> Manifest:
     names = ("name", "aotensor", "abi", "llvm", "target", "cpu", "features", "fp", "functions", "prefix", "sections")
     name, version, abi, llvm, target, cpu, features, fp, functions, prefix, sections, *rest = node.fields(
-        *names, "pipeline", "schedule", "levels", "allocates", "schema",
-        optional={"schedule": "", "levels": [], "allocates": True},
+        *names, "pipeline", "schedule", "levels", "allocates", "freestanding", "schema",
+        optional={"schedule": "", "levels": [], "allocates": True, "freestanding": False},
     )  # fmt: skip
-    pipeline, schedule, levels, allocates, schema = rest
+    pipeline, schedule, levels, allocates, freestanding, schema = rest
     require(len(sections.items(Node.name)) <= _MAX_SECTIONS, "manifest", f"more than {_MAX_SECTIONS} extra sections")
     require(len(functions.items(lambda x: x)) <= _MAX_FUNCTIONS, "manifest", f"more than {_MAX_FUNCTIONS} functions")
     require(schema.count() == SCHEMA, "manifest", f"schema {schema.value} is not {SCHEMA}")
@@ -372,5 +373,6 @@ def _manifest(node: Node) -> Manifest:
         schedule=schedule.text(),
         levels=levels.items(Node.name),
         allocates=allocates.boolean(),
+        freestanding=freestanding.boolean(),
         schema=SCHEMA,
     )

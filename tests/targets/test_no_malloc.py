@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,7 @@ import scipy.sparse as ss
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.errors import GraphValueError, UnsupportedError
+from aotensor_cli.main import run
 from aotensor_runtime import Library
 from aotensor_runtime.errors import OutOfMemory
 
@@ -130,3 +132,10 @@ def test_sizes_that_depend_on_values_are_refused(tmp_path: Path) -> None:
 def test_levels_of_cpus_are_refused(tmp_path: Path) -> None:
     with pytest.raises(GraphValueError, match="has code for one level of CPUs"):
         aot.compile(embedded_models.functions(), tmp_path, malloc=False, cpu="v2,v3", target="x86_64-linux-gnu")
+
+
+def test_inspect_shows_the_bounds(still: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = aot.load(still / "libmodel.so").manifest.function("product")
+    assert run(["inspect", str(still / "libmodel.so"), "--function", "product"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"workspace +0 bytes\n", shown) and re.search(rf"stack +{spec.stack} bytes at most\n", shown)

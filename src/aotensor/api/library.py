@@ -32,6 +32,7 @@ def compile(
     opt_level: int = 3,
     opt_size: bool = False,
     malloc: bool = True,
+    freestanding: bool = False,
     fp: str = "contract",
     threads: bool = True,
     check: bool = False,
@@ -51,6 +52,7 @@ def compile(
     opt_size: small code rather than fast code, at opt_level 2 or 3.
     malloc: calls may allocate memory. Without it they work in the caller's workspace alone, on one core; what needs
     more is refused, and the manifest says how many bytes of workspace and stack a call takes (docs/embedded.md).
+    freestanding: nor do they call anything else of a C library but memcpy, memmove and memset; with emit="static".
     fp: "strict" (IEEE as written), "contract" (FMA, sums reassociated, nan and inf kept) or "fast".
     threads: let loops run on several cores; without it the library has no threads, and gives the same numbers.
     check: check every memory access at run time.
@@ -80,7 +82,7 @@ def compile(
     if not kinds or not set(kinds) <= set(KINDS):
         raise GraphValueError(f"compile: emit is some of {', '.join(map(repr, KINDS))}, not {emit!r:.60}")
     options = Options(target, cpu, features, opt_level, fp, prefix, verify=check, check=check, threads=threads)
-    options = replace(options, debug_info=debug_info, opt_size=opt_size, malloc=malloc)
+    options = replace(options, debug_info=debug_info, opt_size=opt_size, malloc=malloc, freestanding=freestanding)
     if passes is not None or disable_passes is not None:
         options = replace(options, pipeline=pipeline_of(passes, () if disable_passes is None else disable_passes))
     if schedule is not None:

@@ -21,7 +21,7 @@ def add_sections(module: Module, extra: Mapping[str, bytes], values: bytes) -> N
     extra: by name, as in `Manifest.sections`. They are marked as used, so that neither LLVM nor the linker drops them.
     Object files that are not ELF get none of this: nothing could read it.
     """
-    if not system_of(module.triple).is_elf:
+    if not system_of(module.triple).is_elf or not (extra or values):
         return
     constants = Constants(module)
     checksum = CHECKSUM_MAGIC.ljust(CHECKSUM_SIZE, b"\0")

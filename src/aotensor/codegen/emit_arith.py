@@ -13,6 +13,7 @@ from aotensor.codegen import llvm
 from aotensor.codegen.emit_half import bits_of, emit_conversion, is_half
 from aotensor.codegen.emit_state import Emitter, Handler, fast_math, register_type
 from aotensor.codegen.llvm import Value
+from aotensor.codegen.targets.systems import OTHER_32, system_of
 from aotensor.errors import InternalError
 from aotensor.ir.upstream import RemfOp
 
@@ -128,7 +129,26 @@ def _extended_sum(e: Emitter, op: arith.AddUIExtendedOp) -> None:
 def _intrinsic(e: Emitter, op: Operation) -> None:
     flags = fast_math(op.properties["fastmath"]) if "fastmath" in op.properties else ()  # type: ignore[arg-type]
     operands = [e.value(x) for x in op.operands]
-    e.set(op.results[0], llvm.intrinsic(e.builder, _INTRINSICS[type(op)], operands, flags=flags))
+    name = _INTRINSICS[type(op)]
+    if name in _LARGER_OR_SMALLER and system_of(e.module.triple) is OTHER_32:
+        e.set(op.results[0], _larger_or_smaller(e, name, operands[0], operands[1]))
+    else:
+        e.set(op.results[0], llvm.intrinsic(e.builder, name, operands, flags=flags))
+
+
+_LARGER_OR_SMALLER: Final = {"maximum": (">", "and_"), "minimum": ("<", "or_")}
+
+
+def _larger_or_smaller(e: Emitter, name: str, x: Value, y: Value) -> Value:
+    """maximum, minimum: LLVM 20 stops at them for ARM processors that compute in float32 only, and calls functions that
+    C libraries do not have yet for those without floating point."""
+    comparison, join = _LARGER_OR_SMALLER[name]
+    b = e.builder
+    chosen = b.select(b.fcmp_ordered(comparison, x, y), x, y)
+    word = llvm.i64 if x.type == llvm.f64 else llvm.i32
+    bits = getattr(b, join)(b.bitcast(x, word), b.bitcast(y, word))  # of 0 and -0
+    chosen = b.select(b.fcmp_ordered("==", x, y), b.bitcast(bits, x.type), chosen)
+    return b.select(b.fcmp_unordered("uno", x, y), b.fadd(x, y), chosen)
 
 
 def _flagged_intrinsic(e: Emitter, op: Operation) -> None:

@@ -163,7 +163,7 @@ def _common(manifest: Manifest) -> str:
         "",
         _comment(["For the Python runtime only: what the code of a function was compiled for; NULL behind the last."]),
         f"const char *{prefix}aotensor_signature(int32_t function);",
-        *(_for_python(prefix) if is_for_python(manifest.target) else []),
+        *(_for_python(prefix) if is_for_python(manifest.target, manifest.freestanding) else []),
         "#endif",
     ])  # fmt: skip
 

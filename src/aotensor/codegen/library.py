@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from aotensor.codegen.container import add_sections, seal
+from aotensor.codegen.embedded.math import add_math
+from aotensor.codegen.embedded.symbols import refuse_foreign
 from aotensor.codegen.entry.entries import add_entries
 from aotensor.codegen.entry.names import shared_symbols
 from aotensor.codegen.entry.threads import PARALLEL
@@ -37,6 +39,7 @@ from aotensor.codegen.targets.javascript import module_text, types_text
 from aotensor.codegen.targets.levels import LevelCode, choose_among_levels, name_by_level
 from aotensor.codegen.targets.link import Linked, link
 from aotensor.codegen.targets.systems import MACOS, WASM, System, system_of
+from aotensor.errors import UnsupportedError
 from aotensor.passes.target import Target
 from aotensor_runtime.abi import ABI_VERSION
 from aotensor_runtime.manifest import FunctionSpec, Manifest
@@ -47,7 +50,7 @@ class Blueprint:
     """All of a library that is not code.
 
     version: of aotensor. sections: extra content by name, such as IR texts. values: `ValuePool.data`. pipeline,
-    schedule, levels, allocates: as in `Manifest`. debug_info: the module has some, which is kept.
+    schedule, levels, allocates, freestanding: as in `Manifest`. debug_info: the module has some, which is kept.
     """
 
     name: str
@@ -63,6 +66,7 @@ class Blueprint:
     debug_info: bool = False
     levels: Sequence[str] = ()
     allocates: bool = True
+    freestanding: bool = False
 
     def manifest(self) -> Manifest:
         return Manifest(
@@ -81,6 +85,7 @@ class Blueprint:
             schedule=self.schedule,
             levels=tuple(self.levels),
             allocates=self.allocates,
+            freestanding=self.freestanding,
         )
 
 
@@ -148,7 +153,10 @@ class Library:
         for machine, program, parts in self._by_machine():
             modules += [program, *(part.make(machine) for part in parts)]
         shared = shared_symbols(self.manifest) if self._system.is_elf else ()
-        return self.machine.optimise(*modules, exported=self.exported, shared=shared)
+        module = self.machine.optimise(*modules, exported=self.exported, shared=shared)
+        if self.manifest.freestanding:
+            add_math(self.machine, module)
+        return module
 
     def _by_machine(self) -> list[tuple[Machine, str, tuple[Part, ...]]]:
         return [
@@ -165,8 +173,11 @@ class Library:
         return self.object_of(self.optimised)
 
     def object_of(self, module: ModuleRef) -> bytes:
-        """The object file of `optimised`."""
-        return self.machine.object_code(module)
+        """The object file of `optimised`.   Raises: UnsupportedError where it is freestanding and needs a C library"""
+        code = self.machine.object_code(module)
+        if self.manifest.freestanding:
+            refuse_foreign(code)
+        return code
 
     def header(self) -> str:
         """Text of the header."""
@@ -181,6 +192,11 @@ class Library:
 
     def linked(self, objects: Sequence[bytes]) -> Linked:
         """The shared library of `objects`, and its import library.   Raises: as `shared`"""
+        if self.manifest.freestanding:
+            hint = "--emit static or obj (emit='static'), which programs without a system are linked with"
+            raise UnsupportedError(
+                "a freestanding library is an object file or an archive, not a shared library", hint=hint
+            )
         target, keeps = self.manifest.target, self.debug_info
         found = link(objects, triple=target, name=self.soname, exported=self.exported, keeps_symbols=keeps)
         if self._system is WASM:
@@ -233,9 +249,8 @@ def build_library(
     matrices = matrix_parts(module, threads, blueprint.allocates)
     is_parallel = threads and (PARALLEL in module.globals or bool(products) or bool(matrices))
     kernels = kernel_parts(module, blueprint.fp == "strict")
-    parts = (
-        core_part(blueprint.prefix, is_parallel, blueprint.allocates), *matrices, *products, *kernels
-    )  # fmt: skip
+    core = core_part(blueprint.prefix, is_parallel, blueprint.allocates, blueprint.freestanding)
+    parts = core, *matrices, *products, *kernels
     return Library(manifest, exported, blueprint.machine, str(module), parts, store, blueprint.debug_info, others)
 
 

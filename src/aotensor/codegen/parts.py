@@ -57,24 +57,25 @@ def compile_part(part: Part, machine: Machine) -> bytes:
     return machine.object_code(machine.optimise(part.make(machine)))
 
 
-def core_part(prefix: str, threads: bool, heap: bool = True) -> Part:
+def core_part(prefix: str, threads: bool, heap: bool = True, freestanding: bool = False) -> Part:
     """The fixed functions, and entries of Python and SciPy behind a prefix.
 
-    threads: and the pool. heap: they may ask the C library for memory
+    threads: and the pool. heap: they may ask the C library for memory. freestanding: none of those entries
     """
 
     def make(machine: Machine) -> Module:
         module = empty_module(machine)
         constants = Constants(module)
         define_core(constants, heap)
-        if is_for_python(machine.triple):
+        if is_for_python(machine.triple, freestanding):
             define_python_entries(constants, prefix)
             define_callbacks(constants, prefix)
         if threads and system_of(machine.triple).has_threads:
             define_parallel(constants)
         return module
 
-    return Part(f"core {'with threads ' if threads else ''}{'' if heap else 'without heap '}{prefix}", make)
+    how = f"{'with threads ' if threads else ''}{'' if heap else 'without heap '}{'freestanding ' * freestanding}"
+    return Part(f"core {how}{prefix}", make)
 
 
 def matrix_parts(module: Module, threads: bool, heap: bool = True) -> list[Part]:

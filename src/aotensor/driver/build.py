@@ -123,6 +123,8 @@ class Build:
     def usual_forms(self) -> list[str]:
         """What is made if nothing else is asked for: the library, what programs need to link with it, the header."""
         system = system_of(self.lowered.machine.triple)
+        if self.options.freestanding:
+            return ["static", "header"]
         more = ["imports"] if system.imports else ["js", "dts"] if system is WASM else []
         return ["lib", *more, "header"]
 

@@ -19,6 +19,7 @@ from aotensor.codegen.machine import Machine
 from aotensor.codegen.parts import NEVER
 from aotensor.codegen.rounding import round_each
 from aotensor.codegen.targets.levels import LevelCode, check_levels, full_name, split_levels
+from aotensor.codegen.targets.systems import OTHER_32, system_of
 from aotensor.config import config
 from aotensor.core.garbage import rare_collections
 from aotensor.driver.common import check_names, common_pipeline, common_schedule
@@ -78,8 +79,8 @@ class Options:
     fp: strict, contract or fast. prefix: before every exported symbol.
     verify: check the IR after every pass. check: check every memory access at run time, on one core.
     threads: let loops run on several cores. malloc: calls may ask the C library for memory; without it, loops run on
-    one core. opt_size: small code rather than fast code.
-    debug_info: code knows the user's lines, for debuggers and profilers.
+    one core. freestanding: nor anything else of it but memcpy, memmove and memset.
+    opt_size: small code rather than fast code. debug_info: code knows the user's lines, for debuggers and profilers.
     facts: of the machine, for passes on loops; those of the CPU by default. Any give right code.
     pipeline: the passes that run; by default those that the functions ask for. schedule: the loops to compile; by
     default those that the functions ask for, or those that passes make. sections: further ones, by name.
@@ -101,16 +102,22 @@ class Options:
     sections: Mapping[str, bytes] = field(default_factory=dict)
     opt_size: bool = False
     malloc: bool = True
+    freestanding: bool = False
 
     @property
     def has_threads(self) -> bool:
         """Do loops run on several cores? In a checking build they would note what is wrong at the same time."""
-        return self.threads and self.malloc and not self.check
+        return self.threads and self.allocates and not self.check
+
+    @property
+    def allocates(self) -> bool:
+        """May calls ask the C library for memory?"""
+        return self.malloc and not self.freestanding
 
     def machine(self) -> Machine:
         """What code is made for: of several levels, the lowest one.   Raises: as `Machine.parse` and `split_levels`"""
         levels = split_levels(self.cpu)
-        if levels and not self.malloc:
+        if levels and not self.allocates:
             hint = "compile for one CPU, or leave out --no-malloc (malloc=False)"
             raise GraphValueError("a library that allocates no memory has code for one level of CPUs", hint=hint)
         if levels:
@@ -197,8 +204,9 @@ def lower(
     _keep_text(result, "tensor-opt", texts)
     facts = options.facts or machine.facts
     left_out = {
-        *(VECTOR_PASSES if options.check else ()),  # the checks look at one element at a time
-        *(() if options.malloc else ON_SEVERAL_CORES),
+        # the checks look at one element at a time, and small processors have no vectors
+        *(VECTOR_PASSES if options.check or system_of(machine.triple) is OTHER_32 else ()),
+        *(() if options.allocates else ON_SEVERAL_CORES),
     }
     runner.run(module, [step for step in nest_recipe(facts, pipeline) if step.name not in left_out])
     if schedule is not None:
@@ -208,7 +216,7 @@ def lower(
             runner.check(module, NEST_FORM, "schedule")
     _keep_text(result, "nest", texts)
     runner.run(module, loop_recipe(facts, pipeline))
-    if not options.malloc:
+    if not options.allocates:
         refuse_heap(module, sites, {f.name: f.written_names for f in functions})
     if options.check:
         _add_bounds_checks(result)
@@ -224,7 +232,7 @@ def _math_facts(machine: Machine, options: Options) -> Target:
 
 def _product_facts(machine: Machine, options: Options) -> Target | None:
     """What kernels of products are made for, None for the machine; without a heap they do not pack their operands."""
-    if options.malloc:
+    if options.allocates:
         return options.facts
     usual = Target(blas_work=NEVER) if options.fp == "strict" else machine.facts
     return replace(options.facts or usual, packs_products=False)
@@ -283,7 +291,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
         raise GraphValueError(f"prefix {prefix[:60]!r} cannot begin a C identifier", hint="use letters, digits and _")
     pool = SharedValues()
     specs = [function_spec(f, b, pool, lowered.module) for f, b in zip(lowered.functions, lowered.built, strict=True)]
-    if not lowered.options.malloc:
+    if not lowered.options.allocates:
         specs = [
             replace(spec, workspace=workspace_bound(lowered.module, spec.name, spec.dims, WORKSPACE_ALIGNMENT))
             for spec in specs
@@ -301,6 +309,8 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     if vectors:
         sections[VECTORS_SECTION] = vectors
     sections.update(lowered.options.sections)
+    if lowered.options.freestanding:  # they would be a part of the program's memory
+        sections = {}
     blueprint = Blueprint(
         name,
         specs,
@@ -314,7 +324,8 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
         "" if lowered.schedule is None else lowered.schedule.label,
         lowered.options.debug_info,
         [level.cpu for level in lowered.options.upper_levels() if level.cpu],
-        lowered.options.malloc,
+        lowered.options.allocates,
+        lowered.options.freestanding,
     )
     kernels = emit(lowered)
     # a module of its own: one that has been printed keeps the names that it had then, and levels rename
@@ -323,7 +334,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     levels = [_level_code(lowered, level) for level in options.upper_levels()]
     made = stored_part, options.has_threads, _product_facts(lowered.machine, options), levels
     library = build_library(kernels, blueprint, *made)
-    if not options.malloc:  # once more, with what is known of the code
+    if not options.allocates:  # once more, with what is known of the code
         stacks = stack_bounds(lowered.machine, library.optimised, specs, options.prefix)
         functions = [replace(spec, stack=stacks[spec.name]) for spec in specs]
         library = build_library(emit(lowered), replace(blueprint, functions=functions), *made)

@@ -15,8 +15,9 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
+from aotensor.codegen.embedded.math import OWN_MATH
 from aotensor.codegen.entry.names import Symbols
 from aotensor.codegen.entry.tables import CHECK_MATRICES, GIVE_MATRIX, TAKE_MATRICES
 from aotensor.codegen.llvm import ModuleRef
@@ -85,8 +86,9 @@ class _Graph:
         )
         above: dict[str, int] = {}
         entries = [self._depth(name, max(counts), inner, above) for name in (symbols.typed, symbols.uniform)]
+        math = max((self._depth(name, 0, 0, {}) for name in OWN_MATH if name in self.functions), default=0)
         is_red = self.machine.triple.startswith("x86_64") and "windows" not in self.machine.triple
-        return max(entries) + (_RED_ZONE if is_red else 0)
+        return max(entries) + math + (_RED_ZONE if is_red else 0)
 
     def _depth(self, name: str, count: int, inner: int, known: dict[str, int]) -> int:
         """Bytes from the call of a function on.   count: of elements. inner: bytes of what is called by address"""
@@ -142,7 +144,7 @@ def _frames(machine: Machine, text: str) -> dict[str, int]:
     return {name: int(size) for size, name in _FRAME.findall(done.stderr)}
 
 
-def _with_warning(match: re.Match[Any]) -> str:
-    head, brace, _ = match[0].rpartition("{")
-    head, personality, rest = head.partition(" !dbg")
-    return f'{head} "warn-stack-size"="0"{personality}{rest}{brace}'
+def _with_warning(match: re.Match[str]) -> str:
+    """The first line of a function with one more attribute, in front of its metadata."""
+    head, mark, metadata = match[0].removesuffix("{").partition(" !")
+    return f'{head} "warn-stack-size"="0"{mark}{metadata}{{'

@@ -39,11 +39,14 @@ def add_entries(module: Module, manifest: Manifest) -> tuple[str, ...]:
 
     Kernels become internal.
     Raises: GraphValueError for names that cannot be exported; ManifestError for an inconsistent signature;
-    UnsupportedError for 32-bit targets other than WebAssembly; InternalError if a kernel is missing or has another
-    signature than the manifest says.
+    UnsupportedError for addresses of 32 bits where the system has 64 elsewhere; InternalError if a kernel is missing or
+    has another signature than the manifest says.
     """
     if pointer_bytes(module) != system_of(module.triple).pointer_bytes:
-        raise UnsupportedError(f"{module.triple} has 32-bit pointers", hint="wasm32-wasi is the one that is supported")
+        raise UnsupportedError(
+            f"{module.triple} has 32-bit pointers",
+            hint="wasm32-wasi is the one that is supported, and what has no system: thumbv7em-none-eabihf",
+        )
     exported = exported_symbols(manifest)
     constants = Constants(module)
     core = declare_core(module)

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-from aotensor.codegen.targets.systems import WASM, system_of
+from aotensor.codegen.targets.systems import system_of
 from aotensor.errors import GraphValueError
 from aotensor_runtime.manifest import Manifest
 from aotensor_runtime.typed.parameters import KEYWORDS
@@ -99,13 +99,13 @@ def c_suffix(name: str) -> str:
 
 def shared_symbols(manifest: Manifest) -> tuple[str, ...]:
     """The symbols that another library of the same program may have, too."""
-    left_out = () if is_for_python(manifest.target) else FOR_PYTHON
+    left_out = () if is_for_python(manifest.target, manifest.freestanding) else FOR_PYTHON
     return tuple(manifest.prefix + name for name in LIBRARY_SYMBOLS if name not in left_out)
 
 
-def is_for_python(triple: str) -> bool:
+def is_for_python(triple: str, freestanding: bool = False) -> bool:
     """May Python's runtime load libraries of a target?"""
-    return system_of(triple) is not WASM
+    return not freestanding and system_of(triple).pointer_bytes == 8
 
 
 def exported_symbols(manifest: Manifest) -> tuple[str, ...]:

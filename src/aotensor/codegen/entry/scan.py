@@ -52,7 +52,7 @@ class _Scan(ctypes.Structure):
 
 def define_scan(module: Module, kind: Type, has_threads: bool) -> Function:
     """i64 scan(indptr, indices, major, minor, nnz, context): CANONICAL, UNSORTED or INVALID."""
-    chunk = _define_chunk(module, kind)
+    chunk = _define_chunk(module, kind, has_threads)
     c = Indices(module, "scan", i64, [pointer, pointer, i64, i64, i64, pointer], kind)
     indptr, indices, major, minor, nnz, context = c.arguments
     b = c.builder
@@ -89,8 +89,8 @@ def define_scan(module: Module, kind: Type, has_threads: bool) -> Function:
     return c.function
 
 
-def _define_chunk(module: Module, kind: Type) -> Function:
-    """void scan_chunk(scan, start, lane): the blocks from `start` on."""
+def _define_chunk(module: Module, kind: Type, has_threads: bool) -> Function:
+    """void scan_chunk(scan, start, lane): the blocks from `start` on.   has_threads: others run at the same time"""
     c = Indices(module, "scan_chunk", void, [pointer, i64, i64], kind)
     scan, start, _ = c.arguments
     b = c.builder
@@ -101,9 +101,13 @@ def _define_chunk(module: Module, kind: Type) -> Function:
     with c.loop(c.smaller(b.add(start, step), upper), start) as block:
         _look_at_entries(c, scan, block, signs, descents)
         _look_at_slices(c, scan, block, two, signs, descents)
-    b.atomic_rmw("add", c.field_address(scan, _Scan, "found"), descents.get(), "acq_rel")
     is_wrong = b.zext(c.less(signs.get(), constant(kind, 0)), i64)
-    b.atomic_rmw("or", c.field_address(scan, _Scan, "wrong"), is_wrong, "acq_rel")
+    if has_threads:
+        b.atomic_rmw("add", c.field_address(scan, _Scan, "found"), descents.get(), "acq_rel")
+        b.atomic_rmw("or", c.field_address(scan, _Scan, "wrong"), is_wrong, "acq_rel")
+    else:  # 64 bits are not atomic on every machine
+        c.put_field(scan, _Scan, "found", b.add(c.field(scan, _Scan, "found"), descents.get()))
+        c.put_field(scan, _Scan, "wrong", b.or_(c.field(scan, _Scan, "wrong"), is_wrong))
     b.ret_void()
     return c.function
 

@@ -27,7 +27,7 @@ from aotensor.codegen.targets.linker import (
     is_native_triple,
 )
 from aotensor.codegen.targets.stack import stack_probe
-from aotensor.codegen.targets.systems import LINUX, OTHER, WINDOWS, System, system_of
+from aotensor.codegen.targets.systems import LINUX, OTHER, OTHER_32, WINDOWS, System, system_of
 from aotensor.errors import ToolError, UnsupportedError
 
 _HERE: Final = "install a C compiler (Debian: gcc, Fedora: gcc, conda: gcc) or `pip install ziglang`"
@@ -83,7 +83,7 @@ def link(
 
 
 def _check_target(triple: str, system: System) -> None:
-    if system is OTHER:
+    if system in (OTHER, OTHER_32):
         raise UnsupportedError(
             f"shared libraries for {triple} are not supported",
             hint="emit an object file or a static archive, and link it there",

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from aotensor.codegen.targets.systems import LINUX, MACOS, OTHER, WASM, WINDOWS, system_of
+from aotensor.codegen.targets.systems import LINUX, MACOS, OTHER, OTHER_32, WASM, WINDOWS, system_of
 
 _FLAGS: Final = (
     "--build-id=none", "--gc-sections", "--as-needed", "--no-undefined", "--hash-style=gnu",
@@ -104,7 +104,7 @@ def find_linkers(triple: str) -> tuple[Linker, ...]:
     system = system_of(triple)
     if system is WINDOWS:
         return _windows_linkers(triple)
-    if system in (LINUX, OTHER):
+    if system in (LINUX, OTHER, OTHER_32):
         return _elf_linkers(triple)
     arguments = _macho_arguments if system is MACOS else _wasm_arguments
     found = []

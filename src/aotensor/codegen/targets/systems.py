@@ -45,6 +45,8 @@ MACOS: Final = System("macOS", "lib{}.dylib")
 WASM: Final = System("WebAssembly", "{}.wasm", pointer_bytes=4)
 OTHER: Final = System("another system", "lib{}.so")
 """Those with ELF files of which no more is known: object files are made for them."""
+OTHER_32: Final = System("another system", "lib{}.so", has_aligned_alloc=False, pointer_bytes=4)
+"""The same with addresses of 32 bits, such as microcontrollers."""
 
 TARGETS: Final = (
     "x86_64-linux-gnu", "x86_64-linux-musl", "aarch64-linux-gnu", "aarch64-linux-musl", "riscv64-linux-gnu",
@@ -65,7 +67,9 @@ def system_of(triple: str) -> System:
     by_format = {"Wasm": WASM, "COFF": WINDOWS, "MachO": MACOS}
     if str(parts.ObjectFormat) in by_format:
         return by_format[str(parts.ObjectFormat)]
-    return LINUX if str(parts.OS) == "linux" and "android" not in triple else OTHER
+    if str(parts.OS) == "linux" and "android" not in triple:
+        return LINUX
+    return OTHER if is_64_bit(triple) else OTHER_32
 
 
 def is_64_bit(triple: str) -> bool:
@@ -88,6 +92,8 @@ def canonical(triple: str) -> str:
         raise UnsupportedError(f"target {triple}: there is no system {strange[-1]}", hint=_similar(triple))
     if system == "linux" and rest and rest[-1] != "linux" and not _ENVIRONMENTS.fullmatch(rest[-1]):
         raise UnsupportedError(f"target {triple}: there is no C library {rest[-1]}", hint=_similar(triple))
+    if system == "unknown" and rest and rest[-1] in ("eabi", "eabihf"):
+        return f"{machine}-unknown-none-{rest[-1]}"  # where LLVM looks for it
     if system in ("macosx", "darwin", "ios"):
         named = next((word for word in rest if word.startswith("macos")), "")
         version = re.sub(r"^macosx?", "", named) or _MACOS

@@ -1,0 +1,62 @@
+"""Functions of floating point numbers that are written with the bits of these."""
+
+from __future__ import annotations
+
+from aotensor.codegen import llvm
+from aotensor.codegen.entry.code import Code
+from aotensor.codegen.llvm import Module, Type, Value, constant, f64, i1, i32, i64
+
+
+class Real(Code):
+    """A function of numbers of one format, float32 or float64.
+
+    word: an integer of as many bits. bits, mantissa: of a number, and of its fraction. bias: of its exponent
+    """
+
+    def __init__(self, module: Module, name: str, kind: Type, arguments: int) -> None:
+        super().__init__(module, name, kind, [kind] * arguments, exported=True)
+        llvm.mark_function(self.function, '"no-builtins"', "memory(none)", "noinline")
+        self.kind, self.word = kind, i64 if kind == f64 else i32
+        self.bits, self.mantissa = (64, 52) if kind == f64 else (32, 23)
+        self.bias = (1 << (self.bits - self.mantissa - 2)) - 1
+        self.infinity = (2 * self.bias + 1) << self.mantissa
+
+    def of(self, value: int) -> Value:
+        """A number of bits."""
+        return constant(self.word, value)
+
+    def raw(self, x: Value) -> Value:
+        return self.builder.bitcast(x, self.word)
+
+    def real(self, bits: Value) -> Value:
+        return self.builder.bitcast(bits, self.kind)
+
+    def magnitude(self, bits: Value) -> Value:
+        return self.builder.and_(bits, self.of((1 << (self.bits - 1)) - 1))
+
+    def sign(self, bits: Value) -> Value:
+        return self.builder.and_(bits, self.of(-1 << (self.bits - 1)))
+
+    def exponent(self, magnitude: Value) -> Value:
+        """With its bias."""
+        return self.builder.lshr(magnitude, self.of(self.mantissa))
+
+    def nan_when(self, condition: Value, x: Value) -> None:
+        """if condition: return nan, that of x where it is one"""
+        nan = self.builder.or_(self.raw(x), self.of(self.infinity | 1 << (self.mantissa - 1)))
+        self.give_when(condition, self.real(nan))
+
+    def zeros_above(self, x: Value) -> Value:
+        """Bits above the highest one that is set."""
+        return llvm.intrinsic(self.builder, "ctlz", [x, constant(i1, 0)], overloads=[x.type])
+
+    def normalised(self, magnitude: Value) -> tuple[Value, Value]:
+        """Mantissa with its leading bit, and exponent with its bias, of a finite number other than 0."""
+        b = self.builder
+        exponent, fraction = self.exponent(magnitude), b.and_(magnitude, self.of((1 << self.mantissa) - 1))
+        is_normal = b.icmp_unsigned("!=", exponent, self.of(0))
+        shift = b.sub(self.zeros_above(b.or_(fraction, self.of(1))), self.of(self.bits - 1 - self.mantissa))
+        return (
+            b.select(is_normal, b.or_(fraction, self.of(1 << self.mantissa)), b.shl(fraction, shift)),
+            b.select(is_normal, exponent, b.sub(self.of(1), shift)),
+        )
