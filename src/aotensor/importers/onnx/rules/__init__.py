@@ -12,6 +12,7 @@ from aotensor.importers.onnx.rules import (  # noqa: F401  (their rules enter th
     reductions,
     shape,
     tensors,
+    trees,
     windows,
 )
 from aotensor.importers.onnx.rules.table import RULES as RULES
