@@ -68,6 +68,7 @@ STEP: Final = body(
     ["t", "u"],
 )
 _MATRIX = normal(3, 4)
+_NONE = np.zeros(0, "float32")
 _RAGGED = np.array([[1, -2, np.nan, 4], [0, np.inf, -5, 6]], "float32")
 _SIGNED = np.array([-7, -6, 7, 6, -8], "int32")
 _DIVISORS = np.array([2, -3, -2, 4, 8], "int32")
@@ -139,6 +140,14 @@ ROWS: Final = [
     Row("Conv", [normal(2, 4, 7, 6), normal(6, 2, 3, 2), normal(6)], (),
         {"group": 2, "strides": [2, 1], "pads": [1, 0, 2, 1], "dilations": [1, 2]}),
     Row("Conv", [normal(1, 2, 8), normal(3, 2, 3)], (), {"auto_pad": "SAME_LOWER", "strides": [2]}),
+    Row("ConvTranspose", [normal(2, 4, 5, 3), normal(4, 3, 3, 2), normal(3)], (),
+        {"strides": [2, 1], "pads": [1, 0, 2, 1], "dilations": [1, 2], "output_padding": [1, 0]}),
+    Row("ConvTranspose", [normal(1, 2, 4), normal(2, 3, 3)], (), {"auto_pad": "SAME_UPPER", "strides": [2]}),
+    Row("Resize", [normal(2, 3, 4, 5)], [_NONE, np.array([1, 1, 0.6, 2.5], "float32")], {"mode": "cubic"}),
+    Row("Resize", [normal(3, 4, 5)], [_NONE, _NONE, ints(7, 3)],
+        {"mode": "linear", "coordinate_transformation_mode": "align_corners", "axes": [1, 2]}),
+    Row("Resize", [normal(1, 1, 4, 6)], [_NONE, np.array([1, 1, 2, 0.5], "float32")],
+        {"mode": "nearest", "nearest_mode": "ceil", "coordinate_transformation_mode": "asymmetric"}),
     Row("MaxPool", [normal(1, 2, 5, 6)], (), {"kernel_shape": [3, 2], "strides": [2, 2], "pads": [1, 0, 2, 1]}),
     Row("AveragePool", [normal(1, 2, 5, 6)], (), {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 2, 1]}),
     Row("AveragePool", [normal(1, 2, 6)], (), {"kernel_shape": [3], "pads": [1, 1], "count_include_pad": 1}),

@@ -65,6 +65,12 @@ def forest(**changes: Any) -> Any:
     return net(node_, x=["n", 2])
 
 
+def resized(scales: list[float], **options: Any) -> Any:
+    """Two elements in another number of them."""
+    empty, factors = (numpy_helper.from_array(np.array(x, "float32"), n) for x, n in (([], "r"), (scales, "s")))
+    return net(node("Resize", "x r s", **options), tensors=[empty, factors], x=[2], opset=19)
+
+
 def round_tree() -> Any:
     """Below the root, two nodes that lead to each other."""
     return forest(
@@ -104,6 +110,10 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "absent": (lambda: external("none.bin"), "cannot be read (no such file or directory)"),
     "short": (lambda: external("data.bin", offset=8), "'data.bin' ends before byte 16"),
     "before": (lambda: external("data.bin", offset=-8), "8 bytes at -8 of 'data.bin'"),
+    "scales": (lambda: resized(scales=[0.0]), "new extents [0]   (node 'my_Resize'"),
+    "counts of scales": (lambda: resized(scales=[2.0, 1.0]), "2 sizes or scales for 1 axes"),
+    "enormous": (lambda: resized(scales=[1e9]), "new extents [2000000000]"),
+    "antialias": (lambda: resized(scales=[2.0], antialias=1), "Resize: antialias"),
     "root": (lambda: forest(nodes_modes=["BRANCH_LEQ"] * 3), "a tree has no root"),
     "round": (round_tree, "a tree has a cycle"),
     "leaf": (lambda: forest(nodes_falsenodeids=[9, 0, 0]), "a node leads to one that there is not"),

@@ -10,6 +10,7 @@ from aotensor.importers.onnx.rules import (  # noqa: F401  (their rules enter th
     products,
     recurrent,
     reductions,
+    resampling,
     shape,
     tensors,
     trees,
