@@ -160,12 +160,13 @@ def _arrays(values: Sequence[Any]) -> list[Any]:
 
 
 def _embedded(model: Any, inputs: Sequence[Any]) -> Any | None:
-    """The model with its short integer inputs and its scalars as initializers."""
+    """The model with its short integer inputs, its scalars, and what it calls scales and regions as initializers."""
     found = onnx.ModelProto()
     found.CopyFrom(model)
     for item, value in zip(model.graph.input, inputs, strict=False):
         array = np.asarray(value)
-        if (array.dtype.kind in "iub" and array.size <= 64) or (array.dtype.kind == "f" and array.size == 1):
+        is_short = array.dtype.kind in "iub" and array.size <= 64
+        if is_short or (array.dtype.kind == "f" and (array.size == 1 or item.name in ("scales", "roi"))):
             found.graph.initializer.append(numpy_helper.from_array(array, item.name))
     return found if len(found.graph.initializer) > len(model.graph.initializer) else None
 

@@ -53,6 +53,15 @@ def test_a_convolutional_network_learns(run: Runner) -> None:
     assert error and float(error[1]) < 0.02, text
 
 
+def test_models_in_onnx_files_agree_with_their_frameworks(run: Runner, tmp_path: Path) -> None:
+    """scikit-learn says 0.964 of its own model, PyTorch 0.940."""
+    pytest.importorskip("onnx", reason="the extra aotensor[onnx] is not installed")
+    text = run(EXAMPLES / "from_onnx.py", cwd=tmp_path)
+    assert re.findall(r"(\w+): ([\d.]+) of \d+ unseen", text) == [("tumours", "0.964"), ("digits", "0.940")], text
+    gained, predicted = (float(x) for x in re.findall(r"([\d.]+) (?:gained|predicted)", text))
+    assert gained == pytest.approx(predicted, rel=0.02)
+
+
 def test_gaussian_process_fits_what_a_line_cannot(run: Runner) -> None:
     text = run(EXAMPLES / "gaussian_process.py")
     fitted = re.search(r"fit: loss ([\d.]+) after", text)

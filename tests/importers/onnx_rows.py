@@ -68,10 +68,34 @@ STEP: Final = body(
     ["t", "u"],
 )
 _MATRIX = normal(3, 4)
+_NONE = np.zeros(0, "float32")
 _RAGGED = np.array([[1, -2, np.nan, 4], [0, np.inf, -5, 6]], "float32")
 _SIGNED = np.array([-7, -6, 7, 6, -8], "int32")
 _DIVISORS = np.array([2, -3, -2, 4, 8], "int32")
 _COLUMN = np.array([0, 1, 3, 9, 63, 64], "uint64")
+
+_ML: Final = "ai.onnx.ml"
+_GROWN = np.array([[0.5, -1], [0.5, 2], [-3, 0], [1, 1], [7, np.nan], [0.25, 0.5]], "float32")
+_TREES: Final = {
+    "nodes_treeids": [0, 0, 0, 0, 0, 1, 1, 1], "nodes_nodeids": [0, 1, 2, 3, 4, 0, 1, 2],
+    "nodes_modes": ["BRANCH_LEQ", "LEAF", "BRANCH_GT", "LEAF", "LEAF", "BRANCH_LT", "LEAF", "LEAF"],
+    "nodes_featureids": [0, 0, 1, 0, 0, 1, 0, 0], "nodes_values": [0.5, 0, 0.5, 0, 0, 1, 0, 0],
+    "nodes_truenodeids": [1, 0, 3, 0, 0, 1, 0, 0], "nodes_falsenodeids": [2, 0, 4, 0, 0, 2, 0, 0],
+    "nodes_missing_value_tracks_true": [0, 0, 0, 0, 0, 1, 0, 0],
+}  # fmt: skip
+_LEAVES: Final = {"treeids": [0, 0, 0, 1, 1], "nodeids": [1, 3, 4, 1, 2]}
+_TARGETS: Final = {
+    "target_treeids": _LEAVES["treeids"], "target_nodeids": _LEAVES["nodeids"], "target_ids": [0] * 5,
+    "target_weights": [1.0, 2, -3, 4, 0.5], "n_targets": 1,
+}  # fmt: skip
+_CLASSES: Final = {
+    "class_treeids": _LEAVES["treeids"], "class_nodeids": _LEAVES["nodeids"], "class_ids": [0, 1, 2, 1, 0],
+    "class_weights": [1.0, 2, 3, 0.5, 0.25], "classlabels_int64s": [3, 5, 7],
+}  # fmt: skip
+_VECTORS: Final = {
+    "coefficients": [1.0, -2], "support_vectors": [0.5, 1, 0, 2, -1, 0, 1, 0.25], "n_supports": 2, "rho": [0.125],
+    "kernel_params": [0.5, 1.0, 3.0],
+}  # fmt: skip
 
 ROWS: Final = [
     Row("Div", [_SIGNED, _DIVISORS]),
@@ -116,6 +140,14 @@ ROWS: Final = [
     Row("Conv", [normal(2, 4, 7, 6), normal(6, 2, 3, 2), normal(6)], (),
         {"group": 2, "strides": [2, 1], "pads": [1, 0, 2, 1], "dilations": [1, 2]}),
     Row("Conv", [normal(1, 2, 8), normal(3, 2, 3)], (), {"auto_pad": "SAME_LOWER", "strides": [2]}),
+    Row("ConvTranspose", [normal(2, 4, 5, 3), normal(4, 3, 3, 2), normal(3)], (),
+        {"strides": [2, 1], "pads": [1, 0, 2, 1], "dilations": [1, 2], "output_padding": [1, 0]}),
+    Row("ConvTranspose", [normal(1, 2, 4), normal(2, 3, 3)], (), {"auto_pad": "SAME_UPPER", "strides": [2]}),
+    Row("Resize", [normal(2, 3, 4, 5)], [_NONE, np.array([1, 1, 0.6, 2.5], "float32")], {"mode": "cubic"}),
+    Row("Resize", [normal(3, 4, 5)], [_NONE, _NONE, ints(7, 3)],
+        {"mode": "linear", "coordinate_transformation_mode": "align_corners", "axes": [1, 2]}),
+    Row("Resize", [normal(1, 1, 4, 6)], [_NONE, np.array([1, 1, 2, 0.5], "float32")],
+        {"mode": "nearest", "nearest_mode": "ceil", "coordinate_transformation_mode": "asymmetric"}),
     Row("MaxPool", [normal(1, 2, 5, 6)], (), {"kernel_shape": [3, 2], "strides": [2, 2], "pads": [1, 0, 2, 1]}),
     Row("AveragePool", [normal(1, 2, 5, 6)], (), {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 2, 1]}),
     Row("AveragePool", [normal(1, 2, 6)], (), {"kernel_shape": [3], "pads": [1, 1], "count_include_pad": 1}),
@@ -125,6 +157,13 @@ ROWS: Final = [
     Row("LSTM", [normal(3, 2, 4), normal(1, 12, 4), normal(1, 12, 3), normal(1, 24)], (), {"hidden_size": 3}, 3),
     Row("GRU", [normal(3, 2, 4), normal(1, 9, 4), normal(1, 9, 3)], (), {"hidden_size": 3}, 2),
     Row("LinearRegressor", [_MATRIX], (), {"coefficients": [1.0, 2, 3, 4], "intercepts": [0.5]}, domain="ai.onnx.ml"),
+    Row("TreeEnsembleRegressor", [_GROWN], (), {**_TREES, **_TARGETS, "aggregate_function": "SUM"}, domain=_ML),
+    Row("TreeEnsembleRegressor", [_GROWN], (), {**_TREES, **_TARGETS, "aggregate_function": "MAX"}, domain=_ML),
+    Row("TreeEnsembleRegressor", [_GROWN], (), {**_TREES, **_TARGETS, "aggregate_function": "AVERAGE",
+        "base_values": [0.25]}, domain=_ML),
+    Row("TreeEnsembleClassifier", [_GROWN], (), {**_TREES, **_CLASSES, "post_transform": "SOFTMAX"}, 2, _ML),
+    Row("SVMRegressor", [_MATRIX], (), {**_VECTORS, "kernel_type": "RBF"}, domain=_ML),
+    Row("SVMRegressor", [_MATRIX], (), {**_VECTORS, "kernel_type": "POLY", "one_class": 1}, domain=_ML),
     Row("Scaler", [_MATRIX], (), {"offset": [1.0] * 4, "scale": [1.0, 2, 3, 4]}, domain="ai.onnx.ml"),
     Row("Imputer", [_RAGGED], (), {"imputed_value_floats": [8.0], "replaced_value_float": np.nan}, domain="ai.onnx.ml"),
 ]  # fmt: skip

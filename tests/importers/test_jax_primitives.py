@@ -55,3 +55,39 @@ def test_fewer_elements_than_a_window_has() -> None:
     for count in (1, 2, 3, 4, 7):
         x = np.arange(count, dtype="float32")
         np.testing.assert_array_equal(f(x), np.asarray(sums(x)))
+
+
+def test_gradients_of_pooling_go_to_the_first_of_equal_elements() -> None:
+    def loss(x: Any) -> Any:
+        least = jax.lax.reduce_window(x, np.inf, jax.lax.min, (3, 2), (1, 2), "SAME")
+        return (jax.lax.reduce_window(x, -np.inf, jax.lax.max, (2, 3), (2, 1), "VALID") ** 2).sum() + (least**3).sum()
+
+    x = np.round(np.random.default_rng(0).normal(size=(6, 7)))
+    f = from_jax(jax.grad(loss), x)
+    np.testing.assert_array_equal(f.reference(x), jax.grad(loss)(x))
+    np.testing.assert_array_equal(f(x), jax.grad(loss)(x))
+
+
+def test_windows_of_a_gather_along_axes_that_are_not_indexed() -> None:
+    """They begin at 0, and may be shorter than the axis."""
+    x, starts = np.arange(60.0).reshape(5, 4, 3), np.array([[1, 2], [9, 0], [0, -4]])
+    dims = jax.lax.GatherDimensionNumbers((1, 2, 3), (), (2, 1))
+
+    def windows(x: Any, i: Any) -> Any:
+        return jax.lax.gather(x, i, dims, (2, 2, 2), mode="clip")
+
+    np.testing.assert_array_equal(from_jax(windows, x, starts).reference(x, starts), windows(x, starts))
+
+
+def test_a_convolution_without_results() -> None:
+    x, w = np.ones((1, 1, 3, 4)), np.ones((2, 1, 4, 1))
+    f = from_jax(lambda x, w: jax.lax.conv(x, w, (1, 1), "VALID"), x, w)
+    assert f.reference(x, w).shape == (1, 2, 0, 4)
+
+
+def test_the_largest_are_those_of_the_total_order() -> None:
+    x = np.array([np.nan, -np.nan, 1.0, 0.0, -0.0, np.inf, -np.nan])
+    found = from_jax(lambda x: jax.lax.top_k(x, 7), x).reference(x)
+    for ours, theirs in zip(found, jax.jit(jax.lax.top_k, static_argnums=1)(x, 7), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+        np.testing.assert_array_equal(np.signbit(ours), np.signbit(theirs))

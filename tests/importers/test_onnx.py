@@ -15,6 +15,7 @@ from onnx.reference import ReferenceEvaluator  # noqa: E402
 from onnx_rows import ROWS, STEP, Row, body, made, normal  # noqa: E402
 
 import aotensor as aot  # noqa: E402
+import aotensor.tensor as at  # noqa: E402
 from aotensor.importers.onnx import from_onnx  # noqa: E402
 from aotensor.importers.onnx.functions import function_of  # noqa: E402
 
@@ -169,3 +170,14 @@ def test_node_tests_by_the_reference() -> None:
     outcomes = [by_reference(case)[0] for case in load_cases()]
     assert [x for x in outcomes if x.verdict == "wrong"] == []
     assert sum(x.verdict == "passes" for x in outcomes) > 1200
+
+
+def test_a_transposed_convolution_in_groups_is_the_gradient_of_a_convolution() -> None:
+    """The evaluator of the package has no groups here."""
+    options = {"group": 2, "strides": [2, 1], "pads": [1, 0, 1, 0], "dilations": [1, 2]}
+    y, w = normal(2, 4, 5, 3), normal(4, 3, 3, 2)
+    found = function_of(Row("ConvTranspose", [y, w], (), options).model("g"), None, "g").reference(y, w)["y0"]
+    image = at.tensor("image", dtype="float32", shape=found.shape)
+    made = at.conv2d(image, w, stride=(2, 1), padding=(1, 0), dilation=(1, 2), groups=2)
+    slope = aot.function([image], aot.grad(at.sum(made * y), image)).reference(np.zeros(found.shape, "float32"))
+    np.testing.assert_allclose(found, slope, 1e-5, 1e-5)

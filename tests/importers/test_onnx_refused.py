@@ -53,6 +53,33 @@ def reaching() -> Any:
     return model
 
 
+def forest(**changes: Any) -> Any:
+    """A tree with two leaves."""
+    given = {
+        "nodes_treeids": [0, 0, 0], "nodes_nodeids": [0, 1, 2], "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],
+        "nodes_featureids": [0, 0, 0], "nodes_values": [1.0, 0, 0], "nodes_truenodeids": [1, 0, 0],
+        "nodes_falsenodeids": [2, 0, 0], "target_treeids": [0, 0], "target_nodeids": [1, 2], "target_ids": [0, 0],
+        "target_weights": [1.0, 2.0], "n_targets": 1, **changes,
+    }  # fmt: skip
+    node_ = helper.make_node("TreeEnsembleRegressor", ["x"], ["y"], name="my_forest", domain="ai.onnx.ml", **given)
+    return net(node_, x=["n", 2])
+
+
+def resized(scales: list[float], **options: Any) -> Any:
+    """Two elements in another number of them."""
+    empty, factors = (numpy_helper.from_array(np.array(x, "float32"), n) for x, n in (([], "r"), (scales, "s")))
+    return net(node("Resize", "x r s", **options), tensors=[empty, factors], x=[2], opset=19)
+
+
+def round_tree() -> Any:
+    """Below the root, two nodes that lead to each other."""
+    return forest(
+        nodes_treeids=[0] * 4, nodes_nodeids=[0, 1, 2, 3], nodes_values=[1.0] * 4, nodes_truenodeids=[1, 3, 0, 1],
+        nodes_modes=["BRANCH_LEQ", "BRANCH_LEQ", "LEAF", "BRANCH_LT"], nodes_featureids=[0] * 4,
+        nodes_falsenodeids=[2, 2, 0, 2],
+    )  # fmt: skip
+
+
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "undefined": (lambda: net(node("Add", "x z")), "nothing gives its input 'z'   (node 'my_Add', number 1 of graph"),
     "cycle": (
@@ -83,6 +110,16 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "absent": (lambda: external("none.bin"), "cannot be read (no such file or directory)"),
     "short": (lambda: external("data.bin", offset=8), "'data.bin' ends before byte 16"),
     "before": (lambda: external("data.bin", offset=-8), "8 bytes at -8 of 'data.bin'"),
+    "scales": (lambda: resized(scales=[0.0]), "new extents [0]   (node 'my_Resize'"),
+    "counts of scales": (lambda: resized(scales=[2.0, 1.0]), "2 sizes or scales for 1 axes"),
+    "enormous": (lambda: resized(scales=[1e9]), "new extents [2000000000]"),
+    "antialias": (lambda: resized(scales=[2.0], antialias=1), "Resize: antialias"),
+    "root": (lambda: forest(nodes_modes=["BRANCH_LEQ"] * 3), "a tree has no root"),
+    "round": (round_tree, "a tree has a cycle"),
+    "leaf": (lambda: forest(nodes_falsenodeids=[9, 0, 0]), "a node leads to one that there is not"),
+    "feature": (lambda: forest(nodes_featureids=[7, 0, 0]), "a tree asks for feature 7 of 2   (node 'my_forest'"),
+    "lengths": (lambda: forest(nodes_values=[1.0]), "its attributes nodes_* have other lengths"),
+    "target": (lambda: forest(target_ids=[0, 4]), "name a node or a target that there is not"),
     "circle": (reaching, "more than 64 functions call each other"),
 }  # fmt: skip
 

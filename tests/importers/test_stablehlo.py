@@ -163,3 +163,14 @@ def test_jax_is_not_needed() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["perceptron", "False"]
+
+
+def test_integers_to_negative_powers() -> None:
+    text = """func.func @main(%x: tensor<7xi32>, %y: tensor<7xi32>) -> tensor<7xi32> {
+      %z = stablehlo.power %x, %y : tensor<7xi32>
+      return %z : tensor<7xi32>
+    }"""
+    x, y = np.array([-1, -1, -3, 1, -3, 0, 2], "int32"), np.array([-1, -2, -3, -3, 3, 2, 0], "int32")
+    f = from_stablehlo(text)
+    np.testing.assert_array_equal(f.reference(x, y), [-1, 1, 0, 1, -27, 0, 1])
+    np.testing.assert_array_equal(f(x, y), [-1, 1, 0, 1, -27, 0, 1])

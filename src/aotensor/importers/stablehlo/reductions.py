@@ -68,6 +68,8 @@ def _reduce_window(to: Translator, found: Operation, equations: list[Equation]) 
     if not name or is_neutral(name, _scalar(to, start)):
         to.emit(step, found, equations)
         return
+    if name not in _COMBINED:
+        raise Unsuited("by another function than a sum, product, maximum or minimum, from another number")
     (windows,) = to.emit(step, found, equations, [Value(found.results[0].aval)])
     _combine(to, found, equations, name, windows, start, found.results[0])
 

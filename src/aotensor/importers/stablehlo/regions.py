@@ -15,6 +15,7 @@ from aotensor.importers.stablehlo.table import Unsuited
 _LARGEST: Final = 256
 """Operations of a region whose form is looked at."""
 
+_COUNTS: Final = {"select": 3, "compare": 2, "and": 2, "or": 2}
 _MONOIDS: Final = ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
 
 
@@ -98,6 +99,8 @@ class Forest:
         if name == "constant":
             return self._constant(operation.attributes["value"])
         parts = [self._found(x, known, constants) for x in operation.operands]
+        if len(parts) != _COUNTS.get(name, len(parts)):
+            raise Unsuited(f"by a function with {len(parts)} operands of {name}")
         if name == "compare":
             name = comparison(operation)[0]
         if name == "func.call":

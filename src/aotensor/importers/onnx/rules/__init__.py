@@ -10,8 +10,10 @@ from aotensor.importers.onnx.rules import (  # noqa: F401  (their rules enter th
     products,
     recurrent,
     reductions,
+    resampling,
     shape,
     tensors,
+    trees,
     windows,
 )
 from aotensor.importers.onnx.rules.table import RULES as RULES

@@ -17,7 +17,7 @@ def _floats(values: Any, dtype: str = "float32") -> Any:
     return at.constant(np.array(values, dtype))
 
 
-def _transformed(scores: Any, how: str) -> Any:
+def transformed(scores: Any, how: str) -> Any:
     """Scores as they are, by the logistic function, or by softmax along the last axis."""
     if how == "NONE":
         return scores
@@ -44,7 +44,7 @@ def linear_regressor(node: Node, x: Any) -> Any:
     if not node["coefficients"]:
         raise GraphValueError("it has no coefficients")
     found = _linear(x, node["coefficients"], node["intercepts"], node["targets"])
-    return _transformed(found, node["post_transform"])
+    return transformed(found, node["post_transform"])
 
 
 @rule("LinearClassifier", domain=ML)
@@ -59,14 +59,14 @@ def linear_classifier(node: Node, x: Any) -> Any:
         if node["post_transform"] not in ("NONE", "LOGISTIC"):
             raise Unsuited(f"its post_transform is {node['post_transform']!r}, of one score")
         is_second = at.gt(scores[:, 0], scalar(0, scores))
-        y = _transformed(scores, node["post_transform"])
+        y = transformed(scores, node["post_transform"])
         other = scalar(1, y) - y if node["post_transform"] == "LOGISTIC" else -y
         label = at.switch(is_second, at.constant(labels[1], dtype="int64"), at.constant(labels[0], dtype="int64"))
         return [label, at.concatenate([other, y], axis=1)]
     if rows != len(labels):
         raise GraphValueError(f"{rows} rows of coefficients for {len(labels)} labels")
     label = at.take(at.constant(np.array(labels, "int64")), at.argmax(scores, axis=1))
-    return [label, _transformed(scores, node["post_transform"])]
+    return [label, transformed(scores, node["post_transform"])]
 
 
 @rule("Scaler", domain=ML)

@@ -11,7 +11,7 @@ from aotensor.importers.onnx.node import Node, Unsuited
 from aotensor.importers.onnx.rules.elementwise import scalar
 from aotensor.importers.onnx.rules.table import rule
 
-_CONVOLUTIONS = {1: at.conv1d, 2: at.conv2d, 3: at.conv3d}
+CONVOLUTIONS = {1: at.conv1d, 2: at.conv2d, 3: at.conv3d}
 _MAXIMA = {1: at.max_pool1d, 2: at.max_pool2d, 3: at.max_pool3d}
 _MEANS = {1: at.avg_pool1d, 2: at.avg_pool2d, 3: at.avg_pool3d}
 
@@ -22,7 +22,7 @@ def _pads(node: Node, x: Any, windows: Sequence[int], strides: Sequence[int]) ->
     if kind == "VALID":
         return [(0, 0)] * rank
     if kind == "NOTSET":
-        pads = _numbers(node, "pads", 2 * rank, 0)
+        pads = numbers(node, "pads", 2 * rank, 0)
         return list(zip(pads[:rank], pads[rank:], strict=True))
     found = []
     for k, (window, stride) in enumerate(zip(windows, strides, strict=True)):
@@ -35,7 +35,7 @@ def _pads(node: Node, x: Any, windows: Sequence[int], strides: Sequence[int]) ->
     return found
 
 
-def _numbers(node: Node, name: str, count: int, least: int) -> list[int]:
+def numbers(node: Node, name: str, count: int, least: int) -> list[int]:
     """Of an attribute, `least` for each where it is left out.   Raises: GraphValueError for too many, few or small"""
     found = [int(n) for n in node[name] or [least] * count]
     if len(found) != count or any(n < least for n in found):
@@ -43,7 +43,7 @@ def _numbers(node: Node, name: str, count: int, least: int) -> list[int]:
     return found
 
 
-def _rank(node: Node, x: Any, known: Collection[int]) -> int:
+def rank_of(node: Node, x: Any, known: Collection[int]) -> int:
     """The number of axes that windows move over.   Raises: Unsuited for more than three, or none"""
     rank = int(x.type.ndim) - 2
     if rank not in known:
@@ -54,13 +54,13 @@ def _rank(node: Node, x: Any, known: Collection[int]) -> int:
 @rule("Conv")
 def convolution(node: Node, x: Any, w: Any, bias: Any = None) -> Any:
     """Over one to three axes, with strides, dilations, groups and pads"""
-    rank = _rank(node, x, _CONVOLUTIONS)
-    strides, dilations = (_numbers(node, name, rank, 1) for name in ("strides", "dilations"))
+    rank = rank_of(node, x, CONVOLUTIONS)
+    strides, dilations = (numbers(node, name, rank, 1) for name in ("strides", "dilations"))
     kernel = [node.extent(w, k + 2) for k in range(rank)]
     if not all(isinstance(n, int) for n in kernel):
         raise Unsuited("filters whose extents are known at run time only")
     windows = [(n - 1) * d + 1 for n, d in zip(kernel, dilations, strict=True)]
-    y = _CONVOLUTIONS[rank](
+    y = CONVOLUTIONS[rank](
         x,
         w,
         stride=strides,
@@ -73,11 +73,11 @@ def convolution(node: Node, x: Any, w: Any, bias: Any = None) -> Any:
 
 def _pooled(node: Node, x: Any) -> tuple[int, list[int], list[int], list[tuple[int, int]]]:
     """Rank, windows, strides and pads.   Raises: Unsuited"""
-    rank = _rank(node, x, _MAXIMA)
-    windows = _numbers(node, "kernel_shape", rank, 1)
-    if node["ceil_mode"] or any(d != 1 for d in _numbers(node, "dilations", rank, 1)):
+    rank = rank_of(node, x, _MAXIMA)
+    windows = numbers(node, "kernel_shape", rank, 1)
+    if node["ceil_mode"] or any(d != 1 for d in numbers(node, "dilations", rank, 1)):
         raise Unsuited("ceil_mode and dilations")
-    strides = _numbers(node, "strides", rank, 1)
+    strides = numbers(node, "strides", rank, 1)
     return rank, windows, strides, _pads(node, x, windows, strides)
 
 

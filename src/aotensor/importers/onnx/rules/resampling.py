@@ -1,0 +1,193 @@
+"""Transposed convolutions, and tensors in other sizes: the values between elements, axis by axis.
+
+Source: https://onnx.ai/onnx/operators/onnx__Resize.html and onnx__ConvTranspose.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, floor
+from typing import Any, Final
+
+import numpy as np
+
+import aotensor.tensor as at
+from aotensor.errors import GraphValueError
+from aotensor.importers.lax.shapes import padded
+from aotensor.importers.onnx.node import Node, Unsuited
+from aotensor.importers.onnx.rules.elementwise import is_float, scalar
+from aotensor.importers.onnx.rules.table import rule
+from aotensor.importers.onnx.rules.windows import CONVOLUTIONS, numbers, rank_of
+
+_LARGEST: Final = 1 << 20
+"""Elements along an axis that is resized."""
+
+
+@rule("ConvTranspose")
+def transposed_convolution(node: Node, x: Any, w: Any, bias: Any = None) -> Any:
+    """The gradient of Conv by its input, over one to three axes: zeros between elements, and filters turned around"""
+    rank = rank_of(node, x, CONVOLUTIONS)
+    strides, dilations = (numbers(node, name, rank, 1) for name in ("strides", "dilations"))
+    further, groups = numbers(node, "output_padding", rank, 0), int(node["group"] or 1)
+    channels, outputs, *kernel = (node.extent(w, d) for d in range(rank + 2))
+    if not all(isinstance(n, int) for n in (channels, outputs, *kernel)):
+        raise Unsuited("filters whose extents are known at run time only")
+    if groups < 1 or channels % groups:
+        raise GraphValueError(f"{channels} channels in {groups} groups")
+    reach = [(n - 1) * d for n, d in zip(kernel, dilations, strict=True)]
+    pads = _transposed_pads(node, x, strides, further, reach)
+    widths = [
+        (r - low, r - high + more, step - 1)
+        for r, (low, high), more, step in zip(reach, pads, further, strides, strict=True)
+    ]
+    wide = padded(x, [(0, 0, 0), (0, 0, 0), *widths], scalar(0, x))
+    apart = at.reshape(w, [groups, channels // groups, outputs, *kernel])
+    turned = at.flip(at.moveaxis(apart, 1, 2), tuple(range(3, rank + 3)))
+    filters = at.reshape(turned, [groups * outputs, channels // groups, *kernel])
+    y = CONVOLUTIONS[rank](wide, filters, dilation=dilations, groups=groups)
+    return y if bias is None else y + at.reshape(bias, [-1, *[1] * rank])
+
+
+def _transposed_pads(
+    node: Node, x: Any, strides: Sequence[int], further: Sequence[int], reach: Sequence[int]
+) -> list[tuple[int, int]]:
+    """What is cut off before and behind each axis.   Raises: Unsuited"""
+    rank, kind, wanted = len(strides), node["auto_pad"] or "NOTSET", node["output_shape"]
+    if wanted is None and kind in ("NOTSET", "VALID"):
+        pads = numbers(node, "pads", 2 * rank, 0) if kind == "NOTSET" else [0] * 2 * rank
+        return list(zip(pads[:rank], pads[rank:], strict=True))
+    found = []
+    for k, (stride, more, r) in enumerate(zip(strides, further, reach, strict=True)):
+        n = node.extent(x, k + 2)
+        if wanted is not None and not isinstance(n, int):
+            raise Unsuited("its output_shape, of an extent that is known at run time only")
+        size = None if wanted is None else int(wanted[len(wanted) - rank + k])
+        total = r + 1 - stride + more if size is None else stride * (n - 1) + more + r + 1 - size
+        less = total // 2  # below 0 something is put there
+        both = (less, total - less)
+        found.append(both if kind == "SAME_UPPER" else both[::-1])
+    return found
+
+
+@rule("Resize")
+def resize(node: Node, x: Any, roi: Any = None, scales: Any = None, sizes: Any = None) -> Any:
+    """Nearest, linear and cubic, in all coordinates; sizes or scales must be known, and there is no antialias"""
+    mode = node["mode"] or "nearest"
+    if node["antialias"]:
+        raise Unsuited("antialias")
+    if mode not in ("nearest", "linear", "cubic"):
+        raise Unsuited(f"its mode is {mode!r}")
+    if mode != "nearest" and not is_float(x):
+        raise Unsuited(f"{mode} values between {x.type.dtype}")
+    axes = [node.checked_axis(int(a), x.type.ndim) for a in node["axes"] or range(x.type.ndim)]
+    old = [node.extent(x, axis) for axis in axes]
+    factors, new = _factors(node, old, axes)
+    window = node.static(1) if node["coordinate_transformation_mode"] == "tf_crop_and_resize" else None
+    if window is not None and window.size != 2 * len(axes):
+        raise GraphValueError(f"its roi has {window.size} numbers for {len(axes)} axes")
+    outside = []
+    for k, (axis, n, factor, count) in enumerate(zip(axes, old, factors, new, strict=True)):
+        if n == count and factor == 1 and window is None:
+            continue
+        ends = None if window is None else (float(window[k]), float(window[k + len(axes)]))
+        places = _places(node, n, count, factor, ends)
+        if ends is not None:
+            outside.append((axis, (places < 0) | (places > n - 1)))
+        x = _nearest(node, x, axis, places) if mode == "nearest" else _between(node, x, axis, places, mode == "cubic")
+    return _extrapolated(node, x, outside)
+
+
+def _factors(node: Node, old: Sequence[Any], axes: Sequence[int]) -> tuple[list[float], list[int]]:
+    """Scales and new extents.   Raises: Unsuited, GraphValueError"""
+    if not all(isinstance(n, int) and 0 < n <= _LARGEST for n in old):
+        raise Unsuited("of extents that are known at run time only, or 0")
+    sizes = node.ints(3)
+    scales = node.static(2) if not sizes else None
+    given = sizes if sizes else [] if scales is None else scales.ravel().tolist()
+    if len(given) != len(axes):
+        raise GraphValueError(f"{len(given)} sizes or scales for {len(axes)} axes")
+    if sizes:
+        factors = [size / n for size, n in zip(sizes, old, strict=True)]
+        policy = node["keep_aspect_ratio_policy"] or "stretch"
+        if policy != "stretch":
+            one = min(factors) if policy == "not_larger" else max(factors)
+            factors, sizes = [one] * len(old), [floor(one * n + 0.5) for n in old]
+    else:
+        factors = [float(factor) for factor in given]
+        sizes = [floor(factor * n) if np.isfinite(factor) else 0 for factor, n in zip(factors, old, strict=True)]
+    if not all(0 < size <= _LARGEST for size in sizes) or not all(factor > 0 for factor in factors):
+        raise GraphValueError(f"new extents {sizes}")
+    return factors, sizes
+
+
+def _places(node: Node, n: int, count: int, factor: float, ends: tuple[float, float] | None) -> Any:
+    """Where each new element is among the old ones.   Raises: Unsuited"""
+    i, wide = np.arange(count, dtype="float64"), factor * n
+    kind = node["coordinate_transformation_mode"] or "half_pixel"
+    if kind == "half_pixel":
+        return (i + 0.5) / factor - 0.5
+    if kind == "half_pixel_symmetric":
+        return n / 2 * (1 - count / wide) + (i + 0.5) / factor - 0.5
+    if kind == "pytorch_half_pixel":
+        return (i + 0.5) / factor - 0.5 if count > 1 else np.zeros(count)
+    if kind == "align_corners":
+        return i * (n - 1) / (wide - 1) if wide != 1 else np.zeros(count)
+    if kind == "asymmetric":
+        return i / factor
+    if kind == "tf_crop_and_resize" and ends is not None:
+        start, end = ends
+        if count == 1:
+            return np.full(1, 0.5 * (start + end) * (n - 1))
+        return start * (n - 1) + i * (end - start) * (n - 1) / (wide - 1)
+    raise Unsuited(f"its coordinates are {kind!r}")
+
+
+def _nearest(node: Node, x: Any, axis: int, places: Any) -> Any:
+    kind = node["nearest_mode"] or "round_prefer_floor"
+    rounded = {
+        "round_prefer_floor": lambda p: ceil(p - 0.5), "round_prefer_ceil": lambda p: floor(p + 0.5), "floor": floor,
+        "ceil": ceil,
+    }.get(kind)  # fmt: skip
+    if rounded is None:
+        raise Unsuited(f"its nearest_mode is {kind!r}")
+    last = x.type.shape[axis] - 1
+    index = [min(max(int(rounded(float(p))), 0), last) for p in places]
+    return at.take(x, at.constant(np.array(index, "int64")), axis=axis)
+
+
+def _between(node: Node, x: Any, axis: int, places: Any, is_cubic: bool) -> Any:
+    """Values by the two or four neighbours: a product with a matrix.   places: (m,)"""
+    n = x.type.shape[axis]
+    first = np.floor(places).astype("int64")
+    taps = np.arange(-1, 3) if is_cubic else np.arange(2)
+    gaps = np.abs(places[:, None] - (first[:, None] + taps))
+    weights = (
+        _cubic(gaps, float(node["cubic_coeff_a"] if node["cubic_coeff_a"] is not None else -0.75))
+        if is_cubic
+        else 1 - gaps
+    )
+    where = first[:, None] + taps
+    if node["exclude_outside"]:
+        weights = np.where((where >= 0) & (where < n), weights, 0)
+        weights = weights / weights.sum(axis=1, keepdims=True)
+    matrix = np.zeros((len(places), n))
+    np.add.at(matrix, (np.arange(len(places))[:, None], np.clip(where, 0, n - 1)), weights)
+    found = at.matmul(at.moveaxis(x, axis, -1), at.constant(matrix.T.astype(str(x.type.dtype))))
+    return at.moveaxis(found, -1, axis)
+
+
+def _cubic(t: Any, a: float) -> Any:
+    """Keys' kernel, 0 from 2 on."""
+    near = ((a + 2) * t - (a + 3)) * t * t + 1
+    far = ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
+    return np.where(t <= 1, near, np.where(t < 2, far, 0))
+
+
+def _extrapolated(node: Node, x: Any, outside: Sequence[tuple[int, Any]]) -> Any:
+    """x with one number where its places were outside."""
+    value = scalar(float(node["extrapolation_value"] or 0), x)
+    for axis, where in outside:
+        if where.any():
+            shape = [len(where) if d == axis else 1 for d in range(x.type.ndim)]
+            x = at.switch(at.constant(where.reshape(shape)), value, x)
+    return x
