@@ -48,6 +48,7 @@ def remarks_of(f: aot.Function) -> list[Remark]:
 
 def wrong_words(text: str) -> Iterator[str]:
     """What in an expression is no Python, or calls what users cannot call."""
+    text = re.sub(r"\b\d+\.(?=[a-z])", "layer.", text)  # parameters as torch names them: 3.bias
     try:
         tree = ast.parse(text, mode="eval")
     except SyntaxError:
