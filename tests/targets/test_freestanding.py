@@ -98,6 +98,13 @@ def test_shared_libraries_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("target", ["wasm32-wasi", "x86_64-windows-gnu", "arm64-macos"])
+def test_other_files_than_elf_are_refused(target: str, tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match=r"freestanding libraries are ELF files, and .* has none"):
+        aot.compile(_elementwise("float64"), tmp_path / "out", freestanding=True, emit="static", target=target)
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_command_line_makes_an_archive(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "m.py").write_text(
         "import aotensor as aot, aotensor.tensor as at\n"

@@ -167,7 +167,7 @@ class Machine:
                     function.visibility, function.linkage = "default", "internal"
                 elif function.name in shared:
                     function.linkage = "weak_any"
-        options = binding.create_pipeline_tuning_options(min(self.opt_level, _PIPELINE), int(self.for_size))
+        options = binding.create_pipeline_tuning_options(min(self.opt_level, _PIPELINE))
         options.loop_vectorization = self.opt_level >= 2
         options.loop_interleaving = self.opt_level >= 2 and not self.for_size
         options.slp_vectorization = self.opt_level >= 2 and max(map(_longest_block, texts)) <= _LONGEST_BLOCK

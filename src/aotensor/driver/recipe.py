@@ -30,7 +30,7 @@ from aotensor.driver.part_store import stored_part
 from aotensor.driver.report import Report
 from aotensor.driver.snapshots import Snapshots
 from aotensor.driver.stages import IR_STAGES, REMARKS_SECTION
-from aotensor.errors import GraphValueError
+from aotensor.errors import GraphValueError, UnsupportedError
 from aotensor.graph.coercion import one_of
 from aotensor.graph.passes.pipeline import DEFAULT, Pipeline
 from aotensor.graph.passes.remarks import Remark
@@ -123,7 +123,13 @@ class Options:
         if levels:
             check_levels(Machine.parse(self.target).triple)
         cpu = levels[0] if levels else full_name(self.cpu) if self.cpu else None
-        return Machine.parse(self.target, cpu, self.features, self.opt_level, self.opt_size)
+        machine = Machine.parse(self.target, cpu, self.features, self.opt_level, self.opt_size)
+        if self.freestanding and not system_of(machine.triple).is_elf:
+            raise UnsupportedError(
+                f"freestanding libraries are ELF files, and {machine.triple} has none",
+                hint="name a machine without a system, such as thumbv7em-none-eabihf, or leave out --freestanding",
+            )
+        return machine
 
     def upper_levels(self) -> list[Options]:
         """The same for each level of CPUs above the lowest."""

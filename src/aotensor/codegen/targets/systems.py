@@ -69,7 +69,7 @@ def system_of(triple: str) -> System:
         return by_format[str(parts.ObjectFormat)]
     if str(parts.OS) == "linux" and "android" not in triple:
         return LINUX
-    return OTHER if is_64_bit(triple) else OTHER_32
+    return OTHER if is_64_bit(triple) or str(parts.Arch) == "unknown" else OTHER_32
 
 
 def is_64_bit(triple: str) -> bool:
