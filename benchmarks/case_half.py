@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from contenders import Array, Contender, Model
@@ -11,6 +11,7 @@ from contenders import Array, Contender, Model
 
 class Half(Model):
     tolerance = 2.0**-9
+    without: ClassVar = {"PyTensor Numba": "Numba has no float16"}
 
     def __init__(self, n: int) -> None:
         self.title = f"(m) max(xw + y, 0) {n:.0e} float16".replace("e+0", "e")

@@ -18,13 +18,14 @@ from case_radon import Radon
 from case_recurrent import Lstm, Rnn
 from case_rows import LogSumExpGradient, Softmax
 from case_stencil import Stencil
+from case_transform import Transform
 from contenders import Model
 from sparse_cases.bundle import BundleAdjustment
 from sparse_cases.equations import Solution, TriangularSolution
 from sparse_cases.graph import GraphConvolution
 from sparse_cases.logistic import SparseLogistic
 from sparse_cases.matrices import Bsr, Csr, banded, blocks, poisson, power_law, random, random_rows
-from sparse_cases.products import BlockProduct, DenseProduct, SparseProduct
+from sparse_cases.products import BlockProduct, ComplexProduct, DenseProduct, SparseProduct
 from sparse_cases.sampled import Sampled, SampledGradient
 
 
@@ -55,6 +56,7 @@ CASES: dict[str, Case] = {
     "chain-1e3-float64": Case(lambda s: Chain(_extent(1_000, s), "float64"), has_sizes=False),
     "chain-1e3-float32": Case(lambda s: Chain(_extent(1_000, s), "float32"), has_sizes=False),
     "half-1e7": Case(lambda s: Half(_extent(10_000_000, s)), has_sizes=False),
+    "transform": Case(lambda s: Transform(_extent(200, s))),
     "conv2d": Case(lambda s: Convolution(_extent(8, s), 32, (56, 56), 64, is_gradient=False)),
     "conv2d-gradient": Case(lambda s: Convolution(_extent(8, s), 32, (56, 56), 64, is_gradient=True)),
     "conv1d": Case(lambda s: Convolution(_extent(16, s), 32, (1024,), 64, is_gradient=False)),
@@ -129,6 +131,7 @@ SPARSE_CASES: dict[str, Case] = {
     "spmm-poisson": _product("Poisson", _poisson, 16),
     "spmm-random-transposed": _product("random", _random, 16, transposed=True),
     "spmm-poisson-transposed": _product("Poisson", _poisson, 16, transposed=True),
+    "spmv-complex": Case(lambda s: ComplexProduct("complex Poisson", _poisson(s))),
     **_of_blocks(3),
     **_of_blocks(8),
     **_of_blocks(3, transposed=True),

@@ -94,6 +94,42 @@ class BlockProduct(DenseProduct):
         return None
 
 
+class ComplexProduct(SparseModel):
+    """y = A·x of complex entries and a complex vector."""
+
+    without: ClassVar = {"MKL": "it is compared on real entries"}
+
+    def __init__(self, kind: str, A: Csr) -> None:
+        self.title = f"{kind} {A.shape[0]}x{A.shape[1]}, {A.nnz} stored: A·x"
+        rng = np.random.default_rng(1)
+        phases = A.copy()
+        phases.data = A.data * np.exp(2j * np.pi * rng.random(A.nnz))
+        self.values = {"A": phases, "x": rng.normal(size=A.shape[1]) + 1j * rng.normal(size=A.shape[1])}
+        self.operations = 8.0 * A.nnz
+
+    def reference(self) -> list[Any]:
+        A, x = self.values.values()
+        return [A @ x]
+
+    def aotensor(self, aot: Any) -> Any:
+        A = aot.sparse.csr_matrix("A", dtype="complex128", shape=("n", "m"))
+        x = aot.tensor.zvector("x", shape=("m",))
+        return aot.function([A, x], {"y": aot.sparse.dot(A, x)}, name="product")
+
+    def jax(self, jax: Any) -> Callable[..., Any]:
+        return lambda A, x: (A @ x,)
+
+    def torch(self, torch: Any) -> Callable[..., Any]:
+        return lambda A, x: [A @ x]
+
+    def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
+        A, x = pt.sparse.csr_matrix("A", dtype="complex128"), pt.tensor.zvector()
+        return [A, x], [pt.sparse.dot(A, x)]
+
+    def numpy(self) -> Contender:
+        return self.reference
+
+
 class SparseProduct(SparseModel):
     """C = A·B of CSR matrices, with B = A in values of its own."""
 
