@@ -121,7 +121,7 @@ def test_primitives_without_a_rule_are_what_jax_lowers_them_to(name: str) -> Non
     ("name", "function"),
     [
         ("pure_callback", lambda x: jax.pure_callback(np.sin, x, x)),
-        ("eig", lambda x: jax.numpy.linalg.eigvals(x[None] * x[:, None])),
+        ("schur", lambda x: jax.scipy.linalg.schur(x[None] * x[:, None])),
         ("debug_print", lambda x: (jax.debug.print("{}", x), x)[1]),
     ],
 )
@@ -129,3 +129,16 @@ def test_what_jax_lowers_to_calls_is_refused(name: str, function: Any) -> None:
     with pytest.raises(NoCounterpart) as caught:
         from_jax(function, np.ones(2))
     assert [x.name for x in caught.value.operations] == [name]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+def test_eigenvalues_of_any_matrix(dtype: str) -> None:
+    x = np.random.default_rng(4).normal(size=(2, 4, 4)).astype(dtype)
+    tolerance = 1e-12 if dtype == "float64" else 1e-5
+    values, vectors = listed(from_jax(jax.numpy.linalg.eig, x).reference(x))
+    np.testing.assert_allclose(x @ vectors, vectors * values[..., None, :], tolerance, tolerance * 10)
+    wanted = np.sort_complex(jax.numpy.linalg.eigvals(x))
+    assert values.dtype == wanted.dtype
+    alone = from_jax(jax.numpy.linalg.eigvals, x).reference(x)
+    for found in (values, alone):
+        np.testing.assert_allclose(np.sort_complex(found), wanted, tolerance, tolerance * 10)
