@@ -9,9 +9,10 @@ import pytest
 
 jax = pytest.importorskip("jax", reason="JAX is not installed")
 
-from jax_cases import PROGRAMS, Program  # noqa: E402  (they need JAX)
+from jax.experimental import sparse  # noqa: E402  (they need JAX)
+from jax_cases import PROGRAMS, Program  # noqa: E402
 
-from aotensor.importers.jax import from_jax  # noqa: E402
+from aotensor.importers.jax import NoCounterpart, from_jax  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_disable_most_optimizations", True)  # XLA compiles for one call only
@@ -91,3 +92,53 @@ def test_the_largest_are_those_of_the_total_order() -> None:
     for ours, theirs in zip(found, jax.jit(jax.lax.top_k, static_argnums=1)(x, 7), strict=True):
         np.testing.assert_array_equal(ours, theirs)
         np.testing.assert_array_equal(np.signbit(ours), np.signbit(theirs))
+
+
+def product(data: Any, x: Any) -> Any:
+    """A sparse matrix by a vector."""
+    positions = np.array([[0, 1], [2, 0], [2, 2]])
+    return sparse.BCOO((data, positions), shape=(3, 3)) @ x
+
+
+LOWERED = {
+    "random_gamma": (lambda key, a: jax.random.gamma(key, a), np.array([0, 42], "uint32"), np.array([0.5, 2.0, 30.0])),
+    "zeta": (lambda x: jax.scipy.special.zeta(x, 2.0), np.array([2.0, 3.5])),
+    "bcoo_dot_general": (product, np.arange(3.0), np.array([1.0, -2.0, 0.5])),
+    "its gradient": (jax.grad(lambda d, x: (product(d, x) ** 2).sum(), (0, 1)), np.arange(3.0), np.ones(3)),
+}
+
+
+@pytest.mark.parametrize("name", LOWERED)
+def test_primitives_without_a_rule_are_what_jax_lowers_them_to(name: str) -> None:
+    function, *inputs = LOWERED[name]
+    f = from_jax(function, *inputs)
+    for x, y in zip(listed(f.reference(*inputs)), jax.tree.leaves(jax.jit(function)(*inputs)), strict=True):
+        assert x.dtype == y.dtype
+        np.testing.assert_allclose(x, y, 1e-14)
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("pure_callback", lambda x: jax.pure_callback(np.sin, x, x)),
+        ("schur", lambda x: jax.scipy.linalg.schur(x[None] * x[:, None])),
+        ("debug_print", lambda x: (jax.debug.print("{}", x), x)[1]),
+    ],
+)
+def test_what_jax_lowers_to_calls_is_refused(name: str, function: Any) -> None:
+    with pytest.raises(NoCounterpart) as caught:
+        from_jax(function, np.ones(2))
+    assert [x.name for x in caught.value.operations] == [name]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+def test_eigenvalues_of_any_matrix(dtype: str) -> None:
+    x = np.random.default_rng(4).normal(size=(2, 4, 4)).astype(dtype)
+    tolerance = 1e-12 if dtype == "float64" else 1e-5
+    values, vectors = listed(from_jax(jax.numpy.linalg.eig, x).reference(x))
+    np.testing.assert_allclose(x @ vectors, vectors * values[..., None, :], tolerance, tolerance * 10)
+    wanted = np.sort_complex(jax.numpy.linalg.eigvals(x))
+    assert values.dtype == wanted.dtype
+    alone = from_jax(jax.numpy.linalg.eigvals, x).reference(x)
+    for found in (values, alone):
+        np.testing.assert_allclose(np.sort_complex(found), wanted, tolerance, tolerance * 10)

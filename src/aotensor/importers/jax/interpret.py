@@ -15,6 +15,7 @@ from aotensor.graph.site import Site
 from aotensor.importers.errors import NoCounterpart
 from aotensor.importers.jax.dims import extent_of
 from aotensor.importers.jax.keys import is_key, on_keys
+from aotensor.importers.jax.lowered import program_of, run_lowered
 from aotensor.importers.jax.sites import site_of
 from aotensor.importers.lax.interpret import Interpreter, unmet, without_counterpart
 from aotensor.importers.lax.rules import RULES
@@ -54,6 +55,8 @@ class Importer(Interpreter):
         name = equation.primitive.name
         if is_about_keys(equation) and name in on_keys:
             return on_keys[name](self, equation, *inputs)
+        if name not in RULES:
+            return run_lowered(equation, inputs)
         return super().converted(equation, inputs)
 
     def settled(self, x: at.Variable, aval: Any) -> at.Variable:
@@ -88,7 +91,7 @@ def _lacking(equation: Equation) -> str | None:
     """What of an equation has no counterpart, None if all has."""
     name = equation.primitive.name
     if name not in RULES:
-        return ""
+        return "" if program_of(equation) is None else None
     if is_about_keys(equation) and name not in on_keys and not RULES[name].takes_keys:
         return "of keys"
     return unmet(equation, dtype_of)

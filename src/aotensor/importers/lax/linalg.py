@@ -94,6 +94,15 @@ def _eigh(context: Context, equation: Equation, x: at.Variable) -> list[at.Varia
     return [v, w]
 
 
+def _has_left_vectors(equation: Equation) -> str:
+    return "with left vectors" if equation.params["compute_left_eigenvectors"] else ""
+
+
+@rule("eig", check=_has_left_vectors, note="vectors of norm 1, up to their phases; not the left ones")
+def _eig(context: Context, equation: Equation, x: at.Variable) -> list[at.Variable]:
+    return list(at.eig(x)) if equation.params["compute_right_eigenvectors"] else [at.eigvals(x)]
+
+
 @rule("triangular_solve", note="a zero on the diagonal gives nan")
 def _triangular_solve(context: Context, equation: Equation, a: at.Variable, b: at.Variable) -> at.Variable:
     """On the right side, x·op(a) = b is op(a)ᵀ·xᵀ = bᵀ."""
