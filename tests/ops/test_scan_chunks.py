@@ -141,3 +141,24 @@ def test_steps_that_are_work_enough() -> None:
     u = at.dmatrix("u", shape=(1024, 1024))
     states, _ = aot.scan(lambda h: at.tanh(h @ u), outputs_info=[small], n_steps=300)
     assert not _is_cut(aot.function([small, u], [states[-1]], name="f"))
+
+
+def _transforms(n: Any) -> aot.Function:
+    x = at.tensor("x", dtype="complex128", shape=("b", n))
+    return aot.function([x], [at.fft(x)], name="f")
+
+
+def test_steps_without_states(tmp_path: Path) -> None:
+    """The rows of a transform are steps of a loop, which need nothing of each other."""
+    f = _transforms(60)
+    assert _is_cut(f)
+    compiled = _library(tmp_path, f)
+    for rows in (0, 1, 5, 64, 2001):
+        x = rng.normal(size=(rows, 60)) + 1j * rng.normal(size=(rows, 60))
+        np.testing.assert_allclose(_results(compiled, [x])[0], np.fft.fft(x), rtol=1e-12, atol=1e-12)
+
+
+def test_steps_that_may_fail_stay_one_after_the_other() -> None:
+    x, k = at.dmatrix("x", shape=("b", "n")), at.lvector("k", shape=("b",))
+    rows, _ = aot.map(lambda row, at_row: at.cumsum(row) * row[at_row], [x, k])
+    assert not _is_cut(aot.function([x, k], rows, name="f"))

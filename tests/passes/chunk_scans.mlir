@@ -104,3 +104,23 @@ func.func @dependent(%h: tensor<1x4096xf64>, %u: tensor<4096x4096xf64>) -> (tens
   %s = aot.scan @numbered steps %n rows() initial(%h) constants() sizes[] {taps = [array<i64: -1>], stacked = array<i64: 0>} : () (tensor<1x4096xf64>) () -> (tensor<4096xf64>)
   func.return %r, %s : tensor<4096xf64>, tensor<4096xf64>
 }
+
+// Without states, steps need nothing of each other: 12 chunks of at most 42.
+// CHECK-LABEL: func.func @rows
+// CHECK: %[[STEPS:.*]] = arith.constant 42 : index
+// CHECK: aot.scan @one steps %{{.*}} rows(%x) initial() constants() sizes[] chunk %[[STEPS]] {{{.*}}cut = array<i64: 0>
+func.func private @one(%x: tensor<300xf64>) -> tensor<300xf64> attributes {dims = [[""]]} {
+  %e = tensor.empty() : tensor<300xf64>
+  %n = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : tensor<300xf64>) outs(%e : tensor<300xf64>) {
+  ^bb0(%a: f64, %c: f64):
+    %s = math.sqrt %a : f64
+    linalg.yield %s : f64
+  } -> tensor<300xf64>
+  func.return %n : tensor<300xf64>
+}
+
+func.func @rows(%x: tensor<500x300xf64>) -> tensor<500x300xf64> attributes {dims = [["", ""]]} {
+  %n = arith.constant 500 : index
+  %r = aot.scan @one steps %n rows(%x) initial() constants() sizes[] {taps = [], stacked = array<i64>} : (tensor<500x300xf64>) () () -> (tensor<500x300xf64>)
+  func.return %r : tensor<500x300xf64>
+}

@@ -50,7 +50,8 @@ class ScanOp(IRDLOperation):
     row t, or row steps - 1 - t if `reversed`. Rows behind the last step taken are undefined.
     sizes: the dynamic extents of all results in order.
     chunk: rows of the states for which all steps are taken, before they are for others; the body then takes so many
-    rows. cut: for each sequence and each constant, whether it has such rows, as all states do.
+    rows. cut: for each sequence and each constant, whether it has such rows, as all states do. Without states, `chunk`
+    is a number of steps.
     """
 
     name = "aot.scan"

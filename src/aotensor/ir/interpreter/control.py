@@ -27,7 +27,9 @@ def branch(op: BranchOp, operands: Sequence[Array], run: Run) -> list[Array]:
 
 def scan(op: ScanOp, operands: Sequence[Array], run: Run) -> list[Array]:
     """The results of a loop; rows behind the last step taken are nan, or the largest integer."""
-    return _steps(op, operands, run) if op.cut is None else _chunks(op, operands, run)
+    if op.cut is None:
+        return _steps(op, operands, run)
+    return _chunks(op, operands, run) if op.initial else _steps(op, operands[:-1], run)
 
 
 def _chunks(op: ScanOp, operands: Sequence[Array], run: Run) -> list[Array]:

@@ -4,7 +4,7 @@
 
 Lengths are numbers that are known when the graph is made. n = r·p is split into one step (Stockham, decimation in
 frequency): r streams of the input, a small transform across them, twiddle factors, and r interleaved streams of the
-output; each step is one pass over memory, and steps for all rows of a batch are one loop. Prime lengths above
+output. Rows are transformed one after the other, each by all of its steps. Prime lengths above
 LARGEST_RADIX are convolutions of a length that splits (L. Bluestein, 1970).
 """
 
@@ -24,6 +24,7 @@ from aotensor.graph.variable import Variable, constant
 from aotensor.ops.complex.formulas import Pair, times
 from aotensor.ops.complex.parts import parts, whole
 from aotensor.ops.elementwise.arithmetic import neg
+from aotensor.ops.scan.folds import map
 from aotensor.ops.shape.join import concatenate, stack
 from aotensor.ops.shape.reshape import reshape
 
@@ -31,6 +32,9 @@ LARGEST_RADIX: Final = 13
 """The largest prime factor that is transformed by its definition."""
 _RADICES: Final = (4, 2, 3, 5)
 """Radices that are tried first, in this order."""
+
+_LONGEST_ROW: Final = 8192
+"""Length up to which rows are transformed one by one; longer ones fit no near cache either way."""
 
 Streams: TypeAlias = list[Pair]
 
@@ -81,9 +85,19 @@ class Dft(Op):
         if n <= 1:
             return [whole(*parts(x))]
         lead = [x.shape[axis] for axis in range(x.ndim - 1)]
-        rows = tuple(reshape(part, [-1, n]) for part in parts(x))
-        re, im = (reshape(part, [*lead, n]) for part in transformed((rows[0], rows[1]), n, self.sign))
-        return [whole(re, im)]
+        re, im = (reshape(part, [-1, n]) for part in parts(x))
+        known = x.tensor_type.shape[:-1]
+        if n > _LONGEST_ROW or all(extent == 1 for extent in known):
+            re, im = transformed((re, im), n, self.sign)
+        else:
+            re, im = map(self._row, [re, im], return_updates=False)
+        return [whole(*(reshape(part, [*lead, n]) for part in (re, im)))]
+
+    def _row(self, re: Variable, im: Variable) -> list[Variable]:
+        """The parts of one transform, all of whose steps stay in the first level cache."""
+        n = _length(re)
+        found = transformed((reshape(re, [1, n]), reshape(im, [1, n])), n, self.sign)
+        return [reshape(part, [n]) for part in found]
 
 
 def _length(x: Variable) -> int:

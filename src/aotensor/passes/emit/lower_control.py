@@ -160,11 +160,19 @@ class _ScanLowering:
         return status if fails else None
 
     def _run_chunks(self, size: Extent) -> None:
-        """All steps for some rows, then for others: on several cores at once. If that is one chunk, as without."""
-        b, count = self.b, self.states[0].extents[0]
+        """All steps for some rows, then for others, or some of the steps: on several cores at once.
+
+        If that is one chunk, as without.
+        """
+        b = self.b
+        count = self.states[0].extents[0] if self.states else self.n
 
         def steps() -> Sequence[Scalar]:
             return b.loop(0, self.n, [], lambda t, _: self._step(t, [])[2], is_vectorisable=False)
+
+        def some_steps(start: Scalar) -> None:
+            end = b.imin(b.iadd(start, size), count)
+            b.loop(start, end, [], lambda t, _: self._step(t, [])[2], is_vectorisable=False)
 
         def chunk(start: Scalar) -> None:
             rows = size
@@ -176,7 +184,7 @@ class _ScanLowering:
             self.rows = None
 
         def chunks() -> Sequence[Scalar]:
-            b.parallel(count, size, chunk)
+            b.parallel(count, size, chunk if self.states else some_steps)
             return ()
 
         if isinstance(count, int) and isinstance(size, int):

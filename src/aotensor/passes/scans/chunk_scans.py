@@ -7,6 +7,8 @@
 As tiling in polyhedral compilers does: the loop over a batch goes outside of the one over time. Cores meet once, not in
 each step, and the states of a chunk stay in the cache. How many rows a chunk has follows from sizes alone. What every
 row reads as a whole, as a matrix of weights, is read anew for each chunk: it must fit the second level cache.
+
+A loop without states, as of `map`, is cut into chunks of steps: these need nothing of each other.
 """
 
 from __future__ import annotations
@@ -17,18 +19,19 @@ from typing import Final
 from xdsl.dialects import func, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, ModuleOp, TensorType, i64
 from xdsl.dialects.linalg import ops as linalg
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 from xdsl.rewriter import Rewriter
 
 from aotensor.ir.context import functions_of
+from aotensor.ir.dialect import ReshapeOp
 from aotensor.ir.dialect_control import ScanOp
 from aotensor.ir.index_builder import Extent, IndexBuilder
 from aotensor.ir.location import builder_before
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
 from aotensor.ir.types import element_bytes
 from aotensor.passes.emit.buffers import returned_values
-from aotensor.passes.nest.extents import ExtentKey
+from aotensor.passes.nest.extents import ExtentKey, Extents
 from aotensor.passes.nest.work import quotient, rows_of_chunk, work_of
 from aotensor.passes.products.contraction import is_library_product
 from aotensor.passes.remarks import applied, missed
@@ -67,8 +70,11 @@ class _Chunking:
 
     def run(self) -> None:
         """Cut the loop, if its rows are independent and there is work enough."""
-        if not self.op.initial or self.op.conditional is not None:
-            return  # what has no states is no matter of steps; where values end the loop, they do for all rows
+        if self.op.conditional is not None:
+            return  # where values end the loop, they do for all rows
+        if not self.op.initial:
+            self._share_steps()
+            return
         try:
             rows = IndependentRows(self.body)
         except Dependent as why:
@@ -93,6 +99,44 @@ class _Chunking:
         self.op.properties["cut"] = DenseArrayBase.from_list(i64, flags)
         self._set_chunk(self.b.index(size).ssa)
         applied("all steps of {} are taken by chunks of rows, which several cores may take", self.op)
+
+    def _share_steps(self) -> None:
+        """Cut a loop whose steps need nothing of each other into chunks of steps, if it is work enough."""
+        b, target = self.b, self.target
+        strange = next((x for x in self.body.body.block.ops if not _is_plain(x)), None)
+        if strange is not None:
+            missed("the steps of {} are taken one after the other: one has {}", self.op, strange.name)
+            return
+        extents = Extents(self.body)
+        generic = [x for x in self.body.body.block.ops if isinstance(x, linalg.GenericOp)]
+        work: Extent = 0
+        memory: Extent = 0
+        for op in generic:
+            work = b.iadd(work, self._work_of(op, extents, None))
+            for x in op.results:
+                memory = b.iadd(memory, self._bytes(x, extents))
+        steps = b.as_extent(Scalar(self.op.steps, "index"))
+        most = target.most_chunks // _WIDER
+        size: Extent = rows_of_chunk(b, steps, b.imax(work, 1), target.chunk_work, most, 1)
+        is_wide = (work, target.chunk_work * _ENOUGH), (memory, target.near_bytes * _ENOUGH)
+        for found, limit in is_wide:  # steps that are work for all cores; what each core would need for itself
+            if isinstance(found, int):
+                size = steps if found > limit else size
+            else:
+                fits = b.compare("le", b.index(found), b.index(limit))
+                size = b.as_extent(b.select(fits, b.index(size), b.index(b.imax(steps, 1))))
+        if isinstance(size, int) and isinstance(steps, int) and size >= steps:
+            return
+        self.op.properties["cut"] = DenseArrayBase.from_list(i64, [0] * len(self._numbers()))
+        self._set_chunk(self.b.index(size).ssa)
+        applied("the steps of {} need nothing of each other: several cores may take them", self.op)
+
+    def _bytes(self, x: SSAValue, extents: Extents) -> Extent:
+        assert isinstance(x.type, TensorType)
+        size: Extent = element_bytes(x.type.element_type)
+        for key in extents.shape(x):
+            size = self.b.imul(size, self._extent(key))
+        return size
 
     def _is_alone(self) -> bool:
         """Is this loop the only one with its body?"""
@@ -150,10 +194,7 @@ class _Chunking:
         shared: Extent = 0
         for x in others:
             if isinstance(x.type, TensorType):
-                size: Extent = element_bytes(x.type.element_type)
-                for key in rows.extents.shape(x):
-                    size = b.imul(size, self._extent(key))
-                shared = b.iadd(shared, size)
+                shared = b.iadd(shared, self._bytes(x, rows.extents))
         room = target.product_rows * target.product_depth
         least = self._least(work)
         if isinstance(shared, int) and shared > room:
@@ -199,24 +240,27 @@ class _Chunking:
         for op in self.body.body.block.ops:
             if not isinstance(op, linalg.GenericOp) or op.results[0] not in rows.values:
                 continue
-            maps = [m.data.results for m in op.indexing_maps]
-            extents: dict[int, ExtentKey] = {}
-            for x, results in zip(op.operands, maps, strict=True):
-                for axis, e in enumerate(results):
-                    if isinstance(e, AffineDimExpr):
-                        extents.setdefault(e.position, rows.extents.shape(x)[axis])
-            first = maps[len(op.inputs)][0]
+            first = op.indexing_maps.data[len(op.inputs)].data.results[0]
             assert isinstance(first, AffineDimExpr)
-            work: Extent = 1
-            for dim, key in extents.items():
-                if dim != first.position:
-                    work = b.imul(work, self._extent(key))
-            if is_library_product(op):
-                work = b.iadd(quotient(b, work, _PER_FUSED), 1)
-            else:
-                work = b.imul(work, 2 * len(op.operands) + sum(work_of(inner) for inner in op.body.block.ops))
-            total = b.iadd(total, work)
+            total = b.iadd(total, self._work_of(op, rows.extents, first.position))
         return total
+
+    def _work_of(self, op: linalg.GenericOp, known: Extents, rows: int | None) -> Extent:
+        """The work of an operation of the body, for each of its rows.   rows: the loop over these, None for all"""
+        b = self.b
+        maps = [m.data.results for m in op.indexing_maps]
+        extents: dict[int, ExtentKey] = {}
+        for x, results in zip(op.operands, maps, strict=True):
+            for axis, e in enumerate(results):
+                if isinstance(e, AffineDimExpr):
+                    extents.setdefault(e.position, known.shape(x)[axis])
+        work: Extent = 1
+        for dim, key in extents.items():
+            if dim != rows:
+                work = b.imul(work, self._extent(key))
+        if is_library_product(op):
+            return b.iadd(quotient(b, work, _PER_FUSED), 1)
+        return b.imul(work, 2 * len(op.operands) + sum(work_of(inner) for inner in op.body.block.ops))
 
     # --- the body ------------------------------------------------------------------------------------------------
 
@@ -230,6 +274,11 @@ class _Chunking:
                 x.owner.properties["static_sizes"] = DenseArrayBase.from_list(i64, [rows, *sizes[1:]])
             Rewriter.replace_value_with_new_type(x, kind)
         self.body.update_function_type()
+
+
+def _is_plain(op: Operation) -> bool:
+    """Is it elements of tensors, which are computed in any order, and cannot fail?"""
+    return isinstance(op, linalg.GenericOp | ReshapeOp | func.ReturnOp) or op.name.startswith(("tensor.", "arith."))
 
 
 def _of_arguments(op: ScanOp) -> list[tuple[SSAValue, int]]:
