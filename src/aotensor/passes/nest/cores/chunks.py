@@ -135,7 +135,11 @@ class Chunks:
         loop, target = self.loop, self.target
         if loop.step is not None:
             return self.b.as_extent(Scalar(loop.step, "index"))
-        return target.chunk_group if _is_innermost(loop) else target.row_group
+        if _is_innermost(loop):
+            return target.chunk_group
+        is_much = isinstance(self.work, int) and self.work >= target.step_work
+        is_alone = loop.properties.keys().isdisjoint(("jam", "lanes", "rows"))
+        return 1 if is_much and is_alone else target.row_group  # a few samples, each an image
 
     def _fill(self, start: SSAValue, size: SSAValue, parts: Sequence[SSAValue], inside: LocatedBuilder) -> None:
         """The body of the loop over chunks: the loop, from where the chunk begins to where it ends."""
