@@ -22,7 +22,7 @@ from aotensor.graph.passes.remarks import Remark
 
 ALL = CASES | SPARSE_CASES
 SMALL = 0.01
-DOORS = {"from_jax": "jax", "eight_schools": "pymc"}
+DOORS = {"from_jax": "jax", "from_onnx": "onnx", "eight_schools": "pymc"}
 """Examples that need another framework."""
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 EXAMPLES = [path for path in EXAMPLES if path.stem not in ("out_of_core", "logistic_with_mpi")]  # compile by a command
