@@ -139,3 +139,18 @@ def test_inspect_shows_the_bounds(still: Path, capsys: pytest.CaptureFixture[str
     assert run(["inspect", str(still / "libmodel.so"), "--function", "product"]) == 0
     shown = capsys.readouterr().out
     assert re.search(r"workspace +0 bytes\n", shown) and re.search(rf"stack +{spec.stack} bytes at most\n", shown)
+
+
+def test_a_workspace_without_a_formula_is_found_by_the_function(tmp_path: Path) -> None:
+    """Windows of unknown extents with strides have floor divisions of what may be negative."""
+    x, w = at.tensor("x", "float32", ("n", 4, "h", "w")), at.tensor("k", "float32", (8, 2, 3, 3))
+    y = at.conv2d(x, w, groups=2, stride=2, padding=1)
+    loss = at.sqr(y).sum()
+    f = aot.function([x, w], {"y": y, "grad": aot.grad(loss, w)}, name="conv")
+    library = aot.compile(f, tmp_path, malloc=False).load()
+    assert library.conv.spec.workspace is None
+    rng = np.random.default_rng(0)
+    values = [rng.normal(size=shape).astype("float32") for shape in ((3, 4, 9, 6), (8, 2, 3, 3))]
+    found, wanted = library.conv(*values), f(*values)
+    for key in wanted:
+        np.testing.assert_allclose(found[key], wanted[key], rtol=1e-4, atol=1e-4)

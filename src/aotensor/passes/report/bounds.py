@@ -57,7 +57,9 @@ def _function_of(op: Operation) -> str:
 
 
 def workspace_bound(module: ModuleOp, function: str, dims: Sequence[str], extra: int) -> int | str | None:
-    """Bytes of workspace of a function, as a number or a formula of its dims in Python's notation; None if it is long.
+    """Bytes of workspace of a function, as a number or a formula of its dims in Python's notation.
+
+    None if that is long, or has operations that are none of sizes, as signs of a remainder.
 
     module: at loop level. extra: bytes more than the kernel needs, where it needs any
     """
@@ -66,8 +68,8 @@ def workspace_bound(module: ModuleOp, function: str, dims: Sequence[str], extra:
     last = found.body.block.last_op
     assert isinstance(last, func.ReturnOp)
     size = _formula(last.arguments[0], dict(zip(found.body.block.args, dims, strict=True)))
-    if isinstance(size, int):
-        return size + extra if size else 0
+    if size is None or isinstance(size, int):
+        return size + extra if size else size
     return text if len(text := f"{size} + {extra}") <= _LONGEST else None
 
 
@@ -87,14 +89,14 @@ _OPERATORS: Final[Mapping[str, tuple[str, Callable[[int, int], int]]]] = {
 _COMPARISONS: Final = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
 
 
-def _formula(value: SSAValue, names: Mapping[SSAValue, str]) -> _Size:
-    """What computes an index from dims, in the notation of Python; numbers are computed."""
+def _formula(value: SSAValue, names: Mapping[SSAValue, str]) -> _Size | None:
+    """What computes an index from dims, in the notation of Python; numbers are computed. None if some has none."""
     sizes: dict[SSAValue, _Size] = dict(names)
     for op in slice_of([value]):
         found = _expression(op, [sizes.get(x) for x in op.operands])
         if found is not None:
             sizes[op.results[0]] = found
-    size = sizes[value]
+    size = sizes.get(value)
     return _bare(size) if isinstance(size, str) else size
 
 
