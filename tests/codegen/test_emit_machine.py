@@ -188,6 +188,16 @@ def test_wide_vectors_only_where_they_gain() -> None:
     assert "-prefer-256-bit" not in Machine.parse("x86_64-linux-gnu", "skylake-avx512").features
 
 
+def test_gathers_are_fast_where_nothing_mends_them() -> None:
+    """By the name of a CPU, or where a virtual machine has an older one, by what came with it."""
+
+    def has_slow_gathers(cpu: str, features: str = "") -> bool:
+        return Machine.parse("x86_64-linux-gnu", cpu, features).facts.has_slow_gathers
+
+    assert not has_slow_gathers("sapphirerapids") and not has_slow_gathers("icelake-server", "+avx512fp16")
+    assert all(map(has_slow_gathers, ("znver4", "icelake-server", "x86-64-v4", "generic")))
+
+
 @pytest.mark.parametrize(
     ("triple", "cpu", "features", "level", "error", "message"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from switches import OPTIONS
 import aotensor as aot
 import aotensor.sparse as sp
 import aotensor.tensor as at
-from aotensor.driver.recipe import stage_text
+import aotensor_runtime
+from aotensor.codegen.machine import Machine
+from aotensor.driver.recipe import Options, lower, make_library, stage_text
 
 COLUMNS = 240
 LENGTHS: dict[str, Callable[[int], list[int]]] = {
@@ -58,10 +61,20 @@ def logistic() -> aot.Function:
     return aot.function([A, w], {"loss": loss, "gradient": aot.grad(loss, w)}, name="logistic")
 
 
+@pytest.fixture(scope="module", params=[False, True], ids=["fast gathers", "slow gathers"])
+def calls(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
+    """Both programs for this machine, as if it had such gathers."""
+    options = Options(facts=replace(Machine.host().facts, has_slow_gathers=request.param))
+    path = tmp_path_factory.mktemp("rows") / "librows.so"
+    path.write_bytes(make_library(lower([product(), logistic()], options, texts=()), "rows").shared())
+    library = aotensor_runtime.load(path)
+    return library.product, library.logistic
+
+
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 @pytest.mark.parametrize("lengths", LENGTHS)
-def test_rows_of_any_length(lengths: str, dtype: str) -> None:
-    multiply, model = product(), logistic()
+def test_rows_of_any_length(lengths: str, dtype: str, calls: tuple[Any, Any]) -> None:
+    multiply, model = calls
     for n in (0, 1, 7, 8, 9, 24, 37):
         A = matrix(LENGTHS[lengths](n), COLUMNS, dtype)
         x = np.random.default_rng(1).normal(size=COLUMNS)
