@@ -72,6 +72,29 @@ def test_norms_axes_and_dtypes() -> None:
         assert_near(reference[key], wanted, eps, key)
 
 
+@pytest.mark.parametrize("n", [6, 17])
+def test_rows_of_any_extent_are_cut_or_filled(n: int) -> None:
+    """The length is known, the extent is not. The loss is quadratic, so its differences are exact."""
+    X, s = at.matrix("X", shape=("b", "m")), scipy.fft
+    made = [at.fft(X, n=n, axis=0), at.rfft(X, n=n), at.irfft(X, n=n), at.fft2(X, s=(n, 3))]
+    slope = grad(at.stack([at.sqr(at.abs(y)).sum() for y in made]).sum(), X)
+    f = aot.function([X], [*made, slope], name="cut_or_filled")
+
+    def by_scipy(x: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+        return [s.fft(x, n, axis=0), s.rfft(x, n), s.irfft(x, n), s.fft2(x, (n, 3))]
+
+    def loss(x: np.ndarray[Any, Any]) -> float:
+        return float(sum((np.abs(y) ** 2).sum() for y in by_scipy(x)))
+
+    for shape in ((3, 4), (2, 8), (1, 1), (5, 17), (20, 30)):
+        x, d = np.random.default_rng(n).normal(size=(2, *shape))
+        *found, slopes = f(x)
+        for y, wanted in zip(found, by_scipy(x), strict=True):
+            assert_near(y, wanted, 2.3e-16, f"{n} of {shape}")
+        np.testing.assert_allclose((slopes * d).sum(), (loss(x + d) - loss(x - d)) / 2, rtol=1e-10)
+    assert [y.shape for y in f(np.zeros((0, 3)))] == [(n, 3), (0, n // 2 + 1), (0, n), (n, 3), (0, 3)]
+
+
 @pytest.mark.shows("tensor/12-fft")
 def test_derivatives_are_transforms() -> None:
     x = drawn(2, 6)

@@ -140,6 +140,48 @@ def expm(a: Array) -> Array:
     return total
 
 
+def triangle(a: Array, lower: bool, transposed: bool) -> Array:
+    """The lower or the upper triangle of a, transposed or not."""
+    found = np.tril(a) if lower else np.triu(a)
+    return found.T if transposed else found
+
+
+# --- windows -------------------------------------------------------------------------------------------------------
+
+
+def convolution(x: Array, f: Array, stride: Any, padding: int, dilation: int, groups: int = 1) -> Array:
+    """Σ over channels and places of filters, not reversed.   x: (n, c, *extents), f: (m, c/groups, *window)"""
+    axes = f.ndim - 2
+    steps = stride if isinstance(stride, tuple) else (stride,) * axes
+    x = np.pad(x, [(0, 0), (0, 0), *[(padding, padding)] * axes])
+    spans = [dilation * (w - 1) + 1 for w in f.shape[2:]]
+    windows = np.lib.stride_tricks.sliding_window_view(x, spans, axis=tuple(range(2, 2 + axes)))
+    cut = [slice(None, None, step) for step in steps] + [slice(None, None, dilation)] * axes
+    windows = windows[(slice(None), slice(None), *cut)]
+    size, given = len(f) // groups, f.shape[1]
+    summed = ([1, *range(2 + axes, 2 + 2 * axes)], [1, *range(2, 2 + axes)])
+    found = [
+        np.tensordot(windows[:, g * given : (g + 1) * given], f[g * size : (g + 1) * size], summed)
+        for g in range(groups)
+    ]
+    return np.moveaxis(np.concatenate(found, axis=-1), -1, 1)
+
+
+def pooled(x: Array, window: int, stride: int, padding: int, reduce: Callable[..., Any]) -> Array:
+    """`reduce` of windows along the last axis; np.mean counts what is padded as 0, np.max leaves it out."""
+    filler = -np.inf if reduce is np.max else 0.0
+    x = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(padding, padding)], constant_values=filler)
+    windows = np.lib.stride_tricks.sliding_window_view(x, window, axis=-1)[..., ::stride, :]
+    return np.asarray(reduce(windows, axis=-1))
+
+
+def interp(x: Array, knots: Array, values: Array) -> Array:
+    """Straight lines between the knots, and the values of the ends outside."""
+    k = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(knots) - 2)
+    share = np.clip((x - knots[k]) / (knots[k + 1] - knots[k]), 0, 1)
+    return np.asarray(values[k] + share * (values[k + 1] - values[k]))
+
+
 # --- loops ---------------------------------------------------------------------------------------------------------
 
 

@@ -29,8 +29,8 @@ _WIDE_CPUS: Final = (
 )  # fmt: skip
 _WIDE_FEATURE: Final = "+avx512vbmi2"  # came with the first of them
 _PREFER_512: Final = "-prefer-256-bit"
-# Intel CPUs whose gathers read two lanes a cycle, and need no microcode against CVE-2022-40982, as those before do. With
-# gathers under masks throughout, A·x took 0.83 (banded), 0.90, 0.90 and 0.97 times as long (one core of such a Xeon).
+# Intel CPUs whose gathers read two lanes a cycle, and need no microcode against CVE-2022-40982, as those before do.
+# With gathers under masks throughout, A·x took 0.83 (banded), 0.90 and 0.97 times as long (one core of such a Xeon).
 # A virtual machine may go by an older name: float16 arithmetic came with the first of them
 _FAST_GATHER_CPUS: Final = ("sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d", "diamondrapids")
 _FAST_GATHER_FEATURE: Final = "+avx512fp16"

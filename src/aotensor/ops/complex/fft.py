@@ -25,7 +25,8 @@ from aotensor.ops.shape.reshape import reshape
 def fft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Variable:
     """Σₖ x[k]·exp(−2πi·jk/n) along an axis, complex64 of float32 and complex64, else complex128.
 
-    n: the length, to which x is cut or filled with zeros; a number, by default the extent, which must be one then.
+    n: the length, to which x of any extent is cut or filled with zeros; a number, by default the extent, which must be
+    one then.
     norm: "backward" (or None: no factor), "ortho" (1/√n) or "forward" (1/n).
 
     Raises: GraphTypeError for a scalar; GraphValueError for a norm, a length or an axis that is none; UnsupportedError
@@ -211,7 +212,8 @@ def _rows(name: str, x: Variable, n: int | None, axis: int) -> tuple[Variable, i
         return rows, length, axis
     if isinstance(extent, int) and extent > length:
         return rows[..., :length], length, axis
-    if not isinstance(extent, int):
-        raise _unknown(name, x)
     lead = [rows.shape[k] for k in range(rows.ndim - 1)]
+    if not isinstance(extent, int):
+        given = rows[..., :length]
+        return zeros([*lead, length], rows.dtype)[..., : given.shape[-1]].set(given), length, axis
     return concatenate([rows, zeros([*lead, length - extent], rows.dtype)], axis=-1), length, axis
