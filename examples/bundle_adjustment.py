@@ -19,7 +19,7 @@ from scipy.optimize import least_squares
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.gradient import jacobian
-from aotensor.gradient.coloring import color_columns
+from aotensor.gradient.sparsity.coloring import color_columns
 
 CAMERAS, POINTS = 8, 120
 NOISE = 0.5  # pixels

@@ -17,8 +17,8 @@ import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.errors import DisconnectedInputError, GraphValueError, UnsupportedError
 from aotensor.gradient import grad, hessian, jacobian
-from aotensor.gradient.coloring import color_columns, color_stars, readable_entries
-from aotensor.gradient.structure import structure_of
+from aotensor.gradient.sparsity.coloring import color_columns, color_stars, readable_entries
+from aotensor.gradient.sparsity.structure import structure_of
 from aotensor.graph.sparse_type import scipy_sparse
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.base import Elementwise

@@ -130,7 +130,7 @@ def _choice(
         sides = [as_dense(side) for side in sides]
     model, dtype = sides[0], dtypes.promote(*(side.dtype for side in sides))
     pair = [_like(zero_gradient(x) if side is None else side, model, dtype) for side in (then, otherwise)]
-    if model.is_sparse:
+    if model.is_sparse or dtypes.is_complex(dtype):
         return ifelse(guard.condition, pair[0], pair[1])  # type: ignore[no-any-return]
     if is_fitting and None in x.static_shape and not x.is_sparse:
         pair = [specify_shape(side, extents_of(x)) for side in pair]

@@ -10,10 +10,11 @@ from aotensor.core import dtypes
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.gradient.forward import push
+from aotensor.gradient.holomorphic import check_holomorphic
 from aotensor.gradient.options import as_constants, as_variables, float_of, is_float, like, on_disconnection
 from aotensor.gradient.origins import remembers
 from aotensor.gradient.reverse import grad, pullback
-from aotensor.gradient.sparse_jacobian import sparse_hessian, sparse_jacobian
+from aotensor.gradient.sparsity.sparse_jacobian import sparse_hessian, sparse_jacobian
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected, is_null
 from aotensor.graph.subgraph import is_dual
@@ -21,6 +22,9 @@ from aotensor.graph.variable import Variable, constant
 from aotensor.graph.vectorize import batch
 from aotensor.graph.walk import replace
 from aotensor.ops.batching import repeated
+from aotensor.ops.complex.holomorphic import holomorphic_in
+from aotensor.ops.complex.loops import as_pair, of_pair
+from aotensor.ops.complex.parts import imag, real, whole
 from aotensor.ops.diagonal import eye
 from aotensor.ops.elementwise.compare import cast, eq
 from aotensor.ops.ranges import arange
@@ -44,6 +48,8 @@ def jacobian(
     """∂expression[i, …]/∂x[j, …] for each x in wrt, of shape expression.shape + x.shape; container as wrt.
 
     expression: a variable of any rank; for a scalar this is the gradient. A discrete one gives zeros.
+    Of complex x it is the complex derivative, as of JAX's jacrev(holomorphic=True): the expression is then a
+    holomorphic function of x, as far as the graph shows it. Of real x and a complex expression it is complex.
     consider_constant, disconnected_inputs: as in `grad`; where nothing connects, "ignore" gives zeros.
     vectorize: False loops over the rows instead, one sweep each: slower, in the memory of one.
     sparse: True gives CSR matrices (expression.size, x.size) of a fixed pattern, which is found in the graph; its
@@ -52,15 +58,16 @@ def jacobian(
     Cost: one backward sweep over arrays with a leading axis of expression.size rows; or one forward sweep with x.size
     rows, where x is known to be the smaller one. With `sparse` there are as many rows as groups.
 
-    Raises: GraphTypeError for an expression or wrt that is no variable; the errors of `grad`; UnsupportedError for an
-    op that has no batch rule.
+    Raises: GraphTypeError for an expression or wrt that is no variable, or a real expression with a complex wrt; the
+    errors of `grad`; UnsupportedError for an op that has no batch rule, and for a function of complex x that is not
+    holomorphic, or not known to be.
     """
     if not isinstance(expression, Variable):
         raise GraphTypeError(f"expression is a variable, not {type(expression).__name__} {expression!r:.40}")
     policy = on_disconnection("disconnected_inputs", disconnected_inputs)
     targets = as_variables(wrt, "wrt")
     stop = as_constants(consider_constant)
-    _check_real("jacobian", [expression, *targets])
+    _check_complex(expression, targets, stop)
     if sparse:
         return like(wrt, [sparse_jacobian(expression, x, stop, policy, pattern) for x in targets])
     columns = {
@@ -68,7 +75,8 @@ def jacobian(
     }
     others = [x for x in targets if columns.get(x) is None]
     rows = iter(_by_rows(expression, others, stop, policy, vectorize) if others else [])
-    return like(wrt, [next(rows) if columns.get(x) is None else columns[x] for x in targets])
+    found = (next(rows) if columns.get(x) is None else columns[x] for x in targets)
+    return like(wrt, [_known_holomorphic(one, expression) for one in found])
 
 
 @remembers("cost")
@@ -119,8 +127,29 @@ def _check_real(name: str, variables: Sequence[Variable]) -> None:
     """Raises: GraphTypeError for a complex variable: a matrix of numbers does not say what is linear over the reals."""
     for x in variables:
         if dtypes.is_complex(x.dtype):
-            hint = "make it of real variables with complex(x, y), and take real and imaginary parts of the result"
+            hint = "make it of real variables with complex(x, y), or take the jacobian of a jacobian"
             raise GraphTypeError(f"{name}: {x} is complex", lines=[x.describe()], hint=hint)
+
+
+def _check_complex(expression: Variable, targets: Sequence[Variable], stop: Sequence[Variable]) -> None:
+    """Raises: GraphTypeError for a real expression of a complex variable, UnsupportedError for no holomorphic one."""
+    for x in targets:
+        if not dtypes.is_complex(x.dtype):
+            continue
+        if not dtypes.is_complex(expression.dtype):
+            hint = "use grad of real scalars, or make it of real variables with complex(x, y)"
+            raise GraphTypeError(
+                f"jacobian: {x} is complex, and the expression is real",
+                lines=[expression.describe(), x.describe()],
+                hint=hint,
+            )
+        check_holomorphic("jacobian", expression, x, stop)
+
+
+def _known_holomorphic(found: Variable | None, expression: Variable) -> Variable:
+    """A Jacobian with the knowledge that it is holomorphic in all in which the expression is."""
+    assert found is not None
+    return holomorphic_in(found, expression) if dtypes.is_complex(found.dtype) else found
 
 
 def _is_forward_shorter(expression: Variable, x: Variable) -> bool:
@@ -141,6 +170,8 @@ def _by_rows(
     expression: Variable, targets: Sequence[Variable], stop: Sequence[Variable], policy: str, vectorize: bool
 ) -> list[Variable]:
     """Jacobians by a backward sweep: the rows of an identity are the cotangents."""
+    if dtypes.is_complex(expression.dtype) and not all(dtypes.is_complex(x.dtype) for x in targets):
+        return _by_rows_of_parts(expression, targets, stop, policy, vectorize)
     dtype = float_of(expression)
     if expression.ndim == 0:
         return list(pullback(expression, list(targets), constant(1, dtype=dtype), stop, policy))
@@ -153,6 +184,18 @@ def _by_rows(
     return [reshape(row, [*shape, *extents_of(x)]) for row, x in zip(rows, targets, strict=True)]
 
 
+def _by_rows_of_parts(
+    expression: Variable, targets: Sequence[Variable], stop: Sequence[Variable], policy: str, vectorize: bool
+) -> list[Variable]:
+    """The same of a complex expression and some real targets: a cotangent of one part gives the rows of that."""
+    reals = [x for x in targets if not dtypes.is_complex(x.dtype)]
+    others = [x for x in targets if dtypes.is_complex(x.dtype)]
+    parts = [_by_rows(part, reals, stop, policy, vectorize) for part in (real(expression), imag(expression))]
+    pairs = (whole(*both) for both in zip(*parts, strict=True))
+    rows = iter(_by_rows(expression, others, stop, policy, vectorize) if others else [])
+    return [next(rows) if dtypes.is_complex(x.dtype) else next(pairs) for x in targets]
+
+
 def _by_columns(expression: Variable, x: Variable, vectorize: bool) -> Variable | None:
     """The Jacobian by a forward sweep, the rows of an identity being the tangents; None if there is no derivative."""
     dtype = float_of(x)
@@ -161,7 +204,8 @@ def _by_columns(expression: Variable, x: Variable, vectorize: bool) -> Variable 
     if is_disconnected(tangent) or is_null(tangent):
         return None
     if is_float(x):
-        tangent = cast(tangent, dtype)
+        is_widened = dtypes.is_complex(tangent.dtype) and not dtypes.is_complex(dtype)
+        tangent = cast(tangent, dtypes.complex_of(dtype) if is_widened else dtype)
     if x.ndim == 0:
         return tangent
     (columns,) = _samples([tangent], slot, x, vectorize)
@@ -185,13 +229,15 @@ def _looped(terms: Sequence[Variable], slot: Variable, like: Variable) -> list[V
 
     def row(number: Variable) -> list[Variable]:
         unit = reshape(cast(eq(numbers, number), slot.dtype), extents)
-        return replace(list(terms), {slot: unit})
+        found = replace(list(terms), {slot: unit})
+        return [as_pair(x) if dtypes.is_complex(x.dtype) else x for x in found]
 
-    return Loop(row, numbers, None, None).run(-1, "jacobian", frugal=True)[0]
+    found = Loop(row, numbers, None, None).run(-1, "jacobian", frugal=True)[0]
+    return [of_pair(x) if dtypes.is_complex(term.dtype) else x for x, term in zip(found, terms, strict=True)]
 
 
 def _identity(x: Variable, dtype: str) -> Variable:
     """(x.size, …) ones and zeros: row i is 1 at element i of x, in C order, and has the shape of x."""
     extents = extents_of(x)
-    rows = eye(product(extents), dtype=dtype)
+    rows = cast(eye(product(extents), dtype=dtypes.part_of(dtype)), dtype)
     return rows if x.ndim == 1 else reshape(rows, [product(extents), *extents])

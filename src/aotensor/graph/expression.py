@@ -166,6 +166,19 @@ class _Writer:
     def _factor(self, x: Any, is_plain: bool, least: int) -> str:
         return self._inside(x, least) if is_plain else f"{self._inside(x, _ATOM)}.T"
 
+    def _complex(self, op: Any, operands: Any, x: Any) -> str | None:
+        """A conjugate, of which the graph has the parts."""
+        re, im = operands[x.index], operands[x.index + op.count]
+        z = _part_of(re, "real")
+        is_conjugate = (
+            z is not None and im.owner and im.owner.op.name == "neg" and z is _part_of(im.owner.inputs[0], "imag")
+        )
+        return f"conj({self.write(z)[0]})" if is_conjugate else None
+
+    def _hypot(self, op: Any, operands: Any, x: Any) -> str | None:
+        z = _part_of(operands[0], "real")
+        return f"abs({self.write(z)[0]})" if z is not None and z is _part_of(operands[1], "imag") else None
+
     def _dimshuffle(self, op: Any, operands: Any, x: Any) -> str:
         kept = [axis for axis in op.pattern if axis is not None]
         is_reversed = len(op.pattern) == operands[0].ndim and kept == sorted(kept, reverse=True)
@@ -276,6 +289,11 @@ class _Writer:
     def _reshape(self, op: Any, operands: Any, x: Any) -> str:
         sizes = self._extents(op.dims, operands[1:])
         return f"{self._inside(operands[0], _ATOM)}.reshape({', '.join(sizes)})"
+
+
+def _part_of(x: Any, part: str) -> Any:
+    """The complex value of which x is that part, or None."""
+    return x.owner.inputs[0] if x.owner is not None and x.owner.op.name == part else None
 
 
 def _leaf(x: Any, is_code: bool) -> str:

@@ -106,6 +106,9 @@ class Op(ABC):
     is_analytic: ClassVar[bool] = False
     """Whether `continued` gives the values at complex inputs too, which the complex step differentiates."""
 
+    is_holomorphic: ClassVar[bool] = False
+    """Whether its complex results are holomorphic functions of its complex inputs."""
+
     sees_discrete: ClassVar[bool] = True
     """Whether its derivative rules are asked where all outputs are discrete; else sweeps know that these send zeros."""
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from aotensor.core import dtypes
 from aotensor.graph.variable import Variable
+from aotensor.ops.complex.holomorphic import holomorphic_in
 from aotensor.ops.complex.parts import parts, to_complex, whole
 from aotensor.ops.diagonal import tril, triu
 from aotensor.ops.elementwise.arithmetic import neg
@@ -34,13 +35,14 @@ def as_blocks(z: Variable) -> Variable:
     return concatenate(rows, axis=-2)
 
 
-def by_blocks(function: Callable[[Variable], Variable], z: Variable) -> Variable:
+def by_blocks(function: Callable[[Variable], Variable], z: Variable, is_holomorphic: bool = True) -> Variable:
     """A function that respects sums and products of matrices: an inverse, an exponential.   (…, m, n) complex"""
     found = function(as_blocks(z))
     rows, columns = found.ndim - 2, found.ndim - 1
     half = shape_i(found, rows) // 2, shape_i(found, columns) // 2
     left = found[..., : half[1]]
-    return whole(left[..., : half[0], :], left[..., half[0] :, :])
+    both = whole(left[..., : half[0], :], left[..., half[0] :, :])
+    return holomorphic_in(both, z) if is_holomorphic else both
 
 
 def hermitian_factor(factor: Callable[[Variable], Variable], z: Variable) -> Variable:
@@ -74,9 +76,8 @@ def solved_unit_triangular(
     extents = [shape_i(b, axis) for axis in range(b.ndim)]
     extents[-core] = 2 * extents[-core]
     found = solve(_by_elements(*parts(strict)), reshape(stack([re, im], axis=b.ndim - core + 1), extents))
-    if core == 1:
-        return whole(found[..., ::2], found[..., 1::2])
-    return whole(found[..., ::2, :], found[..., 1::2, :])
+    columns = (slice(None),) * (core - 1)
+    return whole(*(found[..., slice(k, None, 2), *columns] for k in range(2)))
 
 
 def solved(
@@ -86,11 +87,9 @@ def solved(
     common = dtypes.complex_of(dtypes.promote(a.dtype, b.dtype))
     a, b = _meant(to_complex(a, common), assume_a, lower), to_complex(b, common)
     found = solve(as_blocks(a), concatenate(list(parts(b)), axis=-core))
-    if core == 1:
-        half = shape_i(found, found.ndim - 1) // 2
-        return whole(found[..., :half], found[..., half:])
-    half = shape_i(found, found.ndim - 2) // 2
-    return whole(found[..., :half, :], found[..., half:, :])
+    half, columns = shape_i(found, found.ndim - core) // 2, (slice(None),) * (core - 1)
+    both = (found[..., part, *columns] for part in (slice(None, half), slice(half, None)))
+    return holomorphic_in(whole(*both), a, b)
 
 
 def _meant(a: Variable, assume_a: str, lower: bool) -> Variable:

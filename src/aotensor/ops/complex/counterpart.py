@@ -19,6 +19,7 @@ from aotensor.graph.variable import Variable
 from aotensor.ops.advanced import IncAdvancedSubtensor
 from aotensor.ops.complex.formulas import direction
 from aotensor.ops.complex.functions import FUNCTIONS, ComplexFunction
+from aotensor.ops.complex.holomorphic import holomorphic_in
 from aotensor.ops.complex.parts import FromParts, parts, real, to_complex, whole
 from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.arithmetic import hypot, identity, second
@@ -127,8 +128,10 @@ def _product(op: Prod | CumProd, z: Variable) -> Variable:
     one = to_complex(zeros_like(real(rows).sum(axis=0)) + 1, "complex128")
     found = scan(lambda row, total: total * row, rows, one, return_updates=False)
     if isinstance(op, CumProd):
-        return cast(transpose(found, [rest.index(k) + 1 if k in rest else 0 for k in range(z.ndim)]), op.dtype)
-    return cast(concatenate([one[None], found])[-1], op.dtype)
+        found = transpose(found, [rest.index(k) + 1 if k in rest else 0 for k in range(z.ndim)])
+    else:
+        found = concatenate([one[None], found])[-1]
+    return holomorphic_in(cast(found, op.dtype), z)
 
 
 def _linear(op: Op, inputs: Sequence[Variable], count: int) -> Apply | None:

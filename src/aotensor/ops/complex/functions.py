@@ -50,6 +50,7 @@ class ComplexFunction(Op):
     """y[…] = f(z₁[…], …) with broadcasting, where some operand is complex.   exponent: of `int_pow` alone"""
 
     takes_complex: ClassVar[bool] = True
+    is_holomorphic: ClassVar[bool] = True
     function: str
     exponent: int | None = None
 

@@ -48,6 +48,7 @@ class Dft(Op):
 
     name: ClassVar[str] = "dft"
     takes_complex: ClassVar[bool] = True
+    is_holomorphic: ClassVar[bool] = True
     sign: int
 
     def infer_type(self, x: TensorType) -> TensorType:

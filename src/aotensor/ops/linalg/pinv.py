@@ -90,7 +90,7 @@ def pinv(a: Any, rcond: float = 1e-15, hermitian: bool = False) -> Variable:
     """
     if is_complex(as_tensor(a)):
         z = hermitian_of(as_square("pinv", as_tensor(a)), lower=True) if hermitian else as_tensor(a)
-        return by_blocks(lambda m: pinv(m, rcond), z)
+        return by_blocks(lambda m: pinv(m, rcond), z, is_holomorphic=False)
     a = floating(a)
     if isinstance(rcond, bool) or not isinstance(rcond, int | float | np.floating):
         hint = "hermitian=True" if rcond is True else None

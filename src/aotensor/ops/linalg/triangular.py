@@ -17,6 +17,7 @@ from aotensor.graph.op import Apply, Op, is_disconnected, sum_terms
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import all_batched
 from aotensor.ops.complex.blocks import is_complex, solved_unit_triangular
+from aotensor.ops.complex.holomorphic import holomorphic_in
 from aotensor.ops.complex.parts import conj
 from aotensor.ops.create import ones_like
 from aotensor.ops.diagonal import Triangle, diagonal
@@ -269,6 +270,7 @@ def solve_triangular(
     if is_complex(a):
         turned = matrix_transpose(a) if is_transposed else a
         turned = conj(turned) if trans in (2, "C") else turned
-        return _solve_complex(turned, b, bool(lower) != is_transposed, bool(unit_diagonal), core, on_error)
+        found = _solve_complex(turned, b, bool(lower) != is_transposed, bool(unit_diagonal), core, on_error)
+        return holomorphic_in(found, turned, b)
     op = SolveTriangular(bool(lower), is_transposed, bool(unit_diagonal), True, core, on_error)
     return op(a, b)  # type: ignore[no-any-return]

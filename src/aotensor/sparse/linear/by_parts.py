@@ -15,6 +15,7 @@ from dataclasses import replace
 from aotensor.graph.sparse_type import SparseVariable
 from aotensor.graph.variable import Variable
 from aotensor.ops.complex.blocks import is_complex
+from aotensor.ops.complex.holomorphic import holomorphic_in
 from aotensor.ops.complex.parts import parts, whole
 from aotensor.ops.elementwise.arithmetic import neg
 from aotensor.ops.elementwise.compare import eq, switch
@@ -30,14 +31,18 @@ from aotensor.sparse.reformat import in_format
 
 def solved_by_parts(solve: Callable[..., Variable], p: Parts, *sides: Variable) -> Variable:
     """x with A·x = b by `solve` of a real matrix and real sides.   sides: b and maybe a start, (n,) or (n, k)"""
+    return holomorphic_in(whole(*_solved_parts(solve, p, *sides)), p.data, sides[0])
+
+
+def _solved_parts(solve: Callable[..., Variable], p: Parts, *sides: Variable) -> tuple[Variable, Variable]:
     if is_complex(p.data):
         found = solve(real_matrix(p), *map(_in_turn, sides))
-        return whole(found[::2], found[1::2])
+        return found[::2], found[1::2]
     found = solve(matrix_of(p), *map(_side_by_side, sides))
     if sides[0].ndim == 1:
-        return whole(found[:, 0], found[:, 1])
+        return found[:, 0], found[:, 1]
     half = extent_of(sides[0], 1)
-    return whole(found[:, :half], found[:, half:])
+    return found[:, :half], found[:, half:]
 
 
 def real_matrix(p: Parts) -> SparseVariable:

@@ -52,6 +52,7 @@ class ComplexDeterminant(Linearised):
     """x → det x.   (…, n, n) → (…)   ddet = tr(adj(x)·dx), also where x is singular."""
 
     name: ClassVar[str] = "det"
+    is_holomorphic: ClassVar[bool] = True
 
     def infer_type(self, x: TensorType) -> TensorType:
         square_core(x)

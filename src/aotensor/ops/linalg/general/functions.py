@@ -50,6 +50,7 @@ class MatrixFunction(MatrixOp):
     on_error: what a matrix gives whose f(x) is not there, or is not real for a real x: "raise" or "nan".
     """
 
+    is_holomorphic: ClassVar[bool] = True
     kind: ClassVar[str]
     message: ClassVar[str]
     on_error: str = "raise"

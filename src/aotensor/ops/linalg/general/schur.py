@@ -101,6 +101,10 @@ class Sylvester(SolveOp, MatrixOp):
     is_left_adjoint: bool
     is_right_adjoint: bool
 
+    @property
+    def is_holomorphic(self) -> bool:  # type: ignore[override]
+        return not self.is_left_adjoint and not self.is_right_adjoint
+
     def infer_type(self, a: TensorType, b: TensorType, q: TensorType) -> TensorType:
         if q.rank < 2:
             raise GraphValueError(f"q has rank {q.rank}, expected 2 or more")

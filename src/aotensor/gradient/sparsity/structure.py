@@ -23,6 +23,7 @@ from aotensor.graph.variable import Constant, SharedVariable, Variable
 from aotensor.graph.walk import leaves, toposort
 from aotensor.ops.advanced import AdvancedSubtensor, IncAdvancedSubtensor
 from aotensor.ops.batching import AxisOp
+from aotensor.ops.complex.parts import FromParts, Part
 from aotensor.ops.contract import Contract
 from aotensor.ops.create import Alloc, FullLike
 from aotensor.ops.diagonal import AllocDiagonal, ExtractDiagonal, Triangle
@@ -110,8 +111,8 @@ class _Structure:
         op = node.op
         if isinstance(op, ConstantOp | DiscreteOp):
             return {}
-        live = [y for y in node.outputs if dtypes.is_float(y.dtype)]
-        if isinstance(op, Elementwise | ViewOp):
+        live = [y for y in node.outputs if dtypes.is_inexact(y.dtype)]
+        if isinstance(op, Elementwise | ViewOp | Part) or op == FromParts():
             return {y: self._union([self._rows(v, self._aligned(v, y)) for v in self._inputs(node)]) for y in live}
         if isinstance(op, _COPIES) and self._is_steered_by_constants(node):
             return self._copied(node, live)
@@ -130,7 +131,7 @@ class _Structure:
 
     def _is_steered_by_constants(self, node: Apply, first: int = 1) -> bool:
         """Are extents and positions known? Floating inputs are what is moved."""
-        return all(v in self.known or dtypes.is_float(v.dtype) for v in node.inputs)
+        return all(v in self.known or dtypes.is_inexact(v.dtype) for v in node.inputs)
 
     # --- rules ---------------------------------------------------------------------------------------------------
 
@@ -151,7 +152,7 @@ class _Structure:
                 sources.append(v)
                 first += value.size
             else:
-                operands.append(np.zeros(value.shape, np.int64) if dtypes.is_float(v.dtype) else value)
+                operands.append(np.zeros(value.shape, np.int64) if dtypes.is_inexact(v.dtype) else value)
         found = node.op.reference(*operands)
         outputs = found if isinstance(found, tuple | list) else (found,)
         rows = self.sparse.vstack([self.depends[v] for v in sources], format="csr")

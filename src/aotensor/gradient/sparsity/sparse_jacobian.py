@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
-from aotensor.errors import GraphValueError
-from aotensor.gradient.coloring import color_columns, color_stars, readable_entries
+from aotensor.errors import GraphValueError, UnsupportedError
 from aotensor.gradient.forward import push
 from aotensor.gradient.options import float_of
 from aotensor.gradient.reverse import pullback
-from aotensor.gradient.structure import checked_pattern, structure_of
+from aotensor.gradient.sparsity.coloring import color_columns, color_stars, readable_entries
+from aotensor.gradient.sparsity.structure import checked_pattern, structure_of
 from aotensor.graph.op import is_disconnected, is_null
 from aotensor.graph.sparse_type import SparseVariable
 from aotensor.graph.subgraph import is_dual
@@ -35,15 +36,21 @@ from aotensor.sparse.csm import CSM
 def sparse_jacobian(expression: Variable, x: Variable, stop: Sequence[Variable], policy: str, pattern: Any) -> Variable:
     """∂expression/∂x as a CSR matrix (expression.size, x.size), both in C order; stored entries may happen to be 0.
 
-    Raises: GraphValueError where extents are not known, or a pattern of another shape is given.
+    Raises: GraphValueError where extents are not known, or a pattern of another shape is given; UnsupportedError for
+    complex values by real ones where no forward sweep gives them.
     """
     found = _pattern(expression, x, pattern)
     by_column, by_row = color_columns(found), color_columns(found.T.tocsr())
-    if not stop and by_column.max(initial=-1) <= by_row.max(initial=-1) and is_dual([expression], [x]):
+    is_widened = dtypes.is_complex(expression.dtype) and not dtypes.is_complex(x.dtype)
+    is_shorter = is_widened or by_column.max(initial=-1) <= by_row.max(initial=-1)
+    if not stop and is_shorter and is_dual([expression], [x]):
         swept = _pushed(expression, x, by_column)
         if swept is not None:
             rows, columns = _coordinates(found)
             return _matrix(swept, by_column[columns] * found.shape[0] + rows, found)
+    if is_widened and (stop or not is_dual([expression], [x])):
+        lines, hint = [expression.describe(), x.describe()], "take those of its real and imaginary part"
+        raise UnsupportedError("a sparse Jacobian of complex values by real ones goes forward", lines=lines, hint=hint)
     rows, columns = _coordinates(found)
     pulled = _pulled(expression, x, by_row, stop, policy)
     return _matrix(pulled, by_row[rows] * found.shape[1] + columns, found)

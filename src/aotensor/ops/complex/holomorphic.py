@@ -1,0 +1,44 @@
+"""A note in the graph that a complex value is a holomorphic function of others, where its parts do not show it.
+
+y = view(y', z₁, …)      y′ with the knowledge that it depends on z₁, … alone, each real or complex, holomorphically
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from aotensor.graph.op import Apply, disconnected
+from aotensor.graph.variable import Variable
+from aotensor.ops.gradient_control import ViewOp
+
+
+@dataclass(frozen=True)
+class HolomorphicView(ViewOp):
+    """x itself, a holomorphic function of the further inputs: all ways to x go through them."""
+
+    name: ClassVar[str] = "holomorphic_view"
+    takes_complex: ClassVar[bool] = True
+    is_holomorphic: ClassVar[bool] = True
+
+    def is_faithful(self) -> bool:
+        return True
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [cotangents[0], *(disconnected() for _ in inputs[1:])]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [tangents[0]]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return self.apply(*inputs).outputs
+
+
+def holomorphic_in(x: Variable, *origins: Variable) -> Variable:
+    """x, known to be a holomorphic function of `origins`."""
+    return HolomorphicView().apply(x, *origins).outputs[0]
