@@ -51,8 +51,5 @@ class Transform(Model):
 
         return value_and_gradient(torch, loss, [0])
 
-    def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
-        raise NotImplementedError(self.without["PyTensor C"])
-
     def numpy(self) -> Contender:
         return self.reference

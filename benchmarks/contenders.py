@@ -18,6 +18,11 @@ Contender: TypeAlias = Callable[[], Any]
 OURS: Final = ("aotensor", "aotensor, bound")
 DENSE_PEERS: Final = ("JAX", "torch", "torch compiled", "PyTensor Numba", "PyTensor C", "CasADi")
 SPARSE_PEERS: Final = ("JAX", "torch", "PyTensor Numba", "PyTensor C", "MKL")
+UNWRITTEN: Final = "the model is not written for it"
+
+
+class Absent(Exception):
+    """Why a contender does not take part."""
 
 
 class Model(ABC):
@@ -52,13 +57,13 @@ class Model(ABC):
     def aotensor(self, aot: Any) -> Any:
         """The Function, with its gradients."""
 
-    @abstractmethod
     def jax(self, jax: Any) -> Callable[..., Any]:
-        """A function of the inputs that gives all outputs, not yet jitted."""
+        """A function of the inputs that gives all outputs, not yet jitted.   Raises: Absent"""
+        raise Absent(UNWRITTEN)
 
-    @abstractmethod
     def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
-        """Inputs and outputs."""
+        """Inputs and outputs.   Raises: Absent"""
+        raise Absent(UNWRITTEN)
 
     def collect(self, values: list[Any]) -> list[Any]:
         """What a contender gave, in the form of `reference`."""

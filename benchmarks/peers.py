@@ -14,12 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 import scipy.sparse
-from contenders import Array, Comparison, Contender, Model, arrays_of
+from contenders import UNWRITTEN, Absent, Array, Comparison, Contender, Model, arrays_of
 from native import compile_c, prepared_call
-
-
-class Absent(Exception):
-    """Why a contender does not take part."""
 
 
 def comparison(model: Model, kernels: ctypes.CDLL | None, without: frozenset[str] = frozenset()) -> Comparison:
@@ -120,7 +116,7 @@ def _torch_program(torch: Any, model: Model) -> tuple[Callable[..., Any], list[A
     torch.set_default_dtype(torch.float64)
     program = model.torch(torch)
     if program is None:
-        raise Absent("the model is not written for it")
+        raise Absent(UNWRITTEN)
     return program, [_torch_value(torch, x) for x in model.values.values()]
 
 

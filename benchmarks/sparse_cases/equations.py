@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,12 +35,6 @@ class Solution(SparseModel):
         A = aot.sparse.csc_matrix("A", dtype="float64", shape=("n", "n"))
         b = aot.tensor.vector("b", shape=("n",))
         return aot.function([A, b], {"x": aot.sparse.spsolve(A, b)}, name="solution")
-
-    def jax(self, jax: Any) -> Callable[..., Any]:
-        raise NotImplementedError
-
-    def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
-        raise NotImplementedError
 
     def numpy(self) -> Contender:
         return self._by_scipy

@@ -64,6 +64,12 @@ def of_matrices(build: Any) -> Any:
     return lambda: function([a := at.tensor3("a", shape=("b", "n", "n"))], build(a))
 
 
+def images() -> aot.Function:
+    """A few samples of much work each."""
+    x = at.tensor3("x", shape=("n", 64, 64))
+    return function([x], at.exp(x).sum(axis=2))
+
+
 def of_vector(build: Any) -> Any:
     """A program that is one formula of a vector."""
 

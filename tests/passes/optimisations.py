@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from optimisation_programs import (
-    batch_of_states,
     by_group,
     chain,
     choice_of_rows,
@@ -18,7 +17,6 @@ from optimisation_programs import (
     many_loops,
     mixture,
     mixture_gradient,
-    of_matrices,
     of_matrix,
     of_sparse,
     of_vector,
@@ -34,6 +32,7 @@ from optimisation_programs import (
     two_products,
     two_sweeps,
 )
+from optimisations_of_cores import CORE_ROWS
 from optimisations_of_graphs import GRAPH_ROWS
 from optimisations_of_kernels import KERNEL_ROWS
 from optimisations_of_loops import LOOP_ROWS
@@ -272,92 +271,11 @@ NEST_ROWS: Final[Sequence[Row]] = (
         has("parallel_accesses"),
     ),
     Row(
-        "loops run on several cores",
-        without_pass("parallelize"),
-        linear_model,
-        "nest",
-        has(r" cores \{", 2),
-        cores=True,
-    ),
-    Row(
-        "all steps of a loop are taken for some rows, then for others",
-        without_pass("chunk-scans"),
-        batch_of_states,
-        "loops",
-        has(r"scf\.parallel", 3),
-        cores=True,
-    ),
-    Row(
-        "a long line is sorted in chunks, which several cores merge",
-        without_pass("parallelize"),
-        of_vector(at.sort),
-        "loops",
-        has(r"scf\.parallel", 3),
-        cores=True,
-    ),
-    Row(
-        "running sums of a long line go by chunks, whose sums are known first",
-        without_pass("parallelize"),
-        of_vector(at.cumsum),
-        "loops",
-        has(r"scf\.parallel", 2),
-        cores=True,
-    ),
-    Row(
-        "LAPACK is called by several cores for a batch of matrices that are too small for threads of its own",
-        without_pass("parallelize"),
-        of_matrices(at.linalg.cholesky),
-        "loops",
-        has(r"scf\.parallel"),
-        cores=True,
-    ),
-    Row(
-        "a second part of a sum pays where a third does not",
-        replaced(f"{NEST}.cores.chunks:Chunks._work_of_pair", lambda self, counts: self.target.sum_work),
-        scattered,
-        "nest",
-        has(r"arith\.constant 160 : index"),
-        cores=True,
-    ),
-    Row(
-        "parts of sums at positions are added by several cores",
-        replaced(f"{NEST}.cores.chunks:Chunks._on_cores", lambda self, added, *_: added),
-        scattered,
-        "nest",
-        has(r" cores \{", 3),
-        cores=True,
-    ),
-    Row(
-        "chunks of sparse rows are equal by entries",
-        replaced(f"{NEST}.cores.chunks:_indptr_of", nothing),
-        sparse_times_dense,
-        "nest",
-        has(r"nest\.balance", 2),
-        cores=True,
-    ),
-    Row(
-        "rows of a sparse product are counted on several cores",
-        without_pass("parallelize"),
-        sparse_square,
-        "loops",
-        has(r"scf\.parallel"),
-        part="extents",
-        cores=True,
-    ),
-    Row(
         "entries of a sparse product are counted once",
         without_pass("hand-over"),
         sparse_square,
         "loops",
         has(r"memref\.view %kept0", 1),
-    ),
-    Row(
-        "chunks are functions that threads call",
-        without_pass("outline-chunks"),
-        chain,
-        "llvm",
-        has('call void @"entry.parallel"'),
-        cores=True,
     ),
     Row(
         "loops of long kernels are functions",
@@ -389,4 +307,4 @@ NEST_ROWS: Final[Sequence[Row]] = (
     ),
 )
 
-ROWS: Final = (*GRAPH_ROWS, *NEST_ROWS, *KERNEL_ROWS, *LOOP_ROWS)
+ROWS: Final = (*GRAPH_ROWS, *NEST_ROWS, *CORE_ROWS, *KERNEL_ROWS, *LOOP_ROWS)

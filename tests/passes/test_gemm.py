@@ -178,6 +178,18 @@ def test_only_what_is_declared_is_defined() -> None:
     assert not list(empty.ops)
 
 
+def test_rows_of_several_panels_are_packed_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many panels of 8 columns, two vectors of AVX each, as are fetched ahead side by side, in one loop."""
+
+    def longest() -> int:
+        runs = re.findall(r"scf\.for [^{]*\{[^{}]*\}", str(defined("float64")))
+        return max(one.count("vector.store") for one in runs if "func.call" not in one)
+
+    together = longest()
+    monkeypatch.setattr("aotensor.passes.gemm.pack._TOGETHER", 1)
+    assert (together, longest()) == (16, 4)  # 4: of a block that is transposed
+
+
 def test_same_text_every_time() -> None:
     assert str(defined("float64")) == str(defined("float64"))
 

@@ -11,7 +11,8 @@ from jax.tree_util import keystr, tree_flatten_with_path, tree_structure, tree_u
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.errors import GraphTypeError
+from aotensor.importers.gradients import with_gradients
 from aotensor.importers.jax.dims import dim_of
 from aotensor.importers.jax.interpret import Importer, check, dtype_of
 from aotensor.importers.jax.keys import is_key, words
@@ -56,13 +57,12 @@ def from_jax(
         _check_width(label, asked, found)
     check(traced.jaxpr)
     inputs = [_symbol(label, aval) for label, aval in zip(labels, traced.in_avals, strict=True)]
-    known = _named_extents(inputs, traced.in_avals)
-    importer = Importer(known)
+    importer = Importer(_named_extents(inputs, traced.in_avals))
     fitted = [_fitted(importer, x, aval) for x, aval in zip(inputs, traced.in_avals, strict=True)]
     results = _arranged(shapes, importer.run(traced, fitted))
-    wanted = [grad] if isinstance(grad, str) else list(grad)
-    if wanted:
-        results = _with_gradients(results, dict(zip(labels, inputs, strict=True)), leaves, names, wanted)
+    arguments = dict(zip(labels, (names[path[0].idx] for path, _ in leaves), strict=True))
+    known = dict(zip(labels, inputs, strict=True))
+    results = with_gradients(results, known, grad, lambda label, name: name in (label, arguments[label]))
     return aot.function(inputs, results, name=name or _own_name(function), on_unused_input="ignore")
 
 
@@ -155,25 +155,3 @@ def _arranged(shapes: Any, values: Sequence[at.Variable]) -> at.Variable | list[
 def _output_name(path: tuple[Any, ...]) -> str:
     text = keystr(path, simple=True, separator="_")
     return text if text[:1].isalpha() else f"out{text}"
-
-
-def _with_gradients(
-    results: Any, inputs: Mapping[str, at.Variable], leaves: Sequence[tuple[Any, Any]], names: Sequence[str],
-    wanted: Sequence[str],
-) -> dict[str, at.Variable]:  # fmt: skip
-    """The results by name, and the derivatives of the first.   Raises: as from_jax"""
-    if isinstance(results, dict):
-        outputs = dict(results)
-    else:
-        listed = results if isinstance(results, list) else [results]
-        outputs = {f"out{k}" if isinstance(results, list) else "out": x for k, x in enumerate(listed)}
-    cost = next(iter(outputs.values()))
-    arguments = dict(zip(inputs, (names[path[0].idx] for path, _ in leaves), strict=True))
-    chosen: dict[str, at.Variable] = {}
-    for one in wanted:
-        found = {label: x for label, x in inputs.items() if one in (label, arguments[label])}
-        if not found:
-            raise GraphValueError(f"from_jax: grad names {one}, which is no input", hint=f"inputs: {', '.join(inputs)}")
-        chosen.update(found)
-    slopes = aot.grad(cost, list(chosen.values()))
-    return outputs | {f"grad_{label}": slope for label, slope in zip(chosen, slopes, strict=True)}

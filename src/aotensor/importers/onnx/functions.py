@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from math import prod
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,13 @@ import aotensor as aot
 import aotensor.tensor as at
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.importers.errors import NoCounterpart
+from aotensor.importers.gradients import with_gradients
 from aotensor.importers.onnx.model import opsets_of, read_model
 from aotensor.importers.onnx.tensors import dtype_of
 from aotensor.importers.onnx.walk import Lost, Scope, Walk
 
 
-def from_onnx(path: str | PathLike[str], *, name: str | None = None, grad: Sequence[str] = ()) -> aot.Function:
+def from_onnx(path: str | PathLike[str], *, name: str | None = None, grad: str | Sequence[str] = ()) -> aot.Function:
     """The Function of an ONNX model, which gives a dict of its outputs by name. Nothing of the file is executed.
 
     path: a file with operators of opset 13 or later. Data outside of the file are read from its folder, or below, only.
@@ -31,14 +31,12 @@ def from_onnx(path: str | PathLike[str], *, name: str | None = None, grad: Seque
     undefined names or cycles, by the node's name; NoCounterpart with all operators that have none, and their nodes;
     UnsupportedError for dtypes and kinds of values that aotensor has not; GraphTypeError for types that do not fit.
     """
-    if isinstance(grad, str) or not all(isinstance(item, str) for item in grad):
-        raise GraphTypeError(f"grad: expected names of inputs or initializers, found {grad!r:.60}")
     model, file = read_model(path)
     wanted = name if name is not None else _identifier(model.graph.name) or _identifier(file.stem) or "model"
-    return function_of(model, file.parent, wanted, tuple(grad))
+    return function_of(model, file.parent, wanted, grad)
 
 
-def function_of(model: Any, folder: Path | None, name: str, grad: Sequence[str] = ()) -> aot.Function:
+def function_of(model: Any, folder: Path | None, name: str, grad: str | Sequence[str] = ()) -> aot.Function:
     """The Function of a model.   folder: where external data may be; grad: inputs or initializers
 
     Raises: as `from_onnx`.
@@ -64,9 +62,9 @@ def function_of(model: Any, folder: Path | None, name: str, grad: Sequence[str] 
         results[item.name] = y
     if not results:
         raise GraphValueError(f"graph {graph.name!r} has no outputs")
-    if grad:
-        known = {**scope.values, **dict(zip(names, inputs, strict=True))}
-        results.update(_gradients(next(iter(results.items())), grad, {k: known[k] for k in (*names, *embedded)}))
+    known = {**scope.values, **dict(zip(names, inputs, strict=True))}
+    hint = "let the model compute a loss first, with ReduceMean or SoftmaxCrossEntropyLoss"
+    results = with_gradients(results, {k: known[k] for k in (*names, *sorted(embedded))}, grad, hint=hint)
     return aot.function(inputs, results, name=name, on_unused_input="ignore")
 
 
@@ -106,23 +104,6 @@ def _check_output(item: Any, y: Any) -> None:
         raise GraphTypeError(
             f"output {item.name!r} is declared as {declared} of rank {len(tensor.shape.dim)}, and is {y.type}"
         )
-
-
-def _gradients(cost: tuple[str, Any], names: Sequence[str], known: dict[str, Any]) -> dict[str, Any]:
-    """`grad_<name>` for the first output, which is one number."""
-    label, y = cost
-    if not all(isinstance(n, int) for n in y.type.shape) or prod(y.type.shape) != 1 or "float" not in y.type.dtype:
-        raise GraphTypeError(
-            f"grad: the first output {label!r} is {y.type}, and gradients are of one floating number",
-            hint="let the model compute a loss first, with ReduceMean or SoftmaxCrossEntropyLoss",
-        )
-    for name in names:
-        if name not in known:
-            raise GraphValueError(f"grad: {name!r} is no input and no initializer of the model")
-        if "float" not in known[name].type.dtype:
-            raise GraphTypeError(f"grad: {name!r} is {known[name].type}, which has no gradient")
-    found = aot.grad(at.reshape(y, ()), [known[name] for name in names], disconnected_inputs="ignore")
-    return {f"grad_{name}": value for name, value in zip(names, found, strict=True)}
 
 
 def _identifier(text: str) -> str:

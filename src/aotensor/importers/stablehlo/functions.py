@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from math import prod
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +13,7 @@ import aotensor.tensor as at
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.graph.site import Site, made_at
 from aotensor.importers.errors import NoCounterpart
+from aotensor.importers.gradients import with_gradients
 from aotensor.importers.stablehlo.attributes import dtype_of
 from aotensor.importers.stablehlo.importer import Importer
 from aotensor.importers.stablehlo.names import argument_names, dims_of, result_names
@@ -80,8 +80,10 @@ def function_of(
     with made_at(Site(file, main.line)):
         _share_extents(importer, inputs)
         results = _arranged(main, importer.checked(importer.run(program, inputs)))
-        if grad:
-            results = _with_gradients(results, dict(zip(labels, inputs, strict=True)), grad)
+        results = with_gradients(
+            results, dict(zip(labels, inputs, strict=True)), grad,
+            lambda label, name: label == name or label.startswith(f"{name}_"),
+        )  # fmt: skip
     return aot.function(inputs, results, name=name or _own_name(module.name), on_unused_input="ignore")
 
 
@@ -165,28 +167,3 @@ def _arranged(main: Function, values: Sequence[at.Variable]) -> Any:
     if names is None:
         return values[0] if len(values) == 1 else list(values)
     return dict(zip(names, values, strict=True))
-
-
-def _with_gradients(
-    results: Any, inputs: Mapping[str, at.Variable], grad: str | Sequence[str]
-) -> dict[str, at.Variable]:
-    """The results by name, and the derivatives of the first.   Raises: as from_stablehlo"""
-    if isinstance(results, dict):
-        outputs = dict(results)
-    else:
-        listed = results if isinstance(results, list) else [results]
-        outputs = {f"out{k}" if isinstance(results, list) else "out": x for k, x in enumerate(listed)}
-    cost = next(iter(outputs.values()))
-    if None in cost.static_shape or prod(n or 0 for n in cost.static_shape) != 1 or "float" not in cost.dtype:
-        raise GraphTypeError(f"grad: the first output is {cost.type}, and gradients are of one floating number")
-    chosen: dict[str, at.Variable] = {}
-    for one in [grad] if isinstance(grad, str) else grad:
-        found = {label: x for label, x in inputs.items() if label == one or label.startswith(f"{one}_")}
-        if not found:
-            raise GraphValueError(f"grad: {one} is no input", hint=f"inputs: {', '.join(inputs)}")
-        chosen.update(found)
-    for label, x in chosen.items():
-        if "float" not in x.dtype:
-            raise GraphTypeError(f"grad: {label} is {x.type}, which has no gradient")
-    slopes = aot.grad(at.reshape(cost, ()), list(chosen.values()), disconnected_inputs="ignore")
-    return outputs | {f"grad_{label}": slope for label, slope in zip(chosen, slopes, strict=True)}

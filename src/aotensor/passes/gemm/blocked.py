@@ -25,11 +25,10 @@ from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i1, i8
-from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
+from aotensor.passes.gemm.tile import ALIGNMENT, KernelBuilder, Tile, define
 from aotensor.passes.nest.work import rows_of_chunk
 from aotensor.passes.target import Target
 
-_ALIGNMENT: Final = 64  # bytes: a cache line, and the widest vector
 _INDEX: Final = IndexType()
 
 
@@ -137,7 +136,7 @@ class Blocked:
         b = self.b
         sizes = [b.index(b.ifloordiv(axis.size, width)).ssa, b.index(self.k.size).ssa]
         kind = memref_type_of(self.tile.element, [None, None, width])
-        op = memref.AllocOp(sizes, [], kind, alignment=IntegerAttr(_ALIGNMENT, i64))
+        op = memref.AllocOp(sizes, [], kind, alignment=IntegerAttr(ALIGNMENT, i64))
         b.builder.insert(op)
         return op.memref
 
@@ -166,7 +165,9 @@ class Blocked:
         operands = [
             new.ssa, *self.sources, *(b.index(x).ssa for x in (*starts, height, width, depth)), *packed,
         ]  # fmt: skip
-        self._on_cores(self.form.symbol("panels", tile), b.iadd(new, left), elements, operands)
+        call_on_cores(
+            b, self.target, self.form.symbol("panels", tile), b.iadd(new, left), elements, operands, self.on_cores
+        )
         part = self._rows_of_part(down, across)
         parts = b.ceildiv(down, part)
         work = b.imul(b.imul(part, depth), tile.rows * tile.vectors * FUSED)
@@ -174,7 +175,9 @@ class Blocked:
         operands = [
             is_first.ssa, *(b.index(x).ssa for x in (*starts[:2], part, down, across, depth)), *packed, *self.result,
         ]  # fmt: skip
-        self._on_cores(self.form.symbol("tiles", tile), b.imul(parts, across), work, operands)
+        call_on_cores(
+            b, self.target, self.form.symbol("tiles", tile), b.imul(parts, across), work, operands, self.on_cores
+        )
 
     def _rows_of_part(self, down: Extent, across: Extent) -> Extent:
         """Panels of A whose tiles are computed together: as many as the cache holds, fewer if there are few tiles."""
@@ -183,20 +186,6 @@ class Blocked:
         wanted = b.imin(b.ceildiv(_FEWEST_UNITS, b.imax(across, 1)), b.ceildiv(down, _FEWEST_PANELS))
         parts = b.imax(b.imax(b.ceildiv(down, most), wanted), 1)
         return b.imax(b.ceildiv(down, parts), 1)
-
-    def _on_cores(self, symbol: str, count: Extent, work: Extent, operands: Sequence[SSAValue]) -> None:
-        """Call a function for units 0 … count, in chunks of so many that waking another core pays.   work: of a unit"""
-        b, target = self.b, self.target
-
-        def chunk(start: Scalar, size: Scalar) -> None:
-            bounds = [x.ssa for x in (start, size, b.index(count))]
-            b.builder.insert(func.CallOp(symbol, [*bounds, *operands], []))
-
-        if self.on_cores:
-            size = b.index(rows_of_chunk(b, count, work, target.chunk_work, target.most_chunks, 1))
-            b.parallel(count, size, lambda start: chunk(start, size))
-        else:
-            chunk(b.index(0), b.index(count))
 
 
 # In units of `passes/nest/work.py`: an element that is packed, and a fused multiply-add of vectors
@@ -216,7 +205,32 @@ def _partition(b: KernelBuilder, extent: Extent, largest: int, multiple: int) ->
 # --- what a chunk does -----------------------------------------------------------------------------------------------
 
 
-def _range(b: KernelBuilder, args: Sequence[SSAValue]) -> tuple[Scalar, Scalar]:
+def call_on_cores(
+    b: KernelBuilder,
+    target: Target,
+    symbol: str,
+    count: Extent,
+    work: Extent,
+    operands: Sequence[SSAValue],
+    on_cores: bool = True,
+) -> None:
+    """Call a function for units 0 … count, in chunks of so many that waking another core pays.   work: of a unit
+
+    Its first three arguments say which, as `range_of_chunk` reads them. on_cores: else it is one call.
+    """
+    end = b.index(count).ssa
+
+    def chunk(start: Scalar, size: Scalar) -> None:
+        b.builder.insert(func.CallOp(symbol, [start.ssa, size.ssa, end, *operands], []))
+
+    if on_cores:
+        size = b.index(rows_of_chunk(b, count, work, target.chunk_work, target.most_chunks, 1))
+        b.parallel(count, size, lambda start: chunk(start, size))
+    else:
+        chunk(b.index(0), b.index(count))
+
+
+def range_of_chunk(b: KernelBuilder, args: Sequence[SSAValue]) -> tuple[Scalar, Scalar]:
     """Where a chunk begins and ends: its first three arguments are start, size, and the end of all."""
     start, size, count = (Scalar(x, "index") for x in args[:3])
     return start, b.index(b.imin(b.iadd(start, size), count))
@@ -232,7 +246,7 @@ def define_panels(tile: Tile, form: Form) -> func.FuncOp:
     arguments = [*[_INDEX] * 4, *form.source, *form.source, *[_INDEX] * 6, *_panel_types(tile)]
 
     def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
-        start, end = _range(b, args)
+        start, end = range_of_chunk(b, args)
         new = Scalar(args[3], "index")
         a, x = args[4 : 4 + width], args[4 + width : 4 + 2 * width]
         i, j, p, m, n, k, panels_a, panels_b = args[4 + 2 * width :]
@@ -258,7 +272,7 @@ def define_tiles(tile: Tile, form: Form) -> func.FuncOp:
     arguments = [*[_INDEX] * 3, i1, *[_INDEX] * 6, *_panel_types(tile), *form.result]
 
     def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
-        start, end = _range(b, args)
+        start, end = range_of_chunk(b, args)
         is_first = args[3]
         i, j, part, down, across, k = (Scalar(x, "index") for x in args[4:10])
         panels = args[10:]

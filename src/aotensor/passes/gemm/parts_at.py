@@ -20,15 +20,14 @@ from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i64
-from aotensor.passes.gemm.blocked import FUSED, Form
+from aotensor.passes.gemm.blocked import FUSED, Form, call_on_cores, range_of_chunk
 from aotensor.passes.gemm.pack_at import position
-from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
-from aotensor.passes.nest.work import quotient, rows_of_chunk
+from aotensor.passes.gemm.tile import ALIGNMENT, KernelBuilder, Tile, define
+from aotensor.passes.nest.work import quotient
 from aotensor.passes.target import Target
 
 _INDEX: Final = IndexType()
 _TABLE: Final = memref_type_of(i64, [None])
-_ALIGNMENT: Final = 64  # bytes: a cache line, and the widest vector
 _LONGEST: Final = 1 << 20  # extents count as at most this in a product of three, which then stays below 2⁶³
 _MOST_PARTS: Final = 16  # of the columns, in which several cores take an equal part; enough for all axes
 _FEWEST_PANELS: Final = (4, 8)  # of rows and of columns of a part, whose panels of A are packed again for each
@@ -42,7 +41,7 @@ def parts_at(tile: Tile, target: Target, form: Form, arguments: Sequence[Attribu
     vector = memref_type_of(tile.element, [None])
     of_parts = [*operands, *[_INDEX] * 4]
     of_split = [*operands, *[_INDEX] * 3, context]
-    of_sums = [_INDEX, _INDEX, vector, *[_INDEX] * 4, vector, *[_TABLE] * 3]
+    of_sums = [*[_INDEX] * 3, vector, *[_INDEX] * 4, vector, *[_TABLE] * 3]
 
     def named(role: str, kinds: Sequence[Attribute], body: _Body, results: Sequence[Attribute] = ()) -> func.FuncOp:
         symbol = form.symbol(role, tile) if role else f"{form.name}.{tile.suffix}"
@@ -51,7 +50,7 @@ def parts_at(tile: Tile, target: Target, form: Form, arguments: Sequence[Attribu
     functions = [
         named("", arguments, _whole),
         named("parts", [*of_parts, context], _parts),
-        named("units", [_INDEX, _INDEX, *of_parts], _units),
+        named("units", [*[_INDEX] * 3, *of_parts], _units),
     ]
     if target.packs_products:
         functions += [named("split", of_split, _split, [i32]), named("sums", of_sums, _sums)]
@@ -163,15 +162,14 @@ def _parts(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Seque
     parts = _Division.of(b, _Operands.of(operands), operands[12:])
     shape = [b.imin(size, extent) for size, extent in zip(parts.sizes, parts.extents, strict=True)]
     work = _work(b, tile, 1, *shape)
-    _on_cores(b, target, form.symbol("units", tile), parts.units, work, operands)
+    call_on_cores(b, target, form.symbol("units", tile), parts.units, work, operands)
     return ()
 
 
 def _units(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Sequence[SSAValue]) -> Sequence[Scalar]:
-    """@aot_gemm_at_units(start, size, …, m, n, k, stride): some of the parts."""
-    start, size = (Scalar(x, "index") for x in args[:2])
-    call = _Operands.of(args[2:])
-    parts = _Division.of(b, call, args[14:])
+    """@aot_gemm_at_units(start, size, count, …, m, n, k, stride): some of the parts."""
+    call = _Operands.of(args[3:])
+    parts = _Division.of(b, call, args[15:])
 
     def divided(number: Extent, count: Extent) -> tuple[Extent, Extent]:
         whole = b.ifloordiv(number, count)
@@ -195,20 +193,8 @@ def _units(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Seque
         b.builder.insert(func.CallOp(form.symbol("part", tile), operands, []))
         return ()
 
-    b.sweep(start, b.imin(b.iadd(start, size), parts.units), (), one)
+    b.sweep(*range_of_chunk(b, args), (), one)
     return ()
-
-
-def _on_cores(
-    b: KernelBuilder, target: Target, symbol: str, count: Extent, work: Extent, operands: Sequence[SSAValue]
-) -> None:
-    """Call a function for units 0 … count, in chunks of so many that waking another core pays.   work: of a unit"""
-    size = b.index(rows_of_chunk(b, count, work, target.chunk_work, target.most_chunks, 1))
-
-    def chunk(start: Scalar) -> None:
-        b.builder.insert(func.CallOp(symbol, [start.ssa, size.ssa, *operands], []))
-
-    b.parallel(count, size, chunk)
 
 
 # --- parts of sums ---------------------------------------------------------------------------------------------------
@@ -233,17 +219,18 @@ def _split(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Seque
     b.builder.insert(func.CallOp(form.symbol("parts", tile), operands, []))
     numbers = [b.index(x).ssa for x in (parts, stride, m, n)]
     work = b.imul(n, b.imul(parts, _ADDED))
-    _on_cores(b, target, form.symbol("sums", tile), rows, work, [sums, *numbers, call.c, *call.of_c])
+    call_on_cores(b, target, form.symbol("sums", tile), rows, work, [sums, *numbers, call.c, *call.of_c])
     for memory in (*reversed(tables), sums):
         b.builder.insert(memref.DeallocOp.get(memory))
     return [b.constant(0, "int32")]
 
 
 def _sums(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Sequence[SSAValue]) -> Sequence[Scalar]:
-    """@aot_gemm_at_sums(start, size, sums, parts, stride, m, n, C, groups, rows, columns): some rows of all groups."""
-    sums, c, groups, rows, columns = args[2], *args[7:]
-    start, size = (Scalar(x, "index") for x in args[:2])
-    parts, stride, m, n = (Scalar(x, "index") for x in args[3:7])
+    """@aot_gemm_at_sums(start, size, count, sums, parts, stride, m, n, C, groups, rows, columns): some rows
+    of all groups.
+    """
+    sums, c, groups, rows, columns = args[3], *args[8:]
+    parts, stride, m, n = (Scalar(x, "index") for x in args[4:8])
 
     def row(number: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
         first = b.imul(number, n)
@@ -271,14 +258,13 @@ def _sums(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Sequen
         b.each(n, put)
         return ()
 
-    end = b.imin(b.iadd(start, size), b.imul(b.extent_of(groups, 0), m))
-    b.sweep(start, end, (), row)
+    b.sweep(*range_of_chunk(b, args), (), row)
     return ()
 
 
 def _memory(b: KernelBuilder, element: Attribute, count: Extent) -> SSAValue:
     op = memref.AllocOp(
-        [b.index(count).ssa], [], memref_type_of(element, [None]), alignment=IntegerAttr(_ALIGNMENT, i64)
+        [b.index(count).ssa], [], memref_type_of(element, [None]), alignment=IntegerAttr(ALIGNMENT, i64)
     )
     b.builder.insert(op)
     return op.memref

@@ -25,12 +25,11 @@ from aotensor.ir.types import i1, i8, i64
 from aotensor.passes.gemm.blocked import Blocked, Form, define_panels, define_tiles
 from aotensor.passes.gemm.pack_at import define_pack_at, position
 from aotensor.passes.gemm.parts_at import parts_at
-from aotensor.passes.gemm.tile import KernelBuilder, Tile, accumulate, by_height, define
+from aotensor.passes.gemm.tile import ALIGNMENT, KernelBuilder, Tile, accumulate, by_height, define
 from aotensor.passes.target import Target
 
 PREFIX_AT: Final = "aot_gemm_at"
 _TABLE: Final = memref_type_of(i64, [None])
-_ALIGNMENT: Final = 64  # bytes: a cache line, and the widest vector
 
 
 def arguments_at(element: Attribute) -> list[Attribute]:
@@ -223,7 +222,7 @@ class _Writer:
     def _elements(self, sums: Sequence[Scalar]) -> Sequence[Scalar]:
         """By way of a scratch tile, of which those elements are written that C has."""
         b, tile = self.b, self.tile
-        scratch = memref.AllocaOp.get(tile.element, _ALIGNMENT, [tile.rows, tile.columns])
+        scratch = memref.AllocaOp.get(tile.element, ALIGNMENT, [tile.rows, tile.columns])
         b.builder.insert(scratch)
         for number, value in enumerate(sums):
             r, v = divmod(number, tile.vectors)

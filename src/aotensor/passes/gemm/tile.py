@@ -32,6 +32,9 @@ _ROWS: Final = {16: 6, 32: 6, 64: 12}
 _VECTORS: Final = 2
 _HEIGHTS: Final = 3  # in which tiles come, so that the last rows of C are not mostly zeros
 
+ALIGNMENT: Final = 64
+"""Bytes of a cache line, and of the widest vector: where packed memory begins."""
+
 
 @dataclass(frozen=True)
 class Tile:

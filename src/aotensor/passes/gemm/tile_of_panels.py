@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import IndexType
@@ -13,9 +12,7 @@ from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i1
-from aotensor.passes.gemm.tile import KernelBuilder, Tile, accumulate, by_height, define
-
-_ALIGNMENT: Final = 64  # bytes: a cache line, and the widest vector
+from aotensor.passes.gemm.tile import ALIGNMENT, KernelBuilder, Tile, accumulate, by_height, define
 
 
 def define_tile(tile: Tile) -> func.FuncOp:
@@ -94,7 +91,7 @@ def _write_part(
     live: tuple[Extent, Extent],
 ) -> Sequence[Scalar]:
     """By way of a scratch tile, of which those rows and lanes are written that C has."""
-    scratch = memref.AllocaOp.get(tile.element, _ALIGNMENT, [tile.rows, tile.columns])
+    scratch = memref.AllocaOp.get(tile.element, ALIGNMENT, [tile.rows, tile.columns])
     b.builder.insert(scratch)
     for number, value in enumerate(sums):
         r, v = divmod(number, tile.vectors)

@@ -1,0 +1,113 @@
+"""Optimisations of work on several cores, each with what it changes in a small program."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from optimisation_programs import (
+    batch_of_states,
+    chain,
+    images,
+    linear_model,
+    of_matrices,
+    of_vector,
+    scattered,
+    sparse_square,
+    sparse_times_dense,
+)
+from switches import Row, has, lacks, nothing, replaced, without_pass
+
+import aotensor.tensor as at
+
+CHUNKS: Final = "aotensor.passes.nest.cores.chunks"
+
+CORE_ROWS: Final[Sequence[Row]] = (
+    Row(
+        "loops run on several cores",
+        without_pass("parallelize"),
+        linear_model,
+        "nest",
+        has(r" cores \{", 2),
+        cores=True,
+    ),
+    Row(
+        "rows of much work are chunks of their own",
+        replaced(f"{CHUNKS}:Chunks._group", lambda self: self.target.row_group),
+        images,
+        "nest",
+        lacks(r"arith\.constant 8 : index"),
+        cores=True,
+    ),
+    Row(
+        "all steps of a loop are taken for some rows, then for others",
+        without_pass("chunk-scans"),
+        batch_of_states,
+        "loops",
+        has(r"scf\.parallel", 3),
+        cores=True,
+    ),
+    Row(
+        "a long line is sorted in chunks, which several cores merge",
+        without_pass("parallelize"),
+        of_vector(at.sort),
+        "loops",
+        has(r"scf\.parallel", 3),
+        cores=True,
+    ),
+    Row(
+        "running sums of a long line go by chunks, whose sums are known first",
+        without_pass("parallelize"),
+        of_vector(at.cumsum),
+        "loops",
+        has(r"scf\.parallel", 2),
+        cores=True,
+    ),
+    Row(
+        "LAPACK is called by several cores for a batch of matrices that are too small for threads of its own",
+        without_pass("parallelize"),
+        of_matrices(at.linalg.cholesky),
+        "loops",
+        has(r"scf\.parallel"),
+        cores=True,
+    ),
+    Row(
+        "a second part of a sum pays where a third does not",
+        replaced(f"{CHUNKS}:Chunks._work_of_pair", lambda self, counts: self.target.sum_work),
+        scattered,
+        "nest",
+        has(r"arith\.constant 160 : index"),
+        cores=True,
+    ),
+    Row(
+        "parts of sums at positions are added by several cores",
+        replaced(f"{CHUNKS}:Chunks._on_cores", lambda self, added, *_: added),
+        scattered,
+        "nest",
+        has(r" cores \{", 3),
+        cores=True,
+    ),
+    Row(
+        "chunks of sparse rows are equal by entries",
+        replaced(f"{CHUNKS}:_indptr_of", nothing),
+        sparse_times_dense,
+        "nest",
+        has(r"nest\.balance", 2),
+        cores=True,
+    ),
+    Row(
+        "rows of a sparse product are counted on several cores",
+        without_pass("parallelize"),
+        sparse_square,
+        "loops",
+        has(r"scf\.parallel"),
+        part="extents",
+        cores=True,
+    ),
+    Row(
+        "chunks are functions that threads call",
+        without_pass("outline-chunks"),
+        chain,
+        "llvm",
+        has('call void @"entry.parallel"'),
+        cores=True,
+    ),
+)
