@@ -5,12 +5,11 @@ from __future__ import annotations
 import importlib.util
 import json
 import shutil
-import subprocess
 import tarfile
 from pathlib import Path
 
 import pytest
-from packaged import Package
+from packaged import Package, succeed
 from packaging.version import Version
 
 import aotensor as aot
@@ -23,6 +22,20 @@ MAIN = """
 import {{ load }} from "@who/sums";
 const {{ manifest, total }} = await load();
 console.log(manifest.name, total([1, 2, 3.5]));
+"""
+TYPED = """
+import { load, type Model, type AotensorError } from "@who/sums";
+const model: Model = await load();
+const sum: number = model.total(new Float64Array([1, 2]));
+const other: number = model.total({ x: [1, 2] });
+const message = (error: AotensorError): number => error.status;
+// @ts-expect-error: of another dtype
+model.total(new Float32Array([1]));
+// @ts-expect-error: there is no such function
+model.totals([1]);
+// @ts-expect-error: no input of that name
+model.total({ y: [1] });
+export { sum, other, message };
 """
 
 
@@ -51,15 +64,39 @@ def test_installed_and_imported(module: Path, package: Package, tmp_path: Path) 
         f"package/{x}" for x in ("LICENSE", "README.md", "Sums.d.mts", "Sums.mjs", "Sums.wasm", "package.json")
     ]
     assert about["exports"]["."] == {"types": "./Sums.d.mts", "default": "./Sums.mjs"} and about["version"] == "1.2.0"
-    npm, node = shutil.which("npm"), shutil.which("node")
-    if npm is None or node is None:
-        pytest.skip("no npm and node on the path (Debian: npm, nodejs)")
+    assert about["engines"] == {"node": ">=18"} and about["files"] == ["Sums.wasm", "Sums.mjs", "Sums.d.mts"]
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("no node on the path (Debian: nodejs)")
+    _install(file, tmp_path)
     (tmp_path / "package.json").write_text('{"type": "module"}')
     (tmp_path / "main.js").write_text(MAIN.format())
-    for command in ([npm, "install", "--offline", "--no-audit", "--no-fund", str(file)], [node, "main.js"]):
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
-        assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout == "Sums 6.5\n"
+    assert succeed(node, "main.js", cwd=tmp_path) == "Sums 6.5\n"
+
+
+def test_typed(module: Path, package: Package, tmp_path: Path) -> None:
+    """TypeScript knows inputs and results of an installed package, and finds what does not fit."""
+    compiler = shutil.which("tsc")
+    if compiler is None:
+        pytest.skip("no tsc on the path (Debian: node-typescript, or npm install --global typescript)")
+    assert package(module, "--name", "@who/sums", "-o", tmp_path).code == 0
+    _install(tmp_path / "who-sums-0.1.0.tgz", tmp_path)
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "main.ts").write_text(TYPED)
+    options = ("--strict", "--noEmit", "--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom")
+    assert succeed(compiler, *options, "main.ts", cwd=tmp_path) == ""
+
+
+def _install(file: Path, folder: Path) -> None:
+    """By npm; where there is none, as npm does it: what is in `package` becomes the folder of the package's name."""
+    npm = shutil.which("npm")
+    if npm is not None:
+        succeed(npm, "install", "--offline", "--no-audit", "--no-fund", file, cwd=folder, HOME=str(folder))
+        return
+    with tarfile.open(file) as archive:
+        archive.extractall(folder, filter="data")
+    (folder / "node_modules" / "@who").mkdir(parents=True)
+    (folder / "package").rename(folder / "node_modules" / "@who" / "sums")
 
 
 def test_refused(module: Path, package: Package, tmp_path: Path) -> None:

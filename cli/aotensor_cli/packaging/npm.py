@@ -23,6 +23,8 @@ from aotensor_runtime.manifest import Manifest
 from aotensor_runtime.signature import typed_line
 
 SUFFIX: Final = ".wasm"
+_ENGINES: Final = ">=18"
+"""Versions of Node that have WebAssembly 2.0, `fetch` and modules; browsers ask for nothing."""
 _NAME: Final = re.compile(r"(@[a-z0-9][a-z0-9._-]*/)?[a-z0-9][a-z0-9._-]{0,200}")
 
 
@@ -82,6 +84,8 @@ def npm_content(name: str, version: Version, data: bytes, manifest: Manifest) ->
             f"./{library}.wasm": f"./{library}.wasm",
         },
         "types": f"./{library}.d.mts",
+        "files": [f"{library}.{suffix}" for suffix in ("wasm", "mjs", "d.mts")],
+        "engines": {"node": _ENGINES},
         "sideEffects": False,
         "license": "SEE LICENSE IN LICENSE",
     }
