@@ -14,9 +14,10 @@ from packaging.version import Version
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.codegen.targets.custom_section import MANIFEST, add_section, find_section
+from aotensor.codegen.targets.custom_section import add_section
 from aotensor_cli.packaging.npm import semantic
 from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary
+from aotensor_runtime.formats.wasm import WasmFile
 
 MAIN = """
 import {{ load }} from "@who/sums";
@@ -102,13 +103,18 @@ def _install(file: Path, folder: Path) -> None:
 def test_refused(module: Path, package: Package, tmp_path: Path) -> None:
     out, other = tmp_path / "out", tmp_path / "other.wasm"
     other.write_bytes(b"\0asm\1\0\0\0")
+    data = bytearray(module.read_bytes())
+    data[len(data) // 2] ^= 1
+    changed = tmp_path / "changed.wasm"
+    changed.write_bytes(data)
     for arguments, message in (
         ([module, module], "a package for npm is made of one library for WebAssembly, alone"),
         ([module, "--emit", "wheel"], "a package for npm is made of one library for WebAssembly, alone"),
         ([module, "--name", "Big Name"], "'Big Name' cannot be the name of a package for npm"),
         ([module, "--version", "1.2.3.4"], "the version 1.2.3.4 has no form for npm"),
-        ([other], f"{other}: aotensor did not build this module: it has no manifest"),
+        ([other], f"{other}: aotensor did not build this file: it has no manifest"),
         ([tmp_path / "none.wasm"], "there is no such file"),
+        ([changed], f"{changed}: the checksum does not fit: the file was changed after it was built"),
     ):
         answer = package(*arguments, "-o", out)
         assert answer.code == 2 and message in answer.err and not out.exists(), answer.err
@@ -127,12 +133,15 @@ def test_versions() -> None:
 
 def test_sections() -> None:
     head = b"\0asm\1\0\0\0"
-    module = add_section(add_section(head, "first", b"x" * 300), MANIFEST, b"{}")
-    assert find_section(module, MANIFEST) == b"{}" and find_section(module, "first") == b"x" * 300
-    for size in range(len(head), len(module)):  # cut anywhere
-        with pytest.raises((ForeignLibrary, DamagedLibrary)):
-            find_section(module[:size], MANIFEST)
+    module = add_section(add_section(head, "first", b"x" * 300), "second", b"{}")
+    found = WasmFile(module)
+    assert found.section("second") == b"{}" and found.section("first") == b"x" * 300 and found.section("third") is None
+    first = len(add_section(head, "first", b"x" * 300))
+    for size in range(len(head) + 1, len(module)):  # cut anywhere but between sections
+        if size != first:
+            with pytest.raises(DamagedLibrary):
+                WasmFile(module[:size])
     with pytest.raises(ForeignLibrary, match="not a WebAssembly module"):
-        find_section(b"\x7fELF", MANIFEST)
+        WasmFile(b"\x7fELF")
     with pytest.raises(DamagedLibrary, match="broken"):
-        find_section(head + b"\0" + b"\xff" * 9, MANIFEST)
+        WasmFile(head + b"\0" + b"\xff" * 9)

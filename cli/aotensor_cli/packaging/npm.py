@@ -13,12 +13,11 @@ from typing import Final
 
 from packaging.version import Version
 
-from aotensor.codegen.targets.custom_section import MANIFEST, find_section
 from aotensor.codegen.targets.javascript import module_text, types_text
 from aotensor_cli.options import Refusal
 from aotensor_cli.packaging.sdk import LICENCE, tarred
 from aotensor_cli.reading.library import naming, read_library
-from aotensor_runtime.container import read_manifest
+from aotensor_runtime.container import Container
 from aotensor_runtime.manifest import Manifest
 from aotensor_runtime.signature import typed_line
 
@@ -48,7 +47,9 @@ def read_module(path: Path) -> tuple[bytes, Manifest]:
     """The bytes of a module and its manifest.   Raises: Refusal or LibraryError, with the path"""
     data = read_library(path)
     with naming(path):
-        return data, read_manifest(find_section(data, MANIFEST))
+        container = Container(data)
+        container.check()
+        return data, container.manifest()
 
 
 def npm_name(name: str, version: Version) -> str:

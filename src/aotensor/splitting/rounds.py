@@ -110,23 +110,21 @@ class Rounds:
     ) -> Artifact:
         """Write the functions as one library and header, with the protocol in its section `rounds`.
 
-        Windows, macOS, WebAssembly and freestanding libraries have no such sections: there it is a file,
-        `<name>.rounds.json`.
+        Freestanding libraries have no sections: there it is a file, `<name>.rounds.json`.
 
         Options, and what is raised: as those of `aotensor.compile`.
         """
         from aotensor.codegen.files import write_files
-        from aotensor.codegen.targets.systems import canonical, system_of
         from aotensor.driver.artifact import kinds_of, write_artifact
         from aotensor.driver.recipe import Options
 
         kinds = kinds_of(emit)
         options = Options(target, cpu, features, opt_level, fp, prefix, verify=check, check=check, threads=threads)
         options = replace(options, debug_info=debug_info, opt_size=opt_size, malloc=malloc, freestanding=freestanding)
-        if not freestanding and (target is None or system_of(canonical(target)).is_elf):
+        if not freestanding:
             options = replace(options, sections=self._sections())
         made = write_artifact(self.functions, Path(path), name or self.function.name, options, kinds)
-        if options.sections:
+        if not freestanding:
             return made
         protocol = made.header.with_suffix(".rounds.json")
         write_files({protocol: json.dumps(self.protocol.to_json(), indent=2).encode() + b"\n"})
