@@ -24,6 +24,7 @@ from aotensor_cli.options import (
     Session,
     debug_option,
     json_option,
+    library_options,
     machine_options,
     pass_options,
     short_option,
@@ -55,24 +56,8 @@ from aotensor_cli.terminal.render import progress, show, show_json, show_table, 
     "--schedule", metavar="FILE", type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Nest text to compile, as --emit nest --short writes it, edited; refused unless it computes the same.",
 )  # fmt: skip
-@click.option("--opt-size", is_flag=True, help="Small code rather than fast code; with -O 2 or 3.")
-@click.option(
-    "--malloc/--no-malloc", default=True,
-    help="Let calls allocate memory. Default: yes. Without: the caller's workspace only, loops on one core; the "
-    "manifest says how much workspace and stack a call takes.",
-)  # fmt: skip
-@click.option(
-    "--freestanding", is_flag=True,
-    help="No C library but memcpy, memmove and memset, and no memory: an archive for programs without a system.",
-)  # fmt: skip
-@click.option("--threads/--no-threads", default=True, help="Let loops run on several cores. Default: yes.")
-@click.option(
-    "-g", "debug_info", is_flag=True,
-    help="Line tables of the model for debuggers and profilers: gdb, perf, addr2line. The code is the same.",
-)  # fmt: skip
-@click.option("--check", is_flag=True, help="Check the IR after every pass, and every memory access at run time.")
+@library_options
 @short_option
-@click.option("--prefix", metavar="P", default="", help="Before every exported symbol.")
 @click.option("--grad", metavar="WRT,...", help="Add <name>_grad: the first output and its gradients.")
 @click.option("--hvp", metavar="WRT,...", help="Add <name>_hvp: also the Hessian times tangent_<WRT>.")
 @click.option("--dump-ir", metavar="DIR", type=click.Path(path_type=Path), help="Write the IR after every pass.")

@@ -112,7 +112,7 @@ def _targets() -> Iterator[Finding]:
         targets = import_module("aotensor.codegen.targets.support")
     except (ImportError, OSError, RuntimeError):
         return  # LLVM does not load, as another finding says
-    for triple in targets.TARGETS:
+    for triple in (*targets.TARGETS, *targets.BARE):
         found = targets.support(triple)
         is_whole = found.is_compiled and found.linkers and found.runner
         yield Finding(f"target {triple}", "ok" if is_whole else "optional", found.text, found.hint)

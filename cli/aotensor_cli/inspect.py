@@ -36,8 +36,8 @@ from aotensor_cli.terminal.output import output_option
 from aotensor_cli.terminal.render import show, show_json, show_table, talk
 from aotensor_cli.terminal.report import Sources, show_report
 from aotensor_runtime.container import Container
-from aotensor_runtime.elf import SHARED
 from aotensor_runtime.errors import LibraryError
+from aotensor_runtime.formats.image import SHARED
 
 _WITH_NESTS: Final = {"nest", *(name for name, step in BY_NAME.items() if step.level == "nest")}
 """The stage and the passes whose texts have a short form."""
@@ -165,7 +165,7 @@ def _inspect_library(path: Path, view: View, choice: Choice | None, short: bool)
         _show_remarks(remarks, form, Sources(list(dict.fromkeys(near)), path.stat().st_mtime), note)
         return Exit.DONE
     if stage is None:
-        found = describe(container.elf.data)
+        found = describe(container.image.data)
         _show_description(found, [name] if name else functions, form)
         return _report(path, found.damages)
     texts = []
@@ -181,7 +181,7 @@ def _inspect_library(path: Path, view: View, choice: Choice | None, short: bool)
         texts.append(text if name is None else function_text(text, one, name))
     view.show(*texts)
     try:
-        if container.elf.kind == SHARED:
+        if container.image.kind == SHARED:
             container.check()
     except LibraryError as error:
         return _report(path, [error.diagnostic.title])

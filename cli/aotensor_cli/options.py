@@ -129,3 +129,32 @@ def machine_options(command: _Command) -> _Command:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def library_options(command: _Command) -> _Command:
+    """`--opt-size`, `--no-malloc`, `--freestanding`, `--no-threads`, `-g`, `--check`, `--prefix`."""
+    options = (
+        click.option("--opt-size", is_flag=True, help="Small code rather than fast code; with -O 2 or 3."),
+        click.option(
+            "--malloc/--no-malloc", default=True,
+            help="Let calls allocate memory. Default: yes. Without: the caller's workspace only, loops on one core; "
+            "the manifest says how much workspace and stack a call takes.",
+        ),
+        click.option(
+            "--freestanding", is_flag=True,
+            help="No C library but memcpy, memmove and memset, and no memory: an archive for programs without "
+            "a system.",
+        ),
+        click.option("--threads/--no-threads", default=True, help="Let loops run on several cores. Default: yes."),
+        click.option(
+            "-g", "debug_info", is_flag=True,
+            help="Line tables of the model for debuggers and profilers: gdb, perf, addr2line. The code is the same.",
+        ),
+        click.option(
+            "--check", is_flag=True, help="Check the IR after every pass, and every memory access at run time."
+        ),
+        click.option("--prefix", metavar="P", default="", help="Before every exported symbol."),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command

@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, Final, TypeVar
 
 import click
 
 from aotensor import split
 from aotensor.codegen.files import made_folder
+from aotensor.codegen.library import KINDS
 from aotensor_cli.benching.inputs import parse_sizes
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import load_model
-from aotensor_cli.options import CONTEXT, Refusal, debug_option, json_option, machine_options
+from aotensor_cli.options import CONTEXT, Refusal, debug_option, json_option, library_options, machine_options
 from aotensor_cli.terminal.render import progress, show, show_json, talk
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+_ELSEWHERE: Final = {
+    "--schedule": "loops by hand are of one function, and the rounds are several",
+    "--passes": "give the function its passes in the model",
+    "--disable-pass": "give the function its passes in the model",
+    "--grad": "write the gradient in the model: it is split with the value",
+    "--hvp": "write the product in the model: it is split with the value",
+}
+"""Options of `aotensor compile` that are not about the rounds → what to do instead."""
+
+
+def _refused(command: _Command) -> _Command:
+    """Let options of `aotensor compile` that make no sense here be refused with a reason."""
+
+    def refuse(_: click.Context, parameter: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            raise Refusal(f"{parameter.opts[0]}: rounds have no such option", _ELSEWHERE[parameter.opts[0]])
+
+    for name in _ELSEWHERE:
+        command = click.option(name, hidden=True, expose_value=False, callback=refuse)(command)
+    return command
 
 
 @click.command(context_settings=CONTEXT, short_help=COMMANDS["split"])
@@ -24,8 +50,12 @@ from aotensor_cli.terminal.render import progress, show, show_json, talk
 @click.option("--name", metavar="N", help="Name of the library. Default: that of the function.")
 @click.option("--sizes", metavar="n=1000,p=100", help="Numbers instead of formulas; rows are those of a chunk.")
 @machine_options
-@click.option("--threads/--no-threads", default=True, help="Let loops run on several cores. Default: yes.")
-@click.option("--prefix", metavar="P", default="", help="Before every exported symbol.")
+@click.option(
+    "--emit", "kinds", type=click.Choice(list(KINDS)), multiple=True, metavar="FORM",
+    help=f"What to make, instead of lib; may be repeated: {', '.join(KINDS)}.",
+)  # fmt: skip
+@library_options
+@_refused
 @click.option("--plan-only", is_flag=True, help="Print the rounds, write no files.")
 @json_option
 @debug_option
@@ -35,15 +65,10 @@ def command(
     folder: Path | None,
     name: str | None,
     sizes: str | None,
-    target: str | None,
-    cpu: str | None,
-    features: str | None,
-    opt_level: int,
-    fp: str,
-    threads: bool,
-    prefix: str,
+    kinds: tuple[str, ...],
     plan_only: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Split a function over its rows into rounds of map and merge.
 
@@ -70,10 +95,7 @@ def command(
     if not plan_only:
         target_folder = folder or Path()
         with made_folder(target_folder), progress(f"write {name or functions[0].name}"):
-            made = rounds.compile(
-                target_folder, name=name, target=target, cpu=cpu, features=features, opt_level=opt_level, fp=fp,
-                threads=threads, prefix=prefix,
-            )  # fmt: skip
+            made = rounds.compile(target_folder, name=name, emit=kinds or _usual(options), **options)
         tree["files"] = [str(path) for path in made.files]
         if not as_json:
             for path in tree["files"]:
@@ -82,14 +104,19 @@ def command(
         show_json({**tree, "protocol": rounds.protocol.to_json()})
 
 
+def _usual(options: Mapping[str, Any]) -> str:
+    """What is made if nothing is asked for: a library without a system is an archive."""
+    return "static" if options["freestanding"] else "lib"
+
+
 def _need_files() -> None:
     """Raises: Refusal for an option that says how files are written, where none are"""
     context = click.get_current_context()
-    about_files = ("folder", "name", "target", "cpu", "features", "opt_level", "fp", "threads", "prefix")
+    about_plan = ("model", "over", "sizes", "plan_only", "as_json", "debug")
     given = [
         parameter.opts[-1]
         for parameter in context.command.params
-        if parameter.name in about_files
+        if parameter.name not in about_plan
         and context.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
     ]
     if given:

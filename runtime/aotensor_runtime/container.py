@@ -6,8 +6,9 @@ from types import ModuleType
 from typing import Final
 
 from aotensor_runtime import abi
-from aotensor_runtime.elf import ElfFile, Section
 from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary, LibraryError, TooNewLibrary, TooOldLibrary
+from aotensor_runtime.formats.image import Section
+from aotensor_runtime.formats.read import read_image
 from aotensor_runtime.manifest import SCHEMA, Default, Manifest, ManifestError, read_versions
 
 lzma: ModuleType | None
@@ -33,13 +34,13 @@ class Container:
     """
 
     def __init__(self, data: bytes) -> None:
-        self.elf = ElfFile(data)
-        if abi.MANIFEST_SECTION not in self.elf.sections:
+        self.image = read_image(data)
+        if abi.MANIFEST_SECTION not in self.image.sections:
             raise ForeignLibrary("aotensor did not build this file: it has no manifest")
 
     def recorded_checksum(self) -> bytes:
         """SHA-256 that the linker step has left in a shared library; zeros in an object file."""
-        content = self.elf.section(abi.CHECKSUM_SECTION)
+        content = self.image.section(abi.CHECKSUM_SECTION)
         if content is None:
             raise DamagedLibrary("the library has no checksum")
         if len(content) != CHECKSUM_SIZE or content[:6] != CHECKSUM_MAGIC[:6]:
@@ -52,12 +53,12 @@ class Container:
 
     def computed_checksum(self) -> bytes:
         """SHA-256 of what would be loaded."""
-        return self.elf.digest(self.checksum_section())
+        return self.image.digest(self.checksum_section())
 
     def checksum_section(self) -> Section:
         """Where the 32 bytes of the checksum are in the file."""
         self.recorded_checksum()
-        section = self.elf.sections[abi.CHECKSUM_SECTION]
+        section = self.image.sections[abi.CHECKSUM_SECTION]
         return Section(section.name, section.offset + len(CHECKSUM_MAGIC), section.size - len(CHECKSUM_MAGIC))
 
     def check(self) -> None:
@@ -67,12 +68,12 @@ class Container:
 
     def manifest(self) -> Manifest:
         """Raises: as `read_manifest`"""
-        return read_manifest((self.elf.section(abi.MANIFEST_SECTION) or b"").rstrip(b"\0"))
+        return read_manifest((self.image.section(abi.MANIFEST_SECTION) or b"").rstrip(b"\0"))
 
     def extra_names(self) -> tuple[str, ...]:
         """Names of the extra sections."""
         prefix = abi.EXTRA_SECTION_PREFIX
-        return tuple(name.removeprefix(prefix) for name in self.elf.sections if name.startswith(prefix))
+        return tuple(name.removeprefix(prefix) for name in self.image.sections if name.startswith(prefix))
 
     def extra(self, name: str) -> bytes:
         """Content of an extra section.
@@ -80,7 +81,7 @@ class Container:
         Raises: KeyError if there is none of that name; DamagedLibrary if it cannot be decompressed; LibraryError where
         Python has no module lzma.
         """
-        content = self.elf.section(abi.EXTRA_SECTION_PREFIX + name)
+        content = self.image.section(abi.EXTRA_SECTION_PREFIX + name)
         if content is None:
             raise KeyError(name)
         if lzma is None:
@@ -96,7 +97,7 @@ class Container:
 
     def value(self, default: Default) -> bytes:
         """Row-major little-endian bytes of the first value of a shared variable."""
-        values = self.elf.section(abi.VALUES_SECTION) or b""
+        values = self.image.section(abi.VALUES_SECTION) or b""
         if default.offset + default.size > len(values):
             raise DamagedLibrary("the first value of a shared variable is outside of its section")
         return values[default.offset : default.offset + default.size]

@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary
+from aotensor_runtime.formats.image import Section
 
 MACHINES: Final = {62: "x86-64", 183: "AArch64", 243: "RISC-V"}
 
@@ -29,24 +29,6 @@ _MAX_NAME: Final = 256
 """Bytes of a section's name that are read; ours are shorter."""
 _OURS: Final = ".aotensor."
 
-_STARTS: Final = {
-    b"MZ": "a file for Windows", b"\0asm": "a WebAssembly module", b"\xcf\xfa\xed\xfe": "a file for macOS",
-    b"\xca\xfe\xba\xbe": "a file for macOS",
-}  # fmt: skip
-"""What a file is by its first bytes."""
-
-RELOCATABLE: Final = 1
-SHARED: Final = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """Where a section's bytes are in the file."""
-
-    name: str
-    offset: int
-    size: int
-
 
 class ElfFile:
     """An ELF file in memory.
@@ -60,8 +42,7 @@ class ElfFile:
         if data[:8] == b"!<arch>\n":
             raise ForeignLibrary("a static library", hint="link it into a program; what is loaded is lib<name>.so")
         if data[:4] != b"\x7fELF":
-            kind = next((kind for start, kind in _STARTS.items() if data.startswith(start)), "")
-            raise ForeignLibrary(f"{kind}, not an ELF file" if kind else "not an ELF file")
+            raise ForeignLibrary("not an ELF file")
         if len(data) < _HEADER.size:
             raise DamagedLibrary("the file ends inside its ELF header")
         ident, self.kind, self.machine, _, _, ph, sh, _, _, ph_size, ph_count, sh_size, sh_count, names = (
@@ -73,6 +54,11 @@ class ElfFile:
         self._segment_table = self._table(ph, ph_size, ph_count, _SEGMENT, "segment table")
         self._layouts: list[bytes] = []
         self.sections = self._read_sections(self._table(sh, sh_size, sh_count, _SECTION, "section table"), names)
+
+    @property
+    def platform(self) -> str:
+        """`Linux on x86-64`"""
+        return f"Linux on {MACHINES.get(self.machine, f'machine {self.machine}')}"
 
     def section(self, name: str) -> bytes | None:
         """Bytes of a section, None if there is none of that name."""

@@ -87,7 +87,7 @@ class Library:
             container = read(data)
             self.manifest: Manifest = container.manifest()
             check_libc(self.manifest)
-            check_features(self.manifest, container.elf.machine)
+            check_features(self.manifest, container.image.machine)
             digest = container.recorded_checksum()
             self._handle = map_library(data, digest, f"lib{self.manifest.name}.so", path)
             check_signatures(self.manifest, self._handle)
@@ -199,7 +199,7 @@ def read(data: bytes) -> Container:
         container = Container(data)
     except ForeignLibrary as error:
         raise ForeignLibrary(error.diagnostic.title, hint=error.diagnostic.hint or fitting()) from error
-    check_architecture(container.elf)
+    check_architecture(container.image)
     container.check()
     return container
 

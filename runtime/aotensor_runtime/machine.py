@@ -8,8 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from aotensor_runtime.elf import MACHINES, SHARED, ElfFile
+from aotensor_runtime.elf import MACHINES, ElfFile
 from aotensor_runtime.errors import ForeignLibrary, UnsupportedMachine
+from aotensor_runtime.formats.image import SHARED, Image
 from aotensor_runtime.manifest import Manifest
 
 _NAMES: Final = {
@@ -73,26 +74,36 @@ def this_machine() -> str:
     """`Linux on x86-64 with glibc`"""
     if sys.platform.startswith("linux"):
         return f"Linux on {machine_name()} with {c_library()}"
-    return f"{_SYSTEMS.get(sys.platform, sys.platform)} on {machine_name()}"
+    return f"{this_system()} on {machine_name()}"
+
+
+def this_system() -> str:
+    """Linux, macOS, Windows, or what Python calls it."""
+    return "Linux" if sys.platform.startswith("linux") else _SYSTEMS.get(sys.platform, sys.platform)
 
 
 def fitting() -> str:
     """A hint: what this machine is, and how to compile for it."""
     libc = "gnu" if c_library() == "glibc" else "musl"
     name = _TRIPLES.get(machine_name())
-    how = f"; for it: --target {name}-linux-{libc}" if name and sys.platform.startswith("linux") else ""
-    return f"this machine is {this_machine()}{how}"
+    here = f"this machine is {this_machine()}"
+    if not name or not sys.platform.startswith("linux"):
+        return here
+    return f"{here}; for it: aotensor compile MODEL --target {name}-linux-{libc}"
 
 
-def check_architecture(elf: ElfFile) -> None:
-    """Raises: UnsupportedMachine for another architecture; ForeignLibrary for another kind of file or system."""
-    if elf.kind != SHARED:
+def check_architecture(image: Image) -> None:
+    """Raises: UnsupportedMachine for another architecture or system; ForeignLibrary for what is not linked."""
+    if image.kind != SHARED:
         raise ForeignLibrary("an ELF file, but not a shared library", hint="link the object file first")
-    if not sys.platform.startswith("linux"):
-        raise ForeignLibrary(f"a library for Linux, which {sys.platform} cannot load", hint=fitting())
+    if not isinstance(image, ElfFile) or not sys.platform.startswith("linux"):
+        what = f"the library is for {image.platform}"
+        if this_system() == image.platform.partition(" ")[0]:
+            raise UnsupportedMachine(f"{what}, and Python loads those for Linux only", hint="call it from C or C++")
+        raise UnsupportedMachine(f"{what}, not for this machine", hint=fitting())
     this = _THIS.get(platform.machine().lower())
-    if this is not None and elf.machine != this:
-        name = MACHINES.get(elf.machine, f"machine {elf.machine}")
+    if this is not None and image.machine != this:
+        name = MACHINES.get(image.machine, f"machine {image.machine}")
         raise UnsupportedMachine(f"the library is for {name}, this machine is {MACHINES[this]}", hint=fitting())
 
 

@@ -23,7 +23,7 @@ CONTROL = re.compile(r"[^\n\t\x20-\x7e\u00a0-\u10ffff]|[\u200b-\u200f\u202a-\u20
 
 def replaced(data: bytes, section: str, content: bytes) -> bytes:
     """A library whose section has another content of at most the same length, with a checksum that fits."""
-    place = Container(data).elf.sections[section]
+    place = Container(data).image.sections[section]
     assert len(content) <= place.size
     filled = content.ljust(place.size, b"\0")
     return seal(data[: place.offset] + filled + data[place.offset + place.size :])
@@ -35,7 +35,7 @@ def extra(data: bytes, name: str, content: bytes, **options: Any) -> bytes:
 
 
 def with_manifest(data: bytes, change: Callable[[Any], object]) -> bytes:
-    place = Container(data).elf.sections[abi.MANIFEST_SECTION]
+    place = Container(data).image.sections[abi.MANIFEST_SECTION]
     tree = json.loads(data[place.offset : place.offset + place.size].rstrip(b"\0"))
     change(tree)
     return replaced(data, abi.MANIFEST_SECTION, json.dumps(tree, separators=(",", ":")).encode())

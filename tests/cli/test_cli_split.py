@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 from command_line import Call
 
 from aotensor_runtime import load
@@ -49,3 +50,29 @@ def test_options_of_files_need_files(call: Call, model: Path) -> None:
     for option in (("--cpu", "x86-64-v3"), ("--target", "soup"), ("-o", "out")):
         answer = call("split", f"{model}:logistic", "--over", "n", "--plan-only", *option)
         assert answer.code == 2 and f"{option[0]}: --plan-only writes no files" in answer.err, answer.err
+
+
+def test_options_of_libraries_hold_for_rounds(call: Call, model: Path, tmp_path: Path) -> None:
+    """What a library is like is that of `aotensor compile`; values are those of the whole function."""
+    folder = tmp_path / "out"
+    given = ("split", f"{model}:logistic", "--over", "n", "-o", folder, "--json")
+    assert call(*given, "--name", "small", "--no-malloc", "--opt-size", "--emit", "lib", "--emit", "static").code == 0
+    library = load(folder / "libsmall.so")
+    assert not library.manifest.allocates and (folder / "libsmall.a").exists()
+    X, y, w = np.arange(24.0).reshape(8, 3), np.arange(8.0), np.ones(3)
+    found = open_rounds(library)(X=X, y=y, w=w, chunk_rows=3)
+    assert np.isclose(found["loss"], np.logaddexp(0, -y * (X @ w)).mean(), rtol=1e-12)
+    answer = call(*given, "--name", "bare", "--freestanding", "--target", "thumbv7em-none-eabihf", "--cpu", "cortex-m4")
+    assert answer.code == 0, answer.err
+    tree = json.loads(answer.out)
+    assert sorted(Path(path).name for path in tree["files"]) == ["bare.h", "bare.rounds.json", "libbare.a"]
+    assert json.loads((folder / "bare.rounds.json").read_text()) == tree["protocol"]
+
+
+def test_what_is_not_about_rounds(call: Call, model: Path, tmp_path: Path) -> None:
+    for option in ("--schedule", "--passes", "--disable-pass", "--grad", "--hvp"):
+        answer = call("split", f"{model}:logistic", "--over", "n", "-o", tmp_path / "out", option, "w")
+        assert answer.code == 2 and f"{option}: rounds have no such option" in answer.err, answer.err
+    freestanding = call("split", f"{model}:logistic", "--over", "n", "-o", tmp_path, "--freestanding", "--emit", "lib")
+    assert freestanding.code == 3 and "not a shared library" in freestanding.err
+    assert not list(tmp_path.glob("*.h"))

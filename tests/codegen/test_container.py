@@ -11,8 +11,8 @@ from aotensor.codegen.container import seal
 from aotensor_runtime import abi
 from aotensor_runtime import container as reading
 from aotensor_runtime.container import Container
-from aotensor_runtime.elf import Section
 from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary, LibraryError
+from aotensor_runtime.formats.image import Section
 from aotensor_runtime.manifest import Default
 
 
@@ -59,7 +59,7 @@ def test_a_python_without_lzma_is_named(shared: bytes, monkeypatch: pytest.Monke
 
 
 def test_damaged_extra_section(shared: bytes) -> None:
-    place = Container(shared).elf.sections[abi.EXTRA_SECTION_PREFIX + "notes"]
+    place = Container(shared).image.sections[abi.EXTRA_SECTION_PREFIX + "notes"]
     for first, new in ((0, b"\0\0"), (place.size - 3, b"\1\2\3")):
         data = bytearray(shared)
         data[place.offset + first : place.offset + first + len(new)] = new

@@ -5,24 +5,38 @@ from __future__ import annotations
 import importlib.util
 import json
 import shutil
-import subprocess
 import tarfile
 from pathlib import Path
 
 import pytest
-from packaged import Package
+from packaged import Package, succeed
 from packaging.version import Version
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.codegen.targets.custom_section import MANIFEST, add_section, find_section
+from aotensor.codegen.targets.custom_section import add_section
 from aotensor_cli.packaging.npm import semantic
 from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary
+from aotensor_runtime.formats.wasm import WasmFile
 
 MAIN = """
 import {{ load }} from "@who/sums";
 const {{ manifest, total }} = await load();
 console.log(manifest.name, total([1, 2, 3.5]));
+"""
+TYPED = """
+import { load, type Model, type AotensorError } from "@who/sums";
+const model: Model = await load();
+const sum: number = model.total(new Float64Array([1, 2]));
+const other: number = model.total({ x: [1, 2] });
+const message = (error: AotensorError): number => error.status;
+// @ts-expect-error: of another dtype
+model.total(new Float32Array([1]));
+// @ts-expect-error: there is no such function
+model.totals([1]);
+// @ts-expect-error: no input of that name
+model.total({ y: [1] });
+export { sum, other, message };
 """
 
 
@@ -51,27 +65,56 @@ def test_installed_and_imported(module: Path, package: Package, tmp_path: Path) 
         f"package/{x}" for x in ("LICENSE", "README.md", "Sums.d.mts", "Sums.mjs", "Sums.wasm", "package.json")
     ]
     assert about["exports"]["."] == {"types": "./Sums.d.mts", "default": "./Sums.mjs"} and about["version"] == "1.2.0"
-    npm, node = shutil.which("npm"), shutil.which("node")
-    if npm is None or node is None:
-        pytest.skip("no npm and node on the path (Debian: npm, nodejs)")
+    assert about["engines"] == {"node": ">=18"} and about["files"] == ["Sums.wasm", "Sums.mjs", "Sums.d.mts"]
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("no node on the path (Debian: nodejs)")
+    _install(file, tmp_path)
     (tmp_path / "package.json").write_text('{"type": "module"}')
     (tmp_path / "main.js").write_text(MAIN.format())
-    for command in ([npm, "install", "--offline", "--no-audit", "--no-fund", str(file)], [node, "main.js"]):
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
-        assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout == "Sums 6.5\n"
+    assert succeed(node, "main.js", cwd=tmp_path) == "Sums 6.5\n"
+
+
+def test_typed(module: Path, package: Package, tmp_path: Path) -> None:
+    """TypeScript knows inputs and results of an installed package, and finds what does not fit."""
+    compiler = shutil.which("tsc")
+    if compiler is None:
+        pytest.skip("no tsc on the path (Debian: node-typescript, or npm install --global typescript)")
+    assert package(module, "--name", "@who/sums", "-o", tmp_path).code == 0
+    _install(tmp_path / "who-sums-0.1.0.tgz", tmp_path)
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "main.ts").write_text(TYPED)
+    options = ("--strict", "--noEmit", "--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom")
+    assert succeed(compiler, *options, "main.ts", cwd=tmp_path) == ""
+
+
+def _install(file: Path, folder: Path) -> None:
+    """By npm; where there is none, as npm does it: what is in `package` becomes the folder of the package's name."""
+    npm = shutil.which("npm")
+    if npm is not None:
+        succeed(npm, "install", "--offline", "--no-audit", "--no-fund", file, cwd=folder, HOME=str(folder))
+        return
+    with tarfile.open(file) as archive:
+        archive.extractall(folder, filter="data")
+    (folder / "node_modules" / "@who").mkdir(parents=True)
+    (folder / "package").rename(folder / "node_modules" / "@who" / "sums")
 
 
 def test_refused(module: Path, package: Package, tmp_path: Path) -> None:
     out, other = tmp_path / "out", tmp_path / "other.wasm"
     other.write_bytes(b"\0asm\1\0\0\0")
+    data = bytearray(module.read_bytes())
+    data[len(data) // 2] ^= 1
+    changed = tmp_path / "changed.wasm"
+    changed.write_bytes(data)
     for arguments, message in (
         ([module, module], "a package for npm is made of one library for WebAssembly, alone"),
         ([module, "--emit", "wheel"], "a package for npm is made of one library for WebAssembly, alone"),
         ([module, "--name", "Big Name"], "'Big Name' cannot be the name of a package for npm"),
         ([module, "--version", "1.2.3.4"], "the version 1.2.3.4 has no form for npm"),
-        ([other], f"{other}: aotensor did not build this module: it has no manifest"),
+        ([other], f"{other}: aotensor did not build this file: it has no manifest"),
         ([tmp_path / "none.wasm"], "there is no such file"),
+        ([changed], f"{changed}: the checksum does not fit: the file was changed after it was built"),
     ):
         answer = package(*arguments, "-o", out)
         assert answer.code == 2 and message in answer.err and not out.exists(), answer.err
@@ -90,12 +133,15 @@ def test_versions() -> None:
 
 def test_sections() -> None:
     head = b"\0asm\1\0\0\0"
-    module = add_section(add_section(head, "first", b"x" * 300), MANIFEST, b"{}")
-    assert find_section(module, MANIFEST) == b"{}" and find_section(module, "first") == b"x" * 300
-    for size in range(len(head), len(module)):  # cut anywhere
-        with pytest.raises((ForeignLibrary, DamagedLibrary)):
-            find_section(module[:size], MANIFEST)
+    module = add_section(add_section(head, "first", b"x" * 300), "second", b"{}")
+    found = WasmFile(module)
+    assert found.section("second") == b"{}" and found.section("first") == b"x" * 300 and found.section("third") is None
+    first = len(add_section(head, "first", b"x" * 300))
+    for size in range(len(head) + 1, len(module)):  # cut anywhere but between sections
+        if size != first:
+            with pytest.raises(DamagedLibrary):
+                WasmFile(module[:size])
     with pytest.raises(ForeignLibrary, match="not a WebAssembly module"):
-        find_section(b"\x7fELF", MANIFEST)
+        WasmFile(b"\x7fELF")
     with pytest.raises(DamagedLibrary, match="broken"):
-        find_section(head + b"\0" + b"\xff" * 9, MANIFEST)
+        WasmFile(head + b"\0" + b"\xff" * 9)

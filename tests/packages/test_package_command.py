@@ -192,7 +192,7 @@ def test_names_that_build_files_cannot_hold(package: Package, tmp_path: Path, na
 
 def renamed(library: bytes, name: str, prefix: str) -> bytes:
     """The library with another name and prefix in its manifest, and a checksum that fits."""
-    section = Container(library).elf.sections[MANIFEST_SECTION]
+    section = Container(library).image.sections[MANIFEST_SECTION]
     text = library[section.offset : section.offset + section.size]
     tree = json.loads(text.rstrip(b"\0")) | {"name": name, "prefix": prefix, "llvm": "0"}
     made = json.dumps(tree, separators=(",", ":"), sort_keys=True, ensure_ascii=False).encode().ljust(len(text), b"\0")

@@ -156,7 +156,7 @@ def test_missing_and_unreadable(tmp_path: Path) -> None:
     [
         (b"", "not an ELF file"),
         (b"hello", "not an ELF file"),
-        (b"MZ" + bytes(100), "not an ELF file"),
+        (b"MZ" + bytes(100), "a file for DOS or Windows, but not a library"),
         (b"\x7fELF\x01\x01" + bytes(100), "not a 64-bit little-endian ELF file"),
         (b"\x7fELF\x02\x02" + bytes(100), "not a 64-bit little-endian ELF file"),
     ],
@@ -219,7 +219,7 @@ def everything(container: Container) -> object:
         manifest,
         {name: container.extra(name) for name in container.extra_names()},
         [container.value(place) for place in values],
-        read_linkage(container.elf),
+        read_linkage(container.image),
         container.computed_checksum(),
     )
 
@@ -230,7 +230,7 @@ def test_a_flipped_bit_is_refused_or_changes_nothing(built: tuple[Path, Path], r
     whole = everything(read(data))
     table = int.from_bytes(data[40:48], "little")
     names = data.index(b".shstrtab")
-    section = read(data).elf.sections[abi.CHECKSUM_SECTION]
+    section = read(data).image.sections[abi.CHECKSUM_SECTION]
     thorough = [*range(64 + 56 * 12), *range(section.offset, section.offset + section.size)]
     thorough += [*range(names - 400, len(data)), *range(table, len(data))]
     flips = [(place, bit) for place in sorted(set(thorough)) for bit in (range(8) if place < 64 else (0, 3, 6))]
@@ -277,7 +277,7 @@ def test_strip_changes_nothing(built: tuple[Path, Path], tmp_path: Path) -> None
 
 def test_code_and_data_are_checked(built: tuple[Path, Path], tmp_path: Path) -> None:
     data = bytearray(built[0].read_bytes())
-    place = read(bytes(data)).elf.sections[".text"]
+    place = read(bytes(data)).image.sections[".text"]
     data[place.offset + place.size // 2] ^= 1
     path = tmp_path / "x.so"
     path.write_bytes(data)
@@ -315,7 +315,7 @@ LIES: dict[str, Callable[[Any], object]] = {
 def test_a_manifest_that_lies_is_refused(built: tuple[Path, Path], tmp_path: Path, lie: str) -> None:
     """With a checksum that fits: ranks, dtypes, counts and names are compared with what the code was compiled for."""
     path, data = tmp_path / "x.so", built[0].read_bytes()
-    place = read(data).elf.sections[abi.MANIFEST_SECTION]
+    place = read(data).image.sections[abi.MANIFEST_SECTION]
     tree = json.loads(data[place.offset : place.offset + place.size].rstrip(b"\0"))
     tree["functions"][1]["doc"] = ""  # room for the lie
     LIES[lie](tree)
@@ -351,7 +351,7 @@ def test_too_new_and_too_old(built: tuple[Path, Path], tmp_path: Path) -> None:
         with pytest.raises(kind, match=f"{text} aotensor built this library"):
             runtime.load(path)
     data = bytearray(built[0].read_bytes())
-    section = read(bytes(data)).elf.sections[abi.CHECKSUM_SECTION]
+    section = read(bytes(data)).image.sections[abi.CHECKSUM_SECTION]
     for version, kind, text in ((9, runtime.TooNewLibrary, "a later"), (1, runtime.TooOldLibrary, "an earlier")):
         data[section.offset + 6] = version
         path.write_bytes(data)

@@ -19,7 +19,7 @@ from aotensor_runtime import load
 from aotensor_runtime.errors import ForeignLibrary, UnsupportedMachine
 
 is_debian_here = sys.platform == "linux" and platform.machine() == "x86_64" and platform.libc_ver()[0] == "glibc"
-HERE = "this machine is Linux on x86-64 with glibc; for it: --target x86_64-linux-gnu"
+HERE = "this machine is Linux on x86-64 with glibc; for it: aotensor compile MODEL --target x86_64-linux-gnu"
 needs_glibc = pytest.mark.skipif(not is_debian_here, reason="the messages are those of x86-64 Linux with glibc")
 
 
@@ -89,9 +89,9 @@ def test_linkers(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     [
         ("aarch64-linux-gnu", "libmodel.so", "the library is for AArch64, this machine is x86-64"),
         ("x86_64-linux-musl", "libmodel.so", "the library is for Linux with musl, this process has glibc"),
-        ("x86_64-windows-gnu", "model.dll", "a file for Windows, not an ELF file"),
-        ("arm64-macos", "libmodel.dylib", "a file for macOS, not an ELF file"),
-        ("wasm32-wasi", "model.wasm", "a WebAssembly module, not an ELF file"),
+        ("x86_64-windows-gnu", "model.dll", "the library is for Windows on x86-64, not for this machine"),
+        ("arm64-macos", "libmodel.dylib", "the library is for macOS on AArch64, not for this machine"),
+        ("wasm32-wasi", "model.wasm", "the library is for WebAssembly, not for this machine"),
     ],
 )
 def test_loading(target: str, file: str, message: str, made: Made, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from aotensor.codegen import llvm
 from aotensor.codegen.embedded.math import OWN_MATH
 from aotensor.codegen.embedded.symbols import undefined_symbols
 from aotensor.codegen.machine import Machine
+from aotensor.codegen.targets.support import EXECUTED
 from aotensor.errors import UnsupportedError
 from aotensor_cli.main import run
 
@@ -114,6 +115,27 @@ def test_the_command_line_makes_an_archive(tmp_path: Path, capsys: pytest.Captur
     assert run(["compile", str(tmp_path / "m.py"), *target, "-o", str(tmp_path / "out"), "-q"]) == 0
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["f.h", "libf.a"]
     assert "int32_t aotensor_call_python(" not in (tmp_path / "out/f.h").read_text()
+
+
+@pytest.mark.parametrize(
+    ("target", "cpu", "machine"),
+    [
+        ("thumbv6m-none-eabi", "cortex-m0", 40),
+        ("riscv64-unknown-elf", "generic-rv64", 243),
+        ("aarch64-none-elf", "generic", 183),
+    ],
+)
+def test_targets_without_a_board_here(target: str, cpu: str, machine: int, tmp_path: Path) -> None:
+    """Archives for them call nothing but what compilers ask of every machine."""
+    assert EXECUTED[target] == "no: symbols are read"
+    x = at.vector("x", dtype="float64", shape=(4,))
+    f = aot.function([x], {"y": at.exp(x).sum(), "g": aot.grad(at.exp(x).sum(), x)}, name="f")
+    made = aot.compile(f, tmp_path, target=target, cpu=cpu, freestanding=True, emit="static", opt_size=True)
+    data = made.library.read_bytes()
+    code = data[data.index(b"\x7fELF") :]
+    assert int.from_bytes(code[18:20], "little") == machine
+    helpers = [x for x in undefined_symbols(code) if not x.startswith("__")]
+    assert set(helpers) <= _PROVIDED
 
 
 # --- own functions of libm -------------------------------------------------------------------------------------------

@@ -49,9 +49,9 @@ def test_files(triple: str, fp: str, made: Made) -> None:
     """Checksum and manifest fit, and nothing but the C library is needed."""
     container = Container((made(triple, fp) / "libmodel.so").read_bytes())
     container.check()
-    assert MACHINES[container.elf.machine] == MACHINE[triple.partition("-")[0]]
+    assert MACHINES[container.image.machine] == MACHINE[triple.partition("-")[0]]
     assert container.manifest().target == triple
-    linkage = read_linkage(container.elf)
+    linkage = read_linkage(container.image)
     libc = {"libc.so"} if "musl" in triple else {"libc.so.6", "libpthread.so.0", "libm.so.6"}
     assert set(linkage.needed) <= libc
     assert "gradient" in linkage.exported and len(linkage.exported) == 3 * 5 + 12

@@ -79,7 +79,7 @@ def make_bench(folder: Path) -> Bench:
         np.savetxt(folder / "x.csv", X, delimiter=",")
         (folder / "x.json").write_text(json.dumps(X.tolist()))
     data = place.read_bytes()
-    elf = Container(data).elf
+    elf = Container(data).image
     library = aot.load(place)
     expected = {"dense": library.dense(X), "stored": library.stored(MATRIX, X), "chosen": library.chosen(X)}
     names = ("x.npy", "x.npz", "A.npz", "A.mtx", "x.csv", "x.json")

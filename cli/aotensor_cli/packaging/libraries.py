@@ -15,8 +15,8 @@ from aotensor_cli.packaging.tags import Platform, platform_of
 from aotensor_cli.reading.kinds import refuse_other_kinds
 from aotensor_cli.reading.library import is_library, naming, read_library
 from aotensor_runtime.container import Container
-from aotensor_runtime.elf import SHARED
 from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary
+from aotensor_runtime.formats.image import SHARED
 from aotensor_runtime.manifest import Manifest
 
 _ARCHIVE: Final = b"!<arch>\n"
@@ -90,7 +90,7 @@ def _shared(path: Path, data: bytes) -> Shipped:
             raise Refusal(f"{path}: this is not compiled yet", f"aotensor compile {path}")
         refuse_other_kinds(path, data)
     container = Container(data)
-    if container.elf.kind != SHARED:
+    if container.image.kind != SHARED:
         raise ForeignLibrary("an ELF file, but not a shared library", hint="compile it with --emit lib")
     container.check()
     manifest = container.manifest()
@@ -99,8 +99,8 @@ def _shared(path: Path, data: bytes) -> Shipped:
             f"{path}: its name, {manifest.name!r:.60}, or its prefix cannot be part of a file or a symbol",
             "compile it with another --name: letters, digits, _, +, - and dots",
         )
-    linkage = read_linkage(container.elf)
-    platform = platform_of(container.elf.machine, manifest.target, linkage.needed)
+    linkage = read_linkage(container.image)
+    platform = platform_of(container.image.machine, manifest.target, linkage.needed)
     return Shipped(path, data, manifest, platform, linkage.versions)
 
 

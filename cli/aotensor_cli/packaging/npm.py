@@ -13,16 +13,17 @@ from typing import Final
 
 from packaging.version import Version
 
-from aotensor.codegen.targets.custom_section import MANIFEST, find_section
 from aotensor.codegen.targets.javascript import module_text, types_text
 from aotensor_cli.options import Refusal
 from aotensor_cli.packaging.sdk import LICENCE, tarred
 from aotensor_cli.reading.library import naming, read_library
-from aotensor_runtime.container import read_manifest
+from aotensor_runtime.container import Container
 from aotensor_runtime.manifest import Manifest
 from aotensor_runtime.signature import typed_line
 
 SUFFIX: Final = ".wasm"
+_ENGINES: Final = ">=18"
+"""Versions of Node that have WebAssembly 2.0, `fetch` and modules; browsers ask for nothing."""
 _NAME: Final = re.compile(r"(@[a-z0-9][a-z0-9._-]*/)?[a-z0-9][a-z0-9._-]{0,200}")
 
 
@@ -46,7 +47,9 @@ def read_module(path: Path) -> tuple[bytes, Manifest]:
     """The bytes of a module and its manifest.   Raises: Refusal or LibraryError, with the path"""
     data = read_library(path)
     with naming(path):
-        return data, read_manifest(find_section(data, MANIFEST))
+        container = Container(data)
+        container.check()
+        return data, container.manifest()
 
 
 def npm_name(name: str, version: Version) -> str:
@@ -82,6 +85,8 @@ def npm_content(name: str, version: Version, data: bytes, manifest: Manifest) ->
             f"./{library}.wasm": f"./{library}.wasm",
         },
         "types": f"./{library}.d.mts",
+        "files": [f"{library}.{suffix}" for suffix in ("wasm", "mjs", "d.mts")],
+        "engines": {"node": _ENGINES},
         "sideEffects": False,
         "license": "SEE LICENSE IN LICENSE",
     }

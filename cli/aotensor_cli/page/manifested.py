@@ -25,6 +25,6 @@ def functions_of(description: Description) -> list[dict[str, Any]]:
 
 def parts_of(description: Description) -> list[tuple[str, int]]:
     """What takes how many bytes in the file, the largest first."""
-    sections = description.container.elf.sections
+    sections = description.container.image.sections
     parts = [(name, section.size) for name, section in sections.items() if name and section.size]
     return sorted(parts, key=lambda row: -row[1])

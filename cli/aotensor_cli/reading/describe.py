@@ -13,8 +13,8 @@ from aotensor.codegen.targets.linkage import Linkage, read_linkage
 from aotensor.driver.stages import REMARKS_SECTION
 from aotensor_cli.reading.remarks import recorded_remarks
 from aotensor_runtime.container import Container
-from aotensor_runtime.elf import SHARED
 from aotensor_runtime.errors import DamagedLibrary, LibraryError
+from aotensor_runtime.formats.image import SHARED
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue
 
 _T = TypeVar("_T")
@@ -54,7 +54,7 @@ class Description:
         """The library as a whole, for people."""
         manifest, linkage = self.manifest, self.linkage
         origin = f"aotensor {manifest.aotensor}, LLVM {manifest.llvm}, ABI {manifest.abi}"
-        is_linked = self.container.elf.kind == SHARED
+        is_linked = self.container.image.kind == SHARED
         return [
             ("library", manifest.name),
             *(("DAMAGED", text) for text in self.damages),
@@ -88,9 +88,9 @@ def describe(data: bytes, passes: list[dict[str, Any]] | None = None) -> Descrip
             damages.append(error.diagnostic.title)
             return otherwise
 
-    if container.elf.kind == SHARED:
+    if container.image.kind == SHARED:
         attempt(container.check, None)
-    linkage = attempt(lambda: read_linkage(container.elf), Linkage((), (), ()))
+    linkage = attempt(lambda: read_linkage(container.image), Linkage((), (), ()))
     for name in manifest.sections:
         attempt(partial(_look_into, container, name), None)
     no_passes: list[dict[str, Any]] = []

@@ -26,12 +26,6 @@ _STARTS: Final = {
     b"\x93NUMPY": ("data of NumPy", "pass it to `aotensor run LIBRARY NAME=FILE`"),
     b"PK\x03\x04": ("a zip file", None),
     b"\x1f\x8b": ("a gzip file", None),
-    b"MZ": ("a Windows program or library", "libraries for Linux are read"),
-    b"\0asm": (
-        "a WebAssembly module",
-        "libraries for Linux are read; the module's aotensor_manifest() tells of this one",
-    ),
-    b"\xcf\xfa\xed\xfe": ("a macOS program or library", "libraries for Linux are read"),
     b"BC\xc0\xde": ("LLVM bitcode", None),
     b"%PDF": ("a PDF", None),
 }

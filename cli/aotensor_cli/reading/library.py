@@ -10,9 +10,10 @@ from typing import Final
 
 from aotensor_cli.options import Refusal
 from aotensor_runtime.errors import LibraryError
+from aotensor_runtime.formats.read import STARTS
 from aotensor_runtime.library import read_file
 
-_SUFFIXES: Final = (".so", ".o", ".dylib", ".dll")
+_SUFFIXES: Final = (".so", ".o", ".dylib", ".dll", ".wasm")
 
 
 def split_name(text: str) -> tuple[Path, str | None]:
@@ -30,7 +31,7 @@ def is_library(path: Path) -> bool:
         if stat.S_ISREG(path.stat().st_mode):  # looking into a pipe would take away what is in it
             with path.open("rb") as file:
                 start = file.read(4)
-    return start == b"\x7fELF" or path.suffix in _SUFFIXES
+    return start.startswith(STARTS) or path.suffix in _SUFFIXES
 
 
 def read_library(path: Path) -> bytes:

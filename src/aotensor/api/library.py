@@ -74,13 +74,10 @@ def compile(
     for f in chosen:
         if not isinstance(f, Function):
             raise GraphTypeError(f"expected a Function, found {type(f).__name__} {f!r:.60}")
-    from aotensor.codegen.library import KINDS
-    from aotensor.driver.artifact import write_artifact
+    from aotensor.driver.artifact import kinds_of, write_artifact
     from aotensor.driver.recipe import Options
 
-    kinds = (emit,) if isinstance(emit, str) else tuple(emit)
-    if not kinds or not set(kinds) <= set(KINDS):
-        raise GraphValueError(f"compile: emit is some of {', '.join(map(repr, KINDS))}, not {emit!r:.60}")
+    kinds = kinds_of(emit)
     options = Options(target, cpu, features, opt_level, fp, prefix, verify=check, check=check, threads=threads)
     options = replace(options, debug_info=debug_info, opt_size=opt_size, malloc=malloc, freestanding=freestanding)
     if passes is not None or disable_passes is not None:

@@ -7,31 +7,52 @@ from collections.abc import Mapping
 
 from aotensor.codegen.entry.tables import Constants, raw_bytes
 from aotensor.codegen.llvm import Module, Value, ir, pointer
-from aotensor.codegen.targets.systems import system_of
-from aotensor_runtime.abi import CHECKSUM_SECTION, EXTRA_SECTION_PREFIX, VALUES_SECTION
+from aotensor.codegen.targets.custom_section import add_section
+from aotensor.codegen.targets.signature import sign_again
+from aotensor.codegen.targets.systems import MACOS, WASM, WINDOWS, system_of
+from aotensor_runtime.abi import CHECKSUM_SECTION, EXTRA_SECTION_PREFIX, MANIFEST_SECTION, VALUES_SECTION
 from aotensor_runtime.container import CHECKSUM_MAGIC, CHECKSUM_SIZE, Container
+from aotensor_runtime.formats import macho, pe
+from aotensor_runtime.formats.image import bundle
+from aotensor_runtime.formats.macho import MachFile
+from aotensor_runtime.manifest import Manifest
 
 _VALUE_ALIGNMENT = 64
+_NO_CHECKSUM = CHECKSUM_MAGIC.ljust(CHECKSUM_SIZE, b"\0")
+_BUNDLES = {WINDOWS: pe.SECTION, MACOS: ",".join(macho.SECTION)}
+"""By system: the one section for all of ours."""
 _PRESET = 1  # 6 takes ten times as long on IR texts, for a fifth of their size; integrity is the checksum's business
 
 
-def add_sections(module: Module, extra: Mapping[str, bytes], values: bytes) -> None:
+def add_sections(module: Module, manifest: Manifest, extra: Mapping[str, bytes], values: bytes) -> None:
     """Add the checksum's section, extra sections (compressed), and the values of shared variables.
 
     extra: by name, as in `Manifest.sections`. They are marked as used, so that neither LLVM nor the linker drops them.
-    Object files that are not ELF get none of this: nothing could read it.
+    PE and Mach-O, whose sections have short names, get one section with all of them and the manifest; WebAssembly gets
+    its custom sections when it is linked.
     """
-    if not system_of(module.triple).is_elf or not (extra or values):
+    system, constants = system_of(module.triple), Constants(module)
+    if system is WASM or not (extra or values or not system.is_elf):
         return
-    constants = Constants(module)
-    checksum = CHECKSUM_MAGIC.ljust(CHECKSUM_SIZE, b"\0")
-    sections = [constants.data("checksum", raw_bytes(checksum), section=CHECKSUM_SECTION)]
+    if not system.is_elf:
+        inner = {MANIFEST_SECTION: manifest.to_json().encode(), CHECKSUM_SECTION: _NO_CHECKSUM}
+        inner |= {EXTRA_SECTION_PREFIX + name: _packed(content) for name, content in extra.items()}
+        inner |= {VALUES_SECTION: values} if values else {}
+        held = constants.data("bundle", raw_bytes(bundle(inner)))
+        held.section = _BUNDLES[system]
+        _mark_used(module, [held])
+        return
+    sections = [constants.data("checksum", raw_bytes(_NO_CHECKSUM), section=CHECKSUM_SECTION)]
     for name, content in extra.items():
-        packed = raw_bytes(lzma.compress(content, check=lzma.CHECK_NONE, preset=_PRESET))
+        packed = raw_bytes(_packed(content))
         sections.append(constants.data(f"extra.{name}", packed, section=EXTRA_SECTION_PREFIX + name, align=1))
     if values:
         sections.append(constants.data("values", raw_bytes(values), section=VALUES_SECTION, align=_VALUE_ALIGNMENT))
     _mark_used(module, sections)
+
+
+def _packed(content: bytes) -> bytes:
+    return lzma.compress(content, check=lzma.CHECK_NONE, preset=_PRESET)
 
 
 def _mark_used(module: Module, sections: list[Value]) -> None:
@@ -40,8 +61,20 @@ def _mark_used(module: Module, sections: list[Value]) -> None:
     used.linkage, used.section = "appending", "llvm.metadata"
 
 
+def with_sections(module: bytes, manifest: Manifest, extra: Mapping[str, bytes]) -> bytes:
+    """A linked module for WebAssembly with what `add_sections` adds elsewhere, in custom sections."""
+    module = add_section(module, MANIFEST_SECTION, manifest.to_json().encode())
+    for name, content in extra.items():
+        module = add_section(module, EXTRA_SECTION_PREFIX + name, _packed(content))
+    return add_section(module, CHECKSUM_SECTION, _NO_CHECKSUM)
+
+
 def seal(library: bytes) -> bytes:
-    """A linked library with its checksum written into the section that `add_sections` left."""
+    """A linked library with its checksum written into the section that was left for it.
+
+    What was signed for macOS is signed again.
+    """
     container = Container(library)
     section = container.checksum_section()
-    return library[: section.offset] + container.computed_checksum() + library[section.offset + section.size :]
+    sealed = library[: section.offset] + container.computed_checksum() + library[section.offset + section.size :]
+    return sign_again(sealed) if isinstance(container.image, MachFile) else sealed

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from aotensor.codegen.container import add_sections, seal
+from aotensor.codegen.container import add_sections, seal, with_sections
 from aotensor.codegen.embedded.math import add_math
 from aotensor.codegen.embedded.symbols import refuse_foreign
 from aotensor.codegen.entry.entries import add_entries
@@ -34,7 +34,6 @@ from aotensor.codegen.parts import (
     product_parts,
 )
 from aotensor.codegen.targets.archive import archive
-from aotensor.codegen.targets.custom_section import MANIFEST, add_section
 from aotensor.codegen.targets.javascript import module_text, types_text
 from aotensor.codegen.targets.levels import LevelCode, choose_among_levels, name_by_level
 from aotensor.codegen.targets.link import Linked, link
@@ -104,6 +103,7 @@ class Library:
 
     program: LLVM IR of all that this library alone has. parts: the rest. store: where the objects of parts come from.
     debug_info: it and the names of functions inside stay in the shared library. levels: of CPUs above `machine`.
+    sections: those of the blueprint, which WebAssembly gets when it is linked.
     """
 
     manifest: Manifest
@@ -114,6 +114,7 @@ class Library:
     store: PartStore
     debug_info: bool = False
     levels: tuple[Level, ...] = ()
+    sections: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def soname(self) -> str:
@@ -200,8 +201,8 @@ class Library:
         target, keeps = self.manifest.target, self.debug_info
         found = link(objects, triple=target, name=self.soname, exported=self.exported, keeps_symbols=keeps)
         if self._system is WASM:
-            return replace(found, library=add_section(found.library, MANIFEST, self.manifest.to_json().encode()))
-        return replace(found, library=seal(found.library)) if self._system.is_elf else found
+            found = replace(found, library=with_sections(found.library, self.manifest, self.sections))
+        return replace(found, library=seal(found.library))
 
     def shared_files(self) -> dict[str, bytes]:
         """The shared library and what its callers need beside the header, by name.
@@ -244,14 +245,15 @@ def build_library(
     manifest = blueprint.manifest()
     others = _add_levels(module, blueprint, levels, threads, facts)
     exported = add_entries(module, manifest)
-    add_sections(module, blueprint.sections, blueprint.values)
+    add_sections(module, manifest, blueprint.sections, blueprint.values)
     products = product_parts(module, threads, facts, blueprint.fp == "strict")
     matrices = matrix_parts(module, threads, blueprint.allocates)
     is_parallel = threads and (PARALLEL in module.globals or bool(products) or bool(matrices))
     kernels = kernel_parts(module, blueprint.fp == "strict")
     core = core_part(blueprint.prefix, is_parallel, blueprint.allocates, blueprint.freestanding)
     parts = core, *matrices, *products, *kernels
-    return Library(manifest, exported, blueprint.machine, str(module), parts, store, blueprint.debug_info, others)
+    told = blueprint.debug_info, others, blueprint.sections
+    return Library(manifest, exported, blueprint.machine, str(module), parts, store, *told)
 
 
 def _add_levels(

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aotensor.codegen.files import made_folder
-from aotensor.codegen.library import Library, write_library
+from aotensor.codegen.library import KINDS, Library, write_library
 from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import Options, lower, make_library
+from aotensor.errors import GraphValueError
 from aotensor_runtime import Library as LoadedLibrary
 from aotensor_runtime import load
 from aotensor_runtime.container import Container
@@ -74,6 +75,14 @@ def library_bytes(functions: Sequence[Definition], opt_level: int, sections: Map
     """
     options = Options(opt_level=opt_level, sections=sections)
     return make_library(lower(functions, options, texts=()), functions[0].name, is_shipped=False).shared()
+
+
+def kinds_of(emit: str | Collection[str]) -> tuple[str, ...]:
+    """The keys of `codegen.library.KINDS` that a user asks for.   Raises: GraphValueError for another, and for none"""
+    kinds = (emit,) if isinstance(emit, str) else tuple(emit)
+    if not kinds or not set(kinds) <= set(KINDS):
+        raise GraphValueError(f"compile: emit is some of {', '.join(map(repr, KINDS))}, not {emit!r:.60}")
+    return kinds
 
 
 def write_artifact(

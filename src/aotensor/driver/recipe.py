@@ -19,7 +19,7 @@ from aotensor.codegen.machine import Machine
 from aotensor.codegen.parts import NEVER
 from aotensor.codegen.rounding import round_each
 from aotensor.codegen.targets.levels import LevelCode, check_levels, full_name, split_levels
-from aotensor.codegen.targets.systems import OTHER_32, system_of
+from aotensor.codegen.targets.systems import OTHER_32, WASM, system_of
 from aotensor.config import config
 from aotensor.core.garbage import rare_collections
 from aotensor.driver.common import check_names, common_pipeline, common_schedule
@@ -314,6 +314,8 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     vectors = make_vectors(lowered.functions) if is_shipped else b""
     if vectors:
         sections[VECTORS_SECTION] = vectors
+    if system_of(lowered.machine.triple) is WASM:  # pages would have to fetch them
+        sections = {}
     sections.update(lowered.options.sections)
     if lowered.options.freestanding:  # they would be a part of the program's memory
         sections = {}

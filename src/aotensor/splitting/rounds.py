@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -98,24 +98,33 @@ class Rounds:
         cpu: str | None = None,
         features: str | None = None,
         opt_level: int = 3,
+        opt_size: bool = False,
+        malloc: bool = True,
+        freestanding: bool = False,
         fp: str = "contract",
         threads: bool = True,
+        check: bool = False,
         prefix: str = "",
+        debug_info: bool = False,
+        emit: str | Collection[str] = "lib",
     ) -> Artifact:
         """Write the functions as one library and header, with the protocol in its section `rounds`.
 
-        Windows, macOS and WebAssembly have no such sections: there it is a file, `<name>.rounds.json`.
+        Freestanding libraries have no sections: there it is a file, `<name>.rounds.json`.
 
         Options, and what is raised: as those of `aotensor.compile`.
         """
         from aotensor.codegen.files import write_files
-        from aotensor.codegen.targets.systems import canonical, system_of
-        from aotensor.driver.artifact import write_artifact
+        from aotensor.driver.artifact import kinds_of, write_artifact
         from aotensor.driver.recipe import Options
 
-        options = Options(target, cpu, features, opt_level, fp, prefix, threads=threads, sections=self._sections())
-        made = write_artifact(self.functions, Path(path), name or self.function.name, options)
-        if target is None or system_of(canonical(target)).is_elf:
+        kinds = kinds_of(emit)
+        options = Options(target, cpu, features, opt_level, fp, prefix, verify=check, check=check, threads=threads)
+        options = replace(options, debug_info=debug_info, opt_size=opt_size, malloc=malloc, freestanding=freestanding)
+        if not freestanding:
+            options = replace(options, sections=self._sections())
+        made = write_artifact(self.functions, Path(path), name or self.function.name, options, kinds)
+        if not freestanding:
             return made
         protocol = made.header.with_suffix(".rounds.json")
         write_files({protocol: json.dumps(self.protocol.to_json(), indent=2).encode() + b"\n"})

@@ -18,10 +18,17 @@ from aotensor.ir.context import parse_module
 from aotensor.ir.text import text_of
 from aotensor.verification.report import CheckFailed, CheckSkipped
 from aotensor_runtime.elf import ElfFile
+from aotensor_runtime.formats.read import read_image
 from aotensor_runtime.manifest import Manifest
 
 _C_FLAGS: Final = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-fsyntax-only")
-_SYSTEM: Final = re.compile(r"(libc|libm|ld-linux[-\w]*|libc\.musl-[\w-]+)\.so(\.\d+)?")
+_SYSTEM: Final = re.compile(
+    r"(libc|libm|libpthread|ld-linux[-\w]*|libc\.musl-[\w-]+)\.so(\.\d+)?"  # glibc 2.34 has threads in libc
+    r"|(ucrtbase|KERNEL32)\.dll|/usr/lib/libSystem\.B\.dylib"
+)
+"""The C libraries of all systems."""
+_OF_LINKERS: Final = frozenset({"memory", "malloc", "free", "_initialize", "__dso_handle", "_mh_dylib_header"})
+"""What linkers export besides: memory and its functions of a module, marks of Mach-O."""
 _PARSED_STAGES: Final = ("tensor", "tensor-opt", "nest", "loops")
 
 
@@ -64,11 +71,13 @@ def _first_error(text: str) -> str:
 
 def check_symbols(library: bytes, manifest: Manifest) -> str:
     """It exports what the contract says and needs libc and libm at most.   Raises: CheckFailed"""
-    linkage, expected = read_linkage(ElfFile(library)), set(exported_symbols(manifest))
+    image, expected = read_image(library), set(exported_symbols(manifest))
+    linkage = read_linkage(image)
     foreign = [name for name in linkage.needed if not _SYSTEM.fullmatch(name)]
     if foreign:
         raise CheckFailed(f"it needs {_listing(foreign)}")
-    for what, names in (("exports", set(linkage.exported) - expected), ("lacks", expected - set(linkage.exported))):
+    exported = set(linkage.exported) - (frozenset() if isinstance(image, ElfFile) else _OF_LINKERS)
+    for what, names in (("exports", exported - expected), ("lacks", expected - exported)):
         if names:
             raise CheckFailed(f"it {what} {_listing(sorted(names))}")
     return f"{len(expected)} exported; needs {_listing(linkage.needed)}: {_listing(linkage.undefined)}"

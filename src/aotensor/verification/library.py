@@ -13,7 +13,7 @@ from aotensor.verification.report import CheckFailed, CheckSkipped, Report
 from aotensor_runtime.container import Container
 from aotensor_runtime.errors import LibraryError
 from aotensor_runtime.library import read
-from aotensor_runtime.machine import check_architecture, check_features
+from aotensor_runtime.machine import check_architecture, check_features, check_libc
 from aotensor_runtime.manifest import Manifest
 from aotensor_runtime.vectors import SECTION as VECTORS
 
@@ -37,7 +37,8 @@ def verify_library(path: Path, data: bytes) -> Report:
     if not report.run("manifest", lambda: _check_manifest(container, manifest)):
         return report
     report.run("symbols", lambda: check_symbols(data, manifest))
-    if report.run("machine", lambda: _check_machine(container, manifest)):
+    report.run("machine", lambda: _check_machine(container, manifest))
+    if report.checks[-1].verdict == "ok":
         report.run("test vectors", lambda: _check_vectors(container, manifest))
     return report
 
@@ -61,10 +62,11 @@ def _check_manifest(container: Container, manifest: Manifest) -> str:
 
 def _check_machine(container: Container, manifest: Manifest) -> str:
     try:
-        check_architecture(container.elf)
-        check_features(manifest, container.elf.machine)
+        check_architecture(container.image)
+        check_libc(manifest)
+        check_features(manifest, container.image.machine)
     except LibraryError as error:
-        raise CheckSkipped(error.diagnostic.title) from error
+        raise CheckSkipped(f"{error.diagnostic.title}; its test vectors are not run") from error
     return f"{manifest.target}, {manifest.processors}"
 
 
@@ -72,10 +74,10 @@ def _check_vectors(container: Container, manifest: Manifest) -> str:
     """Run the vectors in a child process, on the bytes that were checked: a crash is a finding, not the end of this."""
     if VECTORS not in manifest.sections:
         raise CheckSkipped("the library has none")
-    read(container.elf.data)
+    read(container.image.data)
     command = [sys.executable, "-m", "aotensor_runtime.vectors", "-"]
     try:
-        done = subprocess.run(command, input=container.elf.data, capture_output=True, timeout=_TIMEOUT, check=False)
+        done = subprocess.run(command, input=container.image.data, capture_output=True, timeout=_TIMEOUT, check=False)
     except subprocess.TimeoutExpired as error:
         raise CheckFailed(f"the library took more than {_TIMEOUT:g} seconds") from error
     if done.returncode != 0:

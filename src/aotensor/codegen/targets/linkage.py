@@ -9,8 +9,13 @@ import struct
 from dataclasses import dataclass
 from typing import Final
 
+from aotensor.codegen.targets.linkage_elsewhere import of_macho, of_pe, of_wasm
 from aotensor_runtime.elf import ElfFile
 from aotensor_runtime.errors import DamagedLibrary
+from aotensor_runtime.formats.image import Image
+from aotensor_runtime.formats.macho import MachFile
+from aotensor_runtime.formats.pe import PeFile
+from aotensor_runtime.formats.wasm import WasmFile
 
 _SYMBOL: Final = struct.Struct("<IBBHQQ")
 _ENTRY: Final = struct.Struct("<qQ")
@@ -35,8 +40,27 @@ class Linkage:
     versions: tuple[str, ...] = ()
 
 
-def read_linkage(elf: ElfFile) -> Linkage:
+def read_linkage(image: Image) -> Linkage:
     """Dynamic symbols and needed libraries.   Raises: DamagedLibrary"""
+    try:
+        match image:
+            case PeFile():
+                found = of_pe(image)
+            case MachFile():
+                found = of_macho(image)
+            case WasmFile():
+                found = of_wasm(image)
+            case ElfFile():
+                return _of_elf(image)
+            case _:
+                raise TypeError(type(image))
+    except (struct.error, IndexError) as error:
+        raise DamagedLibrary("a table of symbols leads out of the file") from error
+    needed, exported, taken = found
+    return Linkage(tuple(needed), tuple(sorted(set(exported))), tuple(sorted(set(taken))))
+
+
+def _of_elf(elf: ElfFile) -> Linkage:
     texts = elf.section(".dynstr") or b""
     table, dynamic = elf.section(".dynsym") or b"", elf.section(".dynamic") or b""
     if max(len(table) // _SYMBOL.size, len(dynamic) // _ENTRY.size) > _MAX_SYMBOLS:

@@ -12,7 +12,7 @@ from typing import Final
 
 from aotensor.codegen.machine import Machine
 from aotensor.codegen.targets.linker import find_linkers, is_native_triple
-from aotensor.codegen.targets.systems import LINUX, MACOS, TARGETS, WASM, WINDOWS, canonical, system_of
+from aotensor.codegen.targets.systems import BARE, LINUX, MACOS, TARGETS, WASM, WINDOWS, canonical, system_of
 
 _DEBIAN: Final = {
     "x86_64": ("qemu-x86_64", "qemu-user"),
@@ -20,6 +20,12 @@ _DEBIAN: Final = {
     "riscv64": ("qemu-riscv64", "qemu-user"),
 }
 """By architecture: the program that runs another's, and its package in Debian."""
+_BOARDS: Final = {
+    "thumb": ("arm-none-eabi-gcc", "qemu-system-arm", "qemu-system-arm"),
+    "riscv": ("riscv64-unknown-elf-gcc", "qemu-system-riscv", "qemu-system-misc"),
+    "aarch64": ("aarch64-none-elf-gcc", "qemu-system-aarch64", "qemu-system-arm"),
+}
+"""By architecture, without a system: a compiler, the emulator (of RISC-V without its bits), its package in Debian."""
 _CROSS: Final = "pip install 'aotensor[cross]'"
 
 
@@ -41,7 +47,8 @@ class Support:
     @property
     def text(self) -> str:
         """One line."""
-        linked = f"linked by {self.linkers[0]}" if self.linkers else "not linked here"
+        what = "archives, programs linked" if self.triple in BARE else "linked"
+        linked = f"{what} by {self.linkers[0]}" if self.linkers else "not linked here"
         ran = f"run by {self.runner}" if self.runner else "not run here"
         return f"{self.compiler}; {linked}; {ran}" if self.is_compiled else self.compiler
 
@@ -54,10 +61,23 @@ def support(triple: str) -> Support:
     except Exception as error:  # whatever the reason, this target is not to be had
         return Support(triple, str(error).splitlines()[0], False, (), "")
     full = canonical(triple)
-    linkers = tuple(linker.name for linker in find_linkers(full))
-    runner, package = _runner(full)
+    if triple in BARE:
+        linkers, runner, package = _board(triple)
+    else:
+        linkers = tuple(linker.name for linker in find_linkers(full))
+        runner, package = _runner(full)
     missing = [*([] if linkers else [_CROSS]), *([] if runner or not package else [package])]
     return Support(triple, "compiled", True, linkers, runner, "; ".join(missing))
+
+
+def _board(triple: str) -> tuple[tuple[str, ...], str, str]:
+    """Compilers that link programs with an archive, the emulator of boards, and what to install if there is none."""
+    compiler, emulator, package = next(x for start, x in _BOARDS.items() if triple.startswith(start))
+    zig = ["ziglang"] if importlib.util.find_spec("ziglang") is not None else []
+    compilers = [name for name in (compiler, "clang") if shutil.which(name)]
+    program = emulator + (triple.partition("-")[0].removeprefix("riscv") if triple.startswith("riscv") else "")
+    found = shutil.which(program) is not None
+    return (*compilers, *zig), program if found else "", "" if found else f"Debian: {package}"
 
 
 def _runner(triple: str) -> tuple[str, str]:
@@ -102,6 +122,11 @@ EXECUTED: Final = {
     "x86_64-macos": "no: load commands and symbols are read",
     "arm64-macos": "no: load commands and symbols are read",
     "wasm32-wasi": "node, wasmtime, chromium",
+    "thumbv7em-none-eabihf": "qemu-system-arm, a Cortex-M4",
+    "thumbv6m-none-eabi": "no: symbols are read",
+    "riscv32-unknown-elf": "`pytest --all`: qemu-system-riscv32",
+    "riscv64-unknown-elf": "no: symbols are read",
+    "aarch64-none-elf": "no: symbols are read",
 }
 """By target: what executes its libraries in the tests of aotensor. The tests compare this with what they do."""
 
@@ -109,8 +134,12 @@ EXECUTED: Final = {
 def table() -> str:
     """The targets as a table in Markdown, for the documentation."""
     lines = ["| target | files | linked by | executed in the tests by |", "|---|---|---|---|"]
-    for triple in TARGETS:
-        files, linkers = _ROWS[system_of(canonical(triple))]
+    for triple in (*TARGETS, *BARE):
+        if triple in BARE:
+            compiler = next(x[0] for start, x in _BOARDS.items() if triple.startswith(start))
+            files, linkers = "`lib<name>.a`, `--freestanding`", f"the program's: {compiler}, clang, ziglang"
+        else:
+            files, linkers = _ROWS[system_of(canonical(triple))]
         if "linux" in triple and triple != "x86_64-linux-gnu":
             linkers = "a cross gcc, clang, ziglang"
         lines.append(f"| `{triple}` | {files} | {linkers} | {EXECUTED[triple]} |")

@@ -54,6 +54,11 @@ TARGETS: Final = (
 )  # fmt: skip
 """The targets that libraries are made for."""
 
+BARE: Final = (
+    "thumbv7em-none-eabihf", "thumbv6m-none-eabi", "riscv32-unknown-elf", "riscv64-unknown-elf", "aarch64-none-elf",
+)  # fmt: skip
+"""Targets without a system that archives are made for, freestanding."""
+
 _MACHINES: Final = {"amd64": "x86_64", "x64": "x86_64", "x86-64": "x86_64"}
 _MACOS: Final = "13.0"
 """The oldest macOS that a library runs on, if its triple names none."""

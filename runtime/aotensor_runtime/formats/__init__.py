@@ -1,0 +1,1 @@
+"""Files of libraries, read without running them: ELF, PE, Mach-O, WebAssembly."""
