@@ -84,6 +84,43 @@ def test_rows_of_known_number(tmp_path: Path, rows: int, is_cut: bool) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
+SQUARE: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
+    "a row as a whole": lambda np, x, h, w: np.tanh(h + x),
+    "a product": lambda np, x, h, w: np.tanh(h @ w + x),
+    "slices of columns": lambda np, x, h, w: np.concatenate([h[:, 1:], h[:, :1] + x[0]], axis=1) * 0.5 + np.sin(h),
+    "another shape": lambda np, x, h, w: np.tanh((h * x).reshape((-1,)).reshape(h.shape)),
+    "its number of columns": lambda np, x, h, w: np.tanh(h) * (1.0 / (1.0 + w.shape[1])) + x,
+}
+"""A state with as many rows as columns, and others of that extent."""
+
+
+@pytest.mark.parametrize("name", SQUARE)
+def test_rows_of_square_matrices(tmp_path: Path, name: str) -> None:
+    """Only rows are cut, whatever else has as many elements."""
+    x, h, w = at.matrix("x", shape=("t", "m")), at.matrix("h", shape=("m", "m")), at.matrix("w", shape=("m", "m"))
+    states = aot.scan(lambda row, old, w: SQUARE[name](at, row, old, w), [x], [h], [w], return_updates=False)
+    loss = at.sqr(states).sum()
+    f = aot.function([x, h, w], [states, aot.grad(loss, h)], name="f", on_unused_input="ignore")
+    compiled = _library(tmp_path, f)
+    for steps, m in ((3, 1), (40, 37), (20, 64), (9, 130)):
+        values = [rng.normal(size=shape) / m**0.5 for shape in ((steps, m), (m, m), (m, m))]
+        found, expected = _results(compiled, values), f.reference(*values)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
+
+
+def test_search_of_a_matrix_in_its_own_rows(tmp_path: Path) -> None:
+    """The steps of a bisection read what is searched as a whole, and it has as many elements as there are rows."""
+    u = at.vector("u", shape=("m",))
+    f = aot.function([u], [at.searchsorted(u, u[:, None] * at.cos(u)[None, :], side="right")], name="f")
+    assert _is_cut(f)
+    compiled = _library(tmp_path, f)
+    for m in (1, 2, 31, 64, 300):
+        values = np.sort(rng.normal(size=m))
+        expected = np.searchsorted(values, values[:, None] * np.cos(values), side="right")
+        np.testing.assert_array_equal(_results(compiled, [values])[0], expected)
+
+
 def test_gradient(tmp_path: Path) -> None:
     """Backwards the loop goes by chunks as well; what all rows share is added up behind it."""
     x, h, u = at.dtensor3("x", shape=(100, 64, 48)), at.dmatrix("h", shape=(64, 48)), at.dmatrix("u", shape=(48, 48))

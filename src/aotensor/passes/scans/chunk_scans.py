@@ -36,6 +36,7 @@ from aotensor.passes.nest.work import quotient, rows_of_chunk, work_of
 from aotensor.passes.products.contraction import is_library_product
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.scans.independent_rows import Dependent, IndependentRows, argument_number
+from aotensor.passes.scans.row_extents import are_rows_alone, separate_rows
 from aotensor.passes.target import Target
 
 _STEPS: Final = 16
@@ -95,6 +96,14 @@ class _Chunking:
             if not self._is_alone():
                 return
             self._resize(rows.values, size)
+        elif not are_rows_alone(self.body, rows):
+            if not self._is_alone():
+                return
+            try:
+                separate_rows(self.body, rows)
+            except Dependent as why:
+                missed("the steps of {} are taken for all rows at once: {}", self.op, str(why))
+                return
         flags = [int(number in arguments) for number in self._numbers()]
         self.op.properties["cut"] = DenseArrayBase.from_list(i64, flags)
         self._set_chunk(self.b.index(size).ssa)
