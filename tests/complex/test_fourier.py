@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import scipy.fft
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.gradient import grad, verify_grad
+from aotensor.gradient import grad, jacobian, verify_grad
 
 LENGTHS = (1, 2, 30, 49, 34)
 """1, a radix, products of radices, a square of an odd radix, twice a prime that is convolved."""
@@ -110,6 +111,44 @@ def test_derivatives_are_transforms() -> None:
     np.testing.assert_allclose(found[0], 2 * 8 * a.conj(), rtol=1e-13)  # Parseval: the sum is 8·|z|²
     ops = {node.op.name for node in aot.graph.walk.toposort([grad(at.real(at.fft(z)).sum(), z)])}
     assert "dft" in ops
+
+
+@pytest.mark.shows("tensor/12-fft")
+def test_real_transforms_of_every_length_and_their_derivatives() -> None:
+    """The two real transforms, and the pullback of each, which is the other one, to second order and in batches."""
+    for n in (1, 2, 3, 8, 13, 34):
+        x, z = (
+            at.tensor("x", dtype="float64", shape=("b", n)),
+            at.tensor("z", dtype="complex128", shape=("b", n // 2 + 1)),
+        )
+        a, b = drawn(3, n).real, drawn(3, n // 2 + 1)
+        f = aot.function([x, z], [at.rfft(x), at.irfft(z, n=n)], name=f"real{n}")
+        for found in (f.reference(a, b), f(a, b) if n in (2, 13) else f.reference(a, b)):
+            assert_near(found[0], scipy.fft.rfft(a), 2.3e-16, f"rfft {n}")
+            assert_near(found[1], scipy.fft.irfft(b, n=n), 2.3e-16, f"irfft {n}")
+    for n in (6, 7):
+        verify_grad(lambda v: at.abs(at.rfft(v)) ** 2, [drawn(2, n).real])
+        verify_grad(lambda v, n=n: at.irfft(v, n=n) ** 3, [drawn(2, n // 2 + 1)])
+        x = at.vector("x", shape=(n,))
+        matrix = jacobian(at.rfft(x), x).eval({x: np.ones(n)})
+        np.testing.assert_allclose(matrix, scipy.fft.rfft(np.eye(n)).T, atol=1e-14)
+        verify_grad(lambda v: grad(at.sqr(at.abs(at.rfft(v))).sum() ** 2, v), [drawn(n).real])
+
+
+@pytest.mark.shows("tensor/12-fft")
+def test_rows_are_read_and_written_where_they_lie() -> None:
+    """What comes before and after the steps is in the loop over rows: no copy of the batch, one loop in parallel."""
+    x, z = at.matrix("x", shape=(200, 64)), at.tensor("z", dtype="complex128", shape=(200, 33))
+    for name, y, v in (
+        ("rfft", at.rfft(x), x),
+        ("irfft", at.irfft(z), z),
+        ("fft", at.fft(z), z),
+        ("both", at.fft(x), x),
+    ):
+        text = aot.function([v], y, name=name).ir("loops")
+        assert text.count("scf.parallel") == 1, name
+        (size,) = re.findall(r"workspace_bytes.*?arith.constant (\d+)", text, re.DOTALL)[-1:]
+        assert int(size) < 200 * 33 * 8, name
 
 
 @pytest.mark.parametrize(

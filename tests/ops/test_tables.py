@@ -17,7 +17,7 @@ CONTROLS = {"ConsiderConstant", "GradClip", "ViewOp", "ZeroGrad"}
 MADE_FOR_COMPILING = {"Branch", "Fused", "Lapack"}
 """Ops that `prepare` puts in place of others, behind all derivatives: test_loops.py, test_elementwise_fusion.py, what
 cases_general.py compiles."""
-COMPLEX = {"Dft"}
+COMPLEX = {"AsPairs", "Dft", "OfHalf", "OfPairs", "RealDft"}
 """Ops on complex values that have tables of their own: tests/complex."""
 
 IN_HALF = {"Rounded"}

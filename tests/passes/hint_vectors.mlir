@@ -143,6 +143,32 @@ func.func @neighbours.kernel(%x: memref<?x?xf64>, %y: memref<?x?xf64>, %n: index
   func.return
 }
 
+// A short loop that reads numbers side by side at each step has no vectors; one that reads them once, or a row of its own, has.
+// CHECK-LABEL: func.func @pairs.kernel
+// CHECK: } {parallel_accesses, short, novector}
+// CHECK-NOT: novector
+// CHECK: func.return
+func.func @pairs.kernel(%x: memref<?x2xf64>, %n: index) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f64
+  %r = scf.for %k = %c0 to %n step %c1 iter_args(%s = %zero) -> (f64) {
+    %a = memref.load %x[%k, %c0] : memref<?x2xf64>
+    %b = memref.load %x[%k, %c1] : memref<?x2xf64>
+    %p = arith.mulf %a, %b : f64
+    %t = arith.addf %s, %p fastmath<reassoc,contract> : f64
+    scf.yield %t : f64
+  } {parallel_accesses, short}
+  %q = scf.for %k = %c0 to %n step %c1 iter_args(%s = %r) -> (f64) {
+    %a = memref.load %x[%k, %c0] : memref<?x2xf64>
+    %b = memref.load %x[%c0, %k] : memref<?x2xf64>
+    %p = arith.mulf %a, %b : f64
+    %t = arith.addf %s, %p fastmath<reassoc,contract> : f64
+    scf.yield %t : f64
+  } {parallel_accesses, short}
+  func.return %q : f64
+}
+
 // A short loop that adds at positions which it reads stays rolled; one that adds at its own, or is not short, is LLVM's.
 // CHECK-LABEL: func.func @positions.kernel
 // CHECK: memref.store %{{.*}}, %y[%p]

@@ -123,6 +123,12 @@ def of_sparse(build: Any) -> Any:
     return make
 
 
+def complex_product() -> aot.Function:
+    """A product of a sparse matrix and a vector, both complex."""
+    A, v = sp.csr_matrix("A", dtype="complex128", shape=("m", "n")), at.zvector("v", shape=("n",))
+    return function([A, v], A @ v)
+
+
 def of_blocks(build: Any) -> Any:
     """A program of a matrix in rows of blocks, and a dense one."""
 

@@ -3,7 +3,16 @@
 from collections.abc import Sequence
 from typing import Final
 
-from optimisation_programs import chain, kept_and_scaled, known, narrow_sum, of_sparse, of_vector, two_buffers
+from optimisation_programs import (
+    chain,
+    complex_product,
+    kept_and_scaled,
+    known,
+    narrow_sum,
+    of_sparse,
+    of_vector,
+    two_buffers,
+)
 from switches import Row, has, lacks, never, nothing, replaced, without_pass
 
 import aotensor.sparse as sp
@@ -56,6 +65,13 @@ LOOP_ROWS: Final[Sequence[Row]] = (
         of_sparse(lambda A, D, v, E, s, B: A.T @ v),
         "loops",
         has("nounroll"),
+    ),
+    Row(
+        "numbers side by side at each step are not gathered",
+        replaced("aotensor.passes.hint_vectors:_reads_pairs", never),
+        complex_product,
+        "loops",
+        has("short, novector"),
     ),
     # --- LLVM -------------------------------------------------------------------------------------------------------
     Row(

@@ -23,7 +23,7 @@ from aotensor.graph.site import made_at, written_as
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.graph.walk import replace, toposort
-from aotensor.ops.complex.parts import Part, part_of
+from aotensor.ops.complex.parts import AsPairs, OfPairs, Part, part_of
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import ConstantOp
 from aotensor.ops.shape.extents import extent_of
@@ -132,6 +132,8 @@ def _as_leaf(name: str, x: Variable, complex_results: list[str]) -> Variable:
     if not is_complex(x.dtype):
         return x
     complex_results.append(name)
+    if x.owner is not None and isinstance(x.owner.op, OfPairs):
+        return x.owner.inputs[0]
     with made_at(x.site):
         return stack([part_of(x, index) for index in range(2)], axis=x.ndim)
 
@@ -185,6 +187,8 @@ def _replacements(
         with made_at(written_as(node)):
             if isinstance(node.op, Part):
                 found[node.outputs[0]] = halves(pattern)[node.op.index]
+            elif isinstance(node.op, AsPairs):
+                found[node.outputs[0]] = pattern
             elif isinstance(node.op, CSMProperties):
                 extents = [as_tensor(extent_of(pattern, axis)) for axis in range(2)]
                 shape = cast(MatrixShape()(*extents), node.outputs[3].dtype)

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from aotensor.core import dtypes
 from aotensor.core.types import normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.graph.coercion import coerced, one_of
-from aotensor.graph.variable import Variable, as_tensor, constant
-from aotensor.ops.complex.parts import conj, parts, to_complex, whole
-from aotensor.ops.complex.transform import Dft, unit_roots
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.ops.complex.parts import to_complex
+from aotensor.ops.complex.transform import Dft, OfHalf, RealDft
 from aotensor.ops.create import zeros
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.shape.axes import moveaxis
-from aotensor.ops.shape.join import concatenate, stack
-from aotensor.ops.shape.reshape import reshape
+from aotensor.ops.shape.join import concatenate
 
 
 @coerced
@@ -54,21 +51,7 @@ def rfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
         raise GraphTypeError("rfft: x is complex", lines=[x.describe()], hint="use fft, or real(x)")
     rows, length, axis = _rows("rfft", x, n, axis)
     rows = cast(rows, _floating(rows.dtype))
-    if length % 2:
-        found = Dft(-1)(to_complex(rows, dtypes.complex_of(rows.dtype)))[..., : length // 2 + 1]
-    else:
-        found = _half_of_even(rows, length)
-    return moveaxis(_scaled(found, length, _factor("rfft", norm, -1)), -1, axis)
-
-
-def _half_of_even(rows: Variable, length: int) -> Variable:
-    """X[k] = (Z[k] + Z̄[h − k])/2 − i·w^k·(Z[k] − Z̄[h − k])/2, with Z of x[0] + i·x[1], x[2] + i·x[3], …"""
-    h = length // 2
-    z = Dft(-1)(whole(rows[..., 0::2], rows[..., 1::2]))
-    z = concatenate([z, z[..., :1]], axis=-1)
-    mirror = conj(z[..., ::-1])
-    factors = constant((-0.5j * unit_roots(np.arange(h + 1), length, -1)).astype(z.dtype))
-    return 0.5 * (z + mirror) + factors * (z - mirror)
+    return moveaxis(_scaled(RealDft()(rows), length, _factor("rfft", norm, -1)), -1, axis)
 
 
 @coerced
@@ -87,28 +70,7 @@ def irfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
         raise GraphValueError(f"irfft: a length of {length}", lines=[x.describe()])
     rows, _, _ = _rows("irfft", x, length // 2 + 1, axis)
     factor = _factor("irfft", norm, 1)
-    if length % 2:
-        first, rest = _real(rows[..., :1]), rows[..., 1:]
-        whole_rows = concatenate([first, rest, conj(rest[..., ::-1])], axis=-1)
-        found = parts(Dft(1)(whole_rows))[0]
-    else:
-        found = _of_even_half(rows, length)
-    return moveaxis(_scaled(found, length, factor), -1, axis)
-
-
-def _of_even_half(rows: Variable, length: int) -> Variable:
-    """Z[k] = X[k] + X̄[h − k] + i·w^(−k)·(X[k] − X̄[h − k]); its transform has the even and odd values as parts."""
-    h = length // 2
-    rows = concatenate([_real(rows[..., :1]), rows[..., 1:h], _real(rows[..., h:])], axis=-1)
-    ahead, mirror = rows[..., :h], conj(rows[..., :0:-1])
-    factors = constant((1j * unit_roots(np.arange(h), length, 1)).astype(rows.dtype))
-    z = Dft(1)(ahead + mirror + factors * (ahead - mirror))
-    both = stack(parts(z), axis=z.ndim)
-    return reshape(both, [*(both.shape[axis] for axis in range(z.ndim - 1)), length])
-
-
-def _real(x: Variable) -> Variable:
-    return to_complex(parts(x)[0], x.dtype)
+    return moveaxis(_scaled(OfHalf(length)(rows), length, factor), -1, axis)
 
 
 @coerced

@@ -20,7 +20,7 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
-from aotensor.graph.operations import sparse
+from aotensor.graph.operations import dense, sparse
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.batching import all_batched
 from aotensor.ops.create import is_zeros, zeros_like
@@ -122,11 +122,49 @@ class Part(Op):
         return None if found is None else [found]
 
 
+@dataclass(frozen=True)
+class AsPairs(Op):
+    """The memory of a complex value: (…) complex → (…, 2) real. For what expands ops, behind all derivatives."""
+
+    name: ClassVar[str] = "as_pairs"
+    takes_complex: ClassVar[bool] = True
+
+    def infer_type(self, z: TensorType) -> TensorType:
+        return TensorType(dtypes.part_of(z.dtype), (*z.shape, 2))
+
+    def reference(self, z: Array) -> Array:
+        return np.stack([z.real, z.imag], axis=-1)
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        """The pairs that the value was made of, or its parts side by side; of an argument they are its memory."""
+        (z,) = inputs
+        if z.owner is not None and isinstance(z.owner.op, OfPairs):
+            return [z.owner.inputs[0]]
+        parts = [_known_part(z, index) for index in range(2)]
+        return None if None in parts else [dense().stack(parts, axis=z.ndim)]
+
+
+@dataclass(frozen=True)
+class OfPairs(Op):
+    """The complex value with this memory: (…, 2) real → (…) complex.   As `AsPairs`"""
+
+    name: ClassVar[str] = "of_pairs"
+    takes_complex: ClassVar[bool] = True
+
+    def infer_type(self, pairs: TensorType) -> TensorType:
+        return TensorType(dtypes.complex_of(pairs.dtype), pairs.shape[:-1])
+
+    def reference(self, pairs: Array) -> Array:
+        return joined(pairs[..., 0], pairs[..., 1])
+
+
 def _known_part(z: Variable, index: int) -> Variable | None:
     if isinstance(z, Constant):
         return constant(np.array((z.data.real, z.data.imag)[index]))
     if z.owner is not None and isinstance(z.owner.op, FromParts):
         return z.owner.inputs[z.index + index * z.owner.op.count]
+    if z.owner is not None and isinstance(z.owner.op, OfPairs):
+        return z.owner.inputs[0][..., index]
     return None
 
 

@@ -10,7 +10,8 @@ LARGEST_RADIX are convolutions of a length that splits (L. Bluestein, 1970).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias
 
@@ -22,8 +23,10 @@ from aotensor.errors import GraphTypeError, UnsupportedError
 from aotensor.graph.op import Apply, Op
 from aotensor.graph.variable import Variable, constant
 from aotensor.ops.complex.formulas import Pair, times
-from aotensor.ops.complex.parts import parts, whole
+from aotensor.ops.complex.parts import AsPairs, OfPairs, conj, part_of, parts, whole
+from aotensor.ops.create import is_zeros, zeros_like
 from aotensor.ops.elementwise.arithmetic import neg
+from aotensor.ops.linear import LinearOp
 from aotensor.ops.scan.folds import map
 from aotensor.ops.shape.join import concatenate, stack
 from aotensor.ops.shape.reshape import reshape
@@ -33,8 +36,8 @@ LARGEST_RADIX: Final = 13
 _RADICES: Final = (4, 2, 3, 5)
 """Radices that are tried first, in this order."""
 
-_LONGEST_ROW: Final = 8192
-"""Length up to which rows are transformed one by one; longer ones fit no near cache either way."""
+_MOST_NUMBERS: Final = 1 << 14
+"""Reals up to which rows are transformed one by one; longer ones fit no near cache either way."""
 
 Streams: TypeAlias = list[Pair]
 
@@ -54,11 +57,7 @@ class Dft(Op):
     def infer_type(self, x: TensorType) -> TensorType:
         if not dtypes.is_complex(x.dtype) or not x.rank:
             raise GraphTypeError(f"needs a complex tensor, not {x}")
-        if not isinstance(x.shape[-1], int):
-            raise UnsupportedError(
-                "the length of a transform is a number that is known when the graph is made",
-                hint='say it in the type, as in shape=("batch", 1024), or pass n=1024',
-            )
+        _known_length(x)
         return x
 
     def reference(self, x: Array) -> Any:
@@ -85,30 +84,180 @@ class Dft(Op):
         n = _length(x)
         if n <= 1:
             return [whole(*parts(x))]
-        lead = [x.shape[axis] for axis in range(x.ndim - 1)]
-        re, im = (reshape(part, [-1, n]) for part in parts(x))
-        known = x.tensor_type.shape[:-1]
-        if n > _LONGEST_ROW or all(extent == 1 for extent in known):
-            re, im = transformed((re, im), n, self.sign)
-        else:
-            re, im = map(self._row, [re, im], return_updates=False)
-        return [whole(*(reshape(part, [*lead, n]) for part in (re, im)))]
+        if is_zeros(part_of(x, 1)):
+            return [
+                OfPairs()(_by_rows(lambda v: _together(transformed((v, zeros_like(v)), n, self.sign)), parts(x)[0]))
+            ]
+        return [OfPairs()(_by_rows(lambda v: _together(transformed(_apart(v), n, self.sign)), AsPairs()(x), 2))]
 
-    def _row(self, re: Variable, im: Variable) -> list[Variable]:
-        """The parts of one transform, all of whose steps stay in the first level cache."""
-        n = _length(re)
-        found = transformed((reshape(re, [1, n]), reshape(im, [1, n])), n, self.sign)
-        return [reshape(part, [n]) for part in found]
+
+@dataclass(frozen=True)
+class RealDft(LinearOp):
+    """The first n/2 + 1 values of the forward transform of a real tensor along its last axis, an n that is a number.
+
+    Transforms of even length are made of complex ones of half the length, others of complex ones.
+
+    Raises: GraphTypeError for a complex tensor or a scalar, UnsupportedError for an extent that is not known.
+    """
+
+    name: ClassVar[str] = "real_dft"
+    is_analytic: ClassVar[bool] = False
+    takes_complex: ClassVar[bool] = True
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        if not dtypes.is_float(x.dtype) or not x.rank:
+            raise GraphTypeError(f"needs a tensor of floats, not {x}")
+        return TensorType(dtypes.complex_of(x.dtype), (*x.shape[:-1], _known_length(x) // 2 + 1))
+
+    def reference(self, x: Array) -> Any:
+        return np.fft.rfft(x)
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        """x̄[j] = Re Σₖ g[k]·w^(jk), k ≤ n/2: the other transform of ḡ, in which values between count twice."""
+        n = _length(inputs[0])
+        return OfHalf(n)(conj(cotangent) * constant(1 / _counts(n).astype(inputs[0].dtype)))  # type: ignore[no-any-return]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return self.apply(*inputs).outputs
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        (x,) = inputs
+        return [OfPairs()(_by_rows(lambda v: _together(half_of_real(v, _length(x))), x))]
+
+
+@dataclass(frozen=True)
+class OfHalf(LinearOp):
+    """The real values of which a complex tensor has the first n/2 + 1 of the backward transform.   length: n
+
+    Imaginary parts of the first value and, for even n, of the last one count as 0.
+
+    Raises: GraphTypeError for a real tensor, a scalar or another extent.
+    """
+
+    name: ClassVar[str] = "of_half_dft"
+    is_analytic: ClassVar[bool] = False
+    takes_complex: ClassVar[bool] = True
+    length: int
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        if not dtypes.is_complex(x.dtype) or not x.rank or x.shape[-1] != self.length // 2 + 1:
+            raise GraphTypeError(f"needs a complex tensor with {self.length // 2 + 1} along its last axis, not {x}")
+        return TensorType(dtypes.part_of(x.dtype), (*x.shape[:-1], self.length))
+
+    def reference(self, x: Array) -> Any:
+        return np.fft.irfft(x, self.length, norm="forward")
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        """x̄[k] = Σⱼ g[j]·w^(−jk), twice where it counts twice; at both ends it is real."""
+        found = RealDft()(cotangent)
+        return conj(found) * constant(_counts(self.length).astype(cotangent.dtype))
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return self.apply(*inputs).outputs
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        return [_by_rows(lambda v: real_of_half(_apart(v), self.length), AsPairs()(inputs[0]), 2)]
+
+
+def _counts(n: int) -> Array:
+    """How often each of the first n/2 + 1 values is among all n, itself or as its conjugate."""
+    found = np.full(n // 2 + 1, 2)
+    found[0] = 1
+    if n % 2 == 0:
+        found[-1] = 1
+    return found
+
+
+def _by_rows(function: Callable[[Variable], Variable], x: Variable, core: int = 1) -> Variable:
+    """A function of (batch, …) → (batch, …) on the rows of x, which are its last `core` axes.
+
+    Rows go one after the other, all steps of each while it is in the first level cache, unless there is one, or they
+    are longer than that.
+    """
+    lead = [x.shape[axis] for axis in range(x.ndim - core)]
+    known = x.tensor_type.shape
+    row = [x.shape[axis] for axis in range(x.ndim - core, x.ndim)]
+    flat = reshape(x, [-1, *row])
+    if math.prod(n for n in known[x.ndim - core :] if isinstance(n, int)) > _MOST_NUMBERS or all(
+        extent == 1 for extent in known[: x.ndim - core]
+    ):
+        found = function(flat)
+    else:
+        found = map(lambda v: function(v[None])[0], [flat], return_updates=False)
+    return reshape(found, [*lead, *(found.shape[axis] for axis in range(1, found.ndim))])
+
+
+def _apart(pairs: Variable) -> Pair:
+    return pairs[..., 0], pairs[..., 1]
+
+
+def _together(x: Pair) -> Variable:
+    return stack(list(x), axis=x[0].ndim)
 
 
 def _length(x: Variable) -> int:
-    n = x.tensor_type.shape[-1]
-    assert isinstance(n, int)
+    return _known_length(x.tensor_type)
+
+
+def _known_length(x: TensorType) -> int:
+    """Raises: UnsupportedError"""
+    n = x.shape[-1]
+    if not isinstance(n, int):
+        raise UnsupportedError(
+            "the length of a transform is a number that is known when the graph is made",
+            hint='say it in the type, as in shape=("batch", 1024), or pass n=1024',
+        )
     return n
+
+
+def half_of_real(x: Variable, n: int) -> Pair:
+    """(batch, n) → the parts of (batch, n/2 + 1).
+
+    X[k] = (Z[k] + Z̄[h − k])/2 − i·w^k·(Z[k] − Z̄[h − k])/2, with Z of x[0] + i·x[1], x[2] + i·x[3], …; h = n/2
+    """
+    h = n // 2
+    if n % 2:
+        re, im = transformed((x, zeros_like(x)), n, -1)
+        return re[:, : h + 1], im[:, : h + 1]
+    both = reshape(x, [-1, h, 2])
+    re, im = transformed((both[..., 0], both[..., 1]), h, -1)
+    c, s = _constants(-0.5j * unit_roots(np.arange(1, h), n, -1), x.dtype)
+    a, b = re[:, 1:], re[:, :0:-1]
+    p, q = im[:, 1:], im[:, :0:-1]
+    even, odd = (0.5 * (a + b), 0.5 * (p - q)), times((a - b, p + q), (c, s))
+    first, last = re[:, :1] + im[:, :1], re[:, :1] - im[:, :1]
+    nothing = zeros_like(first)
+    return (
+        concatenate([first, even[0] + odd[0], last], axis=1),
+        concatenate([nothing, even[1] + odd[1], nothing], axis=1),
+    )
+
+
+def real_of_half(x: Pair, n: int) -> Variable:
+    """The parts of (batch, n/2 + 1) → (batch, n).
+
+    Z[k] = X[k] + X̄[h − k] + i·w^(−k)·(X[k] − X̄[h − k]); its transform has the even and odd values as parts; h = n/2
+    """
+    (re, im), h = x, n // 2
+    if n % 2:
+        nothing = zeros_like(im[:, :1])
+        mirrored = concatenate([re, re[:, :0:-1]], axis=1), concatenate([nothing, im[:, 1:], -im[:, :0:-1]], axis=1)
+        return transformed(mirrored, n, 1)[0] if n > 1 else re
+    c, s = _constants(1j * unit_roots(np.arange(1, h), n, 1), re.dtype)
+    a, b = re[:, 1:h], re[:, h - 1 : 0 : -1]
+    p, q = im[:, 1:h], im[:, h - 1 : 0 : -1]
+    odd = times((a - b, p + q), (c, s))
+    z = (
+        concatenate([re[:, :1] + re[:, h:], (a + b) + odd[0]], axis=1),
+        concatenate([re[:, :1] - re[:, h:], (p - q) + odd[1]], axis=1),
+    )
+    return reshape(_together(transformed(z, h, 1)), [-1, n])
 
 
 def transformed(x: Pair, n: int, sign: int) -> Pair:
     """The transform of rows: parts of shape (batch, n)."""
+    if n == 1:
+        return x
     factors = radices(n)
     if factors[-1] > LARGEST_RADIX:
         return _by_convolution(x, n, sign)
