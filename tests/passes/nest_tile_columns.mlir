@@ -1,19 +1,19 @@
 // RUN: tile-columns
 
-// Columns of a sum of rows go by pairs of vectors, vectors, and one by one, with the sums in registers.
+// Columns of a sum of rows go by pairs of vectors; the last pair or vector is under a mask, and one column alone is a sum.
 // CHECK-LABEL: func.func @spmm(
 // CHECK: %[[V10:[0-9]+]] = nest.value[%[[V4:[0-9]+]], %[[V3:[0-9]+]]] : tensor<?x?xf64>
 // CHECK-NEXT: nest.for %[[V11:[0-9]+]] in %[[V4]] {
-// CHECK-NEXT: %[[V12:[0-9]+]] = arith.constant 8 : index
-// CHECK-NEXT: %[[V13:[0-9]+]] = arith.constant 16 : index
-// CHECK-NEXT: %[[V14:[0-9]+]] = arith.divsi %[[V3]], %[[V13]] : index
-// CHECK-NEXT: %[[V15:[0-9]+]] = arith.muli %[[V14]], %[[V13]] : index
-// CHECK-NEXT: nest.for %[[V16:[0-9]+]] in %[[V15]] step %[[V13]] {
-// CHECK-NEXT: %[[V17:[0-9]+]] = arith.addi %[[V16]], %[[V12]] : index
+// CHECK-NEXT: %[[V12:[0-9]+]] = arith.constant 16 : index
+// CHECK-NEXT: %[[V13:[0-9]+]] = arith.divsi %[[V3]], %[[V12]] : index
+// CHECK-NEXT: %[[V14:[0-9]+]] = arith.muli %[[V13]], %[[V12]] : index
+// CHECK-NEXT: %[[V15:[0-9]+]] = arith.constant 8 : index
+// CHECK-NEXT: nest.for %[[V16:[0-9]+]] in %[[V14]] step %[[V12]] {
+// CHECK-NEXT: %[[V17:[0-9]+]] = arith.addi %[[V16]], %[[V15]] : index
 // CHECK-NEXT: %[[V18:[0-9]+]] = nest.value init %[[V9:[0-9]+]] : f64 lanes 8 : tensor<8xf64>
 // CHECK-NEXT: %[[V19:[0-9]+]] = nest.value init %[[V9]] : f64 lanes 8 : tensor<8xf64>
 // CHECK-NEXT: nest.entries %[[V20:[0-9]+]] of %[[V11]] in %A_indptr : tensor<?xi32> {
-// CHECK-NEXT: nest.for %[[V21:[0-9]+]] in %[[V12]] lanes 8 {
+// CHECK-NEXT: nest.for %[[V21:[0-9]+]] in %[[V15]] lanes 8 {
 // CHECK-NEXT: %[[V22:[0-9]+]] = arith.addi %[[V16]], %[[V21]] : index
 // CHECK-NEXT: %[[V23:[0-9]+]] = nest.value : tensor<f64>
 // CHECK-NEXT: nest.do(%[[V24:[0-9]+]] = %A_indices[%[[V20]]] : tensor<?xi32>) -> (%[[V25:[0-9]+]] = %[[V23]][] : tensor<f64>) {
@@ -32,7 +32,7 @@
 // CHECK-NEXT: nest.yield %[[V36]] : f64
 // CHECK-NEXT: }
 // CHECK-NEXT: }
-// CHECK-NEXT: nest.for %[[V37:[0-9]+]] in %[[V12]] lanes 8 {
+// CHECK-NEXT: nest.for %[[V37:[0-9]+]] in %[[V15]] lanes 8 {
 // CHECK-NEXT: %[[V38:[0-9]+]] = arith.addi %[[V17]], %[[V37]] : index
 // CHECK-NEXT: %[[V39:[0-9]+]] = nest.value : tensor<f64>
 // CHECK-NEXT: nest.do(%[[V40:[0-9]+]] = %A_indices[%[[V20]]] : tensor<?xi32>) -> (%[[V41:[0-9]+]] = %[[V39]][] : tensor<f64>) {
@@ -52,75 +52,147 @@
 // CHECK-NEXT: }
 // CHECK-NEXT: }
 // CHECK-NEXT: }
-// CHECK-NEXT: nest.for %[[V53:[0-9]+]] in %[[V12]] lanes 8 {
+// CHECK-NEXT: nest.for %[[V53:[0-9]+]] in %[[V15]] lanes 8 {
 // CHECK-NEXT: %[[V54:[0-9]+]] = arith.addi %[[V16]], %[[V53]] : index
 // CHECK-NEXT: nest.do(%[[V55:[0-9]+]] = %[[V18]][%[[V53]]] : tensor<8xf64>) -> (%[[V56:[0-9]+]] = %[[V10]][%[[V11]], %[[V54]]] : tensor<?x?xf64>) {
 // CHECK-NEXT: nest.yield %[[V55]] : f64
 // CHECK-NEXT: }
 // CHECK-NEXT: }
-// CHECK-NEXT: nest.for %[[V57:[0-9]+]] in %[[V12]] lanes 8 {
+// CHECK-NEXT: nest.for %[[V57:[0-9]+]] in %[[V15]] lanes 8 {
 // CHECK-NEXT: %[[V58:[0-9]+]] = arith.addi %[[V17]], %[[V57]] : index
 // CHECK-NEXT: nest.do(%[[V59:[0-9]+]] = %[[V19]][%[[V57]]] : tensor<8xf64>) -> (%[[V60:[0-9]+]] = %[[V10]][%[[V11]], %[[V58]]] : tensor<?x?xf64>) {
 // CHECK-NEXT: nest.yield %[[V59]] : f64
 // CHECK-NEXT: }
 // CHECK-NEXT: }
 // CHECK-NEXT: }
-// CHECK-NEXT: %[[V61:[0-9]+]] = arith.subi %[[V3]], %[[V15]] : index
-// CHECK-NEXT: %[[V62:[0-9]+]] = arith.divsi %[[V61]], %[[V12]] : index
-// CHECK-NEXT: %[[V63:[0-9]+]] = arith.muli %[[V62]], %[[V12]] : index
-// CHECK-NEXT: %[[V64:[0-9]+]] = arith.addi %[[V15]], %[[V63]] : index
-// CHECK-NEXT: nest.for %[[V65:[0-9]+]] = %[[V15]] to %[[V64]] step %[[V12]] {
-// CHECK-NEXT: %[[V66:[0-9]+]] = nest.value init %[[V9]] : f64 lanes 8 : tensor<8xf64>
-// CHECK-NEXT: nest.entries %[[V67:[0-9]+]] of %[[V11]] in %A_indptr : tensor<?xi32> {
-// CHECK-NEXT: nest.for %[[V68:[0-9]+]] in %[[V12]] lanes 8 {
-// CHECK-NEXT: %[[V69:[0-9]+]] = arith.addi %[[V65]], %[[V68]] : index
-// CHECK-NEXT: %[[V70:[0-9]+]] = nest.value : tensor<f64>
-// CHECK-NEXT: nest.do(%[[V71:[0-9]+]] = %A_indices[%[[V67]]] : tensor<?xi32>) -> (%[[V72:[0-9]+]] = %[[V70]][] : tensor<f64>) {
-// CHECK-NEXT: %[[V73:[0-9]+]] = arith.extsi %[[V71]] : i32 to i64
-// CHECK-NEXT: %[[V74:[0-9]+]] = arith.index_cast %[[V73]] : i64 to index
-// CHECK-NEXT: %[[V75:[0-9]+]] = tensor.extract %X[%[[V74]], %[[V69]]] : tensor<?x?xf64>
-// CHECK-NEXT: nest.yield %[[V75]] : f64
-// CHECK-NEXT: }
+// CHECK-NEXT: %[[V61:[0-9]+]] = arith.constant 7 : index
+// CHECK-NEXT: %[[V62:[0-9]+]] = arith.addi %[[V3]], %[[V61]] : index
+// CHECK-NEXT: %[[V63:[0-9]+]] = arith.subi %[[V62]], %[[V14]] : index
+// CHECK-NEXT: %[[V64:[0-9]+]] = arith.divsi %[[V63]], %[[V12]] : index
+// CHECK-NEXT: %[[V65:[0-9]+]] = arith.muli %[[V64]], %[[V12]] : index
+// CHECK-NEXT: %[[V66:[0-9]+]] = arith.addi %[[V14]], %[[V65]] : index
+// CHECK-NEXT: nest.for %[[V67:[0-9]+]] = %[[V14]] to %[[V66]] step %[[V12]] {
+// CHECK-NEXT: %[[V68:[0-9]+]] = arith.addi %[[V67]], %[[V15]] : index
+// CHECK-NEXT: %[[V69:[0-9]+]] = arith.subi %[[V3]], %[[V68]] : index
+// CHECK-NEXT: %[[V70:[0-9]+]] = arith.minsi %[[V69]], %[[V15]] : index
+// CHECK-NEXT: %[[V71:[0-9]+]] = nest.value init %[[V9]] : f64 lanes 8 : tensor<8xf64>
+// CHECK-NEXT: %[[V72:[0-9]+]] = nest.value init %[[V9]] : f64 lanes 8 : tensor<8xf64>
+// CHECK-NEXT: nest.entries %[[V73:[0-9]+]] of %[[V11]] in %A_indptr : tensor<?xi32> {
+// CHECK-NEXT: nest.for %[[V74:[0-9]+]] in %[[V15]] lanes 8 {
+// CHECK-NEXT: %[[V75:[0-9]+]] = arith.addi %[[V67]], %[[V74]] : index
 // CHECK-NEXT: %[[V76:[0-9]+]] = nest.value : tensor<f64>
-// CHECK-NEXT: nest.do(%[[V77:[0-9]+]] = %A_data[%[[V67]]] : tensor<?xf64>, %[[V78:[0-9]+]] = %[[V70]][] : tensor<f64>) -> (%[[V79:[0-9]+]] = %[[V76]][] : tensor<f64>) {
-// CHECK-NEXT: %[[V80:[0-9]+]] = arith.mulf %[[V77]], %[[V78]] fastmath<contract> : f64
-// CHECK-NEXT: nest.yield %[[V80]] : f64
+// CHECK-NEXT: nest.do(%[[V77:[0-9]+]] = %A_indices[%[[V73]]] : tensor<?xi32>) -> (%[[V78:[0-9]+]] = %[[V76]][] : tensor<f64>) {
+// CHECK-NEXT: %[[V79:[0-9]+]] = arith.extsi %[[V77]] : i32 to i64
+// CHECK-NEXT: %[[V80:[0-9]+]] = arith.index_cast %[[V79]] : i64 to index
+// CHECK-NEXT: %[[V81:[0-9]+]] = tensor.extract %X[%[[V80]], %[[V75]]] : tensor<?x?xf64>
+// CHECK-NEXT: nest.yield %[[V81]] : f64
 // CHECK-NEXT: }
-// CHECK-NEXT: nest.do(%[[V81:[0-9]+]] = %[[V76]][] : tensor<f64>) -> (%[[V82:[0-9]+]] = %[[V66]][%[[V68]]] : tensor<8xf64>) {
-// CHECK-NEXT: %[[V83:[0-9]+]] = arith.addf %[[V82]], %[[V81]] fastmath<reassoc,contract> : f64
-// CHECK-NEXT: nest.yield %[[V83]] : f64
-// CHECK-NEXT: }
-// CHECK-NEXT: }
-// CHECK-NEXT: }
-// CHECK-NEXT: nest.for %[[V84:[0-9]+]] in %[[V12]] lanes 8 {
-// CHECK-NEXT: %[[V85:[0-9]+]] = arith.addi %[[V65]], %[[V84]] : index
-// CHECK-NEXT: nest.do(%[[V86:[0-9]+]] = %[[V66]][%[[V84]]] : tensor<8xf64>) -> (%[[V87:[0-9]+]] = %[[V10]][%[[V11]], %[[V85]]] : tensor<?x?xf64>) {
+// CHECK-NEXT: %[[V82:[0-9]+]] = nest.value : tensor<f64>
+// CHECK-NEXT: nest.do(%[[V83:[0-9]+]] = %A_data[%[[V73]]] : tensor<?xf64>, %[[V84:[0-9]+]] = %[[V76]][] : tensor<f64>) -> (%[[V85:[0-9]+]] = %[[V82]][] : tensor<f64>) {
+// CHECK-NEXT: %[[V86:[0-9]+]] = arith.mulf %[[V83]], %[[V84]] fastmath<contract> : f64
 // CHECK-NEXT: nest.yield %[[V86]] : f64
 // CHECK-NEXT: }
+// CHECK-NEXT: nest.do(%[[V87:[0-9]+]] = %[[V82]][] : tensor<f64>) -> (%[[V88:[0-9]+]] = %[[V71]][%[[V74]]] : tensor<8xf64>) {
+// CHECK-NEXT: %[[V89:[0-9]+]] = arith.addf %[[V88]], %[[V87]] fastmath<reassoc,contract> : f64
+// CHECK-NEXT: nest.yield %[[V89]] : f64
 // CHECK-NEXT: }
 // CHECK-NEXT: }
-// CHECK-NEXT: nest.for %[[V88:[0-9]+]] = %[[V64]] to %[[V3]] {
-// CHECK-NEXT: nest.do() -> (%[[V89:[0-9]+]] = %[[V10]][%[[V11]], %[[V88]]] : tensor<?x?xf64>) {
-// CHECK-NEXT: nest.yield %[[V9]] : f64
-// CHECK-NEXT: }
-// CHECK-NEXT: }
-// CHECK-NEXT: nest.entries %[[V90:[0-9]+]] of %[[V11]] in %A_indptr : tensor<?xi32> {
-// CHECK-NEXT: nest.for %[[V91:[0-9]+]] = %[[V64]] to %[[V3]] {
+// CHECK-NEXT: nest.for %[[V90:[0-9]+]] in %[[V70]] lanes 8 masked {
+// CHECK-NEXT: %[[V91:[0-9]+]] = arith.addi %[[V68]], %[[V90]] : index
 // CHECK-NEXT: %[[V92:[0-9]+]] = nest.value : tensor<f64>
-// CHECK-NEXT: nest.do(%[[V93:[0-9]+]] = %A_indices[%[[V90]]] : tensor<?xi32>) -> (%[[V94:[0-9]+]] = %[[V92]][] : tensor<f64>) {
+// CHECK-NEXT: nest.do(%[[V93:[0-9]+]] = %A_indices[%[[V73]]] : tensor<?xi32>) -> (%[[V94:[0-9]+]] = %[[V92]][] : tensor<f64>) {
 // CHECK-NEXT: %[[V95:[0-9]+]] = arith.extsi %[[V93]] : i32 to i64
 // CHECK-NEXT: %[[V96:[0-9]+]] = arith.index_cast %[[V95]] : i64 to index
 // CHECK-NEXT: %[[V97:[0-9]+]] = tensor.extract %X[%[[V96]], %[[V91]]] : tensor<?x?xf64>
 // CHECK-NEXT: nest.yield %[[V97]] : f64
 // CHECK-NEXT: }
 // CHECK-NEXT: %[[V98:[0-9]+]] = nest.value : tensor<f64>
-// CHECK-NEXT: nest.do(%[[V99:[0-9]+]] = %A_data[%[[V90]]] : tensor<?xf64>, %[[V100:[0-9]+]] = %[[V92]][] : tensor<f64>) -> (%[[V101:[0-9]+]] = %[[V98]][] : tensor<f64>) {
+// CHECK-NEXT: nest.do(%[[V99:[0-9]+]] = %A_data[%[[V73]]] : tensor<?xf64>, %[[V100:[0-9]+]] = %[[V92]][] : tensor<f64>) -> (%[[V101:[0-9]+]] = %[[V98]][] : tensor<f64>) {
 // CHECK-NEXT: %[[V102:[0-9]+]] = arith.mulf %[[V99]], %[[V100]] fastmath<contract> : f64
 // CHECK-NEXT: nest.yield %[[V102]] : f64
 // CHECK-NEXT: }
-// CHECK-NEXT: nest.do(%[[V103:[0-9]+]] = %[[V98]][] : tensor<f64>) -> (%[[V104:[0-9]+]] = %[[V10]][%[[V11]], %[[V91]]] : tensor<?x?xf64>) {
+// CHECK-NEXT: nest.do(%[[V103:[0-9]+]] = %[[V98]][] : tensor<f64>) -> (%[[V104:[0-9]+]] = %[[V72]][%[[V90]]] : tensor<8xf64>) {
 // CHECK-NEXT: %[[V105:[0-9]+]] = arith.addf %[[V104]], %[[V103]] fastmath<reassoc,contract> : f64
 // CHECK-NEXT: nest.yield %[[V105]] : f64
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: nest.for %[[V106:[0-9]+]] in %[[V15]] lanes 8 {
+// CHECK-NEXT: %[[V107:[0-9]+]] = arith.addi %[[V67]], %[[V106]] : index
+// CHECK-NEXT: nest.do(%[[V108:[0-9]+]] = %[[V71]][%[[V106]]] : tensor<8xf64>) -> (%[[V109:[0-9]+]] = %[[V10]][%[[V11]], %[[V107]]] : tensor<?x?xf64>) {
+// CHECK-NEXT: nest.yield %[[V108]] : f64
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: nest.for %[[V110:[0-9]+]] in %[[V70]] lanes 8 masked {
+// CHECK-NEXT: %[[V111:[0-9]+]] = arith.addi %[[V68]], %[[V110]] : index
+// CHECK-NEXT: nest.do(%[[V112:[0-9]+]] = %[[V72]][%[[V110]]] : tensor<8xf64>) -> (%[[V113:[0-9]+]] = %[[V10]][%[[V11]], %[[V111]]] : tensor<?x?xf64>) {
+// CHECK-NEXT: nest.yield %[[V112]] : f64
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: %[[V114:[0-9]+]] = arith.subi %[[V3]], %[[V66]] : index
+// CHECK-NEXT: %[[V115:[0-9]+]] = arith.constant 1 : index
+// CHECK-NEXT: %[[V116:[0-9]+]] = arith.constant 2 : index
+// CHECK-NEXT: %[[V117:[0-9]+]] = arith.constant 0 : index
+// CHECK-NEXT: %[[V118:[0-9]+]] = arith.minsi %[[V114]], %[[V115]] : index
+// CHECK-NEXT: %[[V119:[0-9]+]] = arith.maxsi %[[V118]], %[[V117]] : index
+// CHECK-NEXT: %[[V120:[0-9]+]] = arith.subi %[[V116]], %[[V114]] : index
+// CHECK-NEXT: %[[V121:[0-9]+]] = arith.maxsi %[[V120]], %[[V117]] : index
+// CHECK-NEXT: %[[V122:[0-9]+]] = arith.muli %[[V119]], %[[V121]] : index
+// CHECK-NEXT: %[[V123:[0-9]+]] = arith.addi %[[V66]], %[[V122]] : index
+// CHECK-NEXT: nest.for %[[V124:[0-9]+]] = %[[V66]] to %[[V123]] {
+// CHECK-NEXT: %[[V125:[0-9]+]] = nest.value init %[[V9]] : f64 : tensor<f64>
+// CHECK-NEXT: nest.entries %[[V126:[0-9]+]] of %[[V11]] in %A_indptr : tensor<?xi32> {
+// CHECK-NEXT: %[[V127:[0-9]+]] = nest.value : tensor<f64>
+// CHECK-NEXT: nest.do(%[[V128:[0-9]+]] = %A_indices[%[[V126]]] : tensor<?xi32>) -> (%[[V129:[0-9]+]] = %[[V127]][] : tensor<f64>) {
+// CHECK-NEXT: %[[V130:[0-9]+]] = arith.extsi %[[V128]] : i32 to i64
+// CHECK-NEXT: %[[V131:[0-9]+]] = arith.index_cast %[[V130]] : i64 to index
+// CHECK-NEXT: %[[V132:[0-9]+]] = tensor.extract %X[%[[V131]], %[[V124]]] : tensor<?x?xf64>
+// CHECK-NEXT: nest.yield %[[V132]] : f64
+// CHECK-NEXT: }
+// CHECK-NEXT: %[[V133:[0-9]+]] = nest.value : tensor<f64>
+// CHECK-NEXT: nest.do(%[[V134:[0-9]+]] = %A_data[%[[V126]]] : tensor<?xf64>, %[[V135:[0-9]+]] = %[[V127]][] : tensor<f64>) -> (%[[V136:[0-9]+]] = %[[V133]][] : tensor<f64>) {
+// CHECK-NEXT: %[[V137:[0-9]+]] = arith.mulf %[[V134]], %[[V135]] fastmath<contract> : f64
+// CHECK-NEXT: nest.yield %[[V137]] : f64
+// CHECK-NEXT: }
+// CHECK-NEXT: nest.do(%[[V138:[0-9]+]] = %[[V133]][] : tensor<f64>) -> (%[[V139:[0-9]+]] = %[[V125]][] : tensor<f64>) {
+// CHECK-NEXT: %[[V140:[0-9]+]] = arith.addf %[[V139]], %[[V138]] fastmath<reassoc,contract> : f64
+// CHECK-NEXT: nest.yield %[[V140]] : f64
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: nest.do(%[[V141:[0-9]+]] = %[[V125]][] : tensor<f64>) -> (%[[V142:[0-9]+]] = %[[V10]][%[[V11]], %[[V124]]] : tensor<?x?xf64>) {
+// CHECK-NEXT: nest.yield %[[V141]] : f64
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: nest.for %[[V143:[0-9]+]] = %[[V123]] to %[[V3]] step %[[V15]] {
+// CHECK-NEXT: %[[V144:[0-9]+]] = arith.subi %[[V3]], %[[V143]] : index
+// CHECK-NEXT: %[[V145:[0-9]+]] = arith.minsi %[[V144]], %[[V15]] : index
+// CHECK-NEXT: %[[V146:[0-9]+]] = nest.value init %[[V9]] : f64 lanes 8 : tensor<8xf64>
+// CHECK-NEXT: nest.entries %[[V147:[0-9]+]] of %[[V11]] in %A_indptr : tensor<?xi32> {
+// CHECK-NEXT: nest.for %[[V148:[0-9]+]] in %[[V145]] lanes 8 masked {
+// CHECK-NEXT: %[[V149:[0-9]+]] = arith.addi %[[V143]], %[[V148]] : index
+// CHECK-NEXT: %[[V150:[0-9]+]] = nest.value : tensor<f64>
+// CHECK-NEXT: nest.do(%[[V151:[0-9]+]] = %A_indices[%[[V147]]] : tensor<?xi32>) -> (%[[V152:[0-9]+]] = %[[V150]][] : tensor<f64>) {
+// CHECK-NEXT: %[[V153:[0-9]+]] = arith.extsi %[[V151]] : i32 to i64
+// CHECK-NEXT: %[[V154:[0-9]+]] = arith.index_cast %[[V153]] : i64 to index
+// CHECK-NEXT: %[[V155:[0-9]+]] = tensor.extract %X[%[[V154]], %[[V149]]] : tensor<?x?xf64>
+// CHECK-NEXT: nest.yield %[[V155]] : f64
+// CHECK-NEXT: }
+// CHECK-NEXT: %[[V156:[0-9]+]] = nest.value : tensor<f64>
+// CHECK-NEXT: nest.do(%[[V157:[0-9]+]] = %A_data[%[[V147]]] : tensor<?xf64>, %[[V158:[0-9]+]] = %[[V150]][] : tensor<f64>) -> (%[[V159:[0-9]+]] = %[[V156]][] : tensor<f64>) {
+// CHECK-NEXT: %[[V160:[0-9]+]] = arith.mulf %[[V157]], %[[V158]] fastmath<contract> : f64
+// CHECK-NEXT: nest.yield %[[V160]] : f64
+// CHECK-NEXT: }
+// CHECK-NEXT: nest.do(%[[V161:[0-9]+]] = %[[V156]][] : tensor<f64>) -> (%[[V162:[0-9]+]] = %[[V146]][%[[V148]]] : tensor<8xf64>) {
+// CHECK-NEXT: %[[V163:[0-9]+]] = arith.addf %[[V162]], %[[V161]] fastmath<reassoc,contract> : f64
+// CHECK-NEXT: nest.yield %[[V163]] : f64
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: nest.for %[[V164:[0-9]+]] in %[[V145]] lanes 8 masked {
+// CHECK-NEXT: %[[V165:[0-9]+]] = arith.addi %[[V143]], %[[V164]] : index
+// CHECK-NEXT: nest.do(%[[V166:[0-9]+]] = %[[V146]][%[[V164]]] : tensor<8xf64>) -> (%[[V167:[0-9]+]] = %[[V10]][%[[V11]], %[[V165]]] : tensor<?x?xf64>) {
+// CHECK-NEXT: nest.yield %[[V166]] : f64
 // CHECK-NEXT: }
 // CHECK-NEXT: }
 // CHECK-NEXT: }

@@ -222,6 +222,20 @@ NEST_ROWS: Final[Sequence[Row]] = (
         has(r"vector\.store"),
     ),
     Row(
+        "columns that are left are a vector under a mask",
+        replaced(f"{NEST}.tile_columns:_Tiling._masks_the_rest", never),
+        sparse_times_dense,
+        "nest",
+        has(r"lanes 8 parallel masked", 4),
+    ),
+    Row(
+        "one column that is left is a sum over the entries of a row",
+        replaced(f"{NEST}.tile_columns:_Tiling._column", nothing),
+        sparse_times_dense,
+        "nest",
+        has(r"nest\.entries", 4),
+    ),
+    Row(
         "rows that are scattered are fetched early",
         replaced(f"{NEST}.tile_columns:_Tiling._prefetch", nothing),
         scattered,

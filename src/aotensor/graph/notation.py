@@ -13,7 +13,8 @@ INFIX: Final = {
     "add": ("+", 70), "add_s_s": ("+", 70), "add_s_d": ("+", 70), "sub": ("-", 70), "mul_s_s": ("*", 80),
     "mul_s_d": ("*", 80), "mul_s_v": ("*", 80), "div_s_d": ("/", 80), "and_": ("&", 60), "xor": ("^", 55),
     "left_shift": ("<<", 65), "right_shift": (">>", 65), "or_": ("|", 50), "lt": ("<", 40), "le": ("<=", 40),
-    "gt": (">", 40), "ge": (">=", 40),
+    "gt": (">", 40), "ge": (">=", 40), "mod_s_s": ("%", 80), "int_div_s_s": ("//", 80), "and_s_s": ("&", 60),
+    "xor_s_s": ("^", 55), "or_s_s": ("|", 50), "left_shift_s_s": ("<<", 65), "right_shift_s_s": (">>", 65),
 }  # fmt: skip
 """Operators, and how strongly they bind."""
 

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     TensorType,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
 from aotensor.core import dtypes
 from aotensor_runtime.arrays.dtypes import DTYPES
@@ -36,6 +36,7 @@ DTYPE_OF_FLOAT: Final = {
     _ELEMENTS[record.ir]: record.name for record in DTYPES.values() if record.ir.endswith(("f16", "f32", "f64"))
 }
 """Which dtype a float of MLIR is."""
+_SIGNED: Final = DTYPE_OF_FLOAT | {_ELEMENTS[record.ir]: name for name, record in DTYPES.items() if record.kind == "i"}
 
 
 def element_type(dtype: str) -> Any:
@@ -44,6 +45,12 @@ def element_type(dtype: str) -> Any:
     Typed as Any: what is an integer or a float by its dtype is so for xDSL's narrower signatures.
     """
     return index if dtype == dtypes.INDEX else _ELEMENTS[DTYPES[dtype].ir]
+
+
+def dtype_of_buffer(buffer: SSAValue) -> str:
+    """The dtype of the elements of a memref; integers count as signed."""
+    assert isinstance(buffer.type, MemRefType)
+    return _SIGNED[buffer.type.element_type]
 
 
 def register_name(element: Attribute) -> str:

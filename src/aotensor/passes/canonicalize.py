@@ -16,17 +16,18 @@ from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import AffineMapAttr, AnyFloat, ArrayAttr, FloatAttr, IntegerAttr, ModuleOp
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.dialects.linalg.attrs import IteratorType
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.traits import is_side_effect_free
 
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import LapackOp
-from aotensor.ir.types import index
+from aotensor.ir.types import DTYPE_OF_FLOAT, index
 from aotensor.passes.lapack.unused import drop_unused_results
 from aotensor.passes.remarks import applied, missed
+from aotensor_runtime.arrays.dtypes import DTYPES
 
-_LARGEST_POWER: Final[Mapping[str, int]] = {"f16": 14, "f32": 126, "f64": 1022}
+_LARGEST_POWER: Final[Mapping[Attribute, int]] = {kind: -DTYPES[name].exponent for kind, name in DTYPE_OF_FLOAT.items()}
 """k such that 2^k and 2^−k are normal numbers."""
 
 
@@ -208,7 +209,7 @@ def _exact_inverse(x: SSAValue) -> float | None:
     """One over a constant that is a power of two, where both are normal numbers of the type."""
     if not isinstance(x.owner, arith.ConstantOp) or not isinstance(x.owner.value, FloatAttr):
         return None
-    value, limit = x.owner.value.value.data, _LARGEST_POWER.get(str(x.type), 0)
+    value, limit = x.owner.value.value.data, _LARGEST_POWER.get(x.type, 0)
     mantissa, exponent = math.frexp(value)
     return 1 / value if abs(mantissa) == 0.5 and abs(exponent - 1) <= limit else None
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 from typing import Final
 
 from xdsl.dialects import arith, func, math, memref, vector
-from xdsl.dialects.builtin import Float32Type, Float64Type, ModuleOp, VectorType
+from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from aotensor.ir.types import DTYPE_OF_FLOAT
 from aotensor.passes.remarks import applied
 from aotensor.passes.scalar_math.table import define, vector_symbol
 from aotensor.passes.target import Target
+from aotensor_runtime.arrays.dtypes import DTYPES
 
 # operations of the math dialect that LLVM has no instruction for; the others stay
 _EXPANDED: Final[dict[type[Operation], str]] = {
@@ -29,7 +31,6 @@ _EXPANDED: Final[dict[type[Operation], str]] = {
     math.AsinhOp: "arcsinh", math.AcoshOp: "arccosh", math.AtanhOp: "arctanh",
     math.ErfOp: "erf",
 }  # fmt: skip
-_SUFFIXES: Final[dict[type, str]] = {Float32Type: "f32", Float64Type: "f64"}
 _PREFIX: Final = "aot."
 _PLAIN: Final = Target()
 
@@ -44,7 +45,7 @@ def function_of(op: Operation) -> str | None:
         return None
     kind = op.results[0].type
     element = kind.element_type if isinstance(kind, VectorType) else kind
-    scalar = f"{_PREFIX}{name}.{_SUFFIXES[type(element)]}"
+    scalar = f"{_PREFIX}{name}.{DTYPES[DTYPE_OF_FLOAT[element]].ir}"
     return vector_symbol(scalar, kind.get_shape()[0]) if isinstance(kind, VectorType) else scalar
 
 

@@ -11,6 +11,7 @@ from aotensor.sparse.arithmetic.complex import sparse_imag as imag
 from aotensor.sparse.arithmetic.complex import sparse_real as real
 from aotensor.sparse.arithmetic.dispatch import sparse_counterpart as counterpart
 from aotensor.sparse.arithmetic.dispatch import sparse_div as div
+from aotensor.sparse.arithmetic.dispatch import sparse_operator as operator
 from aotensor.sparse.arithmetic.dispatch import sparse_power as power
 from aotensor.sparse.arithmetic.extremum import sparse_max as max
 from aotensor.sparse.arithmetic.extremum import sparse_min as min
@@ -38,6 +39,6 @@ from aotensor.sparse.symbols import shared
 __all__ = [
     "abs", "add", "as_sparse_or_tensor", "cast", "conj", "copy", "counterpart", "dense_from_sparse", "diag", "div",
     "dot", "from_entries", "ge", "getitem", "gt", "imag", "in_format", "le", "lt", "max", "mean", "min", "mul", "neg",
-    "of_vectors", "ones_like", "power", "real", "sample_at", "shape", "shared", "size", "structured_dot", "sub", "sum",
-    "to_bsr", "to_csc", "to_csr", "to_entries", "trace", "transpose", "vectors", "zeros_like",
+    "of_vectors", "ones_like", "operator", "power", "real", "sample_at", "shape", "shared", "size", "structured_dot",
+    "sub", "sum", "to_bsr", "to_csc", "to_csr", "to_entries", "trace", "transpose", "vectors", "zeros_like",
 ]  # fmt: skip

@@ -180,14 +180,18 @@ class SparseOperators:
 
 
 DENSIFYING: Final = [
-    "__floordiv__", "__rfloordiv__", "__rtruediv__", "__mod__", "__rmod__", "__rpow__", "__and__", "__rand__",
-    "__or__", "__ror__", "__xor__", "__rxor__", "__lshift__", "__rlshift__", "__rshift__", "__rrshift__", "__invert__",
-    "any", "all", "nonzero", "nonzero_values",
+    "__invert__", "any", "all", "nonzero", "nonzero_values",
     "flatten", "ravel", "prod", "var", "std", "argmin", "argmax", "argsort", "sort", "round", "cumsum",
     "cumprod", "squeeze", "reshape", "dimshuffle", "swapaxes", "repeat", "take", "compress", "clip", "fill",
     "norm",
 ]  # fmt: skip
 """Operators and methods without a sparse meaning."""
+
+PAIRED: Final = {
+    "floordiv": "int_div", "mod": "mod", "and": "and_", "or": "or_", "xor": "xor", "lshift": "left_shift",
+    "rshift": "right_shift", "truediv": "true_div", "pow": "pow",
+}  # fmt: skip
+"""Operators → the op that may have a sparse value of two matrices; beside anything else these make the matrix dense."""
 
 
 def _densifying(name: str) -> Callable[..., Any]:
@@ -200,5 +204,19 @@ def _densifying(name: str) -> Callable[..., Any]:
     return method
 
 
+def _operator(symbol: str, is_reflected: bool) -> Callable[[Any, Any], Any]:
+    def operator(self: Any, other: Any) -> Any:
+        return sparse().operator(PAIRED[symbol], *((other, self) if is_reflected else (self, other)))
+
+    operator.__name__ = f"__{'r' * is_reflected}{symbol}__"
+    operator.__doc__ = f"`{PAIRED[symbol]}` of two matrices where it is sparse, else of dense ones with a UserWarning."
+    return operator
+
+
 for _name in DENSIFYING:
     setattr(SparseOperators, _name, _densifying(_name))
+for _name in PAIRED:
+    for _is_reflected in (False, True):
+        _made = _operator(_name, _is_reflected)
+        if _made.__name__ not in vars(SparseOperators):  # quotients and powers of a matrix have methods of their own
+            setattr(SparseOperators, _made.__name__, _made)

@@ -12,17 +12,18 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.errors import UnsupportedError
 from aotensor.importers.stablehlo.text import DamagedText, Text, unquoted
+from aotensor_runtime.arrays.dtypes import DTYPES
 
 _TENSOR: Final = re.compile(r"tensor\s*<\s*((?:(?:\d+|\?)\s*x\s*)*)(complex\s*<\s*(\w+)\s*>|[!\w.]+)\s*(>|,)")
 _ELEMENTS: Final = re.compile(r'dense\s*<\s*("0[xX][0-9A-Fa-f]*"|[^<>"]*)\s*>')
 _ATOM: Final = re.compile(r"[^\s\[\],()]+")
 _ARRAY: Final = re.compile(r"array\s*<\s*(\w+)\s*(?::([^<>]*))?>")
 _DTYPES: Final = {
-    "i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "index": "int64", "ui8": "uint8",
-    "ui16": "uint16", "ui32": "uint32", "ui64": "uint64", "si8": "int8", "si16": "int16", "si32": "int32",
-    "si64": "int64", "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64",
-}  # fmt: skip
-_COMPLEX: Final = {"f32": "complex64", "f64": "complex128"}
+    "index": "int64",
+    **{f"s{record.ir}": name for name, record in DTYPES.items() if record.kind == "i"},
+    **{"u" * (record.kind == "u") + record.ir: name for name, record in DTYPES.items() if record.ir},
+}
+_COMPLEX: Final = {DTYPES[record.part].ir: name for name, record in DTYPES.items() if record.part is not None}
 _LARGEST_SPLAT: Final = 1 << 12
 """Elements of one value that are stored; more of them are computed."""
 

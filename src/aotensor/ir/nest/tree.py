@@ -198,7 +198,12 @@ def is_register(x: SSAValue) -> bool:
 
 def known_extent(loop: LoopOp) -> int | None:
     """How many iterations a loop has, if that is a number."""
-    source = loop.upper.owner if isinstance(loop, ForOp) and loop.is_whole else None
+    return known_number(loop.upper) if isinstance(loop, ForOp) and loop.is_whole else None
+
+
+def known_number(x: SSAValue) -> int | None:
+    """The value of a constant."""
+    source = x.owner
     if isinstance(source, arith.ConstantOp) and isinstance(source.value, IntegerAttr):
         return source.value.value.data
     return None

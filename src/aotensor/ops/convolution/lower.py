@@ -254,7 +254,7 @@ def _by_loops(b: TensorBuilder, form: Form, terms: int | None) -> Tensor:
             [form.loops[name] for name in names], dtype,
             lambda v, *at: product(v, dict(zip(names, at, strict=True))),
         )  # fmt: skip
-        wide = "float64" if dtype == "float32" else dtype  # as sums of float32 everywhere
+        wide = dtypes.accumulator_of(dtype)
         return b.cast(b.reduce("add", table, range(len(outer), len(names)), wide), dtype)
 
     def element(v: ScalarBuilder, *at: Scalar) -> Scalar:

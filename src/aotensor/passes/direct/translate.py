@@ -27,7 +27,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from aotensor.errors import InternalError
 from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.types import element_type, index
+from aotensor.ir.types import dtype_of_buffer, element_type, index
 from aotensor.passes.outline import APART
 from aotensor.sparse.direct import cholesky, kernels, lu, lu_solve, ordering, triangle
 
@@ -236,7 +236,7 @@ class _Translation:
     def store(self, target: ast.Subscript, value: Scalar) -> None:
         buffer, at = self.element(target)
         if value.dtype == "index":
-            value = self.b.cast(value, _element_dtype(buffer))
+            value = self.b.cast(value, dtype_of_buffer(buffer))
         self.b.store(value, buffer, [at])
 
     # --- expressions ---------------------------------------------------------------------------------------------
@@ -265,7 +265,7 @@ class _Translation:
                 return self.lazily(values, isinstance(op, ast.And))
             case ast.Subscript():
                 buffer, at = self.element(expression)
-                read = b.fetch(buffer, [at], _element_dtype(buffer))
+                read = b.fetch(buffer, [at], dtype_of_buffer(buffer))
                 return read if read.dtype == self.dtype else b.cast(read, "index")
             case ast.Call():
                 found = self.call(expression)
@@ -310,12 +310,6 @@ class _Translation:
 
     def unknown(self, node: ast.stmt | ast.expr) -> InternalError:
         return InternalError(f"kernel {self.kernel.__name__}: not one of the forms that compile: {ast.unparse(node)}")
-
-
-def _element_dtype(buffer: SSAValue) -> str:
-    assert isinstance(buffer.type, MemRefType)
-    kinds = {element_type(dtype): dtype for dtype in ("float32", "float64", "int32", "int64")}
-    return kinds[buffer.type.element_type]
 
 
 def vector_type(dtype: str) -> MemRefType[Attribute]:

@@ -24,7 +24,7 @@ from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import BalanceOp, DoOp, PrefetchOp, ValueOp, YieldOp
 from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
-from aotensor.ir.nest.tree import is_register, streams
+from aotensor.ir.nest.tree import is_register, known_number, streams
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_bytes
 from aotensor.passes.emit.balance import balanced_row
@@ -116,6 +116,9 @@ class TreeEmitter:
             self._range(loop, frames, whole, high, 1)
             return
         jam, lanes = loop.number("jam"), loop.number("lanes")
+        if lanes > 1 and loop.masked is not None and _is_one_vector(loop, lanes):
+            self._one_vector(loop, frames, 0, lanes, self._mask(self.b.index(high), lanes))
+            return
         if lanes > 1 and loop.masked is not None:
             self._range(loop, frames, low, high, lanes, lanes=lanes, is_masked=True)
             return
@@ -138,13 +141,19 @@ class TreeEmitter:
             for k in range(0, _SLICE, line):
                 self.b.prefetch(self.memory.buffer(x), [self.b.iadd(first, loop.number("ahead") + k)])
 
-    def _one_vector(self, loop: LoopOp, frames: Sequence[Frame], first: int, lanes: int) -> None:
-        """All iterations as the lanes of one vector; sums into numbers begin with zeros, and the lanes are added up."""
+    def _one_vector(
+        self, loop: LoopOp, frames: Sequence[Frame], first: int, lanes: int, mask: SSAValue | None = None
+    ) -> None:
+        """All iterations as the lanes of one vector; sums into numbers begin with zeros, and the lanes are added up.
+
+        mask: the lanes that there are, in a loop without such sums.
+        """
         sums = [(holder, x, _held(holder, x)) for holder, x in _carried(loop, frames) if not _is_vector(x)]
+        assert mask is None or not sums, "lanes that are not there would be added"
         for holder, x, old in sums:
             holder.registers[x] = self.b.zero_vector(_vector(old.ssa.type, lanes))
-        start = self.b.index(first).ssa
-        self.emit(loop.body.block.ops, [f.inside({loop.counter: start}, Lanes(loop.counter, lanes)) for f in frames])
+        start, vectors = self.b.index(first).ssa, Lanes(loop.counter, lanes, mask)
+        self.emit(loop.body.block.ops, [frame.inside({loop.counter: start}, vectors) for frame in frames])
         for holder, x, old in sums:
             holder.registers[x] = self.b.add_lanes(_held(holder, x).ssa, old.ssa)
 
@@ -322,6 +331,12 @@ class TreeEmitter:
         if (x, lanes) not in frame.vectors:
             frame.vectors[x, lanes] = self.b.emit(vector.BroadcastOp(x, _vector(x.type, lanes)), "raw").ssa
         return frame.vectors[x, lanes]
+
+
+def _is_one_vector(loop: LoopOp, lanes: int) -> bool:
+    """Is the extent of a loop the smaller of a number and the lanes of a vector?"""
+    bound = loop.upper.owner if isinstance(loop, ForOp) and loop.lower is None else None
+    return isinstance(bound, arith.MinSIOp) and known_number(bound.rhs) == lanes
 
 
 def _on(op: Operation, operands: Sequence[SSAValue], lanes: int | None) -> Operation:

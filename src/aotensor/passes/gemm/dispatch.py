@@ -31,14 +31,13 @@ from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
 from aotensor.passes.gemm.tile_of_panels import define_tile
 from aotensor.passes.nest.work import quotient, rows_of_chunk
 from aotensor.passes.target import Target
+from aotensor_runtime.arrays.dtypes import DTYPES
 
 BLAS_PREFIX: Final = "aot_blas_gemm"
 """The function that tries BLAS; codegen gives it its body."""
 
 _DTYPES: Final = {
-    f"{prefix}.{suffix}": dtype
-    for prefix in ("aot_gemm", PREFIX_AT)
-    for suffix, dtype in (("f32", "float32"), ("f64", "float64"))
+    f"{prefix}.{DTYPES[dtype].ir}": dtype for prefix in ("aot_gemm", PREFIX_AT) for dtype in dtypes.FLOATS
 }
 
 _DOT_COLUMNS: Final = 9  # columns of Bᵀ from which packing pays

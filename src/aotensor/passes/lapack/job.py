@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import Float32Type, MemRefType, ModuleOp, TensorType
+from xdsl.dialects.builtin import Float32Type, ModuleOp, TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from aotensor.ir.dialect import LapackOp
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.types import element_type, i32
+from aotensor.ir.types import dtype_of_buffer, element_type, i32
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.lapack.routines import COMPLEX_ROUTINES, PREFIX, ROUTINES
 
@@ -76,7 +76,7 @@ class Job:
 
     def _whole(self, home: SSAValue, shape: Sequence[Extent]) -> Matrix:
         """All matrices of a tensor, in one flat buffer; the extents are those of one matrix."""
-        return Matrix(self._flat(home, shape), 0, tuple(shape[len(self.batch) :]), _dtype_of(home))
+        return Matrix(self._flat(home, shape), 0, tuple(shape[len(self.batch) :]), dtype_of_buffer(home))
 
     def _flat(self, buffer: SSAValue, shape: Sequence[Extent]) -> SSAValue:
         if buffer not in self._flats:
@@ -214,9 +214,3 @@ class Job:
 
 
 _TILE = 16  # rows and columns: 2 KiB of each matrix
-
-
-def _dtype_of(buffer: SSAValue) -> str:
-    assert isinstance(buffer.type, MemRefType)
-    kinds = {element_type(dtype): dtype for dtype in ("float32", "float64", "int32", "int64")}
-    return kinds[buffer.type.element_type]

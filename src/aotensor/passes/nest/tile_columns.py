@@ -5,7 +5,8 @@
                                                         for p of i: v += data[p]·x[indices[p], block]
                                                         y[i, block] = v
 
-Without, every entry loads and stores a whole row of the result. What is left of the columns goes one by one.
+Without, every entry loads and stores a whole row of the result. What is left of the columns is one vector under a mask,
+one column a sum over the entries; all go one by one where the machine has no masks.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from aotensor.ir.location import builder_at_end, builder_before, locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp, YieldOp
 from aotensor.ir.nest.strides import is_contiguous, stride_along
-from aotensor.ir.nest.tree import is_register
+from aotensor.ir.nest.tree import is_register, known_number
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
@@ -116,21 +117,66 @@ class _Tiling:
         self.numbers: dict[int, SSAValue] = {}
 
     def run(self) -> None:
-        parent = self.loop.parent
-        assert parent is not None
+        assert self.loop.parent is not None
+        if self._masks_the_rest():
+            self._all_columns()
+            return
         start: SSAValue | None = None
-        lanes = self._number(self.lanes)
         for count in VECTORS:
             width = self._number(count * self.lanes)
             behind = self._whole(start, width)
-            block = Block(arg_types=[IndexType()])
-            self._block(builder_at_end(block, self.loop.location), block.args[0], count, lanes)
-            self.b.insert(ForOp(behind, block, lower=start, step=width))
+            self._blocks(start, behind, count)
             start = behind
         assert start is not None
         for fill in dict.fromkeys(self.fills.values()):
             self._rest(fill, start)
         self._rest(self.columns, start)
+
+    def _masks_the_rest(self) -> bool:
+        """Sums only: what adds at positions reads and writes them for each entry, under a mask too."""
+        return self.target.has_masks and all(op.scatter is None for op in self.statements)
+
+    def _all_columns(self) -> None:
+        """Blocks of two vectors; the last one, of one vector or two, has the columns that are left under a mask.
+
+        A single column that is left is a sum over the entries, which has vectors of its own.
+        """
+        extent, wide = self.columns.upper, 2 * self.lanes
+        known = known_number(extent)
+        start = self._whole(None, self._number(wide))
+        self._blocks(None, start, 2)
+        left = None if known is None else known % wide
+        if left is None or left > self.lanes:
+            more = self.b.insert(arith.AddiOp(extent, self._number(self.lanes - 1))).result
+            behind = self._whole(start, self._number(wide), more)  # of those that are more than one vector
+            self._blocks(start, behind, 2, is_masked=True)
+            start = behind
+        if left is None or left == 1:
+            alone = self._alone(self.b.insert(arith.SubiOp(extent, start)).result)
+            last = self.b.insert(arith.AddiOp(start, alone)).result
+            block = Block(arg_types=[IndexType()])
+            self._column(builder_at_end(block, self.loop.location), block.args[0])
+            self.b.insert(ForOp(last, block, lower=start))
+            start = last
+        if left is None or 1 < left <= self.lanes:
+            self._blocks(start, extent, 1, is_masked=left != self.lanes)
+        parent = self.loop.parent
+        assert parent is not None
+        for loop in (self.loop, *dict.fromkeys(self.fills.values())):
+            parent.erase_op(loop)
+
+    def _alone(self, left: SSAValue) -> SSAValue:
+        """1 if one column is left, else 0: max(min(left, 1), 0)·max(2 − left, 0); none may be −7, behind a mask"""
+        one, two, zero = (self._number(n) for n in (1, 2, 0))
+        some = self.b.insert(arith.MaxSIOp(self.b.insert(arith.MinSIOp(left, one)).result, zero)).result
+        few = self.b.insert(arith.MaxSIOp(self.b.insert(arith.SubiOp(two, left)).result, zero)).result
+        return self.b.insert(arith.MuliOp(some, few)).result
+
+    def _blocks(self, start: SSAValue | None, end: SSAValue, count: int, is_masked: bool = False) -> None:
+        """The loop over blocks of `count` vectors.   is_masked: the last vector has what is left of the columns"""
+        block = Block(arg_types=[IndexType()])
+        self._block(builder_at_end(block, self.loop.location), block.args[0], count, is_masked)
+        self.b.insert(ForOp(end, block, lower=start, step=self._number(count * self.lanes)))
 
     def _adds_up(self, statement: DoOp) -> bool:
         ((x, subscripts),) = statement.writes
@@ -152,9 +198,9 @@ class _Tiling:
             self.numbers[n] = self.b.insert(arith.ConstantOp(IntegerAttr(n, IndexType()))).result
         return self.numbers[n]
 
-    def _whole(self, start: SSAValue | None, width: SSAValue) -> SSAValue:
-        """The first column behind the blocks of some width from `start` on."""
-        extent = self.columns.upper
+    def _whole(self, start: SSAValue | None, width: SSAValue, extent: SSAValue | None = None) -> SSAValue:
+        """The first column behind the blocks of some width from `start` on.   extent: by default all columns"""
+        extent = self.columns.upper if extent is None else extent
         left = extent if start is None else self.b.insert(arith.SubiOp(extent, start)).result
         blocks = self.b.insert(arith.DivSIOp(left, width)).result
         covered = self.b.insert(arith.MuliOp(blocks, width)).result
@@ -173,11 +219,14 @@ class _Tiling:
 
     # --- one block -----------------------------------------------------------------------------------------------
 
-    def _block(self, b: Builder, at: SSAValue, count: int, lanes: SSAValue) -> None:
-        """All entries, for the columns from `at` on that fill so many vectors."""
-        columns = [at]
+    def _block(self, b: Builder, at: SSAValue, count: int, is_masked: bool) -> None:
+        """All entries, for the columns from `at` on that fill so many vectors, the last one maybe not."""
+        columns, lanes = [at], [self._number(self.lanes)] * count
         for v in range(1, count):
             columns.append(b.insert(arith.AddiOp(at, self._number(v * self.lanes))).result)
+        if is_masked:
+            left = b.insert(arith.SubiOp(self.columns.upper, columns[-1])).result
+            lanes[-1] = b.insert(arith.MinSIOp(left, lanes[-1])).result
         totals: dict[tuple[DoOp, int], SSAValue] = {}
         for op in self.sums:
             init = self._start(op)
@@ -191,10 +240,31 @@ class _Tiling:
             inner.insert(held.clone(values))
         self._prefetch(inner, body.args[0], columns)
         for v, column in enumerate(columns):
-            inner.insert(self._vector(dict(values), column, lanes, {op: totals[op, v] for op in self.sums}))
+            inner.insert(self._vector(dict(values), column, lanes[v], {op: totals[op, v] for op in self.sums}))
         b.insert(EntriesOp(self.loop.slice, self.loop.indptr, body))
         for (op, v), total in totals.items():
-            b.insert(self._store(op, total, columns[v], lanes))
+            b.insert(self._store(op, total, columns[v], lanes[v]))
+
+    def _column(self, b: Builder, at: SSAValue) -> None:
+        """All entries, for one column."""
+        totals = {op: b.insert(ValueOp([], TensorType(self.kind, []), self._start(op))).result for op in self.sums}
+        body = Block(arg_types=[IndexType()])
+        values: dict[SSAValue, SSAValue] = {self.loop.counter: body.args[0], self.columns.counter: at}
+        for op in (*list(self.loop.body.block.ops)[:-1], *self.columns.body.block.ops):
+            copy: Operation = op.clone(values)
+            if isinstance(op, DoOp) and isinstance(copy, DoOp) and op in totals:
+                copy.set_accesses(copy.reads, [(totals[op], [])])
+            body.add_op(copy)
+        b.insert(EntriesOp(self.loop.slice, self.loop.indptr, body))
+        for op, total in totals.items():
+            b.insert(self._write(op, (total, []), at))
+
+    def _write(self, statement: DoOp, total: tuple[SSAValue, list[SSAValue]], column: SSAValue) -> DoOp:
+        """Write a sum to where a statement had added it up, at a column."""
+        ((x, subscripts),) = statement.writes
+        body = Block(arg_types=[self.kind] * 2)
+        body.add_op(YieldOp(body.args[0]))
+        return DoOp([total], [(x, [column if i is self.columns.counter else i for i in subscripts])], Region(body))
 
     def _start(self, statement: DoOp) -> SSAValue:
         fill = self.fills[statement].body.block.first_op
@@ -216,7 +286,7 @@ class _Tiling:
                 copy.set_accesses(copy.reads, [(totals[op], [lane])])
             block.add_op(copy)
         loop = ForOp(lanes, block)
-        loop.schedule(lanes=self.lanes)
+        loop.schedule(lanes=self.lanes, masked=lanes is not self._number(self.lanes))
         locate(loop, self.columns.location)
         return loop
 
@@ -224,13 +294,9 @@ class _Tiling:
         """Write a vector of sums to memory."""
         block = Block(arg_types=[IndexType()])
         index = arith.AddiOp(column, block.args[0])
-        ((x, subscripts),) = statement.writes
-        body = Block(arg_types=[self.kind] * 2)
-        body.add_op(YieldOp(body.args[0]))
-        target = (x, [index.result if i is self.columns.counter else i for i in subscripts])
-        block.add_ops([index, DoOp([(total, [block.args[0]])], [target], Region(body))])
+        block.add_ops([index, self._write(statement, (total, [block.args[0]]), index.result)])
         loop = ForOp(lanes, block)
-        loop.schedule(lanes=self.lanes)
+        loop.schedule(lanes=self.lanes, masked=lanes is not self._number(self.lanes))
         locate(loop, statement.location)
         return loop
 

@@ -38,6 +38,7 @@ from aotensor.passes.scalar_math import (
 )
 from aotensor.passes.scalar_math.parametric import families
 from aotensor.passes.scalar_math.value import FormulaBuilder, Value
+from aotensor_runtime.arrays.dtypes import DTYPES
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ def is_lane_function(symbol: str) -> bool:
 
 APART: Final = "aot.apart"
 """The attribute of a definition that is called and not inlined."""
-_DTYPES: Final = {"f32": "float32", "f64": "float64"}
+_DTYPES: Final = {DTYPES[dtype].ir: dtype for dtype in dtypes.FLOATS}
 
 
 def define(symbol: str, has_tables: bool = False) -> func.FuncOp:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -17,13 +17,11 @@ from aotensor.graph.sparse_type import SparseVariable
 from aotensor.graph.variable import Constant, Variable
 from aotensor.ops.create import full_like
 from aotensor.ops.elementwise import arithmetic
+from aotensor.ops.elementwise.base import Elementwise
 from aotensor.sparse.arithmetic.operands import (
     CanonicalOp,
-    canonical_pair,
     check_same_shape,
-    coordinates_of,
     is_literal,
-    matrix_at,
     need_operand,
     of_one_shape,
     operands,
@@ -31,11 +29,11 @@ from aotensor.sparse.arithmetic.operands import (
     sparse_result,
     term_for,
 )
+from aotensor.sparse.arithmetic.pairs import Join, PairOp
 from aotensor.sparse.compressed import at_columns
 from aotensor.sparse.convert import as_dense
 from aotensor.sparse.csm import like, matrix_of, parts_of
 from aotensor.sparse.op import Parts, SparseOp, need_sparse, scipy_matrix
-from aotensor.sparse.patterns import on_union
 from aotensor.sparse.reformat import PassingOp
 from aotensor.sparse.sample import densified
 from aotensor.sparse.shares import sum_of_entries
@@ -65,7 +63,7 @@ class Neg(PassingOp):
 
 
 @dataclass(frozen=True)
-class AddSS(CanonicalOp):
+class AddSS(PairOp):
     """x + y of two sparse matrices of any formats, in that of the first and the promoted dtype.
 
     The pattern is the union of both: explicit zeros, and entries that cancel, stay. Gradient: regular, z̄ and z̄.
@@ -73,25 +71,8 @@ class AddSS(CanonicalOp):
     Raises: GraphValueError for shapes that differ (at run time where they are not known).
     """
 
-    name: ClassVar[str] = "add_s_s"
-    takes_blocks: ClassVar[bool] = True
-
-    def infer_type(self, x: TensorType, y: TensorType) -> TensorType:
-        return sparse_result(self, x, y)
-
-    def reference(self, x: Any, y: Any) -> Any:
-        check_same_shape(self, x, y)
-        x, y = canonical_pair(x, y)
-        at_x, at_y = coordinates_of(x), coordinates_of(y)
-        found = np.union1d(at_x, at_y)
-        data = np.zeros((len(found), *x.data.shape[1:]), np.result_type(x.dtype, y.dtype))
-        data[np.searchsorted(found, at_x)] = x.data
-        data[np.searchsorted(found, at_y)] += y.data.astype(data.dtype)
-        return matrix_at(found, data, x)
-
-    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        p, q = on_union(*of_one_shape(*map(parts_of, inputs)))
-        return [matrix_of(replace(p, data=p.data + q.data))]
+    function: Elementwise = field(default=arithmetic.add, repr=False)
+    join: Join = field(default="either", repr=False)
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

@@ -5,8 +5,9 @@ Results are uint8, 1 where the comparison holds, as sparse matrices have no bool
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -17,7 +18,7 @@ from aotensor.graph.variable import Variable
 from aotensor.ops.create import ones_like
 from aotensor.ops.elementwise import compare
 from aotensor.ops.elementwise.base import Elementwise
-from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.elementwise.compare import cast, invert
 from aotensor.ops.linear import DiscreteOp
 from aotensor.sparse.arithmetic.add import beside, both_dense, check_fits, fitted_dims
 from aotensor.sparse.arithmetic.operands import (
@@ -28,16 +29,17 @@ from aotensor.sparse.arithmetic.operands import (
     operands,
     sparse_result,
 )
+from aotensor.sparse.arithmetic.pairs import Join, PairOp, joined, keeps_zero
 from aotensor.sparse.convert import SparseFromDense
 from aotensor.sparse.csm import matrix_of, parts_of
-from aotensor.sparse.patterns import compress, on_union
+from aotensor.sparse.patterns import compress
 from aotensor.sparse.sample import densified
 
 RESULT: Final = "uint8"
 
 
 @dataclass(frozen=True)
-class ComparisonSS(DiscreteOp, CanonicalOp):
+class ComparisonSS(DiscreteOp, PairOp):
     """1 where the comparison of two sparse matrices holds; only these elements are stored.
 
     Formats may differ, that of the first is the result's. `==`, `<=` and `>=` hold where both store nothing: they have
@@ -46,26 +48,25 @@ class ComparisonSS(DiscreteOp, CanonicalOp):
     Raises: GraphValueError for shapes that differ (at run time where they are not known).
     """
 
-    takes_complex: ClassVar[bool] = False
-    comparison: ClassVar[Elementwise]
-    function: ClassVar[Callable[..., Any]]
+    takes_blocks: ClassVar[bool] = False
+    join: Join = field(default="either", repr=False)
 
     def infer_type(self, x: TensorType, y: TensorType) -> TensorType:
         return sparse_result(self, x, y, RESULT)
 
     def reference(self, x: Any, y: Any) -> Any:
         check_same_shape(self, x, y)
-        found = scipy_sparse().coo_matrix(type(self).function(x.toarray(), y.toarray()).astype(RESULT))
+        found = scipy_sparse().coo_matrix(self.function.reference(x.toarray(), y.toarray()).astype(RESULT))
         return canonical_matrix(found.asformat(x.format))
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        p, q = of_one_shape(*map(parts_of, inputs))
-        if type(self).function(0, 0):
-            holds = cast(self.comparison(densified(p), densified(q)), RESULT)
-            return [self._indexed(SparseFromDense(p.format)(holds), p.indices.dtype)]
-        p, q = on_union(p, q)
-        found = compress(p, self.comparison(p.data, q.data))
-        return [matrix_of(replace(found, data=ones_like(found.data, RESULT)))]
+        p, q = joined(self.join, *of_one_shape(*map(parts_of, inputs)))
+        holds = self.function(p.data, q.data)
+        if keeps_zero(self.function, p.data.dtype, q.data.dtype):
+            found = compress(p, holds)
+            return [matrix_of(replace(found, data=ones_like(found.data, RESULT)))]
+        fails = densified(replace(p, data=cast(invert(holds), RESULT)))
+        return [self._indexed(SparseFromDense(p.format)(cast(compare.eq(fails, 0), RESULT)), p.indices.dtype)]
 
     def _indexed(self, x: Variable, dtype: str) -> Variable:
         """The matrix with indices of the declared dtype."""
@@ -82,9 +83,7 @@ class ComparisonSD(DiscreteOp, CanonicalOp):
     Raises: GraphValueError for shapes that do not go together (at run time where they are not known).
     """
 
-    takes_complex: ClassVar[bool] = False
-    comparison: ClassVar[Elementwise]
-    function: ClassVar[Callable[..., Any]]
+    function: Elementwise = field(repr=False)
 
     def infer_type(self, x: TensorType, d: TensorType) -> TensorType:
         need_operand(self, x, d)
@@ -92,112 +91,38 @@ class ComparisonSD(DiscreteOp, CanonicalOp):
 
     def reference(self, x: Any, d: Array) -> Array:
         check_fits(self.name, x, d)
-        return np.asarray(type(self).function(x.toarray(), d), RESULT)
+        return np.asarray(self.function.reference(x.toarray(), d), RESULT)
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
         p = parts_of(inputs[0])
-        return [cast(self.comparison(densified(p), beside(self.name, inputs[1], p)), RESULT)]
+        return [cast(self.function(densified(p), beside(self.name, inputs[1], p)), RESULT)]
 
 
-class EqualSS(ComparisonSS):
-    """1 where x = y."""
-
-    name: ClassVar[str] = "equal_s_s"
-    takes_complex: ClassVar[bool] = True
-    comparison: ClassVar[Elementwise] = compare.eq
-    function: ClassVar[Callable[..., Any]] = np.equal
-
-
-class EqualSD(ComparisonSD):
-    """1 where x = d."""
-
-    name: ClassVar[str] = "equal_s_d"
-    takes_complex: ClassVar[bool] = True
-    comparison: ClassVar[Elementwise] = compare.eq
-    function: ClassVar[Callable[..., Any]] = np.equal
-
-
-class NotEqualSS(ComparisonSS):
-    """1 where x ≠ y."""
-
-    name: ClassVar[str] = "not_equal_s_s"
-    takes_complex: ClassVar[bool] = True
-    comparison: ClassVar[Elementwise] = compare.neq
-    function: ClassVar[Callable[..., Any]] = np.not_equal
+def _classes(
+    name: str, function: Elementwise, symbol: str, takes_complex: bool = False
+) -> tuple[Callable[[], ComparisonSS], Callable[[], ComparisonSD]]:
+    """The classes of a comparison, `<name>SS` and `<name>SD`, which pickle by these names."""
+    made: list[Any] = []
+    for base, ending, operand in ((ComparisonSS, "SS", "y"), (ComparisonSD, "SD", "d")):
+        snake = re.sub("(?<!^)(?=[A-Z])", "_", f"{name}{ending[0]}{ending[1]}").lower()
+        members = {
+            "__module__": __name__,
+            "__doc__": f"1 where x {symbol} {operand}.",
+            "__annotations__": {"function": Elementwise},
+            "function": field(default=function, repr=False),
+            "name": snake,
+            "takes_complex": takes_complex,
+        }
+        made.append(dataclass(frozen=True)(type(name + ending, (base,), members)))
+    return made[0], made[1]
 
 
-class NotEqualSD(ComparisonSD):
-    """1 where x ≠ d."""
-
-    name: ClassVar[str] = "not_equal_s_d"
-    takes_complex: ClassVar[bool] = True
-    comparison: ClassVar[Elementwise] = compare.neq
-    function: ClassVar[Callable[..., Any]] = np.not_equal
-
-
-class LessThanSS(ComparisonSS):
-    """1 where x < y."""
-
-    name: ClassVar[str] = "less_than_s_s"
-    comparison: ClassVar[Elementwise] = compare.lt
-    function: ClassVar[Callable[..., Any]] = np.less
-
-
-class LessThanSD(ComparisonSD):
-    """1 where x < d."""
-
-    name: ClassVar[str] = "less_than_s_d"
-    comparison: ClassVar[Elementwise] = compare.lt
-    function: ClassVar[Callable[..., Any]] = np.less
-
-
-class GreaterThanSS(ComparisonSS):
-    """1 where x > y."""
-
-    name: ClassVar[str] = "greater_than_s_s"
-    comparison: ClassVar[Elementwise] = compare.gt
-    function: ClassVar[Callable[..., Any]] = np.greater
-
-
-class GreaterThanSD(ComparisonSD):
-    """1 where x > d."""
-
-    name: ClassVar[str] = "greater_than_s_d"
-    comparison: ClassVar[Elementwise] = compare.gt
-    function: ClassVar[Callable[..., Any]] = np.greater
-
-
-class LessEqualSS(ComparisonSS):
-    """1 where x ≤ y."""
-
-    name: ClassVar[str] = "less_equal_s_s"
-    comparison: ClassVar[Elementwise] = compare.le
-    function: ClassVar[Callable[..., Any]] = np.less_equal
-
-
-class LessEqualSD(ComparisonSD):
-    """1 where x ≤ d."""
-
-    name: ClassVar[str] = "less_equal_s_d"
-    comparison: ClassVar[Elementwise] = compare.le
-    function: ClassVar[Callable[..., Any]] = np.less_equal
-
-
-class GreaterEqualSS(ComparisonSS):
-    """1 where x ≥ y."""
-
-    name: ClassVar[str] = "greater_equal_s_s"
-    comparison: ClassVar[Elementwise] = compare.ge
-    function: ClassVar[Callable[..., Any]] = np.greater_equal
-
-
-class GreaterEqualSD(ComparisonSD):
-    """1 where x ≥ d."""
-
-    name: ClassVar[str] = "greater_equal_s_d"
-    comparison: ClassVar[Elementwise] = compare.ge
-    function: ClassVar[Callable[..., Any]] = np.greater_equal
-
+EqualSS, EqualSD = _classes("Equal", compare.eq, "=", takes_complex=True)
+NotEqualSS, NotEqualSD = _classes("NotEqual", compare.neq, "≠", takes_complex=True)
+LessThanSS, LessThanSD = _classes("LessThan", compare.lt, "<")
+GreaterThanSS, GreaterThanSD = _classes("GreaterThan", compare.gt, ">")
+LessEqualSS, LessEqualSD = _classes("LessEqual", compare.le, "≤")
+GreaterEqualSS, GreaterEqualSD = _classes("GreaterEqual", compare.ge, "≥")
 
 equal_s_s, equal_s_d = EqualSS(), EqualSD()
 not_equal_s_s, not_equal_s_d = NotEqualSS(), NotEqualSD()

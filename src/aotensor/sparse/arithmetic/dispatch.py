@@ -11,19 +11,22 @@ import numpy as np
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Op
+from aotensor.graph.operations import dense
 from aotensor.graph.site import warn_user
 from aotensor.graph.sparse_type import is_sparse
 from aotensor.graph.variable import Constant, Variable
-from aotensor.ops.elementwise import arithmetic, powers
+from aotensor.ops.elementwise import arithmetic
+from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.gradient_control import ViewOp
 from aotensor.sparse.arithmetic import compare, structured
 from aotensor.sparse.arithmetic.add import sparse_add, sparse_neg, sparse_sub
 from aotensor.sparse.arithmetic.multiply import DivSD, sparse_mul
 from aotensor.sparse.arithmetic.operands import operands
+from aotensor.sparse.arithmetic.pairs import pair
 from aotensor.sparse.arithmetic.structured import ZERO_PRESERVING, structured_pow
 from aotensor.sparse.convert import dense_from_sparse
 from aotensor.sparse.gradient_views import viewed
-from aotensor.sparse.op import as_sparse
+from aotensor.sparse.op import as_sparse, as_sparse_or_tensor
 
 
 @coerced
@@ -33,9 +36,7 @@ def sparse_div(x: Any, y: Any) -> Variable:
     Raises: GraphTypeError for a dense x, GraphValueError for shapes that do not go together.
     """
     first, second = operands([as_sparse(x), y])
-    if second.is_sparse:
-        return arithmetic.true_div(_densified("truediv", first), dense_from_sparse(second))
-    return DivSD()(first, second)  # type: ignore[no-any-return]
+    return sparse_operator("true_div", first, second) if second.is_sparse else DivSD()(first, second)
 
 
 @coerced
@@ -50,12 +51,25 @@ def sparse_power(x: Any, exponent: Any) -> Variable:
     is_number = is_number or (isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "iuf")
     if is_number and value > 0:
         return structured_pow(matrix, exponent)
-    return powers.pow(_densified("pow", matrix), exponent)
+    return sparse_operator("pow", matrix, exponent)
 
 
-def _densified(name: str, x: Variable) -> Variable:
-    warn_user(f"{name} makes the sparse matrix {x} dense")
-    return dense_from_sparse(x)
+@coerced
+def sparse_operator(name: str, x: Any, y: Any) -> Variable:
+    """A dense elementwise op of two, by name, at least one of them sparse: `PairOp` if both are and f(0, 0) = 0.
+
+    All else makes the matrices dense, with a warning. Raises: as the op does.
+    """
+    op, (first, second) = getattr(dense(), name), operands([x, y])
+    are_sparse = first.is_sparse and second.is_sparse
+    found = pair(op, first, second) if are_sparse and isinstance(op, Elementwise) else None
+    if found is not None:
+        return found
+    matrix = first if first.is_sparse else second
+    warn_user(f"{name.removesuffix('_')} makes the sparse matrix {matrix} dense")
+    return op(  # type: ignore[no-any-return]
+        *(dense_from_sparse(one) if one.is_sparse else raw for one, raw in ((first, x), (second, y)))
+    )
 
 
 def _folded(op: Op, of_two: Callable[[Any, Any], Variable]) -> Callable[..., Variable]:
@@ -81,6 +95,14 @@ COUNTERPARTS: Final[dict[str, Callable[..., Variable]]] = {
 """Dense elementwise op by name → the sparse function that has the same meaning."""
 
 
+def _paired(op: Elementwise, matrices: Sequence[Variable]) -> Variable | None:
+    """An op of sparse matrices only, two by two; None where it has no sparse value."""
+    found: Variable | None = matrices[0]
+    for x in matrices[1:]:
+        found = None if found is None else pair(op, found, x)
+    return found
+
+
 @coerced
 def sparse_counterpart(op: Op, inputs: Sequence[Any]) -> Variable:
     """What a dense op gives on inputs of which at least one is sparse.
@@ -89,6 +111,10 @@ def sparse_counterpart(op: Op, inputs: Sequence[Any]) -> Variable:
     """
     if isinstance(op, ViewOp):
         return viewed(op, *inputs)
+    if isinstance(op, Elementwise) and op.name not in COUNTERPARTS and len(inputs) > 1:
+        matrices = [as_sparse_or_tensor(x) for x in inputs]
+        if all(x.is_sparse for x in matrices) and (paired := _paired(op, matrices)) is not None:
+            return paired
     found = COUNTERPARTS.get(op.name)
     if found is not None and (op.name not in ("true_div", "pow") or is_sparse(inputs[0])):
         return found(*inputs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -15,26 +15,21 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected, sum_terms
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise import arithmetic
+from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.shape.reshape import ravel
 from aotensor.sparse.arithmetic.add import both_dense, check_fits, fitted_dims, vector_result
 from aotensor.sparse.arithmetic.operands import (
     CanonicalOp,
-    canonical_pair,
-    check_same_shape,
-    coordinates_of,
-    matrix_at,
     need_operand,
-    of_one_shape,
     operands,
     sized,
-    sparse_result,
     term_for,
 )
+from aotensor.sparse.arithmetic.pairs import Join, PairOp
 from aotensor.sparse.arithmetic.sums import sum_to
-from aotensor.sparse.compressed import TakeAt, at_columns, at_rows
+from aotensor.sparse.compressed import at_columns, at_rows
 from aotensor.sparse.csm import matrix_of, parts_of
-from aotensor.sparse.op import Parts, have_same_pattern, scipy_matrix
-from aotensor.sparse.patterns import compress, positions_in
+from aotensor.sparse.op import Parts, scipy_matrix
 from aotensor.sparse.sample import take_entries
 
 
@@ -52,12 +47,9 @@ class ProductOp(CanonicalOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (x, y), (tx, ty) = inputs, tangents
-        terms = [tx if is_disconnected(tx) else arithmetic.mul(tx, y), ty if is_disconnected(ty) else self._with(x, ty)]
-        total = sum_terms(terms, arithmetic.add)
-        return [term_for(outputs[0], total)]
-
-    def _with(self, x: Variable, ty: Variable) -> Variable:
-        return arithmetic.mul(x, ty)
+        by_x = tx if is_disconnected(tx) else arithmetic.mul(tx, y)
+        by_y = ty if is_disconnected(ty) else arithmetic.mul(x, ty)
+        return [term_for(outputs[0], sum_terms([by_x, by_y], arithmetic.add))]
 
 
 def _term(x: Variable, ct: Variable, other: Variable) -> Variable:
@@ -68,7 +60,7 @@ def _term(x: Variable, ct: Variable, other: Variable) -> Variable:
 
 
 @dataclass(frozen=True)
-class MulSS(ProductOp):
+class MulSS(PairOp, ProductOp):
     """x ∘ y of two sparse matrices of any formats, in that of the first and the promoted dtype.
 
     The pattern is what both have in common, with explicit zeros. Gradient: regular, each on the pattern of the other.
@@ -76,27 +68,8 @@ class MulSS(ProductOp):
     Raises: GraphValueError for shapes that differ (at run time where they are not known).
     """
 
-    name: ClassVar[str] = "mul_s_s"
-    takes_blocks: ClassVar[bool] = True
-
-    def infer_type(self, x: TensorType, y: TensorType) -> TensorType:
-        return sparse_result(self, x, y)
-
-    def reference(self, x: Any, y: Any) -> Any:
-        check_same_shape(self, x, y)
-        x, y = canonical_pair(x, y)
-        found, at_x, at_y = np.intersect1d(coordinates_of(x), coordinates_of(y), return_indices=True)
-        return matrix_at(found, x.data[at_x] * y.data[at_y], x)
-
-    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        p, q = of_one_shape(*map(parts_of, inputs))
-        if have_same_pattern(p, q):
-            return [matrix_of(replace(p, data=p.data * q.data))]
-        positions = positions_in(p, q)
-        is_common = positions >= 0
-        common = compress(p, is_common)
-        others = TakeAt()(q.data, compress(replace(p, data=positions), is_common).data)
-        return [matrix_of(replace(common, data=common.data * others))]
+    function: Elementwise = field(default=arithmetic.mul, repr=False)
+    join: Join = field(default="both", repr=False)
 
 
 @dataclass(frozen=True)
