@@ -193,7 +193,7 @@ def test_the_c_library_is_the_one_that_is_needed(target: str, needed: list[str],
     assert platform_of(62, target, needed) == Platform("x86_64", libc)
 
 
-@pytest.mark.parametrize(("machine", "target"), [(40, "armv7-linux-gnueabihf"), (62, "x86_64-w64-windows-gnu")])
+@pytest.mark.parametrize(("machine", "target"), [(40, "armv7-linux-gnueabihf"), (62, "x86_64-unknown-freebsd")])
 def test_platforms_without_a_tag(machine: int, target: str) -> None:
     with pytest.raises(ForeignLibrary, match=f"packages for {target} are not made"):
         platform_of(machine, target, [])

@@ -16,6 +16,7 @@ import aotensor as aot
 import aotensor.tensor as at
 from aotensor.codegen.container import seal
 from aotensor.errors import ArgumentTypeError, ArgumentValueError, ChunkError, GraphValueError
+from aotensor_runtime.container import Container
 from aotensor_runtime.library import Library
 from aotensor_runtime.rounds import Bar, Serial, open_rounds
 from aotensor_runtime.rounds.files import FileSource
@@ -167,9 +168,16 @@ def test_bars(with_rich: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     assert with_rich or (stream.text.count("\r") == 5 and stream.text.endswith("5/5\n"))
 
 
-def test_where_sections_do_not_travel_the_protocol_is_a_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", ["x86_64-windows-gnu", "wasm32-wasi"])
+def test_other_formats_have_the_protocol_in_a_section(target: str, tmp_path: Path) -> None:
     pytest.importorskip("ziglang", reason="no ziglang (pip install 'aotensor[cross]')")
-    made = logistic().compile(tmp_path, target="x86_64-windows-gnu")
+    made = logistic().compile(tmp_path, target=target)
+    tree = json.loads(Container(made.library.read_bytes()).extra("rounds"))
+    assert tree == logistic().protocol.to_json() and not list(tmp_path.glob("*.json"))
+
+
+def test_freestanding_libraries_have_the_protocol_in_a_file(tmp_path: Path) -> None:
+    made = logistic().compile(tmp_path, freestanding=True, emit="static", opt_level=1)
     tree = json.loads((tmp_path / "logistic.rounds.json").read_text())
     assert tree == logistic().protocol.to_json() and tmp_path / "logistic.rounds.json" in made.files
 

@@ -28,8 +28,11 @@ def test_files(triple: str, machine: str, made: Made) -> None:
     ours = {name for name in exported if not name.startswith("_")}
     assert "gradient" in ours and all(f"{name}(" in header for name in ours)
     needed = foreign.run([foreign.tool("llvm-nm-22", "llvm-22"), "-u", "libmodel.dylib"], folder).split()
-    known = "_malloc _free _aligned_alloc _memcpy _memset _memset_pattern16 _bzero ___bzero dyld_stub_binder"
-    assert set(needed) <= set(known.split())
+    known = "_getenv _strtol _getpid _sched_yield _sigfillset _sysconf ___cxa_atexit "
+    known += "_malloc _free _aligned_alloc _memcpy _memset _memset_pattern16 _bzero ___bzero dyld_stub_binder"
+    threads = {name for name in needed if name.startswith("_pthread_")}
+    assert set(needed) - threads <= set(known.split())
+    assert {"_pthread_create", "_pthread_join", "_pthread_cond_wait", "_sysconf"} <= set(needed), "loops have a pool"
     assert "model.o" in foreign.run([foreign.tool("llvm-ar-22", "llvm-22"), "t", "libmodel.a"], folder)
     if triple.startswith("arm64"):
         linked = foreign.compiled("aarch64-macos.13.0", folder, "libmodel.a", name="whole")

@@ -10,13 +10,15 @@ from typing import Final
 
 from aotensor.codegen.entry.names import exported_symbols, shared_symbols
 from aotensor.codegen.targets.linkage import read_linkage
+from aotensor.codegen.targets.systems import system_of
 from aotensor_cli.options import Refusal
 from aotensor_cli.packaging.tags import Platform, platform_of
 from aotensor_cli.reading.kinds import refuse_other_kinds
 from aotensor_cli.reading.library import is_library, naming, read_library
-from aotensor_runtime.container import Container
+from aotensor_runtime.abi import MANIFEST_SECTION
+from aotensor_runtime.container import Container, read_manifest
 from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary
-from aotensor_runtime.formats.image import SHARED
+from aotensor_runtime.formats.image import BUNDLE_MAGIC, SHARED, unbundle
 from aotensor_runtime.manifest import Manifest
 
 _ARCHIVE: Final = b"!<arch>\n"
@@ -29,7 +31,11 @@ _PLAIN: Final = ("", "generic", "x86-64")
 
 @dataclass(frozen=True)
 class Shipped:
-    """A library of a package.   versions: of symbols that it imports. archive: its static library, if that is given"""
+    """A library of a package.
+
+    versions: of symbols that it imports. archive: its static library, if that is given. imports: its import library,
+    which programs for Windows link with.
+    """
 
     path: Path
     data: bytes
@@ -37,6 +43,12 @@ class Shipped:
     platform: Platform
     versions: tuple[str, ...]
     archive: bytes | None = None
+    imports: bytes | None = None
+
+    @property
+    def file_name(self) -> str:
+        """As the dynamic loader knows it."""
+        return system_of(self.manifest.target).shared.format(self.name)
 
     @property
     def name(self) -> str:
@@ -77,7 +89,7 @@ def read_libraries(paths: Sequence[Path]) -> list[Shipped]:
         if not fitting:
             raise Refusal(
                 f"{path}: no shared library was given that was compiled as this one",
-                f"give lib{manifest.name}.so of the same compilation",
+                f"give {system_of(manifest.target).shared.format(manifest.name)} of the same compilation",
             )
         found[fitting[0]] = replace(found[fitting[0]], archive=data)
     _check_together(found)
@@ -101,12 +113,32 @@ def _shared(path: Path, data: bytes) -> Shipped:
         )
     linkage = read_linkage(container.image)
     platform = platform_of(container.image.machine, manifest.target, linkage.needed)
-    return Shipped(path, data, manifest, platform, linkage.versions)
+    return Shipped(path, data, manifest, platform, linkage.versions, imports=_imports(path, manifest))
+
+
+def _imports(path: Path, manifest: Manifest) -> bytes | None:
+    """The import library beside a DLL.   Raises: Refusal if it is not there"""
+    name = system_of(manifest.target).imports.format(manifest.name)
+    if not name:
+        return None
+    if not path.with_name(name).is_file():
+        raise Refusal(
+            f"{path}: its import library {name} is not beside it",
+            "compile it without --emit, or with --emit lib --emit imports",
+        )
+    return read_library(path.with_name(name))
 
 
 def _archived(data: bytes) -> Manifest:
     """What a static library says about itself."""
-    objects = [member for member in _members(data) if member.startswith(b"\x7fELF")]
+    members = [*_members(data)]
+    for member in members:  # of COFF and Mach-O, where one section has all of ours
+        start = member.find(BUNDLE_MAGIC)
+        held = {x.name: x for x in unbundle(member, start, len(member))} if start >= 0 else {}
+        if MANIFEST_SECTION in held:
+            place = held[MANIFEST_SECTION]
+            return read_manifest(member[place.offset : place.offset + place.size])
+    objects = [member for member in members if member.startswith(b"\x7fELF")]
     if not objects:
         raise ForeignLibrary("aotensor did not build this static library: it has no object file")
     return Container(objects[0]).manifest()

@@ -1,7 +1,7 @@
 """The SDK of a package: one relocatable folder for C, C++, CMake and pkg-config, as a .tar.gz.
 
 <name>-<version>/include/<library>.h .hpp
-                 lib/lib<library>.so .a
+                 lib/lib<library>.so .a             of Windows bin/<library>.dll, lib/lib<library>.dll.a
                  lib/cmake/<name>/<name>-config.cmake, <name>-config-version.cmake
                  lib/pkgconfig/<name>.pc
                  README.md LICENSE
@@ -35,7 +35,7 @@ warranty of any kind.
 """
 
 _CONFIG: Final = """# {name} {version}: libraries that aotensor has compiled, as imported targets.
-if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux" OR NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "{machine}")
+if(NOT CMAKE_SYSTEM_NAME STREQUAL "{system}" OR NOT CMAKE_SYSTEM_PROCESSOR {machine})
   set({name}_FOUND FALSE)
   set({name}_NOT_FOUND_MESSAGE
       "{name} is for {platform}, this is ${{CMAKE_SYSTEM_NAME}} on ${{CMAKE_SYSTEM_PROCESSOR}}: make a package for it.")
@@ -48,7 +48,7 @@ _TARGET: Final = """
 if(NOT TARGET {target})
   add_library({target} {kind} IMPORTED)
   set_target_properties({target} PROPERTIES
-    IMPORTED_LOCATION "${{_{name}_root}}/lib/{file}"{more}
+    IMPORTED_LOCATION "${{_{name}_root}}/{file}"{more}
     INTERFACE_INCLUDE_DIRECTORIES "${{_{name}_root}}/include")
 endif()
 """
@@ -83,8 +83,7 @@ Description: Functions that aotensor has compiled
 Version: {version}
 Cflags: -I${{includedir}}
 Libs: -L${{libdir}} {libs}
-Libs.private: -lm -lpthread
-"""
+{private}"""
 
 
 def sdk_name(name: str, version: Version, platform: Platform) -> str:
@@ -98,7 +97,9 @@ def sdk_content(name: str, version: Version, libraries: Sequence[Shipped]) -> by
     for library in libraries:
         files[f"include/{library.name}.h"] = header_text(library.manifest).encode(errors="backslashreplace")
         files[f"include/{library.name}.hpp"] = cpp_text(library.manifest).encode()
-        files[f"lib/lib{library.name}.so"] = library.data
+        files[_place(library)] = library.data
+        if library.imports is not None:
+            files[f"lib/lib{library.name}.dll.a"] = library.imports
         if library.archive is not None:
             files[f"lib/lib{library.name}.a"] = library.archive
     texts = {
@@ -107,7 +108,10 @@ def sdk_content(name: str, version: Version, libraries: Sequence[Shipped]) -> by
             release=version.base_version.rpartition("!")[2], major=version.major
         ),
         f"lib/pkgconfig/{name}.pc": _PKG_CONFIG.format(
-            name=name, version=version, libs=" ".join(f"-l{library.name}" for library in libraries)
+            name=name,
+            version=version,
+            libs=" ".join(f"-l{library.name}" for library in libraries),
+            private="Libs.private: -lm -lpthread\n" if libraries[0].platform.is_linux else "",
         ),
         "README.md": _readme(name, version, libraries),
         "LICENSE": LICENCE,
@@ -116,15 +120,27 @@ def sdk_content(name: str, version: Version, libraries: Sequence[Shipped]) -> by
     return tarred({f"{name}-{version}/{path}": content for path, content in files.items()})
 
 
+def _place(library: Shipped) -> str:
+    """Where a shared library is: a DLL lies where programs do."""
+    return f"{'lib' if library.imports is None else 'bin'}/{library.file_name}"
+
+
 def _config(name: str, version: Version, libraries: Sequence[Shipped]) -> str:
     platform = libraries[0].platform
-    parts = [_CONFIG.format(name=name, version=version, machine=platform.machine, platform=platform)]
+    system = "Linux" if platform.is_linux else {"ucrt": "Windows", "libSystem": "Darwin"}[platform.libc]
+    machine = 'MATCHES "^(AMD64|x86_64)$"' if system == "Windows" else f'STREQUAL "{platform.machine}"'
+    parts = [_CONFIG.format(name=name, version=version, system=system, machine=machine, platform=platform)]
     for library in libraries:
-        target, soname = f"{name}::{library.name}", f"lib{library.name}.so"
-        more = f'\n    IMPORTED_SONAME "{soname}"'
-        parts.append(_TARGET.format(target=target, kind="SHARED", name=name, file=soname, more=more))
+        target, file = f"{name}::{library.name}", _place(library)
+        more = {
+            "Linux": f'IMPORTED_SONAME "{library.file_name}"',
+            "Darwin": f'IMPORTED_SONAME "@rpath/{library.file_name}"',
+            "Windows": f'IMPORTED_IMPLIB "${{_{name}_root}}/lib/lib{library.name}.dll.a"',
+        }[system]
+        parts.append(_TARGET.format(target=target, kind="SHARED", name=name, file=file, more=f"\n    {more}"))
         if library.archive is not None:
-            file, more = f"lib{library.name}.a", '\n    INTERFACE_LINK_LIBRARIES "m;pthread"'
+            file = f"lib/lib{library.name}.a"
+            more = '\n    INTERFACE_LINK_LIBRARIES "m;pthread"' if platform.is_linux else ""
             parts.append(_TARGET.format(target=f"{target}_static", kind="STATIC", name=name, file=file, more=more))
     if name not in [library.name for library in libraries]:
         parts.append(_ALL.format(name=name, targets=";".join(f"{name}::{library.name}" for library in libraries)))
@@ -144,10 +160,11 @@ def _readme(name: str, version: Version, libraries: Sequence[Shipped]) -> str:
             f"In C++20: `#include <{library.name}.hpp>`, `aotensor::{namespace(library.manifest)}`.",
             "",
         ]
+    path = "" if libraries[0].imports is not None else " -Wl,-rpath,$PWD/lib"
     lines += [
         "## Use", "",
         "```sh",
-        f"cc main.c $(PKG_CONFIG_PATH=$PWD/lib/pkgconfig pkg-config --cflags --libs {name}) -Wl,-rpath,$PWD/lib",
+        f"cc main.c $(PKG_CONFIG_PATH=$PWD/lib/pkgconfig pkg-config --cflags --libs {name}){path}",
         "```", "",
         "```cmake",
         f"find_package({name} REQUIRED)  # with -DCMAKE_PREFIX_PATH=<this folder>",
@@ -165,7 +182,10 @@ def tarred(files: Mapping[str, bytes]) -> bytes:
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for path in sorted([*files, *folders]):
             entry = tarfile.TarInfo(path)
-            entry.mtime, entry.mode = date, 0o755 if path in folders or path.endswith(".so") else 0o644
+            entry.mtime, entry.mode = (
+                date,
+                0o755 if path in folders or path.endswith((".so", ".dll", ".dylib")) else 0o644,
+            )
             if path in folders:
                 entry.type = tarfile.DIRTYPE
                 archive.addfile(entry)

@@ -15,6 +15,7 @@ from aotensor_runtime.errors import ForeignLibrary, LibraryError
 
 _MACHINES: Final = {62: "x86_64", 183: "aarch64", 243: "riscv64"}
 """By e_machine."""
+_SYSTEMS: Final = {"ucrt": "windows", "libSystem": "macos"}
 _OLDEST: Final = {"x86_64": 5, "aarch64": 17, "riscv64": 31}
 """N of the first manylinux_2_N of a machine: no wheel can say that it runs with an older glibc."""
 _NAMED: Final = (5, 12, 17, 24, 26, 27, 28, 31, 34)
@@ -25,22 +26,32 @@ _RELATIVE: Final = "GLIBC_ABI_DT_RELR"
 
 @dataclass(frozen=True)
 class Platform:
-    """machine: as in `uname -m`. libc: glibc or musl."""
+    """machine: as in `uname -m`. libc: glibc or musl of Linux, ucrt of Windows, libSystem of macOS."""
 
     machine: str
     libc: str
 
+    @property
+    def is_linux(self) -> bool:
+        return self.libc in ("glibc", "musl")
+
     def __str__(self) -> str:
+        if not self.is_linux:
+            return f"{_SYSTEMS[self.libc]}-{self.machine}"
         return f"linux-{'musl-' if self.libc == 'musl' else ''}{self.machine}"
 
 
 def platform_of(machine: int, target: str, needed: Collection[str]) -> Platform:
-    """machine: e_machine of an ELF file. target: its LLVM triple. needed: other libraries that it needs
+    """machine: as e_machine of an ELF file. target: its LLVM triple. needed: other libraries that it needs
 
     Raises: ForeignLibrary for what has no tag.
     """
+    if machine in _MACHINES and "-windows-" in target:
+        return Platform(_MACHINES[machine], "ucrt")
+    if machine in _MACHINES and "-macosx" in target:
+        return Platform(_MACHINES[machine].replace("aarch64", "arm64"), "libSystem")
     if machine not in _MACHINES or "linux" not in target:
-        raise ForeignLibrary(f"packages for {target} are not made", hint="Linux on x86-64, AArch64, RISC-V has some")
+        raise ForeignLibrary(f"packages for {target} are not made", hint="Linux, Windows and macOS have some")
     is_glibc = "libc.so.6" in needed or ("musl" not in target and not any("musl" in name for name in needed))
     return Platform(_MACHINES[machine], "glibc" if is_glibc else "musl")
 

@@ -1,4 +1,9 @@
-"""entry.limit: how many threads a process should have, by what it says, its affinity and its container."""
+"""entry.limit: how many threads a process should have, by what it says, its affinity and its container.
+
+Linux     sched_getaffinity, cgroup files
+macOS     sysconf(_SC_NPROCESSORS_ONLN)
+Windows   GetProcessAffinityMask, of the group of up to 64 processors that the process is in
+"""
 
 from __future__ import annotations
 
@@ -7,10 +12,13 @@ from typing import Final
 from aotensor.codegen.entry.code import NULL, Code, number, status
 from aotensor.codegen.entry.tables import Constants
 from aotensor.codegen.llvm import Function, Type, Value, function, i8, i32, i64, ir, pointer, void
+from aotensor.codegen.targets.systems import LINUX, WINDOWS, system_of
 from aotensor_runtime.abi import MAX_THREADS
 
 _MASK_BYTES: Final = 1024  # of a set of processors
 _O_CLOEXEC: Final = 0o2000000  # of Linux on x86, Arm and RISC-V
+_ONLINE: Final = 58  # _SC_NPROCESSORS_ONLN of macOS
+_THIS_PROCESS: Final = -1  # what GetCurrentProcess gives
 _ATTRIBUTES: Final = ("optsize", "noinline")
 
 
@@ -21,14 +29,34 @@ def call_libc(c: Code, name: str, *arguments: Value, result: Type = i32) -> Valu
 
 def define_limit(constants: Constants) -> Function:
     """i64 entry.limit(): AOTENSOR_NUM_THREADS, else the processors that the process may use; at least 1."""
-    read = _define_read_numbers(constants)
+    system = system_of(constants.module.triple)
     c = Code(constants.module, "entry.limit", i64, [], attributes=_ATTRIBUTES)
     b, text = c.builder, constants.text
     most, given = number(MAX_THREADS), call_libc(c, "getenv", text("AOTENSOR_NUM_THREADS"), result=pointer)
     with c.when(b.not_(c.is_null(given))):
-        wanted = call_libc(c, "strtol", given, NULL, status(10), result=i64)
+        parse = "_strtoi64" if system is WINDOWS else "strtol"  # where a long has 32 bits
+        wanted = call_libc(c, parse, given, NULL, status(10), result=i64)
         c.give_when(c.less(number(0), wanted), c.smaller(wanted, most))
-    words = _MASK_BYTES // 8
+    if system is LINUX:
+        found = _linux_processors(constants, c)
+    elif system is WINDOWS:
+        found = _windows_processors(c)
+    else:
+        found = call_libc(c, "sysconf", status(_ONLINE), result=i64)
+    c.give(c.larger(c.smaller(found, most), number(1)))
+    return c.function
+
+
+def _windows_processors(c: Code) -> Value:
+    own, all_of_them = c.room(i64, 1), c.room(i64, 1)
+    c.clear(own, number(1))
+    call_libc(c, "GetProcessAffinityMask", number(_THIS_PROCESS), own, all_of_them)
+    return c.builder.call(function(c.module, "llvm.ctpop.i64", i64, [i64]), [c.item(own, 0)])
+
+
+def _linux_processors(constants: Constants, c: Code) -> Value:
+    read = _define_read_numbers(constants)
+    b, text, words = c.builder, constants.text, _MASK_BYTES // 8
     mask = c.room(i64, words)
     c.clear(mask, number(words))
     failed = call_libc(c, "sched_getaffinity", status(0), number(_MASK_BYTES), mask)
@@ -50,8 +78,7 @@ def define_limit(constants: Constants) -> Function:
         with c.when(c.all(c.less(number(0), time), c.less(number(0), each))):
             share = b.sdiv(b.add(time, b.sub(each, number(1))), each)
             found.set(c.smaller(found.get(), share))
-    c.give(c.larger(c.smaller(found.get(), most), number(1)))
-    return c.function
+    return found.get()
 
 
 def _define_read_numbers(constants: Constants) -> Function:

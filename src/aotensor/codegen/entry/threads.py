@@ -4,7 +4,8 @@ A job hands out its chunks one after the other to whoever asks; who takes part h
 So threads may come late or not at all, and more of them change nothing but the time. The caller's thread has lane 0.
 
 The pool starts with the first job that wants it. One job runs on it at a time; who finds it busy runs alone. After a
-`fork` the child begins with a new one, and the destructor of the library ends its threads before the code goes away.
+`fork` the child begins with a new one, and the destructor of the library ends its threads before the code goes away;
+Windows has neither, and keeps the code. What differs between systems is in `primitives`.
 """
 
 from __future__ import annotations
@@ -13,16 +14,17 @@ import ctypes
 from typing import Final
 
 from aotensor.codegen.entry.code import NULL, Code, number, status
-from aotensor.codegen.entry.processors import call_libc, define_limit
+from aotensor.codegen.entry.primitives import primitives_of
+from aotensor.codegen.entry.processors import define_limit
 from aotensor.codegen.entry.tables import HIDDEN, Constants
 from aotensor.codegen.llvm import Function, Module, Type, Value, function, i8, i32, i64, ir, opaque, pointer, void
+from aotensor.codegen.targets.systems import system_of
 from aotensor_runtime.abi import MAX_THREADS, Context
 
 PARALLEL: Final = "entry.parallel"
 CACHE_LINE: Final = 64
 _SPINS: Final = 1 << 14  # looks at a word of memory before a thread sleeps: 5 to 20 microseconds
 _OBJECT: Final = 16  # words that are enough for a mutex or a condition variable of any libc
-_MASK_BYTES: Final = 1024  # of a set of signals
 
 
 class Job(ctypes.Structure):
@@ -88,6 +90,7 @@ class _Threads:
         self.constants, self.module = constants, constants.module
         kind = ir.ArrayType(i8, ctypes.sizeof(Pool))
         pool = ir.GlobalVariable(self.module, kind, "entry.pool")
+        self.system = primitives_of(system_of(self.module.triple))
         pool.initializer, pool.linkage, pool.align = ir.Constant(kind, None), "internal", CACHE_LINE
         self.pool: Value = opaque(pool)
 
@@ -99,7 +102,8 @@ class _Threads:
         start = self._define_start(worker)
         on_pool = self._define_on_pool(lane, ready, start)
         self._define_parallel(lane, on_pool)
-        self._define_end()
+        if self.system.ends:
+            self._define_end()
 
     # --- words -------------------------------------------------------------------------------------------------------
 
@@ -115,9 +119,14 @@ class _Threads:
     def _set(self, c: Code, name: str, value: Value) -> None:
         c.put_field(self.pool, Pool, name, value)
 
-    def _on(self, c: Code, name: str, *objects: str) -> Value:
-        """A function of POSIX threads on objects of the pool."""
-        return call_libc(c, f"pthread_{name}", *(self._address(c, x) for x in objects))
+    def _lock(self, c: Code) -> None:
+        self.system.lock(c, self._address(c, "mutex"))
+
+    def _unlock(self, c: Code) -> None:
+        self.system.unlock(c, self._address(c, "mutex"))
+
+    def _wait(self, c: Code, condition: str) -> None:
+        self.system.wait(c, self._address(c, condition), self._address(c, "mutex"))
 
     # --- lanes -------------------------------------------------------------------------------------------------------
 
@@ -171,7 +180,7 @@ class _Threads:
         with c.loop(count) as k:  # what the caller has left out
             b.call(lane, [job, k])
         with c.loop_while(lambda: c.differs(_done(c, job), chunks)):  # and what still runs elsewhere
-            call_libc(c, "sched_yield")
+            self.system.give_way(c)
         b.ret_void()
 
     # --- the pool ----------------------------------------------------------------------------------------------------
@@ -198,27 +207,27 @@ class _Threads:
         others = b.call(start, [b.sub(count, number(1))])
         c.put_field(job, Job, "lanes", b.add(others, number(1)))
         with c.when(c.less(number(0), others)):
-            self._on(c, "mutex_lock", "mutex")
+            self._lock(c)
             self._set(c, "job", job)
             self._set(c, "wanted", others)
             self._set(c, "taken", number(0))
             b.atomic_rmw("add", self._address(c, "generation"), number(1), "release")
-            self._on(c, "mutex_unlock", "mutex")
+            self._unlock(c)
             with b.if_else(c.same(others, number(1))) as (one, several):
                 with one:
-                    self._on(c, "cond_signal", "wake")
+                    self.system.wake_one(c, self._address(c, "wake"))
                 with several:
-                    self._on(c, "cond_broadcast", "wake")
+                    self.system.wake_all(c, self._address(c, "wake"))
         b.call(lane, [job, number(0)])
         with c.when(c.less(number(0), others)):
             chunks, looks = _chunks(c, job), c.slot(i64, number(_SPINS))
             with c.loop_while(lambda: c.all(c.differs(_done(c, job), chunks), c.differs(looks.get(), number(0)))):
                 looks.add(-1)
-            self._on(c, "mutex_lock", "mutex")
+            self._lock(c)
             self._set(c, "job", NULL)
             with c.loop_while(lambda: c.differs(self._get(c, "active"), number(0))):
-                self._on(c, "cond_wait", "idle", "mutex")
-            self._on(c, "mutex_unlock", "mutex")
+                self._wait(c, "idle")
+            self._unlock(c)
         b.atomic_rmw("xchg", self._address(c, "busy"), number(0), "release")
         b.ret_void()
         return c.function
@@ -227,7 +236,7 @@ class _Threads:
         """void *entry.worker(unused): what a thread of the pool does until it shall end."""
         c = self._code("entry.worker", pointer, [pointer])
         b, seen = c.builder, c.slot(i64, number(0))
-        self._on(c, "mutex_lock", "mutex")
+        self._lock(c)
 
         def is_new() -> Value:
             is_there = c.builder.not_(c.is_null(self._get(c, "job")))
@@ -238,7 +247,7 @@ class _Threads:
 
         def goes_on() -> Value:
             with c.loop_while(has_nothing):
-                self._on(c, "cond_wait", "wake", "mutex")
+                self._wait(c, "wake")
             return c.same(self._get(c, "stop"), number(0))
 
         with c.loop_while(goes_on):
@@ -248,21 +257,21 @@ class _Threads:
                 job, own = self._get(c, "job"), b.add(taken, number(1))
                 self._set(c, "taken", own)
                 self._set(c, "active", b.add(self._get(c, "active"), number(1)))
-                self._on(c, "mutex_unlock", "mutex")
+                self._unlock(c)
                 b.call(lane, [job, own])
-                self._on(c, "mutex_lock", "mutex")
+                self._lock(c)
                 left = b.sub(self._get(c, "active"), number(1))
                 self._set(c, "active", left)
                 with c.when(c.same(left, number(0))):
-                    self._on(c, "cond_signal", "idle")
-                self._on(c, "mutex_unlock", "mutex")  # the next job often comes at once
+                    self.system.wake_one(c, self._address(c, "idle"))
+                self._unlock(c)  # the next job often comes at once
                 looks = c.slot(i64, number(_SPINS))
                 with c.loop_while(
                     lambda: c.all(c.same(self._generation(c), seen.get()), c.differs(looks.get(), number(0)))
                 ):
                     looks.add(-1)
-                self._on(c, "mutex_lock", "mutex")
-        self._on(c, "mutex_unlock", "mutex")
+                self._lock(c)
+        self._unlock(c)
         c.give(NULL)
         return c.function
 
@@ -270,17 +279,12 @@ class _Threads:
         return c.builder.load_atomic(self._address(c, "generation"), "acquire", 8, typ=i64)
 
     def _define_start(self, worker: Function) -> Function:
-        """i64 entry.start(wanted): start threads until there are so many; gives how many of them there are.
-
-        They take no signals, which are for the threads of the program.
-        """
+        """i64 entry.start(wanted): start threads until there are so many; gives how many of them there are."""
         c = self._code("entry.start", i64, [i64])
         (wanted,) = c.arguments
         b, missing = c.builder, c.slot(i64, number(1))
         with c.when(c.less(self._get(c, "count"), wanted)):
-            every, old = c.room(i8, _MASK_BYTES), c.room(i8, _MASK_BYTES)
-            call_libc(c, "sigfillset", every)
-            call_libc(c, "pthread_sigmask", status(_SIG_SETMASK), every, old)
+            old = self.system.before_threads(c, worker)
 
             def goes_on() -> Value:
                 return c.all(c.less(self._get(c, "count"), wanted), c.differs(missing.get(), number(0)))
@@ -288,13 +292,12 @@ class _Threads:
             with c.loop_while(goes_on):
                 count = self._get(c, "count")
                 slot = c.at(self._address(c, "threads"), count, 8)
-                failed = call_libc(c, "pthread_create", slot, NULL, worker, NULL)
-                with b.if_else(c.same(failed, status(0))) as (well, badly):
+                with b.if_else(self.system.start(c, slot, worker)) as (well, badly):
                     with well:
                         self._set(c, "count", b.add(count, number(1)))
                     with badly:
                         missing.set(number(0))  # a limit on threads: fewer will do
-            call_libc(c, "pthread_sigmask", status(_SIG_SETMASK), old, NULL)
+            self.system.after_threads(c, old)
         c.give(c.smaller(self._get(c, "count"), wanted))
         return c.function
 
@@ -302,7 +305,7 @@ class _Threads:
         """i32 entry.ready(): make the pool this process's own; 0 as long as another thread does."""
         c = self._code("entry.ready", i32, [])
         b, owner = c.builder, self._address(c, "owner")
-        process = b.sext(call_libc(c, "getpid"), i64)
+        process = self.system.process(c)
         found = b.load_atomic(owner, "acquire", 8, typ=i64)
         c.give_when(c.same(found, process), status(1))
         own = b.sub(number(0), process)
@@ -312,10 +315,11 @@ class _Threads:
         for name in ("busy", "count", "wanted", "taken", "active", "generation", "stop"):
             self._set(c, name, number(0))
         self._set(c, "job", NULL)
-        for name, kind in (("mutex", "mutex"), ("wake", "cond"), ("idle", "cond")):
+        objects = [self._address(c, name) for name in ("mutex", "wake", "idle")]
+        for place in objects:
             with c.loop(number(_OBJECT)) as k:  # a copy of the parent's may be locked
-                c.put(self._address(c, name), k, number(0))
-            call_libc(c, f"pthread_{kind}_init", self._address(c, name), NULL)
+                c.put(place, k, number(0))
+        self.system.prepare(c, *objects)
         self._set(c, "limit", b.call(limit, []))
         b.atomic_rmw("xchg", owner, process, "release")
         c.give(status(1))
@@ -325,16 +329,16 @@ class _Threads:
         """Let the threads end before the code of the library is unmapped, and at the end of the process."""
         c = self._code("entry.end_pool", void, [])
         b, owner = c.builder, self._address(c, "owner")
-        process = b.sext(call_libc(c, "getpid"), i64)
+        process = self.system.process(c)
         with c.when(c.same(b.load_atomic(owner, "acquire", 8, typ=i64), process)):
-            self._on(c, "mutex_lock", "mutex")
+            self._lock(c)
             self._set(c, "stop", number(1))
             b.atomic_rmw("add", self._address(c, "generation"), number(1), "release")
-            self._on(c, "cond_broadcast", "wake")
-            self._on(c, "mutex_unlock", "mutex")
+            self.system.wake_all(c, self._address(c, "wake"))
+            self._unlock(c)
             with c.loop(self._get(c, "count")) as k:
                 thread = c.item(self._address(c, "threads"), k)
-                call_libc(c, "pthread_join", thread, NULL)
+                self.system.join(c, thread)
             b.atomic_rmw("xchg", owner, number(0), "release")
         b.ret_void()
         entry = ir.Constant(ir.LiteralStructType([i32, pointer, pointer]), [status(_LAST), c.function, NULL])
@@ -343,7 +347,6 @@ class _Threads:
         ends.initializer, ends.linkage = ir.Constant(kind, [entry]), "appending"
 
 
-_SIG_SETMASK: Final = 2  # of Linux, on all but MIPS and Alpha
 _LAST: Final = 65535  # priority of a destructor like any other
 
 

@@ -18,6 +18,7 @@ from aotensor.codegen.targets.archive import import_archive
 from aotensor.codegen.targets.linker import (
     EXPORTS,
     IMPORTS,
+    KERNEL,
     OUTPUT,
     RUNTIME,
     STACK,
@@ -34,9 +35,15 @@ _HERE: Final = "install a C compiler (Debian: gcc, Fedora: gcc, conda: gcc) or `
 _ELSEWHERE: Final = "pip install 'aotensor[cross]', whose ziglang links for every target"
 _C_LIBRARY: Final = ("ucrtbase.dll", (
     "malloc", "calloc", "realloc", "free", "memcpy", "memmove", "memset",
-    "fmod", "fmodf", "fma", "fmaf", "pow", "powf", "ldexp",
+    "fmod", "fmodf", "fma", "fmaf", "pow", "powf", "ldexp", "getenv", "_strtoi64",
 ))  # fmt: skip
 """The C library of Windows 10 and later, and what code may call of it."""
+_THREADS: Final = ("KERNEL32.dll", (
+    "AcquireSRWLockExclusive", "ReleaseSRWLockExclusive", "SleepConditionVariableSRW", "WakeConditionVariable",
+    "WakeAllConditionVariable", "SwitchToThread", "CreateThread", "GetCurrentProcessId", "GetModuleHandleExW",
+    "GetProcessAffinityMask",
+))  # fmt: skip
+"""What the pool calls of Windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,7 @@ def link(
         (folder / EXPORTS).write_text(definition(name, exported) if is_windows else version_script(exported))
         if is_windows:
             (folder / RUNTIME).write_bytes(import_archive(*_C_LIBRARY))
+            (folder / KERNEL).write_bytes(import_archive(*_THREADS))
             (folder / STACK).write_bytes(stack_probe())
         _run(available[0], available[0].line(Order(sources, name, exported, keeps_symbols)), folder, triple)
         return Linked((folder / OUTPUT).read_bytes(), (folder / IMPORTS).read_bytes() if is_windows else b"")

@@ -38,6 +38,8 @@ EXPORTS: Final = "exports"
 """The file that says what is exported: a version script, or a module definition."""
 RUNTIME: Final = "runtime.lib"
 """What the C library of Windows has, for lld-link."""
+KERNEL: Final = "kernel.lib"
+"""What threads call of Windows."""
 STACK: Final = "stack.o"
 """What code calls in front of large frames there."""
 
@@ -85,7 +87,7 @@ def elf_arguments(
 
 def _pe_arguments(order: Order) -> list[str]:
     flags = ["/dll", "/noentry", "/nodefaultlib", f"/def:{EXPORTS}", f"/implib:{IMPORTS}", f"/out:{OUTPUT}"]
-    return [*flags, "/timestamp:0", "/opt:ref", "/lldmingw", *order.sources, STACK, RUNTIME]
+    return [*flags, "/timestamp:0", "/opt:ref", "/lldmingw", *order.sources, STACK, RUNTIME, KERNEL]
 
 
 def _macho_arguments(order: Order) -> list[str]:

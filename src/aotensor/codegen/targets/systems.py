@@ -1,9 +1,9 @@
 """The systems that code is made for: what their files are called and look like, and how a triple names them.
 
-Linux        ELF      lib<name>.so      threads, manifest and texts in sections
-Windows      PE       <name>.dll        and lib<name>.dll.a, which programs link with
-macOS        Mach-O   lib<name>.dylib
-WebAssembly  Wasm     <name>.wasm       manifest and texts in custom sections, 32-bit pointers
+Linux        ELF      lib<name>.so      manifest and texts in sections
+Windows      PE       <name>.dll        and lib<name>.dll.a, which programs link with; one section for all of ours
+macOS        Mach-O   lib<name>.dylib   one section for all of ours
+WebAssembly  Wasm     <name>.wasm       manifest in a custom section, 32-bit pointers, no threads
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from aotensor.errors import UnsupportedError
 class System:
     """shared, static, imports: file names with {} for that of the library; imports only where programs need one.
 
-    has_threads: POSIX threads, and Linux's ways to count processors. has_aligned_alloc: in its C library.
+    has_threads: those that `entry.primitives` knows. has_aligned_alloc: in its C library.
     pointer_bytes: of an address.
     """
 
@@ -40,8 +40,8 @@ class System:
 
 
 LINUX: Final = System("Linux", "lib{}.so", has_threads=True)
-WINDOWS: Final = System("Windows", "{}.dll", imports="lib{}.dll.a", has_aligned_alloc=False)
-MACOS: Final = System("macOS", "lib{}.dylib")
+WINDOWS: Final = System("Windows", "{}.dll", imports="lib{}.dll.a", has_threads=True, has_aligned_alloc=False)
+MACOS: Final = System("macOS", "lib{}.dylib", has_threads=True)
 WASM: Final = System("WebAssembly", "{}.wasm", pointer_bytes=4)
 OTHER: Final = System("another system", "lib{}.so")
 """Those with ELF files of which no more is known: object files are made for them."""
