@@ -70,7 +70,7 @@ def test_convolutions(sizes: tuple[int, int]) -> None:
         + [cost, *pytensor.grad(cost, [x, Y])],
     )
     a, b, A, B = rng.normal(size=n), rng.normal(size=m), rng.normal(size=(n, n + 1)), rng.normal(size=(m, m + 1))
-    *found, value, slope, matrix_slope = f(a, b, A, B)
+    *found, _, slope, matrix_slope = f(a, b, A, B)
     wanted = [scipy.signal.convolve(*pair, mode=mode) for pair in ((a, b), (A, B)) for mode in modes]
     for ours, theirs in zip(found, wanted, strict=True):
         assert ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=1e-12, atol=1e-12)
