@@ -292,6 +292,20 @@ def test_gradients_of_products_are_computed_at_the_stored_entries() -> None:
     assert "41x37xf64" not in f.ir("tensor-opt")
 
 
+def test_a_matrix_of_vectors_that_come_from_another_is_a_result() -> None:
+    """Its check is made when the function is flattened, after all else has been taken apart."""
+    A, z = sp.csr_matrix("A", dtype="complex64"), at.cvector("z")
+    data, *structure = sp.csm_properties(A)
+    dense = np.array([[1 + 2j, 0, 3], [0, 0, -1j]], "complex64")
+    matrix = scipy.sparse.csr_matrix(dense)
+    found = aot.function([A], sp.CSR(at.conj(data) * 2, *structure))(matrix)
+    assert np.allclose(found.toarray(), 2 * dense.conj()) and found.dtype == "complex64"
+    given = aot.function([A, z], sp.CSR(z, *structure))
+    assert np.allclose(given(matrix, matrix.data * 1j).toarray(), dense * 1j)
+    with pytest.raises(ValueError, match="data and indices"):
+        given(matrix, matrix.data[:2])
+
+
 @pytest.mark.shows("sparse/0-complex-refused")
 @pytest.mark.parametrize(
     ("make", "message"),

@@ -121,7 +121,7 @@ def test_primitives_without_a_rule_are_what_jax_lowers_them_to(name: str) -> Non
     ("name", "function"),
     [
         ("pure_callback", lambda x: jax.pure_callback(np.sin, x, x)),
-        ("schur", lambda x: jax.scipy.linalg.schur(x[None] * x[:, None])),
+        ("hessenberg", lambda x: jax.lax.linalg.hessenberg(x[None] * x[:, None])),
         ("debug_print", lambda x: (jax.debug.print("{}", x), x)[1]),
     ],
 )
@@ -142,3 +142,17 @@ def test_eigenvalues_of_any_matrix(dtype: str) -> None:
     alone = from_jax(jax.numpy.linalg.eigvals, x).reference(x)
     for found in (values, alone):
         np.testing.assert_allclose(np.sort_complex(found), wanted, tolerance, tolerance * 10)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+def test_factors_of_schur_and_of_qr_with_pivots(dtype: str) -> None:
+    x = np.random.default_rng(5).normal(size=(4, 4)).astype(dtype)
+    tolerance = 1e-12 if dtype == "float64" else 1e-5
+
+    def factors(x: Any) -> Any:
+        schur = [jax.scipy.linalg.schur(x, output=output) for output in ("real", "complex")]
+        return schur, jax.lax.linalg.schur(x, compute_schur_vectors=False), jax.scipy.linalg.qr(x, pivoting=True)
+
+    for ours, theirs in zip(listed(from_jax(factors, x).reference(x)), jax.tree.leaves(factors(x)), strict=True):
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_allclose(ours, theirs, tolerance, tolerance * 10)

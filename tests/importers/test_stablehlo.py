@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from aotensor.errors import AotensorError, ArgumentValueError
+from aotensor.importers.errors import NoCounterpart
 from aotensor.importers.lax.rules import RULES
 from aotensor.importers.stablehlo import COUNTERPARTS, from_stablehlo
 from aotensor.importers.stablehlo.elementwise import CHLO, PLAIN
@@ -175,3 +176,40 @@ def test_integers_to_negative_powers() -> None:
     f = from_stablehlo(text)
     np.testing.assert_array_equal(f.reference(x, y), [-1, 1, 0, 1, -27, 0, 1])
     np.testing.assert_array_equal(f(x, y), [-1, 1, 0, 1, -27, 0, 1])
+
+
+_MAP = """
+func.func @main(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>, %c: tensor<f32>) -> tensor<2x3xf32> {
+  %0 = "stablehlo.map"(%a, %b) ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %k = stablehlo.constant dense<2.0> : tensor<f32>
+    %p = stablehlo.compare GT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %q = "stablehlo.if"(%p) ({
+      %m = stablehlo.multiply %x, %k : tensor<f32>
+      stablehlo.return %m : tensor<f32>
+    }, {
+      %m = stablehlo.add %y, %c : tensor<f32>
+      stablehlo.return %m : tensor<f32>
+    }) : (tensor<i1>) -> tensor<f32>
+    stablehlo.return %q : tensor<f32>
+  }) {dimensions = array<i64: 0, 1>} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return %0 : tensor<2x3xf32>
+}
+"""
+
+
+def test_map_computes_its_body_for_each_element() -> None:
+    """With a branch in it and a value from around; of scalars too, and where it gives the same for all."""
+    a, b = np.random.default_rng(2).normal(size=(2, 2, 3)).astype("float32")
+    c = np.float32(5)
+    assert np.array_equal(from_stablehlo(_MAP)(a, b, c), np.where(a > b, a * 2, b + c))
+    scalars = _MAP.replace("2x3x", "").replace("array<i64: 0, 1>", "array<i64>")
+    assert from_stablehlo(scalars)(np.float32(1), np.float32(0), c) == 2
+    same = _MAP.replace("stablehlo.return %q", "stablehlo.return %k")
+    assert np.array_equal(from_stablehlo(same)(a, b, c), np.full((2, 3), 2, "float32"))
+    with pytest.raises(NoCounterpart, match="several shapes"):
+        from_stablehlo(
+            _MAP.replace("%b: tensor<2x3xf32>", "%b: tensor<3x2xf32>").replace(
+                "(tensor<2x3xf32>, tensor<2x3xf32>)", "(tensor<2x3xf32>, tensor<3x2xf32>)"
+            )
+        )

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 import aotensor as aot
+import aotensor.tensor as at
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
@@ -30,6 +31,10 @@ class Check(aot.Op):
         if not all(bool(condition) for condition in conditions):
             raise GraphValueError(self.message)
         return np.array(x)
+
+    def batch(self, node: Apply, inputs: Sequence[Any], is_batched: Sequence[bool]) -> Sequence[Any]:
+        whole = [at.all(c, axis=0) if on else c for c, on in zip(inputs[1:], is_batched[1:], strict=True)]
+        return self.apply(inputs[0], *whole).outputs
 
     def pullback(self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
         return [cotangents[0], *(aot.gradient.disconnected_type() for _ in inputs[1:])]

@@ -13,7 +13,7 @@ from aotensor.graph.operands import is_complex
 from aotensor.graph.sparse_type import check_structure
 from aotensor.graph.variable import Variable, constant
 from aotensor.ops.batching import check_steering
-from aotensor.ops.complex.parts import parts, whole
+from aotensor.ops.complex.parts import part_of, whole
 from aotensor.ops.create import alloc
 from aotensor.ops.shape.extents import extents_of
 
@@ -64,7 +64,7 @@ class CheckedStructure(Op):
         data, *structure = inputs
         if not is_complex(data):
             return None
-        re, im = parts(data)
+        re, im = part_of(data, 0), part_of(data, 1)
         re, *checked = self(re, *structure)
         return [whole(re, im), *checked]
 

@@ -218,8 +218,9 @@ def _checked(format: str, *vectors: Variable) -> list[Variable]:
     if len(structure) == 3:
         check_structure(_stand_in(data, structure[0]), structure[0], structure[1], structure[2], format)
     is_known = len(structure) == 3 or _is_of_one_matrix(format, indices, indptr, shape)
-    found: list[Variable] = CheckedStructure(format, is_known=is_known)(*vectors)
-    return [found[0], indices, indptr] if is_known else found
+    check = CheckedStructure(format, is_known=is_known)
+    found: Sequence[Variable] = check.expand(vectors) or check(*vectors)
+    return [found[0], indices, indptr] if is_known else list(found)
 
 
 def _stand_in(data: Variable, indices: Array) -> Array:

@@ -64,13 +64,17 @@ def _lu(context: Context, equation: Equation, x: at.Variable) -> list[at.Variabl
     return [factors, pivots, at.argsort(positions, axis=-1)]
 
 
-def _pivots(equation: Equation) -> str:
-    return "with pivoting" if equation.params.get("pivoting") else ""
-
-
-@rule("qr", check=_pivots, note="without pivoting")
+@rule("qr")
 def _qr(context: Context, equation: Equation, x: at.Variable) -> list[at.Variable]:
-    return list(at.qr(x, mode="complete" if equation.params["full_matrices"] else "reduced"))
+    mode = "complete" if equation.params["full_matrices"] else "reduced"
+    return list(at.qr(x, mode=mode, pivoting=bool(equation.params.get("pivoting"))))
+
+
+@rule("schur", note="in LAPACK's order; without a gradient, as in JAX")
+def _schur(context: Context, equation: Equation, x: at.Variable) -> list[at.Variable]:
+    """Of a real matrix the real form, which JAX makes complex by rotations where that is asked for."""
+    factors = at.schur(x, "complex" if x.dtype.startswith("complex") else "real")
+    return list(factors) if equation.params["compute_schur_vectors"] else [factors[0]]
 
 
 def _is_subset(equation: Equation) -> str:

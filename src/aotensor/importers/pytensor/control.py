@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.importers.check import Check, printable
 from aotensor.importers.pytensor.rules import Walk, as_bool, rule, unsupported
-from aotensor.importers.pytensor.values import is_tensor
+from aotensor.importers.pytensor.values import is_sparse, is_tensor
 
 MESSAGES: Final[dict[str, type[Exception]]] = {}
 """Message of a check → what PyTensor would raise: calls in its mode raise that."""
@@ -18,11 +19,13 @@ def check_and_raise(walk: Walk, node: Any, x: Any, *conditions: Any) -> Any:
     """The value behind a check. If that fails, calls raise a ValueError, in PyTensor's mode what the user asks for."""
     if not conditions:
         return x
-    if not is_tensor(node.inputs[0]):
-        raise unsupported(node, "a check on what is no dense tensor")
+    if not is_tensor(node.inputs[0]) and not is_sparse(x):
+        raise unsupported(node, "a check on what is no tensor")
     message = printable(node.op.msg) or "a check has failed"
     MESSAGES[message] = node.op.exc_type
-    return Check(message)(x, *(as_bool(condition) for condition in conditions))
+    values, *pattern = sp.csm_properties(x) if is_sparse(x) else [x]
+    checked = Check(message)(values, *(as_bool(condition) for condition in conditions))
+    return {"csr": sp.CSR, "csc": sp.CSC}[x.format](checked, *pattern) if pattern else checked
 
 
 @rule("IfElse")

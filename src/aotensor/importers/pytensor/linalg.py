@@ -27,6 +27,9 @@ rows({
     "Det": lambda op, a: at.det(a),
     "SLogDet": lambda op, a: at.slogdet(a),
     "Expm": lambda op, a: at.expm(a),
+    "Eig": lambda op, a: at.eig(a),
+    "TRSYL": lambda op, a, b, c: at.solve_sylvester(a, b, c),
+    "SolveSylvester": lambda op, a, b, q: at.solve_sylvester(a, b, q),
     "Eigh": lambda op, *matrices: at.eigh(matrices[0], _triangle(op), *matrices[1:]),
     "Eigvalsh": lambda op, *matrices: at.eigvalsh(matrices[0], _triangle(op), *matrices[1:]),
     "SVD": lambda op, a: at.svd(a, full_matrices=op.full_matrices, compute_uv=op.compute_uv),
@@ -72,14 +75,23 @@ def _triangle(op: Any) -> str:
 
 @rule("QR")
 def qr(walk: Walk, node: Any, a: Any) -> Any:
-    """Factors without pivots."""
+    """Factors; r alone has as many rows as the matrix."""
     op = node.op
-    modes = {"full": "complete", "economic": "reduced", "r": "r"}
-    if op.pivoting or op.mode not in modes:
-        raise unsupported(node, "with pivots" if op.pivoting else f"mode {op.mode}")
+    modes = {"full": "complete", "economic": "reduced", "r": "complete"}
+    if op.mode not in modes:
+        raise unsupported(node, f"mode {op.mode}")
+    found = at.qr(a, mode=modes[op.mode], pivoting=bool(op.pivoting))
     if op.mode == "r":
-        return at.qr(a, mode="complete")[1]
-    return at.qr(a, mode=modes[op.mode])
+        return found[1:] if op.pivoting else found[1]
+    return found
+
+
+@rule("Schur")
+def schur(walk: Walk, node: Any, a: Any) -> Any:
+    """The factors in LAPACK's order."""
+    if node.op.sort is not None:
+        raise unsupported(node, f"sorted by {node.op.sort}")
+    return at.schur(a, "complex" if node.outputs[0].type.dtype.startswith("complex") else "real")
 
 
 @rule("Lstsq")

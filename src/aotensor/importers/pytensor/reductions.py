@@ -6,6 +6,7 @@ from typing import Any
 
 import aotensor.tensor as at
 from aotensor.importers.pytensor.rules import Walk, known_integer, rows, rule, unsupported
+from aotensor.importers.pytensor.values import number_of
 
 rows({
     "Unique": lambda op, x: at.unique(x, op.return_index, op.return_inverse, op.return_counts, op.axis),
@@ -104,3 +105,18 @@ def irfft(walk: Walk, node: Any, x: Any, extents: Any) -> Any:
         raise unsupported(node, f"rank {x.ndim}")
     n = walk.extents(node.inputs[1])[0]
     return at.irfft(at.complex(x[..., 0], x[..., 1]), n, axis=-1) * at.cast(n, x.dtype)
+
+
+@rule("Convolve1d", "Convolve2d")
+def convolution(walk: Walk, node: Any, a: Any, v: Any, is_full: Any) -> Any:
+    """All sums, or those that need no zeros; gradients compute which, and take them from all."""
+    convolve = at.convolve if a.ndim == 1 else at.convolve2d
+    flag = number_of(is_full)
+    if isinstance(flag, int):
+        return convolve(a, v, mode="full" if flag else "valid")
+    whole = convolve(a, v)
+    cuts = []
+    for axis in range(a.ndim):
+        short, long = (f(a.shape[axis], v.shape[axis]) for f in (at.minimum, at.maximum))
+        cuts.append(slice(at.switch(is_full, 0, short - 1), at.switch(is_full, whole.shape[axis], long)))
+    return whole[tuple(cuts)]

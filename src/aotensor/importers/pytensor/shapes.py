@@ -8,15 +8,15 @@ import numpy as np
 
 import aotensor.tensor as at
 from aotensor.importers.pytensor.rules import Walk, as_bool, known_integer, rows, rule, unsupported
-from aotensor.importers.pytensor.values import number_of
+from aotensor.importers.pytensor.values import is_sparse, number_of
 
 rows({
     **dict.fromkeys(
         ("DeepCopyOp", "TypeCastingOp", "CpuContiguous", "TensorFromScalar", "ScalarFromTensor"), lambda op, x: x
     ),  # scalars are tensors of rank 0 here, and nothing works in place
     "DimShuffle": lambda op, x: at.dimshuffle(x, op.new_order),
-    "Shape": lambda op, x: at.shape(x),
-    "Shape_i": lambda op, x: at.shape_i(x, int(op.i)),
+    "Shape": lambda op, x: at.stack(list(x.shape)) if is_sparse(x) else at.shape(x),
+    "Shape_i": lambda op, x: x.shape[int(op.i)] if is_sparse(x) else at.shape_i(x, int(op.i)),
     "SpecifyShape": lambda op, x, *extents: at.specify_shape(x, [number_of(n) for n in extents]),
     "JoinDims": lambda op, x: at.join_dims(x, op.start_axis, op.n_axes),
     "Alloc": lambda op, x, *extents: at.alloc(x, *map(number_of, extents)),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import aotensor.sparse as sp
+import aotensor.tensor as at
 from aotensor.importers.pytensor.rules import Walk, rows, rule, unsupported
 
 _SAME: Final[Mapping[str, Callable[..., Any]]] = {
@@ -54,3 +55,11 @@ def get_item_2d(walk: Walk, node: Any, x: Any, *bounds: Any) -> Any:
         for n, bound in zip(numbers, bounds, strict=True)
     ]
     return sp.get_item_2d(x, slice(*cut[:3]), slice(*cut[3:]))
+
+
+@rule("sparse.ConstructSparseFromList")
+def construct_from_list(walk: Walk, node: Any, shape: Any, values: Any, places: Any) -> Any:
+    """A matrix with the rows of `values` at `places`; a place that comes twice holds their sum."""
+    n, columns = values.shape
+    indices = at.tile(places, (columns,))
+    return sp.CSC(at.flatten(at.transpose(values)), indices, n * at.arange(columns + 1), shape)

@@ -36,6 +36,11 @@ def is_tensor(x: Any) -> bool:
     return kind_of(x) in ("tensor", "scalar")
 
 
+def is_sparse(x: Any) -> bool:
+    """Is a value of ours a sparse matrix?"""
+    return isinstance(x, sp.SparseVariable)
+
+
 def is_constant(x: Any) -> bool:
     """Is the value part of the graph?"""
     return x.owner is None and hasattr(x, "data") and hasattr(x, "signature")

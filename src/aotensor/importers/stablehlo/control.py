@@ -61,6 +61,22 @@ def _while(to: Translator, found: Operation, equations: list[Equation]) -> None:
     to.emit(Step("while", [*of_test, *of_step, *carry], params), found, equations, [found.results[k] for k in state])
 
 
+@writes("map", note="its body for each element")
+def _map(to: Translator, found: Operation, equations: list[Equation]) -> None:
+    if len(found.regions) != 1 or not found.operands or len(found.results) != 1:
+        raise Unsuited(f"it has {len(found.operands)} operands and {len(found.regions)} regions")
+    (region,), (result,) = found.regions, found.results
+    shape = result.aval.shape
+    if any(x.aval.shape != shape for x in found.operands):
+        raise Unsuited("its operands and its result have several shapes")
+    given = [*found.operands, result]
+    if [x.aval for x in (*region.arguments, *region.results)] != [aval_of((), x.aval.dtype) for x in given]:
+        raise Unsuited("its region has other types than its operands and its result")
+    body, outer = to.region(region)
+    step = Step("map", [*outer, *found.operands], {"body": body, "outer": len(outer)})
+    to.emit(step, found, equations)
+
+
 @writes("case", "if", note="only the chosen branch is computed")
 def _case(to: Translator, found: Operation, equations: list[Equation]) -> None:
     (which,) = found.operands if len(found.operands) == 1 else (None,)

@@ -1,4 +1,4 @@
-"""Rules for what is no primitive of lax: LAPACK's routines as JAX calls them, and extents.
+"""Rules for what is no primitive of lax: LAPACK's routines as JAX calls them, extents, bodies for each element.
 
 What a routine leaves in places that JAX does not read is nan here.
 """
@@ -72,8 +72,18 @@ def _syevd(context: Context, equation: Equation, x: at.Variable) -> list[at.Vari
     return [*RULES["eigh"].convert(context, equation, x), _success(x)]
 
 
+def _map(context: Context, equation: Equation, *inputs: at.Variable) -> at.Variable:
+    """The body on one element of each operand, then that graph on all of them."""
+    count = equation.params["outer"]
+    operands = inputs[count:]
+    elements = [at.tensor(dtype=x.dtype, shape=()) for x in operands]
+    (made,) = context.run(equation.params["body"], [*inputs[:count], *elements])
+    found = at.vectorize_graph([made], dict(zip(elements, operands, strict=True)))[0]
+    return found if found.ndim else at.fill(operands[0], found)
+
+
 OWN: Final[Mapping[str, Convert]] = {
     "lapack potrf": _potrf, "lapack getrf": _getrf, "lapack geqrf": _geqrf, "lapack orgqr": _orgqr,
-    "lapack gesdd": _gesdd, "lapack syevd": _syevd,
+    "lapack gesdd": _gesdd, "lapack syevd": _syevd, "map": _map,
 }  # fmt: skip
 """Names of steps that the importer has rules of its own for."""

@@ -1,0 +1,113 @@
+"""Rules for ops of PyTensor, each beside NumPy or SciPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.signal
+import scipy.sparse
+
+pytensor = pytest.importorskip("pytensor", reason="no PyTensor: pip install 'aotensor[pytensor]'")
+
+import pytensor.sparse as ps  # noqa: E402
+import pytensor.tensor as pt  # noqa: E402
+from pytensor.raise_op import Assert, CheckAndRaise  # noqa: E402
+from pytensor.tensor.signal import convolve1d, convolve2d  # noqa: E402
+
+from aotensor.importers.pytensor import NoCounterpart, function  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+def test_factors_and_equations() -> None:
+    rng = np.random.default_rng(0)
+    a, b, c = rng.normal(size=(3, 4, 4))
+    A, B, C = (pt.dmatrix(name) for name in "ABC")
+    schur, complex_schur = pt.linalg.schur(A), pt.linalg.schur(A, output="complex")
+    x = pt.linalg.solve_sylvester(A, B, C)
+    f = function(
+        [A, B, C],
+        [
+            *pt.linalg.qr(A, pivoting=True), *schur, *complex_schur, *pt.linalg.eig(A), x,
+            pt.linalg.solve_continuous_lyapunov(A, B), *pytensor.grad(x.sum(), [A, B, C]),
+        ],
+    )  # fmt: skip
+    *qr, t, z, tc, zc, w, v, solved, lyapunov, da, db, dc = f(a, b, c)
+    found = [*qr, t, z, tc, zc, solved, lyapunov]
+    wanted = [
+        *scipy.linalg.qr(a, pivoting=True), *scipy.linalg.schur(a), *scipy.linalg.schur(a, output="complex"),
+        scipy.linalg.solve_sylvester(a, b, c), scipy.linalg.solve_continuous_lyapunov(a, b),
+    ]  # fmt: skip
+    for ours, theirs in zip(found, wanted, strict=True):
+        assert np.allclose(ours, theirs, rtol=1e-11, atol=1e-11)
+    assert np.allclose(a @ v, v * w)
+    for value, place in ((da, 0), (db, 1), (dc, 2)):
+        steps = [np.zeros((4, 4)) for _ in range(3)]
+        steps[place] = 1e-6 * rng.normal(size=(4, 4))
+        ahead, behind = (
+            scipy.linalg.solve_sylvester(*(x + sign * h for x, h in zip((a, b, c), steps, strict=True))).sum()
+            for sign in (1, -1)
+        )
+        assert np.isclose((ahead - behind) / 2, (value * steps[place]).sum(), rtol=1e-6, atol=1e-12)
+    with pytest.raises(NoCounterpart, match="sorted by lhp"):
+        function([A], pt.linalg.schur(A, sort="lhp"))
+
+
+@pytest.mark.parametrize("sizes", [(7, 3), (3, 7), (1, 1)])
+def test_convolutions(sizes: tuple[int, int]) -> None:
+    rng = np.random.default_rng(1)
+    n, m = sizes
+    x, y, X, Y = pt.dvector("x"), pt.dvector("y"), pt.dmatrix("X"), pt.dmatrix("Y")
+    modes = ("full", "valid", "same")
+    cost = (convolve1d(x, y, mode="valid") ** 2).sum() + (convolve2d(X, Y, mode="valid") ** 2).sum()
+    f = function(
+        [x, y, X, Y],
+        [convolve1d(x, y, mode=mode) for mode in modes]
+        + [convolve2d(X, Y, mode=mode) for mode in modes]
+        + [cost, *pytensor.grad(cost, [x, Y])],
+    )
+    a, b, A, B = rng.normal(size=n), rng.normal(size=m), rng.normal(size=(n, n + 1)), rng.normal(size=(m, m + 1))
+    *found, _, slope, matrix_slope = f(a, b, A, B)
+    wanted = [scipy.signal.convolve(*pair, mode=mode) for pair in ((a, b), (A, B)) for mode in modes]
+    for ours, theirs in zip(found, wanted, strict=True):
+        assert ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+    h, H = 1e-6 * rng.normal(size=n), 1e-6 * rng.normal(size=B.shape)
+    ahead, behind = (f(a + sign * h, b, A, B + sign * H)[6] for sign in (1, -1))
+    assert np.isclose((ahead - behind) / 2, slope @ h + (matrix_slope * H).sum(), rtol=1e-5)
+
+
+def test_shapes_and_checks_of_sparse_matrices() -> None:
+    S, values, places = ps.csr_matrix("S"), pt.dmatrix("values"), pt.lvector("places")
+    large = CheckAndRaise(KeyError, "too few rows")(S, pt.gt(S.shape[0], 2))
+    made = ps.construct_sparse_from_list(pt.zeros((4, 3)), values, places)
+    inputs = [S, values, places]
+    outputs = [S.shape, S.shape[1], ps.dense_from_sparse(large), ps.dense_from_sparse(made)]
+    f, g = function(inputs, outputs), pytensor.function(inputs, outputs, mode="AOTENSOR")
+    matrix = scipy.sparse.random(5, 4, density=0.4, format="csr", random_state=0)
+    rows = np.arange(6.0).reshape(2, 3)
+    wanted = np.zeros((4, 3))
+    wanted[[3, 0]] = rows
+    for call in (f, g):
+        shape, columns, dense, from_list = call(matrix, rows, np.array([3, 0]))
+        assert shape.tolist() == [5, 4] and columns == 4
+        assert np.array_equal(dense, matrix.toarray()) and np.array_equal(from_list, wanted)
+    with pytest.raises(ValueError, match="too few rows"):
+        f(matrix[:2], rows, np.array([3, 0]))
+    with pytest.raises(KeyError, match="too few rows"):
+        g(matrix[:2], rows, np.array([3, 0]))
+
+
+def test_checks_in_batches() -> None:
+    """A check that fails for one sample fails."""
+
+    def checked(x: Any) -> Any:
+        return Assert("negative")(x, pt.all(x >= 0)) * 2
+
+    x = pt.dmatrix("x")
+    f = pytensor.function([x], pt.vectorize(checked, "(n)->(n)")(x), mode="AOTENSOR")
+    assert np.array_equal(f(np.ones((2, 3))), 2 * np.ones((2, 3)))
+    with pytest.raises(AssertionError, match="negative"):
+        f(np.array([[1.0], [-1.0]]))

@@ -1,0 +1,1 @@
+"""PyTensor's own tests under the mode AOTENSOR, from a checkout of pymc-devs/pytensor; see __main__.py."""

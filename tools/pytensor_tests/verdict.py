@@ -1,0 +1,64 @@
+"""What a line of a test's result means, and the reasons that were found by reading."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+VERDICTS: Final = ("passed", "skipped", "refused", "internals", "others", "late", "wrong")
+"""refused: by us, by name. internals: looks at PyTensor's graph, at work in place, at what its linkers do. others: for
+a reason that REASONS gives. late: longer than a test may take."""
+
+_INTERNALS: Final = re.compile(
+    r"destroy_map|inplace|Inplace|toposort|\.owner\b|isinstance\(|fgraph|check_stack_trace|\.linker|view_map"
+    r"|assert_equal_computations|equal_computations|len\(matches\)|\.nodes|\bvm\b|storage_map|\.profile|dprint|\bx_f\b|apply_nodes|in_graph"
+)
+_NUMBERS: Final = "draws other numbers than NumPy: the distribution is the same"
+_MESSAGE: Final = "raises the error with another message"
+_STATIC: Final = "broadcasts along extents that are 1 at run time only (decision 0003), or wants another error"
+_BROADCAST: Final = re.compile(r"extent \d+ (along|for) axis \d+ (instead|of a window)|extents along axis \d+ .*differ")
+REASONS: Final[Mapping[str, tuple[str, str]]] = {
+    "scan/test_basic.py::TestScan::test_simple_shared_random": ("others", _NUMBERS),
+    "scan/test_basic.py::TestExamples::test_gibbs_chain": ("others", _NUMBERS),
+    "scan/test_basic.py::test_rng_outputs_info": ("others", _NUMBERS),
+    "tensor/test_shape.py::TestReshape::test_bad_shape": ("others", _MESSAGE),
+    "tensor/test_shape.py::TestSpecifyShape::test_bad_shape": ("others", _MESSAGE),
+    "tensor/test_extra_ops.py::TestSearchsortedOp": (
+        "others",
+        "`searchsorted` in a vector that is not sorted, where any position is right",
+    ),
+    "tensor/test_math.py::TestNegBroadcast::test_bad_compile": (
+        "others",
+        "wants an error: unsigned numbers are negated here, as NumPy does it",
+    ),
+    "tensor/test_elemwise.py::test_XOR_inplace": ("internals", "wants the result in an input"),
+}
+"""Part of a test's name → verdict and reason, for those that no rule here tells."""
+
+
+def verdict(line: Mapping[str, Any]) -> tuple[str, str]:
+    """Verdict and reason of a line of plugin.py."""
+    if line["outcome"] in ("passed", "xpassed"):
+        return "passed", ""
+    if line["outcome"] in ("skipped", "xfailed"):
+        return "skipped", ""
+    for name, found in REASONS.items():
+        if name in line["test"]:
+            return found
+    if _BROADCAST.search(line["refused"]):
+        return "others", _STATIC
+    if line["refused"]:
+        return "refused", _named(line["refused"])
+    if line["kind"] == "Failed" and line["text"].startswith("longer than"):
+        return "late", ""
+    statement = " ".join(line["lines"][-2:])
+    if _INTERNALS.search(statement) or _INTERNALS.search(line["text"].partition("\n")[0]):
+        return "internals", ""
+    return "wrong", f"{line['kind']}: {line['text'][:200]}"
+
+
+def _named(error: str) -> str:
+    """What has no counterpart, of an error that lists it with lines."""
+    found = re.findall(r"^  (\S.*?)   ", error, re.MULTILINE)
+    return "; ".join(dict.fromkeys(found)) if found else error.partition("\n")[0]
