@@ -95,7 +95,7 @@ def page(found: dict[str, Sequence[Result]], cut: Sequence[str]) -> str:
         f"{total['skipped']} skip themselves or are expected to fail, {total['refused']} are refused by name,",
         f"{total['internals']} look at PyTensor's own graph, at work in place or at what its linkers do,",
         f"{total['others']} fail for a reason that the table gives, {total['late']} take longer than a test may take.",
-        "Of files with a star those are counted that have run in the time that a file is given.",
+        "Functions are compiled at level 0. Of files with a star those are counted that have run in the time that a file is given.",
         "",
         "| file | pass | skipped | refused | internals | others | late | wrong | why |",
         "|---|---|---|---|---|---|---|---|---|",
