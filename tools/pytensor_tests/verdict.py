@@ -22,6 +22,7 @@ REASONS: Final[Mapping[str, tuple[str, str]]] = {
     "scan/test_basic.py::TestScan::test_simple_shared_random": ("others", _NUMBERS),
     "scan/test_basic.py::TestExamples::test_gibbs_chain": ("others", _NUMBERS),
     "scan/test_basic.py::test_rng_outputs_info": ("others", _NUMBERS),
+    "tensor/random/test_op.py::test_constant_rng_op": ("others", _NUMBERS),
     "tensor/test_shape.py::TestReshape::test_bad_shape": ("others", _MESSAGE),
     "tensor/test_shape.py::TestSpecifyShape::test_bad_shape": ("others", _MESSAGE),
     "tensor/test_extra_ops.py::TestSearchsortedOp": (
