@@ -24,8 +24,10 @@ ALL = CASES | SPARSE_CASES
 SMALL = 0.01
 DOORS = {"from_jax": "jax", "from_onnx": "onnx", "eight_schools": "pymc"}
 """Examples that need another framework."""
+WITHOUT = ("out_of_core", "logistic_with_mpi", "posteriors", "pymc_models")
+"""Examples that have no function at the top level."""
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
-EXAMPLES = [path for path in EXAMPLES if path.stem not in ("out_of_core", "logistic_with_mpi")]  # compile by a command
+EXAMPLES = [path for path in EXAMPLES if path.stem not in WITHOUT]
 PACKAGES = (
     "aotensor",
     "aotensor.gradient",

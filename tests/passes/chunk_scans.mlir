@@ -65,6 +65,35 @@ func.func @unknown(%x: tensor<?x?xf64>, %h: tensor<1x?xf64>) -> tensor<?xf64> at
   func.return %r : tensor<?xf64>
 }
 
+// As many rows as columns, and as x has elements: only the rows are those of a chunk.
+// CHECK-LABEL: func.func private @square
+// CHECK-SAME: dims = {{\[\[}}"d0"], ["rows", "d0"]]
+// CHECK: %[[ROWS:[a-z0-9_]+]] = tensor.dim %h,
+// CHECK: %n = tensor.dim %x,
+// CHECK: tensor.empty(%[[ROWS]], %n)
+// CHECK-LABEL: func.func @squares
+// CHECK: aot.scan @square {{.*}} chunk %{{.*}} {{{.*}}cut = array<i64: 0>
+func.func private @square(%x: tensor<?xf64>, %h: tensor<?x?xf64>) -> tensor<?x?xf64> attributes {dims = [["d0"], ["d0", "d0"]]} {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf64>
+  %e = tensor.empty(%n, %n) : tensor<?x?xf64>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x, %h : tensor<?xf64>, tensor<?x?xf64>) outs(%e : tensor<?x?xf64>) {
+  ^bb0(%a: f64, %b: f64, %c: f64):
+    %s = arith.addf %a, %b : f64
+    linalg.yield %s : f64
+  } -> tensor<?x?xf64>
+  func.return %r : tensor<?x?xf64>
+}
+
+func.func @squares(%x: tensor<?x?xf64>, %h: tensor<1x?x?xf64>) -> tensor<?x?xf64> attributes {dims = [["t", "n"], ["", "n", "n"]]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %t = tensor.dim %x, %c0 : tensor<?x?xf64>
+  %n = tensor.dim %x, %c1 : tensor<?x?xf64>
+  %r = aot.scan @square steps %t rows(%x) initial(%h) constants() sizes[%n, %n] {taps = [array<i64: -1>], stacked = array<i64: 0>} : (tensor<?x?xf64>) (tensor<1x?x?xf64>) () -> (tensor<?x?xf64>)
+  func.return %r : tensor<?x?xf64>
+}
+
 // Each element of the new state needs all of the old one; an element of the last one needs its number, and the number of
 // the row is computed with: these are loops over all rows.
 // CHECK-LABEL: func.func @dependent

@@ -102,7 +102,7 @@ def hessian(
     if not isinstance(cost, Variable):
         raise GraphTypeError(f"cost is a variable, not {type(cost).__name__} {cost!r:.40}")
     if cost.ndim != 0:
-        raise GraphValueError("hessian: cost is a scalar", lines=[cost.describe()], hint="take the sum or the mean")
+        raise GraphValueError("hessian: cost is not a scalar", lines=[cost.describe()], hint="take the sum or the mean")
     targets = as_variables(wrt, "wrt")
     _check_real("hessian", targets)
     for x in targets:

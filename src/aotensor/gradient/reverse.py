@@ -86,7 +86,7 @@ def _check_cost(cost: object) -> None:
     if is_null(cost):
         raise GraphValueError(f"cost has no gradient: {cost.type.why_null}")
     if cost.ndim != 0:
-        raise GraphTypeError("cost is a scalar", lines=[cost.describe()], hint="take the sum or the mean")
+        raise GraphTypeError("cost is not a scalar", lines=[cost.describe()], hint="take the sum or the mean")
     if dtypes.is_complex(cost.dtype):
         hint = "take its real part, imaginary part or size: real(cost), imag(cost), abs(cost)"
         raise GraphTypeError("cost is complex", lines=[cost.describe()], hint=hint)
