@@ -120,12 +120,14 @@ def test_values_that_are_not_finite_stay_in_their_rows(format: str, rng: np.rand
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_where_rows_go_eight_at_a_time(format: str) -> None:
-    """Eight first steps and loops, all terms and the last of them, on machines with masked vectors of 512 bits."""
+    """Eight first steps and loops on machines with masked vectors of 512 bits; all terms where gathers are slow."""
     A, x, b = _symbol(format), at.vector("x"), at.vector("b")
     B = _by_rows(A, format)
     product = sp.structured_dot(B, x)
-    assert _masked_reads(product, inputs=[A, x]) == 18
-    assert _masked_reads(((product - b) ** 2).sum(), inputs=[A, x, b]) == 18
+    slow = Options(cpu="icelake-server", target="x86_64-linux-gnu")
+    assert _masked_reads(product, inputs=[A, x]) == 16
+    assert _masked_reads(product, inputs=[A, x], options=slow) == 18
+    assert _masked_reads(((product - b) ** 2).sum(), inputs=[A, x, b]) == 16
     assert _masked_reads(product, inputs=[A, x], options=Options(cpu="generic", target="x86_64-linux-gnu")) == 0
     assert _masked_reads(product, inputs=[A, x], options=Options(cpu="sapphirerapids", check=True)) == 0
     assert _masked_reads(sp.structured_dot(B.T, b), inputs=[A, b]) == 0, "sums that meet in one element"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from aotensor.errors import GraphOverflowError, UnsupportedError
-from aotensor_runtime.arrays.dtypes import DTYPES
+from aotensor_runtime.arrays.dtypes import DTYPES as DTYPES
 from aotensor_runtime.arrays.plain import dtype_hint
 from aotensor_runtime.arrays.plain import kind_of as kind_of
 

@@ -20,12 +20,12 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 from xdsl.traits import is_side_effect_free
 
+from aotensor.core.dtypes import DTYPES
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import LapackOp
 from aotensor.ir.types import DTYPE_OF_FLOAT, index
 from aotensor.passes.lapack.unused import drop_unused_results
 from aotensor.passes.remarks import applied, missed
-from aotensor_runtime.arrays.dtypes import DTYPES
 
 _LARGEST_POWER: Final[Mapping[Attribute, int]] = {kind: -DTYPES[name].exponent for kind, name in DTYPE_OF_FLOAT.items()}
 """k such that 2^k and 2^−k are normal numbers."""

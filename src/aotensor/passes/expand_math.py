@@ -14,11 +14,11 @@ from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from aotensor.core.dtypes import DTYPES
 from aotensor.ir.types import DTYPE_OF_FLOAT
 from aotensor.passes.remarks import applied
 from aotensor.passes.scalar_math.table import define, vector_symbol
 from aotensor.passes.target import Target
-from aotensor_runtime.arrays.dtypes import DTYPES
 
 # operations of the math dialect that LLVM has no instruction for; the others stay
 _EXPANDED: Final[dict[type[Operation], str]] = {

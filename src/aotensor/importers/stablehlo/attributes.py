@@ -10,9 +10,9 @@ from typing import Any, Final
 import numpy as np
 
 from aotensor.core import dtypes
+from aotensor.core.dtypes import DTYPES
 from aotensor.errors import UnsupportedError
 from aotensor.importers.stablehlo.text import DamagedText, Text, unquoted
-from aotensor_runtime.arrays.dtypes import DTYPES
 
 _TENSOR: Final = re.compile(r"tensor\s*<\s*((?:(?:\d+|\?)\s*x\s*)*)(complex\s*<\s*(\w+)\s*>|[!\w.]+)\s*(>|,)")
 _ELEMENTS: Final = re.compile(r'dense\s*<\s*("0[xX][0-9A-Fa-f]*"|[^<>"]*)\s*>')

@@ -157,6 +157,19 @@ class OfPairs(Op):
     def reference(self, pairs: Array) -> Array:
         return joined(pairs[..., 0], pairs[..., 1])
 
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [AsPairs()(conj(cotangents[0]))]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        return [self(tangents[0])]
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        return [self(*inputs)]
+
 
 def _known_part(z: Variable, index: int) -> Variable | None:
     if isinstance(z, Constant):

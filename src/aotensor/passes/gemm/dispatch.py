@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 
 from aotensor.core import dtypes
+from aotensor.core.dtypes import DTYPES
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
@@ -31,7 +32,6 @@ from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
 from aotensor.passes.gemm.tile_of_panels import define_tile
 from aotensor.passes.nest.work import quotient, rows_of_chunk
 from aotensor.passes.target import Target
-from aotensor_runtime.arrays.dtypes import DTYPES
 
 BLAS_PREFIX: Final = "aot_blas_gemm"
 """The function that tries BLAS; codegen gives it its body."""

@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotensor.core import dtypes
+from aotensor.core.dtypes import DTYPES
 from aotensor.errors import InternalError
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type, f64, i64
@@ -38,7 +39,6 @@ from aotensor.passes.scalar_math import (
 )
 from aotensor.passes.scalar_math.parametric import families
 from aotensor.passes.scalar_math.value import FormulaBuilder, Value
-from aotensor_runtime.arrays.dtypes import DTYPES
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,31 +98,31 @@ class ComparisonSD(DiscreteOp, CanonicalOp):
         return [cast(self.function(densified(p), beside(self.name, inputs[1], p)), RESULT)]
 
 
-def _classes(
-    name: str, function: Elementwise, symbol: str, takes_complex: bool = False
-) -> tuple[Callable[[], ComparisonSS], Callable[[], ComparisonSD]]:
-    """The classes of a comparison, `<name>SS` and `<name>SD`, which pickle by these names."""
-    made: list[Any] = []
-    for base, ending, operand in ((ComparisonSS, "SS", "y"), (ComparisonSD, "SD", "d")):
-        snake = re.sub("(?<!^)(?=[A-Z])", "_", f"{name}{ending[0]}{ending[1]}").lower()
-        members = {
-            "__module__": __name__,
-            "__doc__": f"1 where x {symbol} {operand}.",
-            "__annotations__": {"function": Elementwise},
-            "function": field(default=function, repr=False),
-            "name": snake,
-            "takes_complex": takes_complex,
-        }
-        made.append(dataclass(frozen=True)(type(name + ending, (base,), members)))
-    return made[0], made[1]
+def _comparison(name: str, base: type[Any], function: Elementwise, symbol: str, takes_complex: bool = False) -> Any:
+    """The class of a comparison, which pickles by its name."""
+    members = {
+        "__module__": __name__,
+        "__doc__": f"1 where x {symbol} {'y' if base is ComparisonSS else 'd'}.",
+        "__annotations__": {"function": Elementwise},
+        "function": field(default=function, repr=False),
+        "name": re.sub("(?<!^)(?=[A-Z])", "_", name).lower(),
+        "takes_complex": takes_complex,
+    }
+    return dataclass(frozen=True)(type(name, (base,), members))
 
 
-EqualSS, EqualSD = _classes("Equal", compare.eq, "=", takes_complex=True)
-NotEqualSS, NotEqualSD = _classes("NotEqual", compare.neq, "≠", takes_complex=True)
-LessThanSS, LessThanSD = _classes("LessThan", compare.lt, "<")
-GreaterThanSS, GreaterThanSD = _classes("GreaterThan", compare.gt, ">")
-LessEqualSS, LessEqualSD = _classes("LessEqual", compare.le, "≤")
-GreaterEqualSS, GreaterEqualSD = _classes("GreaterEqual", compare.ge, "≥")
+EqualSS = _comparison("EqualSS", ComparisonSS, compare.eq, "=", takes_complex=True)
+EqualSD = _comparison("EqualSD", ComparisonSD, compare.eq, "=", takes_complex=True)
+NotEqualSS = _comparison("NotEqualSS", ComparisonSS, compare.neq, "≠", takes_complex=True)
+NotEqualSD = _comparison("NotEqualSD", ComparisonSD, compare.neq, "≠", takes_complex=True)
+LessThanSS = _comparison("LessThanSS", ComparisonSS, compare.lt, "<")
+LessThanSD = _comparison("LessThanSD", ComparisonSD, compare.lt, "<")
+GreaterThanSS = _comparison("GreaterThanSS", ComparisonSS, compare.gt, ">")
+GreaterThanSD = _comparison("GreaterThanSD", ComparisonSD, compare.gt, ">")
+LessEqualSS = _comparison("LessEqualSS", ComparisonSS, compare.le, "≤")
+LessEqualSD = _comparison("LessEqualSD", ComparisonSD, compare.le, "≤")
+GreaterEqualSS = _comparison("GreaterEqualSS", ComparisonSS, compare.ge, "≥")
+GreaterEqualSD = _comparison("GreaterEqualSD", ComparisonSD, compare.ge, "≥")
 
 equal_s_s, equal_s_d = EqualSS(), EqualSD()
 not_equal_s_s, not_equal_s_d = NotEqualSS(), NotEqualSD()
