@@ -106,7 +106,7 @@ def page(found: dict[str, Sequence[Result]], cut: Sequence[str]) -> str:
             continue
         counts = Counter(x.verdict for x in tests)
         reasons = Counter(x.reason for x in tests if x.verdict in ("refused", "others") and x.reason)
-        why = "; ".join(reason for reason, _ in reasons.most_common(4)).replace("|", "\\|")
+        why = "; ".join(reason for reason, _ in reasons.most_common(4)).replace("|", "\\|").replace("[", "\\[")
         numbers = " | ".join(str(counts[v]) for v in VERDICTS)
         lines.append(f"| `{name}`{'*' * (name in cut)} | {numbers} | {why} |")
     return "\n".join(lines) + "\n"
