@@ -73,7 +73,7 @@ def test_norms_axes_and_dtypes() -> None:
         assert_near(reference[key], wanted, eps, key)
 
 
-@pytest.mark.parametrize("n", [6, 17])
+@pytest.mark.parametrize("n", [6, pytest.param(17, marks=pytest.mark.again)])
 def test_rows_of_any_extent_are_cut_or_filled(n: int) -> None:
     """The length is known, the extent is not. The loss is quadratic, so its differences are exact."""
     X, s = at.matrix("X", shape=("b", "m")), scipy.fft

@@ -84,7 +84,7 @@ def test_they_are_those_of_numpy(
 
 
 @pytest.mark.parametrize("n", [3, 6, 12])
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.again)])
 def test_threads_do_not_change_a_bit(dtype: str, n: int, rng: np.random.Generator) -> None:
     f = program(dtype, ("k",), n, 2, MANY)
     arrays = given(rng, dtype, (1003,), n, 2)
