@@ -126,12 +126,16 @@ class Mine(Op):  # type: ignore[misc]
         outputs[0][0] = inputs[0]
 
 
+class Others(Mine):
+    """Another one."""
+
+
 def test_all_ops_without_counterpart_are_told_with_their_places() -> None:
     x = pt.vector("x")
     with pytest.raises(NoCounterpart) as caught:
-        from_pytensor([x], [Mine()(x) + Mine()(x * 2), pt.linalg.eig(pt.outer(x, x))[0]])
+        from_pytensor([x], [Mine()(x) + Mine()(x * 2), Others()(x)])
     names = [item.name for item in caught.value.operations]
-    assert names == ["Mine", "Blockwise of Eig"]
+    assert names == ["Mine", "Others"]
     assert "PyTensor: 2 operations have no counterpart" in str(caught.value)
     assert "Mine   made at test_pytensor.py:" in str(caught.value) and "(2 times)" in str(caught.value)
 
