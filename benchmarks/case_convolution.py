@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from contenders import Array, Contender, Model, value_and_gradient
+from contenders import Absent, Array, Contender, Model, value_and_gradient
 
 NAMES = ("x", "w", "b")
 
@@ -82,6 +82,8 @@ class Convolution(Model):
         return value_and_gradient(torch, lambda *inputs: (value(*inputs) ** 2).sum(), by=range(3))
 
     def pytensor(self, pt: Any) -> tuple[list[Any], list[Any]]:
+        if not hasattr(pt.tensor, "conv"):
+            raise Absent("since PyTensor 3 it has no convolution over channels")
         inputs = [pt.tensor.tensor(dtype="float32", shape=(None,) * x.ndim) for x in self.values.values()]
         x, w, b = inputs
         wide, kernel = (x, w) if self.rank == 2 else (x[:, :, None], w[:, :, None])

@@ -30,6 +30,14 @@ CORE_ROWS: Final[Sequence[Row]] = (
         cores=True,
     ),
     Row(
+        "what is filled stays on the core that goes on with it",
+        replaced(f"{CHUNKS}:_is_fill", lambda loop: False),
+        scattered,
+        "nest",
+        has(r"arith\.constant 786432 : index"),
+        cores=True,
+    ),
+    Row(
         "rows of much work are chunks of their own",
         replaced(f"{CHUNKS}:Chunks._group", lambda self: self.target.row_group),
         images,

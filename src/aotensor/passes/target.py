@@ -28,6 +28,7 @@ class Target:
     tile_per_halo: rows of a tile of sweeps for each row that it computes in common with its neighbours.
     least_per_halo: the same where there would be fewer than `fewest_tiles`.
     chunk_work: what another core must have to do so that waking it pays; `passes/nest/work.py` has the unit.
+    fill_work: the same of a loop that fills memory, whose lines another core has to fetch from where they were filled.
     step_work: work of a step of a loop for some rows, beside which it costs little to begin it.
     sum_work: work of a loop, for each element of a sum over it that another chunk has to itself.
     pair_work: the same of a second chunk, which is worth more; far_pair_work: of sums of rows of more than near_bytes.
@@ -69,6 +70,7 @@ class Target:
     least_per_halo: int = 3
     fewest_tiles: int = 8
     chunk_work: int = 1 << 17
+    fill_work: int = 3 << 17
     step_work: int = 1 << 14
     sum_work: int = 4096
     pair_work: int = 160

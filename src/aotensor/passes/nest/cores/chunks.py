@@ -16,7 +16,7 @@ from aotensor.ir.index_builder import Extent, IndexBuilder
 from aotensor.ir.location import LocatedBuilder, builder_at_end, builder_before, locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import BalanceOp, DoOp, PrefetchOp, ValueOp, YieldOp
-from aotensor.ir.nest.tree import known_extent
+from aotensor.ir.nest.tree import known_extent, statements
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
 from aotensor.ir.types import element_bytes
 from aotensor.passes.nest.cores.sums import Sum, neutral
@@ -40,13 +40,15 @@ class Chunks:
         self.before = builder_before(loop)
         self.b = IndexBuilder(self.before, CONTRACT)
         self.work: Extent = work_of_iteration(self.b, loop)
+        self.least = target.fill_work if _is_fill(loop) else target.chunk_work
 
     def is_little(self) -> bool:
         """Is all of the loop known to be too little work for two cores?"""
         extent = known_extent(self.loop)
-        if extent is None or not isinstance(self.work, int) or extent * self.work >= 2 * self.target.chunk_work:
+        least = 2 * self.least
+        if extent is None or not isinstance(self.work, int) or extent * self.work >= least:
             return False
-        hint = f"about {2 * self.target.chunk_work // max(extent * self.work, 1) + 1} times the work, or a batch"
+        hint = f"about {least // max(extent * self.work, 1) + 1} times the work, or a batch"
         missed("the loop of {} runs on one core: {} iterations are little work", self.loop, extent, hint=hint)
         return True
 
@@ -80,10 +82,10 @@ class Chunks:
             what = "the loop of {} runs on several cores where it is many times the work of one more {} to add"
             applied(what, self.loop, tensors[0], size=tensors)
         elif isinstance(self.work, int):
-            least = -(-2 * self.target.chunk_work // max(self.work, 1))
+            least = -(-2 * self.least // max(self.work, 1))
             applied("the loop of {} runs on several cores from {} iterations on", self.loop, least)
         else:
-            least = round(2 * self.target.chunk_work * UNIT * 1e6)
+            least = round(2 * self.least * UNIT * 1e6)
             applied("the loop of {} runs on several cores from about {} microseconds of work on", self.loop, least)
 
     def _count(self, rows: Extent) -> SSAValue:
@@ -102,7 +104,7 @@ class Chunks:
         most: Extent = target.most_chunks
         if target.sum_work and any(not sum.is_number for sum in self.sums):
             most = b.imin(self._chunks_of_sums(), most)
-        return rows_of_chunk(b, self._extent(), self.work, target.chunk_work, most, self._group())
+        return rows_of_chunk(b, self._extent(), self.work, self.least, most, self._group())
 
     def _chunks_of_sums(self) -> Extent:
         """How many chunks pay, every one of which but the first fills and adds tensors of its own.
@@ -236,6 +238,11 @@ def _indptr_of(loop: ForOp) -> SSAValue | None:
 def _is_innermost(loop: LoopOp) -> bool:
     """Does a loop hold no other one?"""
     return not any(isinstance(op, LoopOp) for op in loop.body.block.ops)
+
+
+def _is_fill(loop: ForOp) -> bool:
+    """Does a loop write what it has before it begins, and nothing else?"""
+    return all(not op.inputs and op.body.block.first_op is op.body.block.last_op for op in statements(loop))
 
 
 def _part(sum: Sum, count: SSAValue) -> ValueOp:
