@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.driver.recipe import Options, lower, stage_text
+from aotensor.ir.build import LONGEST_FORMULA, Program, build
 from aotensor.ir.nest.ops import DoOp
 from aotensor.passes.windows.read_windows import _Windows
 
@@ -57,3 +58,15 @@ def test_sizes_of_windows_of_windows_are_estimated_once(monkeypatch: pytest.Monk
         counts.append(0)
         stage_text([aot.function([x], aot.grad((y * y).sum(), x), name="f")], "tensor-opt", Options())
     assert 0 < counts[1] < 5 * counts[0]
+
+
+def test_formulas_of_extents_of_windows_stay_short() -> None:
+    """Each extent stands twice in that of the next window: written out, the last one had 2 to the power of 60 parts."""
+    x, other = at.vector("x", dtype="float64", shape=("n",)), at.vector("other", dtype="float64", shape=("k",))
+    y, short = x, x[1:]
+    for _ in range(60):
+        y = y[1:] - y[:-1]
+    _, (built,) = build([Program("f", (("x", x), ("other", other)), (("short", short), ("y", y)))])
+    shown = [extent for (extent,) in built.output_extents]
+    assert shown[1] == "f(n)"
+    assert isinstance(shown[0], str) and len(shown[0]) <= LONGEST_FORMULA and "n" in shown[0] and "f(" not in shown[0]

@@ -9,7 +9,6 @@ values stay in the function itself.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -173,11 +172,18 @@ class _FunctionImporter:
 
 def _symbol(x: SSAValue, known: Mapping[SSAValue, str]) -> str | None:
     """The formula of an extent, or just what it depends on where the formula is too long to be read."""
-    text = _formula(x, known)
-    if text is None or len(text) <= LONGEST_FORMULA:
-        return text
-    words = set(re.findall(r"\w+", text))
-    return f"f({', '.join(name for name in dict.fromkeys(known.values()) if name in words)})"[:LONGEST_FORMULA]
+    formula = _formula(x, known)
+    if formula is None or formula.text is not None:
+        return None if formula is None else formula.text
+    return f"f({', '.join(name for name in dict.fromkeys(known.values()) if name in formula.dims)})"[:LONGEST_FORMULA]
+
+
+@dataclass(frozen=True)
+class _Formula:
+    """An extent as a text of dims, None where that is too long: each extent may stand in the next one twice."""
+
+    text: str | None
+    dims: frozenset[str]
 
 
 LONGEST_FORMULA = 80  # characters
@@ -186,32 +192,39 @@ _INFIX = {"arith.addi": "+", "arith.subi": "-", "arith.muli": "*", "arith.floord
 _CALLS = {"arith.minsi": "min", "arith.maxsi": "max"}
 
 
-def _formula(x: SSAValue, known: Mapping[SSAValue, str]) -> str | None:
-    """An extent as a text of dims, None if it depends on more than dims."""
-    texts: dict[SSAValue, str | None] = dict(known)
+def _formula(x: SSAValue, known: Mapping[SSAValue, str]) -> _Formula | None:
+    """An extent as a formula of dims, None if it depends on more than dims."""
+    found: dict[SSAValue, _Formula | None] = {y: _Formula(name, frozenset([name])) for y, name in known.items()}
     pending = [x]
     while pending:  # no recursion: a join of many parts is a long chain of sums
         y = pending[-1]
         op = y.owner
-        if y in texts:
+        if y in found:
             pending.pop()
         elif isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
-            texts[y] = str(op.value.value.data)
+            found[y] = _Formula(str(op.value.value.data), frozenset())
         elif not isinstance(op, Operation) or not op.name.startswith("arith."):
-            texts[y] = None
-        elif missing := [operand for operand in op.operands if operand not in texts]:
+            found[y] = None
+        elif missing := [operand for operand in op.operands if operand not in found]:
             pending.extend(missing)
         else:
-            texts[y] = _combined(op, [texts[operand] for operand in op.operands])
-    return texts[x]
+            found[y] = _combined(op, [found[operand] for operand in op.operands])
+    return found[x]
 
 
-def _combined(op: Operation, parts: Sequence[str | None]) -> str | None:
+def _combined(op: Operation, parts: Sequence[_Formula | None]) -> _Formula | None:
     """The formula of an arithmetic operation from those of its operands."""
-    if any(part is None for part in parts):
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
         return None
     if op.name == "arith.index_cast":
-        return parts[0]
+        return known[0]
+    dims = frozenset[str]().union(*(part.dims for part in known))
+    texts = [part.text for part in known if part.text is not None]
+    if len(texts) < len(known):
+        return _Formula(None, dims)
     if op.name in _INFIX:
-        return f"({parts[0]} {_INFIX[op.name]} {parts[1]})"
-    return f"{_CALLS.get(op.name, op.name.removeprefix('arith.'))}({', '.join(map(str, parts))})"
+        text = f"({texts[0]} {_INFIX[op.name]} {texts[1]})"
+    else:
+        text = f"{_CALLS.get(op.name, op.name.removeprefix('arith.'))}({', '.join(texts)})"
+    return _Formula(text if len(text) <= LONGEST_FORMULA else None, dims)
