@@ -6,8 +6,9 @@ import aotensor.tensor as at
 from aotensor.gradient import grad
 from aotensor.graph.variable import Variable
 from aotensor.ops.shape.extents import extents_of
+from aotensor.sparse.compressed import TakePresent
 from aotensor.sparse.op import Parts
-from aotensor.sparse.patterns import on_union, other_format, positions_in, take_present
+from aotensor.sparse.patterns import on_intersection, on_union, other_format, positions_in
 from aotensor.sparse.sample import densified
 from aotensor.sparse.sparse_product import sparse_product
 from corpus.program import InOut, matrix, program
@@ -33,5 +34,7 @@ def sparse_products() -> InOut:
 def sparse_patterns() -> InOut:
     x, y = matrix("x", "n", "m"), matrix("y", "n", "m")
     p, q = positive(x), positive(y)
-    common, (left, right) = take_present(q.data, positions_in(p, q)), on_union(p, q)
-    return [x, y], [(common * p.data).sum(), densified(other_format(p)), (left.data + 2 * right.data).sum()]
+    common, (left, right) = TakePresent()(q.data, positions_in(p, q)), on_union(p, q)
+    both = [m.data for m in on_intersection(p, q)]
+    sums = [(common * p.data).sum(), (left.data + 2 * right.data).sum(), (both[0] * both[1]).sum()]
+    return [x, y], [densified(other_format(p)), *sums]

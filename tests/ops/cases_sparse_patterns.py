@@ -13,9 +13,10 @@ import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.gradient import grad
 from aotensor.graph.variable import Variable
+from aotensor.sparse.compressed import TakePresent
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.op import Parts
-from aotensor.sparse.patterns import canonical, compress, on_union, other_format, positions_in, take_present
+from aotensor.sparse.patterns import canonical, compress, on_intersection, on_union, other_format, positions_in
 from aotensor.sparse.patterns_product import product_pattern, product_values
 from aotensor.sparse.sample import densified, sample_at
 from aotensor.sparse.sparse_product import sparse_product
@@ -118,8 +119,13 @@ def _union_max(p: Parts, q: Parts) -> Variable:
     return _dense(replace(p, data=at.exp(p.data) * at.sin(q.data)))
 
 
+def _intersection(p: Parts, q: Parts) -> Variable:
+    p, q = on_intersection(p, q)
+    return _dense(replace(p, data=at.exp(p.data) * q.data))
+
+
 def _found(p: Parts, q: Parts) -> Variable:
-    return take_present(q.data, positions_in(p, q)) * p.data
+    return TakePresent()(q.data, positions_in(p, q)) * p.data
 
 
 def _sample_of_duplicates(p: Parts, q: Parts) -> Variable:
@@ -150,6 +156,13 @@ CASES = [
     _two("positions-other-format", SORTED, COLUMNS, _found, indices=("int32", "int64")),
     _two("positions-in-nothing", SORTED, EMPTY, _found, expected=np.zeros(6)),
     _two("positions-of-nothing", EMPTY, SORTED, _found),
+    _two("intersection", SORTED, OTHER, _intersection),
+    _two("intersection-int64", OTHER, SORTED, _intersection, indices=("int64", "int32")),
+    _two("intersection-shuffled", SHUFFLED, OTHER, _intersection),
+    _two("intersection-other-format", COLUMNS, OTHER, _intersection),
+    _two("intersection-with-nothing", EMPTY, OTHER, _intersection, expected=np.zeros((4, 5))),
+    _two("intersection-of-nothing", FLAT, FLAT, _intersection),
+    _two("intersection-same", SORTED, SORTED, _intersection),
     _two("union", SORTED, OTHER, _union_sum),
     _two("union-nonlinear", SORTED, OTHER, _union_max),
     _two("union-int64", SORTED, OTHER, _union_sum, indices=("int64", "int32")),

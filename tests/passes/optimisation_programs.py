@@ -9,6 +9,8 @@ import aotensor as aot
 import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.graph.variable import Variable
+from aotensor.ops.shape.extents import extent_of
+from aotensor.sparse.compressed import sum_at
 from aotensor.sparse.sample import sample_at
 
 
@@ -244,6 +246,17 @@ def sparse_square() -> aot.Function:
     """A sparse matrix times itself: rows are counted in `.extents` and in the kernel, and then filled."""
     x = sp.csr_matrix("x", dtype="float64", shape=("n", "n"))
     return aot.function([x], sp.true_dot(x, x), name="f")
+
+
+def sparse_sum() -> aot.Function:
+    """Two sparse matrices of which each has entries that the other one has not."""
+    x, y = (sp.csr_matrix(name, dtype="float64", shape=("n", "m")) for name in "xy")
+    return aot.function([x, y], x + y, name="f")
+
+
+def added_to_zeros(x: Any, positions: Any, slots: Any) -> Any:
+    """The entries of a matrix at the slots of a wider pattern, by sums."""
+    return sum_at(x, slots, extent_of(positions, 0))
 
 
 def sparse_times_dense() -> aot.Function:

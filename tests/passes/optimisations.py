@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from optimisation_programs import (
+    added_to_zeros,
     by_group,
     chain,
     choice_of_rows,
@@ -25,6 +26,7 @@ from optimisation_programs import (
     small_product,
     sparse_model,
     sparse_square,
+    sparse_sum,
     sparse_times_dense,
     stacked,
     stencil_gradient,
@@ -290,6 +292,20 @@ NEST_ROWS: Final[Sequence[Row]] = (
         sparse_square,
         "loops",
         has(r"memref\.view %kept0", 1),
+    ),
+    Row(
+        "entries of a sparse sum are found once, where they are counted",
+        without_pass("hand-over"),
+        sparse_sum,
+        "loops",
+        has(r"memref\.view %kept", 4),
+    ),
+    Row(
+        "entries of a sparse sum are read, not added to zeros",
+        replaced("aotensor.sparse.patterns:TakePresent", lambda: added_to_zeros),
+        sparse_sum,
+        "tensor",
+        lacks("aot.sum_at"),
     ),
     Row(
         "loops of long kernels are functions",

@@ -26,7 +26,7 @@ from aotensor.ir.context import parse_module
 from aotensor.ir.interpreter.interpret import interpret
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.op import Parts, have_same_pattern
-from aotensor.sparse.patterns import canonical, compress, on_union, other_format, positions_in, union
+from aotensor.sparse.patterns import canonical, compress, on_intersection, on_union, other_format, positions_in
 from aotensor.sparse.patterns_product import ProductValues, product_values
 from aotensor.sparse.sparse_product import sparse_product
 
@@ -56,7 +56,9 @@ def _two(dtype: str) -> aot.Function:
     raw, other = (parts_of(sp.CSR(*one)) for one in vectors)
     p, q = canonical(raw), canonical(other)
     both = on_union(p, q)
-    results = [positions_in(raw, q), positions_in(p, other_format(q)), *_vectors_of(both[0]), both[1].data]
+    common = on_intersection(p, q)
+    results = [positions_in(raw, q), positions_in(p, other_format(q))]
+    results += [x for first, second in (both, common) for x in (*_vectors_of(first), second.data)]
     return aot.function([*vectors[0], *vectors[1]], results, name=f"two_{dtype}")
 
 
@@ -160,18 +162,21 @@ def test_one_matrix(calls: dict[str, list[Call]], ms: list[Any], dtype: str) -> 
 @PROPERTY
 @given(ms=pairs(2), dtype=INDICES)
 def test_two_matrices(calls: dict[str, list[Call]], ms: list[Any], dtype: str) -> None:
-    """Where places of one are in the other, and both on one pattern."""
+    """Where places of one are in the other, and both on the pattern of either, and on that of both."""
     raw, p, q = ms[0], _summed(ms[0]), _summed(ms[1])
     union = (_pattern(p) + _pattern(q)).tocsr()
-    union.sort_indices()
+    common = _pattern(p).multiply(_pattern(q)).tocsr()
+    for whole in (union, common):
+        whole.sort_indices()
     for call in calls[f"two_{dtype}"]:
-        of_raw, of_p, data, indices, indptr, other = call(*_arguments(ms, dtype))
+        of_raw, of_p, *joined = call(*_arguments(ms, dtype))
         np.testing.assert_array_equal(of_raw, _positions(raw, _coordinates(q)))
         np.testing.assert_array_equal(of_p, _positions(p, _coordinates(q.tocsc())[::-1]))
-        np.testing.assert_array_equal(indices, union.indices)
-        np.testing.assert_array_equal(indptr, union.indptr)
-        for values, m in ((data, p), (other, q)):
-            np.testing.assert_array_equal(values, m.toarray()[_coordinates(union)])
+        for pattern, (data, indices, indptr, other) in ((union, joined[:4]), (common, joined[4:])):
+            np.testing.assert_array_equal(indices, pattern.indices)
+            np.testing.assert_array_equal(indptr, pattern.indptr)
+            for values, m in ((data, p), (other, q)):
+                np.testing.assert_array_equal(values, m.toarray()[_coordinates(pattern)])
 
 
 @SLOW
@@ -215,11 +220,11 @@ def test_one_pattern_costs_nothing() -> None:
     """A matrix and a function of it, also of the same constant, are united without an op on patterns."""
     x = sp.csr_matrix("x")
     p, q = parts_of(x), replace(parts_of(x), data=at.exp(parts_of(x).data))
-    assert on_union(p, q) == (p, q)
+    assert on_union(p, q) == on_intersection(p, q) == (p, q)
     m = scipy.sparse.identity(3, format="csr")
     one, other = parts_of(sp.constant(m)), parts_of(sp.constant(m))
     assert have_same_pattern(one, other)
-    assert union(one, other)[:2] == (one.indices, one.indptr)
+    assert on_union(one, other)[1].indices is other.indices
     assert canonical(p) is p
 
 
@@ -243,8 +248,9 @@ def test_factors_that_do_not_fit() -> None:
     a, b = (scipy.sparse.random(*shape, 0.5, "csr") for shape in ((3, 4), (5, 3)))
     product = aot.function([x, y], sparse_product(p, q).data, name="product")
     both = aot.function([x, y], on_union(p, q)[0].data, name="both")
+    common = aot.function([x, y], on_intersection(p, q)[0].data, name="common")
     found = aot.function([x, y], positions_in(p, q), name="found")
-    for f, text in ((product, "inner dimensions"), (both, "extents of two sparse"), (found, "extents of two sparse")):
+    for f, text in ((product, "inner dimensions"), *((f, "extents of two sparse") for f in (both, common, found))):
         for call in (f.reference, f):
             with pytest.raises(GraphValueError if call == f.reference else ValueError, match=text):
                 call(a, b)

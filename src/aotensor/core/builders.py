@@ -88,6 +88,10 @@ class ScalarBuilder(Protocol):
         """x[indices], which the caller keeps in bounds."""
         ...
 
+    def load_if(self, condition: Any, x: Tensor, indices: Sequence[Extent], otherwise: Any) -> Scalar:
+        """x[indices] where the condition holds and they are in bounds; elsewhere nothing is read."""
+        ...
+
 
 class TensorBuilder(Protocol):
     """Tensor operations. `scalars` builds at function level, for extents and rank-0 values."""

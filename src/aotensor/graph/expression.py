@@ -261,6 +261,8 @@ class _Writer:
     def _take_at(self, op: Any, operands: Any, x: Any) -> str:
         return f"{self._inside(operands[0], _ATOM)}[{self.write(operands[1])[0]}]"
 
+    _take_present = _take_at
+
     def _scan_rows(self, op: Any, operands: Any, x: Any) -> str:
         return f"{self._inside(operands[0], _ATOM)}[{':, ' * op.axis}:{self.write(operands[1])[0]}]"
 

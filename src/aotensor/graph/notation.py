@@ -51,5 +51,6 @@ CALLS: Final = {
     "sparse_lu_solve": "lu_solve(..., {0})", "sparse_solve": "solve", "sparse_solve_triangular": "solve_triangular",
     "squared_deviations": "({0} - mean({0}))**2", "structured_dot_grad_csc": "structured_dot_grad",
     "structured_dot_grad_csr": "structured_dot_grad", "union": "union1d", "usmm_csc_dense": "usmm",
+    "intersection": "multiply",
 }  # fmt: skip
 """Op → the name of a function that users know for it, or an expression of its operands' texts."""

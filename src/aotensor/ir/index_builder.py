@@ -16,6 +16,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from aotensor.core import dtypes
+from aotensor.ir.dialect import ExtractIfOp
 from aotensor.ir.scalar_builder import Scalar, ScalarBuilder
 from aotensor.ir.types import element_type
 
@@ -123,6 +124,11 @@ class IndexBuilder(ScalarBuilder):
             return Scalar(x.ssa, x.dtype)
         where = [self.index(i).ssa for i in indices]
         return self.emit(tensor.ExtractOp(x.ssa, where, element_type(x.dtype)), x.dtype)
+
+    def load_if(self, condition: Scalar, x: Tensor, indices: Sequence[Extent], otherwise: Scalar) -> Scalar:
+        """x[indices] where the condition holds and they are in bounds; elsewhere nothing is read."""
+        where = [self.index(i).ssa for i in indices]
+        return self.emit(ExtractIfOp(condition.ssa, x.ssa, where, otherwise.ssa), x.dtype)
 
     def iterate(
         self,

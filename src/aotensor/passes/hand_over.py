@@ -6,7 +6,9 @@
 
 An extent that follows from values, as the number of entries of a sparse product does, is found by work of the size of
 the result. Kept are results of operations that read nothing but arguments and what is kept itself, and whose memory
-nothing in `@f.extents` takes. `emit-loops` lets them lie in memory that both functions are given.
+nothing in `@f.extents` takes; also those that only the function reads, as the indices of a pattern whose entries are
+counted: all at once is less work than one after the other. `emit-loops` lets them lie in memory that both functions are
+given.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ def _pair(function: func.FuncOp, extents: func.FuncOp) -> None:
             continue
         used = [bool(x.uses) for x in op.results]
         if not all(
-            isinstance(x.type, TensorType) and bool(y.uses) and not any(map(_is_taken, y.uses))
+            isinstance(x.type, TensorType) and not any(map(_is_taken, y.uses))
             for x, y, is_used in zip(op.results, twin.results, used, strict=True)
             if is_used
         ):

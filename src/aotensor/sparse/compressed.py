@@ -24,6 +24,7 @@ from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import check_steering
 from aotensor.ops.create import alloc
+from aotensor.ops.elementwise.compare import cast, lt, switch
 from aotensor.ops.linear import LinearOp
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.sums import sum as sum_over
@@ -130,6 +131,41 @@ class TakeAt(CompressedOp):
             return v.load(x, v.cast(v.load(indices, p), dtypes.INDEX), *rest)
 
         return b.tabulate([*indices.extents, *x.extents[1:]], x.dtype, element)
+
+
+@dataclass(frozen=True)
+class TakePresent(CompressedOp):
+    """y[k, …] = x[positions[k], …], 0 where the position is −1.   x: (nnz, …), (m,) → (m, …)
+
+    slots: (nnz,), where it is known at which slot each entry of x is taken, positions[slots[p]] = p, and none twice.
+    """
+
+    name: ClassVar[str] = "take_present"
+
+    def infer_type(self, x: TensorType, positions: TensorType, *slots: TensorType) -> TensorType:
+        self.check_types(x, positions, *slots)
+        return TensorType(x.dtype, (*positions.shape, *x.shape[1:]))
+
+    def reference(self, x: Array, positions: Array, *slots: Array) -> Array:
+        result = np.zeros((len(positions), *x.shape[1:]), x.dtype)
+        result[positions >= 0] = x[positions[positions >= 0]]
+        return result
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        x, positions, *slots = inputs
+        if slots:
+            return TakeAt()(cotangent, slots[0])  # type: ignore[no-any-return]
+        nnz = extent_of(x, 0)
+        shifted = switch(lt(positions, 0), cast(as_tensor(nnz), positions.dtype), positions)
+        return sum_at(cotangent, shifted, nnz + 1)[:nnz]
+
+    def lower(self, b: TensorBuilder, x: Tensor, positions: Tensor, *slots: Tensor) -> Tensor:
+        def element(v: ScalarBuilder, k: Scalar, *rest: Scalar) -> Scalar:
+            at = v.load(positions, k)
+            is_present = v.compare("ge", at, v.constant(0, positions.dtype))
+            return v.load_if(is_present, x, [v.cast(at, dtypes.INDEX), *rest], v.constant(0, x.dtype))
+
+        return b.tabulate([*positions.extents, *x.extents[1:]], x.dtype, element)
 
 
 @dataclass(frozen=True)

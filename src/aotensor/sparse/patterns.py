@@ -20,7 +20,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import check_steering
-from aotensor.ops.create import full, zeros
+from aotensor.ops.create import zeros
 from aotensor.ops.elementwise.arithmetic import maximum
 from aotensor.ops.elementwise.compare import cast, eq, lt, neq, switch
 from aotensor.ops.index import subtensor
@@ -28,9 +28,9 @@ from aotensor.ops.linear import ConstantOp
 from aotensor.ops.mask import flatnonzero
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.cumulate import cumsum
-from aotensor.ops.shape.extents import extent_of, extents_of
+from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.shape.join import concatenate
-from aotensor.sparse.compressed import TakeAt, lowered_extent, major_of_entries, sum_at
+from aotensor.sparse.compressed import TakeAt, TakePresent, lowered_extent, major_of_entries, sum_at
 from aotensor.sparse.op import Parts, have_same_pattern
 
 SHAPES_DIFFER = "extents of two sparse matrices"
@@ -171,17 +171,10 @@ def positions_in(p: Parts, q: Parts) -> Variable:
     if p.format != q.format:
         flipped = replace(q, data=arange(extent_of(q.indices, 0), dtype=q.indices.dtype))
         t = other_format(flipped)  # its data say where its entries are in q
-        return take_present(t.data, positions_in(p, t), absent=-1)
+        found = positions_in(p, t)
+        return switch(lt(found, 0), -1, TakePresent()(t.data, found))
     vectors = p.indices, p.indptr, as_tensor(p.minor), q.indices, q.indptr, as_tensor(q.minor)
     return PositionsIn()(*vectors)  # type: ignore[no-any-return]
-
-
-def take_present(x: Variable, positions: Variable, absent: int = 0) -> Variable:
-    """y[p, …] = x[positions[p], …], and `absent` where the position is −1."""
-    nnz, *rest = extents_of(x)
-    end = full([1, *rest], absent, dtype=x.dtype)
-    shifted = switch(lt(positions, 0), cast(as_tensor(nnz), positions.dtype), positions)
-    return TakeAt()(concatenate([x, end]), shifted)  # type: ignore[no-any-return]
 
 
 # --- unions ----------------------------------------------------------------------------------------------------------
@@ -189,8 +182,10 @@ def take_present(x: Variable, positions: Variable, absent: int = 0) -> Variable:
 
 @dataclass(frozen=True)
 class Union(PatternRule):
-    """(indices, indptr, minor) of p, then of q → (indices, indptr) of all coordinates that one of them has, and the
-    positions in it of the entries of p and of q.   Both are canonical, and so is the union.
+    """(indices, indptr, minor) of p, then of q → (indices, indptr) of all coordinates that one of them has, the slots
+    in it of the entries of p and of q, and for each slot its position in p and in q, or −1.
+
+    Both are canonical, and so is the union.
     """
 
     name: ClassVar[str] = "union"
@@ -200,7 +195,8 @@ class Union(PatternRule):
     ) -> tuple[TensorType, ...]:
         dtype = self.index_dtype(ip, pp, iq, pq)
         slots = (TensorType(dtype, x.shape) for x in (ip, iq))
-        return (TensorType(dtype, (None,)), TensorType(dtype, pp.shape), *slots)
+        wide = TensorType(dtype, (None,))
+        return (wide, TensorType(dtype, pp.shape), *slots, wide, wide)
 
     def reference(
         self, ip: Array, pp: Array, minor_p: Array, iq: Array, pq: Array, minor_q: Array
@@ -210,54 +206,104 @@ class Union(PatternRule):
         coordinates = [slices_of(ptr) * width + indices for indices, ptr in ((ip, pp), (iq, pq))]
         found, slots = np.unique(np.concatenate(coordinates), return_inverse=True)
         counts = np.bincount(found // width, minlength=len(pp) - 1)
-        return found % width, np.concatenate([[0], np.cumsum(counts)]), slots[: len(ip)], slots[len(ip) :]
+        both = slots[: len(ip)], slots[len(ip) :]
+        positions = [np.full(len(found), -1) for _ in both]
+        for at, own in zip(positions, both, strict=True):
+            at[own] = np.arange(len(own))
+        return found % width, np.concatenate([[0], np.cumsum(counts)]), *both, *positions
 
     def lower(
         self, b: TensorBuilder, ip: Tensor, pp: Tensor, minor_p: Tensor, iq: Tensor, pq: Tensor, minor_q: Tensor
     ) -> tuple[Tensor, ...]:
         lowered_same_shape(b, pp, minor_p, pq, minor_q)
         dtype, bound = _index_dtype(ip, pp, iq, pq), b.scalars.iadd(ip.extents[0], iq.extents[0])
-        results = [(dtype, (bound,)), (dtype, pp.extents), (dtype, ip.extents), (dtype, iq.extents)]
-        wide, indptr, slot_p, slot_q = b.pattern("union", [ip, pp, iq, pq], [], results)
-        return filled_part(b, wide, indptr), indptr, slot_p, slot_q
+        wide = (dtype, (bound,))
+        results = [wide, (dtype, pp.extents), (dtype, ip.extents), (dtype, iq.extents), wide, wide]
+        indices, indptr, slot_p, slot_q, *positions = b.pattern("union", [ip, pp, iq, pq], [], results)
+        indices, *positions = filled_parts(b, [indices, *positions], indptr)
+        return indices, indptr, slot_p, slot_q, *positions
 
 
-def filled_part(b: TensorBuilder, wide: Tensor, indptr: Tensor) -> Tensor:
-    """The first elements of a vector that was made longer than needed, as many as indptr ends with."""
+def filled_parts(b: TensorBuilder, vectors: Sequence[Tensor], indptr: Tensor) -> list[Tensor]:
+    """The first elements of vectors that were made longer than needed, as many as indptr ends with."""
     v = b.scalars
     count = v.cast(v.load(indptr, v.isub(indptr.extents[0], 1)), dtypes.INDEX)
-    return b.tabulate([count], wide.dtype, lambda w, p: w.load(wide, p))
 
+    def part(wide: Tensor) -> Tensor:
+        return b.tabulate([count], wide.dtype, lambda w, p: w.load(wide, p))
 
-def union(p: Parts, q: Parts) -> tuple[Variable, Variable, Variable, Variable]:
-    """(indices, indptr, slots of p, slots of q): all coordinates of two canonical matrices of one format, sorted.
-
-    Entry k of p is at slot_p[k]. Where the patterns are known to be the same, so is the union.
-
-    Raises: GraphValueError at run time if the shapes differ.
-    """
-    if have_same_pattern(p, q):
-        slots = arange(extent_of(p.indices, 0), dtype=p.indices.dtype)
-        return p.indices, p.indptr, slots, slots
-    vectors = p.indices, p.indptr, as_tensor(p.minor), q.indices, q.indptr, as_tensor(q.minor)
-    indices, indptr, slot_p, slot_q = Union()(*vectors)
-    return indices, indptr, slot_p, slot_q
+    return [part(wide) for wide in vectors]
 
 
 def on_union(p: Parts, q: Parts) -> tuple[Parts, Parts]:
     """Two canonical matrices on one pattern, that of both together in the format of p, with 0 where one has no entry.
 
-    Costs nothing where the patterns are known to be the same.
+    Costs nothing where the patterns are known to be the same.   Raises: GraphValueError at run time if shapes differ.
     """
     if have_same_pattern(p, q):
         return p, q
     q = other_format(q) if q.format != p.format else q
-    indices, indptr, slot_p, slot_q = union(p, q)
-    nnz = extent_of(indices, 0)
-    return (
-        replace(p, data=sum_at(p.data, slot_p, nnz), indices=indices, indptr=indptr),
-        replace(p, data=sum_at(q.data, slot_q, nnz), indices=indices, indptr=indptr),
-    )
+    vectors = p.indices, p.indptr, as_tensor(p.minor), q.indices, q.indptr, as_tensor(q.minor)
+    indices, indptr, slot_p, slot_q, in_p, in_q = Union()(*vectors)
+    spread = TakePresent()(p.data, in_p, slot_p), TakePresent()(q.data, in_q, slot_q)
+    first, second = (replace(p, data=data, indices=indices, indptr=indptr) for data in spread)
+    return first, second
+
+
+# --- intersections ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Intersection(PatternRule):
+    """(indices, indptr, minor) of p, then of q → (indices, indptr) of the entries of p whose coordinates q has, and for
+    each of these its position in p and in q.   Neither has duplicates; the order is that of p.
+    """
+
+    name: ClassVar[str] = "intersection"
+
+    def infer_type(
+        self, ip: TensorType, pp: TensorType, minor_p: TensorType, iq: TensorType, pq: TensorType, minor_q: TensorType
+    ) -> tuple[TensorType, ...]:
+        dtype = self.index_dtype(ip, pp, iq, pq)
+        entries = TensorType(dtype, (None,))
+        return entries, TensorType(dtype, pp.shape), entries, entries
+
+    def reference(
+        self, ip: Array, pp: Array, minor_p: Array, iq: Array, pq: Array, minor_q: Array
+    ) -> tuple[Array, ...]:
+        check_same_shape(pp, minor_p, pq, minor_q)
+        slices = slices_of(pp)
+        found = entries_at(slices, ip, iq, pq)
+        (in_p,) = np.nonzero(found >= 0)
+        counts = np.bincount(slices[in_p], minlength=len(pp) - 1)
+        return ip[in_p], np.concatenate([[0], np.cumsum(counts)]), in_p, found[in_p]
+
+    def lower(
+        self, b: TensorBuilder, ip: Tensor, pp: Tensor, minor_p: Tensor, iq: Tensor, pq: Tensor, minor_q: Tensor
+    ) -> tuple[Tensor, ...]:
+        extent = lowered_same_shape(b, pp, minor_p, pq, minor_q)
+        dtype = _index_dtype(ip, pp, iq, pq)
+        wide = (dtype, ip.extents)
+        indices, indptr, *positions = b.pattern(
+            "intersection", [ip, pp, iq, pq], [extent], [wide, (dtype, pp.extents), wide, wide]
+        )
+        indices, *positions = filled_parts(b, [indices, *positions], indptr)
+        return indices, indptr, *positions
+
+
+def on_intersection(p: Parts, q: Parts) -> tuple[Parts, Parts]:
+    """Two matrices without duplicates on the entries of p whose coordinates q has, in the format and order of p.
+
+    Costs nothing where the patterns are known to be the same.   Raises: GraphValueError at run time if shapes differ.
+    """
+    if have_same_pattern(p, q):
+        return p, q
+    q = other_format(q) if q.format != p.format else q
+    vectors = p.indices, p.indptr, as_tensor(p.minor), q.indices, q.indptr, as_tensor(q.minor)
+    indices, indptr, in_p, in_q = Intersection()(*vectors)
+    taken = TakeAt()(p.data, in_p), TakeAt()(q.data, in_q)
+    first, second = (replace(p, data=data, indices=indices, indptr=indptr) for data in taken)
+    return first, second
 
 
 # --- fewer entries ---------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of, product
 from aotensor.ops.shape.reshape import reshape
 from aotensor.sparse.op import Parts, is_same
-from aotensor.sparse.patterns import PatternRule, canonical, entries_at, filled_part, other_format, slices_of
+from aotensor.sparse.patterns import PatternRule, canonical, entries_at, filled_parts, other_format, slices_of
 
 INNER: Final = "inner dimensions of a sparse product"
 
@@ -68,7 +68,7 @@ class ProductPattern(PatternRule):
         (room,) = b.pattern("product_room", [ip, pp, pq], [extent], [("int64", (1,))])
         bound = b.scalars.cast(b.scalars.load(room, 0), dtypes.INDEX)
         wide, indptr = b.pattern("product", [ip, pp, iq, pq], [extent], [(dtype, (bound,)), (dtype, pp.extents)])
-        return filled_part(b, wide, indptr), indptr
+        return (*filled_parts(b, [wide], indptr), indptr)
 
 
 def triples(ip: Array, pp: Array, pq: Array) -> tuple[Array, Array]:

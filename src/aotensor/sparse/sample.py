@@ -20,11 +20,11 @@ from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import extent_of, product
 from aotensor.ops.shape.reshape import ravel, reshape
-from aotensor.sparse.compressed import TakeAt, major_of_entries, sum_at
+from aotensor.sparse.compressed import TakeAt, TakePresent, major_of_entries, sum_at
 from aotensor.sparse.csm import like, matrix_of, parts_of
 from aotensor.sparse.fitting import as_matrix
 from aotensor.sparse.op import Parts, SparseOp, is_blocked, need_sparse, type_error
-from aotensor.sparse.patterns import canonical, positions_in, take_present
+from aotensor.sparse.patterns import canonical, positions_in
 from aotensor.sparse.shares import entries_of, own_entries
 
 
@@ -69,7 +69,7 @@ class Sample(SparseOp):
             if own is not None:
                 return [own]
             q = canonical(parts_of(g))
-            return [take_present(q.data, positions_in(p, q))]
+            return [TakePresent()(q.data, positions_in(p, q))]
         return [take_entries(as_matrix(g, p, "sample: extents"), p)]
 
     def pullback(

@@ -22,7 +22,7 @@ A pattern is (indices, indptr). Elements of a vector with room to spare, behind 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ from aotensor.errors import InternalError
 from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.interpreter.scalar_values import numpy_dtype, unset
 from aotensor.sparse.blocks.product import BlockProduct
-from aotensor.sparse.patterns import OtherFormat, PositionsIn, Union, slices_of
+from aotensor.sparse.patterns import Intersection, OtherFormat, PositionsIn, Union, slices_of
 from aotensor.sparse.patterns_product import ProductPattern, ProductValues
 from aotensor.sparse.sparse_product import SparseProduct
 
@@ -43,8 +43,9 @@ def interpret_pattern(op: PatternOp, operands: Sequence[Array]) -> list[Array]:
     """The results of one operation.   Raises: InternalError for indices out of their extent."""
     arguments, rest = operands[: len(op.arguments)], operands[len(op.arguments) :]
     found = _found(op.kind.data, arguments, rest[: len(op.extents)])
-    if op.kind.data in ("union", "product"):
-        found = (_with_room(found[0], op.tensors[0], rest[len(op.extents) :]), *found[1:])
+    if op.kind.data in ("intersection", "union", "product"):
+        pending = iter(rest[len(op.extents) :])
+        found = tuple(_with_room(x, result, pending) for x, result in zip(found, op.tensors, strict=True))
     return [np.asarray(x, _dtype_of(out)) for x, out in zip(found, op.tensors, strict=True)]
 
 
@@ -55,6 +56,9 @@ def _found(kind: str, arguments: Sequence[Any], extents: Sequence[Array]) -> tup
         case "positions", ip, pp, iq, pq:
             minor = _bound(extents[0], ip, iq)
             return (PositionsIn().reference(ip, pp, minor, iq, pq, minor),)
+        case "intersection", ip, pp, iq, pq:
+            minor = _bound(extents[0], ip, iq)
+            return Intersection().reference(ip, pp, minor, iq, pq, minor)
         case "union", ip, pp, iq, pq:
             minor = np.asarray(np.concatenate([ip, iq]).max(initial=0) + 1)
             return Union().reference(ip, pp, minor, iq, pq, minor)
@@ -92,11 +96,14 @@ def _bound(extent: Array, *indices: Array) -> Array:
     return extent
 
 
-def _with_room(x: Array, result: SSAValue, sizes: Sequence[Array]) -> Array:
-    """x in front of a vector of the size that the operation has.   Raises: InternalError if that is too small."""
+def _with_room(x: Array, result: SSAValue, sizes: Iterator[Array]) -> Array:
+    """x in front of a vector of the size that the operation has.   Raises: InternalError if that is too small.
+
+    sizes: those that are no numbers, from this vector's on.
+    """
     assert isinstance(result.type, TensorType)
     (extent,) = result.type.get_shape()
-    room = int(sizes[0]) if extent == DYNAMIC_INDEX else extent
+    room = int(next(sizes)) if extent == DYNAMIC_INDEX else extent
     if len(x) > room:
         raise InternalError(f"interpret: {len(x)} indices do not fit a vector of {room}")
     whole = unset((room,), _dtype_of(result))

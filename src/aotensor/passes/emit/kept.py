@@ -14,7 +14,7 @@ from typing import Final
 
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, UnitAttr, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
@@ -37,6 +37,11 @@ def kept_results(op: Operation) -> Iterator[tuple[int, SSAValue]]:
     numbers = op.attributes.get(KEPT)
     if isinstance(numbers, DenseArrayBase):
         yield from ((int(n), x) for n, x in zip(numbers.get_values(), op.results, strict=True) if n >= 0)
+
+
+def is_wanted(x: OpResult) -> bool:
+    """Does anybody read a result of an operation, here or where it is kept for?"""
+    return bool(x.uses) or any(result is x for _, result in kept_results(x.op))
 
 
 def kept_count(function: func.FuncOp) -> int:

@@ -31,10 +31,10 @@ from aotensor.sparse.arithmetic.operands import (
     of_one_shape,
     sparse_result,
 )
-from aotensor.sparse.compressed import TakeAt
+from aotensor.sparse.compressed import TakePresent
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.op import Parts, have_same_pattern
-from aotensor.sparse.patterns import compress, on_union, positions_in, take_present
+from aotensor.sparse.patterns import on_intersection, on_union, positions_in
 
 Join: TypeAlias = Literal["either", "both", "first"]
 
@@ -48,16 +48,11 @@ of floats they have no sparse value."""
 
 def joined(join: Join, p: Parts, q: Parts) -> tuple[Parts, Parts]:
     """Two matrices of one shape on one pattern in the format of p, with 0 where one has no entry."""
+    if join != "first":
+        return on_union(p, q) if join == "either" else on_intersection(p, q)
     if have_same_pattern(p, q):
         return p, q
-    if join == "either":
-        return on_union(p, q)
-    positions = positions_in(p, q)
-    if join == "first":
-        return p, replace(p, data=take_present(q.data, positions))
-    is_common = positions >= 0
-    common = compress(p, is_common)
-    return common, replace(common, data=TakeAt()(q.data, compress(replace(p, data=positions), is_common).data))
+    return p, replace(p, data=TakePresent()(q.data, positions_in(p, q)))
 
 
 @dataclass(frozen=True)

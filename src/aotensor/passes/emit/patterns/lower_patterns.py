@@ -1,4 +1,4 @@
-"""Loops of `aot.pattern` that read indices alone: transposing, finding and uniting entries."""
+"""Loops of `aot.pattern` that read indices alone: transposing, finding, intersecting and uniting entries."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.emit.buffers import Buffers
+from aotensor.passes.emit.kept import is_wanted
 from aotensor.passes.emit.patterns.index_vectors import IndexVector, Pattern
 from aotensor.passes.emit.patterns.lower_block_product import lower_block_product, lower_turned_product
 from aotensor.passes.emit.patterns.lower_product_pattern import lower_product_pattern, lower_product_room
@@ -23,6 +24,8 @@ def lower_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Targe
             lower_transpose(b, buffers, op)
         case "positions":
             lower_positions(b, buffers, op)
+        case "intersection":
+            lower_intersection(b, buffers, op)
         case "union":
             lower_union(b, buffers, op)
         case "product_room":
@@ -79,29 +82,72 @@ def lower_transpose(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
 
 
 def lower_positions(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
+    """The position in q of each entry of p."""
+    found = IndexVector(b, buffers.buffer(op.tensors[0]))
+    search = _Search(b, buffers, op, found.dtype)
+
+    def one_slice(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+        def look_up(e: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
+            is_there, at = search.found(e)
+            return found.put(b.select(is_there, at, b.index(-1)), e)
+
+        search.note(i)
+        b.loop(*search.p.bounds(i), (), look_up)
+        return ()
+
+    b.loop(0, search.p.slices, (), one_slice, is_vectorisable=False)
+
+
+def lower_intersection(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
+    """The entries of p that q has, too, one after the other. No branch in the loop.
+
+    The slot of one that q has not is overwritten by the next one: there is room for all entries of p.
+    """
+    vectors = (IndexVector(b, buffers.buffer(x)) if is_wanted(x) else None for x in op.tensors)
+    indices, _, in_p, in_q = vectors
+    indptr = IndexVector(b, buffers.buffer(op.tensors[1]))
+    search = _Search(b, buffers, op, indptr.dtype)
+
+    def one_slice(i: Scalar, carried: list[Scalar]) -> list[Scalar]:
+        def entry(e: Scalar, state: list[Scalar]) -> list[Scalar]:
+            (n,) = state
+            is_there, at = search.found(e)
+            for vector, value in ((indices, search.p.indices[e]), (in_p, e), (in_q, at)):
+                if vector is not None:
+                    vector.put(value, n)
+            return [b.add(n, b.cast(is_there, "index"))]
+
+        indptr.put(carried[0], i)
+        search.note(i)
+        return b.loop(*search.p.bounds(i), carried, entry, is_vectorisable=False)
+
+    (total,) = b.loop(0, search.p.slices, [b.index(0)], one_slice, is_vectorisable=False)
+    indptr.put(total, b.index(search.p.slices))
+
+
+class _Search:
     """Each slice of q notes its entries in a workspace, where the slice of p looks its own up.
 
     What is noted from former slices lies before the first entry of this one, so nothing has to be wiped out.
     """
-    p, q = (Pattern(b, buffers, *op.arguments[k : k + 2]) for k in (0, 2))
-    (minor,) = (buffers.scalar(n) for n in op.extents)
-    found = IndexVector(b, buffers.buffer(op.tensors[0]))
-    noted = IndexVector.allocated(b, found.dtype, minor)
-    absent = b.index(-1)
-    b.loop(0, minor, (), lambda j, _: noted.put(absent, j))
 
-    def one_slice(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
-        start, stop = q.bounds(i)
-        b.loop(start, stop, (), lambda e, _: noted.put(e, q.indices[e]), is_vectorisable=False)
+    def __init__(self, b: LoopBuilder, buffers: Buffers, op: PatternOp, dtype: str) -> None:
+        self.b = b
+        self.p, self.q = (Pattern(b, buffers, *op.arguments[k : k + 2]) for k in (0, 2))
+        (minor,) = (buffers.scalar(n) for n in op.extents)
+        self.noted = IndexVector.allocated(b, dtype, minor)
+        b.loop(0, minor, (), lambda j, _: self.noted.put(b.index(-1), j))
+        self.start: Scalar = b.index(0)
 
-        def look_up(e: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
-            at = noted[p.indices[e]]
-            return found.put(b.select(b.compare("ge", at, start), at, absent), e)
+    def note(self, i: Scalar) -> None:
+        """Note slice i of q."""
+        self.start, stop = self.q.bounds(i)
+        self.b.loop(self.start, stop, (), lambda e, _: self.noted.put(e, self.q.indices[e]), is_vectorisable=False)
 
-        b.loop(*p.bounds(i), (), look_up)
-        return ()
-
-    b.loop(0, p.slices, (), one_slice, is_vectorisable=False)
+    def found(self, e: Scalar) -> tuple[Scalar, Scalar]:
+        """Has q an entry at the coordinates of entry e of p, of the slice that was noted last, and where?"""
+        at = self.noted[self.p.indices[e]]
+        return self.b.compare("ge", at, self.start), at
 
 
 def lower_union(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
@@ -110,10 +156,11 @@ def lower_union(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
     The slot of the one that waits is overwritten in the next step.
     """
     p, q = (Pattern(b, buffers, *op.arguments[k : k + 2]) for k in (0, 2))
-    indices, slot_p, slot_q = (
-        IndexVector(b, buffers.buffer(x)) if x.uses else None for x in (op.tensors[0], *op.tensors[2:])
+    indices, _, slot_p, slot_q, in_p, in_q = (
+        IndexVector(b, buffers.buffer(x)) if is_wanted(x) else None for x in op.tensors
     )
     indptr = IndexVector(b, buffers.buffer(op.tensors[1]))
+    absent = b.index(-1)
 
     def write(target: IndexVector | None, value: Scalar, at: Scalar) -> None:
         if target is not None:
@@ -132,20 +179,31 @@ def lower_union(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
             write(indices, b.minimum(left, right), n)
             write(slot_p, n, e)
             write(slot_q, n, f)
-            steps = (b.cast(b.compare("le", x, y), "index") for x, y in ((left, right), (right, left)))
+            goes_on = [b.compare("le", x, y) for x, y in ((left, right), (right, left))]
+            for positions, goes, own in zip((in_p, in_q), goes_on, (e, f), strict=True):
+                if positions is not None:
+                    positions.put(b.select(goes, own, absent), n)
+            steps = (b.cast(goes, "index") for goes in goes_on)
             return [b.add(x, step) for x, step in zip((e, f, n), (*steps, b.index(1)), strict=True)]
 
-        def rest(own: Pattern, slots: IndexVector | None, start: Scalar, stop: Scalar, n: Scalar) -> Scalar:
+        def rest(
+            own: Pattern, vectors: Sequence[IndexVector | None], bounds: tuple[Scalar, Scalar], n: Scalar
+        ) -> Scalar:
+            """Entries of one matrix alone.   vectors: its slots, its positions, those of the other one"""
+            slots, positions, others = vectors
+
             def entry(at: Scalar, state: list[Scalar]) -> list[Scalar]:
                 write(indices, own.indices[at], state[0])
                 write(slots, state[0], at)
+                write(positions, at, state[0])
+                write(others, absent, state[0])
                 return [b.add(state[0], b.index(1))]
 
-            return b.loop(start, stop, [n], entry, is_vectorisable=False)[0]
+            return b.loop(*bounds, [n], entry, is_vectorisable=False)[0]
 
         e, f, n = b.loop_while([start_p, start_q, carried[0]], both_left, merge)
-        n = rest(p, slot_p, e, stop_p, n)
-        return [rest(q, slot_q, f, stop_q, n)]
+        n = rest(p, (slot_p, in_p, in_q), (e, stop_p), n)
+        return [rest(q, (slot_q, in_q, in_p), (f, stop_q), n)]
 
     (total,) = b.loop(0, p.slices, [b.index(0)], one_slice, is_vectorisable=False)
     indptr.put(total, b.index(p.slices))

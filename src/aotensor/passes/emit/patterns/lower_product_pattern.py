@@ -18,6 +18,7 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i64
 from aotensor.passes.emit.buffers import Buffers
+from aotensor.passes.emit.kept import is_wanted
 from aotensor.passes.emit.patterns.index_vectors import IndexVector, Pattern
 from aotensor.passes.emit.patterns.lower_product_rows import Row, each_term, lower_product_count, write_indptr
 from aotensor.passes.target import Target
@@ -30,7 +31,7 @@ WORDS_PER_TERM: Final = 2
 
 def lower_product_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
     """indptr of the product and, unless nobody reads them, its indices."""
-    if not op.tensors[0].uses:
+    if not is_wanted(op.tensors[0]):
         lower_product_count(b, buffers, op, target)
         return
     p, q = (Pattern(b, buffers, *op.arguments[k : k + 2]) for k in (0, 2))

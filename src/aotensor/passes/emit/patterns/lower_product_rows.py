@@ -23,6 +23,7 @@ from aotensor.ir.nest.ops import ON_CORES
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type
 from aotensor.passes.emit.buffers import Buffers
+from aotensor.passes.emit.kept import is_wanted
 from aotensor.passes.emit.lower_window import verb_dtype
 from aotensor.passes.emit.on_cores import each_row
 from aotensor.passes.emit.patterns.index_vectors import IndexVector, Pattern
@@ -143,8 +144,8 @@ class _Rows:
         self.indptr = IndexVector(b, buffers.buffer(op.arguments[4]))
         self.x, self.y = (buffers.buffer(v) for v in op.arguments[5:])
         indices, data = op.tensors
-        self.indices = IndexVector(b, buffers.buffer(indices)) if indices.uses else None
-        self.data = buffers.buffer(data) if data.uses else None
+        self.indices = IndexVector(b, buffers.buffer(indices)) if is_wanted(indices) else None
+        self.data = buffers.buffer(data) if is_wanted(data) else None
         self.wide = dtypes.accumulator_of(self.dtype)
         self.row = self.data
         (self.minor,) = (buffers.scalar(n) for n in op.extents)
