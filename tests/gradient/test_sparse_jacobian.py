@@ -121,6 +121,18 @@ def test_a_loop_and_an_op_without_a_rule_depend_on_everything() -> None:
     np.testing.assert_allclose(found.toarray(), dense)
 
 
+def test_entries_of_a_sum_of_two_patterns_depend_on_one_of_each() -> None:
+    sparse = scipy_sparse()
+    rng = np.random.default_rng(0)
+    m, q = (sparse.csr_matrix(np.where(rng.random((4, 5)) < 0.4, 1.0, 0.0)) for _ in range(2))
+    x = at.vector("x", dtype="float64", shape=(m.nnz,))
+    total = sp.csm_data(sp.CSR(x, m.indices, m.indptr, m.shape) + sp.constant(q))
+    stored = m.toarray()[(m + q).toarray() != 0]
+    expected = np.zeros((len(stored), m.nnz), bool)
+    expected[np.flatnonzero(stored), np.arange(m.nnz)] = True
+    np.testing.assert_array_equal(structure_of(total, x).toarray(), expected)
+
+
 def test_several_variables_and_containers() -> None:
     v, s = at.dvector("v", shape=(3,)), at.dscalar("s")
     first, second = jacobian(v**2 * s, (v, s), sparse=True)

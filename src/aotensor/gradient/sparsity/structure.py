@@ -39,11 +39,11 @@ from aotensor.ops.shape.fitting import Fitting
 from aotensor.ops.shape.join import Join, Split
 from aotensor.ops.shape.reshape import Reshape
 from aotensor.sparse.checked import CheckedStructure
-from aotensor.sparse.compressed import ExpandSlices, SegmentSum, SumAt, TakeAt
+from aotensor.sparse.compressed import ExpandSlices, SegmentSum, SumAt, TakeAt, TakePresent
 
 _COPIES: Final = (
     DimShuffle, Reshape, Subtensor, AdvancedSubtensor, Alloc, FullLike, SpecifyShape, ExtractDiagonal, AllocDiagonal,
-    Triangle, Split, Join, Shift, TakeAt, ExpandSlices, PermuteRowElements, Fitting, CheckedStructure,
+    Triangle, Split, Join, Shift, TakeAt, TakePresent, ExpandSlices, PermuteRowElements, Fitting, CheckedStructure,
 )  # fmt: skip
 """Ops whose outputs are elements of their floating inputs, and zeros."""
 
