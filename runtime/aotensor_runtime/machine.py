@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import sys
-import sysconfig
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
@@ -19,7 +18,6 @@ from aotensor_runtime.systems.processors import Flags
 
 _NAMES: Final = {
     "x86_64": "x86-64", "amd64": "x86-64", "aarch64": "AArch64", "arm64": "AArch64", "riscv64": "RISC-V",
-    "win32": "x86",
 }  # fmt: skip
 _CODES: Final = {name: code for code, name in MACHINES.items()}
 _TRIPLES: Final = {"x86-64": "x86_64", "AArch64": "aarch64", "RISC-V": "riscv64"}
@@ -103,8 +101,8 @@ class Here:
 @cache
 def this_machine() -> Here:
     """That of this process: a Python for x86-64 that an ARM processor runs takes libraries for x86-64."""
-    if sys.platform == "win32":  # `platform` asks services there, which takes long, and tells of the processor
-        name = sysconfig.get_platform().removeprefix("win-")
+    if sys.platform == "win32":  # as `sysconfig` does; `platform` asks a service, and tells of the processor
+        name = next((word for word in ("amd64", "arm64") if word in sys.version.lower()), "x86")
     else:
         name = platform.machine()
     machine = _NAMES.get(name.lower(), name)

@@ -331,3 +331,34 @@ def test_windows_loads_bytes_and_refuses_others(windows: Windows, site: Path, fo
         windows(seen(program), site=site, TEMP=seen(tmp_path / "temporary"), TMP=seen(tmp_path / "temporary"))
         == "fits\n"
     )
+
+
+ROUNDS = """
+import numpy as np, aotensor_runtime as r
+from aotensor_runtime.errors import ArgumentValueError
+from aotensor_runtime.rounds import Processes, Serial, Threads, open_rounds
+if __name__ == "__main__":
+    split = open_rounds(r.load({library!r}))
+    X, w = np.arange(6000.0).reshape(2000, 3) % 11 / 10, np.array([0.5, -1, 2])
+    np.save("X.npy", X)
+    engines = [Serial(), Threads(2), Processes(2)]
+    found = [split(engine, X=given, w=w) for engine in engines for given in (X, "X.npy")]
+    [engine.close() for engine in engines[1:]]
+    assert len({{x.tobytes() for x in found}}) == 1 and abs(found[0] - np.exp(X @ w).sum()) < 1e-9 * found[0]
+    try:
+        Processes(62)
+    except ArgumentValueError as error:
+        print(error)
+"""
+
+
+@pytest.mark.slow
+def test_windows_has_rounds(windows: Windows, site: Path, tmp_path: Path) -> None:
+    """On threads and on processes, which get the library as bytes; of files, too."""
+    X, w = at.matrix("X", dtype="float64", shape=("n", "p")), at.vector("w", dtype="float64", shape=("p",))
+    rounds = aot.split(aot.function([X, w], at.exp(X @ w).sum(), name="total"), over="n")
+    rounds.compile(tmp_path, target="x86_64-windows-gnu", cpu="generic")
+    program = tmp_path / "rounds.py"
+    program.write_text(ROUNDS.format(library=seen(tmp_path / "total.dll")))
+    said = windows(seen(program), site=site)
+    assert said == "an engine of processes has at most 61 workers, not 62\n"

@@ -3,6 +3,7 @@
     NAME                  as `Image.platform` begins
     READING               flags to open a file with that is read once
     LOCKS                 is a file that is loaded kept from being changed?
+    WORKERS               processes of a pool, at most
     load_file, load_copy  a library into memory, from its file or from bytes that nobody else can reach
     processors            how many the process may use
     memory_bytes          of the machine

@@ -25,6 +25,7 @@ from aotensor_runtime.systems.processors import Flags
 NAME: Final = "Linux"
 READING: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a FIFO without writer must not block
 LOCKS: Final = False
+WORKERS: Final = sys.maxsize
 
 SHARES: Final = (
     ("/sys/fs/cgroup/cpu.max",),

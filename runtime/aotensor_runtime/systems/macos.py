@@ -22,6 +22,7 @@ from aotensor_runtime.systems.processors import Flags, flags_of_numpy
 NAME: Final = "macOS"
 READING: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a FIFO without writer must not block
 LOCKS: Final = False
+WORKERS: Final = sys.maxsize
 
 
 def load_file(path: Path, data: bytes) -> ctypes.CDLL | None:

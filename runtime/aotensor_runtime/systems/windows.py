@@ -32,6 +32,7 @@ from aotensor_runtime.systems.processors import Flags, flags_of_numpy
 NAME: Final = "Windows"
 READING: Final = os.O_RDONLY | os.O_BINARY | os.O_NOINHERIT
 LOCKS: Final = True
+WORKERS: Final = 61  # Python waits for 63 objects at most, two of which are its own
 
 _PREFIX: Final = "aotensor-loaded-"
 _OLD: Final = 3600
