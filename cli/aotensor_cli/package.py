@@ -9,7 +9,7 @@ import click
 
 from aotensor.codegen.files import made_folder, write_files
 from aotensor_cli.main import COMMANDS
-from aotensor_cli.options import CONTEXT, Refusal, debug_option, json_option
+from aotensor_cli.options import CONTEXT, debug_option, json_option
 from aotensor_cli.packaging.distributions import package_wheel, runtime_wheel
 from aotensor_cli.packaging.libraries import read_libraries
 from aotensor_cli.packaging.names import distribution_name, read_version
@@ -48,24 +48,17 @@ def command(
 
     The wheel has the libraries and a typed function for each of theirs; it needs NumPy and aotensor-runtime. The SDK is
     a .tar.gz with headers, libraries, a CMake package with the target <name>::<name>, and a file for pkg-config. A
-    static library goes into the SDK if it is given beside the shared one. For Windows and macOS there is an SDK only.
-    Of NAME.wasm, a .tgz for npm has the module for JavaScript and types for TypeScript. Libraries are read, never
-    executed. The same input gives the same bytes; SOURCE_DATE_EPOCH dates what is inside. Nothing is written if
-    anything fails.
+    static library goes into the SDK if it is given beside the shared one, and so does the import library that lies
+    beside a DLL. Of NAME.wasm, a .tgz for npm has the module for JavaScript and types for TypeScript. Libraries are
+    read, never executed. The same input gives the same bytes; SOURCE_DATE_EPOCH dates what is inside. Nothing is
+    written if anything fails.
     """
     version = read_version(version_text)
     if any(path.suffix == SUFFIX for path in libraries) or "npm" in kinds:
         _finish(folder, npm_files(libraries, name, version, [*kinds, *(["runtime"] if with_runtime else [])]), as_json)
         return
-    found = read_libraries(libraries)
+    found = read_libraries(libraries, with_imports=not kinds or "sdk" in kinds)
     package = name if name is not None else found[0].name
-    if not found[0].platform.is_linux:
-        if "wheel" in kinds or with_runtime:
-            raise Refusal(
-                f"{found[0].path}: there are no wheels for {found[0].platform}: Python loads libraries for Linux only",
-                "--emit sdk makes a package for C, C++ and CMake",
-            )
-        kinds = ("sdk",)
     files: dict[str, bytes] = {}
     made_by = f"aotensor {installed('aotensor')}"
     if not kinds or "wheel" in kinds:

@@ -24,11 +24,12 @@ from aotensor_runtime.call import LibraryFunction
 from aotensor_runtime.container import Container
 from aotensor_runtime.errors import ArgumentTypeError, DamagedLibrary, ForeignLibrary, LibraryError, LibraryNotFound
 from aotensor_runtime.invoke import CALLBACKS, Entries
-from aotensor_runtime.machine import check_architecture, check_features, check_libc, fitting
+from aotensor_runtime.machine import check_architecture, check_features, check_libc, this_machine
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, SparseValue, signature_text
 from aotensor_runtime.mapping import map_library
 from aotensor_runtime.sparse.values import Compressed, Value
 from aotensor_runtime.state import Cell
+from aotensor_runtime.systems import here
 from aotensor_runtime.threads import check_environment
 
 __all__ = ["Library", "LibraryFunction", "load", "read", "read_file"]
@@ -52,7 +53,7 @@ def read_file(path: Path) -> bytes:
     Raises: LibraryNotFound; LibraryError for what is no regular file, is too large, or cannot be read.
     """
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a FIFO without writer must not block
+        handle = os.open(path, here.READING)
         try:
             status = os.fstat(handle)
             if not stat.S_ISREG(status.st_mode):
@@ -89,7 +90,7 @@ class Library:
             check_libc(self.manifest)
             check_features(self.manifest, container.image.machine)
             digest = container.recorded_checksum()
-            self._handle = map_library(data, digest, f"lib{self.manifest.name}.so", path)
+            self._handle = map_library(data, digest, self.manifest.name, path)
             check_signatures(self.manifest, self._handle)
         except LibraryError as error:
             found = error.diagnostic
@@ -198,7 +199,7 @@ def read(data: bytes) -> Container:
     try:
         container = Container(data)
     except ForeignLibrary as error:
-        raise ForeignLibrary(error.diagnostic.title, hint=error.diagnostic.hint or fitting()) from error
+        raise ForeignLibrary(error.diagnostic.title, hint=error.diagnostic.hint or this_machine().fitting()) from error
     check_architecture(container.image)
     container.check()
     return container

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import platform
 import sys
+from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Final
 
-from aotensor_runtime.elf import MACHINES, ElfFile
+from aotensor_runtime.elf import MACHINES
 from aotensor_runtime.errors import ForeignLibrary, UnsupportedMachine
 from aotensor_runtime.formats.image import SHARED, Image
+from aotensor_runtime.formats.macho import MachFile
 from aotensor_runtime.manifest import Manifest
+from aotensor_runtime.systems import here
+from aotensor_runtime.systems.processors import Flags
 
 _NAMES: Final = {
     "x86_64": "x86-64", "amd64": "x86-64", "aarch64": "AArch64", "arm64": "AArch64", "riscv64": "RISC-V",
 }  # fmt: skip
+_CODES: Final = {name: code for code, name in MACHINES.items()}
 _TRIPLES: Final = {"x86-64": "x86_64", "AArch64": "aarch64", "RISC-V": "riscv64"}
-_SYSTEMS: Final = {"darwin": "macOS", "win32": "Windows"}
-_THIS: Final = {"x86_64": 62, "amd64": 62, "aarch64": 183, "arm64": 183, "riscv64": 243}
 
 _X86: Final = {
     **{
@@ -60,70 +62,91 @@ _LEVELS: Final = {
 }
 
 
-def machine_name() -> str:
-    """Of the processor: x86-64, AArch64, RISC-V, or what the system calls it."""
-    return _NAMES.get(platform.machine().lower(), platform.machine())
+@dataclass(frozen=True, slots=True)
+class Here:
+    """What runs a process.
+
+    system: Linux, macOS, Windows, or what Python calls it. machine: its processor, x86-64, AArch64, RISC-V, or what the
+    system calls it. libc: glibc or musl, on Linux. version: of macOS. flags: features of the processor.
+    """
+
+    system: str
+    machine: str
+    libc: str = ""
+    version: tuple[int, ...] = ()
+    flags: Flags = field(default=Flags(), compare=False, repr=False)
+
+    def __str__(self) -> str:
+        """`Linux on x86-64 with glibc`"""
+        return f"{self.system} on {self.machine}{f' with {self.libc}' if self.libc else ''}"
+
+    @property
+    def target(self) -> str | None:
+        """What libraries for it are compiled for; None if there are none."""
+        name = _TRIPLES.get(self.machine)
+        if self.system == "Linux" and name is not None:
+            return f"{name}-linux-{'gnu' if self.libc == 'glibc' else 'musl'}"
+        return {
+            ("Windows", "x86-64"): "x86_64-windows-gnu",
+            ("macOS", "x86-64"): "x86_64-macos",
+            ("macOS", "AArch64"): "arm64-macos",
+        }.get((self.system, self.machine))
+
+    def fitting(self) -> str:
+        """A hint: what this machine is, and how to compile for it."""
+        what = f"this machine is {self}"
+        return what if self.target is None else f"{what}; for it: aotensor compile MODEL --target {self.target}"
 
 
-def c_library() -> str:
-    """Of this process on Linux: glibc or musl."""
-    return "glibc" if platform.libc_ver()[0] == "glibc" else "musl"
-
-
-def this_machine() -> str:
-    """`Linux on x86-64 with glibc`"""
+@cache
+def this_machine() -> Here:
+    """That of this process: a Python for x86-64 that an ARM processor runs takes libraries for x86-64."""
+    if sys.platform == "win32":  # as `sysconfig` does; `platform` asks a service, and tells of the processor
+        name = next((word for word in ("amd64", "arm64") if word in sys.version.lower()), "x86")
+    else:
+        name = platform.machine()
+    machine = _NAMES.get(name.lower(), name)
     if sys.platform.startswith("linux"):
-        return f"Linux on {machine_name()} with {c_library()}"
-    return f"{this_system()} on {machine_name()}"
+        return Here(here.NAME, machine, "glibc" if platform.libc_ver()[0] == "glibc" else "musl", flags=here.flags())
+    system = here.NAME if sys.platform in ("darwin", "win32") else sys.platform
+    return Here(system, machine, version=here.version(), flags=here.flags())
 
 
-def this_system() -> str:
-    """Linux, macOS, Windows, or what Python calls it."""
-    return "Linux" if sys.platform.startswith("linux") else _SYSTEMS.get(sys.platform, sys.platform)
-
-
-def fitting() -> str:
-    """A hint: what this machine is, and how to compile for it."""
-    libc = "gnu" if c_library() == "glibc" else "musl"
-    name = _TRIPLES.get(machine_name())
-    here = f"this machine is {this_machine()}"
-    if not name or not sys.platform.startswith("linux"):
-        return here
-    return f"{here}; for it: aotensor compile MODEL --target {name}-linux-{libc}"
-
-
-def check_architecture(image: Image) -> None:
+def check_architecture(image: Image, this: Here | None = None) -> None:
     """Raises: UnsupportedMachine for another architecture or system; ForeignLibrary for what is not linked."""
+    this = this or this_machine()
     if image.kind != SHARED:
         raise ForeignLibrary("an ELF file, but not a shared library", hint="link the object file first")
-    if not isinstance(image, ElfFile) or not sys.platform.startswith("linux"):
-        what = f"the library is for {image.platform}"
-        if this_system() == image.platform.partition(" ")[0]:
-            raise UnsupportedMachine(f"{what}, and Python loads those for Linux only", hint="call it from C or C++")
-        raise UnsupportedMachine(f"{what}, not for this machine", hint=fitting())
-    this = _THIS.get(platform.machine().lower())
-    if this is not None and image.machine != this:
+    if this.system != image.platform.partition(" ")[0]:
+        raise UnsupportedMachine(f"the library is for {image.platform}, not for this machine", hint=this.fitting())
+    if (this.machine in _CODES or this.machine == "x86") and image.machine != _CODES.get(this.machine):
         name = MACHINES.get(image.machine, f"machine {image.machine}")
-        raise UnsupportedMachine(f"the library is for {name}, this machine is {MACHINES[this]}", hint=fitting())
+        raise UnsupportedMachine(f"the library is for {name}, this machine is {this.machine}", hint=this.fitting())
+    if isinstance(image, MachFile) and this.version and image.oldest > this.version:
+        own, asked = (".".join(map(str, version)) for version in (this.version, image.oldest))
+        triple = f"{'arm64' if image.machine == _CODES['AArch64'] else 'x86_64'}-apple-macosx{own}"
+        raise UnsupportedMachine(
+            f"the library is for macOS {asked} and later, this is macOS {own}",
+            hint=f"for it: aotensor compile MODEL --target {triple}",
+        )
 
 
-def check_libc(manifest: Manifest) -> None:
+def check_libc(manifest: Manifest, this: Here | None = None) -> None:
     """Raises: UnsupportedMachine for a library that needs musl where this process has glibc"""
-    if "musl" in manifest.target and c_library() == "glibc":
-        raise UnsupportedMachine("the library is for Linux with musl, this process has glibc", hint=fitting())
+    this = this or this_machine()
+    if "musl" in manifest.target and this.libc == "glibc":
+        raise UnsupportedMachine("the library is for Linux with musl, this process has glibc", hint=this.fitting())
 
 
-def check_features(manifest: Manifest, machine: int) -> None:
+def check_features(manifest: Manifest, machine: int, this: Here | None = None) -> None:
     """Raises: UnsupportedMachine naming the CPU features that the library needs and this machine lacks."""
-    present, names = cpu_flags(), _FLAGS.get(machine, {})
-    if not present:
-        return
+    flags, names = (this or this_machine()).flags, _FLAGS.get(machine, {})
     needed = {name[1:] for name in manifest.features.split(",") if name.startswith("+")}
     levels = list(_LEVELS)
     if manifest.cpu in levels:
         for level in levels[: levels.index(manifest.cpu) + 1]:
             needed.update(_LEVELS[level].split())
-    missing = sorted(name for name in needed if name in names and names[name] not in present)
+    missing = sorted(name for name in needed if name in names and flags.lacks(names[name]))
     if missing:
         raise UnsupportedMachine(
             f"the library needs CPU features that this machine lacks: {', '.join(missing)}",
@@ -131,15 +154,6 @@ def check_features(manifest: Manifest, machine: int) -> None:
         )
 
 
-@cache
 def cpu_flags() -> frozenset[str]:
-    """Flags of the first CPU in /proc/cpuinfo; none if that is not there."""
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return frozenset()
-    for line in text.splitlines():
-        key, _, value = line.partition(":")
-        if key.strip() in ("flags", "Features"):
-            return frozenset(value.split())
-    return frozenset()
+    """Features that the processor has, as /proc/cpuinfo names them; none if they are not known."""
+    return this_machine().flags.present

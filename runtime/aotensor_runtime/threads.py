@@ -8,15 +8,11 @@ from typing import Final, SupportsIndex
 
 from aotensor_runtime.abi import MAX_THREADS
 from aotensor_runtime.errors import ArgumentTypeError, ArgumentValueError
+from aotensor_runtime.systems import here
 
 VARIABLE: Final = "AOTENSOR_NUM_THREADS"
 MOST: Final = 1024
 """The largest number that is no mistake."""
-_SHARES: Final = (
-    ("/sys/fs/cgroup/cpu.max",),
-    ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us"),
-)
-"""Files with a container's quota and period in microseconds: cgroup v2, v1."""
 
 
 def checked_threads(function: str, value: object) -> int:
@@ -41,20 +37,7 @@ def default_threads() -> int:
     wanted = os.environ.get(VARIABLE)
     if wanted is not None:
         return min(int(wanted), MAX_THREADS)
-    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1  # threads are those of Linux
-    for paths in _SHARES:
-        words = [word for path in paths for word in _words(path)]
-        if len(words) == 2 and all(word.isdecimal() and int(word) > 0 for word in words):
-            count = min(count, -(-int(words[0]) // int(words[1])))
-    return max(min(count, MAX_THREADS), 1)
-
-
-def _words(path: str) -> list[str]:
-    try:
-        with open(path, encoding="ascii") as file:
-            return file.read(100).split()
-    except (OSError, UnicodeDecodeError):
-        return []
+    return max(min(here.processors(), MAX_THREADS), 1)
 
 
 def check_environment() -> None:

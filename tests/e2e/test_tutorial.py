@@ -1,9 +1,13 @@
-"""Pages with programs are run: their blocks in order, in one process and folder; what they print is compared."""
+"""Pages with programs are run: their blocks in order, in one process and folder; what they print is compared.
+
+So are the lines that README has for doors which no other test goes through as they stand there.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import doctest
+import importlib
 import importlib.util
 import io
 import os
@@ -11,15 +15,18 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from programs import ROOT
 
 from aotensor_cli.main import group
+from aotensor_runtime import Library, load
 
 BLOCK = re.compile(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = {
@@ -132,3 +139,102 @@ def test_page(page: str, environment: dict[str, str]) -> None:
             check(block, printed, block.text)
         elif block.language == "console":
             run_commands(block, environment)
+
+
+def doors() -> dict[str, str]:
+    """What README shows of each door, by language; of two in one language the last."""
+    text = (ROOT / "README.md").read_text()
+    return {m[1]: m[3] for m in BLOCK.finditer(text[text.index("\n## Doors\n") : text.index("\n## Programs of other")])}
+
+
+def block_of(page: str, file: str) -> str:
+    return next(block.text for block in read_blocks(ROOT / "docs" / f"{page}.md") if block.file == file)
+
+
+@pytest.fixture
+def logistic(environment: dict[str, str]) -> Iterator[Library]:
+    """The model of README, its static library in the folder `build`, and what this machine makes of it."""
+    model = next(block for block in read_blocks(ROOT / "README.md") if block.language == "python").text
+    Path("model.py").write_text(model[: model.index("\n\nf(X_data")] + "\n")
+    made = "aotensor compile model.py -o build --emit lib --emit static --emit header --cpu generic"
+    assert run_command(made, environment)[0] == 0
+    yield load("build/liblogistic.so")
+
+
+def data() -> tuple[Any, Any, Any]:
+    """X, y and w of three rows and two columns, of which no sum is rounded."""
+    return np.array([[1.0, 2], [3, -1], [0.5, 4]]), np.array([1.0, -1, 1]), np.array([0.25, -0.5])
+
+
+@pytest.mark.slow
+def test_the_door_to_r(logistic: Library, environment: dict[str, str]) -> None:
+    """The three lines of README, with the file of C that the page has: the minimum that SciPy finds."""
+    skip_without(PAGES["howto/r"])
+    Path("logistic_r.c").write_text(block_of("howto/r", "logistic_r.c"))
+    lines = doors()["r"]
+    assert run_command(lines.split("# ", 1)[1].partition("\n")[0], environment)[0] == 0
+    X, y, _ = data()
+    given = f"X <- matrix(c({','.join(map(str, X.T.ravel()))}), 3)\ny <- c({','.join(map(str, y))})\n"
+    last = lines.rstrip().rpartition("\n")
+    Path("fit.R").write_text(f"{given}{last[0]}\nfit <- {last[2]}\ncat(fit$convergence, fit$value)\n")
+    code, printed, complaints = run_command("Rscript fit.R", environment)
+    assert code == 0, complaints
+    converged, value = printed.split()
+    assert converged == "0" and 0 < float(value) < float(logistic.logistic(X, y, np.zeros(2))["loss"])
+
+
+@pytest.mark.slow
+def test_the_door_to_rust(logistic: Library, environment: dict[str, str]) -> None:
+    """The three lines of README, in a program that prints the loss and its gradient."""
+    skip_without(PAGES["howto/rust"])
+    link, declared, called = doors()["rust"].splitlines()
+    folder = Path("build").resolve()
+    Path("src").mkdir()
+    Path("Cargo.toml").write_text(block_of("howto/rust", "Cargo.toml"))
+    search = f'println!("cargo:rustc-link-search=native={folder}");'
+    Path("build.rs").write_text(f'fn main() {{\n{search}\n{link}\nprintln!("cargo:rustc-link-lib=m");\n}}\n')
+    X, y, w = data()
+    rows = "\n".join(f"let {name} = vec!{x.ravel().tolist()};" for name, x in (("X", X), ("y", y), ("w", w)))
+    body = f"{rows}\nlet (n, p, mut loss, mut grad_w) = (3, 2, 0.0, vec![0.0; 2]);\n{called}"
+    start = "#![allow(non_snake_case)]\nuse std::{ffi::c_void, ptr::null_mut};\n"
+    shown = 'println!("{status} {loss} {} {}", grad_w[0], grad_w[1]);'
+    Path("src/main.rs").write_text(f"{start}{declared}\nfn main() {{\n{body}\n{shown}\n}}\n")
+    code, printed, complaints = run_command("cargo run --quiet --offline", environment)
+    assert code == 0, complaints
+    expected = logistic.logistic(X, y, w)
+    np.testing.assert_allclose([*map(float, printed.split())], [0, expected["loss"], *expected["grad_w"]], rtol=1e-15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("framework", ["jax", "torch"])
+def test_the_doors_to_frameworks(framework: str, logistic: Library) -> None:
+    """The lines of README for JAX; PyTorch by the other import: the library's gradient."""
+    skip_without(("cc", f"import {framework}"))
+    module = importlib.import_module(framework)
+    X, y, w = data()
+    names: dict[str, Any] = {"lib": logistic, framework: module, "X_data": X, "y_data": y}
+    imported, _, rest = doors()["python"].partition("\n\n")
+    wanted = logistic.logistic(X, y, w)["grad_w"]
+    if framework == "jax":
+        module.config.update("jax_enable_x64", True)
+        exec(imported, names)
+        found = eval(rest.strip(), names)(w)
+    else:
+        exec(imported.partition("#")[0].replace("frameworks.jax", "frameworks.torch"), names)
+        point = module.tensor(w, requires_grad=True)
+        loss = names["operator"](logistic.logistic)(module.tensor(X), module.tensor(y), point)
+        loss.backward()
+        found = point.grad.numpy()
+    np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-15)
+
+
+@pytest.mark.slow
+def test_the_doors_to_other_machines(environment: dict[str, str]) -> None:
+    """Every command of README's last door."""
+    skip_without(("import ziglang",))
+    model = next(block for block in read_blocks(ROOT / "README.md") if block.language == "python").text
+    Path("model.py").write_text(model[: model.index("\n\nf(X_data")] + "\n")
+    for line in doors()["sh"].splitlines():
+        code, _, complaints = run_command(line.partition("#")[0].strip(), environment)
+        assert code == 0, complaints
+    assert Path("build/logistic.dll").is_file() and Path("build/liblogistic.a").is_file()

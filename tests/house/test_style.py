@@ -17,8 +17,14 @@ FOLDERS = [
 
 @pytest.mark.parametrize(
     "command",
-    [["ruff", "check", "--no-cache", *FOLDERS], ["ruff", "format", "--check", "--no-cache", *FOLDERS], ["mypy"]],
-    ids=["ruff-check", "ruff-format", "mypy"],
+    [
+        ["ruff", "check", "--no-cache", *FOLDERS],
+        ["ruff", "format", "--check", "--no-cache", *FOLDERS],
+        ["mypy"],
+        ["mypy", "--platform", "win32", "-p", "aotensor_runtime"],
+        ["mypy", "--platform", "darwin", "-p", "aotensor_runtime"],
+    ],
+    ids=["ruff-check", "ruff-format", "mypy", "mypy-windows", "mypy-macos"],
 )
 def test_the_tool_has_nothing_to_say(command: list[str]) -> None:
     done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False)

@@ -109,7 +109,9 @@ def test_refused(module: Path, package: Package, tmp_path: Path) -> None:
     changed.write_bytes(data)
     for arguments, message in (
         ([module, module], "a package for npm is made of one library for WebAssembly, alone"),
-        ([module, "--emit", "wheel"], "a package for npm is made of one library for WebAssembly, alone"),
+        ([module, "--emit", "wheel"], "is for WebAssembly, and Python loads those for Linux, Windows and macOS"),
+        ([module, "--emit", "sdk"], "is for WebAssembly, and C links no such library"),
+        ([module, "--with-runtime"], "a package for npm is made of one library for WebAssembly, alone"),
         ([module, "--name", "Big Name"], "'Big Name' cannot be the name of a package for npm"),
         ([module, "--version", "1.2.3.4"], "the version 1.2.3.4 has no form for npm"),
         ([other], f"{other}: aotensor did not build this file: it has no manifest"),

@@ -119,9 +119,9 @@ def test_many_libraries_keep_apart(tmp_path: Path) -> None:
 @pytest.mark.parametrize("missing", ["memfd_create", "proc"])
 def test_without_anonymous_files(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
     if missing == "proc":
-        monkeypatch.setattr(mapping.os.path, "exists", lambda path: not str(path).startswith("/proc"))
+        monkeypatch.setattr(os.path, "exists", lambda path: not str(path).startswith("/proc"))
     else:
-        monkeypatch.delattr(mapping.os, "memfd_create")
+        monkeypatch.delattr(os, "memfd_create")
     monkeypatch.setattr(mapping, "_opened", {})
     assert runtime.Library(small_library().shared()).plus(1.0, 2.0) == 3
 

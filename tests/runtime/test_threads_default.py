@@ -9,6 +9,7 @@ import pytest
 
 from aotensor_runtime import threads
 from aotensor_runtime.errors import ArgumentValueError
+from aotensor_runtime.systems import linux
 
 CASES = [
     ("100000 100000\n", 1),
@@ -29,14 +30,14 @@ def three_processors(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("text", "expected"), CASES)
 def test_the_share_of_a_container(text: str, expected: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "cpu.max").write_text(text)
-    monkeypatch.setattr(threads, "_SHARES", ((str(tmp_path / "cpu.max"),), (str(tmp_path / "a"), str(tmp_path / "b"))))
+    monkeypatch.setattr(linux, "SHARES", ((str(tmp_path / "cpu.max"),), (str(tmp_path / "a"), str(tmp_path / "b"))))
     assert threads.default_threads() == expected
 
 
 def test_of_two_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, text in (("quota", "50000"), ("period", "100000")):
         (tmp_path / name).write_text(text)
-    monkeypatch.setattr(threads, "_SHARES", ((str(tmp_path / "quota"), str(tmp_path / "period")),))
+    monkeypatch.setattr(linux, "SHARES", ((str(tmp_path / "quota"), str(tmp_path / "period")),))
     assert threads.default_threads() == 1
 
 

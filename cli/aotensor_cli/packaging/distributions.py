@@ -34,11 +34,12 @@ def package_wheel(name: str, version: Version, libraries: Sequence[Shipped]) -> 
     project, module = distribution_name(name), module_name(name)
     text = module_text(name, version, libraries).encode(errors="backslashreplace")
     files = {f"{module}/__init__.py": text, f"{module}/py.typed": b""}
-    files |= {f"{module}/lib{library.name}.so": library.data for library in libraries}
+    files |= {f"{module}/{library.file_name}": library.data for library in libraries}
     needs = [NUMPY, runtime_requirement([library.manifest.aotensor for library in libraries])]
     needs += [SCIPY] if any(library.needs_scipy for library in libraries) else []
     versions = {version for library in libraries for version in library.versions}
-    tag = f"py3-none-{wheel_tag(libraries[0].platform, versions)}"
+    oldest = [library.oldest for library in libraries if library.oldest is not None]
+    tag = f"py3-none-{wheel_tag(libraries[0].platform, versions, oldest)}"
     functions = ", ".join(spec.name for library in libraries for spec in library.manifest.functions)
     summary = f"Functions that aotensor has compiled: {functions}"
     about = metadata(project, version, f"{summary:.400}", needs, _description(name, module, libraries), True)

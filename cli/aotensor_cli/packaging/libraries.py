@@ -19,6 +19,7 @@ from aotensor_runtime.abi import MANIFEST_SECTION
 from aotensor_runtime.container import Container, read_manifest
 from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary
 from aotensor_runtime.formats.image import BUNDLE_MAGIC, SHARED, unbundle
+from aotensor_runtime.formats.macho import MachFile
 from aotensor_runtime.manifest import Manifest
 
 _ARCHIVE: Final = b"!<arch>\n"
@@ -33,8 +34,8 @@ _PLAIN: Final = ("", "generic", "x86-64")
 class Shipped:
     """A library of a package.
 
-    versions: of symbols that it imports. archive: its static library, if that is given. imports: its import library,
-    which programs for Windows link with.
+    versions: of symbols that it imports. oldest: the macOS that it asks for, if it is for macOS. archive: its static
+    library, if that is given. imports: its import library, which programs for Windows link with.
     """
 
     path: Path
@@ -42,6 +43,7 @@ class Shipped:
     manifest: Manifest
     platform: Platform
     versions: tuple[str, ...]
+    oldest: tuple[int, int] | None = None
     archive: bytes | None = None
     imports: bytes | None = None
 
@@ -66,8 +68,10 @@ class Shipped:
         return None if self.manifest.cpu in _PLAIN and not extra else self.manifest.cpu or ",".join(extra)
 
 
-def read_libraries(paths: Sequence[Path]) -> list[Shipped]:
+def read_libraries(paths: Sequence[Path], with_imports: bool = True) -> list[Shipped]:
     """Shared libraries in their order, each with its static one.
+
+    with_imports: read the import library beside each DLL, which C programs need and Python does not.
 
     Raises: Refusal or LibraryError for what is no library, is damaged, or does not go together.
     """
@@ -79,7 +83,7 @@ def read_libraries(paths: Sequence[Path]) -> list[Shipped]:
             if data.startswith(_ARCHIVE):
                 archives.append((path, data, _archived(data)))
             else:
-                found.append(_shared(path, data))
+                found.append(_shared(path, data, with_imports))
     if not found:
         raise Refusal(
             f"{paths[0]}: a package needs the shared library, too", "compile it with --emit lib --emit static"
@@ -96,7 +100,7 @@ def read_libraries(paths: Sequence[Path]) -> list[Shipped]:
     return found
 
 
-def _shared(path: Path, data: bytes) -> Shipped:
+def _shared(path: Path, data: bytes, with_imports: bool) -> Shipped:
     if not is_library(path):
         if path.suffix == ".py":
             raise Refusal(f"{path}: this is not compiled yet", f"aotensor compile {path}")
@@ -113,7 +117,9 @@ def _shared(path: Path, data: bytes) -> Shipped:
         )
     linkage = read_linkage(container.image)
     platform = platform_of(container.image.machine, manifest.target, linkage.needed)
-    return Shipped(path, data, manifest, platform, linkage.versions, imports=_imports(path, manifest))
+    oldest = container.image.oldest if isinstance(container.image, MachFile) else None
+    imports = _imports(path, manifest) if with_imports else None
+    return Shipped(path, data, manifest, platform, linkage.versions, oldest, imports=imports)
 
 
 def _imports(path: Path, manifest: Manifest) -> bytes | None:
@@ -124,7 +130,7 @@ def _imports(path: Path, manifest: Manifest) -> bytes | None:
     if not path.with_name(name).is_file():
         raise Refusal(
             f"{path}: its import library {name} is not beside it",
-            "compile it without --emit, or with --emit lib --emit imports",
+            "it was written beside the DLL; a wheel does without: --emit wheel",
         )
     return read_library(path.with_name(name))
 

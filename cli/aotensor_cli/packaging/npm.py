@@ -18,6 +18,7 @@ from aotensor_cli.options import Refusal
 from aotensor_cli.packaging.sdk import LICENCE, tarred
 from aotensor_cli.reading.library import naming, read_library
 from aotensor_runtime.container import Container
+from aotensor_runtime.machine import this_machine
 from aotensor_runtime.manifest import Manifest
 from aotensor_runtime.signature import typed_line
 
@@ -34,6 +35,10 @@ def npm_files(
 
     Raises: Refusal for more than one library, and for what is no library for WebAssembly
     """
+    wanted = [kind for kind in ("wheel", "sdk") if kind in others]
+    if wanted and libraries[0].suffix == SUFFIX:
+        what = "Python loads those for Linux, Windows and macOS" if wanted[0] == "wheel" else "C links no such library"
+        raise Refusal(f"{libraries[0]} is for WebAssembly, and {what}", this_machine().fitting())
     if len(libraries) > 1 or libraries[0].suffix != SUFFIX or set(others) - {"npm"}:
         raise Refusal(
             "a package for npm is made of one library for WebAssembly, alone", "give NAME.wasm and nothing else"

@@ -2,6 +2,8 @@
 
 glibc   manylinux_2_N: the latest version of a symbol that it imports (PEP 600)
 musl    musllinux_1_2: musl has no versions of symbols (PEP 656)
+macOS   macosx_13_0: the oldest one of its load commands; from 11 on, tags name the first number only
+Windows win_amd64: every one that has Python
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from aotensor_runtime.errors import ForeignLibrary, LibraryError
 
 _MACHINES: Final = {62: "x86_64", 183: "aarch64", 243: "riscv64"}
 """By e_machine."""
+_WINDOWS: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 _SYSTEMS: Final = {"ucrt": "windows", "libSystem": "macos"}
 _OLDEST: Final = {"x86_64": 5, "aarch64": 17, "riscv64": 31}
 """N of the first manylinux_2_N of a machine: no wheel can say that it runs with an older glibc."""
@@ -56,16 +59,23 @@ def platform_of(machine: int, target: str, needed: Collection[str]) -> Platform:
     return Platform(_MACHINES[machine], "glibc" if is_glibc else "musl")
 
 
-def wheel_tag(platform: Platform, versions: Iterable[str]) -> str:
-    """`manylinux_2_34_x86_64`   versions: of the symbols that the libraries import, such as GLIBC_2.34
+def wheel_tag(platform: Platform, versions: Iterable[str], oldest: Iterable[tuple[int, int]] = ()) -> str:
+    """`manylinux_2_34_x86_64`
+
+    versions: of the symbols that the libraries import, such as GLIBC_2.34. oldest: the macOS that each asks for.
 
     Raises: LibraryError for a glibc that is none.
     """
+    if platform.libc == "ucrt":
+        return f"win_{_WINDOWS[platform.machine]}"
+    if platform.libc == "libSystem":
+        first, second = max([(11, 0) if platform.machine == "arm64" else (10, 9), *oldest])
+        return f"macosx_{first}_{second if first == 10 else 0}_{platform.machine}"
     if platform.libc == "musl":
         return f"musllinux_1_2_{platform.machine}"
     needed = max([_minor(version) for version in versions], default=0)
-    oldest = max(needed, _OLDEST[platform.machine])
-    return f"manylinux_2_{next((n for n in _NAMED if n >= oldest), oldest)}_{platform.machine}"
+    minor = max(needed, _OLDEST[platform.machine])
+    return f"manylinux_2_{next((n for n in _NAMED if n >= minor), minor)}_{platform.machine}"
 
 
 def _minor(version: str) -> int:

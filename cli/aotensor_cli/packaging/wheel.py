@@ -83,7 +83,7 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
         for path, content in files.items():
             entry = zipfile.ZipInfo(path, date)
             entry.compress_type, entry.create_system = zipfile.ZIP_DEFLATED, 3  # Unix, wherever it is made
-            entry.external_attr = (0o100755 if path.endswith(".so") else 0o100644) << 16
+            entry.external_attr = (0o100755 if path.endswith((".so", ".dylib")) else 0o100644) << 16
             archive.writestr(entry, content)
     return buffer.getvalue()
 

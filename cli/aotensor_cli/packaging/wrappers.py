@@ -51,7 +51,7 @@ def module_text(name: str, version: Version, libraries: Sequence[Shipped]) -> st
     results = identifiers([_camel(name) + "Result" for name in names], [*_TAKEN, *names, *entries])
     wrappers = [_Wrapper(*pair, *rest) for pair, *rest in zip(pairs, names, entries, results, strict=True)]
     public = ["libraries", *names, *(x.result for x in wrappers if _has_own_result(x.spec))]
-    files = "".join(f"    {x.name!a}: _load(_Path(__file__).parent / {f'lib{x.name}.so'!a}),\n" for x in libraries)
+    files = "".join(f"    {x.name!a}: _load(_Path(__file__).parent / {x.file_name!a}),\n" for x in libraries)
     parts = [
         _docstring(_about(name, version, libraries), ""),
         _HEAD,

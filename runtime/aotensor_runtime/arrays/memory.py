@@ -7,7 +7,6 @@ in it does, and so does each view of that. Of workspaces one is kept; libraries 
 
 from __future__ import annotations
 
-import os
 import sys
 from threading import Lock
 from typing import Final
@@ -16,6 +15,7 @@ import numpy as np
 
 from aotensor_runtime.abi import Kept
 from aotensor_runtime.arrays.plain import AnyArray
+from aotensor_runtime.systems import here
 
 SMALLEST: Final = 1 << 20
 """Bytes of a block that is kept; the C library keeps smaller ones itself."""
@@ -65,14 +65,5 @@ def _count_of_free() -> int | None:
 _FREE: Final = _count_of_free()
 
 
-def _limit_of_workspaces() -> int:
-    """Bytes of the largest workspace that is kept."""
-    try:
-        machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        machine = 0
-    return max(LIMIT, machine // SHARE)
-
-
-WORKSPACE: Final = Kept(limit=_limit_of_workspaces())
+WORKSPACE: Final = Kept(limit=max(LIMIT, here.memory_bytes() // SHARE))
 """The workspace that calls leave for later ones, whatever their library: at most one, from the C library's `malloc`."""

@@ -18,6 +18,7 @@ SECTION: Final = ("__AOTENSOR", "__bundle")
 """Segment and section that hold ours."""
 
 SEGMENT: Final = 0x19
+_BUILD, _OLDEST = 0x32, 0x24  # LC_BUILD_VERSION, LC_VERSION_MIN_MACOSX
 _MACHINES: Final = {0x01000007: (62, "x86-64"), 0x0100000C: (183, "AArch64")}
 _HEADER: Final = struct.Struct("<4sIIIIIII")
 _COMMAND: Final = struct.Struct("<II")
@@ -89,6 +90,17 @@ class MachFile:
     @property
     def platform(self) -> str:
         return f"macOS on {self._name}"
+
+    @property
+    def oldest(self) -> tuple[int, int]:
+        """The oldest macOS that it runs on: (13, 0).   Raises: DamagedLibrary if it does not say"""
+        for command, at, length in self.commands:
+            if command in (_BUILD, _OLDEST):
+                first = at + _COMMAND.size + (4 if command == _BUILD else 0)  # the platform comes before it
+                if first + 4 <= at + length:
+                    word = int.from_bytes(self.data[first : first + 4], "little")
+                    return word >> 16, word >> 8 & 0xFF
+        raise DamagedLibrary("the library does not say for which macOS it is")
 
     def section(self, name: str) -> bytes | None:
         """Bytes of a section, None if there is none of that name."""

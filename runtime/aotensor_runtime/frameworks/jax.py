@@ -13,6 +13,7 @@ import ctypes
 import hashlib
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -113,7 +114,12 @@ def _caller(function: LibraryFunction, record: Differentiable) -> Callable[[tupl
 
 @cache
 def _handler() -> ctypes.CDLL:
-    """The handler in C, compiled, loaded and registered.   Raises: LibraryError without a C compiler, or if it fails"""
+    """The handler in C, compiled, loaded and registered.
+
+    Raises: LibraryError without a C compiler, on Windows, or if it fails.
+    """
+    if sys.platform == "win32":
+        raise LibraryError("operators of JAX are made on Linux and macOS", hint="use jax.pure_callback")
     compiler = next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
     if compiler is None:
         raise LibraryError("operators of JAX need a C compiler", hint="install gcc or clang")

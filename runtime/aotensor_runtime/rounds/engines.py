@@ -22,6 +22,7 @@ from aotensor_runtime.errors import ArgumentValueError
 from aotensor_runtime.rounds.files import Npy
 from aotensor_runtime.rounds.sources import ArraySource, Part, Source
 from aotensor_runtime.rounds.worker import Handle, MissingLibrary, Task, call_chunk, read_parts, run_chunk
+from aotensor_runtime.systems import here
 
 _LARGE: Final = 1 << 20
 """Bytes from which on values that all chunks need go to a file, instead of along with every chunk."""
@@ -165,9 +166,11 @@ class Processes(Pool):
     """
 
     def __init__(self, workers: int | None = None) -> None:
-        count = (os.cpu_count() or 1) if workers is None else workers
+        count = min(os.cpu_count() or 1, here.WORKERS) if workers is None else workers
         if count < 1:
             raise ArgumentValueError(f"an engine has at least one worker, not {count}")
+        if count > here.WORKERS:
+            raise ArgumentValueError(f"an engine of processes has at most {here.WORKERS} workers, not {count}")
         shared = Path("/dev/shm")
         self._folder = Path(tempfile.mkdtemp("-aotensor", dir=shared if os.access(shared, os.W_OK) else None))
         self._files = 0

@@ -118,7 +118,7 @@ EXECUTED: Final = {
     "aarch64-linux-musl": "no: linked, read (`pytest --all`: qemu-user, statically linked)",
     "riscv64-linux-gnu": "qemu-user",
     "riscv64-linux-musl": "no: linked, read (`pytest --all`: qemu-user, statically linked)",
-    "x86_64-windows-gnu": "wine",
+    "x86_64-windows-gnu": "wine: C programs, and CPython with the wheel",
     "x86_64-macos": "no: load commands and symbols are read",
     "arm64-macos": "no: load commands and symbols are read",
     "wasm32-wasi": "node, wasmtime, chromium",
