@@ -52,6 +52,10 @@ class Row:
     llvmlite: str
     why: str
 
+    @property
+    def total(self) -> int:
+        return sum(self.counts)
+
     def __str__(self) -> str:
         numbers = " | ".join(map(str, self.counts))
         compiled = "" if self.compiled is None else self.compiled
@@ -60,9 +64,15 @@ class Row:
 
 
 def page(found: Mapping[str, File], before: str) -> str:
-    """The table of files as a page, with the rows of the page before for files that have not run."""
-    rows = {row.name: row for row in _kept(before)}
-    rows |= {name: _row(name, file) for name, file in found.items() if file.results}
+    """The table of files as a page, with the rows of the page before for files of which more had run then."""
+    rows, parts = {row.name: row for row in _kept(before)}, []
+    for name, file in found.items():
+        row = _row(name, file)
+        old = rows.get(name)
+        if old is None or row.is_whole or row.total >= old.total or row.counts[VERDICTS.index("wrong")]:
+            rows[name] = row
+        elif row.total:
+            parts.append(row)
     shown = [rows[name] for name in FILES if name in rows]
     total = dict(zip(VERDICTS, map(sum, zip(*(row.counts for row in shown), strict=True)), strict=True))
     compiled = sum(row.compiled or 0 for row in shown)
@@ -80,6 +90,7 @@ def page(found: Mapping[str, File], before: str) -> str:
         f"{total['others']} fail for a reason that the table gives, {total['late']} take longer than a test may take.",
         *(f"{n} of {len(FILES)} files ran in one run at commit {commit}." for commit, n in commits.most_common()),
         f"{sum(row.commit == _EARLIER for row in shown)} rows are from earlier runs in pieces, at several commits.",
+        *_of_parts(parts),
         "Functions are compiled at level 0, and counted where a commit is named. Of files with a star those tests are",
         "counted that have run in the time that a file is given.",
         "",
@@ -88,6 +99,14 @@ def page(found: Mapping[str, File], before: str) -> str:
         *map(str, shown),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _of_parts(rows: Sequence[Row]) -> Iterator[str]:
+    """What has run of files whose rows are of an earlier run, in which more of them had."""
+    for commit in dict.fromkeys(row.commit for row in rows):
+        of_commit = [row for row in rows if row.commit == commit]
+        yield f"Of {len(of_commit)} of these files {sum(row.total for row in of_commit)} tests have run again at commit"
+        yield f"{commit}, until their time was over, without a wrong value."
 
 
 def _row(name: str, file: File) -> Row:

@@ -112,11 +112,13 @@ def irfft(walk: Walk, node: Any, x: Any, extents: Any) -> Any:
 
 def _lengths(walk: Walk, node: Any) -> list[int]:
     """Of each transform.   Raises: NoCounterpart where one is known at run time only"""
-    lengths = walk.extents(node.inputs[1])
-    found = [n if isinstance(n, int) else known_value(n) for n in lengths]
-    if any(n is None for n in found):
-        raise unsupported(node, "the length of a transform is known at run time only")
-    return [int(n) for n in found]
+    found = []
+    for n in walk.extents(node.inputs[1]):
+        known = n if isinstance(n, int) else known_value(n)
+        if known is None:
+            raise unsupported(node, "the length of a transform is known at run time only")
+        found.append(int(known))
+    return found
 
 
 @rule("Convolve1d", "Convolve2d")
