@@ -97,6 +97,15 @@ def test_rows_of_any_extent_are_cut_or_filled(n: int) -> None:
 
 
 @pytest.mark.shows("tensor/12-fft")
+@pytest.mark.parametrize("shape", [(4, 4), (2, 8)])
+def test_few_elements_along_two_axes(shape: tuple[int, int]) -> None:
+    """Rows that are copied, and read one element at a time by statements without loops."""
+    x = at.tensor("x", dtype="float64", shape=shape)
+    values = drawn(*shape).real
+    found = aot.function([x], at.fft(at.rfft(x, axis=1), axis=0), name="square")(values)
+    assert_near(found, scipy.fft.rfft2(values), 2.3e-16, "rfft2")
+
+
 def test_derivatives_are_transforms() -> None:
     x = drawn(2, 6)
     for transform in (at.fft, lambda z: at.irfft(z, n=9), lambda z: at.ifft(z, n=4, axis=0, norm="ortho")):

@@ -250,6 +250,31 @@ def pools(x: Any) -> Any:
     )  # fmt: skip
 
 
+def folds(x: Any, i: Any) -> Any:
+    """Reductions by functions of the user's own, also of several arrays, also from numbers that are not neutral."""
+
+    def odds(a: Any, b: Any) -> Any:
+        return a + b + a * b
+
+    def lines(f: Any, g: Any) -> Any:
+        return f[0] * g[0], f[1] * g[0] + g[1]
+
+    def first_largest(a: Any, b: Any) -> Any:
+        return tuple(jnp.where(a[0] >= b[0], x, y) for x, y in zip(a, b, strict=True))
+
+    least, pair, flat = (-jnp.inf, jnp.int32(7)), (0.0, jnp.int32(0)), (1, 2, 2)
+    return (
+        lax.reduce(x, 0.5, odds, (0, 2)), lax.reduce(x, 0.0, odds, (0, 1, 2)),
+        lax.reduce((x, 2 * x), (1.0, 0.0), lines, (1,)), lax.reduce(x[:0], 0.25, odds, (0,)),
+        lax.reduce(x, 0.0, odds, ()), lax.reduce(i, jnp.int32(-1), lax.bitwise_and, (0,)),
+        lax.reduce((x, i), least, first_largest, (1,)), lax.reduce_window(x, 0.5, odds, flat, flat, "SAME"),
+        lax.reduce_window(x, 0.0, odds, (3, 3, 2), (1, 1, 1), "VALID", window_dilation=(1, 1, 2)),
+        lax.reduce_window(x, 0.5, odds, (3, 3, 2), (1, 1, 1), "SAME", base_dilation=(1, 2, 1)),
+        lax.reduce_window(x > 0, False, lax.bitwise_or, flat, (1, 1, 1), "SAME"),
+        lax.reduce_window((x, i), pair, lambda a, b: (a[0] + b[0], a[1] | b[1]), flat, (1, 1, 2), "SAME"),
+    )  # fmt: skip
+
+
 def calls(x: Any) -> Any:
     """Programs inside of programs."""
     return (
@@ -292,6 +317,7 @@ PROGRAMS = [
     Program("loops", loops, (normal(5), np.int32(2))),
     Program("factorisations", factorisations, (SQUARE, POSITIVE_DEFINITE, normal(4)), 1e-10, "condition of the matrix"),
     Program("convolutions", convolutions, (normal(2, 6, 7, 8), normal(4, 6, 3, 2)), 1e-11, "sums in another order"),
+    Program("folds", folds, (normal(3, 4, 5), np.arange(60, dtype="int32").reshape(3, 4, 5) * 7 % 61)),
     Program("pools", pools, (normal(2, 3, 6, 7),)),
     Program("calls", calls, (normal(5),)),
     Program("draws", draws, (np.array([0, 42], "uint32"), np.int64(123)), 1e-13),

@@ -92,6 +92,15 @@ _CLASSES: Final = {
     "class_treeids": _LEAVES["treeids"], "class_nodeids": _LEAVES["nodeids"], "class_ids": [0, 1, 2, 1, 0],
     "class_weights": [1.0, 2, 3, 0.5, 0.25], "classlabels_int64s": [3, 5, 7],
 }  # fmt: skip
+_MACHINE: Final = {
+    "coefficients": [1.0, -2, 0.5, 0.75, -1, 1.5, -0.5, 2], "vectors_per_class": [2, 1, 1], "rho": [0.125, -0.25, 0.5],
+    "support_vectors": [0.5, 1, 0, 2, -1, 0, 1, 0.25, 1, 1, -1, 0, 0, -2, 0.5, 1], "classlabels_ints": [3, 1, 7],
+    "kernel_params": [0.5, 1.0, 3.0],
+}  # fmt: skip
+_TWO_CLASSES: Final = _MACHINE | {
+    "coefficients": [1.0, -2, 0.5, 0.75], "vectors_per_class": [1, 3], "rho": [0.125], "classlabels_ints": [4, 2],
+}  # fmt: skip
+_PLANES: Final = {"coefficients": [1.0, -2, 0.5, 0, 3, 1, -1, 2], "rho": [0.25], "classlabels_ints": [4, 2]}
 _VECTORS: Final = {
     "coefficients": [1.0, -2], "support_vectors": [0.5, 1, 0, 2, -1, 0, 1, 0.25], "n_supports": 2, "rho": [0.125],
     "kernel_params": [0.5, 1.0, 3.0],
@@ -164,6 +173,14 @@ ROWS: Final = [
     Row("TreeEnsembleClassifier", [_GROWN], (), {**_TREES, **_CLASSES, "post_transform": "SOFTMAX"}, 2, _ML),
     Row("SVMRegressor", [_MATRIX], (), {**_VECTORS, "kernel_type": "RBF"}, domain=_ML),
     Row("SVMRegressor", [_MATRIX], (), {**_VECTORS, "kernel_type": "POLY", "one_class": 1}, domain=_ML),
+    Row("SVMClassifier", [_MATRIX], (), {**_MACHINE, "kernel_type": "RBF"}, 2, _ML),
+    Row("SVMClassifier", [_MATRIX], (), {**_MACHINE, "kernel_type": "SIGMOID", "post_transform": "SOFTMAX"}, 2, _ML),
+    Row("SVMClassifier", [_MATRIX], (), {**_TWO_CLASSES, "kernel_type": "POLY"}, 2, _ML),
+    Row("SVMClassifier", [_MATRIX], (), {**_TWO_CLASSES, "kernel_type": "RBF", "post_transform": "LOGISTIC"}, 2, _ML),
+    Row("SVMClassifier", [_MATRIX], (),
+        {**_TWO_CLASSES, "kernel_type": "LINEAR", "prob_a": [-1.25], "prob_b": [0.5]}, 2, _ML),
+    Row("SVMClassifier", [_MATRIX], (), _PLANES, 2, _ML),
+    Row("SVMClassifier", [_MATRIX], (), _PLANES | {"coefficients": [0.25] * 8, "post_transform": "SOFTMAX"}, 2, _ML),
     Row("Scaler", [_MATRIX], (), {"offset": [1.0] * 4, "scale": [1.0, 2, 3, 4]}, domain="ai.onnx.ml"),
     Row("Imputer", [_RAGGED], (), {"imputed_value_floats": [8.0], "replaced_value_float": np.nan}, domain="ai.onnx.ml"),
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from jax.experimental import sparse  # noqa: E402  (they need JAX)
 from jax_cases import PROGRAMS, Program  # noqa: E402
 
 from aotensor.importers.jax import NoCounterpart, from_jax  # noqa: E402
+from aotensor.importers.stablehlo import from_stablehlo  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_disable_most_optimizations", True)  # XLA compiles for one call only
@@ -67,6 +68,46 @@ def test_gradients_of_pooling_go_to_the_first_of_equal_elements() -> None:
     f = from_jax(jax.grad(loss), x)
     np.testing.assert_array_equal(f.reference(x), jax.grad(loss)(x))
     np.testing.assert_array_equal(f(x), jax.grad(loss)(x))
+
+
+def test_derivatives_of_reductions_by_functions_of_ones_own() -> None:
+    """Ours after the import, as JAX's: of products of (1 + x), in windows and in all."""
+
+    def loss(x: Any) -> Any:
+        def odds(a: Any, b: Any) -> Any:
+            return a + b + a * b
+
+        windows = jax.lax.reduce_window(x, 0.0, odds, (2, 3), (1, 2), "VALID")
+        return (jax.lax.reduce(x, 0.0, odds, (0,)) ** 2).sum() + (windows**3).sum()
+
+    def closed(x: Any) -> Any:
+        windows = [jax.numpy.prod(1 + x[i : i + 2, j : j + 3]) - 1 for i in range(3) for j in (0, 2)]
+        return ((jax.numpy.prod(1 + x, 0) - 1) ** 2).sum() + sum(w**3 for w in windows)
+
+    x = np.random.default_rng(0).normal(size=(4, 5))
+    f = from_jax(loss, x, grad="x")
+    for call in (f.reference, f):
+        found = call(x)
+        np.testing.assert_allclose(found["out"], loss(x), 1e-12)
+        np.testing.assert_allclose(found["grad_x"], jax.grad(closed)(x), 1e-10)
+
+
+@pytest.mark.parametrize("through_text", [False, True])
+def test_convolutions_whose_padding_depends_on_the_extents(through_text: bool) -> None:
+    (n,) = jax.export.symbolic_shape("n")
+    specs = jax.ShapeDtypeStruct((2, 3, n), "float64"), jax.ShapeDtypeStruct((4, 3, 4), "float64")
+
+    def strided(x: Any, w: Any) -> Any:
+        return jax.lax.conv_general_dilated(x, w, (3,), "SAME")
+
+    text = str(jax.export.export(jax.jit(strided))(*specs).mlir_module()) if through_text else ""
+    f = from_stablehlo(text) if through_text else from_jax(strided, *specs)
+    rng = np.random.default_rng(0)
+    w = rng.normal(size=(4, 3, 4))
+    for count in (1, 3, 4, 5, 8):
+        x = rng.normal(size=(2, 3, count))
+        for call in (f.reference, f):
+            np.testing.assert_allclose(call(x, w), strided(x, w), 1e-12, 1e-12)
 
 
 def test_windows_of_a_gather_along_axes_that_are_not_indexed() -> None:

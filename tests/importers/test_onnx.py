@@ -48,6 +48,23 @@ def test_operators_compiled_are_what_onnx_evaluates(tmp_path: Path) -> None:
     assert wrong == []
 
 
+@pytest.mark.filterwarnings("ignore:.* was deprecated in .*:FutureWarning")
+def test_probabilities_of_support_vectors_are_what_scikit_learn_says(tmp_path: Path) -> None:
+    """Three classes: the package onnx multiplies rows of pairs where LIBSVM multiplies pairs, and is no judge here."""
+    svm = pytest.importorskip("sklearn.svm", reason="scikit-learn is not installed")
+    skl2onnx = pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
+    labels = np.arange(90) % 3
+    x = (normal(90, 2) + np.array([[0, 0], [2, 0], [0, 2]])[labels]).astype("float32")
+    model = svm.SVC(probability=True, random_state=0).fit(x, labels)
+    made = skl2onnx.to_onnx(model, x[:1], options={"zipmap": False}, target_opset={"": 20, "ai.onnx.ml": 3})
+    f = function_of(made, None, "svc")
+    library = aot.compile([f], tmp_path, name="svc", opt_level=1).load()
+    for call in (f.reference, library.svc):
+        label, share = call(x).values()
+        np.testing.assert_array_equal(label, model.predict(x))
+        np.testing.assert_allclose(share, model.predict_proba(x), atol=2e-5)
+
+
 def test_dims_have_the_names_of_the_model_and_pass_through_shape_arithmetic(tmp_path: Path) -> None:
     """(batch, time, 6) → heads → back, as exporters write it: Shape, Gather, Unsqueeze, Concat, Reshape with -1."""
     constants = [

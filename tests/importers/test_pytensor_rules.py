@@ -15,6 +15,7 @@ pytensor = pytest.importorskip("pytensor", reason="no PyTensor: pip install 'aot
 import pytensor.sparse as ps  # noqa: E402
 import pytensor.tensor as pt  # noqa: E402
 from pytensor.raise_op import Assert, CheckAndRaise  # noqa: E402
+from pytensor.tensor import fft  # noqa: E402
 from pytensor.tensor.signal import convolve1d, convolve2d  # noqa: E402
 
 from aotensor.importers.pytensor import NoCounterpart, function  # noqa: E402
@@ -54,6 +55,27 @@ def test_factors_and_equations() -> None:
         assert np.isclose((ahead - behind) / 2, (value * steps[place]).sum(), rtol=1e-6, atol=1e-12)
     with pytest.raises(NoCounterpart, match="sorted by lhp"):
         function([A], pt.linalg.schur(A, sort="lhp"))
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (2, 4, 3)])
+def test_transforms_over_all_axes_but_the_first(shape: tuple[int, ...]) -> None:
+    """Parts along a last axis; PyTensor's gradients of them are transforms, too."""
+    x = pt.tensor("x", dtype="float64", shape=shape)
+    parts = fft.rfft(x)
+    back = fft.irfft(parts, is_odd=shape[-1] % 2 == 1)
+    value, axes = np.random.default_rng(0).normal(size=shape), tuple(range(1, len(shape)))
+    f = function([x], [parts, back, pytensor.grad((parts**2).sum(), x), pytensor.grad((back**3).sum(), x)])
+    found = f(value)
+    wanted = np.fft.rfftn(value, axes=axes)
+    half = np.r_[1, np.full(wanted.shape[-1] - 1, 2)]  # of an odd length all but the first are there twice
+    np.testing.assert_allclose(found[0], np.stack([wanted.real, wanted.imag], axis=-1), 1e-12, 1e-12)
+    np.testing.assert_allclose(found[1], value, 1e-12, 1e-12)
+    slope = np.fft.irfftn(wanted / half, s=shape[1:], axes=axes, norm="forward") * 2
+    np.testing.assert_allclose(found[2], slope, 1e-12, 1e-12)
+    np.testing.assert_allclose(found[3], 3 * value**2, 1e-11, 1e-11)
+    unknown = pt.dmatrix("unknown")
+    with pytest.raises(NoCounterpart, match="length of a transform is known at run time only"):
+        function([unknown], fft.rfft(unknown))
 
 
 @pytest.mark.parametrize("sizes", [(7, 3), (3, 7), (1, 1)])

@@ -1,14 +1,20 @@
-"""The files of PyTensor that compute something in the mode: below tests/, in the order of the table."""
+"""The files of PyTensor that compute something in the mode: below tests/, the most important ones first."""
 
 from typing import Final
 
 FILES: Final = (
+    "scan/test_basic.py",
     "sparse/test_basic.py",
     "sparse/test_math.py",
-    "test_gradient.py",
     "tensor/test_elemwise.py",
     "tensor/test_blockwise.py",
-    "scan/test_basic.py",
+    "tensor/test_subtensor.py",
+    "test_gradient.py",
+    "tensor/test_basic.py",
+    "tensor/test_math.py",
+    "test_rop.py",
+    "scalar/test_basic.py",
+    "scalar/test_loop.py",
     "sparse/test_variable.py",
     "sparse/test_linalg.py",
     "sparse/test_type.py",
@@ -16,12 +22,9 @@ FILES: Final = (
     "sparse/test_sharedvar.py",
     "test_ifelse.py",
     "test_raise_op.py",
-    "test_rop.py",
     "scan/test_checkpoints.py",
     "scan/test_views.py",
     "scan/test_utils.py",
-    "scalar/test_loop.py",
-    "scalar/test_basic.py",
     "scalar/test_math.py",
     "tensor/test_shape.py",
     "tensor/test_reshape.py",
@@ -59,9 +62,6 @@ FILES: Final = (
     "tensor/linalg/test_solvers/test_linear_control.py",
     "compile/test_builders.py",
     "compile/test_ops.py",
-    "tensor/test_math.py",
-    "tensor/test_subtensor.py",
-    "tensor/test_basic.py",
     "tensor/test_math_scipy.py",
     "tensor/random/test_basic.py",
     "tensor/random/test_op.py",

@@ -18,13 +18,13 @@ import pytest
 from pytensor.compile.mode import get_mode
 
 import aotensor.driver.cache as cache
-from aotensor.errors import AotensorError
+from aotensor.errors import AotensorError, InternalError
 from aotensor.importers.pytensor.mode import MODE, AotensorLinker
 
 RECORD: Final = "AOTENSOR_TESTS_RECORD"
 """Environment: the file of lines."""
 SECONDS: Final = "AOTENSOR_TESTS_SECONDS"
-"""Environment: how long a test may take."""
+"""Environment: how long a test may take, in seconds of this process: other work on the machine does not count."""
 
 _compiled = 0
 
@@ -48,6 +48,14 @@ def pytest_configure(config: pytest.Config) -> None:
     AotensorLinker.fgraph_convert = counted
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what has a line from before."""
+    lines = map(json.loads, Path(os.environ[RECORD]).read_text(encoding="utf-8").splitlines())
+    known = {line["test"] for line in lines if "test" in line}
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in known])
+    items[:] = [item for item in items if item.nodeid not in known]
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Not longer than a test may take."""
@@ -62,15 +70,15 @@ def _limited(seconds: float) -> Iterator[None]:
     def late(*_: Any) -> None:
         raise _TimeOut(f"longer than {seconds:g} s")
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, late)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     except _TimeOut as error:
         raise pytest.fail.Exception(str(error)) from None
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -94,10 +102,15 @@ def _failure(found: pytest.ExceptionInfo[BaseException]) -> dict[str, Any]:
     return {
         "kind": type(error).__name__,
         "text": str(error)[:3000],
-        "refused": next((str(e)[:600] for e in _chain(error) if isinstance(e, AotensorError)), ""),
+        "refused": next((str(e)[:600] for e in _chain(error) if _is_refusal(e)), ""),
         "lines": [f"{Path(entry.path).name}:{entry.lineno + 1} {str(entry.statement).strip()[:300]}" for entry in own],
         "last": str(found.traceback[-1].path) + f":{found.traceback[-1].lineno + 1}",
     }
+
+
+def _is_refusal(error: BaseException) -> bool:
+    """Is it an error of ours that names what is refused, not one of our bugs?"""
+    return isinstance(error, AotensorError) and not isinstance(error, InternalError)
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

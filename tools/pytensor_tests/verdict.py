@@ -14,6 +14,8 @@ _INTERNALS: Final = re.compile(
     r"destroy_map|inplace|Inplace|toposort|\.owner\b|isinstance\(|fgraph|check_stack_trace|\.linker|view_map"
     r"|assert_equal_computations|equal_computations|len\(matches\)|\.nodes|\bvm\b|storage_map|\.profile|dprint|\bx_f\b|apply_nodes|in_graph"
 )
+_VALUES: Final = re.compile(r"Not equal to tolerance|Arrays are not (almost )?equal|Mismatched elements")
+"""NumPy's words for values that differ, whatever the statement also looks at."""
 _NUMBERS: Final = "draws other numbers than NumPy: the distribution is the same"
 _MESSAGE: Final = "raises the error with another message"
 _STATIC: Final = "broadcasts along extents that are 1 at run time only (decision 0003), or wants another error"
@@ -53,6 +55,8 @@ def verdict(line: Mapping[str, Any]) -> tuple[str, str]:
         return "refused", _named(line["refused"])
     if line["kind"] == "Failed" and line["text"].startswith("longer than"):
         return "late", ""
+    if _VALUES.search(line["text"]):
+        return "wrong", f"{line['kind']}: {line['text'][:200]}"
     statement = " ".join(line["lines"][-2:])
     if _INTERNALS.search(statement) or _INTERNALS.search(line["text"].partition("\n")[0]):
         return "internals", ""

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from math import prod
+from types import SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
 
 import aotensor.tensor as at
+from aotensor.importers.lax.folds import combined, folded, operands_of
 from aotensor.importers.lax.reductions import bound
 from aotensor.importers.lax.shapes import extent, padded, span
-from aotensor.importers.lax.table import Context, Convert, Equation, Extent, body_of, enter, rule
+from aotensor.importers.lax.table import Context, Convert, Equation, Extent, Program, body_of, enter, programs_in, rule
 
 _MOST_TERMS: Final = 16
 """Elements of a window that are combined at once, and not axis by axis."""
@@ -111,24 +113,43 @@ _COMBINED: Final[Mapping[str, Combine]] = {"add": at.add, "mul": at.mul, "max": 
 def _of_one_operation(equation: Equation) -> Combine | None:
     """The combination that a program of two numbers is, None where it is another."""
     body = body_of(equation.params["jaxpr"])
-    if len(body.eqns) != 1 or list(body.eqns[0].outvars) != list(body.outvars):
+    if len(equation.invars) != 2 or len(body.eqns) != 1 or list(body.eqns[0].outvars) != list(body.outvars):
         return None
     if set(body.eqns[0].invars) != set(body.invars) or len(body.invars) != 2:
         return None
     return _COMBINED.get(body.eqns[0].primitive.name)
 
 
-def _is_no_monoid(equation: Equation) -> str:
-    if len(equation.invars) != 2 or _of_one_operation(equation) is None:
-        return "by another function than a sum, product, maximum or minimum"
-    return _is_too_large(equation)
+def _programs(equation: Equation) -> Iterable[Program]:
+    """The program that combines, where it is no operation that has a counterpart for whole windows."""
+    return () if _of_one_operation(equation) is not None else programs_in(equation)
 
 
-@rule("reduce_window", check=_is_no_monoid, inner=lambda equation: (), note="by a sum, product, maximum or minimum")
-def _reduce_window(context: Context, equation: Equation, x: at.Variable, start: at.Variable) -> at.Variable:
-    combine = _of_one_operation(equation)
-    assert combine is not None, equation
-    return combine(start, pooled(x, equation.params, combine))
+@rule("reduce_window", check=_is_too_large, inner=_programs, note=f"windows of up to {_LARGEST} elements, in C order")
+def _reduce_window(context: Context, equation: Equation, *inputs: at.Variable) -> Sequence[at.Variable]:
+    combine, params = _of_one_operation(equation), equation.params
+    if combine is not None:
+        x, start = inputs
+        return [combine(start, pooled(x, params, combine))]
+    xs, starts, outer = operands_of(equation, inputs)
+    program = SimpleNamespace(jaxpr=body_of(params["jaxpr"]), consts=params.get("consts", ()))
+    inside = _inside(xs[0], _widths(xs[0], params))
+    xs = [padded(x, _widths(x, params), start) for x, start in zip(xs, starts, strict=True)]
+    places = list(_places(xs[0].ndim, params, _counts(xs[0], params), _moved_axes(params)))
+    found = [at.fill(x[places[0]], start) for x, start in zip(xs, starts, strict=True)]
+    if len(places) > _MOST_TERMS:
+        *rows, mask = (None if x is None else at.stack([x[index] for index in places], axis=0) for x in (*xs, inside))
+        return folded(context, program, outer, [x for x in rows if x is not None], found, mask)
+    for index in places:
+        mask = None if inside is None else inside[index]
+        found = combined(context, program, outer, found, [x[index] for x in xs], mask)
+    return found
+
+
+def _inside(x: at.Variable, widths: Sequence[tuple[int, int, int]]) -> at.Variable | None:
+    """Which elements of x with its padding are its own, None where all are."""
+    has_border = any(any(width) for width in widths)
+    return padded(at.ones_like(x, dtype="bool"), widths, at.constant(np.asarray(False))) if has_border else None
 
 
 _SELECTS: Final[Mapping[str, Combine]] = {"ge": at.ge, "gt": at.gt, "le": at.le, "lt": at.lt}
@@ -158,15 +179,14 @@ def _scattered(context: Context, equation: Equation, source: at.Variable, x: at.
     """The gradient of pooling: what each window gives, goes to the element that it selects."""
     params, widths = equation.params, _widths(x, equation.params)
     wide = padded(x, widths, at.constant(np.zeros((), x.dtype)))
-    has_border = any(any(width) for width in widths)
-    inside = padded(at.ones_like(x, dtype="bool"), widths, at.constant(np.asarray(False))) if has_border else None
+    inside = _inside(x, widths)
     counts = _counts(wide, params)
     places = list(_places(x.ndim, params, counts, _moved_axes(params)))
     chosen = _selected(wide, inside, places, _SELECTS[_select(equation)])
     found = at.zeros_like(wide)
     for number, index in enumerate(places):
         found = at.inc_subtensor(found[index], at.switch(at.eq(chosen, number), source, at.zeros_like(source)))
-    return found if not has_border else found[tuple(_inner(x, d, *width) for d, width in enumerate(widths))]
+    return found if inside is None else found[tuple(_inner(x, d, *width) for d, width in enumerate(widths))]
 
 
 def _selected(

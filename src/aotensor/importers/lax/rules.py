@@ -7,6 +7,7 @@ from aotensor.importers.lax import (  # noqa: F401  (each enters its rules)
     calls,
     convolution,
     elementwise,
+    folds,
     gather,
     linalg,
     loops,

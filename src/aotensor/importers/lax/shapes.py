@@ -100,7 +100,8 @@ def _widths(equation: Equation) -> list[Any]:
 @rule("pad", check=_is_spread_unknown)
 def _pad(context: Context, equation: Equation, x: at.Variable, value: at.Variable) -> at.Variable:
     if not all(isinstance(width, int | np.integer) for width in _widths(equation)):
-        return _bordered(context, equation, x, value)
+        pairs = [context.extents(pair[:2]) for pair in equation.params["padding_config"]]
+        return bordered(x, pairs, value)
     widths = [(int(low), int(high), int(inner)) for low, high, inner in equation.params["padding_config"]]
     return padded(x, widths, value)
 
@@ -149,12 +150,14 @@ def _cut(x: at.Variable, axis: int, low: int, high: int, step: int) -> tuple[at.
     return x, low + before * step
 
 
-def _bordered(context: Context, equation: Equation, x: at.Variable, value: at.Variable) -> at.Variable:
-    """x between blocks of `value`: a width that turns out to be negative is an error at run time."""
-    for axis, (low, high, _) in enumerate(equation.params["padding_config"]):
+def bordered(x: at.Variable, pairs: Sequence[Sequence[Extent]], value: at.Variable) -> at.Variable:
+    """x between blocks of `value`, so wide: a width that turns out to be negative is an error at run time."""
+    for axis, widths in enumerate(pairs):
+        if not any(isinstance(width, at.Variable) or width for width in widths):
+            continue
         blocks = []
-        for width in (low, high):
-            shape = [context.extent(width) if d == axis else extent(x, d) for d in range(x.ndim)]
+        for width in widths:
+            shape = [width if d == axis else extent(x, d) for d in range(x.ndim)]
             blocks.append(at.broadcast_to(value, shape))
         x = at.concatenate([blocks[0], x, blocks[1]], axis=axis)
     return x

@@ -45,6 +45,9 @@ def permute_row_elements(walk: Walk, node: Any, x: Any, y: Any, inverse: Any = N
 
 def _changed(op: Any, x: Any, index: tuple[Any, ...], y: Any) -> Any:
     y = at.cast(y, x.dtype)
+    if x.ndim == 1 and x.owner is not None and x[index].owner is None:
+        # of the extents of a tensor that are known, an element is a number and no window of what it is taken from
+        x = at.stack([x[k] for k in range(x.static_shape[0])])
     if all(isinstance(entry, slice) and entry == slice(None) for entry in index):
         return at.fill(x, y) if op.set_instead_of_inc else x + y
     if op.set_instead_of_inc:

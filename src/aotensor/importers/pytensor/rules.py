@@ -14,6 +14,7 @@ import aotensor.tensor as at
 from aotensor.errors import AotensorError, UnsupportedError
 from aotensor.graph.site import Site, made_at
 from aotensor.importers.errors import NoCounterpart, Untranslated
+from aotensor.importers.lax.windows import known_value
 from aotensor.importers.pytensor.values import from_constant, is_constant, number_of, settled
 
 Rule = Callable[..., Any]
@@ -146,11 +147,12 @@ def unsupported(node: Any, reason: str) -> NoCounterpart:
 
 
 def known_integer(node: Any, n: Any, what: str) -> int:
-    """A constant as a number.   Raises: NoCounterpart for one that is computed"""
+    """A constant as a number, or what is made of constants.   Raises: NoCounterpart for one that is computed"""
     number = number_of(n)
-    if not isinstance(number, int):
+    known = number if isinstance(number, int) else known_value(n)
+    if known is None:
         raise unsupported(node, f"the {what} is computed")
-    return number
+    return int(known)
 
 
 def untranslated(node: Any, reason: str = "") -> Untranslated:

@@ -113,7 +113,12 @@ class Importer(Interpreter):
         return self._extents.setdefault((x, axis), at.shape_i(x, axis))
 
     def _held(self, x: at.Variable) -> list[Extent]:
-        """The integers of a vector, as numbers where they are known.   Raises: Unsuited"""
+        """The integers of a vector or matrix, as numbers where they are known.   Raises: Unsuited"""
+        if x.ndim == 2 and 0 < (x.static_shape[1] or 0) <= _LONGEST:
+            value = known_value(x) if x.dtype.startswith(("int", "uint")) else None
+            if value is not None and value.size <= _LONGEST:
+                return [int(n) for n in value.flat]
+            return self._held(at.flatten(x))
         entries = self._entries_of(x)
         if entries is not None:
             return entries

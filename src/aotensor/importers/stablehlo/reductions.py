@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -23,19 +23,14 @@ from aotensor.importers.stablehlo.table import (
     sizes,
 )
 from aotensor.importers.stablehlo.translate import Translator, writes
-from aotensor.importers.stablehlo.windows import gather, is_neutral, reduce_window, scatter
+from aotensor.importers.stablehlo.windows import gather, is_neutral, reduce_window, scatter, window_params
 
 _SCATTERED: Final = (
     "one operand, by a sum, difference, product, maximum, minimum, or the update itself; windows outside of the array "
     "are dropped; products for one window, or with `unique_indices`"
 )
-_WINDOWS: Final = (
-    "by a sum, product, maximum or minimum, windows of up to 4096 elements; running ones along an axis, of "
-    "log(exp x + exp y), too"
-)
-_SUMS: Final = (
-    "by sums, products, extrema, logic of bool; or of values and positions, of which the first extreme one is kept"
-)
+_WINDOWS: Final = "windows of up to 4096 elements; by a function of your own in C order"
+_SUMS: Final = "by a function of your own in C order, one row after the other"
 _COMBINED: Final = {
     "add": "add", "multiply": "mul", "maximum": "max", "minimum": "min", "and": "and", "or": "or", "xor": "xor",
 }  # fmt: skip
@@ -63,13 +58,14 @@ def _scatter(to: Translator, found: Operation, equations: list[Equation]) -> Non
 
 @writes("reduce_window", note=_WINDOWS)
 def _reduce_window(to: Translator, found: Operation, equations: list[Equation]) -> None:
-    name, (step,) = reduce_window(found, to.bodies)
-    start = found.operands[1]
-    if not name or is_neutral(name, _scalar(to, start)):
+    known = reduce_window(found, to.bodies)
+    if known is None or (known[0] == "logaddexp" and not is_neutral("maximum", _scalar(to, found.operands[1]))):
+        _by_own_function(to, found, equations, "reduce_window", window_params(found))
+        return
+    (name, step), start = known, found.operands[1]
+    if not name or name == "logaddexp" or is_neutral(name, _scalar(to, start)):
         to.emit(step, found, equations)
         return
-    if name not in _COMBINED:
-        raise Unsuited("by another function than a sum, product, maximum or minimum, from another number")
     (windows,) = to.emit(step, found, equations, [Value(found.results[0].aval)])
     _combine(to, found, equations, name, windows, start, found.results[0])
 
@@ -102,14 +98,15 @@ def _reduce(to: Translator, found: Operation, equations: list[Equation]) -> None
         is_like = x.aval.ndim == xs[0].aval.ndim and start.aval == aval_of((), x.aval.dtype)
         if not is_like or result.aval != aval_of(kept if x is xs[0] else result.aval.shape, x.aval.dtype):
             raise Unsuited(f"of {x.aval} from {start.aval} to {result.aval}")
-    names = merged(region)
-    if names is None:
-        _extreme(to, found, equations, over, region)
+    names = [_kind(name, x) for name, x in zip(merged(region) or (), xs, strict=False)]
+    if not names and (name := _is_extreme(to, found, over, region)):
+        _extreme(to, found, equations, over, name)
         return
-    for x, start, result, one in zip(xs, starts, found.results, names, strict=True):
-        name = _kind(one, x)
-        if name not in _COMBINED:
-            raise Unsuited("by a function that keeps the last element")
+    is_logic = any(name in ("and", "or", "xor") and not is_bool(x) for name, x in zip(names, xs, strict=False))
+    if is_logic or not names or not set(names) <= set(_COMBINED):
+        _by_own_function(to, found, equations, "reduce", {"dimensions": over})
+        return
+    for x, start, result, name in zip(xs, starts, found.results, names, strict=True):
         _reduced(to, found, equations, (name, over), x, start, result)
 
 
@@ -132,14 +129,31 @@ def _reduced(
     _combine(to, found, equations, name, inner, start, result)
 
 
-def _extreme(
-    to: Translator, found: Operation, equations: list[Equation], over: tuple[int, ...], region: Region
+def _by_own_function(
+    to: Translator, found: Operation, equations: list[Equation], primitive: str, params: dict[str, Any]
 ) -> None:
-    """The largest or least elements along an axis and their positions, of which the first counts."""
+    """A reduction by the program of a region.   Raises: Unsuited where that takes no numbers of these dtypes"""
+    count = len(found.results)
+    if len(found.regions) != 1 or len({x.aval.shape for x in found.operands[:count]}) != 1:
+        raise Unsuited(f"it has {len(found.regions)} regions, or operands with other extents")
+    (region,) = found.regions
+    numbers = [aval_of((), x.aval.dtype) for x in found.operands[:count]]
+    given = [[x.aval for x in row] for row in (found.operands[count:], region.arguments, region.results)]
+    if given != [numbers, [*numbers, *numbers], numbers]:
+        raise Unsuited("its region has other types than its operands and what they begin with")
+    program, outer = to.region(region)
+    to.emit(Step(primitive, [*found.operands, *outer], {**params, "jaxpr": program}), found, equations)
+
+
+def _is_extreme(to: Translator, found: Operation, over: tuple[int, ...], region: Region) -> str:
+    """ "argmax" or "argmin" for the extreme elements along an axis and their positions, else ""."""
     forest = Forest(to.bodies)
-    name = extreme_position(forest, forest.of(region, to.constants()))
+    try:
+        name = extreme_position(forest, forest.of(region, to.constants()))
+    except Unsuited:
+        return ""
     if not name or len(over) != 1:
-        raise Unsuited("by a function of your own")
+        return ""
     x, positions, *starts = found.operands
     made = to.made.get(id(positions))
     while made is not None and made.primitive.name == "broadcast_in_dim":
@@ -153,8 +167,13 @@ def _extreme(
     monoid = "maximum" if name == "argmax" else "minimum"
     first, second = (_scalar(to, start) for start in starts)
     is_first = isinstance(second, Literal) and bool(np.all(second.val == 0))
-    if not is_line or not is_first or not is_neutral(monoid, first) or x.aval.shape[over[0]] == 0:
-        raise Unsuited("by a function of your own")
+    is_whole = is_line and is_first and is_neutral(monoid, first) and x.aval.shape[over[0]] != 0
+    return name if is_whole else ""
+
+
+def _extreme(to: Translator, found: Operation, equations: list[Equation], over: tuple[int, ...], name: str) -> None:
+    """The largest or least elements along an axis and their positions, of which the first counts."""
+    x, monoid = found.operands[0], "maximum" if name == "argmax" else "minimum"
     largest, place = found.results
     to.emit(Step(name, [x], {"axes": over, "index_dtype": place.aval.dtype}), found, equations, [place])
     to.emit(Step(_REDUCED[monoid], [x], {"axes": over, "out_sharding": None}), found, equations, [largest])

@@ -195,9 +195,10 @@ def _is_larger(size: Any, whole: Any) -> bool:
 _LETTERS: Final = ("b", "f", "i", "o")
 
 
-@translates("convolution", note="over up to three axes")
+@translates("convolution", "dynamic_conv", note="over up to three axes")
 def _convolution(found: Operation) -> Step:
-    x, w = operands(found, 2)
+    is_dynamic = found.name.startswith("stablehlo.dynamic")
+    x, w, *widths = operands(found, 2 + is_dynamic)
     specs = attribute(found, "dim_numbers", "dimension_numbers")
     if isinstance(specs, str):
         specs = _written_in(specs)
@@ -212,7 +213,7 @@ def _convolution(found: Operation) -> Step:
     params = {
         "dimension_numbers": orders,
         "window_strides": sizes(shown, "stride", "window_strides", count=rank - 2),
-        "padding": pairs(shown, "pad", "padding", count=rank - 2),
+        "padding": () if is_dynamic else pairs(shown, "pad", "padding", count=rank - 2),
         "lhs_dilation": sizes(shown, "lhs_dilate", "lhs_dilation", count=rank - 2),
         "rhs_dilation": sizes(shown, "rhs_dilate", "rhs_dilation", count=rank - 2),
         "feature_group_count": number(found, "feature_group_count", default=1),
@@ -221,8 +222,20 @@ def _convolution(found: Operation) -> Step:
     turned = window.get("reverse", window.get("window_reversal", []))
     if np.any(turned):
         raise Unsuited("with windows that are reversed")
-    _check_convolution(found, x, w, params)
-    return Step("conv_general_dilated", [x, w], params)
+    if not is_dynamic:
+        _check_convolution(found, x, w, params)
+
+    def late(given: Sequence[Any]) -> dict[str, Any]:
+        """The padding that an operand holds, two numbers an axis."""
+        if len(given) != 2 * (rank - 2):
+            raise Unsuited(f"{len(given)} widths for {rank - 2} axes")
+        params["padding"] = list(zip(given[::2], given[1::2], strict=True))
+        _check_convolution(found, x, w, params)
+        if any(n != 1 for n in params["lhs_dilation"]) and not all(isinstance(n, int) for n in given):
+            raise Unsuited("between elements, by symbolic widths")
+        return {"padding": params["padding"]}
+
+    return Step("conv_general_dilated", [x, w], params, widths, late if is_dynamic else None)
 
 
 def _written_in(text: str) -> Any:
@@ -256,7 +269,7 @@ def _check_convolution(found: Operation, x: Value, w: Value, params: Mapping[str
     for k in range(len(of_x) - 2):
         n, size, made = (v.aval.shape[o[2 + k]] for v, o in ((x, of_x), (w, of_w), (found.results[0], of_y)))
         (low, high), step = params["padding"][k], params["window_strides"][k]
-        if n is not None and made is not None:
+        if n is not None and made is not None and isinstance(low, int) and isinstance(high, int):
             wide = _spread(n, params["lhs_dilation"][k]) + low + high - _spread(size, params["rhs_dilation"][k])
             if made != (wide // step + 1 if wide >= 0 else 0):
                 raise Unsuited(f"of {x.aval} and {w.aval} to {found.results[0].aval}")
@@ -270,41 +283,44 @@ _REDUCED: Final[Mapping[str, str]] = {"add": "add", "multiply": "mul", "maximum"
 _RUNNING: Final[Mapping[str, str]] = {
     "add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin", "logaddexp": "cumlogsumexp",
 }  # fmt: skip
-_OTHERS: Final = "by another function than a sum, product, maximum or minimum"
 
 
-def reduce_window(found: Operation, functions: Mapping[str, Region]) -> tuple[str, list[Step]]:
-    """The operation that combines windows with what they begin with, "" where the step does, and a step per operand.
-
-    functions: what its region may call   Raises: Unsuited
-    """
+def window_params(found: Operation) -> dict[str, Any]:
+    """Where the windows of the first operand are.   Raises: Unsuited"""
     count = len(found.results)
-    xs, starts = operands(found, 2 * count, count)[:count], found.operands[count:]
-    names = merged(found.regions[0]) if count == len(found.regions) == 1 else None
-    if names is None and count == len(found.regions) == 1 and is_logaddexp(found.regions[0], functions):
-        names = ["logaddexp"]
-    if names is None:
-        raise Unsuited(_OTHERS)
-    (x,), (start,), name = xs, starts, names[0]
-    if name not in _RUNNING or x.aval.dtype == bool or start.aval.dtype != x.aval.dtype or start.aval.ndim:
-        raise Unsuited(f"by {name} of {x.aval} from {start.aval}")
-    rank = x.aval.ndim
-    params = {
+    rank = operands(found, 2 * count, count)[0].aval.ndim
+    return {
         "window_dimensions": sizes(found, "window_dimensions", count=rank),
         "window_strides": sizes(found, "window_strides", count=rank),
         "base_dilation": sizes(found, "base_dilations", count=rank),
         "window_dilation": sizes(found, "window_dilations", count=rank),
         "padding": pairs(found, "padding", count=rank),
     }
+
+
+def reduce_window(found: Operation, functions: Mapping[str, Region]) -> tuple[str, Step] | None:
+    """The operation that combines windows with what they begin with, "" where the step does; None for another one.
+
+    functions: what its region may call   Raises: Unsuited
+    """
+    params = window_params(found)
+    if len(found.results) != 1 or len(found.regions) != 1:
+        return None
+    names = merged(found.regions[0]) or ["logaddexp" if is_logaddexp(found.regions[0], functions) else ""]
+    (x, start), name = found.operands, names[0]
+    if name not in _RUNNING or x.aval.dtype == bool:
+        return None
+    if start.aval != aval_of((), x.aval.dtype):
+        raise Unsuited(f"of {x.aval} from {start.aval}")
     if (running := _running(x, params)) is not None:
         axis, is_reversed = running
-        return name, [Step(_RUNNING[name], [x], {"axis": axis, "reverse": is_reversed})]
+        return name, Step(_RUNNING[name], [x], {"axis": axis, "reverse": is_reversed})
     if name not in _REDUCED:
-        raise Unsuited(_OTHERS)
+        return None
     scalars = [Value(start.aval) for _ in range(3)]
     inner = equation(Step(_REDUCED[name], scalars[:2]), scalars[2:], found)
     params["jaxpr"] = Program(scalars[:2], [inner], scalars[2:])
-    return "", [Step("reduce_window", [x, start], params)]
+    return "", Step("reduce_window", [x, start], params)
 
 
 def _running(x: Value, params: Mapping[str, Any]) -> tuple[int, bool] | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import EntriesOp, LoopOp
@@ -30,7 +30,7 @@ def rematerialize(module: ModuleOp) -> None:
         nests = {statement: op for op in function.body.block.ops if (statement := _statement(op)) is not None}
         for statement, root in nests.items():
             if _copies_rows(statement, root):
-                _copy_for_each(statement, root, nests)
+                _copy_for_each(statement, root)
 
 
 def _statement(op: Operation) -> DoOp | None:
@@ -48,7 +48,7 @@ def _copies_rows(statement: DoOp, root: Operation) -> bool:
     return is_matrix and is_read and all(isinstance(op, _COPYING) for op in statement.body.block.ops)
 
 
-def _copy_for_each(statement: DoOp, root: Operation, nests: dict[DoOp, Operation]) -> None:
+def _copy_for_each(statement: DoOp, root: Operation) -> None:
     (value,) = statement.outputs
     assert isinstance(value.owner, ValueOp)
     users = [op for op in dict.fromkeys(use.operation for use in value.uses) if op is not statement]
@@ -63,14 +63,23 @@ def _copy_for_each(statement: DoOp, root: Operation, nests: dict[DoOp, Operation
         return
     if len(users) > 1:
         applied("{} is read again by each of {} readers, not kept", statement, len(users), size=[value])
+    block = root.parent
+    assert block is not None
     for user in users[1:]:
-        assert isinstance(user, DoOp) and isinstance(nests[user], LoopOp)
+        assert isinstance(user, DoOp)
         declaration = value.owner.clone()
         copy = root.clone({value: declaration.result})
-        block = root.parent
-        assert block is not None
-        block.insert_ops_before([declaration, copy], nests[user])
+        block.insert_ops_before([declaration, copy], _within(block, user))
         _read_from(user, value, declaration.result)
+
+
+def _within(block: Block, statement: DoOp) -> Operation:
+    """The operation of a block that a statement is in: its loops, or itself where it reads single elements."""
+    place: Operation | None = statement
+    while place is not None and place.parent is not block:
+        place = place.parent_op()
+    assert place is not None
+    return place
 
 
 def _read_from(user: DoOp, old: SSAValue, new: SSAValue) -> None:

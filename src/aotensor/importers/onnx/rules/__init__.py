@@ -14,6 +14,7 @@ from aotensor.importers.onnx.rules import (  # noqa: F401  (their rules enter th
     shape,
     tensors,
     trees,
+    vectors,
     windows,
 )
 from aotensor.importers.onnx.rules.table import RULES as RULES

@@ -1,4 +1,4 @@
-"""Ensembles of decision trees and support vectors: the domain ai.onnx.ml.
+"""Ensembles of decision trees: the domain ai.onnx.ml.
 
 All rows go down all trees at once, a step per level; leaves lead to themselves. Source:
 https://onnx.ai/onnx/operators/index_ai.onnx.ml.html, and the evaluator of the package onnx.
@@ -238,38 +238,3 @@ def tree_ensemble(node: Node, x: Any) -> Any:
     )  # fmt: skip
     found = trees.scores(_matrix(x, trees), _AGGREGATES[int(node["aggregate_function"])])
     return transformed(at.cast(found, x.type.dtype), _TRANSFORMS[int(node["post_transform"] or 0)])
-
-
-@rule("SVMRegressor", domain=ML)
-def support_vectors(node: Node, x: Any) -> Any:
-    """By linear, polynomial, radial and sigmoid kernels"""
-    matrix = at.cast(x, "float32")
-    matrix = at.reshape(matrix, [1, -1]) if matrix.type.ndim == 1 else matrix
-    count, flat = int(node["n_supports"] or 0), np.array(node["coefficients"] or [], "float32")
-    if count:
-        vectors = np.array(node["support_vectors"] or [], "float32")
-        if count < 0 or len(flat) != count or not len(vectors) or len(vectors) % count:
-            raise GraphValueError(f"{len(flat)} coefficients and {len(vectors)} numbers for {count} vectors")
-        matrix = _kernel(node, matrix, vectors.reshape((count, -1)))
-    found = at.dot(matrix, at.constant(flat.reshape((-1, 1)))) + at.constant(np.float32((node["rho"] or [0])[0]))
-    if node["one_class"]:
-        one = at.constant(np.float32(1))
-        found = at.switch(at.gt(found, at.zeros_like(found)), one, -one)
-    return transformed(found, node["post_transform"])
-
-
-def _kernel(node: Node, x: Any, vectors: Any) -> Any:
-    gamma, first, degree = (np.float32(n) for n in ([*(node["kernel_params"] or []), 0, 0, 0])[:3])
-    kind = node["kernel_type"] or "LINEAR"
-    if kind == "RBF":
-        gap = at.expand_dims(x, 1) - at.constant(vectors)
-        return at.exp(at.constant(-gamma) * at.sum(gap * gap, axis=2))
-    found = at.dot(x, at.constant(vectors.T))
-    if kind == "LINEAR":
-        return found
-    found = at.constant(gamma) * found + at.constant(first)
-    if kind == "POLY":
-        return at.pow(found, at.constant(degree))
-    if kind == "SIGMOID":
-        return at.tanh(found)
-    raise Unsuited(f"its kernel_type is {kind!r}")
