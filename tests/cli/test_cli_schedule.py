@@ -12,11 +12,11 @@ from command_line import LOGISTIC, Call
 from aotensor_runtime import load
 
 
-def nest_of(spawn: Call, folder: Path) -> tuple[Path, Path]:
+def nest_of(call: Call, folder: Path) -> tuple[Path, Path]:
     """A model, and the file of its nest."""
     model = folder / "model.py"
     model.write_text(LOGISTIC.replace('twice = aot.function([w], 2 * w, name="doubled")\n', ""))
-    assert spawn("compile", model, "--emit", "nest", "--short", "-o", folder).code == 0
+    assert call("compile", model, "--emit", "nest", "--short", "-o", folder).code == 0
     return model, folder / "logistic.nest.mlir"
 
 
@@ -36,8 +36,8 @@ def test_an_edited_nest_is_compiled(spawn: Call, tmp_path: Path) -> None:
     assert again.out.count(" jam 16") == nest.read_text().count(" jam 16") > 0
 
 
-def test_a_broken_dependence_is_named_with_both_lines(spawn: Call, tmp_path: Path) -> None:
-    model, nest = nest_of(spawn, tmp_path)
+def test_a_broken_dependence_is_named_with_both_lines(call: Call, tmp_path: Path) -> None:
+    model, nest = nest_of(call, tmp_path)
     lines = nest.read_text().splitlines(keepends=True)
     first = next(k for k, line in enumerate(lines) if "%y[" in line)
     middle, last = (
@@ -47,7 +47,7 @@ def test_a_broken_dependence_is_named_with_both_lines(spawn: Call, tmp_path: Pat
         middle += 1
     last = next(k for k in range(middle, len(lines)) if lines[k].strip() == "}") + 1
     nest.write_text("".join([*lines[:first], *lines[middle:last], *lines[first:middle], *lines[last:]]))
-    answer = spawn("compile", model, "--schedule", nest, "-o", tmp_path / "made")
+    answer = call("compile", model, "--schedule", nest, "-o", tmp_path / "made")
     assert answer.code == 3
     assert answer.out == ""
     title = r"error: logistic\.nest\.mlir:(\d+): %\d+ is read before it is written: "
@@ -58,16 +58,16 @@ def test_a_broken_dependence_is_named_with_both_lines(spawn: Call, tmp_path: Pat
     assert not (tmp_path / "made").exists()
 
 
-def test_files_that_are_no_schedule(spawn: Call, tmp_path: Path) -> None:
-    model, nest = nest_of(spawn, tmp_path)
-    assert spawn("compile", model, "--schedule", tmp_path / "none").code == 2
-    assert spawn("compile", model, "--schedule", tmp_path).code == 2
+def test_files_that_are_no_schedule(call: Call, tmp_path: Path) -> None:
+    model, nest = nest_of(call, tmp_path)
+    assert call("compile", model, "--schedule", tmp_path / "none").code == 2
+    assert call("compile", model, "--schedule", tmp_path).code == 2
     nest.write_bytes(b"\xff\xfe\x00")
-    answer = spawn("compile", model, "--schedule", nest)
+    answer = call("compile", model, "--schedule", nest)
     assert (answer.code, "this is no text" in answer.err) == (2, True)
     nest.write_text("builtin.module {\n  nonsense\n}\n")
-    answer = spawn("compile", model, "--schedule", nest)
+    answer = call("compile", model, "--schedule", nest)
     assert answer.code == 3
     assert "error: logistic.nest.mlir:2: " in answer.err
-    json_answer = spawn("compile", model, "--schedule", nest, "--json")
+    json_answer = call("compile", model, "--schedule", nest, "--json")
     assert json.loads(json_answer.out)["error"]["title"].startswith("logistic.nest.mlir:2: ")

@@ -21,19 +21,27 @@ PRODUCTS = " jam 8"
 """What the loop of the products of a row says."""
 
 
+@pytest.fixture(scope="module")
+def own_nest(spawn: Call, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The nest that the compiler gives the model."""
+    model = tmp_path_factory.mktemp("own") / "model.py"
+    model.write_text(MODEL)
+    own = spawn("compile", model, "--emit", "nest", "--short")
+    assert own.code == 0
+    return own.out
+
+
 @pytest.fixture
-def compiled(spawn: Call, tmp_path: Path) -> Callable[..., Answer]:
+def compiled(own_nest: str, call: Call, tmp_path: Path) -> Callable[..., Answer]:
     """Compiles the model by an edited nest, with more options."""
     model, nest = tmp_path / "model.py", tmp_path / "logistic.nest.mlir"
     model.write_text(MODEL)
 
-    def call(edit: Callable[[str], str], *options: object) -> Answer:
-        own = spawn("compile", model, "--emit", "nest", "--short")
-        assert own.code == 0
-        nest.write_text(edit(own.out))
-        return spawn("compile", model, "--schedule", nest, "-o", tmp_path / "made", *options)
+    def edited(edit: Callable[[str], str], *options: object) -> Answer:
+        nest.write_text(edit(own_nest))
+        return call("compile", model, "--schedule", nest, "-o", tmp_path / "made", *options)
 
-    return call
+    return edited
 
 
 def jam(text: str) -> str:
@@ -79,10 +87,10 @@ def test_a_checking_library_has_the_schedule(compiled: Callable[..., Answer], tm
 
 
 def test_verify_finds_a_library_with_a_schedule_right(
-    compiled: Callable[..., Answer], spawn: Call, tmp_path: Path
+    compiled: Callable[..., Answer], call: Call, tmp_path: Path
 ) -> None:
     assert compiled(jam).code == 0
-    assert spawn("verify", tmp_path / "made" / "liblogistic.so").code == 0
+    assert call("verify", tmp_path / "made" / "liblogistic.so").code == 0
 
 
 def test_a_reproducer_has_the_schedule(compiled: Callable[..., Answer], tmp_path: Path) -> None:
@@ -135,7 +143,7 @@ def test_vectors_of_a_machine_that_has_masks(compiled: Callable[..., Answer]) ->
     one_error(compiled(lanes(12), *machine), "lanes are a power of two up to 128")
 
 
-def test_schedules_of_another_function_or_model(compiled: Callable[..., Answer], spawn: Call, tmp_path: Path) -> None:
+def test_schedules_of_another_function_or_model(compiled: Callable[..., Answer], call: Call, tmp_path: Path) -> None:
     assert compiled(jam).code == 0
     nest, model = tmp_path / "logistic.nest.mlir", tmp_path / "model.py"
     changes = {
@@ -150,9 +158,9 @@ def test_schedules_of_another_function_or_model(compiled: Callable[..., Answer],
         assert old in text
         other = tmp_path / "other.py"
         other.write_text(text.replace(old, new).replace("logistic = aot", "logistic = aot"))
-        one_error(spawn("compile", other, "--schedule", nest, "-o", tmp_path / "none"), title)
+        one_error(call("compile", other, "--schedule", nest, "-o", tmp_path / "none"), title)
     assert not (tmp_path / "none").exists()
-    assert spawn("compile", model, "--schedule", nest, "-o", tmp_path / "same").code == 0
+    assert call("compile", model, "--schedule", nest, "-o", tmp_path / "same").code == 0
 
 
 def inserted(line: str) -> Callable[[str], str]:
@@ -198,18 +206,18 @@ def test_damaged_texts_are_one_error(compiled: Callable[..., Answer], edit: Call
 
 
 def test_remarks_say_that_a_schedule_changed_the_loops(
-    compiled: Callable[..., Answer], spawn: Call, tmp_path: Path
+    compiled: Callable[..., Answer], call: Call, tmp_path: Path
 ) -> None:
     note = "compiled with the schedule logistic.nest.mlir; remarks about its loops describe the nest before it"
     assert compiled(jam).code == 0
     library = tmp_path / "made" / "liblogistic.so"
-    shown = spawn("inspect", library, "--remarks").out
+    shown = call("inspect", library, "--remarks").out
     assert shown.startswith(f"{note}\n\nlogistic\n")
-    assert json.loads(spawn("inspect", library, "--remarks", "--json").out)["note"] == note
-    assert spawn("inspect", tmp_path / "model.py", "--remarks").out.startswith("logistic\n")
+    assert json.loads(call("inspect", library, "--remarks", "--json").out)["note"] == note
+    assert call("inspect", tmp_path / "model.py", "--remarks").out.startswith("logistic\n")
     nest = tmp_path / "logistic.nest.mlir"
     scheduled = tmp_path / "scheduled.py"
     scheduled.write_text(f"{MODEL}logistic = logistic.with_schedule({str(nest)!r})\n")
-    shown = spawn("inspect", scheduled, "--remarks").out
+    shown = call("inspect", scheduled, "--remarks").out
     assert note in shown
-    assert "note" not in json.loads(spawn("inspect", tmp_path / "model.py", "--remarks", "--json").out)
+    assert "note" not in json.loads(call("inspect", tmp_path / "model.py", "--remarks", "--json").out)

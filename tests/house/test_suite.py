@@ -37,6 +37,11 @@ def test_modules_have_names_of_their_own() -> None:
 
 
 def test_the_ci_hands_its_options_on() -> None:
-    """`.ci/run --all` is `pytest --all` behind everything else."""
-    *_, last = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
-    assert last == 'exec "$venv/bin/python" -m pytest "$@"'
+    """`.ci/run --all` is `pytest --all` behind everything else, here and where the frameworks are."""
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if line.startswith('"$venv/bin/python" -m pytest')] == [
+        '"$venv/bin/python" -m pytest "$@"'
+    ]
+    assert '  doors "$@"' in lines
+    *_, last = (ROOT / ".ci" / "doors").read_text(encoding="utf-8").splitlines()
+    assert last.startswith('exec "$venv/bin/python" -m pytest tests/importers ') and last.endswith(' "$@"')

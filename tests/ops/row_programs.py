@@ -88,7 +88,7 @@ class CompiledRows:
         functions = [program.function for several in programs.values() for program in several]
         path = self.folder / f"{name}.so"
         lowered = lower(functions, Options(opt_level=self.opt_level, facts=TINY), texts=())
-        path.write_bytes(make_library(lowered, name).shared())
+        path.write_bytes(make_library(lowered, name, is_shipped=False).shared())
         library = art.load(path)
         for id, several in programs.items():
             self._compiled[id] = [(program, getattr(library, program.function.name)) for program in several]

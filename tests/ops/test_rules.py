@@ -200,7 +200,7 @@ def test_a_batch_is_its_samples(case: Case, rng: np.random.Generator) -> None:
     assert (refusals > 0) == (case.ragged or case.id in STEERED)
 
 
-@SMOOTH
+@over(DIFFERENTIABLE, are_all_needed=False)
 def test_a_batch_of_derivatives_is_its_samples(case: Case, rng: np.random.Generator) -> None:
     """Jᵀ·ȳ for three ȳ at once, J·ẋ for three ẋ: what Jacobians are made of."""
     arrays = case.draw(rng)

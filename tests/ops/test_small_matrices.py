@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -63,16 +64,15 @@ def given(rng: np.random.Generator, dtype: str, batch: Sequence[int], n: int, co
     return [x.astype(dtype) for x in (A, S, rng.normal(size=(*batch, n, columns)))]
 
 
-def again(dtype: str, batches: Sequence[Any]) -> list[Any]:
-    """In a dtype, for some batches, where others are shown in it."""
-    return [pytest.param(dtype, *batch, marks=pytest.mark.again) for batch in batches]
+def they() -> Iterator[Any]:
+    """Every size alone and in one batch, in a dtype each; batches of other kinds in an odd and an even one."""
+    for dtype, (batch, real), n in product(("float64", "float32"), BATCHES, SIZES):
+        is_usual = batch in ((), ("k",)) if dtype == "float64" else batch == ("k",) and real == (19,)
+        is_new = is_usual or (batch not in ((), ("k",)) and dtype == "float64" and n in (3, 10))
+        yield pytest.param(dtype, batch, real, n, marks=[pytest.mark.again] * (not is_new))
 
 
-@pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize(
-    ("dtype", "batch", "real"),
-    [*(("float64", *x) for x in BATCHES), *(("float32", *x) for x in BATCHES[4:]), *again("float32", BATCHES[:4])],
-)
+@pytest.mark.parametrize(("dtype", "batch", "real", "n"), [*they()])
 def test_they_are_those_of_numpy(
     dtype: str, batch: tuple[Any, ...], real: tuple[int, ...], n: int, rng: np.random.Generator
 ) -> None:

@@ -55,11 +55,20 @@ def test_all_shapes_and_transposes(multiply: Product, rng: np.random.Generator, 
         np.testing.assert_array_equal(multiply(a, b, *flags), expected, err_msg=f"{extents} {flags}")
 
 
-@pytest.mark.parametrize("flags", FLAGS)
-@pytest.mark.parametrize("extents", [
+BLOCKS = (
     (300, 129, 300), (129, 300, 1030), (13, 200, 1030), (500, 10, 600), (10, 500, 600), (2, 3100, 40), (250, 3100, 5),
     (16, 64, 259), (61, 63, 500), (129, 10, 256),
-])  # fmt: skip
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("extents", "flags"),
+    [
+        pytest.param(extents, flags, marks=[pytest.mark.again] * ((i + j) % 2))
+        for i, extents in enumerate(BLOCKS)
+        for j, flags in enumerate(FLAGS)
+    ],
+)
 @pytest.mark.parametrize("dtype", SUFFIXES)
 def test_several_blocks(
     multiply: Product, rng: np.random.Generator, dtype: str, extents: tuple[int, int, int], flags: tuple[bool, bool]
