@@ -169,7 +169,9 @@ def windows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Windows]:
         return succeed(wine, python, *arguments, cwd=prefix, **environment).replace("\r\n", "\n")
 
     yield call
-    subprocess.run([wine.replace("wine", "wineserver"), "-w"], env=os.environ | quiet, check=False, timeout=60)
+    server = Path(wine).with_name("wineserver")
+    if server.exists():  # it writes the prefix, whose folder goes
+        subprocess.run([server, "-w"], env=os.environ | quiet, check=False, timeout=60)
 
 
 def seen(path: Path) -> str:
