@@ -267,6 +267,7 @@ def folds(x: Any, i: Any) -> Any:
         lax.reduce(x, 0.5, odds, (0, 2)), lax.reduce(x, 0.0, odds, (0, 1, 2)),
         lax.reduce((x, 2 * x), (1.0, 0.0), lines, (1,)), lax.reduce(x[:0], 0.25, odds, (0,)),
         lax.reduce(x, 0.0, odds, ()), lax.reduce(i, jnp.int32(-1), lax.bitwise_and, (0,)),
+        lax.reduce(lax.complex(x, 2 * x), 0j, odds, (1,)),
         lax.reduce((x, i), least, first_largest, (1,)), lax.reduce_window(x, 0.5, odds, flat, flat, "SAME"),
         lax.reduce_window(x, 0.0, odds, (3, 3, 2), (1, 1, 1), "VALID", window_dilation=(1, 1, 2)),
         lax.reduce_window(x, 0.5, odds, (3, 3, 2), (1, 1, 1), "SAME", base_dilation=(1, 2, 1)),

@@ -88,7 +88,7 @@ def page(found: Mapping[str, File], before: str) -> str:
         f"{total['skipped']} skip themselves or are expected to fail, {total['refused']} are refused by name,",
         f"{total['internals']} look at PyTensor's own graph, at work in place or at what its linkers do,",
         f"{total['others']} fail for a reason that the table gives, {total['late']} take longer than a test may take.",
-        *(f"{n} of {len(FILES)} files ran in one run at commit {commit}." for commit, n in commits.most_common()),
+        *(f"{n} of {len(FILES)} files ran to their end at commit {commit}." for commit, n in commits.most_common()),
         f"{sum(row.commit == _EARLIER for row in shown)} rows are from earlier runs in pieces, at several commits.",
         *_of_parts(parts),
         "Functions are compiled at level 0, and counted where a commit is named. Of files with a star those tests are",
