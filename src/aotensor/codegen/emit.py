@@ -30,7 +30,7 @@ from aotensor.codegen.machine import Machine
 from aotensor.codegen.targets.systems import system_of
 from aotensor.errors import InternalError
 from aotensor.ir.location import Locations, is_located
-from aotensor.ir.upstream import ParallelOp
+from aotensor.ir.upstream import ParallelOp, walk
 from aotensor.passes.outline import APART
 from aotensor.passes.scalar_math.table import APART as LONG
 from aotensor.passes.scalar_math.table import is_lane_function, is_vector_symbol
@@ -121,7 +121,7 @@ def _mark_pointers(function: Function, op: func.FuncOp) -> None:
     Chunks of loops on several cores get the pointers through memory, which LLVM counts as outliving it.
     """
     position = 0
-    known = ("noalias",) if any(isinstance(x, ParallelOp) for x in op.walk()) else ("noalias", "captures(none)")
+    known = ("noalias",) if any(isinstance(x, ParallelOp) for x in walk(op)) else ("noalias", "captures(none)")
     for argument in op.body.block.args:
         if isinstance(argument.type, MemRefType):
             llvm.mark_argument(function, position, *known)
@@ -149,7 +149,7 @@ def _define(
 
 def _first_line(op: func.FuncOp) -> LocationAttr:
     """That of the first operation that has one: a function has none itself."""
-    return next((inner.location for inner in op.body.walk() if is_located(inner)), UNKNOWN_LOC)
+    return next((inner.location for inner in walk(op.body) if is_located(inner)), UNKNOWN_LOC)
 
 
 def _define_global(module: Module, op: memref.GlobalOp) -> None:

@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 
 from aotensor.codegen import llvm
 from aotensor.codegen.llvm import Module, Node
-from aotensor.ir.upstream import GatherOp, ParallelOp, PrefetchOp
+from aotensor.ir.upstream import GatherOp, ParallelOp, PrefetchOp, walk
 
 SCOPE: Final = "scope"
 
@@ -53,7 +53,7 @@ def view_scopes(module: Module, function: func.FuncOp) -> Mapping[SSAValue, Mapp
         return {}
     partners: dict[SSAValue, dict[SSAValue, None]] = defaultdict(dict)
     for loop in _innermost_loops(function):
-        together = dict.fromkeys(roots[x] for op in loop.walk() for x in op.operands if x in roots)
+        together = dict.fromkeys(roots[x] for op in walk(loop) for x in op.operands if x in roots)
         for one, other in permutations(together, 2):
             if _source(one) is _source(other) and _number(one) != _number(other):
                 partners[one][other] = None
@@ -74,15 +74,17 @@ def _roots(function: func.FuncOp) -> dict[SSAValue, SSAValue]:
     for op in function.body.block.ops:
         if isinstance(op, memref.ViewOp) and isinstance(op.attributes.get(SCOPE), IntegerAttr):
             roots[op.result] = op.result
-    for op in function.walk():
+    if not roots:
+        return roots
+    for op in walk(function):
         if isinstance(op, _VIEWS) and op.operands[0] in roots:
             roots.setdefault(op.results[0], roots[op.operands[0]])
     return roots
 
 
 def _innermost_loops(function: func.FuncOp) -> Iterable[Operation]:
-    for op in function.walk():
-        if isinstance(op, _LOOPS) and not any(isinstance(inner, _LOOPS) for inner in op.walk() if inner is not op):
+    for op in walk(function):
+        if isinstance(op, _LOOPS) and not any(isinstance(inner, _LOOPS) for inner in walk(op) if inner is not op):
             yield op
 
 

@@ -19,7 +19,7 @@ from aotensor.codegen.emit_state import SCALAR_FUNCTION_PREFIX, Emitter, Handler
 from aotensor.codegen.entry.code import number
 from aotensor.codegen.entry.threads import CACHE_LINE, Job, declare_parallel
 from aotensor.codegen.llvm import Function, Value
-from aotensor.ir.upstream import ParallelOp, ReduceOp
+from aotensor.ir.upstream import ParallelOp, ReduceOp, walk
 from aotensor.passes.plan_memory import LANE
 
 
@@ -79,7 +79,7 @@ def _captured(e: Emitter, op: ParallelOp) -> list[SSAValue]:
 def _read_around(op: ParallelOp) -> dict[SSAValue, None]:
     """Values from around a loop that its chunks read."""
     block = op.body.block
-    inner = list(block.walk())
+    inner = list(walk(block))
     inside = {x for one in inner for x in (*one.results, *(a for r in one.regions for b in r.blocks for a in b.args))}
     return dict.fromkeys(x for one in inner for x in one.operands if x not in inside and x not in block.args)
 

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from aotensor.ir.dialect import CheckOp, LapackOp
+from aotensor.ir.upstream import walk
 
 _TENSOR_PRODUCERS = (tensor.EmptyOp.name, tensor.SplatOp.name, tensor.InsertSliceOp.name)
 
@@ -63,7 +64,7 @@ def _guards(checks: Iterable[CheckOp], ops: Set[Operation]) -> list[CheckOp]:
 
     A factorisation that failed is one whose results mean nothing: only who reads these is guarded.
     """
-    read = {x for op in ops for inner in op.walk() for x in inner.operands if isinstance(x.type, TensorType)}
+    read = {x for op in ops for inner in walk(op) for x in inner.operands if isinstance(x.type, TensorType)}
     failures = {op.failure for op in ops if isinstance(op, LapackOp)}
     return [
         op for op in checks
@@ -79,7 +80,7 @@ def _closure(block: Block, ops: Iterable[Operation], values: Iterable[SSAValue])
         owner = pending.pop().owner
         if isinstance(owner, Operation) and owner.parent is block and owner not in needed:
             needed.add(owner)
-            for inner in owner.walk():
+            for inner in walk(owner):
                 pending.extend(inner.operands)
     return needed
 
@@ -91,7 +92,7 @@ def pin_rounding(block: Block, extents: Iterable[SSAValue]) -> set[Operation]:
     """
     pinned = _closure(block, (), [x for x in extents if not follow_from_arguments([x])])
     for op in pinned:
-        for inner in op.walk():
+        for inner in walk(op):
             if "fastmath" in inner.properties:
                 inner.properties["fastmath"] = arith.FastMathFlagsAttr("none")
     return pinned
@@ -117,7 +118,7 @@ def sources(values: Iterable[SSAValue], stop: type[Operation] | None = None) -> 
         seen.add(x)
         yield x
         if isinstance(x.owner, Operation) and not (stop is not None and isinstance(x.owner, stop)):
-            for inner in x.owner.walk():
+            for inner in walk(x.owner):
                 pending.extend(inner.operands)
 
 

@@ -8,6 +8,7 @@ from typing import Final
 from xdsl.dialects.builtin import ModuleOp, TensorType
 
 from aotensor.errors import InternalError
+from aotensor.ir.upstream import walk
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Form:
 
     def check(self, module: ModuleOp, made_by: str) -> None:
         """Raises: InternalError naming the pass and the first operation that breaks the form."""
-        for op in module.walk():
+        for op in walk(module):
             if op.name.split(".")[0] not in self.dialects:
                 raise InternalError(f"pass {made_by} broke form {self.name}: it has {op.name}")
             if not self.has_tensors and any(isinstance(r.type, TensorType) for r in op.results):

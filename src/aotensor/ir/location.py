@@ -17,6 +17,7 @@ from xdsl.rewriter import InsertPoint
 
 from aotensor.graph.op import Apply
 from aotensor.graph.site import Site
+from aotensor.ir.upstream import walk
 
 
 class Locations:
@@ -114,6 +115,6 @@ def lines_of(module: ModuleOp, function: str) -> dict[str, list[tuple[str, int]]
     for op in module.ops:
         symbol = op.sym_name.data if isinstance(op, func.FuncOp) else ""
         if symbol.startswith(f"{function}.") and not symbol.endswith((".extents", ".workspace_bytes")):
-            located = {x.location for x in op.walk() if isinstance(x.location, FileLineColLoc)}
+            located = {x.location for x in walk(op) if isinstance(x.location, FileLineColLoc)}
             found[symbol] = sorted({(x.filename.data, x.line.data) for x in located})
     return found

@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from aotensor.core import dtypes
 from aotensor.core.types import LARGEST_INT
 from aotensor.ir.types import element_type, index
-from aotensor.ir.upstream import RemfOp
+from aotensor.ir.upstream import RemfOp, walk
 
 NO_FAST_MATH: Final = arith.FastMathFlagsAttr("none")
 CONTRACT: Final = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
@@ -334,8 +334,8 @@ def special_symbol(name: str, dtype: str) -> str:
 def declare_special_functions(module: ModuleOp) -> None:
     """Add a private declaration for every called `@aot.*` function that the module does not have yet."""
     present = {op.sym_name.data for op in module.body.block.ops if isinstance(op, func.FuncOp)}
-    for op in module.walk():
-        if isinstance(op, func.CallOp) and (symbol := op.callee.string_value()) not in present:
+    for op in walk(module):
+        if type(op) is func.CallOp and (symbol := op.callee.string_value()) not in present:
             present.add(symbol)
             signature = ([x.type for x in op.operands], [x.type for x in op.results])
             module.body.block.add_op(func.FuncOp.external(symbol, *signature))

@@ -1,14 +1,16 @@
-"""Operations of upstream dialects that xDSL 0.74 lacks, arith.remf, memref.prefetch, vector.gather, or cannot read."""
+"""What xDSL 0.74 lacks: operations of upstream dialects, arith.remf, memref.prefetch, vector.gather, or such as it can
+read; and a walk that is fast.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar, Final
 
 from xdsl.dialects import scf
 from xdsl.dialects.arith import FloatingPointLikeBinaryOperation
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, MemRefType, VectorType, i32
-from xdsl.ir import Dialect, Region, SSAValue
+from xdsl.ir import Block, Dialect, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -216,3 +218,39 @@ class ParallelOp(IRDLOperation):
 _OWN: Final = {op.name: op for op in (ParallelOp, ReduceOp)}
 SCF: Final = Dialect("scf", [_OWN.get(op.name, op) for op in scf.Scf.operations])
 """The dialect with the operations that can be read."""
+
+
+def walk(root: Operation | Region | Block) -> Iterator[Operation]:
+    """Every operation in program order, each in front of what is in it; an operation itself first.
+
+    xDSL's own `walk` passes each operation through two generators and an iterator per level, and passes look at every
+    operation some eighty times: a tenth of the time to compile. Where most operations are of another class, ask for the
+    type of one: these classes are abstract base classes, and `isinstance` takes twenty times as long to say no.
+
+    The one that is given may be changed or erased, and others may be put before it, while the walk goes on.
+    """
+    if isinstance(root, Operation):
+        yield root
+        pending = _first_operations(root.regions)
+    else:
+        pending = _first_operations((root,)) if isinstance(root, Region) else [root.first_op]
+    while pending:
+        op = pending[-1]
+        if op is None:
+            pending.pop()
+            continue
+        pending[-1] = op.next_op
+        yield op
+        if op.regions:
+            pending += _first_operations(op.regions)
+
+
+def _first_operations(regions: Sequence[Region]) -> list[Operation | None]:
+    """Of all blocks, the last one first."""
+    found: list[Operation | None] = []
+    for region in reversed(regions):
+        block = region.last_block
+        while block is not None:
+            found.append(block.first_op)
+            block = block.prev_block
+    return found

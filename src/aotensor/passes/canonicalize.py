@@ -24,6 +24,7 @@ from aotensor.core.dtypes import DTYPES
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import LapackOp
 from aotensor.ir.types import DTYPE_OF_FLOAT, index
+from aotensor.ir.upstream import walk
 from aotensor.passes.lapack.unused import drop_unused_results
 from aotensor.passes.remarks import applied, missed
 
@@ -34,7 +35,7 @@ _LARGEST_POWER: Final[Mapping[Attribute, int]] = {kind: -DTYPES[name].exponent f
 def canonicalize(module: ModuleOp) -> None:
     """Fold copies and trivial arithmetic, then erase dead operations, in every function."""
     for function in functions_of(module):
-        for inner in list(function.walk()):
+        for inner in list(walk(function)):
             _fold_arithmetic(inner)
         op = function.body.block.first_op
         while op is not None:  # readers are replaced further down, where the walk still comes by

@@ -21,6 +21,7 @@ from aotensor.ir.index_builder import Extent
 from aotensor.ir.location import builder_before
 from aotensor.ir.loop_builder import LoopBuilder, origin
 from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.upstream import walk
 
 MESSAGE: Final = "an access at {found} lies outside of a buffer of extent {expected}: this is a bug of aotensor"
 _FLAG: Final = 2  # the word of `detail` that tells of an access outside
@@ -36,9 +37,7 @@ def check_bounds(module: ModuleOp, numbers: Mapping[str, int]) -> None:
 def _guard(kernel: func.FuncOp, number: int) -> None:
     block = kernel.body.block
     detail = block.args[-2]
-    accesses = [
-        op for op in kernel.walk() if isinstance(op, memref.LoadOp | memref.StoreOp) and op.memref is not detail
-    ]
+    accesses = [op for op in walk(kernel) if isinstance(op, memref.LoadOp | memref.StoreOp) and op.memref is not detail]
     for op in accesses:
         if op.indices:
             _guard_access(op, detail)

@@ -14,15 +14,7 @@ from fractions import Fraction
 from typing import Final, TypeAlias
 
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    Float32Type,
-    IntegerAttr,
-    IntegerType,
-    MemRefType,
-    ModuleOp,
-    VectorType,
-)
+from xdsl.dialects.builtin import AnyFloat, Float32Type, IntegerAttr, IntegerType, MemRefType, ModuleOp, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotensor.core.polynomial import Monomial, Polynomial
@@ -128,6 +120,9 @@ class _Counter:
 
     def _operation(self, op: Operation) -> Polynomial:
         match op:
+            case _ if type(op) not in _NESTED:
+                self._evaluate(op)
+                return self._counted(op)
             case scf.ForOp():
                 return self._loop(op.body.block) * self._trips(op.lb, op.ub, op.step)
             case ParallelOp():
@@ -142,12 +137,9 @@ class _Counter:
                 return max(branches, key=Polynomial.typical, default=Polynomial())
             case func.CallOp():
                 return self._call(op)
-            case scf.WhileOp():
+            case _:  # a loop that goes on while something holds
                 self.is_exact = False
-                return self._loop(op.before_region.block) + self._loop(op.after_region.block)
-            case _:
-                self._evaluate(op)
-                return self._counted(op)
+                return self._loop(op.regions[0].block) + self._loop(op.regions[1].block)
 
     def _loop(self, body: Block) -> Polynomial:
         self.depth += 1
@@ -286,6 +278,8 @@ class _Counter:
         """Keep the value of integer arithmetic on dims."""
         found: Polynomial | None = None
         match op:
+            case _ if type(op) not in _INTEGERS:
+                pass
             case arith.ConstantOp(value=IntegerAttr() as literal):
                 found = Polynomial.of(int(literal.value.data))
             case memref.DimOp():
@@ -305,7 +299,7 @@ class _Counter:
                 found = self._extreme(op.operands, max)
             case memref.LoadOp() if op.memref in self.starts and len(op.indices) == 1:
                 found = self._start(self.starts[op.memref], self._value(op.indices[0]), op.res)
-            case _ if isinstance(op, _ARITHMETIC):
+            case _ if type(op) in _ARITHMETIC:
                 found = self._arithmetic(op)
         if found is not None:
             self.values[op.results[0]] = found
@@ -350,7 +344,10 @@ _LARGEST: Final = 1 << 63
 _ARITHMETIC: Final = (
     arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.FloorDivSIOp, arith.DivSIOp, arith.CeilDivSIOp,
 )  # fmt: skip
-
+_INTEGERS: Final = frozenset(
+    {arith.ConstantOp, memref.DimOp, arith.IndexCastOp, arith.MinSIOp, arith.MaxSIOp, memref.LoadOp, *_ARITHMETIC}
+)
+_NESTED: Final = frozenset({scf.ForOp, ParallelOp, scf.IfOp, func.CallOp, scf.WhileOp})
 _FREE: Final = frozenset(
     {"constant", "select", "cmpf", "bitcast", "extf", "truncf", "sitofp", "uitofp", "copysign", "absf"}
 )

@@ -16,6 +16,7 @@ from xdsl.rewriter import Rewriter
 
 from aotensor.core.dtypes import DTYPES
 from aotensor.ir.types import DTYPE_OF_FLOAT
+from aotensor.ir.upstream import walk
 from aotensor.passes.remarks import applied
 from aotensor.passes.scalar_math.table import define, vector_symbol
 from aotensor.passes.target import Target
@@ -59,7 +60,7 @@ def expand_math(module: ModuleOp, target: Target = _PLAIN) -> None:
     Raises: InternalError if a function is called that the library does not have.
     """
     _share_exponentials(module)
-    for op in list(module.walk()):
+    for op in list(walk(module)):
         if type(op) in _EXPANDED and (symbol := function_of(op)) is not None:
             Rewriter.replace_op(op, func.CallOp(symbol, op.operands, [op.results[0].type]))
     present = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)}
@@ -82,7 +83,7 @@ def _share_exponentials(module: ModuleOp) -> None:
 
     LLVM sees that they are equal, once the functions are inlined. Alone, the sigmoid is faster with one of its own.
     """
-    calls = [op for op in module.walk() if isinstance(op, func.CallOp)]
+    calls = [op for op in walk(module) if type(op) is func.CallOp]
     named = [(op, op.callee.root_reference.data.removeprefix(_PREFIX)) for op in calls]
     beside = {(op.parent, _read(op.arguments[0])) for op, name in named if name.startswith("softplus.")}
     for op, name in named:
@@ -105,5 +106,5 @@ def _read(x: SSAValue) -> object:
 
 def _called_functions(root: Operation) -> list[str]:
     """Symbols that begin with `aot.`, each once, in order of their first call."""
-    called = (op.callee.root_reference.data for op in root.walk() if isinstance(op, func.CallOp))
+    called = (op.callee.root_reference.data for op in walk(root) if type(op) is func.CallOp)
     return list(dict.fromkeys(symbol for symbol in called if symbol.startswith(_PREFIX)))

@@ -36,6 +36,7 @@ from aotensor.ir.location import builder_before
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import f32, f64, i64
+from aotensor.ir.upstream import walk
 from aotensor.passes.remarks import analysis, applied, missed
 from aotensor.passes.target import Target
 
@@ -51,7 +52,7 @@ def hint_vectors(module: ModuleOp, target: Target) -> None:
     for function in module.body.block.ops:
         if isinstance(function, func.FuncOp) and function.sym_name.data.endswith(".kernel"):
             _limit_unrolling(function.body.block)
-            for op in list(function.walk()):
+            for op in list(walk(function)):
                 if isinstance(op, scf.ForOp) and _is_innermost(op) and "novector" not in op.attributes:
                     _annotate(op, target)
 

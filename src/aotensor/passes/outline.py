@@ -20,7 +20,7 @@ from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp, UnitAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
-from aotensor.ir.upstream import ParallelOp
+from aotensor.ir.upstream import ParallelOp, walk
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
@@ -40,13 +40,13 @@ def outline(module: ModuleOp, target: Target) -> None:
         stem = kernel.sym_name.data.removesuffix(".kernel")
         if stem == kernel.sym_name.data or kernel.is_declaration:
             continue
-        loops = [op for op in kernel.walk() if isinstance(op, scf.ForOp)]
+        loops = [op for op in walk(kernel) if type(op) is scf.ForOp]
         if len(loops) <= target.loops_together:
             continue
         for number, loop in enumerate(list(_outermost(kernel.body.block))):
-            if sum(1 for _ in loop.walk()) < target.smallest_function:
+            if sum(1 for _ in walk(loop)) < target.smallest_function:
                 continue
-            if any(isinstance(op, ParallelOp) for op in loop.walk()):
+            if any(isinstance(op, ParallelOp) for op in walk(loop)):
                 continue  # what its chunks do are functions already
             outlining = Outlining([loop], f"{stem}.loops{number}")
             if len(loop.results) > 1:
@@ -97,8 +97,8 @@ class Outlining:
         """What stands in the function for values from outside."""
         self.arguments: list[SSAValue] = []
         self.location = ops[0].location
-        made = {x for op in ops for inner in op.walk() for x in (*inner.results, *_arguments(inner))}
-        used = dict.fromkeys(x for op in ops for inner in op.walk() for x in inner.operands)
+        made = {x for op in ops for inner in walk(op) for x in (*inner.results, *_arguments(inner))}
+        used = dict.fromkeys(x for op in ops for inner in walk(op) for x in inner.operands)
         self.outside = [x for x in used if x not in made and x not in given]
 
     @property
@@ -114,7 +114,7 @@ class Outlining:
             self._argument(x)
         for op in self.ops:
             op.detach()
-            for inner in op.walk():
+            for inner in walk(op):
                 for number, x in enumerate(inner.operands):
                     if x in self.inside:
                         inner.operands[number] = self.inside[x]
@@ -173,4 +173,4 @@ def code_of(module: ModuleOp, name: str) -> Iterator[Operation]:
         if isinstance(op, func.FuncOp) and re.fullmatch(
             rf"{re.escape(name)}\.(kernel|loops\d+|chunk\d+)", op.sym_name.data
         ):
-            yield from op.walk()
+            yield from walk(op)

@@ -16,7 +16,7 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Operation
 
-from aotensor.ir.upstream import ParallelOp
+from aotensor.ir.upstream import ParallelOp, walk
 from aotensor.passes.emit.balance import BALANCED
 from aotensor.passes.outline import Outlining
 from aotensor.passes.plan_memory import LANE
@@ -30,7 +30,7 @@ def outline_chunks(module: ModuleOp) -> None:
         if kernel.is_declaration or (stem == name and not name.endswith(".extents")):
             continue
         last = kernel
-        for number, loop in enumerate([op for op in kernel.walk() if isinstance(op, ParallelOp)]):
+        for number, loop in enumerate([op for op in walk(kernel) if type(op) is ParallelOp]):
             made = _outlined(loop, f"{stem}.chunk{number}")
             module.body.block.insert_op_after(made, last)
             last = made
@@ -58,7 +58,7 @@ def _head(ops: Sequence[Operation]) -> set[Operation]:
         op = pending.pop()
         if op not in head and op in ops:
             head.add(op)
-            pending += [x.owner for one in op.walk() for x in one.operands if isinstance(x.owner, Operation)]
+            pending += [x.owner for one in walk(op) for x in one.operands if isinstance(x.owner, Operation)]
     return head
 
 

@@ -20,6 +20,7 @@ from aotensor.graph.passes.run import PassRecord
 from aotensor.ir.forms import LOOP_FORM, NEST_FORM, TENSOR_FORM, Form
 from aotensor.ir.nest.verify import verify_nests
 from aotensor.ir.text import text_of
+from aotensor.ir.upstream import walk
 from aotensor.passes.canonicalize import canonicalize
 from aotensor.passes.emit.emit_loops import emit_loops
 from aotensor.passes.expand_math import expand_math
@@ -298,7 +299,7 @@ def _size(module: ModuleOp) -> int:
 
 def _verify(module: ModuleOp) -> None:
     """Verify all operations but comparisons and choices of vectors, which xDSL takes for those of numbers."""
-    for op in module.walk():
+    for op in walk(module):
         if not isinstance(op, arith.CmpfOp | arith.CmpiOp | arith.SelectOp) or not isinstance(
             op.results[0].type, VectorType
         ):

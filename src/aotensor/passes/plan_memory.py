@@ -40,7 +40,7 @@ from aotensor.ir.location import builder_before
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_bytes, i8, index
-from aotensor.ir.upstream import ParallelOp
+from aotensor.ir.upstream import ParallelOp, walk
 from aotensor.passes.dead_code import erase_dead
 from aotensor.passes.direct.lower import GROWS
 from aotensor.passes.emit.kept import NOT_FREED
@@ -87,7 +87,7 @@ def _assign_offsets(kernel: func.FuncOp) -> SSAValue:
     workspace = block.args[-3]
     inputs = block.args[: len(_names_of_dims(kernel))]
     _make_serial(kernel, inputs)
-    allocs = [op for op in kernel.walk() if isinstance(op, memref.AllocOp) and GROWS not in op.attributes]
+    allocs = [op for op in walk(kernel) if type(op) is memref.AllocOp and GROWS not in op.attributes]
     buffers = [op for op in allocs if follows_from_dims(op.dynamic_sizes, inputs)]
     positions, ends = _program_order(kernel)
     homes = {op: _parallel_loop(op) for op in buffers}
@@ -138,7 +138,7 @@ def _allocate_lanes(extents: func.FuncOp) -> None:
     block = extents.body.block
     inputs = block.args[: len(_names_of_dims(extents))]
     _make_serial(extents, inputs)
-    homes = {op: loop for op in extents.walk() if isinstance(op, memref.AllocOp) and (loop := _parallel_loop(op))}
+    homes = {op: loop for op in walk(extents) if type(op) is memref.AllocOp and (loop := _parallel_loop(op))}
     hoist(block, [x for op in homes for x in op.dynamic_sizes])
     positions, ends = _program_order(extents)
     for loop in dict.fromkeys(homes.values()):
@@ -168,7 +168,7 @@ def _lay_out(b: LoopBuilder, slots: Iterable[_Slot]) -> Extent:
 
 def _make_serial(kernel: func.FuncOp, inputs: Sequence[SSAValue]) -> None:
     """Let loops run on one core that allocate memory: a chunk has no way to say that there is none."""
-    for op in [op for op in kernel.walk() if isinstance(op, memref.AllocOp)]:
+    for op in [op for op in walk(kernel) if type(op) is memref.AllocOp]:
         loop = _parallel_loop(op)
         if loop is None or follows_from_dims(op.dynamic_sizes, inputs):
             continue
@@ -268,7 +268,7 @@ def _replace(op: memref.AllocOp, workspace: SSAValue, b: LoopBuilder, offset: SS
 
 def _program_order(function: func.FuncOp) -> tuple[dict[Operation, int], dict[Operation, int]]:
     """Position of each operation, and of the last one inside it."""
-    positions = {op: number for number, op in enumerate(function.walk())}
+    positions = {op: number for number, op in enumerate(walk(function))}
     ends = dict(positions)
     for op in reversed(list(positions)):
         parent = op.parent_op()
@@ -330,7 +330,7 @@ def _report_total(total: SSAValue, extents: func.FuncOp) -> None:
         b.builder.insert(copy)
         mapping.update(zip(op.results, copy.results, strict=True))
     target = extents.body.block.args[-3]
-    count = sum(isinstance(op, memref.StoreOp) and op.memref is target for op in extents.walk())
+    count = sum(isinstance(op, memref.StoreOp) and op.memref is target for op in walk(extents))
     b.store(b.cast(Scalar(mapping[total], "index"), "int64"), target, [count])
 
 
@@ -368,7 +368,7 @@ def _names_of_dims(kernel: func.FuncOp) -> list[list[str]]:
 
 
 def _free_the_rest(function: func.FuncOp) -> None:
-    for op in list(function.walk()):
+    for op in [op for op in walk(function) if type(op) in (memref.AllocOp, memref.ReinterpretCastOp)]:
         grows = op.attributes.get(GROWS)
         if isinstance(op, memref.AllocOp) and NOT_FREED not in op.attributes and grows is None:
             free = memref.DeallocOp.get(op.memref)

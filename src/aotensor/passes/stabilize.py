@@ -26,6 +26,7 @@ from xdsl.ir import Operation, SSAValue
 
 from aotensor.ir.scalar_builder import Scalar, declare_special_functions
 from aotensor.ir.types import i1
+from aotensor.ir.upstream import walk
 from aotensor.passes.dead_code import erase_dead
 from aotensor.passes.formula.logistic import logistic_product
 from aotensor.passes.formula.match import Formula
@@ -41,7 +42,7 @@ _LESS: Final = 4  # arith.cmpf's number of "ordered and less than"
 def stabilize(module: ModuleOp) -> None:
     """Apply the rewrites in every function, in program order, so that one finds what the one before has made."""
     for function in module.body.block.ops:
-        if isinstance(function, func.FuncOp) and any(isinstance(op, _OCCASIONS) for op in function.walk()):
+        if isinstance(function, func.FuncOp) and any(isinstance(op, _OCCASIONS) for op in walk(function)):
             scalars = Reader(None)
             for op in list(function.body.block.ops):
                 if isinstance(op, GenericOp):

@@ -13,6 +13,7 @@ from aotensor.ir.dialect import ExtractIfOp, ReshapeOp
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import BalanceOp, DoOp, ValueOp
 from aotensor.ir.nest.syntax import Subscript
+from aotensor.ir.upstream import walk
 
 
 def perfect_nest(root: Operation) -> tuple[list[LoopOp], Operation]:
@@ -41,7 +42,7 @@ def loops_around(op: Operation) -> list[LoopOp]:
 
 def statements(op: Operation) -> Iterator[DoOp]:
     """Every statement in an operation, in program order."""
-    return (x for x in op.walk() if isinstance(x, DoOp))
+    return (x for x in walk(op) if isinstance(x, DoOp))
 
 
 Way: TypeAlias = tuple[SSAValue, ...]
@@ -129,7 +130,7 @@ def used_values(op: Operation) -> dict[SSAValue, None]:
     """Values from outside that an operation, or what is in it, uses; each once, in order."""
     inside: set[object] = set()
     found: dict[SSAValue, None] = {}
-    for inner in op.walk():
+    for inner in walk(op):
         for x in inner.operands:
             found.setdefault(x)
         for region in inner.regions:

@@ -29,6 +29,7 @@ from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp
 from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import Way, axis_of, gathers, is_register, is_tensor, loops_around, statements
+from aotensor.ir.upstream import walk
 
 
 def verify_nests(module: ModuleOp) -> None:
@@ -55,14 +56,14 @@ class _Verification:
         self.order: dict[Operation, int] = {}
 
     def run(self) -> None:
-        for number, op in enumerate(self.function.walk()):
+        for number, op in enumerate(walk(self.function)):
             self.order[op] = number
             for access in accesses_of(op):
                 self.accesses[_root(access.view)].append(access)
         for x, accesses in self.accesses.items():
             if isinstance(x.owner, ValueOp):
                 self._check_value(x, x.owner, accesses)
-        for loop in self.function.walk():
+        for loop in walk(self.function):
             if isinstance(loop, LoopOp) and loop.number("lanes") > 1 and not any(map(_is_loop, loop.body.block.ops)):
                 _check_lanes(loop)
 

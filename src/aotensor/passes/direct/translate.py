@@ -28,6 +28,7 @@ from aotensor.errors import InternalError
 from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import dtype_of_buffer, element_type, index
+from aotensor.ir.upstream import walk
 from aotensor.passes.outline import APART
 from aotensor.sparse.direct import cholesky, kernels, lu, lu_solve, ordering, triangle
 
@@ -86,7 +87,7 @@ def kernel_module(symbol: str) -> ModuleOp:
     for name in wanted:  # grows: a kernel may call further ones
         _define(module, name)
         known = [op.sym_name.data for op in module.body.block.ops if isinstance(op, func.FuncOp) and op.body.blocks]
-        calls = (op.callee.string_value() for op in module.walk() if isinstance(op, func.CallOp))
+        calls = (op.callee.string_value() for op in walk(module) if isinstance(op, func.CallOp))
         wanted += [x for x in dict.fromkeys(calls) if x not in known and x not in wanted]
     for op in [op for op in module.body.block.ops if isinstance(op, func.FuncOp) and op.is_declaration]:
         Rewriter.erase_op(op)

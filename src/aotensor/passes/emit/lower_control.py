@@ -25,6 +25,7 @@ from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.upstream import walk
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.nest.extents import ExtentKey
 
@@ -45,7 +46,7 @@ class Caller(Buffers, Protocol):
 
 def can_fail(function: func.FuncOp, called: Mapping[str, func.FuncOp]) -> bool:
     """True if a function makes checks, or calls one that does."""
-    for op in function.walk():
+    for op in walk(function):
         if isinstance(op, CheckOp):
             return True
         if isinstance(op, ScanOp | BranchOp):

@@ -27,6 +27,7 @@ from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import is_register, known_number, streams
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_bytes
+from aotensor.ir.upstream import walk
 from aotensor.passes.emit.balance import balanced_row
 from aotensor.passes.emit.frame import Frame, Lanes
 from aotensor.passes.emit.row_sums import emit_row_sums
@@ -381,5 +382,5 @@ def _is_vector(x: SSAValue) -> bool:
 
 def _updated(loop: LoopOp) -> list[SSAValue]:
     """Registers from outside of a loop that statements in it update."""
-    written = (x for op in loop.walk() if isinstance(op, DoOp) for x in op.outputs if is_register(x))
+    written = (x for op in walk(loop) if isinstance(op, DoOp) for x in op.outputs if is_register(x))
     return [x for x in dict.fromkeys(written) if isinstance(x.owner, ValueOp) and not loop.is_ancestor(x.owner)]

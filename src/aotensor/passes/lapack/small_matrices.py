@@ -16,6 +16,7 @@ from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import LapackOp
 from aotensor.ir.nest.ops import MATRICES
 from aotensor.ir.types import i64
+from aotensor.ir.upstream import walk
 from aotensor.passes.lapack.small.lower import RULES
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
@@ -24,7 +25,7 @@ from aotensor.passes.target import Target
 def small_matrices(module: ModuleOp, target: Target) -> None:
     """Mark the operations that are generated with the number of matrices that they take at a time."""
     for function in functions_of(module):
-        for op in function.walk():
+        for op in walk(function):
             if isinstance(op, LapackOp) and op.kind.data in RULES:
                 _mark(op, target)
 

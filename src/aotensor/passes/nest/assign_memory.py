@@ -25,6 +25,7 @@ from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.dialect_sparse import PatternOp, ProductAtOp
 from aotensor.ir.nest.ops import STORAGE, DoOp, OutputAttr, OverAttr, OwnAttr, ProductOp, Storage, ValueOp
 from aotensor.ir.nest.tree import gathers, is_register, sole_writer, writers
+from aotensor.ir.upstream import walk
 from aotensor.passes.remarks import applied, missed
 
 _MAKERS = (ValueOp, ProductOp, ProductAtOp, tensor.InsertSliceOp, ScatterOp, LapackOp, PatternOp, ScanOp, BranchOp)
@@ -54,7 +55,7 @@ class _Assignment:
         for number, x in enumerate(terminator.operands):
             if isinstance(x.type, TensorType) and not isinstance(x.owner, Block | arith.ConstantOp):
                 returned.setdefault(x, number)
-        for op in self.function.walk():
+        for op in walk(self.function):
             if isinstance(op, DoOp):
                 self._statement(op, returned)
         for op in self.function.body.block.ops:

@@ -25,6 +25,7 @@ from aotensor.ir.location import builder_at_end, builder_before, locate
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.tree import copied_register, is_register
+from aotensor.ir.upstream import walk
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
@@ -145,7 +146,7 @@ class _Blocking:
         locate(copy, register.location)
         home.block.insert_op_after(copy, writer)
         for op in others:
-            for statement in [inner for inner in op.walk() if isinstance(inner, DoOp)]:
+            for statement in [inner for inner in walk(op) if isinstance(inner, DoOp)]:
                 subscripts = [self._row(self.home[op])]
                 reads = [(rows.result, subscripts) if y is x else (y, s) for y, s in statement.reads]
                 statement.set_accesses(reads, statement.writes)
@@ -168,7 +169,7 @@ class _Blocking:
 
     def _use_own_counter(self, phase: _Phase) -> None:
         counter = self.loop.counter
-        for op in phase.block.walk():
+        for op in walk(phase.block):
             for position, x in enumerate(op.operands):
                 if x is counter:
                     op.operands[position] = phase.block.args[0]
@@ -196,7 +197,7 @@ def _stores(op: Operation, written: Iterable[Operation]) -> bool:
 
 
 def _writes(op: Operation, x: SSAValue) -> bool:
-    return any(isinstance(inner, DoOp) and x in inner.outputs for inner in op.walk())
+    return any(isinstance(inner, DoOp) and x in inner.outputs for inner in walk(op))
 
 
 def _copy(register: SSAValue, buffer: SSAValue, row: SSAValue) -> DoOp:

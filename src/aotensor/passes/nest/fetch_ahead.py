@@ -22,6 +22,7 @@ from xdsl.ir import Operation, SSAValue
 from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp
+from aotensor.ir.upstream import walk
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
@@ -29,11 +30,11 @@ from aotensor.passes.target import Target
 def fetch_ahead(module: ModuleOp, target: Target) -> None:
     """Mark the loops of every function that do."""
     for function in functions_of(module):
-        for loop in [op for op in function.walk() if isinstance(op, EntriesOp)]:
+        for loop in [op for op in walk(function) if isinstance(op, EntriesOp)]:
             around, held = loop.parent_op(), list(loop.body.block.ops)
             if not isinstance(around, ForOp) or loop.slice is not around.counter or _is_second(loop):
                 continue
-            if not any(isinstance(op, DoOp) and op.scatter is not None for op in loop.walk()):
+            if not any(isinstance(op, DoOp) and op.scatter is not None for op in walk(loop)):
                 continue
             if any(isinstance(op, LoopOp) for op in held):
                 missed("what {} reads along the entries is not fetched ahead: each entry is a loop", loop)

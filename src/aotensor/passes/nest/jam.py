@@ -23,6 +23,7 @@ from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.tree import axis_of, is_register, known_extent, loops_around
+from aotensor.ir.upstream import walk
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
@@ -40,7 +41,7 @@ _ALLOWS: Final = {
 def jam(module: ModuleOp, target: Target) -> None:
     """Jam the loops of every function where it pays."""
     for function in functions_of(module):
-        for loop in [op for op in function.walk() if isinstance(op, LoopOp) and _has_loops(op)]:
+        for loop in [op for op in walk(function) if isinstance(op, LoopOp) and _has_loops(op)]:
             count = _count(loop, target)
             reason = _reason_against(loop, count, target)
             if reason is None:
@@ -81,7 +82,7 @@ def _reason_against(loop: LoopOp, count: int, target: Target) -> str | None:
         return _reason_against_nests(loop, count, target)
     if any(isinstance(op, ValueOp) and not is_register(op.result) for op in loop.body.block.ops):
         return "each has a buffer of its own"
-    statements = [op for op in loop.walk() if isinstance(op, DoOp)]
+    statements = [op for op in walk(loop) if isinstance(op, DoOp)]
     if any(op.scatter is not None for op in statements):
         return "several of them may add to the same element"
     inside = [(op, other) for other in inner for op in other.body.block.ops if isinstance(op, DoOp)]
@@ -98,7 +99,7 @@ def _reason_against(loop: LoopOp, count: int, target: Target) -> str | None:
 
 def _reason_against_nests(loop: LoopOp, count: int, target: Target) -> str | None:
     """The same where the loops inside hold loops: for rows with nests of known extents."""
-    inside = [op for op in loop.walk() if op is not loop]
+    inside = [op for op in walk(loop) if op is not loop]
     inner = [op for op in inside if isinstance(op, LoopOp)]
     if not isinstance(loop, ForOp) or not loop.is_whole or known_extent(loop) is not None:
         return "the loops inside hold loops, and there are not many iterations"

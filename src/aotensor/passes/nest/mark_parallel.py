@@ -19,13 +19,14 @@ from aotensor.ir.nest.ops import DoOp
 from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import axis_of, is_register
+from aotensor.ir.upstream import walk
 from aotensor.passes.remarks import applied, missed
 
 
 def mark_parallel(module: ModuleOp) -> None:
     """Mark the innermost loops of every function, and those that are likely to be short."""
     for function in functions_of(module):
-        for loop in [op for op in function.walk() if isinstance(op, LoopOp)]:
+        for loop in [op for op in walk(function) if isinstance(op, LoopOp)]:
             is_apart = is_parallel(loop)
             loop.schedule(parallel=is_apart, short=isinstance(loop, EntriesOp))
             if is_apart:

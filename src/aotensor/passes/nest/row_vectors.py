@@ -31,6 +31,7 @@ from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.strides import is_contiguous, stride_along
 from aotensor.ir.nest.tree import is_register, known_extent
 from aotensor.ir.types import f64, i32, i64
+from aotensor.ir.upstream import walk
 from aotensor.passes.nest.jam import is_reassociable
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
@@ -46,7 +47,7 @@ def row_vectors(module: ModuleOp, target: Target) -> None:
         return
     rows = target.lanes(64)
     for function in functions_of(module):
-        for loop in [op for op in function.walk() if isinstance(op, ForOp)]:
+        for loop in [op for op in walk(function) if isinstance(op, ForOp)]:
             entries = _sums(loop, rows) if loop.step is None else None
             if entries is not None:
                 applied("the sums of {} are taken for {} rows at a time, one in each lane" + _how(target), loop, rows)

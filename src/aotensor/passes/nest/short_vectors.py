@@ -23,6 +23,7 @@ from aotensor.ir.location import builder_before
 from aotensor.ir.nest.loops import ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
 from aotensor.ir.nest.tree import is_register, known_extent
+from aotensor.ir.upstream import walk
 from aotensor.passes.nest.vectorize import PLAIN, lane_type
 from aotensor.passes.remarks import applied
 from aotensor.passes.target import Target
@@ -33,7 +34,7 @@ LARGEST_BODY: Final = 40  # operations of all vectors, as each has the body once
 def short_vectors(module: ModuleOp, target: Target) -> None:
     """Write the loops of every function that go so."""
     for function in functions_of(module):
-        for loop in [op for op in function.walk() if isinstance(op, ForOp)]:
+        for loop in [op for op in walk(function) if isinstance(op, ForOp)]:
             around = loop.parent_op()
             if not isinstance(around, LoopOp) or known_extent(around) is None:
                 continue
@@ -63,7 +64,7 @@ def _is_plain(loop: ForOp) -> bool:
 
 def _sums(loop: LoopOp) -> bool:
     """Do statements inside of a loop add to a number from outside?"""
-    written = (x for op in loop.walk() if isinstance(op, DoOp) for x in op.outputs if is_register(x))
+    written = (x for op in walk(loop) if isinstance(op, DoOp) for x in op.outputs if is_register(x))
     return any(isinstance(x.owner, ValueOp) and not loop.is_ancestor(x.owner) for x in written)
 
 

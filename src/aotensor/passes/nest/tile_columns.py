@@ -25,6 +25,7 @@ from aotensor.ir.nest.loops import EntriesOp, ForOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp, YieldOp
 from aotensor.ir.nest.strides import is_contiguous, stride_along
 from aotensor.ir.nest.tree import is_register, known_number
+from aotensor.ir.upstream import walk
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
@@ -36,7 +37,7 @@ _POSITIONS: Final = (arith.IndexCastOp, arith.ExtSIOp, arith.AddiOp, arith.MuliO
 def tile_columns(module: ModuleOp, target: Target) -> None:
     """Tile the products of every function."""
     for function in functions_of(module):
-        for loop in [op for op in function.walk() if isinstance(op, EntriesOp)]:
+        for loop in [op for op in walk(function) if isinstance(op, EntriesOp)]:
             columns = _columns(loop)
             if columns is None and isinstance(loop.body.block.last_op, ForOp):
                 missed(

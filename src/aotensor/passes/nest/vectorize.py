@@ -21,6 +21,7 @@ from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.strides import is_contiguous, stride_along
 from aotensor.ir.nest.tree import is_register, known_extent
+from aotensor.ir.upstream import walk
 from aotensor.passes.expand_math import function_of
 from aotensor.passes.nest.row_vectors import adds
 from aotensor.passes.remarks import applied
@@ -41,7 +42,7 @@ def vectorize(module: ModuleOp, target: Target) -> None:
     if not target.has_masks:
         return
     for function in functions_of(module):
-        for loop in [op for op in function.walk() if isinstance(op, ForOp)]:
+        for loop in [op for op in walk(function) if isinstance(op, ForOp)]:
             kind = lane_type(loop)
             if kind is not None and known_extent(loop) is None:
                 _schedule(loop, kind, target)

@@ -14,6 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from aotensor.errors import UnsupportedError
 from aotensor.graph.passes.remarks import Note
 from aotensor.ir.location import Locations, is_located
+from aotensor.ir.upstream import walk
 from aotensor.passes.formulas import slice_of
 from aotensor.passes.wording import worded
 
@@ -29,7 +30,7 @@ def refuse_heap(module: ModuleOp, sites: Locations, names: Mapping[str, Mapping[
 
     Raises: UnsupportedError that names the first operation that needs memory beside the workspace, and its line.
     """
-    for op in module.walk():
+    for op in walk(module):
         if isinstance(op, memref.AllocOp):
             function = _function_of(op).partition(".")[0]
             location = op.location if is_located(op) else next(

@@ -17,7 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from aotensor.ir.location import Locations
 from aotensor.ir.types import element_bytes
-from aotensor.ir.upstream import ParallelOp
+from aotensor.ir.upstream import ParallelOp, walk
 from aotensor.passes.plan_memory import ALIGNMENT
 from aotensor.passes.report.numbers import Numbers
 from aotensor.passes.wording import Expressions
@@ -87,8 +87,8 @@ def _plan(
     kernel: func.FuncOp, name: str, writer: Expressions, names: Mapping[Any, str], dims: Sequence[Mapping[str, int]]
 ) -> Plan:
     block = kernel.body.block
-    positions = {op: number for number, op in enumerate(kernel.walk())}
-    views = [op for op in kernel.walk() if isinstance(op, memref.ViewOp) and "scope" in op.attributes]
+    positions = {op: number for number, op in enumerate(walk(kernel))}
+    views = [op for op in walk(kernel) if isinstance(op, memref.ViewOp) and "scope" in op.attributes]
     moments = {view: _moments(view, block) for view in views}
     used = {op for found in moments.values() for op in found}
     ops = sorted(used, key=positions.__getitem__)
@@ -123,7 +123,7 @@ def _plan(
 def _evaluated(kernel: func.FuncOp, dims: Mapping[str, int], number: int) -> Numbers:
     """Integers of a kernel, in the chunk of each loop that has this number."""
     numbers = Numbers(dims)
-    for op in kernel.walk():
+    for op in walk(kernel):
         numbers.learn(op)
         if isinstance(op, ParallelOp):
             lower, step = numbers[op.lower], numbers[op.step]

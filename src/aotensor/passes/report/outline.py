@@ -22,6 +22,7 @@ from aotensor.ir.dialect import LapackOp
 from aotensor.ir.location import Locations
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ProductOp, ValueOp, YieldOp
+from aotensor.ir.upstream import walk
 from aotensor.passes.nest.work import UNIT, work_of
 from aotensor.passes.report.formula import Formulas
 from aotensor.passes.report.numbers import Numbers
@@ -91,7 +92,7 @@ def _positions(module: ModuleOp) -> dict[Operation, int]:
     """Of each operation among those of its name, in program order."""
     counts: dict[str, int] = {}
     found = {}
-    for op in module.walk():
+    for op in walk(module):
         found[op] = counts.get(op.name, 0)
         counts[op.name] = found[op] + 1
     return found
@@ -120,7 +121,7 @@ class _Reader:
 
     def _name_what_is_made(self, function: func.FuncOp) -> None:
         """A fused statement makes several values; what each is, the operation knows that yields it."""
-        for op in function.walk():
+        for op in walk(function):
             last = op.body.block.last_op if isinstance(op, DoOp) else None
             if not isinstance(op, DoOp) or not isinstance(last, YieldOp):
                 continue
@@ -291,7 +292,7 @@ class _Reader:
         slices = numbers.extent(op.indptr, 0)
         entries = [
             numbers.extent(x, 0)
-            for one in op.walk() if isinstance(one, DoOp)
+            for one in walk(op) if isinstance(one, DoOp)
             for x, subscripts in one.reads if subscripts and subscripts[0] is op.counter
         ]  # fmt: skip
         if slices is None or slices < 2 or not entries or entries[0] is None:

@@ -30,6 +30,7 @@ from aotensor.ir.index_builder import Extent, IndexBuilder
 from aotensor.ir.location import builder_before
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
 from aotensor.ir.types import element_bytes
+from aotensor.ir.upstream import walk
 from aotensor.passes.emit.buffers import returned_values
 from aotensor.passes.nest.extents import ExtentKey, Extents
 from aotensor.passes.nest.work import quotient, rows_of_chunk, work_of
@@ -149,7 +150,7 @@ class _Chunking:
 
     def _is_alone(self) -> bool:
         """Is this loop the only one with its body?"""
-        loops = [op for op in self.module.walk() if isinstance(op, ScanOp)]
+        loops = [op for op in walk(self.module) if isinstance(op, ScanOp)]
         return [op.body for op in loops].count(self.op.body) == 1
 
     def _numbers(self) -> list[int]:

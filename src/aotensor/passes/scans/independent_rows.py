@@ -17,6 +17,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from aotensor.ir.dialect import CheckOp, ReshapeOp
+from aotensor.ir.upstream import walk
 from aotensor.passes.emit.buffers import returned_values
 from aotensor.passes.nest.extents import Extents
 
@@ -41,7 +42,7 @@ class IndependentRows:
         """Tensors that each row reads all of."""
         self._made: set[Operation] = set()
         self._pending: list[SSAValue] = []
-        if any(isinstance(op, CheckOp) for op in body.walk()):
+        if any(isinstance(op, CheckOp) for op in walk(body)):
             raise Dependent("a step may fail")
         for x in returned_values(body):
             self._demand(x)
@@ -106,7 +107,7 @@ class IndependentRows:
             raise Dependent("a result has no rows")
         for result in op.results:
             self._demand(result)
-        for inner in op.body.walk():
+        for inner in walk(op.body):
             if isinstance(inner, linalg.IndexOp) and inner.dim.value.data == row:
                 self._reads_at(inner.result)
             self.whole |= {

@@ -20,6 +20,7 @@ from aotensor.ir.location import locate
 from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
 from aotensor.ir.nest.tree import loops_around
+from aotensor.ir.upstream import walk
 from aotensor.passes.schedule.facts import (
     DIVISIONS,
     balances_of,
@@ -97,7 +98,7 @@ class _Comparison:
 
     def run(self) -> None:
         if rows_of(self.own_function) == rows_of(self.given_function):
-            for mine, theirs in zip(self.own_function.walk(), self.given_function.walk(), strict=True):
+            for mine, theirs in zip(walk(self.own_function), walk(self.given_function), strict=True):
                 theirs.location = mine.location
             return  # nothing was changed
         try:
@@ -184,7 +185,7 @@ class _Comparison:
 
     @staticmethod
     def _with_counts(meaning: Meaning, checks: list[Operation]) -> Iterator[tuple[DoOp, Record, int]]:
-        places = {op: k for k, op in enumerate(meaning.function.walk())}
+        places = {op: k for k, op in enumerate(walk(meaning.function))}
         marks = [places[op] for op in checks]
         for op, record in records_of(meaning):
             yield op, record, sum(mark < places[op] for mark in marks)
@@ -285,11 +286,11 @@ class _Comparison:
         for statement, record in records_of(self.given):
             if statement is op and (found := self.first.get(term_of(record, self.table))) is not None:
                 return model_line(found)
-        same = (other for other in self.own_function.walk() if isinstance(op, DoOp) and has_same_body(op, other))
+        same = (other for other in walk(self.own_function) if isinstance(op, DoOp) and has_same_body(op, other))
         return model_line(next(same, None))
 
     def _lines(self, op: Operation) -> list[str]:
-        held = [x for x in op.walk() if isinstance(x, DoOp)]
+        held = [x for x in walk(op) if isinstance(x, DoOp)]
         return [self.schedule.source(op), *(f"the model: {self._model_of(x)}" for x in held[:1])]
 
     # --- memory and loops ----------------------------------------------------------------------------------------
@@ -322,8 +323,8 @@ class _Comparison:
                 raise ScheduleError(
                     f"{self.schedule.where(self.given_function)}: nest.balance divides by other entries"
                 )
-        check_extents(self.given_function.walk(), self.given, extent_keys(self.own))
-        for value in (x for x in self.given_function.walk() if isinstance(x, ValueOp) and x.first is not None):
+        check_extents(walk(self.given_function), self.given, extent_keys(self.own))
+        for value in (x for x in walk(self.given_function) if isinstance(x, ValueOp) and x.first is not None):
             around = value.parent_op()
             if not isinstance(around, LoopOp) or around.cores is None:
                 raise Refused(value, "only chunks on several cores begin with the sum itself")
@@ -333,11 +334,11 @@ class _Comparison:
         for op, record in records_of(self.given):
             found = self.first.get(term_of(record, self.table))
             if found is not None:
-                for inner in op.walk():
+                for inner in walk(op):
                     inner.location = found.location
-        for one in self.given_function.walk():
+        for one in walk(self.given_function):
             if isinstance(one, LoopOp | ValueOp):
                 one.location = next((x.location for x in touching(one) if x.location is not UNKNOWN_LOC), UNKNOWN_LOC)
         own = self.own_function.location
         self.given_function.location = own
-        locate(self.given_function, next((op.location for op in self.own_function.walk() if is_at_line(op)), own))
+        locate(self.given_function, next((op.location for op in walk(self.own_function) if is_at_line(op)), own))

@@ -24,6 +24,7 @@ from aotensor.errors import ScheduleError
 from aotensor.ir.context import functions_of, parse_module
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.text import text_of
+from aotensor.ir.upstream import walk
 from aotensor.passes.nest.interchange import reorder
 from aotensor.passes.nest.mark_parallel import is_parallel
 from aotensor.passes.schedule.meaning import Meaning
@@ -63,7 +64,7 @@ class Nest:
         self.loops: dict[str, LoopOp] = {}
         meaning, counts = Meaning(Table(), self.function), dict[str, int]()
         dims = _dims(self.function, meaning)
-        for op in self.function.walk():
+        for op in walk(self.function):
             if isinstance(op, LoopOp):
                 base = _name(op, meaning, dims)
                 count = counts[base] = counts.get(base, -1) + 1
@@ -91,7 +92,7 @@ class Nest:
     def lines(self) -> list[str]:
         names = {loop: name for name, loop in self.loops.items()}
         found = []
-        for op in self.function.walk():
+        for op in walk(self.function):
             if isinstance(op, LoopOp):
                 depth, parent = 0, op.parent_op()
                 while isinstance(parent, LoopOp):

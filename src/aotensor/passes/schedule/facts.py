@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from aotensor.ir.dialect import ReshapeOp
 from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import BalanceOp, DoOp, PrefetchOp, ValueOp
+from aotensor.ir.upstream import walk
 from aotensor.passes.schedule.meaning import Meaning
 from aotensor.passes.schedule.reader import facts, root_of
 from aotensor.passes.schedule.record import Record, term_of, without_blocks
@@ -34,7 +35,7 @@ _PURE: Final = (
 
 def risky(function: func.FuncOp) -> Iterator[Operation]:
     """Operations between statements that need what the compiler knows: extents that are there, indices in bounds."""
-    for op in function.walk():
+    for op in walk(function):
         inner = op.parent_op()
         if op is not function and not isinstance(op, _PURE) and isinstance(inner, LoopOp | func.FuncOp):
             yield op
@@ -49,7 +50,7 @@ def closed(op: Operation, meaning: Meaning) -> Hashable:
 
 def records_of(meaning: Meaning) -> Iterator[tuple[DoOp, Record]]:
     """What every statement gives, in the order of the text."""
-    for op in meaning.function.walk():
+    for op in walk(meaning.function):
         if isinstance(op, DoOp):
             for number in range(len(op.outputs)):
                 for record in meaning.records.get((op, number), ()):
@@ -70,21 +71,21 @@ def is_at_line(op: Operation) -> bool:
 def touching(op: Operation) -> Iterator[DoOp]:
     """The statements in a loop, or those that write a value."""
     if isinstance(op, LoopOp):
-        yield from (x for x in op.walk() if isinstance(x, DoOp))
+        yield from (x for x in walk(op) if isinstance(x, DoOp))
     else:
         yield from (u.operation for x in op.results for u in x.uses if isinstance(u.operation, DoOp))
 
 
 def loops_of(function: func.FuncOp) -> list[LoopOp]:
     """Every loop of a function, in the order of the text."""
-    return [op for op in function.walk() if isinstance(op, LoopOp)]
+    return [op for op in walk(function) if isinstance(op, LoopOp)]
 
 
 def rows_of(function: func.FuncOp) -> Hashable:
     """A function as a fact that is equal for the same text."""
     numbers: dict[SSAValue, int] = {}
     rows: list[Hashable] = []
-    for op in function.walk():
+    for op in walk(function):
         for x in (*op.results, *(x for region in op.regions for block in region.blocks for x in block.args)):
             numbers[x] = len(numbers)
         told = tuple(sorted((k, str(x)) for k, x in {**op.properties, **op.attributes}.items()))
@@ -96,7 +97,7 @@ def rows_of(function: func.FuncOp) -> Hashable:
 
 def outputs_of(meaning: Meaning) -> Hashable:
     """Which values lie in outputs, and for each result of a function which output it comes to lie in."""
-    values = [op for op in meaning.function.walk() if isinstance(op, ValueOp) and op.output is not None]
+    values = [op for op in walk(meaning.function) if isinstance(op, ValueOp) and op.output is not None]
     lying = sorted((op.output.value.data, meaning.definition(op.result).closed.term) for op in values if op.output)
     last = meaning.function.body.block.last_op
     returned: list[int | None] = []
@@ -111,12 +112,12 @@ def outputs_of(meaning: Meaning) -> Hashable:
 
 def laid_over(function: func.FuncOp) -> list[tuple[SSAValue, SSAValue]]:
     """Values that take the memory of others, with these."""
-    return [(op.result, op.over) for op in function.walk() if isinstance(op, ValueOp) and op.over is not None]
+    return [(op.result, op.over) for op in walk(function) if isinstance(op, ValueOp) and op.over is not None]
 
 
 def statements_of(function: func.FuncOp) -> Iterator[DoOp]:
     """Every statement of a function, in the order of the text."""
-    return (op for op in function.walk() if isinstance(op, DoOp))
+    return (op for op in walk(function) if isinstance(op, DoOp))
 
 
 def names_in(op: DoOp) -> tuple[str, ...]:
@@ -151,5 +152,5 @@ def model_line(op: Operation | None) -> str:
 
 def balances_of(meaning: Meaning) -> list[Node]:
     """Where chunks of equal numbers of entries begin and end."""
-    found = [op for op in meaning.function.walk() if isinstance(op, BalanceOp)]
+    found = [op for op in walk(meaning.function) if isinstance(op, BalanceOp)]
     return [meaning.table.nodes[meaning.scalar(op.result)] for op in found]

@@ -8,12 +8,13 @@ from xdsl.dialects import func
 
 from aotensor.ir.context import functions_of, parse_module
 from aotensor.ir.text import text_of
+from aotensor.ir.upstream import walk
 
 
 def joined(library: str, nests: Mapping[str, str]) -> str:
     """The nest of a library, in which functions are as in texts of their own.   nests: function → its nest"""
     module = parse_module(library)
-    known = {op.sym_name.data: op for op in module.walk() if isinstance(op, func.FuncOp)}
+    known = {op.sym_name.data: op for op in walk(module) if isinstance(op, func.FuncOp)}
     for name, text in nests.items():
         for op in functions_of(parse_module(text)):
             old = known.get(op.sym_name.data)

@@ -25,6 +25,7 @@ from aotensor.ir.dialect import ExtractIfOp
 from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp
 from aotensor.ir.nest.tree import loops_around
+from aotensor.ir.upstream import walk
 from aotensor.passes.nest.jam import is_reassociable
 from aotensor.passes.schedule.partial import PartialSums, partial_sums
 from aotensor.passes.schedule.reader import Reader, Unreadable, captured, facts, root_of
@@ -64,13 +65,13 @@ class Meaning(Reader):
         self._shapes: dict[SSAValue, Shape] = {}
         self._closed: dict[Term, Closed] = {}
         self._pending: set[SSAValue] = set()
-        for op in (op for op in function.walk() if isinstance(op, DoOp)):
+        for op in (op for op in walk(function) if isinstance(op, DoOp)):
             for number, x in enumerate(op.outputs):
                 self.writers[root_of(x)].append((op, number))
 
     def read_statements(self) -> None:
         """Define every value, what comes first first: no chain of values is a deep recursion."""
-        for op in (op for op in self.function.walk() if isinstance(op, DoOp)):
+        for op in (op for op in walk(self.function) if isinstance(op, DoOp)):
             try:
                 for x in dict.fromkeys(map(root_of, op.inputs)):
                     if isinstance(x.owner, ValueOp) and x not in self.partial and op not in self._added:

@@ -17,6 +17,7 @@ from typing import Final
 
 from aotensor.ir.location import Locations
 from aotensor.ir.nest.loops import ForOp, LoopOp
+from aotensor.ir.upstream import walk
 from aotensor.passes.report.numbers import Numbers
 from aotensor.passes.report.outline import Node, outlines
 from aotensor.passes.schedule.edit import Edit, Nest
@@ -65,7 +66,7 @@ class _Facts:
         counts: dict[str, int] = {}
         self._nodes: dict[LoopOp, Node | None] = {}
         self._numbers = Numbers(dims)
-        for op in nest.module.walk():
+        for op in walk(nest.module):
             self._numbers.learn(op)
             if isinstance(op, LoopOp):
                 count = counts[op.name] = counts.get(op.name, -1) + 1

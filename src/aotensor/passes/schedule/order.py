@@ -20,6 +20,7 @@ from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import STORAGE, DoOp, OverAttr, ValueOp
 from aotensor.ir.nest.tree import loops_around
 from aotensor.ir.nest.verify import Access, accesses_of, are_apart
+from aotensor.ir.upstream import walk
 from aotensor.passes.schedule.meaning import Meaning
 from aotensor.passes.schedule.reader import Unreadable, root_of
 from aotensor.passes.schedule.record import ORDERED, SET
@@ -51,7 +52,7 @@ class Order:
         self.meaning = meaning
         self.places: dict[Operation, int] = {}
         self.steps: dict[SSAValue, list[_Step]] = defaultdict(list)
-        for number, op in enumerate(meaning.function.walk()):
+        for number, op in enumerate(walk(meaning.function)):
             self.places[op] = number
             for access in accesses_of(op):
                 self.steps[root_of(access.view)].append(self._step(access))

@@ -16,6 +16,7 @@ from xdsl.ir import SSAValue
 
 from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import DoOp, ValueOp
+from aotensor.ir.upstream import walk
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class PartialSums:
 
 def partial_sums(function: func.FuncOp) -> list[PartialSums]:
     """The sums of a function that are made so; what looks otherwise is left out."""
-    values = [op for op in function.walk() if isinstance(op, ValueOp) and op.first is not None]
+    values = [op for op in walk(function) if isinstance(op, ValueOp) and op.first is not None]
     return [found for value in values if (found := _found(value)) is not None]
 
 

@@ -23,6 +23,7 @@ from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import BalanceOp, ValueOp
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import used_values
+from aotensor.ir.upstream import walk
 from aotensor.passes.schedule.table import Table, Term
 
 _NOTES: Final = frozenset({"chunk_size", "chunks", "operandSegmentSizes"})
@@ -256,7 +257,7 @@ def _held(op: Operation) -> Hashable:
     for x in (*op.operands, *captured(op)):
         numbers.setdefault(x, len(numbers))
     rows: list[Hashable] = []
-    for inner in op.walk():
+    for inner in walk(op):
         for x in (*(x for region in inner.regions for block in region.blocks for x in block.args), *inner.results):
             numbers.setdefault(x, len(numbers))
         if inner is not op:

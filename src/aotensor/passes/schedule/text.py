@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from aotensor.errors import AotensorError, ScheduleError
 from aotensor.ir.context import make_context, readable
 from aotensor.ir.forms import NEST_FORM
+from aotensor.ir.upstream import walk
 
 
 class Schedule:
@@ -44,7 +45,7 @@ class Schedule:
         self._check()
 
     def _check(self) -> None:
-        for op in self.module.walk():
+        for op in walk(self.module):
             try:
                 op.verify(verify_nested_ops=False)
             except VerifyException as error:

@@ -17,6 +17,7 @@ from aotensor.ir.nest.ops import DoOp, ValueOp
 from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import is_register, loops_around
+from aotensor.ir.upstream import walk
 from aotensor.passes.nest.mark_parallel import is_parallel
 from aotensor.passes.nest.vectorize import lanes_of
 from aotensor.passes.schedule.meaning import Meaning
@@ -48,7 +49,7 @@ def shape_of(loop: LoopOp, meaning: Meaning) -> Hashable:
     """A loop and all in it, as a fact that is equal for equal ones."""
     rows: list[Hashable] = []
     terms: list[Term] = []
-    for op in loop.walk():
+    for op in walk(loop):
         if isinstance(op, LoopOp):
             rows.append((op.name, words_of(op)))
             terms.append(meaning.domains[meaning.variable(op)])
@@ -92,18 +93,18 @@ def check_words(loop: LoopOp, meaning: Meaning, target: Target) -> None:
 def _check_jam(loop: LoopOp, meaning: Meaning) -> None:
     count = loop.number("jam")
     word = f"jam {count}"
-    inner = [op for op in loop.walk() if isinstance(op, LoopOp) and op is not loop]
+    inner = [op for op in walk(loop) if isinstance(op, LoopOp) and op is not loop]
     if count > MOST_JAMMED:
         raise Refused(loop, f"{word}: at most {MOST_JAMMED} iterations advance together")
     if loop.number("lanes") > 1 or loop.cores is not None or (isinstance(loop, ForOp) and loop.step is not None):
         raise Refused(loop, f"{word}: the iterations go by a step, by vectors or on several cores")
     if any(isinstance(op, EntriesOp) for op in inner):
         raise Refused(loop, f"{word}: the loops inside go over entries")
-    inside = (op for op in loop.walk() if op is not loop and not isinstance(op, arith.ConstantOp))
+    inside = (op for op in walk(loop) if op is not loop and not isinstance(op, arith.ConstantOp))
     made_inside = {loop.counter, *(x for op in inside for x in op.results)}
     if any(x in made_inside for op in inner for x in op.operands):
         raise Refused(loop, f"{word}: the loops inside differ in their lengths")
-    for op in loop.walk():
+    for op in walk(loop):
         if isinstance(op, DoOp):
             if op.scatter is not None:
                 raise Refused(loop, f"{word}: several iterations may add to the same element")
@@ -149,8 +150,8 @@ def _check_cores(loop: LoopOp, meaning: Meaning) -> None:
     chunk = meaning.variable(loop)
     if not isinstance(loop, ForOp) or chunk not in meaning.steps:
         raise Refused(loop, "cores: it is no loop over chunks, which has a step")
-    inside = {x for op in loop.walk() if isinstance(op, ValueOp) for x in op.results}
-    for op in loop.walk():
+    inside = {x for op in walk(loop) if isinstance(op, ValueOp) for x in op.results}
+    for op in walk(loop):
         if not isinstance(op, DoOp):
             continue
         for x, subscripts in op.writes:
@@ -194,7 +195,7 @@ def extent_keys(meaning: Meaning) -> set[Hashable]:
     """Those of all accesses to the values of a function."""
     return {
         extent_key(i, n, meaning)
-        for op in meaning.function.walk() if isinstance(op, DoOp)
+        for op in walk(meaning.function) if isinstance(op, DoOp)
         for x, subscripts in (*op.reads, *op.writes) if isinstance(x.owner, ValueOp)
         for n, i in zip(meaning.sizes(x.owner), _indices(op, x, subscripts, meaning), strict=True)
     }  # fmt: skip

@@ -34,6 +34,7 @@ from aotensor.ir.nest.ops import ValueOp
 from aotensor.ir.nest.strides import is_fixed, moved
 from aotensor.ir.nest.tree import gathers, is_register, known_extent, statements
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
+from aotensor.ir.upstream import walk
 from aotensor.passes.remarks import applied, missed
 
 _BELOW: Final = 6  # arith.cmpi's number of "unsigned and less than"
@@ -105,13 +106,13 @@ def _reason_against(loop: ForOp) -> str | None:
         return "it is short"
     if loop.step is not None or any(loop.number(name) > 1 for name in ("jam", "lanes", "rows")):
         return "its iterations advance in groups"
-    if sum(1 for _ in loop.walk()) > LARGEST:
+    if sum(1 for _ in walk(loop)) > LARGEST:
         return "it is large"
     written, read = set[SSAValue](), set[SSAValue]()
     for op in statements(loop):
         written |= {_memory(x) for x in op.outputs if not is_register(x)}
         read |= {_memory(x) for x in (*op.inputs, *gathers(op)) if not is_register(x)}
-    inside = {op.result for op in loop.walk() if isinstance(op, ValueOp)}
+    inside = {op.result for op in walk(loop) if isinstance(op, ValueOp)}
     return "a part would read what another one writes" if (written & read) - inside else None
 
 

@@ -37,6 +37,7 @@ from aotensor.ir.nest.strides import moved
 from aotensor.ir.nest.tree import is_register, statements
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
 from aotensor.ir.types import element_bytes, index
+from aotensor.ir.upstream import walk
 from aotensor.passes.nest.work import quotient
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
@@ -97,7 +98,7 @@ def _is_sweep(loop: ForOp) -> bool:
     """May a loop over all rows run over some of them, and again over others?"""
     return loop.is_whole and loop.properties.keys().isdisjoint(("jam", "lanes", "rows")) and all(
         isinstance(op, LoopOp | ValueOp | DoOp) or op.name.startswith("arith.") or isinstance(op.parent_op(), DoOp)
-        for op in loop.walk() if op is not loop
+        for op in walk(loop) if op is not loop
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from aotensor.ir.nest.ops import BalanceOp, DoOp, PrefetchOp, ValueOp, YieldOp
 from aotensor.ir.nest.tree import known_extent, statements
 from aotensor.ir.scalar_builder import CONTRACT, Scalar
 from aotensor.ir.types import element_bytes
+from aotensor.ir.upstream import walk
 from aotensor.passes.nest.cores.sums import Sum, neutral
 from aotensor.passes.nest.work import UNIT, elements, extent, quotient, rows_of_chunk, work_of_iteration
 from aotensor.passes.remarks import applied, missed
@@ -224,7 +225,7 @@ class Chunks:
 
 def _indptr_of(loop: ForOp) -> SSAValue | None:
     """Where the slices begin whose entries the iterations of a loop go over, if they go over slices."""
-    for op in loop.walk():
+    for op in walk(loop):
         if not isinstance(op, EntriesOp):
             continue
         rows = op.slice.block.parent_op() if isinstance(op.slice, BlockArgument) else None
@@ -255,7 +256,7 @@ def _part(sum: Sum, count: SSAValue) -> ValueOp:
 
 def _redirect(loop: LoopOp, old: SSAValue, new: SSAValue) -> None:
     """Let the statements of a loop write to another value, and fetch it early."""
-    for op in loop.walk():
+    for op in walk(loop):
         if isinstance(op, DoOp) and old in op.outputs:
             op.set_accesses(op.reads, [(new if x is old else x, where) for x, where in op.writes])
         elif isinstance(op, PrefetchOp) and op.tensor is old:

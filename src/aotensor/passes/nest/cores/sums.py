@@ -18,6 +18,7 @@ from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import axis_of, gathers, is_register, statements
+from aotensor.ir.upstream import walk
 from aotensor.passes.nest.jam import is_reassociable
 
 _NOTHING: Final[Mapping[type[Operation], float]] = {
@@ -50,7 +51,7 @@ class Sum:
 
 def sums_of(loop: ForOp) -> list[Sum] | str:
     """What iterations of a loop add to together, if they are apart in all else; otherwise what keeps them together."""
-    if any(isinstance(op, ValueOp) and not _has_known_size(op) for op in loop.walk()):
+    if any(isinstance(op, ValueOp) and not _has_known_size(op) for op in walk(loop)):
         return "it needs memory whose size depends on values"
     if loop.number("lanes") > 1 and loop.masked is None:
         return "it is a vector"
