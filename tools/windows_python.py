@@ -36,6 +36,8 @@ _TOP: Final = "cp313/"
 
 def main(folder: Path) -> None:
     """Fill the folder, if it is not filled."""
+    if (folder.resolve().parent / "pyvenv.cfg").exists():
+        sys.exit(f"{folder} is in a virtual environment: this Python would take it for its own, and find no pip")
     if (folder / "complete").exists():
         return
     shutil.rmtree(folder, ignore_errors=True)
