@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary
-from aotensor_runtime.formats.image import Section
+from aotensor_runtime.formats.image import Image, Section
 
 MACHINES: Final = {62: "x86-64", 183: "AArch64", 243: "RISC-V"}
 
@@ -30,7 +30,7 @@ _MAX_NAME: Final = 256
 _OURS: Final = ".aotensor."
 
 
-class ElfFile:
+class ElfFile(Image):
     """An ELF file in memory.
 
     kind: RELOCATABLE, SHARED or another e_type. machine: e_machine, see MACHINES.
@@ -59,11 +59,6 @@ class ElfFile:
     def platform(self) -> str:
         """`Linux on x86-64`"""
         return f"Linux on {MACHINES.get(self.machine, f'machine {self.machine}')}"
-
-    def section(self, name: str) -> bytes | None:
-        """Bytes of a section, None if there is none of that name."""
-        found = self.sections.get(name)
-        return None if found is None else self.data[found.offset : found.offset + found.size]
 
     def digest(self, hole: Section) -> bytes:
         """SHA-256 of all that gets loaded, with zeros instead of the bytes of `hole`, and of where its sections lie.

@@ -20,7 +20,7 @@ from aotensor_runtime.arguments import pattern
 from aotensor_runtime.arrays.layout import DTYPES
 from aotensor_runtime.arrays.plain import AnyArray, kind_of
 from aotensor_runtime.call import LibraryFunction
-from aotensor_runtime.errors import AotensorError, DamagedLibrary
+from aotensor_runtime.errors import AotensorError, ArgumentTypeError, DamagedLibrary
 from aotensor_runtime.library import Library, load
 from aotensor_runtime.sparse.call import joined_inputs
 from aotensor_runtime.sparse.values import is_sparse
@@ -65,7 +65,10 @@ def pack(vectors: Iterable[Vector]) -> bytes:
 
 
 def unpack(content: bytes) -> list[Vector]:
-    """The vectors in a section.   Raises: DamagedLibrary for anything that `pack` would not write."""
+    """The vectors in a section.
+
+    Raises: DamagedLibrary for anything that `pack` would not write; ArgumentTypeError for bfloat16 without ml_dtypes.
+    """
     head, _, data = content.partition(b"\n")
     vectors, offset = [], 0
     try:
@@ -78,6 +81,8 @@ def unpack(content: bytes) -> list[Vector]:
                     arrays.append(array)
                 sides.append(tuple(arrays))
             vectors.append(Vector(str(function), sides[0], sides[1], tuple(map(float, tolerances))))
+    except ArgumentTypeError:
+        raise
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as error:
         raise DamagedLibrary(f"the test vectors are damaged ({error})") from error
     return vectors

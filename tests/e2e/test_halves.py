@@ -17,6 +17,7 @@ from aotensor.errors import UnsupportedError
 from aotensor_runtime import Library
 from aotensor_runtime.arrays.layout import DTYPES
 from aotensor_runtime.errors import ArgumentTypeError
+from aotensor_runtime.vectors import unpack
 
 X = np.array([0.5, -2.0, 6e-8, 65504.0], "float16")
 Y = np.array([1.5, 3e38, -0.0, 3.0], ml_dtypes.bfloat16)
@@ -122,3 +123,5 @@ def test_without_ml_dtypes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.delitem(DTYPES, "bfloat16", raising=False)
     with pytest.raises(ArgumentTypeError, match="bfloat16 need the package ml_dtypes"):
         aot.load(folder / "libhalved.so").halved(X, X)
+    with pytest.raises(ArgumentTypeError, match="bfloat16 need the package ml_dtypes"):
+        unpack(b'[["f",[["bfloat16",[0]]],[],[]]]\n')

@@ -131,8 +131,6 @@ RUNTIME_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "splitting": ("", "abi", "rounds.protocol", "rounds.split", "signature"),
 }  # fmt: skip
 
-ALL = pytest.mark.parametrize("source", sources().values(), ids=sources())
-
 
 def layer_of(module: str) -> str:
     """The layer of a module of aotensor or of its command line."""
@@ -153,45 +151,40 @@ def place(source: Source, item: Import) -> str:
     return f"{source.where}:{item.line}: {target_of(item)}"
 
 
-@ALL
-def test_imports_go_to_the_left(source: Source) -> None:
-    if source.module.startswith("aotensor_runtime"):
-        outside = [
-            place(source, i) for i in source.imports() if target_of(i).split(".")[0] in ("aotensor", "aotensor_cli")
-        ]
-        assert outside == [], "the runtime stands alone"
-        return
-    own = layer_of(source.module)
-    assert own in LAYERS
-    wrong = [
-        place(source, item)
-        for item in source.imports()
-        if target_of(item).split(".")[0] in ("aotensor", "aotensor_cli")
-        and LAYERS.index(layer_of(target_of(item))) > LAYERS.index(own)
-    ]
-    assert wrong == []
-
-
-@ALL
-def test_the_runtime_is_read_through_few_modules(source: Source) -> None:
-    own = layer_of(source.module)
-    if source.module.startswith("aotensor_runtime") or own == "cli":
-        return
-    allowed = RUNTIME_OF.get(own, ())
-    wrong = [
-        place(source, item)
-        for item in source.imports()
-        if is_inside(target_of(item), "aotensor_runtime")
-        and not item.is_for_types
-        and target_of(item).removeprefix("aotensor_runtime").removeprefix(".") not in allowed
-    ]
-    assert wrong == []
-
-
-@ALL
-def test_third_parties_stay_in_their_layers(source: Source) -> None:
+def test_imports_go_to_the_left() -> None:
     wrong = []
-    for item in source.imports():
+    for source in sources().values():
+        is_runtime = source.module.startswith("aotensor_runtime")  # which stands alone
+        own = -1 if is_runtime else LAYERS.index(layer_of(source.module))
+        wrong += [
+            place(source, item)
+            for item in source.imports()
+            if target_of(item).split(".")[0] in ("aotensor", "aotensor_cli")
+            and LAYERS.index(layer_of(target_of(item))) > own
+        ]
+    assert wrong == []
+
+
+def test_the_runtime_is_read_through_few_modules() -> None:
+    wrong = []
+    for source in sources().values():
+        own = layer_of(source.module)
+        if source.module.startswith("aotensor_runtime") or own == "cli":
+            continue
+        allowed = RUNTIME_OF.get(own, ())
+        wrong += [
+            place(source, item)
+            for item in source.imports()
+            if is_inside(target_of(item), "aotensor_runtime")
+            and not item.is_for_types
+            and target_of(item).removeprefix("aotensor_runtime").removeprefix(".") not in allowed
+        ]
+    assert wrong == []
+
+
+def test_third_parties_stay_in_their_layers() -> None:
+    wrong = []
+    for source, item in ((one, item) for one in sources().values() for item in one.imports()):
         name = target_of(item).split(".")[0]
         known = name in sys.stdlib_module_names or name in ("aotensor", "aotensor_cli", "aotensor_runtime", "*")
         if (
@@ -227,14 +220,14 @@ def test_there_are_no_cycles() -> None:
         pytest.fail(" ← ".join(error.args[1]))
 
 
-@ALL
-def test_functions_are_not_found_by_name(source: Source) -> None:
+def test_functions_are_not_found_by_name() -> None:
     """No `lookup("name")(x)`, whose names no tool checks: `graph/operations.py` has what is typed.
 
     SciPy's functions, which load late, have the names that SciPy gives them.
     """
     found = [
         f"{source.where}:{node.lineno}: {ast.unparse(node.func)}"
+        for source in sources().values()
         for node in ast.walk(source.tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Call)

@@ -38,6 +38,8 @@ class Image(Protocol):
 
     def section(self, name: str) -> bytes | None:
         """Bytes of a section, None if there is none of that name."""
+        found = self.sections.get(name)
+        return None if found is None else self.data[found.offset : found.offset + found.size]
 
     def digest(self, hole: Section) -> bytes:
         """SHA-256 of all that gets loaded and of where it lies, with zeros instead of the bytes of `hole`."""

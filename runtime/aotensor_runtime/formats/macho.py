@@ -10,7 +10,7 @@ import struct
 from typing import Final
 
 from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary
-from aotensor_runtime.formats.image import SHARED, Section, unbundle
+from aotensor_runtime.formats.image import SHARED, Image, Section, unbundle
 
 START: Final = b"\xcf\xfa\xed\xfe"
 FAT: Final = b"\xca\xfe\xba\xbe"
@@ -31,7 +31,7 @@ _MOST: Final = 1000
 _EMPTY: Final = 1  # type of a section without bytes in the file
 
 
-class MachFile:
+class MachFile(Image):
     """A library for macOS in memory.   commands: kind, offset and size of each
 
     Raises: ForeignLibrary for another file of macOS; DamagedLibrary if its tables lead out of it.
@@ -101,11 +101,6 @@ class MachFile:
                     word = int.from_bytes(self.data[first : first + 4], "little")
                     return word >> 16, word >> 8 & 0xFF
         raise DamagedLibrary("the library does not say for which macOS it is")
-
-    def section(self, name: str) -> bytes | None:
-        """Bytes of a section, None if there is none of that name."""
-        found = self.sections.get(name)
-        return None if found is None else self.data[found.offset : found.offset + found.size]
 
     def digest(self, hole: Section) -> bytes:
         """SHA-256 of all sections and of where they lie, zeros for `hole`; signing and `strip` change none."""

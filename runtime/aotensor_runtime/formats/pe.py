@@ -10,7 +10,7 @@ import struct
 from typing import Final
 
 from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary
-from aotensor_runtime.formats.image import SHARED, Section, unbundle
+from aotensor_runtime.formats.image import SHARED, Image, Section, unbundle
 
 START: Final = b"MZ"
 SECTION: Final = ".aotensr"
@@ -28,7 +28,7 @@ _SIGNED: Final = (_DIRECTORIES + 4 * 8, _DIRECTORIES + 5 * 8)
 """Fields of the optional header that signing a library changes: its own checksum, and where the signature is."""
 
 
-class PeFile:
+class PeFile(Image):
     """A library for Windows in memory, with addresses of 64 bits.
 
     Raises: ForeignLibrary for another program of DOS or Windows; DamagedLibrary if its tables lead out of it.
@@ -66,11 +66,6 @@ class PeFile:
     @property
     def platform(self) -> str:
         return f"Windows on {self._name}"
-
-    def section(self, name: str) -> bytes | None:
-        """Bytes of a section, None if there is none of that name."""
-        found = self.sections.get(name)
-        return None if found is None else self.data[found.offset : found.offset + found.size]
 
     def digest(self, hole: Section) -> bytes:
         """SHA-256 of headers and sections, with zeros for `hole` and for what signing changes."""

@@ -9,7 +9,7 @@ import hashlib
 from typing import Final
 
 from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary
-from aotensor_runtime.formats.image import SHARED, Section
+from aotensor_runtime.formats.image import SHARED, Image, Section
 
 START: Final = b"\0asm"
 CUSTOM: Final = 0
@@ -19,7 +19,7 @@ _LONGEST: Final = 5
 _OURS: Final = ".aotensor."
 
 
-class WasmFile:
+class WasmFile(Image):
     """A module in memory.   parts: kind, offset and size of each section
 
     Raises: ForeignLibrary for what is no module; DamagedLibrary if sections lead out of it.
@@ -49,11 +49,6 @@ class WasmFile:
     @property
     def platform(self) -> str:
         return "WebAssembly"
-
-    def section(self, name: str) -> bytes | None:
-        """Content of a custom section, None if there is none of that name."""
-        found = self.sections.get(name)
-        return None if found is None else self.data[found.offset : found.offset + found.size]
 
     def digest(self, hole: Section) -> bytes:
         """SHA-256 of the module but for custom sections of others, with zeros for `hole`."""

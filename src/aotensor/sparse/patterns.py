@@ -99,10 +99,15 @@ def slices_of(indptr: Array) -> Array:
     return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
 
 
+def pattern_of(p: Parts) -> tuple[Variable, Variable, Variable]:
+    """What the rules of this file take of a matrix: indices, indptr and the extent along its minor axis."""
+    return p.indices, p.indptr, as_tensor(p.minor)
+
+
 def other_format(p: Parts) -> Parts:
     """The same matrix compressed along the other axis, sorted; duplicate entries stay apart.   O(nnz + m + n)"""
     found = OtherFormat(p.minor_dim if isinstance(p.minor, int) else None)
-    permutation, indices, indptr = found(p.indices, p.indptr, as_tensor(p.minor))
+    permutation, indices, indptr = found(*pattern_of(p))
     return replace(p, format=p.other, data=TakeAt()(p.data, permutation), indices=indices, indptr=indptr)
 
 
@@ -173,8 +178,11 @@ def positions_in(p: Parts, q: Parts) -> Variable:
         t = other_format(flipped)  # its data say where its entries are in q
         found = positions_in(p, t)
         return switch(lt(found, 0), -1, TakePresent()(t.data, found))
-    vectors = p.indices, p.indptr, as_tensor(p.minor), q.indices, q.indptr, as_tensor(q.minor)
-    return PositionsIn()(*vectors)  # type: ignore[no-any-return]
+    return PositionsIn()(*pattern_of(p), *pattern_of(q))  # type: ignore[no-any-return]
+
+
+def _in_format_of(p: Parts, q: Parts) -> Parts:
+    return q if q.format == p.format else other_format(q)
 
 
 # --- unions ----------------------------------------------------------------------------------------------------------
@@ -242,12 +250,11 @@ def on_union(p: Parts, q: Parts) -> tuple[Parts, Parts]:
     """
     if have_same_pattern(p, q):
         return p, q
-    q = other_format(q) if q.format != p.format else q
-    vectors = p.indices, p.indptr, as_tensor(p.minor), q.indices, q.indptr, as_tensor(q.minor)
-    indices, indptr, slot_p, slot_q, in_p, in_q = Union()(*vectors)
-    spread = TakePresent()(p.data, in_p, slot_p), TakePresent()(q.data, in_q, slot_q)
-    first, second = (replace(p, data=data, indices=indices, indptr=indptr) for data in spread)
-    return first, second
+    q = _in_format_of(p, q)
+    indices, indptr, slot_p, slot_q, in_p, in_q = Union()(*pattern_of(p), *pattern_of(q))
+    whole = replace(p, indices=indices, indptr=indptr)
+    first, second = TakePresent()(p.data, in_p, slot_p), TakePresent()(q.data, in_q, slot_q)
+    return replace(whole, data=first), replace(whole, data=second)
 
 
 # --- intersections ---------------------------------------------------------------------------------------------------
@@ -298,12 +305,10 @@ def on_intersection(p: Parts, q: Parts) -> tuple[Parts, Parts]:
     """
     if have_same_pattern(p, q):
         return p, q
-    q = other_format(q) if q.format != p.format else q
-    vectors = p.indices, p.indptr, as_tensor(p.minor), q.indices, q.indptr, as_tensor(q.minor)
-    indices, indptr, in_p, in_q = Intersection()(*vectors)
-    taken = TakeAt()(p.data, in_p), TakeAt()(q.data, in_q)
-    first, second = (replace(p, data=data, indices=indices, indptr=indptr) for data in taken)
-    return first, second
+    q = _in_format_of(p, q)
+    indices, indptr, in_p, in_q = Intersection()(*pattern_of(p), *pattern_of(q))
+    common = replace(p, indices=indices, indptr=indptr)
+    return replace(common, data=TakeAt()(p.data, in_p)), replace(common, data=TakeAt()(q.data, in_q))
 
 
 # --- fewer entries ---------------------------------------------------------------------------------------------------

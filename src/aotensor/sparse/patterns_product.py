@@ -19,7 +19,7 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Variable
 from aotensor.ops.batching import all_batched, check_steering
 from aotensor.ops.complex.parts import as_factor
 from aotensor.ops.create import alloc
@@ -29,7 +29,15 @@ from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of, product
 from aotensor.ops.shape.reshape import reshape
 from aotensor.sparse.op import Parts, is_same
-from aotensor.sparse.patterns import PatternRule, canonical, entries_at, filled_parts, other_format, slices_of
+from aotensor.sparse.patterns import (
+    PatternRule,
+    canonical,
+    entries_at,
+    filled_parts,
+    other_format,
+    pattern_of,
+    slices_of,
+)
 
 INNER: Final = "inner dimensions of a sparse product"
 
@@ -228,7 +236,7 @@ def by_slices(p: Parts, q: Parts) -> tuple[Parts, Parts]:
 
 def steering_of(left: Parts, right: Parts) -> tuple[Variable, ...]:
     """The inputs of ProductPattern: the patterns of two matrices in compressed rows."""
-    return left.indices, left.indptr, as_tensor(left.minor), right.indices, right.indptr, as_tensor(right.minor)
+    return *pattern_of(left), *pattern_of(right)
 
 
 def _is_pattern_of(indices: Variable, indptr: Variable, steering: Sequence[Variable]) -> bool:

@@ -103,8 +103,7 @@ def lower_intersection(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
 
     The slot of one that q has not is overwritten by the next one: there is room for all entries of p.
     """
-    vectors = (IndexVector(b, buffers.buffer(x)) if is_wanted(x) else None for x in op.tensors)
-    indices, _, in_p, in_q = vectors
+    indices, _, in_p, in_q = _wanted(b, buffers, op)
     indptr = IndexVector(b, buffers.buffer(op.tensors[1]))
     search = _Search(b, buffers, op, indptr.dtype)
 
@@ -113,8 +112,7 @@ def lower_intersection(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
             (n,) = state
             is_there, at = search.found(e)
             for vector, value in ((indices, search.p.indices[e]), (in_p, e), (in_q, at)):
-                if vector is not None:
-                    vector.put(value, n)
+                _put(vector, value, n)
             return [b.add(n, b.cast(is_there, "index"))]
 
         indptr.put(carried[0], i)
@@ -123,6 +121,16 @@ def lower_intersection(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
 
     (total,) = b.loop(0, search.p.slices, [b.index(0)], one_slice, is_vectorisable=False)
     indptr.put(total, b.index(search.p.slices))
+
+
+def _wanted(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> list[IndexVector | None]:
+    """The vectors that a pattern op makes, None for those that nobody reads."""
+    return [IndexVector(b, buffers.buffer(x)) if is_wanted(x) else None for x in op.tensors]
+
+
+def _put(vector: IndexVector | None, value: Scalar, at: Scalar) -> None:
+    if vector is not None:
+        vector.put(value, at)
 
 
 class _Search:
@@ -156,15 +164,9 @@ def lower_union(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
     The slot of the one that waits is overwritten in the next step.
     """
     p, q = (Pattern(b, buffers, *op.arguments[k : k + 2]) for k in (0, 2))
-    indices, _, slot_p, slot_q, in_p, in_q = (
-        IndexVector(b, buffers.buffer(x)) if is_wanted(x) else None for x in op.tensors
-    )
+    indices, _, slot_p, slot_q, in_p, in_q = _wanted(b, buffers, op)
     indptr = IndexVector(b, buffers.buffer(op.tensors[1]))
     absent = b.index(-1)
-
-    def write(target: IndexVector | None, value: Scalar, at: Scalar) -> None:
-        if target is not None:
-            target.put(value, at)
 
     def one_slice(i: Scalar, carried: list[Scalar]) -> list[Scalar]:
         indptr.put(carried[0], i)
@@ -176,13 +178,12 @@ def lower_union(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
         def merge(state: list[Scalar]) -> list[Scalar]:
             e, f, n = state
             left, right = p.indices[e], q.indices[f]
-            write(indices, b.minimum(left, right), n)
-            write(slot_p, n, e)
-            write(slot_q, n, f)
+            _put(indices, b.minimum(left, right), n)
+            _put(slot_p, n, e)
+            _put(slot_q, n, f)
             goes_on = [b.compare("le", x, y) for x, y in ((left, right), (right, left))]
             for positions, goes, own in zip((in_p, in_q), goes_on, (e, f), strict=True):
-                if positions is not None:
-                    positions.put(b.select(goes, own, absent), n)
+                _put(positions, b.select(goes, own, absent), n)
             steps = (b.cast(goes, "index") for goes in goes_on)
             return [b.add(x, step) for x, step in zip((e, f, n), (*steps, b.index(1)), strict=True)]
 
@@ -193,10 +194,10 @@ def lower_union(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
             slots, positions, others = vectors
 
             def entry(at: Scalar, state: list[Scalar]) -> list[Scalar]:
-                write(indices, own.indices[at], state[0])
-                write(slots, state[0], at)
-                write(positions, at, state[0])
-                write(others, absent, state[0])
+                _put(indices, own.indices[at], state[0])
+                _put(slots, state[0], at)
+                _put(positions, at, state[0])
+                _put(others, absent, state[0])
                 return [b.add(state[0], b.index(1))]
 
             return b.loop(*bounds, [n], entry, is_vectorisable=False)[0]
