@@ -101,7 +101,10 @@ _OF_REALS: Final = (
 _OF_COMPLEX: Final = ("gees", "trsyl", "geev", "getrf", "heevd", "gesdd", "geqrf", "ungqr", "geqp3")
 
 LAPACK_FUNCTIONS: Final = tuple(
-    f"{kind}{name}" for names, kinds in ((_OF_REALS, "sd"), (_OF_COMPLEX, "cz")) for name in names for kind in kinds
+    f"{kind}{name}"
+    for names, kinds in ((_OF_REALS, "sd"), (_OF_COMPLEX, "cz"), (("trsen",), "sdcz"), (("gges", "tgsen"), "cz"))
+    for name in names
+    for kind in kinds
 )
 """Linear algebra: a function that calls one of them needs it. Two of them are of BLAS."""
 

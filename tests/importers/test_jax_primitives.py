@@ -197,3 +197,5 @@ def test_factors_of_schur_and_of_qr_with_pivots(dtype: str) -> None:
     for ours, theirs in zip(listed(from_jax(factors, x).reference(x)), jax.tree.leaves(factors(x)), strict=True):
         assert ours.dtype == theirs.dtype
         np.testing.assert_allclose(ours, theirs, tolerance, tolerance * 10)
+    with pytest.raises(NoCounterpart, match="schur"):
+        from_jax(lambda x: jax.lax.linalg.schur(x, sort_eig_vals=True), x)

@@ -53,8 +53,34 @@ def test_factors_and_equations() -> None:
             for sign in (1, -1)
         )
         assert np.isclose((ahead - behind) / 2, (value * steps[place]).sum(), rtol=1e-6, atol=1e-12)
-    with pytest.raises(NoCounterpart, match="sorted by lhp"):
-        function([A], pt.linalg.schur(A, sort="lhp"))
+
+
+@pytest.mark.parametrize("sort", ["lhp", "rhp", "iuc", "ouc"])
+@pytest.mark.parametrize("output", ["real", "complex"])
+def test_sorted_schur_forms_of_matrices_and_pencils(output: str, sort: str) -> None:
+    a, b = np.random.default_rng(0).normal(size=(2, 3, 4, 4))
+    A, B = pt.dmatrix("A"), pt.dmatrix("B")
+    stack = pt.dtensor3("stack")
+    f = function(
+        [A, B, stack],
+        [
+            *pt.linalg.schur(A, output=output, sort=sort), *pt.linalg.schur(stack, output=output, sort=sort),
+            *pt.linalg.qz(A, B, output=output), *pt.linalg.qz(stack, B, output=output, sort=sort),
+            *pt.linalg.qz(stack, B, output=output, sort=sort, return_eigenvalues=True),
+            *pt.linalg.qz(A, B, output=output, return_eigenvalues=True)[2:4],
+        ],
+    )  # fmt: skip
+    *found, alpha, beta = f(a[0], b[0], a)
+    ordered = scipy.linalg.ordqz(a, b[0], sort, output)
+    wanted = [
+        *scipy.linalg.schur(a[0], output, sort=sort)[:2], *scipy.linalg.schur(a, output, sort=sort)[:2],
+        *scipy.linalg.qz(a[0], b[0], output), *ordered[:2], *ordered[4:], *ordered,
+    ]  # fmt: skip
+    for ours, theirs in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-11)
+        assert ours.dtype == theirs.dtype
+    values = scipy.linalg.eigvals(a[0], b[0])
+    np.testing.assert_allclose(np.sort_complex(alpha / beta), np.sort_complex(values), rtol=1e-9)
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (2, 4, 3)])

@@ -25,13 +25,18 @@ def pair(z: Variable) -> list[Variable]:
     return [at.real(z), at.imag(z)]
 
 
+def both_parts(z: Variable) -> list[Variable]:
+    """The parts of what may be complex."""
+    return pair(z) if z.dtype.startswith("complex") else [z]
+
+
 def of_parts(fn: Callable[..., Any], count: int = 1) -> Callable[..., list[Variable]]:
     """fn on complex matrices, whose parts alternate: x₁, y₁, x₂, y₂, …"""
 
     def build(*xs: Variable) -> list[Variable]:
         found = fn(*(at.complex(xs[2 * k], xs[2 * k + 1]) for k in range(count)))
         results = found if isinstance(found, list | tuple) else [found]
-        return [part for z in results for part in (pair(z) if z.dtype.startswith("complex") else [z])]
+        return [part for z in results for part in both_parts(z)]
 
     return build
 
@@ -139,7 +144,29 @@ SCHUR = [
     fixed("schur-complex", of_parts(at.schur), normal((3, 3), (3, 3)), wrt=()),
     fixed("schur-of-real", lambda x: parts(lambda m: at.schur(m, "complex"))(x), near_one(3, 3), wrt=()),
     value("schur-of-a-turn", lambda x: at.schur(x)[0], [TURN], TURN),
+    fixed("schur-sorted", lambda x: at.schur(x, sort="lhp"), normal((4, 4)), wrt=()),
+    Case(
+        id="schur-sorted-batch", build=lambda x: at.schur(x, sort="ouc"), inputs=normal((2, 3, 3)), wrt=(), **LESS_EXACT
+    ),
+    fixed("schur-sorted-complex", of_parts(lambda z: at.schur(z, sort="iuc")), normal((3, 3), (3, 3)), wrt=()),
+    value("schur-sorted-count", lambda x: at.schur(x, sort="rhp")[2], [np.diag([-1.0, 0.0, 2.0])], 2),
     value("schur-nothing", lambda x: at.schur(x)[1], [np.zeros((0, 0))], np.zeros((0, 0))),
+]
+
+QZ = [
+    fixed("qz", at.qz, normal((4, 4), (4, 4)), wrt=()),
+    Case(id="qz-batch", build=at.qz, inputs=normal((2, 3, 3), (3, 3)), wrt=(), **LESS_EXACT),
+    fixed("qz-complex", of_parts(at.qz, 2), normal(*[(3, 3)] * 4), wrt=()),
+    fixed("qz-of-real", parts(lambda a, b: at.qz(a, b, "complex")), normal((3, 3), (3, 3)), wrt=()),
+    fixed("qz-float32", at.qz, single(normal((3, 3), (3, 3))), wrt=()),
+    value("qz-nothing", lambda a, b: at.qz(a, b)[1], [np.zeros((0, 0))] * 2, np.zeros((0, 0))),
+    fixed(
+        "ordqz", lambda a, b: [y for x in at.ordqz(a, b, "ouc") for y in both_parts(x)], normal((4, 4), (4, 4)), wrt=()
+    ),
+    fixed("ordqz-complex", of_parts(lambda a, b: at.ordqz(a, b, "iuc"), 2), normal(*[(3, 3)] * 4), wrt=()),
+    value(
+        "ordqz-values", lambda a, b: at.real(at.ordqz(a, b, "rhp")[2]), [np.diag([-6.0, 4.0]), np.eye(2)], [4.0, -6.0]
+    ),
 ]
 
 ROOT = np.array([[1.0, 2.0], [0.0, 3.0]])
@@ -274,5 +301,5 @@ COMPILED = {
     "solve-tridiagonal", "solve-tridiagonal-batch", "qr-pivoted-wide", "qr-pivoted-complete",
 }  # fmt: skip
 """Rows that are compiled with their derivatives; test_general.py compiles the values of all ops, in one library."""
-ROWS = [*SYLVESTER, *SCHUR, *FUNCTIONS, *EIG, *BANDS, *PIVOTED, *FACTORS]
+ROWS = [*SYLVESTER, *SCHUR, *QZ, *FUNCTIONS, *EIG, *BANDS, *PIVOTED, *FACTORS]
 CASES: list[Case] = [replace(case, compiles=case.id in COMPILED) for case in ROWS]

@@ -76,16 +76,6 @@ def drawn(rng: np.random.Generator, n: int, kind: str) -> list[Array]:
     return found[:2] if kind == "real" else [found[0] + 1j * found[1], found[2] + 1j * found[3]]
 
 
-@pytest.mark.shows("tensor/7-qz")
-def test_what_is_not_there_says_why(rng: np.random.Generator) -> None:
-    with pytest.raises(AttributeError, match=r"no attribute 'qz'; it would have .* `eig\(solve\(b, a\)\)`"):
-        at.qz  # noqa: B018
-    a, b = (at.matrix(name, dtype="float64") for name in "ab")
-    f = aot.function([a, b], at.eig(at.solve(b, a))[0], name="generalised")
-    x, y = rng.normal(size=(2, 4, 4))
-    np.testing.assert_allclose(np.sort_complex(f(x, y)), np.sort_complex(scipy.linalg.eigvals(x, y)), rtol=1e-8)
-
-
 @pytest.mark.shows("tensor/7-schur")
 @pytest.mark.parametrize("kind", ["real", "complex"])
 @pytest.mark.parametrize("n", SIZES)

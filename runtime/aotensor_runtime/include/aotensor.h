@@ -252,6 +252,41 @@ typedef struct aotensor_blas {
   void (*zgeqp3)(const int32_t *m, const int32_t *n, aotensor_complex128 *a, const int32_t *lda, int32_t *jpvt,
                  aotensor_complex128 *tau, aotensor_complex128 *work, const int32_t *lwork, double *rwork,
                  int32_t *info);
+  void (*strsen)(const char *job, const char *compq, const int32_t *select, const int32_t *n, float *t,
+                 const int32_t *ldt, float *q, const int32_t *ldq, float *wr, float *wi, int32_t *m, float *s,
+                 float *sep, float *work, const int32_t *lwork, int32_t *iwork, const int32_t *liwork, int32_t *info);
+  void (*dtrsen)(const char *job, const char *compq, const int32_t *select, const int32_t *n, double *t,
+                 const int32_t *ldt, double *q, const int32_t *ldq, double *wr, double *wi, int32_t *m, double *s,
+                 double *sep, double *work, const int32_t *lwork, int32_t *iwork, const int32_t *liwork,
+                 int32_t *info);
+  void (*ctrsen)(const char *job, const char *compq, const int32_t *select, const int32_t *n, aotensor_complex64 *t,
+                 const int32_t *ldt, aotensor_complex64 *q, const int32_t *ldq, aotensor_complex64 *w, int32_t *m,
+                 float *s, float *sep, aotensor_complex64 *work, const int32_t *lwork, int32_t *info);
+  void (*ztrsen)(const char *job, const char *compq, const int32_t *select, const int32_t *n, aotensor_complex128 *t,
+                 const int32_t *ldt, aotensor_complex128 *q, const int32_t *ldq, aotensor_complex128 *w, int32_t *m,
+                 double *s, double *sep, aotensor_complex128 *work, const int32_t *lwork, int32_t *info);
+  void (*cgges)(const char *jobvsl, const char *jobvsr, const char *sort, const void *selctg, const int32_t *n,
+                aotensor_complex64 *a, const int32_t *lda, aotensor_complex64 *b, const int32_t *ldb, int32_t *sdim,
+                aotensor_complex64 *alpha, aotensor_complex64 *beta, aotensor_complex64 *vsl, const int32_t *ldvsl,
+                aotensor_complex64 *vsr, const int32_t *ldvsr, aotensor_complex64 *work, const int32_t *lwork,
+                float *rwork, int32_t *bwork, int32_t *info);
+  void (*zgges)(const char *jobvsl, const char *jobvsr, const char *sort, const void *selctg, const int32_t *n,
+                aotensor_complex128 *a, const int32_t *lda, aotensor_complex128 *b, const int32_t *ldb, int32_t *sdim,
+                aotensor_complex128 *alpha, aotensor_complex128 *beta, aotensor_complex128 *vsl, const int32_t *ldvsl,
+                aotensor_complex128 *vsr, const int32_t *ldvsr, aotensor_complex128 *work, const int32_t *lwork,
+                double *rwork, int32_t *bwork, int32_t *info);
+  void (*ctgsen)(const int32_t *ijob, const int32_t *wantq, const int32_t *wantz, const int32_t *select,
+                 const int32_t *n, aotensor_complex64 *a, const int32_t *lda, aotensor_complex64 *b,
+                 const int32_t *ldb, aotensor_complex64 *alpha, aotensor_complex64 *beta, aotensor_complex64 *q,
+                 const int32_t *ldq, aotensor_complex64 *z, const int32_t *ldz, int32_t *m, float *pl, float *pr,
+                 float *dif, aotensor_complex64 *work, const int32_t *lwork, int32_t *iwork, const int32_t *liwork,
+                 int32_t *info);
+  void (*ztgsen)(const int32_t *ijob, const int32_t *wantq, const int32_t *wantz, const int32_t *select,
+                 const int32_t *n, aotensor_complex128 *a, const int32_t *lda, aotensor_complex128 *b,
+                 const int32_t *ldb, aotensor_complex128 *alpha, aotensor_complex128 *beta, aotensor_complex128 *q,
+                 const int32_t *ldq, aotensor_complex128 *z, const int32_t *ldz, int32_t *m, double *pl, double *pr,
+                 double *dif, aotensor_complex128 *work, const int32_t *lwork, int32_t *iwork, const int32_t *liwork,
+                 int32_t *info);
 } aotensor_blas;
 
 /* Where calls that got no workspace leave theirs for later ones, if it is at least a megabyte. Set it to zero, then

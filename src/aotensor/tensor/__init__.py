@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from math import e, inf, nan, pi
-from typing import Any, Final
 
 from numpy import euler_gamma, newaxis
 
@@ -67,6 +66,7 @@ from aotensor.ops.linalg.general.functions import logm, sqrtm
 from aotensor.ops.linalg.general.lyapunov import (
     solve_continuous_lyapunov, solve_discrete_are, solve_discrete_lyapunov,
 )
+from aotensor.ops.linalg.general.qz import ordqz, qz
 from aotensor.ops.linalg.general.schur import schur, solve_sylvester
 from aotensor.ops.linalg.norms import norm
 from aotensor.ops.linalg.pinv import pinv
@@ -162,12 +162,12 @@ __all__ = [
     "matrix_inverse", "matrix_power", "matrix_transpose", "matvec", "max", "max_and_argmax", "max_pool1d",
     "max_pool2d", "max_pool3d", "maximum", "mean", "median", "meshgrid", "mgrid", "min", "minimum", "mod", "moveaxis",
     "mul", "mul_without_zeros", "nan", "nan_to_num", "ndtri", "neg", "neq", "newaxis", "nonzero", "nonzero_values",
-    "norm", "not_equal", "ogrid", "ones", "ones_like", "or_", "outer", "owens_t", "pack", "pad", "partition",
+    "norm", "not_equal", "ogrid", "ones", "ones_like", "or_", "ordqz", "outer", "owens_t", "pack", "pad", "partition",
     "percentile", "permute_row_elements", "pi", "pinv", "poch", "polar", "polygamma", "pow", "power", "prod", "psi",
-    "ptp", "qr", "quantile", "rad2deg", "random", "ravel", "ravel_multi_index", "real", "reciprocal", "relu", "repeat",
-    "reshape", "rfft", "right_shift", "rint", "roll", "round", "round_half_away_from_zero", "round_half_to_even",
-    "row", "rows", "scalar", "scalar_from_tensor", "scalars", "scan", "schur", "searchsorted", "second",
-    "set_subtensor", "sgn", "shape", "shape_i", "shape_padaxis", "shape_padleft", "shape_padright", "shared",
+    "ptp", "qr", "quantile", "qz", "rad2deg", "random", "ravel", "ravel_multi_index", "real", "reciprocal", "relu",
+    "repeat", "reshape", "rfft", "right_shift", "rint", "roll", "round", "round_half_away_from_zero",
+    "round_half_to_even", "row", "rows", "scalar", "scalar_from_tensor", "scalars", "scan", "schur", "searchsorted",
+    "second", "set_subtensor", "sgn", "shape", "shape_i", "shape_padaxis", "shape_padleft", "shape_padright", "shared",
     "sigmoid", "sign", "sin", "sinh", "size", "slogdet", "smallest", "softmax", "softplus", "solve",
     "solve_continuous_lyapunov", "solve_discrete_are", "solve_discrete_lyapunov", "solve_sylvester",
     "solve_triangular", "sort", "specify_broadcastable", "specify_shape", "split", "split_dims", "sqr", "sqrt",
@@ -180,14 +180,3 @@ __all__ = [
     "wtensor3", "wtensor4", "wtensor5", "wvector", "xlog1py", "xlogx", "xlogy", "xor", "zcol", "zeros", "zeros_like",
     "zmatrix", "zrow", "zscalar", "ztensor3", "ztensor4", "ztensor5", "zvector",
 ]
-
-_ABSENT: Final = {
-    "qz": "it would have no derivative, as eigenvalues come in an order that may jump; the generalised eigenvalues of "
-    "a regular b are those of `eig(solve(b, a))`",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """The error for names of PyTensor and SciPy that are not there says why."""
-    reason = f"; {_ABSENT[name]}" if name in _ABSENT else ""
-    raise AttributeError(f"module 'aotensor.tensor' has no attribute {name!r}{reason}")

@@ -14,6 +14,7 @@ from aotensor.ops.linalg.general.lyapunov import (
     solve_discrete_are,
     solve_discrete_lyapunov,
 )
+from aotensor.ops.linalg.general.qz import ordqz, qz
 from aotensor.ops.linalg.general.schur import schur, solve_sylvester
 from aotensor.ops.linalg.lu import lu, lu_factor, lu_solve
 from aotensor.ops.linalg.norms import norm
@@ -27,7 +28,8 @@ from aotensor.ops.products import block_diag, kron, matrix_dot, matrix_power
 
 __all__ = [
     "block_diag", "cho_solve", "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inv", "kron", "logm",
-    "lstsq", "lu", "lu_factor", "lu_solve", "matrix_dot", "matrix_inverse", "matrix_power", "norm", "pinv", "qr",
-    "schur", "slogdet", "solve", "solve_continuous_lyapunov", "solve_discrete_are", "solve_discrete_lyapunov",
-    "solve_sylvester", "solve_triangular", "sqrtm", "svd", "tensorinv", "tensorsolve", "trace",
+    "lstsq", "lu", "lu_factor", "lu_solve", "matrix_dot", "matrix_inverse", "matrix_power", "norm", "ordqz", "pinv",
+    "qr", "qz", "schur", "slogdet", "solve", "solve_continuous_lyapunov", "solve_discrete_are",
+    "solve_discrete_lyapunov", "solve_sylvester", "solve_triangular", "sqrtm", "svd", "tensorinv", "tensorsolve",
+    "trace",
 ]  # fmt: skip

@@ -70,7 +70,11 @@ def _qr(context: Context, equation: Equation, x: at.Variable) -> list[at.Variabl
     return list(at.qr(x, mode=mode, pivoting=bool(equation.params.get("pivoting"))))
 
 
-@rule("schur", note="in LAPACK's order; without a gradient, as in JAX")
+def _is_sorted(equation: Equation) -> str:
+    return "sorted, which JAX does not do either" if equation.params.get("sort_eig_vals") else ""
+
+
+@rule("schur", check=_is_sorted, note="in LAPACK's order; without a gradient, as in JAX")
 def _schur(context: Context, equation: Equation, x: at.Variable) -> list[at.Variable]:
     """Of a real matrix the real form, which JAX makes complex by rotations where that is asked for."""
     factors = at.schur(x, "complex" if x.dtype.startswith("complex") else "real")

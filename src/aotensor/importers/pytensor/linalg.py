@@ -88,10 +88,19 @@ def qr(walk: Walk, node: Any, a: Any) -> Any:
 
 @rule("Schur")
 def schur(walk: Walk, node: Any, a: Any) -> Any:
-    """The factors in LAPACK's order."""
-    if node.op.sort is not None:
-        raise unsupported(node, f"sorted by {node.op.sort}")
-    return at.schur(a, "complex" if node.outputs[0].type.dtype.startswith("complex") else "real")
+    """The factors; how many eigenvalues come first is not asked for."""
+    return at.schur(a, _output(node), sort=node.op.sort)[:2]
+
+
+@rule("QZ")
+def qz(walk: Walk, node: Any, a: Any, b: Any) -> Any:
+    """The factors of two matrices, sorted or not, with their eigenvalues or without."""
+    factors = at.ordqz(a, b, node.op.sort, _output(node))
+    return factors if node.op.return_eigenvalues else [*factors[:2], *factors[4:]]
+
+
+def _output(node: Any) -> str:
+    return "complex" if node.outputs[0].type.dtype.startswith("complex") else "real"
 
 
 @rule("Lstsq")

@@ -6,6 +6,10 @@ Operands and results are in the order of LAPACK: the rows are the columns of the
 kind                          operands → results
 schur                         A → T, Z                 A = Z·T·Zᵀ, blocks of two for pairs of complex eigenvalues
 complex_schur                 A → T, Z                 A = Z·T·Zᴴ, T triangular
+sorted_schur                  A → T, Z, c              the same where those of the eigenvalues that `sort` takes come
+complex_sorted_schur                                   first: c is 1 for these, 0 for others
+qz                            A, B → S, T, α, β, Q, Z  A = Q·S·Zᵀ and B = Q·T·Zᵀ, S with blocks of two; α is complex;
+complex_qz                                             `sort`: what comes first, or "" for LAPACK's order
 triangular_sylvester          T, S, F → X              op(T)·X + X·op(S) = F of Schur forms; `is_left_adjoint`,
 complex_triangular_sylvester                           `is_right_adjoint`: op conjugates and transposes
 eig, complex_eig              A → w, V                 A·V = V·diag(w), as LAPACK scales V; both are complex
@@ -78,9 +82,9 @@ def exactly(fn: Callable[[Array], Any], x: Array) -> Array:
         return np.asarray(fn(x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)))
 
 
-def _guarded(fn: Callable[[], Sequence[Array]], x: Array, shapes: Sequence[tuple[int, ...]]) -> Result:
-    """What LAPACK gives; nan where x is not finite, and a failure where it does not converge."""
-    if np.isfinite(x).all():
+def _guarded(fn: Callable[[], Sequence[Array]], x: Array, shapes: Sequence[tuple[int, ...]], *others: Array) -> Result:
+    """What LAPACK gives; nan where x or another operand is not finite, and a failure where it does not converge."""
+    if all(np.isfinite(given).all() for given in (x, *others)):
         try:
             return fn(), 0
         except np.linalg.LinAlgError:
@@ -97,6 +101,60 @@ def _schur(a: Array) -> Result:
 
 def _complex_schur(a: Array) -> Result:
     return _guarded(lambda: [as_pairs(x) for x in scipy_linalg().schur(as_complex(a))], a, [a.shape] * 2)
+
+
+def _sorted_schur(a: Array, sort: str) -> Result:
+    return _sorted(a, a.T, sort, lambda x: x.T)
+
+
+def _complex_sorted_schur(a: Array, sort: str) -> Result:
+    return _sorted(a, as_complex(a), sort, as_pairs)
+
+
+def _sorted(a: Array, given: Array, sort: str, turned: Callable[[Array], Array]) -> Result:
+    n = len(a)
+
+    def decomposed() -> Sequence[Array]:
+        t, z, count = scipy_linalg().schur(given, sort=sort)
+        return [turned(t), turned(z), np.arange(n) < count]
+
+    (t, z, chosen), failed = _guarded(decomposed, a, [a.shape, a.shape, (n,)])
+    return [t, z, np.nan_to_num(chosen).astype(np.int32)], failed
+
+
+def sorted_pencil(a: Array, b: Array, sort: str) -> Sequence[Array]:
+    """aa, bb, α, β, q, z of two matrices of one dtype, sorted as SciPy's ordqz has it, or not at all for "".
+
+    Raises: LinAlgError where the iteration does not converge, or eigenvalues cannot be sorted.
+    """
+    if not a.size:
+        return [a, b, np.empty(0, np.result_type(a, np.complex64)), np.empty(0, a.dtype), a, b]
+    chosen = sort or (lambda alpha, _: np.zeros(alpha.shape, bool))
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("error", scipy_linalg().LinAlgWarning)
+        try:
+            return scipy_linalg().ordqz(a, b, sort=chosen)  # type: ignore[no-any-return]
+        except (ValueError, scipy_linalg().LinAlgWarning) as error:
+            raise np.linalg.LinAlgError from error
+
+
+def _qz(a: Array, b: Array, sort: str) -> Result:
+    n = len(a)
+
+    def decomposed() -> Sequence[Array]:
+        s, t, alpha, beta, q, z = sorted_pencil(a.T, b.T, sort)
+        return [s.T, t.T, as_pairs(alpha), beta, q.T, z.T]
+
+    return _guarded(decomposed, a, [a.shape, a.shape, (2 * n,), (n,), a.shape, a.shape], b)
+
+
+def _complex_qz(a: Array, b: Array, sort: str) -> Result:
+    n = len(a)
+
+    def decomposed() -> Sequence[Array]:
+        return [as_pairs(x) for x in sorted_pencil(as_complex(a), as_complex(b), sort)]
+
+    return _guarded(decomposed, a, [a.shape, a.shape, (2 * n,), (2 * n,), a.shape, a.shape], b)
 
 
 def _sylvester(t: Array, s: Array, f: Array, is_left_adjoint: bool, is_right_adjoint: bool) -> Array:
@@ -217,7 +275,7 @@ def _stable_subspace(h: Array, j: Array) -> Result:
     n = len(h) // 2
 
     def subspace() -> Sequence[Array]:
-        *_, alpha, beta, _, z = scipy_linalg().ordqz(h.T, j.T, sort="iuc", output="real")
+        *_, alpha, beta, _, z = sorted_pencil(h.T, j.T, "iuc")
         if np.count_nonzero(np.abs(alpha) < np.abs(beta)) != n:
             raise np.linalg.LinAlgError
         pivots = np.abs(np.diagonal(scipy_linalg().lu_factor(z[:n, :n])[0]))
@@ -237,6 +295,18 @@ def _like(count: int) -> Callable[..., Sequence[Core]]:
 
 def _eig_shapes(by: Arithmetic, _: Any, a: Core) -> Sequence[Core]:
     return [(by.twice(a[0]),), (a[0], by.twice(a[0]))]
+
+
+def _sorted_schur_shapes(_: Arithmetic, __: Any, a: Core) -> Sequence[Core]:
+    return [a, a, (a[0],)]
+
+
+def _qz_shapes(by: Arithmetic, _: Any, a: Core, b: Core) -> Sequence[Core]:
+    return [a, b, (by.twice(a[0]),), (a[0],), a, b]
+
+
+def _complex_qz_shapes(by: Arithmetic, _: Any, a: Core, b: Core) -> Sequence[Core]:
+    return [a, b, (a[1],), (a[1],), a, b]
 
 
 def _svd_shapes(by: Arithmetic, is_full: bool, a: Core) -> Sequence[Core]:
@@ -262,12 +332,16 @@ KINDS: Final[Mapping[str, Kind]] = {
     "complex_full_svd": Kind(lambda by, _, a: _svd_shapes(by, True, a), _complex_full_svd),
     "complex_lu": Kind(lambda _, __, a: [a, a[:1]], _complex_lu, integers=(1,)),
     "complex_qr": Kind(_complex_qr_shapes, _complex_qr, integers=(2,)),
+    "complex_qz": Kind(_complex_qz_shapes, _complex_qz),
     "complex_schur": Kind(_like(2), _complex_schur),
+    "complex_sorted_schur": Kind(_sorted_schur_shapes, _complex_sorted_schur, integers=(2,)),
     "complex_svd": Kind(lambda by, _, a: _svd_shapes(by, False, a), _complex_svd),
     "complex_triangular_sylvester": Kind(lambda _, __, t, s, f: [f], _complex_triangular_sylvester),
     "eig": Kind(_eig_shapes, _eig),
     "pivoted_qr": Kind(_pivoted_qr_shapes, _pivoted_qr, integers=(2,)),
+    "qz": Kind(_qz_shapes, _qz),
     "schur": Kind(_like(2), _schur),
+    "sorted_schur": Kind(_sorted_schur_shapes, _sorted_schur, integers=(2,)),
     "stable_subspace": Kind(lambda by, _, h, j: [(by.half(h[0]), h[1])], _stable_subspace),
     "triangular_log": Kind(_like(1), _triangular_log),
     "triangular_sqrt": Kind(_like(1), _triangular_sqrt),

@@ -49,7 +49,7 @@ class Lapack(Op):
     kind: str
     error: str = ""
     fails: bool = True
-    options: tuple[tuple[str, bool], ...] = ()
+    options: tuple[tuple[str, bool | str], ...] = ()
 
     def infer_type(self, *operands: TensorType) -> tuple[TensorType, ...]:
         batch, dtype = operands[0].shape[:-2], operands[0].dtype
@@ -116,7 +116,7 @@ class Linearised(MatrixOp):
         return sweeps().pulled_terms([y for y, _ in pairs], [tangent], [ct for _, ct in pairs])
 
 
-def lapack(kind: str, operands: Sequence[Variable], error: str = "", **options: bool) -> list[Variable]:
+def lapack(kind: str, operands: Sequence[Variable], error: str = "", **options: bool | str) -> list[Variable]:
     """The results of a kind for operands in its layout."""
     return list(Lapack(kind, error, options=tuple(sorted(options.items()))).apply(*operands).outputs)
 

@@ -74,7 +74,7 @@ def lowered_product(b: TensorBuilder, spec: str, x: Tensor, y: Tensor) -> Tensor
 
 
 def of_finite(fn: Callable[[Array], Any], x: Array, read: Callable[[Array], Array] = np.asarray) -> list[Array]:
-    """The results of fn on a batch of matrices; nan for those that are not finite in what is `read` of them.
+    """The results of fn on a batch of matrices; nan (0 of integers) where what is `read` of a matrix is not finite.
 
     LAPACK gives nan for some of those, and an error for others.
     """
@@ -82,7 +82,7 @@ def of_finite(fn: Callable[[Array], Any], x: Array, read: Callable[[Array], Arra
     results = fn(np.where(is_finite[..., None, None], x, 0).astype(x.dtype))
     results = [np.array(y) for y in (results if isinstance(results, tuple) else (results,))]
     for y in results:
-        y[~is_finite] = np.nan
+        y[~is_finite] = np.nan if y.dtype.kind in "fc" else 0
     return results
 
 

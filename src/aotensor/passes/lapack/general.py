@@ -1,4 +1,4 @@
-"""Schur forms and eigenvalues of general matrices, triangular Sylvester equations, pencils.
+"""Eigenvalues of general matrices, triangular Sylvester equations, pencils.
 
 Operands and results are in the order of LAPACK: the rows are the columns of the matrix. A complex matrix of m rows and
 n columns is n rows of 2·m numbers, the parts of each element side by side.
@@ -16,35 +16,6 @@ from aotensor.passes.lapack.job import Job, Matrix
 from aotensor.passes.lapack.spectral import when_finite
 
 _BLOCK: Final = 64  # columns that LAPACK's blocked algorithms like to have room for
-
-
-def schur(job: Job) -> Scalar:
-    """A → T and Z with A = Z·T·Zᵀ, T with blocks of two for pairs of complex eigenvalues."""
-    t, z, n = job.result(0), job.result(1), job.operand(0).rows
-
-    def decompose() -> Scalar:
-        job.copy(job.operand(0), t)
-        none, found, values = job.work(1, dtype="int32"), job.work(1, dtype="int32"), [job.work(n), job.work(n)]
-        room = job.b.imul(n, _BLOCK)
-        chosen = job.work(n, dtype="int32")
-        return job.call("gees", "V", "N", none, n, t, n, found, *values, z, n, job.work(room), room, chosen)
-
-    return when_finite(job, decompose)
-
-
-def complex_schur(job: Job) -> Scalar:
-    """A → T and Z with A = Z·T·Zᴴ, T triangular."""
-    t, z, n = job.result(0), job.result(1), job.operand(0).rows
-
-    def decompose() -> Scalar:
-        job.copy(job.operand(0), t)
-        none, found, values = job.work(1, dtype="int32"), job.work(1, dtype="int32"), job.work(_pairs(job, n))
-        room, real = job.b.imul(n, _BLOCK), job.work(n)
-        work, chosen = job.work(_pairs(job, room)), job.work(n, dtype="int32")
-        arguments = ("V", "N", none, n, t, n, found, values, z, n, work, room, real, chosen)
-        return job.call("gees", *arguments, is_complex=True)
-
-    return when_finite(job, decompose)
 
 
 def eig(job: Job) -> Scalar:

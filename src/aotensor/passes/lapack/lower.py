@@ -31,12 +31,10 @@ from aotensor.passes.lapack.factor import cholesky, lu, lu_adjugate, lu_inverse,
 from aotensor.passes.lapack.general import (
     complex_eig,
     complex_eigvals,
-    complex_schur,
     complex_triangular_sylvester,
     diagonal_solve,
     eig,
     eigvals,
-    schur,
     stable_subspace,
     triangular_sylvester,
     tridiagonal_solve,
@@ -54,6 +52,7 @@ from aotensor.passes.lapack.job import Job
 from aotensor.passes.lapack.orthogonal import complete_qr, pivoted_qr, qr, qr_r
 from aotensor.passes.lapack.powers import square_repeatedly
 from aotensor.passes.lapack.routines import LARGEST_SOLVE, PREFIX, ROWS_APART, function_name
+from aotensor.passes.lapack.schur import complex_qz, complex_schur, complex_sorted_schur, qz, schur, sorted_schur
 from aotensor.passes.lapack.small.lower import small_matrices, small_matrix
 from aotensor.passes.lapack.spectral import eigh, eigvalsh, full_svd, singular_values, svd
 from aotensor.passes.lapack.triangle import multiply_triangular, solve_triangular
@@ -76,8 +75,10 @@ RULES: Final[Mapping[str, Rule]] = {
     "complex_full_svd": complex_full_svd,
     "complex_lu": complex_lu,
     "complex_qr": complex_qr,
+    "complex_qz": complex_qz,
     "complex_schur": complex_schur,
     "complex_singular_values": complex_singular_values,
+    "complex_sorted_schur": complex_sorted_schur,
     "complex_svd": complex_svd,
     "complex_triangular_sylvester": complex_triangular_sylvester,
     "diagonal_solve": diagonal_solve,
@@ -95,9 +96,11 @@ RULES: Final[Mapping[str, Rule]] = {
     "pivoted_qr": pivoted_qr,
     "qr": qr,
     "qr_r": qr_r,
+    "qz": qz,
     "schur": schur,
     "singular_values": singular_values,
     "solve_triangular": solve_triangular,
+    "sorted_schur": sorted_schur,
     "square_repeatedly": square_repeatedly,
     "stable_subspace": stable_subspace,
     "svd": svd,

@@ -37,6 +37,7 @@ ROUTINES: Final[Mapping[str, str]] = {
     "gtsv": "iiaaaaiI",
     "gges": "cccpiaiaipaaaaiaiaipI",
     "tgsen": "iiipiaiaiaaaaiaipaaaaipiI",
+    "trsen": "ccpiaiaiaapaaaipiI",
 }
 
 COMPLEX_ROUTINES: Final[Mapping[str, str]] = {
@@ -49,6 +50,9 @@ COMPLEX_ROUTINES: Final[Mapping[str, str]] = {
     "geqrf": "iiaiaaiI",
     "ungqr": "iiiaiaaiI",
     "geqp3": "iiaipaaiaI",
+    "trsen": "ccpiaiaiapaaaiI",
+    "gges": "cccpiaiaipaaaiaiaiapI",
+    "tgsen": "iiipiaiaiaaaiaipaaaaipiI",
 }
 
 WORK: Final[Mapping[str, tuple[Fraction, tuple[int, ...]]]] = {

@@ -16,6 +16,7 @@ from typing import Final
 
 import numpy as np
 
+from aotensor.core import dtypes
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ops.linalg.signs import NOT_SMALL
@@ -65,25 +66,32 @@ def _triangle(job: Job) -> Callable[[Scalar], tuple[Extent, Extent]]:
 
 
 def when_finite(
-    job: Job, decompose: Callable[[], Scalar], read: Callable[[Scalar], tuple[Extent, Extent]] | None = None
+    job: Job,
+    decompose: Callable[[], Scalar],
+    read: Callable[[Scalar], tuple[Extent, Extent]] | None = None,
+    count: int = 1,
 ) -> Scalar:
-    """`decompose`, if every element of operand 0 is finite, or of the columns that are `read` of each row; else nan."""
-    b, a = job.b, job.operand(0)
-    columns = read or (lambda _: (0, a.columns))
+    """`decompose`, if every element of the first `count` operands is finite, or of the columns that are `read` of each
+    row; else nan, and 0 for integers."""
+    b = job.b
     greatest = b.constant(float(np.finfo(job.dtype).max), job.dtype)
+    is_finite = b.constant(True, "bool")
+    for a in (job.operand(k) for k in range(count)):
 
-    def row(i: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
-        def element(j: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
-            return [b.and_(carried[0], b.compare("le", b.abs(job.load(a, i, j)), greatest))]
+        def row(i: Scalar, carried: list[Scalar], a: Matrix = a) -> Sequence[Scalar]:
+            def element(j: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
+                return [b.and_(carried[0], b.compare("le", b.abs(job.load(a, i, j)), greatest))]
 
-        return b.loop(*columns(i), carried, element)
+            return b.loop(*(read(i) if read else (0, a.columns)), carried, element)
+
+        (is_finite,) = b.loop(0, a.rows, [is_finite], row)
 
     def nothing() -> Sequence[Scalar]:
         for k in range(len(job.op.tensors)):
-            job.fill(job.result(k), math.nan)
+            result = job.result(k)
+            job.fill(result, math.nan if dtypes.is_float(result.dtype) else 0)
         return [b.constant(0, "int64")]
 
-    (is_finite,) = b.loop(0, a.rows, [b.constant(True, "bool")], row)
     return b.branch(is_finite, lambda: [decompose()], nothing)[0]
 
 

@@ -16,6 +16,7 @@ from aotensor.graph.op import null_gradient
 from aotensor.graph.variable import Variable
 from aotensor.ops.complex.parts import conj, to_complex
 from aotensor.ops.contract import matmul
+from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linalg.lapack import (
     MatrixOp,
     adjoint,
@@ -37,47 +38,62 @@ from aotensor.ops.linalg.matrices import (
 )
 from aotensor.ops.linalg.shapes import as_square, converged
 from aotensor.ops.linear import SolveOp
+from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import matrix_transpose
 
 FAILED: Final = "the eigenvalues did not converge"
-_NO_RULE: Final = "the Schur form has no derivative here: its blocks come in an order that may jump"
+UNSORTED: Final = "the eigenvalues did not converge, or cannot be sorted: some are too close to others or the border"
+NO_RULE: Final = "the Schur form has no derivative here: its blocks come in an order that may jump"
+SORTS: Final = ("lhp", "rhp", "iuc", "ouc")
 _LEFT: Final = "rows of q and of the left matrix"
 _RIGHT: Final = "columns of q and rows of the right matrix"
 
 
 @dataclass(frozen=True)
 class Schur(MatrixOp):
-    """x → (t, z): x = z·t·zᴴ, z unitary, t triangular, for a real x with blocks of two.   (…, n, n)"""
+    """x → (t, z): x = z·t·zᴴ, z unitary, t triangular, for a real x with blocks of two.   (…, n, n)
+
+    sort: which eigenvalues come first; their number (int64) is then a third result.
+    """
 
     name: ClassVar[str] = "schur"
+    sort: str | None = None
 
-    def infer_type(self, x: TensorType) -> tuple[TensorType, TensorType]:
+    def infer_type(self, x: TensorType) -> tuple[TensorType, ...]:
         n = square_core(x)
         kind = TensorType(x.dtype, (*x.shape[:-2], n, n))
-        return kind, kind
+        return (kind, kind, TensorType("int64", x.shape[:-2])) if self.sort else (kind, kind)
 
-    def reference(self, x: Array) -> tuple[Array, Array]:
+    def reference(self, x: Array) -> tuple[Array, ...]:
         check_square(self.name, x)
 
-        def decomposed(matrices: Array) -> tuple[Array, Array]:
-            results = [np.empty_like(x), np.empty_like(x)]
-            return per_matrix(lambda m: scipy_linalg().schur(m) if m.size else (m, m), [matrices], results)  # type: ignore[no-any-return]
+        def decomposed(matrices: Array) -> tuple[Array, ...]:
+            results = [np.empty_like(x), np.empty_like(x), np.empty(x.shape[:-2], np.int64)]
+            return per_matrix(  # type: ignore[no-any-return]
+                lambda m: scipy_linalg().schur(m, sort=self.sort), [matrices], results if self.sort else results[:2]
+            )
 
-        return converged(self.name, FAILED, decomposed, x)  # type: ignore[no-any-return]
+        return converged(self.name, UNSORTED if self.sort else FAILED, decomposed, x)  # type: ignore[no-any-return]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
-        return [null_gradient(self, 0, inputs[0], "not implemented", _NO_RULE)]
+        return [null_gradient(self, 0, inputs[0], "not implemented", NO_RULE)]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
-        null = null_gradient(self, 0, inputs[0], "not implemented", _NO_RULE)
-        return [null, null]
+        null = null_gradient(self, 0, inputs[0], "not implemented", NO_RULE)
+        return [null] * len(outputs)
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
-        return schur_factors(inputs[0])
+        (x,) = inputs
+        if self.sort is None:
+            return schur_factors(x)
+        of_complex = is_complex(x)
+        kind = "complex_sorted_schur" if of_complex else "sorted_schur"
+        t, z, chosen = lapack(kind, [to_lapack(x)], UNSORTED, sort=self.sort)
+        return [from_lapack(t, of_complex), from_lapack(z, of_complex), cast(sum_over(chosen, axis=-1), "int64")]
 
 
 def schur_factors(x: Variable) -> list[Variable]:
@@ -164,19 +180,28 @@ class Sylvester(SolveOp, MatrixOp):
 
 
 @coerced
-def schur(a: Any, output: str = "real") -> list[Variable]:
+def schur(a: Any, output: str = "real", sort: str | None = None) -> list[Variable]:
     """[t, z] with a = z·t·zᴴ, z unitary and t upper triangular.   (…, n, n) → two of (…, n, n)
 
     Of a real a, t and z are real and t has a block of two rows for every pair of complex eigenvalues; output "complex"
     gives the triangular form, as it is for a complex a. There are no derivatives. What is not finite gives nan.
 
-    Raises: GraphTypeError below rank 2, GraphValueError for a matrix that is not square or another output; LinAlgError
-    at run time where the iteration does not converge.
+    sort: which eigenvalues λ come first, as in SciPy; their number is then a third result, (…) of int64: "lhp" takes
+    Re λ < 0, "rhp" Re λ ≥ 0, "iuc" |λ| ≤ 1, "ouc" |λ| > 1. Pairs of a real form stay together.
+
+    Raises: GraphTypeError below rank 2, GraphValueError for a matrix that is not square, another output or sort (also a
+    function); LinAlgError at run time where the iteration does not converge, or where eigenvalues cannot be sorted.
     """
     x = as_square("schur", floating_matrix("schur", a))
-    if one_of("schur: output", output, ("real", "r", "complex", "c"))[0] == "c" and not is_complex(x):
-        x = to_complex(x, dtypes.complex_of(x.dtype))
-    return list(Schur().apply(x).outputs)
+    one_of("schur: sort", sort, (None, *SORTS))
+    return list(Schur(sort).apply(complex_if_asked("schur", x, output)).outputs)
+
+
+def complex_if_asked(name: str, x: Variable, output: str) -> Variable:
+    """x, complex for output "complex".   Raises: GraphValueError for an output that is neither that nor "real"."""
+    if one_of(f"{name}: output", output, ("real", "r", "complex", "c"))[0] == "c" and not is_complex(x):
+        return to_complex(x, dtypes.complex_of(x.dtype))
+    return x
 
 
 @coerced

@@ -1,0 +1,167 @@
+"""Schur forms of matrices and pencils, in LAPACK's order and as pairs of numbers, as in `general`.
+
+What comes first is chosen by loops here, and moved by trsen or tgsen: so LAPACK asks nothing about eigenvalues by a
+pointer to a function. The conditions are SciPy's, which differ at the border for one matrix and for two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from aotensor.ir.scalar_builder import Scalar
+from aotensor.passes.lapack.job import Job, Matrix
+from aotensor.passes.lapack.spectral import when_finite
+
+_BLOCK: Final = 64  # columns that LAPACK's blocked algorithms like to have room for
+
+_OF_MATRICES: Final[Mapping[str, str]] = {"lhp": "lt", "rhp": "ge", "iuc": "le", "ouc": "gt"}
+_OF_PENCILS: Final[Mapping[str, str]] = {"lhp": "lt", "rhp": "gt", "iuc": "lt", "ouc": "gt"}
+"""How the real part is compared with 0, or the absolute value with 1."""
+
+
+def schur(job: Job) -> Scalar:
+    """A → T and Z with A = Z·T·Zᵀ, T with blocks of two for pairs of complex eigenvalues."""
+    return when_finite(job, lambda: _gees(job, _Values(job, is_complex=False)))
+
+
+def complex_schur(job: Job) -> Scalar:
+    """A → T and Z with A = Z·T·Zᴴ, T triangular."""
+    return when_finite(job, lambda: _gees(job, _Values(job, is_complex=True)))
+
+
+def sorted_schur(job: Job) -> Scalar:
+    """A → T, Z and c: the same with the eigenvalues first that `sort` takes, for which c is 1."""
+    return when_finite(job, lambda: _sorted_gees(job, _Values(job, is_complex=False)))
+
+
+def complex_sorted_schur(job: Job) -> Scalar:
+    """The same for complex matrices."""
+    return when_finite(job, lambda: _sorted_gees(job, _Values(job, is_complex=True)))
+
+
+def qz(job: Job) -> Scalar:
+    """A, B → S, T, α, β, Q, Z with A = Q·S·Zᵀ and B = Q·T·Zᵀ, sorted by `sort` unless that is ""."""
+    return when_finite(job, lambda: _gges(job, _Values(job, is_complex=False)), count=2)
+
+
+def complex_qz(job: Job) -> Scalar:
+    """The same for complex matrices."""
+    return when_finite(job, lambda: _gges(job, _Values(job, is_complex=True)), count=2)
+
+
+class _Values:
+    """Eigenvalues, or their numerators, as LAPACK has them: real and imaginary parts apart, or complex numbers."""
+
+    def __init__(self, job: Job, is_complex: bool) -> None:
+        self._job, self.is_complex = job, is_complex
+        n = job.operand(0).rows
+        self.arrays = [job.work(job.b.imul(n, 2))] if is_complex else [job.work(n), job.work(n)]
+
+    def load(self, k: Scalar) -> tuple[Scalar, Scalar]:
+        """Both parts of value k."""
+        job, first = self._job, self.arrays[0]
+        if not self.is_complex:
+            return job.load(first, k), job.load(self.arrays[1], k)
+        at = job.b.imul(k, 2)
+        return job.load(first, at), job.load(first, job.b.iadd(at, 1))
+
+    def work(self, extent: Scalar | int) -> Matrix:
+        """Memory for so many numbers."""
+        return self._job.work(self._job.b.imul(extent, 2) if self.is_complex else extent)
+
+
+def _gees(job: Job, values: _Values) -> Scalar:
+    t, z, n = job.result(0), job.result(1), job.operand(0).rows
+    job.copy(job.operand(0), t)
+    none, found, chosen = (job.work(extent, dtype="int32") for extent in (1, 1, n))
+    room = job.b.imul(n, _BLOCK)
+    work, real = values.work(room), [job.work(n)] if values.is_complex else []
+    arguments = ("V", "N", none, n, t, n, found, *values.arrays, z, n, work, room, *real, chosen)
+    return job.call("gees", *arguments, is_complex=values.is_complex)
+
+
+def _sorted_gees(job: Job, values: _Values) -> Scalar:
+    """Fails too where two eigenvalues cannot be exchanged, or rounding moves one over the border as they are."""
+    b, t, z, chosen, n = job.b, job.result(0), job.result(1), job.result(2), job.operand(0).rows
+    is_chosen = _condition(job, _OF_MATRICES)
+    failure = _gees(job, values)
+
+    def choose(k: Scalar, carried: Sequence[Scalar]) -> Sequence[Scalar]:
+        """Is every one that is chosen behind none but chosen ones?"""
+        (are_first, was_chosen) = carried
+        one = is_chosen(*values.load(k))
+        job.store(b.cast(one, "int32"), chosen, k)
+        return [b.and_(are_first, b.or_(was_chosen, b.not_(one))), one]
+
+    def move() -> Sequence[Scalar]:
+        b.loop(0, n, [true, true], choose, is_vectorisable=False)
+        found, left, right = job.work(1, dtype="int32"), job.work(1), job.work(1)
+        integers: list[Matrix | int] = [] if values.is_complex else [job.work(1, dtype="int32"), 1]
+        arguments = (chosen, n, t, n, z, n, *values.arrays, found, left, right, values.work(n), n, *integers)
+        moved = job.call("trsen", "N", "V", *arguments, is_complex=values.is_complex)
+        are_first, _ = b.loop(0, n, [true, true], choose, is_vectorisable=False)
+        return [b.maximum(moved, b.select(are_first, none, b.constant(1, "int64")))]
+
+    true, none = b.constant(True, "bool"), b.constant(0, "int64")
+    return b.branch(b.compare("eq", failure, none), move, lambda: [failure])[0]
+
+
+def _gges(job: Job, values: _Values) -> Scalar:
+    """Fails too where two eigenvalues cannot be exchanged."""
+    b, n, of_complex = job.b, job.operand(0).rows, values.is_complex
+    s, t, alpha, beta, q, z = (job.result(k) for k in range(6))
+    job.copy(job.operand(0), s)
+    job.copy(job.operand(1), t)
+    pencil, vectors = (n, s, n, t, n), (q, n, z, n)
+    none, found, chosen = (job.work(extent, dtype="int32") for extent in (1, 1, n))
+    room = b.iadd(b.imul(n, _BLOCK), 16)
+    work, real = values.work(room), [job.work(b.imul(n, 8))] if of_complex else []
+    arguments = (none, *pencil, found, *values.arrays, beta, *vectors, work, room, *real, chosen)
+    failure = job.call("gges", "V", "V", "N", *arguments, is_complex=of_complex)
+    sort = job.op.option("sort")
+
+    def move() -> Sequence[Scalar]:
+        is_chosen = _condition(job, _OF_PENCILS)
+        zero = b.constant(0.0, job.dtype)
+
+        def choose(k: Scalar) -> None:
+            (x, y), scale = values.load(k), job.load(beta, b.imul(k, 2) if of_complex else k)  # which is never negative
+            one = b.and_(b.compare("ne", scale, zero), is_chosen(b.div(x, scale), b.div(y, scale)))
+            if sort == "ouc":
+                is_infinite = b.and_(b.compare("eq", scale, zero), b.not_(b.and_(_is(x, zero), _is(y, zero))))
+                one = b.or_(one, is_infinite)
+            job.store(b.cast(one, "int32"), chosen, k)
+
+        def _is(x: Scalar, y: Scalar) -> Scalar:
+            return b.compare("eq", x, y)
+
+        job.each(0, n, choose, is_vectorisable=False)
+        left, right, difference, integers = job.work(1), job.work(1), job.work(2), job.work(1, dtype="int32")
+        arguments = (chosen, *pencil, *values.arrays, beta, *vectors, found, left, right, difference, work, room)
+        return [job.call("tgsen", 0, 1, 1, *arguments, integers, 1, is_complex=of_complex)]
+
+    if sort:
+        is_there = b.compare("eq", failure, b.constant(0, "int64"))
+        failure = b.branch(is_there, move, lambda: [failure])[0]
+
+    def numerator(k: Scalar) -> None:
+        for part, value in enumerate(values.load(k)):
+            job.store(value, alpha, b.iadd(b.imul(k, 2), part))
+
+    job.each(0, n, numerator, is_vectorisable=False)
+    return failure
+
+
+def _condition(job: Job, border: Mapping[str, str]) -> Callable[[Scalar, Scalar], Scalar]:
+    """Does an eigenvalue x + i·y come first?"""
+    b, sort = job.b, str(job.op.option("sort"))
+
+    def is_chosen(x: Scalar, y: Scalar) -> Scalar:
+        if sort in ("lhp", "rhp"):
+            return b.compare(border[sort], x, b.constant(0.0, job.dtype))
+        # the root rounds numbers next to 1 to it, as hypot does
+        size = b.math("sqrt", b.add(b.mul(x, x), b.mul(y, y)))
+        return b.compare(border[sort], size, b.constant(1.0, job.dtype))
+
+    return is_chosen
