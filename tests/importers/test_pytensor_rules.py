@@ -18,7 +18,8 @@ from pytensor.raise_op import Assert, CheckAndRaise  # noqa: E402
 from pytensor.tensor import fft  # noqa: E402
 from pytensor.tensor.signal import convolve1d, convolve2d  # noqa: E402
 
-from aotensor.importers.pytensor import NoCounterpart, function  # noqa: E402
+import aotensor as aot  # noqa: E402
+from aotensor.importers.pytensor import NoCounterpart, from_pytensor, function  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -133,3 +134,32 @@ def test_checks_in_batches() -> None:
     assert np.array_equal(f(np.ones((2, 3))), 2 * np.ones((2, 3)))
     with pytest.raises(AssertionError, match="negative"):
         f(np.array([[1.0], [-1.0]]))
+
+
+def test_orders_along_an_axis_that_is_computed() -> None:
+    """Of every axis the rank has, counted from either end; others are errors."""
+    rng = np.random.default_rng(3)
+    x, axis = pt.dtensor3("x"), pt.scalar("axis", dtype="int8")
+    f = pytensor.function([x, axis], [pt.sort(x, axis), pt.argsort(x, axis)], mode="AOTENSOR")
+    value = rng.normal(size=(2, 3, 4))
+    for k in range(-3, 3):
+        for ours, theirs in zip(f(value, k), [np.sort(value, k), np.argsort(value, k)], strict=True):
+            assert ours.dtype == theirs.dtype and np.array_equal(ours, theirs)
+    for k in (3, -4, 127):
+        with pytest.raises(np.exceptions.AxisError, match="from -3 to 2"):
+            f(value, k)
+    v = pt.dvector("v")
+    g = function([v, axis], pt.sort(v, axis))
+    assert g(value[0, 0], -1).tolist() == g(value[0, 0], 0).tolist() == np.sort(value[0, 0]).tolist()
+    with pytest.raises(ValueError, match="from -1 to 0"):
+        g(value[0, 0], 1)
+
+
+def test_slope_of_what_is_sorted_along_an_axis_that_is_computed() -> None:
+    rng = np.random.default_rng(4)
+    x, axis = pt.dtensor3("x"), pt.lscalar("axis")
+    (ours, k), total = from_pytensor([x, axis], (pt.sort(x, axis) ** 2 * x).sum())
+    value, h = rng.normal(size=(2, 3, 4)), 1e-6 * rng.normal(size=(2, 3, 4))
+    slope = aot.function([ours, k], aot.grad(total, ours))(value, 1)
+    ahead, behind = ((np.sort(value + step, 1) ** 2 * (value + step)).sum() for step in (h, -h))
+    assert np.isclose((ahead - behind) / 2, (slope * h).sum(), rtol=1e-6)

@@ -6,7 +6,8 @@ from typing import Any
 
 import aotensor.tensor as at
 from aotensor.importers.lax.windows import known_value
-from aotensor.importers.pytensor.rules import Walk, known_integer, rows, rule, unsupported
+from aotensor.importers.pytensor.axes import along_axis
+from aotensor.importers.pytensor.rules import Walk, rows, rule, unsupported
 from aotensor.importers.pytensor.values import number_of
 
 rows({
@@ -56,9 +57,9 @@ def _accumulated(x: Any, dtype: str) -> Any:
 
 @rule("SortOp", "ArgSortOp")
 def sort(walk: Walk, node: Any, x: Any, axis: Any) -> Any:
-    """Along one axis, or of all elements. Equal ones stay in their order."""
+    """Along one axis, which may be computed, or of all elements. Equal ones stay in their order."""
     fn = at.sort if type(node.op).__name__ == "SortOp" else at.argsort
-    return fn(x, axis=None if axis is None else known_integer(node, axis, "axis"))
+    return fn(x, axis=None) if axis is None else along_axis(node, x, axis, lambda values, k: fn(values, axis=k))
 
 
 @rule("Argmax")
