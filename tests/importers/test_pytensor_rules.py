@@ -16,6 +16,7 @@ import pytensor.sparse as ps  # noqa: E402
 import pytensor.tensor as pt  # noqa: E402
 from pytensor.raise_op import Assert, CheckAndRaise  # noqa: E402
 from pytensor.tensor import fft  # noqa: E402
+from pytensor.tensor.fourier import fft as fourier  # noqa: E402
 from pytensor.tensor.signal import convolve1d, convolve2d  # noqa: E402
 
 import aotensor as aot  # noqa: E402
@@ -74,9 +75,42 @@ def test_transforms_over_all_axes_but_the_first(shape: tuple[int, ...]) -> None:
     slope = np.fft.irfftn(wanted / half, s=shape[1:], axes=axes, norm="forward") * 2
     np.testing.assert_allclose(found[2], slope, 1e-12, 1e-12)
     np.testing.assert_allclose(found[3], 3 * value**2, 1e-11, 1e-11)
-    unknown = pt.dmatrix("unknown")
-    with pytest.raises(NoCounterpart, match="length of a transform is known at run time only"):
-        function([unknown], fft.rfft(unknown))
+
+
+@pytest.mark.parametrize("is_odd", [False, pytest.param(True, marks=pytest.mark.again)])
+def test_transforms_of_extents_of_run_time(is_odd: bool) -> None:
+    """Without static shapes: one function for all of them."""
+    x = pt.dtensor3("x")
+    parts = fft.rfft(x)
+    f = pytensor.function([x], [parts, fft.irfft(parts, is_odd=is_odd), pytensor.grad((parts**2).sum(), x)], "AOTENSOR")
+    for shape in ((2, 3, 5), (1, 4, 7)) if is_odd else ((2, 3, 4), (1, 2, 2)):
+        value = np.random.default_rng(0).normal(size=shape)
+        wanted = np.fft.rfftn(value, axes=(1, 2))
+        found = f(value)
+        np.testing.assert_allclose(found[0], np.stack([wanted.real, wanted.imag], axis=-1), 1e-12, 1e-12)
+        np.testing.assert_allclose(found[1], value, 1e-12, 1e-12)
+        h = np.random.default_rng(1).normal(size=shape)
+        ahead, behind = ((np.abs(np.fft.rfftn(value + step, axes=(1, 2))) ** 2).sum() for step in (h, -h))
+        assert np.isclose((ahead - behind) / 2, (found[2] * h).sum(), rtol=1e-9)
+
+
+def test_complex_transforms_along_one_axis() -> None:
+    """Length and axis as numbers, and computed."""
+    x, z, n, axis = pt.dmatrix("x"), pt.zmatrix("z"), pt.iscalar("n"), pt.iscalar("axis")
+    f = pytensor.function([x, z], [fourier(x, 10, 0), fourier(z, None, None), fourier(x, x.shape[0], 1)], "AOTENSOR")
+    g = pytensor.function([z, n, axis], fourier(z, n, axis), "AOTENSOR")
+    rng = np.random.default_rng(5)
+    for shape in ((8, 6), (12, 5)):
+        a, b = rng.normal(size=shape), rng.normal(size=shape) + 1j * rng.normal(size=shape)
+        wanted = [np.fft.fft(a, 10, 0), np.fft.fft(b), np.fft.fft(a, shape[0], 1)]
+        for ours, theirs in zip(f(a, b), wanted, strict=True):
+            np.testing.assert_allclose(ours, theirs, 1e-12, 1e-12)
+        for length, k in ((5, 0), (9, 1), (1, -1), (16, -2)):
+            np.testing.assert_allclose(g(b, length, k), np.fft.fft(b, length, k), 1e-12, 1e-12)
+    with pytest.raises(np.exceptions.AxisError, match="from -2 to 1"):
+        g(b, 4, 2)
+    with pytest.raises(ValueError, match="a transform is 1 or more"):
+        g(b, 0, 1)
 
 
 @pytest.mark.parametrize("sizes", [(7, 3), (3, 7), (1, 1)])
@@ -134,6 +168,14 @@ def test_checks_in_batches() -> None:
     assert np.array_equal(f(np.ones((2, 3))), 2 * np.ones((2, 3)))
     with pytest.raises(AssertionError, match="negative"):
         f(np.array([[1.0], [-1.0]]))
+
+
+def test_checks_of_complex_values() -> None:
+    z, k = pt.zvector("z"), pt.lscalar("k")
+    f = pytensor.function([z, k], Assert("odd")(z, pt.eq(k % 2, 0)).imag, "AOTENSOR")
+    assert f(np.array([1 + 2j]), 4).tolist() == [2.0]
+    with pytest.raises(AssertionError, match="odd"):
+        f(np.array([1 + 2j]), 3)
 
 
 def test_orders_along_an_axis_that_is_computed() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import aotensor.tensor as at
-from aotensor.importers.check import Check
+from aotensor.importers.check import checked
 from aotensor.importers.pytensor.control import MESSAGES
 from aotensor.importers.pytensor.rules import integer_of, unsupported
 
@@ -28,8 +28,8 @@ def along_axis(node: Any, x: Any, axis: Any, function: Callable[[Any, int], Any]
     message = f"the axis is not among those from {-x.ndim} to {x.ndim - 1}"
     MESSAGES[message] = np.exceptions.AxisError
     inside = at.and_(at.ge(axis, -x.ndim), at.lt(axis, x.ndim))
-    checked = Check(message)(x, inside)
-    found = function(checked, x.ndim - 1)
+    x = checked(message, x, inside)
+    found = function(x, x.ndim - 1)
     for k in reversed(range(x.ndim - 1)):
-        found = at.ifelse(at.or_(at.eq(axis, k), at.eq(axis, k - x.ndim)), function(checked, k), found)
+        found = at.ifelse(at.or_(at.eq(axis, k), at.eq(axis, k - x.ndim)), function(x, k), found)
     return found
