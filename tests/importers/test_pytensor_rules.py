@@ -59,6 +59,23 @@ def test_factors_and_equations() -> None:
         function([A], pt.linalg.schur(A, sort="lhp"))
 
 
+def test_reflectors() -> None:
+    """h, tau and r as LAPACK gives them, of every shape, and with pivots."""
+    A = pt.dmatrix("A")
+    f = function([A], [*pt.linalg.qr(A, mode="raw"), *pt.linalg.qr(A, mode="raw", pivoting=True)])
+    rng = np.random.default_rng(7)
+    upper = np.triu(rng.normal(size=(4, 4)))
+    for a in (rng.normal(size=(4, 4)), rng.normal(size=(6, 3)), rng.normal(size=(3, 6)), upper, np.zeros((3, 2))):
+        found = f(a)
+        plain, pivoted = (scipy.linalg.qr(a, mode="raw", pivoting=pivots) for pivots in (False, True))
+        for ours, theirs in zip(found, [*plain[0], plain[1], *pivoted[0], *pivoted[1:]], strict=True):
+            assert ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=1e-12, atol=1e-13)
+    with pytest.raises(NoCounterpart, match="mode raw of a complex matrix"):
+        function([z := pt.zmatrix("z")], pt.linalg.qr(z, mode="raw"))
+    with pytest.raises(NoCounterpart, match="that is not square"):
+        function([b := pt.matrix("b", shape=(4, 3))], pt.linalg.qr(b, mode="raw"))
+
+
 @pytest.mark.parametrize("shape", [(3, 5), (2, 4, 3)])
 def test_transforms_over_all_axes_but_the_first(shape: tuple[int, ...]) -> None:
     """Parts along a last axis; PyTensor's gradients of them are transforms, too."""
