@@ -17,6 +17,7 @@ import pytensor.tensor as pt  # noqa: E402
 from pytensor.raise_op import Assert, CheckAndRaise  # noqa: E402
 from pytensor.tensor import fft  # noqa: E402
 from pytensor.tensor.fourier import fft as fourier  # noqa: E402
+from pytensor.tensor.linalg.solvers import tridiagonal  # noqa: E402
 from pytensor.tensor.signal import convolve1d, convolve2d  # noqa: E402
 
 import aotensor as aot  # noqa: E402
@@ -74,6 +75,53 @@ def test_reflectors() -> None:
         function([z := pt.zmatrix("z")], pt.linalg.qr(z, mode="raw"))
     with pytest.raises(NoCounterpart, match="that is not square"):
         function([b := pt.matrix("b", shape=(4, 3))], pt.linalg.qr(b, mode="raw"))
+
+
+@pytest.mark.parametrize("dtype", ["float64", pytest.param("complex128", marks=pytest.mark.again)])
+def test_factors_of_tridiagonal_matrices(dtype: str) -> None:
+    """As LAPACK's, and solutions by them, for one and several right-hand sides."""
+    dl, d, du, b = (pt.vector(name, dtype=dtype) for name in ("dl", "d", "du", "b"))
+    B = pt.matrix("B", dtype=dtype)
+    factors = tridiagonal.LUFactorTridiagonal()(dl, d, du)
+    solutions = [
+        tridiagonal.SolveLUFactorTridiagonal(b_ndim=x.ndim, transposed=flag)(*factors, x)
+        for x in (b, B)
+        for flag in (False, True)
+    ]
+    f = function([dl, d, du, b, B], [*factors, *solutions])
+    lapack = scipy.linalg.get_lapack_funcs("gttrf", dtype=dtype)
+    rng = np.random.default_rng(8)
+    for n in (3, 9):
+        parts = [rng.normal(size=(2, k)) for k in (n - 1, n, n - 1, n)]
+        *diagonals, one = ((x + 1j * y if dtype == "complex128" else x) for x, y in parts)
+        many = np.stack([one, 2 - one], axis=1)
+        *found, x, xt, X, Xt = f(*diagonals, one, many)
+        for ours, theirs in zip(found, lapack(*diagonals)[:5], strict=True):
+            assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
+            np.testing.assert_allclose(ours, theirs, 1e-11, 1e-13)
+        matrix = np.diag(diagonals[1]) + np.diag(diagonals[0], -1) + np.diag(diagonals[2], 1)
+        for ours, a, side in ((x, matrix, one), (xt, matrix.T, one), (X, matrix, many), (Xt, matrix.T, many)):
+            np.testing.assert_allclose(ours, np.linalg.solve(a, side), 1e-10, 1e-12)
+    *_, x, xt, X, Xt = f(*(np.array(v, dtype) for v in ([], [2], [], [3], [[1, 4]])))
+    assert (x.tolist(), xt.tolist(), X.tolist(), Xt.tolist()) == ([1.5], [1.5], [[0.5, 2]], [[0.5, 2]])
+
+
+def test_gradients_and_batches_of_tridiagonal_equations() -> None:
+    a, b = pt.dtensor3("a"), pt.dmatrix("b")
+    x = pt.linalg.solve(a, b, assume_a="tridiagonal", b_ndim=1)
+    f = pytensor.function([a, b], [x, *pytensor.grad((x**2).sum(), [a, b])], mode="AOTENSOR")
+    rng = np.random.default_rng(9)
+    matrices, side = rng.normal(size=(2, 4, 4)), rng.normal(size=(2, 4))
+    matrices *= np.abs(np.subtract.outer(range(4), range(4))) <= 1
+    wanted = np.linalg.solve(matrices, side[..., None])[..., 0]
+    found = f(matrices, side)
+    np.testing.assert_allclose(found[0], wanted, 1e-11)
+    slope = np.linalg.solve(matrices.swapaxes(1, 2), 2 * wanted[..., None])[..., 0]
+    np.testing.assert_allclose(found[2], slope, 1e-10)
+    of_matrices = -slope[..., None] * wanted[:, None, :]
+    for offset in (-1, 0, 1):
+        ours, theirs = (x.diagonal(offset, 1, 2) for x in (found[1], of_matrices))
+        np.testing.assert_allclose(ours, theirs, 1e-10)
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (2, 4, 3)])
