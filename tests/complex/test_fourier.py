@@ -96,6 +96,51 @@ def test_rows_of_any_extent_are_cut_or_filled(n: int) -> None:
     assert [y.shape for y in f(np.zeros((0, 3)))] == [(n, 3), (0, n // 2 + 1), (0, n), (n, 3), (0, 3)]
 
 
+def test_lengths_of_run_time() -> None:
+    """Of extents that the types do not have, and computed ones."""
+    z, x, n = at.zmatrix("z"), at.matrix("x"), at.lscalar("n")
+    made = {
+        "fft": at.fft(z), "ifft": at.ifft(z, axis=0, norm="ortho"), "rfft": at.rfft(x, norm="forward"),
+        "irfft": at.irfft(z), "fft2": at.fft2(x), "cut": at.fft(z, n), "rcut": at.rfft(x, n, axis=0),
+        "ircut": at.irfft(z, n), "single": at.fft(at.cast(x, "float32")), "known": at.fft(x[:, :3], n),
+    }  # fmt: skip
+    f, s = aot.function([z, x, n], made, name="run_time"), scipy.fft
+    for shape, length in (((3, 5), 4), ((1, 8), 1), ((2, 97), 8), ((5, 200), 243), ((4, 3), 2)):
+        a, b = drawn(*shape), drawn(*shape).real
+        wanted = {
+            "fft": s.fft(a), "ifft": s.ifft(a, axis=0, norm="ortho"), "rfft": s.rfft(b, norm="forward"),
+            "irfft": s.irfft(a), "fft2": s.fft2(b), "cut": s.fft(a, length), "rcut": s.rfft(b, length, axis=0),
+            "ircut": s.irfft(a, length), "single": s.fft(b.astype("float32")), "known": s.fft(b[:, :3], length),
+        }  # fmt: skip
+        for found in (f(a, b, length), f.reference(a, b, length)):
+            for key, value in wanted.items():
+                assert_near(found[key], value, float(np.finfo(value.dtype).eps), f"{key} of {shape}, {length}")
+    none = f(drawn(2, 2)[:0], drawn(2, 2).real, 0)
+    assert {key: none[key].shape for key in ("fft", "cut", "irfft")} == {"fft": (0, 2), "cut": (0, 0), "irfft": (0, 2)}
+    with pytest.raises(ValueError):
+        f(drawn(2, 3), drawn(2, 3).real, -1)
+
+
+@pytest.mark.parametrize("n", [1, 6, pytest.param(7, marks=pytest.mark.again)])
+def test_derivatives_at_lengths_of_run_time(n: int) -> None:
+    """Those of the transforms whose lengths are known."""
+    made: list[list[np.ndarray[Any, Any]]] = []
+    for extent in (n, None):
+        x, z = at.tensor("x", shape=(2, extent), dtype="float64"), at.tensor("z", dtype="complex128", shape=(2, extent))
+        k = at.lscalar("k")
+        values = [at.rfft(x) * 1j, at.irfft(z, n + 1 if extent else k + 1), at.fft(z)]
+        cost = at.stack([at.sqr(at.abs(y - 1)).sum() for y in values]).sum()
+        slopes = grad(cost, [x, z])
+        f = aot.function([x, z, k], [*slopes, grad(at.sqr(at.abs(slopes[1])).sum(), z)], on_unused_input="ignore")
+        made.append(f(drawn(2, n).real, drawn(2, n), n))
+    for known, unknown in zip(*made, strict=True):
+        np.testing.assert_allclose(unknown, known, rtol=1e-12, atol=1e-12)
+    z = at.zvector("z")
+    rows = at.vectorize_graph(at.fft(z), {z: at.zmatrix("rows")})
+    found = aot.function([rows.owner.inputs[0]], rows, name="rows")(drawn(3, n))
+    assert_near(found, scipy.fft.fft(drawn(3, n)), 2.3e-16, "in a batch")
+
+
 @pytest.mark.shows("tensor/12-fft")
 @pytest.mark.parametrize("shape", [(4, 4), (2, 8)])
 def test_few_elements_along_two_axes(shape: tuple[int, int]) -> None:
@@ -163,7 +208,8 @@ def test_rows_are_read_and_written_where_they_lie() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda z: at.fft(z), aot.errors.UnsupportedError, "fft: the length of a transform is a number"),
+        (lambda z: at.fft(z, n=1.5), TypeError, "fft: n is an int, a Variable or None, not 1.5"),
+        (lambda z: at.irfft(z, n=z), TypeError, "irfft: the length is an integer scalar, not complex128"),
         (lambda z: at.fft(z[:4], axis=1), ValueError, "fft: axis 1 is out of range for rank 1"),
         (lambda z: at.fft(z[:4], norm="unit"), ValueError, "fft: norm"),
         (lambda z: at.fft(at.stack([z[0]]), n=0), ValueError, "fft: a length of 0"),

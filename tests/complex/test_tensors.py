@@ -114,6 +114,34 @@ def test_loops_carry_complex_states_and_their_gradients() -> None:
     np.testing.assert_allclose(found[2], slopes, rtol=1e-7)
 
 
+def test_reductions_by_a_step_carry_complex_states() -> None:
+    """Beside real ones, in both directions; without rows the initial value."""
+    z, x = at.zmatrix("z"), at.vector("x")
+    rows = aot.reduce(lambda row, h: h * row + 1, z, at.ones((z.shape[1],), "complex128"), return_updates=False)
+    total, turn = aot.reduce(
+        lambda a, s, t: [s + a * at.real(t), t * 1.5j], x, [at.constant(0.5), at.constant(1 + 0j)], return_updates=False
+    )
+    behind = aot.foldr(lambda a, h: h / (a + 2), z[:, 0], 1j, return_updates=False)
+    cost = at.sqr(at.abs(rows)).sum() + at.abs(behind)
+    f = aot.function([z, x], [rows, total, turn, behind, cost, at.grad(cost, z)], name="folds")
+
+    def by_hand(a: np.ndarray[Any, Any]) -> list[Any]:
+        h, back = np.ones(2, complex), 1j
+        for row in a:
+            h = h * row + 1
+        for number in a[::-1, 0]:
+            back = back / (number + 2)
+        return [h, back, (np.abs(h) ** 2).sum() + abs(back)]
+
+    a, d = drawn(3, 2), 1e-6 * drawn(3, 2)[::-1]
+    for found in (f(a, np.arange(4.0)), f.reference(a, np.arange(4.0))):
+        np.testing.assert_allclose([*found[0], *found[3:5]], np.hstack(by_hand(a)), rtol=1e-13)
+        assert (float(found[1]), complex(found[2])) == (0.5 - 4.5, 1.5**4)
+        slope = (by_hand(a + d)[2] - by_hand(a - d)[2]) / 2
+        np.testing.assert_allclose(float((found[5] * d).real.sum()), slope, rtol=1e-6)
+    assert [complex(v) for v in f(a[:0], np.zeros(0))[2:4]] == [1, 1j]
+
+
 @pytest.mark.shows("tensor/12-order")
 @pytest.mark.parametrize(
     ("make", "message"),

@@ -172,6 +172,22 @@ def test_what_jax_lowers_to_calls_is_refused(name: str, function: Any) -> None:
     assert [x.name for x in caught.value.operations] == [name]
 
 
+def test_any_number_of_complex_numbers_is_reduced() -> None:
+    """Rows of a symbolic extent, and many of them."""
+    (n,) = jax.export.symbolic_shape("n")
+
+    def products(z: Any) -> Any:
+        return jax.lax.reduce(z, np.complex64(0), lambda a, b: a + b + a * b, (0,))
+
+    f = from_jax(products, jax.ShapeDtypeStruct((n, 2), "complex64"))
+    for count in (0, 3, 100):
+        pair = np.random.default_rng(count).normal(size=(2, count, 2)) / 10
+        found = f((pair[0] + 1j * pair[1]).astype("complex64"))
+        wanted = np.prod(1 + pair[0] + 1j * pair[1], axis=0) - 1
+        assert found.dtype == np.complex64
+        np.testing.assert_allclose(found, wanted, 1e-4, 1e-6)
+
+
 @pytest.mark.parametrize("dtype", ["float64", "complex64"])
 def test_eigenvalues_of_any_matrix(dtype: str) -> None:
     x = np.random.default_rng(4).normal(size=(2, 4, 4)).astype(dtype)

@@ -17,6 +17,7 @@ from pytensor.compile.mode import Mode  # noqa: E402
 from pytensor.graph.basic import Apply  # noqa: E402
 from pytensor.graph.op import Op  # noqa: E402
 from pytensor.raise_op import Assert  # noqa: E402
+from pytensor.tensor.random.basic import ChoiceWithoutReplacement, PermutationRV  # noqa: E402
 
 from aotensor.errors import GraphTypeError, MissingInputError  # noqa: E402
 from aotensor.importers.pytensor import NoCounterpart, from_pytensor, function  # noqa: E402
@@ -79,6 +80,52 @@ def test_draws_have_the_distributions_of_their_parameters() -> None:
         assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype), name
         quartiles = [np.quantile(x, [0.25, 0.5, 0.75], axis=0) for x in (ours, theirs)]
         assert np.all(np.abs(quartiles[0] - quartiles[1]) < 0.15 * (np.abs(quartiles[1]) + 0.3 * theirs.std())), name
+
+
+def test_choices_without_replacement() -> None:
+    """Frequencies of ordered pairs beside those of drawing one after the other, in a batch of many."""
+    rng, many = pytensor.shared(np.random.default_rng(5), name="rng"), 6000
+    pairs = ChoiceWithoutReplacement(signature="(a0),(a0),(1)->(s0)", dtype="int64")
+    plain = ChoiceWithoutReplacement(signature="(),(2)->(s0,s1)", dtype="int64")
+    p = np.array([0.5, 0.3, 0.2, 0.0])
+    outputs = [pairs(np.arange(4), p, [2], size=(many,), rng=rng), plain(3, [1, 2], size=(many,), rng=rng)]
+    weighted, even = function([], outputs)()
+    assert weighted.shape == (many, 2) and even.shape == (many, 1, 2)
+    for drawn, weights in ((weighted, p), (even[:, 0], np.full(4, 1 / 3) * (np.arange(4) < 3))):
+        chances = weights[:, None] * weights / (1 - weights[:, None]) * (1 - np.eye(4))
+        counts = np.bincount(drawn[:, 0] * 4 + drawn[:, 1], minlength=16).reshape(4, 4)
+        assert np.all(np.abs(counts - many * chances) <= 5 * np.sqrt(many * chances))
+
+
+def test_rows_without_replacement_in_batches() -> None:
+    """Each sample has rows of its own, and of those no row twice; in the mode, too."""
+    rng, a, n = pytensor.shared(np.random.default_rng(6), name="rng"), pt.tensor3("a", dtype="int64"), pt.lscalar("n")
+    p = np.array([[0.0, 0.25, 0.25, 0.25, 0.25], [0.5, 0.5, 0.5, 0.5, 0.0]])
+    weighted = ChoiceWithoutReplacement(signature="(a0,a1),(a0),(1)->(s0,a1)", dtype="int64")
+    mixed = PermutationRV(signature="(x0,x1)->(x0,x1)", dtype="int64")
+    scalar = ChoiceWithoutReplacement(signature="(),(a),(1)->(s0)", dtype="int64")
+    outputs = [
+        weighted(a, p, [n], rng=rng), mixed(a, rng=rng), mixed(a, size=(3, 2), rng=rng), scalar(5, p, [4], rng=rng),
+        pt.random.choice(a[0], size=(n, 1), replace=False, rng=rng),
+    ]  # fmt: skip
+    value = np.arange(20).reshape(2, 5, 2)
+    for f in (function([a, n], outputs), pytensor.function([a, n], outputs, mode=MODE)):
+        chosen, all_rows, many, numbers, plain = f(value, 4)
+        assert chosen.shape == (2, 4, 2) and many.shape == (3, 2, 5, 2) and plain.shape == (4, 1, 2)
+        for k in range(2):
+            assert sorted(chosen[k].tolist()) == value[k][p[k] > 0].tolist()
+            assert sorted(numbers[k]) == np.flatnonzero(p[k]).tolist()
+            for drawn in (all_rows[k], *many[:, k]):
+                assert sorted(drawn.tolist()) == value[k].tolist()
+        assert len({tuple(row) for row in plain[:, 0].tolist()}) == 4
+        assert len({x.tobytes() for x in many[:, 0]}) > 1
+        with pytest.raises(ValueError, match="fewer rows with a weight above 0"):
+            f(value, 5)
+        with pytest.raises(ValueError):
+            f(value, 6)
+    ragged = scalar(np.array([4, 5]), p, [2], rng=rng)
+    with pytest.raises(NoCounterpart, match="how many there are differs"):
+        function([], ragged)
 
 
 def test_generators_are_carried_on() -> None:

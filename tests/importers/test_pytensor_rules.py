@@ -16,9 +16,12 @@ import pytensor.sparse as ps  # noqa: E402
 import pytensor.tensor as pt  # noqa: E402
 from pytensor.raise_op import Assert, CheckAndRaise  # noqa: E402
 from pytensor.tensor import fft  # noqa: E402
+from pytensor.tensor.fourier import fft as fourier  # noqa: E402
+from pytensor.tensor.linalg.solvers import tridiagonal  # noqa: E402
 from pytensor.tensor.signal import convolve1d, convolve2d  # noqa: E402
 
-from aotensor.importers.pytensor import NoCounterpart, function  # noqa: E402
+import aotensor as aot  # noqa: E402
+from aotensor.importers.pytensor import NoCounterpart, from_pytensor, function  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -83,6 +86,70 @@ def test_sorted_schur_forms_of_matrices_and_pencils(output: str, sort: str) -> N
     np.testing.assert_allclose(np.sort_complex(alpha / beta), np.sort_complex(values), rtol=1e-9)
 
 
+def test_reflectors() -> None:
+    """h, tau and r as LAPACK gives them, of every shape, and with pivots."""
+    A = pt.dmatrix("A")
+    f = function([A], [*pt.linalg.qr(A, mode="raw"), *pt.linalg.qr(A, mode="raw", pivoting=True)])
+    rng = np.random.default_rng(7)
+    upper = np.triu(rng.normal(size=(4, 4)))
+    for a in (rng.normal(size=(4, 4)), rng.normal(size=(6, 3)), rng.normal(size=(3, 6)), upper, np.zeros((3, 2))):
+        found = f(a)
+        plain, pivoted = (scipy.linalg.qr(a, mode="raw", pivoting=pivots) for pivots in (False, True))
+        for ours, theirs in zip(found, [*plain[0], plain[1], *pivoted[0], *pivoted[1:]], strict=True):
+            assert ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=1e-12, atol=1e-13)
+    with pytest.raises(NoCounterpart, match="mode raw of a complex matrix"):
+        function([z := pt.zmatrix("z")], pt.linalg.qr(z, mode="raw"))
+    with pytest.raises(NoCounterpart, match="that is not square"):
+        function([b := pt.matrix("b", shape=(4, 3))], pt.linalg.qr(b, mode="raw"))
+
+
+@pytest.mark.parametrize("dtype", ["float64", pytest.param("complex128", marks=pytest.mark.again)])
+def test_factors_of_tridiagonal_matrices(dtype: str) -> None:
+    """As LAPACK's, and solutions by them, for one and several right-hand sides."""
+    dl, d, du, b = (pt.vector(name, dtype=dtype) for name in ("dl", "d", "du", "b"))
+    B = pt.matrix("B", dtype=dtype)
+    factors = tridiagonal.LUFactorTridiagonal()(dl, d, du)
+    solutions = [
+        tridiagonal.SolveLUFactorTridiagonal(b_ndim=x.ndim, transposed=flag)(*factors, x)
+        for x in (b, B)
+        for flag in (False, True)
+    ]
+    f = function([dl, d, du, b, B], [*factors, *solutions])
+    lapack = scipy.linalg.get_lapack_funcs("gttrf", dtype=dtype)
+    rng = np.random.default_rng(8)
+    for n in (3, 9):
+        parts = [rng.normal(size=(2, k)) for k in (n - 1, n, n - 1, n)]
+        *diagonals, one = ((x + 1j * y if dtype == "complex128" else x) for x, y in parts)
+        many = np.stack([one, 2 - one], axis=1)
+        *found, x, xt, X, Xt = f(*diagonals, one, many)
+        for ours, theirs in zip(found, lapack(*diagonals)[:5], strict=True):
+            assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
+            np.testing.assert_allclose(ours, theirs, 1e-11, 1e-13)
+        matrix = np.diag(diagonals[1]) + np.diag(diagonals[0], -1) + np.diag(diagonals[2], 1)
+        for ours, a, side in ((x, matrix, one), (xt, matrix.T, one), (X, matrix, many), (Xt, matrix.T, many)):
+            np.testing.assert_allclose(ours, np.linalg.solve(a, side), 1e-10, 1e-12)
+    *_, x, xt, X, Xt = f(*(np.array(v, dtype) for v in ([], [2], [], [3], [[1, 4]])))
+    assert (x.tolist(), xt.tolist(), X.tolist(), Xt.tolist()) == ([1.5], [1.5], [[0.5, 2]], [[0.5, 2]])
+
+
+def test_gradients_and_batches_of_tridiagonal_equations() -> None:
+    a, b = pt.dtensor3("a"), pt.dmatrix("b")
+    x = pt.linalg.solve(a, b, assume_a="tridiagonal", b_ndim=1)
+    f = pytensor.function([a, b], [x, *pytensor.grad((x**2).sum(), [a, b])], mode="AOTENSOR")
+    rng = np.random.default_rng(9)
+    matrices, side = rng.normal(size=(2, 4, 4)), rng.normal(size=(2, 4))
+    matrices *= np.abs(np.subtract.outer(range(4), range(4))) <= 1
+    wanted = np.linalg.solve(matrices, side[..., None])[..., 0]
+    found = f(matrices, side)
+    np.testing.assert_allclose(found[0], wanted, 1e-11)
+    slope = np.linalg.solve(matrices.swapaxes(1, 2), 2 * wanted[..., None])[..., 0]
+    np.testing.assert_allclose(found[2], slope, 1e-10)
+    of_matrices = -slope[..., None] * wanted[:, None, :]
+    for offset in (-1, 0, 1):
+        ours, theirs = (x.diagonal(offset, 1, 2) for x in (found[1], of_matrices))
+        np.testing.assert_allclose(ours, theirs, 1e-10)
+
+
 @pytest.mark.parametrize("shape", [(3, 5), (2, 4, 3)])
 def test_transforms_over_all_axes_but_the_first(shape: tuple[int, ...]) -> None:
     """Parts along a last axis; PyTensor's gradients of them are transforms, too."""
@@ -99,9 +166,42 @@ def test_transforms_over_all_axes_but_the_first(shape: tuple[int, ...]) -> None:
     slope = np.fft.irfftn(wanted / half, s=shape[1:], axes=axes, norm="forward") * 2
     np.testing.assert_allclose(found[2], slope, 1e-12, 1e-12)
     np.testing.assert_allclose(found[3], 3 * value**2, 1e-11, 1e-11)
-    unknown = pt.dmatrix("unknown")
-    with pytest.raises(NoCounterpart, match="length of a transform is known at run time only"):
-        function([unknown], fft.rfft(unknown))
+
+
+@pytest.mark.parametrize("is_odd", [False, pytest.param(True, marks=pytest.mark.again)])
+def test_transforms_of_extents_of_run_time(is_odd: bool) -> None:
+    """Without static shapes: one function for all of them."""
+    x = pt.dtensor3("x")
+    parts = fft.rfft(x)
+    f = pytensor.function([x], [parts, fft.irfft(parts, is_odd=is_odd), pytensor.grad((parts**2).sum(), x)], "AOTENSOR")
+    for shape in ((2, 3, 5), (1, 4, 7)) if is_odd else ((2, 3, 4), (1, 2, 2)):
+        value = np.random.default_rng(0).normal(size=shape)
+        wanted = np.fft.rfftn(value, axes=(1, 2))
+        found = f(value)
+        np.testing.assert_allclose(found[0], np.stack([wanted.real, wanted.imag], axis=-1), 1e-12, 1e-12)
+        np.testing.assert_allclose(found[1], value, 1e-12, 1e-12)
+        h = np.random.default_rng(1).normal(size=shape)
+        ahead, behind = ((np.abs(np.fft.rfftn(value + step, axes=(1, 2))) ** 2).sum() for step in (h, -h))
+        assert np.isclose((ahead - behind) / 2, (found[2] * h).sum(), rtol=1e-9)
+
+
+def test_complex_transforms_along_one_axis() -> None:
+    """Length and axis as numbers, and computed."""
+    x, z, n, axis = pt.dmatrix("x"), pt.zmatrix("z"), pt.iscalar("n"), pt.iscalar("axis")
+    f = pytensor.function([x, z], [fourier(x, 10, 0), fourier(z, None, None), fourier(x, x.shape[0], 1)], "AOTENSOR")
+    g = pytensor.function([z, n, axis], fourier(z, n, axis), "AOTENSOR")
+    rng = np.random.default_rng(5)
+    for shape in ((8, 6), (12, 5)):
+        a, b = rng.normal(size=shape), rng.normal(size=shape) + 1j * rng.normal(size=shape)
+        wanted = [np.fft.fft(a, 10, 0), np.fft.fft(b), np.fft.fft(a, shape[0], 1)]
+        for ours, theirs in zip(f(a, b), wanted, strict=True):
+            np.testing.assert_allclose(ours, theirs, 1e-12, 1e-12)
+        for length, k in ((5, 0), (9, 1), (1, -1), (16, -2)):
+            np.testing.assert_allclose(g(b, length, k), np.fft.fft(b, length, k), 1e-12, 1e-12)
+    with pytest.raises(np.exceptions.AxisError, match="from -2 to 1"):
+        g(b, 4, 2)
+    with pytest.raises(ValueError, match="a transform is 1 or more"):
+        g(b, 0, 1)
 
 
 @pytest.mark.parametrize("sizes", [(7, 3), (3, 7), (1, 1)])
@@ -159,3 +259,40 @@ def test_checks_in_batches() -> None:
     assert np.array_equal(f(np.ones((2, 3))), 2 * np.ones((2, 3)))
     with pytest.raises(AssertionError, match="negative"):
         f(np.array([[1.0], [-1.0]]))
+
+
+def test_checks_of_complex_values() -> None:
+    z, k = pt.zvector("z"), pt.lscalar("k")
+    f = pytensor.function([z, k], Assert("odd")(z, pt.eq(k % 2, 0)).imag, "AOTENSOR")
+    assert f(np.array([1 + 2j]), 4).tolist() == [2.0]
+    with pytest.raises(AssertionError, match="odd"):
+        f(np.array([1 + 2j]), 3)
+
+
+def test_orders_along_an_axis_that_is_computed() -> None:
+    """Of every axis the rank has, counted from either end; others are errors."""
+    rng = np.random.default_rng(3)
+    x, axis = pt.dtensor3("x"), pt.scalar("axis", dtype="int8")
+    f = pytensor.function([x, axis], [pt.sort(x, axis), pt.argsort(x, axis)], mode="AOTENSOR")
+    value = rng.normal(size=(2, 3, 4))
+    for k in range(-3, 3):
+        for ours, theirs in zip(f(value, k), [np.sort(value, k), np.argsort(value, k)], strict=True):
+            assert ours.dtype == theirs.dtype and np.array_equal(ours, theirs)
+    for k in (3, -4, 127):
+        with pytest.raises(np.exceptions.AxisError, match="from -3 to 2"):
+            f(value, k)
+    v = pt.dvector("v")
+    g = function([v, axis], pt.sort(v, axis))
+    assert g(value[0, 0], -1).tolist() == g(value[0, 0], 0).tolist() == np.sort(value[0, 0]).tolist()
+    with pytest.raises(ValueError, match="from -1 to 0"):
+        g(value[0, 0], 1)
+
+
+def test_slope_of_what_is_sorted_along_an_axis_that_is_computed() -> None:
+    rng = np.random.default_rng(4)
+    x, axis = pt.dtensor3("x"), pt.lscalar("axis")
+    (ours, k), total = from_pytensor([x, axis], (pt.sort(x, axis) ** 2 * x).sum())
+    value, h = rng.normal(size=(2, 3, 4)), 1e-6 * rng.normal(size=(2, 3, 4))
+    slope = aot.function([ours, k], aot.grad(total, ours))(value, 1)
+    ahead, behind = ((np.sort(value + step, 1) ** 2 * (value + step)).sum() for step in (h, -h))
+    assert np.isclose((ahead - behind) / 2, (slope * h).sum(), rtol=1e-6)

@@ -49,6 +49,20 @@ def test_a_state_that_values_size(tmp_path: Path) -> None:
             compiled(np.ones(2), np.zeros(3), n)
 
 
+def test_a_state_that_a_sum_of_values_sizes() -> None:
+    """Computed before the loop, here in a step of another loop."""
+    k, x = at.lvector("k"), at.vector("x")
+
+    def row(n: Variable) -> Variable:
+        return aot.reduce(lambda q, r: 2 * r + q, at.arange(n), at.zeros((n,)), return_updates=False).sum()
+
+    whole = aot.scan(lambda v, r: r + v, [x], [at.zeros((k.sum(),))], return_updates=False)
+    f = aot.function([k, x], [whole, aot.scan(row, [k], return_updates=False)], name="f")
+    for found in (f(np.array([1, 2, 3]), SIGNS), f.reference(np.array([1, 2, 3]), SIGNS)):
+        np.testing.assert_array_equal(found[0], np.cumsum(SIGNS)[:, None] + np.zeros(6))
+        np.testing.assert_array_equal(found[1], [0.0, 2.0, 12.0])
+
+
 def test_an_index_into_an_extent_that_such_a_check_makes_known(tmp_path: Path) -> None:
     """row[0] of no elements is out of range at run time, not while compiling."""
     x, h = at.matrix("x"), at.vector("h")

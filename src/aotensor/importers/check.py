@@ -10,6 +10,7 @@ import numpy as np
 
 import aotensor as aot
 import aotensor.tensor as at
+from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
@@ -49,6 +50,14 @@ class Check(aot.Op):
         for condition in conditions:
             b.check(b.item(condition), self.message)
         return x
+
+
+def checked(message: str, x: at.Variable, *conditions: at.Variable) -> at.Variable:
+    """x, whose parts are behind the check where it is complex."""
+    check = Check(message)
+    if dtypes.is_complex(x.dtype):
+        return at.complex(check(at.real(x), *conditions), check(at.imag(x), *conditions))
+    return check(x, *conditions)  # type: ignore[no-any-return]
 
 
 def printable(message: str) -> str:

@@ -7,7 +7,7 @@ in the caller, where they are made once; what depends on values is checked in th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -56,7 +56,8 @@ class Regions:
         with self._dry_run(b) as probe:
             rows = _body_arguments(b, op, given)
             found = import_graph(b, op.body.outputs, _inputs(op.body, rows), self._name)
-            steps = _step_results(b, given.initial, found[: len(given.initial) + op.mapped])
+            stand_ins = probe.empty_tensors()
+            steps = _step_results(b, given.initial, found[: len(given.initial) + op.mapped], stand_ins)
             probe.protect([m for x in steps for alternatives in x.extents for m in alternatives])
         results = _result_extents(b, op, n, steps)
         b.fit(extents for _, extents in results)
@@ -173,6 +174,10 @@ class _Probe:
     def protect(self, extents: Sequence[Extent]) -> None:
         self._protected.update(n.ssa for n in extents if isinstance(n, Scalar))
 
+    def empty_tensors(self) -> Set[Operation]:
+        """Those of the dry run, some of which stand for values that only a step computes."""
+        return {op for op in self._added() if isinstance(op, tensor.EmptyOp)}
+
     def clean(self) -> None:
         """Erase what only values needed; number the checks that stay anew."""
         texts = self._b.checks[self._checks :]
@@ -261,11 +266,13 @@ class _StepResult:
     extents: tuple[tuple[Extent, ...], ...]
 
 
-def _step_results(b: TensorBuilder, initial: Sequence[Tensor], found: Sequence[Tensor]) -> list[_StepResult]:
+def _step_results(
+    b: TensorBuilder, initial: Sequence[Tensor], found: Sequence[Tensor], stand_ins: Set[Operation]
+) -> list[_StepResult]:
     """The results of a step, states first; a state keeps the extents of its initial value."""
     results = []
     for position, x in enumerate(found):
-        extents = tuple(_alternatives(b, n) for n in x.extents)
+        extents = tuple(_alternatives(b, n, stand_ins) for n in x.extents)
         if position < len(initial):
             before = initial[position].extents[1:]
             extents = tuple((old, *new) for old, new in zip(before, extents, strict=True))
@@ -275,9 +282,9 @@ def _step_results(b: TensorBuilder, initial: Sequence[Tensor], found: Sequence[T
     return results
 
 
-def _alternatives(b: TensorBuilder, n: Extent) -> tuple[Extent, ...]:
+def _alternatives(b: TensorBuilder, n: Extent, stand_ins: Set[Operation]) -> tuple[Extent, ...]:
     """An extent of a step, or both sides of a branch that a step takes.   Raises: GraphValueError if only it can say"""
-    if isinstance(n, int) or not _is_unknown(n.ssa):
+    if isinstance(n, int) or not any(x.owner in stand_ins for x in sources([n.ssa])):
         return (n,)
     chosen_by = n.ssa.owner
     if not isinstance(chosen_by, arith.SelectOp):
@@ -285,7 +292,7 @@ def _alternatives(b: TensorBuilder, n: Extent) -> tuple[Extent, ...]:
             "the size of a result may differ from step to step", hint="let it follow from the constants"
         )
     sides = (b.scalars.as_extent(Scalar(side, dtypes.INDEX)) for side in (chosen_by.lhs, chosen_by.rhs))
-    return tuple(m for side in sides for m in _alternatives(b, side))
+    return tuple(m for side in sides for m in _alternatives(b, side, stand_ins))
 
 
 def _result_extents(
@@ -300,11 +307,6 @@ def _result_extents(
     if op.has_condition:
         results.append(("int64", ()))
     return results
-
-
-def _is_unknown(x: SSAValue) -> bool:
-    """True if a value depends on one that only a step computes."""
-    return any(isinstance(y.owner, tensor.EmptyOp) for y in sources([x]))
 
 
 def _until(b: TensorBuilder, op: Scan, results: Sequence[Tensor]) -> Iterator[Tensor]:

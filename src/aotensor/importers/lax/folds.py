@@ -7,18 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Final
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.core import dtypes
 from aotensor.importers.lax.shapes import extent
 from aotensor.importers.lax.table import Context, Equation, Extent, Program, rule
 
 Values = Sequence[at.Variable]
-
-_UNROLLED: Final = 64
-"""Rows of complex numbers that are combined, each by operations of its own: more are refused."""
 
 
 def combined(
@@ -40,12 +35,6 @@ def folded(
     context: Context, program: Program, outer: Values, rows: Values, first: Values, inside: at.Variable | None = None
 ) -> list[at.Variable]:
     """Rows of arrays combined with what is there before.   rows, inside: (k, …); first: (…), what no rows give"""
-    if (length := _few(rows)) is not None:
-        found = list(first)
-        for k in range(length):
-            mask = None if inside is None else inside[k]
-            found = combined(context, program, outer, found, [x[k] for x in rows], mask)
-        return found
     count, masks = len(rows), [] if inside is None else [inside]
 
     def step(*values: at.Variable) -> list[at.Variable]:
@@ -55,13 +44,6 @@ def folded(
 
     found = aot.reduce(step, [*rows, *masks], list(first), list(outer) or None, return_updates=False)
     return [found] if count == 1 else list(found)
-
-
-def _few(rows: Values) -> int | None:
-    """How many rows there are, where loops cannot carry them: of complex numbers, and not too many."""
-    length = rows[0].static_shape[0]
-    is_complex = any(dtypes.is_complex(x.dtype) for x in rows)
-    return length if is_complex and length is not None and length <= _UNROLLED else None
 
 
 def operands_of(equation: Equation, inputs: Values) -> tuple[Values, Values, Values]:

@@ -44,7 +44,7 @@ def _fft(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
         case _:
             for axis in others:
                 x = at.ifft(x, axis=axis)
-            return at.irfft(x, n=lengths[-1] if isinstance(lengths[-1], int) else None, axis=last)
+            return at.irfft(x, n=lengths[-1], axis=last)
 
 
 @rule("cholesky", note="nan where the matrix is not positive definite")

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import aotensor.sparse as sp
 import aotensor.tensor as at
-from aotensor.importers.check import Check, printable
+from aotensor.importers.check import checked, printable
 from aotensor.importers.pytensor.rules import Walk, as_bool, rule, unsupported
 from aotensor.importers.pytensor.values import is_sparse, is_tensor
 
@@ -24,8 +24,8 @@ def check_and_raise(walk: Walk, node: Any, x: Any, *conditions: Any) -> Any:
     message = printable(node.op.msg) or "a check has failed"
     MESSAGES[message] = node.op.exc_type
     values, *pattern = sp.csm_properties(x) if is_sparse(x) else [x]
-    checked = Check(message)(values, *(as_bool(condition) for condition in conditions))
-    return {"csr": sp.CSR, "csc": sp.CSC}[x.format](checked, *pattern) if pattern else checked
+    found = checked(message, values, *(as_bool(condition) for condition in conditions))
+    return {"csr": sp.CSR, "csc": sp.CSC}[x.format](found, *pattern) if pattern else found
 
 
 @rule("IfElse")

@@ -75,8 +75,10 @@ def _triangle(op: Any) -> str:
 
 @rule("QR")
 def qr(walk: Walk, node: Any, a: Any) -> Any:
-    """Factors; r alone has as many rows as the matrix."""
+    """Factors; r alone has as many rows as the matrix. Or LAPACK's reflectors and their factors, beside r."""
     op = node.op
+    if op.mode == "raw":
+        return _reflectors(node, a)
     modes = {"full": "complete", "economic": "reduced", "r": "complete"}
     if op.mode not in modes:
         raise unsupported(node, f"mode {op.mode}")
@@ -84,6 +86,36 @@ def qr(walk: Walk, node: Any, a: Any) -> Any:
     if op.mode == "r":
         return found[1:] if op.pivoting else found[1]
     return found
+
+
+def _reflectors(node: Any, a: Any) -> list[Any]:
+    """[h, tau, r], and the order of the columns with pivoting: q is the product of all 1 − tau·v·vᵀ, v in h below the
+    diagonal, 1 on it, and r is there above.   Source: LAPACK's geqr2 and larfg.
+    """
+    if a.dtype.startswith("complex"):
+        raise unsupported(node, "mode raw of a complex matrix")
+    m, n = a.static_shape
+    if m is not None and n is not None and m != n:
+        raise unsupported(node, "mode raw of a matrix that is not square, whose shape PyTensor gets wrong")
+    order = at.qr(a, pivoting=True)[2:] if node.op.pivoting else []
+    h = at.take(a, order[0], axis=1) if order else a
+    rows, columns = at.arange(h.shape[0]), at.arange(h.shape[1])
+    taus = at.zeros((at.minimum(h.shape[0], h.shape[1]),), h.dtype)
+
+    def step(j: Any, h: Any, taus: Any) -> list[Any]:
+        alpha, below = h[j, j], at.switch(at.gt(rows, j), h[:, j], 0)
+        rest = at.sqrt(at.sum(at.sqr(below)))
+        is_done = at.eq(rest, 0)
+        beta = at.switch(is_done, alpha, at.switch(at.lt(alpha, 0), 1, -1) * at.hypot(alpha, rest))
+        tau = at.switch(is_done, 0, (beta - alpha) / at.switch(is_done, 1, beta))
+        v = at.switch(at.eq(rows, j), 1, below / at.switch(is_done, 1, alpha - beta))
+        later = at.switch(at.gt(columns, j), h - tau * at.outer(v, at.dot(v, h)), h)
+        own = at.switch(at.lt(rows, j), h[:, j], at.switch(at.eq(rows, j), beta, v))
+        found = at.switch(at.eq(columns, j), own[:, None], later)
+        return [at.cast(found, h.dtype), at.set_subtensor(taus[j], at.cast(tau, h.dtype))]
+
+    h, taus = aot.reduce(step, at.arange(taus.shape[0]), [h, taus], return_updates=False)
+    return [h, taus, at.triu(h[: h.shape[1]]), *order]
 
 
 @rule("Schur")

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import aotensor.tensor as at
+from aotensor.importers.check import checked
 from aotensor.importers.pytensor.rules import Walk, rule, unsupported
 from aotensor.importers.pytensor.values import number_of
+from aotensor.ops.random.arrangements import distinct
 
 Drawn = tuple[Any, Any]
 _PLAIN: Final[Mapping[str, Callable[..., Drawn]]] = {
@@ -81,12 +83,61 @@ def random_variable(walk: Walk, node: Any, state: Any, size: Any, *parameters: A
     dtype = node.outputs[1].type.dtype
     if name in _COMPOSED:
         return _COMPOSED[name](state, *parameters, extents, dtype if dtype.startswith("float") else None)
-    if name == "PermutationRV" and extents in (None, ()) and parameters[0].ndim == node.op.ndims_params[0]:
-        return at.random.permutation(state, parameters[0])
+    if name == "PermutationRV":
+        return _arranged(node, state, extents, parameters[0], None, None)
+    if name == "ChoiceWithoutReplacement":
+        rows, *weights, _ = parameters
+        return _arranged(node, state, extents, rows, weights[0] if weights else None, _core_shape(walk, node))
     if name not in _PLAIN:
         raise unsupported(node, "no such distribution")
     options = {"dtype": dtype} if dtype.startswith("float") else {}
     return _PLAIN[name](state, *parameters, size=extents, **options)
+
+
+def _arranged(node: Any, state: Any, size: Any, rows: Any, p: Any, shape: list[Any] | None) -> Drawn:
+    """Different rows, or numbers below a scalar, in the order in which they are drawn; all of them without a shape.
+
+    Batches of rows and of weights broadcast together, and to `size` where that is given.
+    """
+    rank = node.op.ndims_params[0]
+    lead = rows.ndim - rank
+    if lead and not rank:
+        if any(extent != 1 for extent in rows.static_shape):
+            raise unsupported(node, "how many there are differs from sample to sample")
+        rows, lead = at.squeeze(rows, tuple(range(lead))), 0
+    batches = [*([rows[(..., *[0] * rank)]] if lead else []), *([] if p is None or p.ndim == 1 else [p[..., 0]])]
+    batch = list(_spread(size, *batches)) if batches or size is not None else []
+    count = _length(rows, lead) if rank else number_of(rows)
+    following, order = distinct(state, batch, count, [count] if shape is None else shape, p)
+    if p is not None:
+        number = at.prod(at.stack([at.as_tensor(n) for n in shape or [1]]))
+        enough = at.all(at.ge(at.sum(at.gt(p, 0), axis=-1), number))
+        order = checked("choice: fewer rows with a weight above 0 than are drawn", order, enough)
+    if not rank:
+        return following, order
+    if not lead:
+        return following, at.take(rows, order, axis=0)
+    whole = at.alloc(rows, *batch, *(_length(rows, axis) for axis in range(lead, rows.ndim)))
+    one = at.tensor(dtype=rows.dtype, shape=rows.static_shape[lead:])
+    own = at.tensor(dtype="int64", shape=order.static_shape[len(batch) :])
+    return following, at.vectorize_graph(at.take(one, own, axis=0), {one: whole, own: order})
+
+
+def _length(x: Any, axis: int) -> Any:
+    return x.shape[axis] if x.static_shape[axis] is None else x.static_shape[axis]
+
+
+def _core_shape(walk: Walk, node: Any) -> list[Any]:
+    """How many rows are chosen, for every sample as many."""
+    shape = node.inputs[-1]
+    if shape.owner is not None and type(shape.owner.op).__name__ == "DimShuffle":
+        shape = shape.owner.inputs[0]
+    if shape.type.ndim == 1:
+        return [number_of(n) for n in walk.extents(shape)]
+    *batch, count = shape.type.shape
+    if any(extent != 1 for extent in batch):
+        raise unsupported(node, "how many are chosen differs from sample to sample")
+    return [number_of(walk.value(shape)[(*[0] * len(batch), k)]) for k in range(count)]
 
 
 def _extents(walk: Walk, node: Any) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import aotensor.tensor as at
-from aotensor.importers.lax.windows import known_value
-from aotensor.importers.pytensor.rules import Walk, known_integer, rows, rule, unsupported
+from aotensor.importers.pytensor.axes import along_axis
+from aotensor.importers.pytensor.rules import Walk, rows, rule, unsupported
 from aotensor.importers.pytensor.values import number_of
 
 rows({
@@ -56,9 +56,9 @@ def _accumulated(x: Any, dtype: str) -> Any:
 
 @rule("SortOp", "ArgSortOp")
 def sort(walk: Walk, node: Any, x: Any, axis: Any) -> Any:
-    """Along one axis, or of all elements. Equal ones stay in their order."""
+    """Along one axis, which may be computed, or of all elements. Equal ones stay in their order."""
     fn = at.sort if type(node.op).__name__ == "SortOp" else at.argsort
-    return fn(x, axis=None if axis is None else known_integer(node, axis, "axis"))
+    return fn(x, axis=None) if axis is None else along_axis(node, x, axis, lambda values, k: fn(values, axis=k))
 
 
 @rule("Argmax")
@@ -88,37 +88,6 @@ def softmax_grad(walk: Walk, node: Any, dy: Any, s: Any) -> Any:
     """s·(dy − Σ dy·s)"""
     weighted = dy * s
     return weighted - at.sum(weighted, axis=node.op.axis, keepdims=True) * s
-
-
-@rule("RFFTOp")
-def rfft(walk: Walk, node: Any, x: Any, extents: Any) -> Any:
-    """Real and imaginary parts along a new last axis, over all axes but the first."""
-    *others, last = _lengths(walk, node)
-    found = at.rfft(x, last, axis=-1)
-    for axis, n in enumerate(others, 1):
-        found = at.fft(found, n, axis=axis)
-    return at.stack([at.real(found), at.imag(found)], axis=-1)
-
-
-@rule("IRFFTOp")
-def irfft(walk: Walk, node: Any, x: Any, extents: Any) -> Any:
-    """The inverse of the above times its lengths: PyTensor leaves the division to another op."""
-    found = at.complex(x[..., 0], x[..., 1])
-    *others, last = _lengths(walk, node)
-    for axis, n in enumerate(others, 1):
-        found = at.ifft(found, n, axis=axis, norm="forward")
-    return at.irfft(found, last, axis=-1, norm="forward")
-
-
-def _lengths(walk: Walk, node: Any) -> list[int]:
-    """Of each transform.   Raises: NoCounterpart where one is known at run time only"""
-    found = []
-    for n in walk.extents(node.inputs[1]):
-        known = n if isinstance(n, int) else known_value(n)
-        if known is None:
-            raise unsupported(node, "the length of a transform is known at run time only")
-        found.append(int(known))
-    return found
 
 
 @rule("Convolve1d", "Convolve2d")

@@ -146,13 +146,19 @@ def unsupported(node: Any, reason: str) -> NoCounterpart:
     return NoCounterpart("PyTensor", [untranslated(node, reason)])
 
 
-def known_integer(node: Any, n: Any, what: str) -> int:
-    """A constant as a number, or what is made of constants.   Raises: NoCounterpart for one that is computed"""
+def integer_of(n: Any) -> int | None:
+    """A constant as a number, or what is made of constants; None for what is computed."""
     number = number_of(n)
     known = number if isinstance(number, int) else known_value(n)
+    return None if known is None else int(known)
+
+
+def known_integer(node: Any, n: Any, what: str) -> int:
+    """The same.   Raises: NoCounterpart for one that is computed"""
+    known = integer_of(n)
     if known is None:
         raise unsupported(node, f"the {what} is computed")
-    return int(known)
+    return known
 
 
 def untranslated(node: Any, reason: str = "") -> Untranslated:
@@ -204,4 +210,4 @@ def as_bool(x: Any) -> Any:
     return x if x.dtype == "bool" else at.neq(x, 0)
 
 
-__all__ = ["NoCounterpart", "Walk", "as_bool", "known_integer", "rows", "rule", "rule_of", "unsupported"]
+__all__ = ["NoCounterpart", "Walk", "as_bool", "integer_of", "known_integer", "rows", "rule", "rule_of", "unsupported"]

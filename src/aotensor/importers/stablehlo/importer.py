@@ -13,7 +13,7 @@ import aotensor.tensor as at
 from aotensor.core import dtypes
 from aotensor.errors import AotensorError, GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.graph.site import Site
-from aotensor.importers.check import Check, printable
+from aotensor.importers.check import checked, printable
 from aotensor.importers.errors import NoCounterpart, Untranslated
 from aotensor.importers.lax.interpret import Interpreter
 from aotensor.importers.lax.table import Extent
@@ -156,7 +156,7 @@ class Importer(Interpreter):
         """Outputs behind the checks that the text asks for."""
         found = list(outputs)
         for message, condition in self.checks:
-            found = [Check(printable(message) or "a check has failed")(x, condition) for x in found]
+            found = [checked(printable(message) or "a check has failed", x, condition) for x in found]
         return found
 
 

@@ -3,46 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from aotensor.core import dtypes
 from aotensor.core.types import normalise_axis
-from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
+from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.complex.parts import to_complex
+from aotensor.ops.complex.parts import complex, imag, real, to_complex
 from aotensor.ops.complex.transform import Dft, OfHalf, RealDft
 from aotensor.ops.create import zeros
-from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.elementwise.arithmetic import minimum, mul
+from aotensor.ops.elementwise.compare import cast, eq, gt, lt, switch
+from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import moveaxis
+from aotensor.ops.shape.extents import SymbolicExtent, as_extent, extent_of
 from aotensor.ops.shape.join import concatenate
+from aotensor.ops.take import take
+
+Length: TypeAlias = SymbolicExtent | None
+"""Of a transform: a number, an integer scalar of the graph, or None for the extent."""
 
 
 @coerced
-def fft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Variable:
+def fft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> Variable:
     """Σₖ x[k]·exp(−2πi·jk/n) along an axis, complex64 of float32 and complex64, else complex128.
 
-    n: the length, to which x of any extent is cut or filled with zeros; a number, by default the extent, which must be
-    one then.
+    n: the length, to which x is cut or filled with zeros, by default the extent. One that is known when the graph is
+    made, as a number or from the type of x, is computed in steps of its factors, another one as convolutions of a power
+    of 2, which takes ten times as long and more.
     norm: "backward" (or None: no factor), "ortho" (1/√n) or "forward" (1/n).
 
-    Raises: GraphTypeError for a scalar; GraphValueError for a norm, a length or an axis that is none; UnsupportedError
-    for a length that is not known when the graph is made.
+    Raises: GraphTypeError for a scalar; GraphValueError for a norm, a length or an axis that is none. A length of 0 at
+    run time gives nothing, a negative one is an error of the call.
     """
     return _transformed("fft", x, n, axis, norm, -1)
 
 
 @coerced
-def ifft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Variable:
+def ifft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> Variable:
     """The inverse of `fft` with the same norm: 1/n·Σₖ x[k]·exp(2πi·jk/n) for "backward".   Raises: as `fft`"""
     return _transformed("ifft", x, n, axis, norm, 1)
 
 
 @coerced
-def rfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Variable:
+def rfft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> Variable:
     """The first n/2 + 1 values of `fft` of a real x; the others are their conjugates.
 
-    Even lengths are transformed as complex ones of half the length.
+    Even lengths that are known when the graph is made are transformed as complex ones of half the length.
 
     Raises: as `fft`, and GraphTypeError for a complex x.
     """
@@ -51,31 +59,37 @@ def rfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
         raise GraphTypeError("rfft: x is complex", lines=[x.describe()], hint="use fft, or real(x)")
     rows, length, axis = _rows("rfft", x, n, axis)
     rows = cast(rows, _floating(rows.dtype))
-    return moveaxis(_scaled(RealDft()(rows), length, _factor("rfft", norm, -1)), -1, axis)
+    found = RealDft()(rows) if isinstance(length, int) else Dft(-1)(_complex(rows))[..., : length // 2 + 1]
+    return moveaxis(_scaled(found, length, _factor("rfft", norm, -1)), -1, axis)
 
 
 @coerced
-def irfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Variable:
+def irfft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> Variable:
     """The inverse of `rfft`: real values of length n, by default 2·(m − 1) for an extent of m.
 
     The imaginary parts of x[0] and, for even n, of x[n/2] count as 0. Raises: as `fft`
     """
     x = _complex(as_tensor(x))
     axis = _axis("irfft", x, axis)
-    extent = x.tensor_type.shape[axis]
-    if n is None and not isinstance(extent, int):
-        raise _unknown("irfft", x)
-    length = n if n is not None else 2 * (extent - 1)
-    if length < 1:
+    length = 2 * (extent_of(x, axis) - 1) if n is None else as_extent(n, "irfft: the length")
+    if isinstance(length, int) and length < 1:
         raise GraphValueError(f"irfft: a length of {length}", lines=[x.describe()])
     rows, _, _ = _rows("irfft", x, length // 2 + 1, axis)
-    factor = _factor("irfft", norm, 1)
-    return moveaxis(_scaled(OfHalf(length)(rows), length, factor), -1, axis)
+    found = OfHalf(length)(rows) if isinstance(length, int) else real(Dft(1)(_mirrored(rows, length)))
+    return moveaxis(_scaled(found, length, _factor("irfft", norm, 1)), -1, axis)
+
+
+def _mirrored(half: Variable, length: Variable) -> Variable:
+    """All values of a transform of real ones, of its first length/2 + 1: the others are their conjugates."""
+    k = arange(length)
+    sign = switch(eq(k, 0), 0, cast(gt(length, 2 * k), "int8") - cast(lt(length, 2 * k), "int8"))
+    values = take(half, minimum(k, length - k), axis=-1)
+    return complex(real(values), imag(values) * cast(sign, dtypes.part_of(half.dtype)))
 
 
 @coerced
 def fftn(
-    x: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
+    x: Any, s: Sequence[SymbolicExtent] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
 ) -> Variable:
     """`fft` along several axes, by default all, or the last ones where `s` has their lengths.   Raises: as `fft`"""
     return _along("fftn", x, s, axes, norm, -1)
@@ -83,26 +97,30 @@ def fftn(
 
 @coerced
 def ifftn(
-    x: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
+    x: Any, s: Sequence[SymbolicExtent] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
 ) -> Variable:
     """`ifft` along several axes, as `fftn`.   Raises: as `fft`"""
     return _along("ifftn", x, s, axes, norm, 1)
 
 
 @coerced
-def fft2(x: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Variable:
+def fft2(
+    x: Any, s: Sequence[SymbolicExtent] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
+) -> Variable:
     """`fft` along two axes.   Raises: as `fft`"""
     return _along("fft2", x, s, axes, norm, -1)
 
 
 @coerced
-def ifft2(x: Any, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Variable:
+def ifft2(
+    x: Any, s: Sequence[SymbolicExtent] | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
+) -> Variable:
     """`ifft` along two axes.   Raises: as `fft`"""
     return _along("ifft2", x, s, axes, norm, 1)
 
 
 def _along(
-    name: str, x: Any, s: Sequence[int] | None, axes: Sequence[int] | None, norm: str | None, sign: int
+    name: str, x: Any, s: Sequence[SymbolicExtent] | None, axes: Sequence[int] | None, norm: str | None, sign: int
 ) -> Variable:
     found = as_tensor(x)
     chosen = list(range(found.ndim) if axes is None else axes)
@@ -112,13 +130,13 @@ def _along(
         raise GraphValueError(f"{name}: {len(s)} lengths for {len(chosen)} axes")
     if name.endswith("2") and len(chosen) != 2:
         raise GraphValueError(f"{name}: two axes, not {len(chosen)}")
-    lengths: Sequence[int | None] = [None] * len(chosen) if s is None else s
+    lengths: Sequence[Length] = [None] * len(chosen) if s is None else s
     for axis, length in reversed(list(zip(chosen, lengths, strict=True))):
         found = _transformed(name, found, length, axis, norm, sign)
     return found if chosen else _complex(found)
 
 
-def _transformed(name: str, x: Any, n: int | None, axis: int, norm: str | None, sign: int) -> Variable:
+def _transformed(name: str, x: Any, n: Length, axis: int, norm: str | None, sign: int) -> Variable:
     factor = _factor(name, norm, sign)
     rows, length, axis = _rows(name, _complex(as_tensor(x)), n, axis)
     return moveaxis(_scaled(Dft(sign)(rows), length, factor), -1, axis)
@@ -139,8 +157,12 @@ def _factor(name: str, norm: str | None, sign: int) -> float:
     return 0.5 if chosen == "ortho" else float((chosen == "forward") == (sign < 0))
 
 
-def _scaled(x: Variable, length: int, power: float) -> Variable:
-    return x * float(length) ** -power if power else x
+def _scaled(x: Variable, length: SymbolicExtent, power: float) -> Variable:
+    if not power:
+        return x
+    if isinstance(length, int):
+        return mul(x, float(length) ** -power)
+    return mul(x, cast(cast(length, "float64") ** -power, dtypes.part_of(x.dtype)))
 
 
 def _axis(name: str, x: Variable, axis: int) -> int:
@@ -152,30 +174,20 @@ def _axis(name: str, x: Variable, axis: int) -> int:
         raise type(error)(f"{name}: {error.diagnostic.title}", lines=[x.describe()]) from error
 
 
-def _unknown(name: str, x: Variable) -> UnsupportedError:
-    return UnsupportedError(
-        f"{name}: the length of a transform is a number that is known when the graph is made",
-        lines=[x.describe()],
-        hint='say it in the type, as in shape=("batch", 1024), or pass n=1024',
-    )
-
-
-def _rows(name: str, x: Variable, n: int | None, axis: int) -> tuple[Variable, int, int]:
+def _rows(name: str, x: Variable, n: Length, axis: int) -> tuple[Variable, SymbolicExtent, int]:
     """x with the axis last, cut or filled to n, the length, and the number of the axis."""
     axis = _axis(name, x, axis)
     rows = moveaxis(x, axis, -1)
-    extent = rows.tensor_type.shape[-1]
-    length = extent if n is None else n
-    if not isinstance(length, int):
-        raise _unknown(name, x)
-    if length < 1:
+    extent = extent_of(rows, -1)
+    length = extent if n is None else as_extent(n, f"{name}: the length")
+    if isinstance(length, int) and length < 1:
         raise GraphValueError(f"{name}: a length of {length}", lines=[x.describe()])
-    if extent == length:
+    if n is None or (isinstance(extent, int) and extent == length):
         return rows, length, axis
-    if isinstance(extent, int) and extent > length:
+    if isinstance(extent, int) and isinstance(length, int) and extent > length:
         return rows[..., :length], length, axis
     lead = [rows.shape[k] for k in range(rows.ndim - 1)]
-    if not isinstance(extent, int):
-        given = rows[..., :length]
-        return zeros([*lead, length], rows.dtype)[..., : given.shape[-1]].set(given), length, axis
-    return concatenate([rows, zeros([*lead, length - extent], rows.dtype)], axis=-1), length, axis
+    if isinstance(extent, int) and isinstance(length, int):
+        return concatenate([rows, zeros([*lead, length - extent], rows.dtype)], axis=-1), length, axis
+    given = rows[..., :length]
+    return zeros([*lead, length], rows.dtype)[..., : given.shape[-1]].set(given), length, axis

@@ -2,10 +2,10 @@
 
     y[j] = Σₖ x[k]·exp(s·2πi·jk/n),   s = −1 forward, +1 backward, no factor
 
-Lengths are numbers that are known when the graph is made. n = r·p is split into one step (Stockham, decimation in
+A length that is known when the graph is made, n = r·p, is split into one step (Stockham, decimation in
 frequency): r streams of the input, a small transform across them, twiddle factors, and r interleaved streams of the
 output. Rows are transformed one after the other, each by all of its steps. Prime lengths above
-LARGEST_RADIX are convolutions of a length that splits (L. Bluestein, 1970).
+LARGEST_RADIX are convolutions of a length that splits (L. Bluestein, 1970), and so is a length of run time (chirps.py).
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, UnsupportedError
 from aotensor.graph.op import Apply, Op
 from aotensor.graph.variable import Variable, constant
+from aotensor.ops.complex.chirps import chirped
 from aotensor.ops.complex.formulas import Pair, times
 from aotensor.ops.complex.parts import AsPairs, OfPairs, conj, part_of, parts, whole
 from aotensor.ops.create import is_zeros, zeros_like
 from aotensor.ops.elementwise.arithmetic import neg
 from aotensor.ops.linear import LinearOp
 from aotensor.ops.scan.folds import map
+from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.shape.join import concatenate, stack
 from aotensor.ops.shape.reshape import reshape
 
@@ -44,9 +46,9 @@ Streams: TypeAlias = list[Pair]
 
 @dataclass(frozen=True)
 class Dft(Op):
-    """The transform of a complex tensor along its last axis, whose extent is a number.   sign: of the exponent
+    """The transform of a complex tensor along its last axis.   sign: of the exponent
 
-    Raises: GraphTypeError for a real tensor or a scalar, UnsupportedError for an extent that is not known.
+    Raises: GraphTypeError for a real tensor or a scalar.
     """
 
     name: ClassVar[str] = "dft"
@@ -57,7 +59,6 @@ class Dft(Op):
     def infer_type(self, x: TensorType) -> TensorType:
         if not dtypes.is_complex(x.dtype) or not x.rank:
             raise GraphTypeError(f"needs a complex tensor, not {x}")
-        _known_length(x)
         return x
 
     def reference(self, x: Array) -> Any:
@@ -81,7 +82,10 @@ class Dft(Op):
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         (x,) = inputs
-        n = _length(x)
+        n = extent_of(x, -1)
+        if not isinstance(n, int):
+            transform = chirped(n, self.sign, dtypes.part_of(x.dtype))
+            return [OfPairs()(_by_rows(lambda v: _together(transform(_apart(v))), AsPairs()(x), 2))]
         if n <= 1:
             return [whole(*parts(x))]
         if is_zeros(part_of(x, 1)):

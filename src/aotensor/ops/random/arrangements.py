@@ -116,10 +116,9 @@ def permutation(state: Any, x: Any) -> Drawn:
 
     They are sorted by random keys of 64 bits, of which no two are equal but with probability n²·2^-65.
     """
-    state = as_state(state)
     rows, count = _population("permutation", x)
-    order = argsort(noise("bits", state, [count], "uint64"))
-    return after(state), order if rows is None else take(rows, order, axis=0)
+    following, order = distinct(state, [], count, [count])
+    return following, order if rows is None else take(rows, order, axis=0)
 
 
 @coerced
@@ -138,19 +137,22 @@ def choice(state: Any, a: Any, size: Any = (), replace: bool = True, p: Any = No
     if replace:
         following, chosen = integers(state, 0, count, extents) if p is None else categorical(state, p, extents)
     else:
-        following, chosen = after(state), _distinct(state, count, extents, p)
+        following, chosen = distinct(state, [], count, extents, p)
     return following, chosen if rows is None else take(rows, chosen, axis=0)
 
 
-def _distinct(state: Variable, count: SymbolicExtent, extents: list[SymbolicExtent], p: Any) -> Variable:
-    """Different numbers below `count`."""
-    number = product(extents)
+def distinct(
+    state: Any, batch: list[SymbolicExtent], count: SymbolicExtent, size: list[SymbolicExtent], p: Any = None
+) -> Drawn:
+    """Different numbers below `count` for each of a batch, as `choice` takes them.   p: (…, count) → (*batch, *size)"""
+    state, number = as_state(state), product(size)
     if isinstance(number, int) and isinstance(count, int) and number > count:
         raise GraphValueError(f"choice: {number} of {count} without replacement")
-    keys = noise("bits", state, [count], "uint64")
-    if p is not None:
-        keys = noise("exponential", state, [count], "float64") / _weights("choice", p)
-    return reshape(argsort(keys)[:number], extents)
+    if p is None:
+        keys = noise("bits", state, [*batch, count], "uint64")
+    else:
+        keys = noise("exponential", state, [*batch, count], "float64") / _weights("choice", p)
+    return after(state), reshape(argsort(keys, axis=-1)[..., :number], [*batch, *size])
 
 
 def _population(name: str, x: Any) -> tuple[Variable | None, SymbolicExtent]:

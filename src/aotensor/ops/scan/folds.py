@@ -8,6 +8,7 @@ from typing import Any
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable
+from aotensor.ops.complex.loops import RealLoop
 from aotensor.ops.scan.arguments import as_list
 from aotensor.ops.scan.frontend import Loop, scan
 
@@ -55,7 +56,10 @@ def reduce(
     infos = as_list(outputs_info)
     if not infos or any(info is None for info in infos):
         raise GraphValueError("reduce: every output has an initial value, its entry in outputs_info")
-    outputs, updates = Loop(fn, sequences, infos, non_sequences, None, go_backwards).run(-1, name or "", keep_last=True)
+    real = RealLoop(fn, sequences, infos)
+    loop = Loop(real.step, real.sequences, real.outputs_info, non_sequences, None, go_backwards)
+    pairs, updates = loop.run(-1, name or "", keep_last=True)
+    outputs = real.joined(pairs)
     result: Variable | list[Variable] = outputs[0] if len(outputs) == 1 else outputs
     return (result, updates) if return_updates else result
 
