@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from corpus import CORPUS
+from corpus import texts_of
 
 import aotensor as aot
 import aotensor.tensor as at
@@ -24,7 +24,7 @@ from aotensor_runtime.elf import ElfFile
 X86 = Machine.parse("x86_64-linux-gnu", "haswell")
 
 
-@pytest.mark.parametrize("make", CORPUS.values(), ids=CORPUS)
+@texts_of()
 def test_llvm_keeps_the_lines_of_every_program(make: Callable[[], Program]) -> None:
     """LLVM drops all debug information of a module in which a piece is wrong, and says so on stderr only."""
     sites = Locations()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
+import pytest
 
 import aotensor.tensor as at
 from aotensor.core.types import Array, Dim
@@ -28,6 +29,14 @@ EXTENTS: Final[dict[str, Mapping[str, int]]] = {
     "ones": {"n": 1, "m": 1, "k": 1, "l": 1},
 }
 EMPTY: Final[Mapping[str, int]] = {"n": 0, "m": 5, "k": 0, "l": 3}
+
+CORE: Final = (
+    "steps_until_large", "integer_division", "chain_float32", "extremes", "concatenation_gradient", "chain_and_sum",
+    "batched_products", "rejected_draws", "symbolic_slices", "nothing_but_shape", "sparse_products", "argmax_of_rows",
+    "gathers", "exponentials", "batched_factors", "tensor_networks", "logistic", "two_layers", "running_sum", "sorting",
+    "scatters", "masks", "log_softmax",
+)  # fmt: skip
+"""Together these have every operation that the corpus has, at every level: what looks at texts looks at them."""
 
 NEEDS_ELEMENTS: Final = frozenset(
     {
@@ -59,6 +68,12 @@ def program(make: Callable[[], InOut]) -> Builder:
 
     CORPUS[make.__name__] = build
     return build
+
+
+def texts_of() -> pytest.MarkDecorator:
+    """Parametrizes `make` over the corpus, for tests of texts; what is not in CORE waits for --all."""
+    rows = [pytest.param(make, id=k, marks=[pytest.mark.again] * (k not in CORE)) for k, make in CORPUS.items()]
+    return pytest.mark.parametrize("make", rows)
 
 
 def draw(inputs: Sequence[Variable], extents: Mapping[str, int], seed: int = 0) -> list[Array]:

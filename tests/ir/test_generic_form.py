@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Callable
 
 import pytest
-from corpus import CORPUS
+from corpus import CORPUS, texts_of
 from levels import levels
 from upstream import MLIR_OPT
 
@@ -31,9 +31,7 @@ def refused(text: str, *options: str) -> str:
 
 
 @needs_mlir
-@pytest.mark.parametrize(
-    "make", [pytest.param(x, id=k, marks=[pytest.mark.again] * (i % 2)) for i, (k, x) in enumerate(CORPUS.items())]
-)
+@texts_of()
 def test_mlir_opt_reads_every_level(make: Callable[[], Program]) -> None:
     texts = levels(make)
     modules = [*(texts[name] for name in ("tensor", "tensor-opt", "loops")), generic_text(texts["nest"])]

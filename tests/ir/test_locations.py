@@ -7,7 +7,7 @@ from pathlib import Path
 
 import corpus
 import pytest
-from corpus import CORPUS
+from corpus import CORPUS, texts_of
 from upstream import MLIR_OPT, rejected
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, ModuleOp
@@ -24,7 +24,7 @@ from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.text import text_of
 from aotensor.passes.pipeline import LOOP_RECIPE, NEST_RECIPE, TENSOR_RECIPE, PassRunner
 
-PROGRAMS = pytest.mark.parametrize("make", CORPUS.values(), ids=CORPUS)
+PROGRAMS = texts_of()
 FILES = {path.name for path in Path(corpus.__file__).parent.glob("*.py")}
 WORK = ("linalg.", "nest.do", "nest.product", "aot.", "memref.load", "memref.dim", "vector.", "math.")
 

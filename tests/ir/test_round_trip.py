@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from corpus import CORPUS
+from corpus import CORE, CORPUS, texts_of
 from levels import levels
 from xdsl.utils.exceptions import ParseError
 
@@ -16,7 +16,7 @@ from aotensor.ir.text import text_of
 
 FULL = [CORPUS[name] for name in ("logistic", "two_layers", "sparse_products", "running_sum")]
 FULL += [make for make in list(CORPUS.values())[::5] if make not in FULL]
-PROGRAMS = pytest.mark.parametrize("make", CORPUS.values(), ids=CORPUS)
+PROGRAMS = texts_of()
 
 
 def check_round_trip(text: str, is_brief: bool = False) -> None:
@@ -47,6 +47,19 @@ AGAIN = ("tensor", "tensor-opt", "loops")  # upstream reads these levels of the 
 @PROGRAMS
 def test_all_levels(make: Callable[[], Program], level: str) -> None:
     check_round_trip(levels(make)[level], is_brief=level != "tensor-opt" and make not in FULL)
+
+
+@pytest.mark.again
+def test_the_core_has_every_operation_of_the_corpus() -> None:
+    """At every level."""
+    missing = {(level, op) for make in CORPUS.values() for level, op in operations(make)}
+    for name in CORE:
+        missing -= operations(CORPUS[name])
+    assert missing == set()
+
+
+def operations(make: Callable[[], Program]) -> set[tuple[str, str]]:
+    return {(level, op.name) for level, text in levels(make).items() for op in parse_module(text).walk()}
 
 
 def test_several_programs_in_one_module() -> None:

@@ -49,7 +49,7 @@ def check(name: str, orders: tuple[int, ...], count: int, rng: np.random.Generat
 @pytest.mark.shows("tensor/3-bessel", "tensor/3-mpmath")
 @pytest.mark.parametrize(("name", "orders"), MEMBERS)
 def test_errors_against_mpmath(name: str, orders: tuple[int, ...], rng: np.random.Generator) -> None:
-    check(name, orders, 40, rng)
+    check(name, orders, 16, rng)
 
 
 @pytest.mark.again

@@ -133,7 +133,7 @@ def _pattern(m: Any) -> Any:
 
 
 SLOW = pytest.mark.slow
-PROPERTY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+PROPERTY = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @SLOW

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,16 @@ FULL, TURNED = f"tensor<{ROWS}x{COLUMNS}x", f"tensor<{COLUMNS}x{ROWS}x"
 BOTH = pytest.mark.parametrize("format", ["csr", "csc"])
 
 Program = Callable[..., Variable]
+
+
+def in_turns(programs: Mapping[str, Program]) -> pytest.MarkDecorator:
+    """Each program with one of the formats, which take turns; the other one waits for --all."""
+    rows = [
+        pytest.param(name, format, marks=[pytest.mark.again] * ((i + j) % 2), id=f"{name}-{format}")
+        for i, name in enumerate(programs)
+        for j, format in enumerate(("csr", "csc"))
+    ]
+    return pytest.mark.parametrize(("name", "format"), rows)
 
 
 class Setting:
@@ -53,30 +63,27 @@ class Setting:
         np.testing.assert_allclose(f(*self.values), expected, rtol=1e-12, atol=1e-13)
 
 
+LOSSES: dict[str, Program] = {
+    "vector": lambda A, v, **_: (sp.dot(A, v) ** 2).sum(),
+    "from-vector": lambda A, u, **_: at.tanh(sp.dot(u, A)).sum(),
+    "matrix": lambda A, R, **_: (sp.dot(A, R) ** 2).sum(),
+    "from-matrix": lambda A, L, **_: (sp.dot(L.T, A) ** 3).mean(),
+    "sum-of-terms": lambda A, R, v, u, **_: (
+        (sp.dot(A, R) ** 2).sum() + 3 * sp.dot(A, v).sum() - (sp.dot(u, A) ** 2).sum()
+    ),
+    "twice": lambda A, R, L, **_: (sp.dot(A, sp.dot(L.T, A).T) ** 2).sum(),
+    "chain": lambda A, v, u, **_: at.dot(u, A @ (v * at.dot(u, A @ v))),
+    "total": lambda A, **_: sp.sp_sum(A) ** 2,
+    "sums": lambda A, v, u, **_: (sp.sp_sum(A, 0) * v).sum() + (sp.sp_sum(-A.T, 0) * u).sum(),
+    "sums-of-products": lambda A, v, u, **_: (sp.sp_sum(A * A * v, 1) * u).sum(),
+}
+
+
 @pytest.mark.shows("sparse/13-masked-gradient")
-@BOTH
-@pytest.mark.parametrize(
-    "loss",
-    [
-        lambda A, v, **_: (sp.dot(A, v) ** 2).sum(),
-        lambda A, u, **_: at.tanh(sp.dot(u, A)).sum(),
-        lambda A, R, **_: (sp.dot(A, R) ** 2).sum(),
-        lambda A, L, **_: (sp.dot(L.T, A) ** 3).mean(),
-        lambda A, R, v, u, **_: (sp.dot(A, R) ** 2).sum() + 3 * sp.dot(A, v).sum() - (sp.dot(u, A) ** 2).sum(),
-        lambda A, R, L, **_: (sp.dot(A, sp.dot(L.T, A).T) ** 2).sum(),
-        lambda A, v, u, **_: at.dot(u, A @ (v * at.dot(u, A @ v))),
-        lambda A, **_: sp.sp_sum(A) ** 2,
-        lambda A, v, u, **_: (sp.sp_sum(A, 0) * v).sum() + (sp.sp_sum(-A.T, 0) * u).sum(),
-        lambda A, v, u, **_: (sp.sp_sum(A * A * v, 1) * u).sum(),
-    ],
-    ids=[
-        "vector", "from-vector", "matrix", "from-matrix", "sum-of-terms", "twice", "chain", "total", "sums",
-        "sums-of-products",
-    ],
-)  # fmt: skip
-def test_the_gradient_of_data_is_never_a_full_matrix(loss: Program, format: str, rng: np.random.Generator) -> None:
+@in_turns(LOSSES)
+def test_the_gradient_of_data_is_never_a_full_matrix(name: str, format: str, rng: np.random.Generator) -> None:
     it = Setting(format, rng)
-    it.check(grad(loss(A=it.A, **it.dense), it.data))
+    it.check(grad(LOSSES[name](A=it.A, **it.dense), it.data))
 
 
 @pytest.mark.shows("sparse/13-structured_dot_grad")
@@ -94,31 +101,26 @@ def test_second_derivatives_are_sampled_too(format: str, rng: np.random.Generato
     it.check(grad((derivative**2).sum(), it.data))
 
 
-@BOTH
-@pytest.mark.parametrize(
-    "matrix",
-    [
-        lambda L, R, **_: L @ R.T,
-        lambda L, R, **_: (R @ L.T).T,
-        lambda L, R, **_: at.tensordot(L, R, axes=[[1], [1]]),
-        lambda u, v, **_: at.outer(u, v),
-        lambda L, R, **_: -2 * (L @ R.T),
-        lambda L, R, s, **_: at.exp(L @ R.T) * s + 1,
-        lambda L, R, u, v, **_: (L @ R.T) * u[:, None] + v,
-        lambda L, R, one, **_: at.switch(one > 0, L @ R.T, one),
-        lambda L, R, **_: at.cast(L @ R.T, "float32"),
-        lambda L, R, u, v, **_: (L @ R.T - (R @ L.T).T) * at.outer(u, v),
-        lambda v, **_: at.zeros((ROWS, COLUMNS)) + v,
-        lambda u, **_: at.full((ROWS, COLUMNS), u.sum()),
-    ],
-    ids=[
-        "product", "turned", "tensordot", "outer", "scaled", "elementwise", "broadcast", "switch", "cast", "terms",
-        "repeated", "constant",
-    ],
-)  # fmt: skip
-def test_a_sample_is_taken_of_what_a_matrix_is_made_of(matrix: Program, format: str, rng: np.random.Generator) -> None:
+MATRICES: dict[str, Program] = {
+    "product": lambda L, R, **_: L @ R.T,
+    "turned": lambda L, R, **_: (R @ L.T).T,
+    "tensordot": lambda L, R, **_: at.tensordot(L, R, axes=[[1], [1]]),
+    "outer": lambda u, v, **_: at.outer(u, v),
+    "scaled": lambda L, R, **_: -2 * (L @ R.T),
+    "elementwise": lambda L, R, s, **_: at.exp(L @ R.T) * s + 1,
+    "broadcast": lambda L, R, u, v, **_: (L @ R.T) * u[:, None] + v,
+    "switch": lambda L, R, one, **_: at.switch(one > 0, L @ R.T, one),
+    "cast": lambda L, R, **_: at.cast(L @ R.T, "float32"),
+    "terms": lambda L, R, u, v, **_: (L @ R.T - (R @ L.T).T) * at.outer(u, v),
+    "repeated": lambda v, **_: at.zeros((ROWS, COLUMNS)) + v,
+    "constant": lambda u, **_: at.full((ROWS, COLUMNS), u.sum()),
+}
+
+
+@in_turns(MATRICES)
+def test_a_sample_is_taken_of_what_a_matrix_is_made_of(name: str, format: str, rng: np.random.Generator) -> None:
     it = Setting(format, rng)
-    it.check(sample_at(matrix(**it.dense), it.A))
+    it.check(sample_at(MATRICES[name](**it.dense), it.A))
 
 
 @BOTH
