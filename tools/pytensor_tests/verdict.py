@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 VERDICTS: Final = ("passed", "skipped", "refused", "internals", "others", "late", "wrong")
@@ -68,6 +70,13 @@ def verdict(line: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _named(error: str) -> str:
-    """What has no counterpart, of an error that lists it with lines."""
-    found = re.findall(r"^  (\S.*?)   ", error, re.MULTILINE)
-    return "; ".join(dict.fromkeys(found)) if found else error.partition("\n")[0]
+    """What has no counterpart, of an error that lists it with lines.
+
+    Where tests add a line of their own to an error, its text is that of a tuple.
+    """
+    if error.startswith("('"):
+        with suppress(ValueError, SyntaxError):
+            error = str(ast.literal_eval(error)[0])
+    title = error.partition("\n")[0]
+    listed = re.findall(r"^  (\S.*?)   ", error, re.MULTILINE) if "no counterpart" in title else []
+    return "; ".join(dict.fromkeys(listed)) if listed else title
