@@ -121,7 +121,7 @@ def test_lengths_of_run_time() -> None:
         f(drawn(2, 3), drawn(2, 3).real, -1)
 
 
-@pytest.mark.parametrize("n", [1, 6, pytest.param(7, marks=pytest.mark.again)])
+@pytest.mark.parametrize("n", [6, *(pytest.param(n, marks=pytest.mark.again) for n in (1, 7))])
 def test_derivatives_at_lengths_of_run_time(n: int) -> None:
     """Those of the transforms whose lengths are known."""
     made: list[list[np.ndarray[Any, Any]]] = []

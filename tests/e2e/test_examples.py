@@ -137,11 +137,11 @@ def test_trust_region_reaches_one_optimum_by_three_methods(run: Runner) -> None:
 @pytest.mark.parametrize(
     "example",
     [
-        "hello",
         "logistic",
         *(
             pytest.param(name, marks=pytest.mark.again)
             for name in (
+                "hello",
                 "mlp",
                 "convnet",
                 "gaussian_process",

@@ -17,8 +17,12 @@ import pytensor.tensor as pt  # noqa: E402
 from pytensor.raise_op import Assert, CheckAndRaise  # noqa: E402
 from pytensor.tensor import fft  # noqa: E402
 from pytensor.tensor.fourier import fft as fourier  # noqa: E402
-from pytensor.tensor.linalg.solvers import tridiagonal  # noqa: E402
 from pytensor.tensor.signal import convolve1d, convolve2d  # noqa: E402
+
+try:
+    from pytensor.tensor.linalg.solvers import tridiagonal
+except ImportError:  # before PyTensor 3
+    from pytensor.tensor._linalg.solve import tridiagonal
 
 import aotensor as aot  # noqa: E402
 from aotensor.importers.pytensor import NoCounterpart, from_pytensor, function  # noqa: E402
@@ -296,3 +300,24 @@ def test_slope_of_what_is_sorted_along_an_axis_that_is_computed() -> None:
     slope = aot.function([ours, k], aot.grad(total, ours))(value, 1)
     ahead, behind = ((np.sort(value + step, 1) ** 2 * (value + step)).sum() for step in (h, -h))
     assert np.isclose((ahead - behind) / 2, (slope * h).sum(), rtol=1e-6)
+
+
+def test_diagonals_of_any_rank_and_offset() -> None:
+    m, cube, value, offset = pt.dmatrix("m"), pt.dtensor3("cube"), pt.dscalar("value"), pt.lscalar("offset")
+    beside = pt.fill_diagonal_offset(m, value, offset)
+    slopes = pytensor.grad((beside**2).sum(), [m, value])
+    f = function([m, cube, value, offset], [pt.fill_diagonal(cube, value), pt.fill_diagonal(m, value), beside, *slopes])
+    for shape in ((4, 4), (5, 3), (3, 5), (1, 2)):
+        for k in (0, 1, -2, 7):
+            x, y = np.arange(1.0, 1 + np.prod(shape)).reshape(shape), np.ones((3, 3, 3))
+            on = np.eye(*shape, k, dtype=bool)
+            whole, main, found, of_matrix, of_value = f(x, y, 9.0, k)
+            np.fill_diagonal(y, 9.0)
+            np.testing.assert_array_equal(whole, y)
+            np.testing.assert_array_equal(main, np.where(np.eye(*shape, dtype=bool), 9.0, x))
+            np.testing.assert_array_equal(found, np.where(on, 9.0, x))
+            if on.any():  # PyTensor's own gradient is of other elements where there is no such diagonal
+                np.testing.assert_array_equal(of_matrix, np.where(on, 0, 2 * x))
+                np.testing.assert_array_equal(of_value, 18.0 * on.sum())
+    with pytest.raises(ValueError, match="all extents of what has a diagonal are equal"):
+        f(np.ones((2, 2)), np.ones((2, 2, 3)), 9.0, 0)

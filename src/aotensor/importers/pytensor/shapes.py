@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 import aotensor.tensor as at
-from aotensor.importers.pytensor.rules import Walk, as_bool, known_integer, rows, rule, unsupported
+from aotensor.importers.check import checked
+from aotensor.importers.pytensor.rules import Walk, as_bool, known_integer, rows, rule
 from aotensor.importers.pytensor.values import is_sparse, number_of
 
 rows({
@@ -64,16 +66,25 @@ def split(walk: Walk, node: Any, x: Any, axis: Any, sizes: Any) -> Any:
 
 @rule("FillDiagonal")
 def fill_diagonal(walk: Walk, node: Any, x: Any, value: Any) -> Any:
-    """A copy of a matrix with one value on its diagonal."""
-    if x.ndim != 2:
-        raise unsupported(node, f"rank {x.ndim}")
-    return at.fill_diagonal(x, at.cast(value, x.dtype))
+    """A copy with one value where all positions are equal: of a matrix, or of an array whose extents are equal."""
+    if x.ndim > 2:
+        equal = [at.eq(x.shape[axis], x.shape[0]) for axis in range(1, x.ndim)]
+        x = checked("all extents of what has a diagonal are equal", x, *equal)
+    first, *others = _positions(x)
+    mask = reduce(at.and_, [at.eq(first, k) for k in others])
+    return at.switch(mask, at.cast(value, x.dtype), x)
 
 
 @rule("FillDiagonalOffset")
 def fill_diagonal_offset(walk: Walk, node: Any, x: Any, value: Any, offset: Any) -> Any:
-    """The same beside the main diagonal."""
-    return at.fill_diagonal(x, at.cast(value, x.dtype), known_integer(node, offset, "offset"))
+    """The same of a matrix, beside its main diagonal; the offset may be computed."""
+    rows, columns = _positions(x)
+    return at.switch(at.eq(columns - rows, offset), at.cast(value, x.dtype), x)
+
+
+def _positions(x: Any) -> list[Any]:
+    """Of all elements along each axis, to be broadcast together."""
+    return [at.expand_dims(at.arange(x.shape[axis]), [k for k in range(x.ndim) if k != axis]) for axis in range(x.ndim)]
 
 
 @rule("Bartlett")
