@@ -76,7 +76,7 @@ def page(found: Mapping[str, File], before: str) -> str:
     shown = [rows[name] for name in FILES if name in rows]
     total = dict(zip(VERDICTS, map(sum, zip(*(row.counts for row in shown), strict=True)), strict=True))
     compiled = sum(row.compiled or 0 for row in shown)
-    commits = Counter(row.commit for row in shown if row.commit != _EARLIER)
+    commits = Counter(row.commit for row in shown if row.commit != _EARLIER and row.is_whole)
     lines = [
         "# PyTensor's own tests",
         "",

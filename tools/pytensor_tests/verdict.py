@@ -39,6 +39,7 @@ REASONS: Final[Mapping[str, tuple[str, str]]] = {
         "others",
         "wants an error: unsigned numbers are negated here, as NumPy does it",
     ),
+    "scan/test_basic.py::test_output_storage_reuse": ("internals", "PyTensor's own loop in C, which has to be built"),
     "tensor/test_elemwise.py::test_XOR_inplace": ("internals", "wants the result in an input"),
 }
 """Part of a test's name → verdict and reason, for those that no rule here tells."""
