@@ -91,6 +91,8 @@ SMOOTH = [
     Case(id="fill-diagonal", build=at.fill_diagonal, inputs=lambda rng: [rng.normal(size=(3, 5)), np.array(2.5)]),
     Case(id="fill-diagonal-above", build=lambda a, v: at.fill_diagonal(a, v, offset=1),
          inputs=lambda rng: [rng.normal(size=(4, 2)), np.array(-1.0)]),
+    Case(id="fill-diagonal-computed", build=lambda a, v: at.fill_diagonal(a, v, at.argmax(a[0]) - 2),
+         inputs=lambda rng: [np.fliplr(np.vander([2.0, 3, 4, 5], 2)), np.array(-1.0)]),
 ]  # fmt: skip
 
 CASES: list[Case] = [*VALUES, *SMOOTH]

@@ -330,8 +330,10 @@ def diag(x: Any, k: int = 0) -> Variable:
 
 
 @coerced
-def fill_diagonal(a: Any, val: Any, offset: int = 0) -> Variable:
+def fill_diagonal(a: Any, val: Any, offset: Any = 0) -> Variable:
     """`a` with `val` on its diagonal, or on the one `offset` above it.   a: (n, m), val: () → (n, m), dtype of a
+
+    offset: an int or an integer scalar.
 
     Raises: GraphTypeError if `a` is no matrix, `val` no scalar, or `val` does not fit the dtype of `a` without loss.
     """

@@ -67,24 +67,24 @@ def split(walk: Walk, node: Any, x: Any, axis: Any, sizes: Any) -> Any:
 @rule("FillDiagonal")
 def fill_diagonal(walk: Walk, node: Any, x: Any, value: Any) -> Any:
     """A copy with one value where all positions are equal: of a matrix, or of an array whose extents are equal."""
-    if x.ndim > 2:
-        equal = [at.eq(x.shape[axis], x.shape[0]) for axis in range(1, x.ndim)]
-        x = checked("all extents of what has a diagonal are equal", x, *equal)
-    first, *others = _positions(x)
-    mask = reduce(at.and_, [at.eq(first, k) for k in others])
+    if x.ndim == 2:
+        return at.fill_diagonal(x, at.cast(value, x.dtype))
+    equal = [at.eq(x.shape[axis], x.shape[0]) for axis in range(1, x.ndim)]
+    x = checked("all extents of what has a diagonal are equal", x, *equal)
+    pairs = [at.eye(x.shape[axis], x.shape[axis + 1], dtype="bool") for axis in range(x.ndim - 1)]
+    mask = reduce(at.and_, [at.expand_dims(pair, _others(x, axis)) for axis, pair in enumerate(pairs)])
     return at.switch(mask, at.cast(value, x.dtype), x)
+
+
+def _others(x: Any, axis: int) -> list[int]:
+    """The axes of x but this one and the next."""
+    return [k for k in range(x.ndim) if k not in (axis, axis + 1)]
 
 
 @rule("FillDiagonalOffset")
 def fill_diagonal_offset(walk: Walk, node: Any, x: Any, value: Any, offset: Any) -> Any:
     """The same of a matrix, beside its main diagonal; the offset may be computed."""
-    rows, columns = _positions(x)
-    return at.switch(at.eq(columns - rows, offset), at.cast(value, x.dtype), x)
-
-
-def _positions(x: Any) -> list[Any]:
-    """Of all elements along each axis, to be broadcast together."""
-    return [at.expand_dims(at.arange(x.shape[axis]), [k for k in range(x.ndim) if k != axis]) for axis in range(x.ndim)]
+    return at.fill_diagonal(x, at.cast(value, x.dtype), number_of(offset))
 
 
 @rule("Bartlett")

@@ -31,7 +31,7 @@ def fft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> Va
 
     n: the length, to which x is cut or filled with zeros, by default the extent. One that is known when the graph is
     made, as a number or from the type of x, is computed in steps of its factors, another one as convolutions of a power
-    of 2, which takes ten times as long and more.
+    of 2, which takes 30 to 70 times as long where the primes of the length are up to 13, else 4 to 6 times.
     norm: "backward" (or None: no factor), "ortho" (1/√n) or "forward" (1/n).
 
     Raises: GraphTypeError for a scalar; GraphValueError for a norm, a length or an axis that is none. A length of 0 at
