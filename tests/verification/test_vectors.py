@@ -81,6 +81,18 @@ def test_large_functions_have_none() -> None:
     assert make_vectors([aot.function([x], x + 1)]) == b""
 
 
+def test_loops_that_are_long_have_none() -> None:
+    """A loop evaluates each node of its body by NumPy in each step: what takes too long is left out, not waited for."""
+
+    def made(steps: int) -> bytes:
+        x = at.scalar("x")
+        states, _ = aot.scan(lambda state: at.sin(state) * x, outputs_info=[x], n_steps=steps)
+        return make_vectors([aot.function([x], states[-1])])
+
+    assert len(unpack(made(100))) == 2
+    assert made(10**9) == b""
+
+
 def test_a_reference_that_refuses_gives_none() -> None:
     x = at.vector("x", shape=("n",))
     assert make_vectors([aot.function([x], x[50])]) == b""

@@ -252,11 +252,12 @@ class Op(ABC):
         results = results if is_several else (results,)
         if len(results) != len(node.outputs):
             raise GraphValueError(f"{self.name}: reference gave {len(results)} results instead of {len(node.outputs)}")
-        arrays = tuple(np.asarray(x, dtype=out.dtype) for x, out in zip(results, node.outputs, strict=True))
-        for array, out in zip(arrays, node.outputs, strict=True):
+        arrays = []
+        for x, out in zip(results, node.outputs, strict=True):
+            arrays.append(array := np.asarray(x, dtype=out.dtype))
             if array.ndim != out.ndim:
                 raise GraphValueError(f"{self.name}: reference gave rank {array.ndim} instead of {out.type}")
-        return arrays
+        return tuple(arrays)
 
     def __str__(self) -> str:
         """`sum{axis=(0,)}`: the name and the parameters, as stable text."""

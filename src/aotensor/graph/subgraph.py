@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import Field, dataclass, fields, is_dataclass
 from dataclasses import replace as changed_copy
 from functools import cache, cached_property
@@ -15,6 +17,30 @@ from aotensor.graph.op import Apply, Op, evaluated
 from aotensor.graph.site import made_at
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import compute_all, leaves, replace, toposort
+
+
+@dataclass
+class _Allowance:
+    """How many nodes of bodies may still be evaluated."""
+
+    left: int
+
+
+_ALLOWANCE: ContextVar[_Allowance | None] = ContextVar("_ALLOWANCE", default=None)
+
+
+class TooLongError(Exception):
+    """Loops evaluate more nodes than they may."""
+
+
+@contextmanager
+def at_most(evaluations: int) -> Iterator[None]:
+    """Within: bodies evaluate so many nodes, all loops together, and no more; NumPy takes microseconds for each."""
+    token = _ALLOWANCE.set(_Allowance(evaluations))
+    try:
+        yield
+    finally:
+        _ALLOWANCE.reset(token)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +69,21 @@ class Subgraph:
         return tuple(x for x in leaves(self.outputs, stop=self.inputs) if isinstance(x, Constant))
 
     @cached_property
+    def _places(self) -> dict[Variable, int]:
+        """Where each value stands in a list of the inputs, the constants, and what the nodes give, in order."""
+        places: dict[Variable, int] = {}
+        for place, x in enumerate([*self.inputs, *self.constants, *(y for node in self.nodes for y in node.outputs)]):
+            places.setdefault(x, place)
+        return places
+
+    @cached_property
+    def _steps(self) -> tuple[tuple[Apply, tuple[int, ...]], ...] | None:
+        """The nodes with the places of what they read: a loop runs them thousands of times. None if one chooses."""
+        if any(type(node.op).demanded is not Op.demanded for node in self.nodes):
+            return None
+        return tuple((node, tuple(self._places[x] for x in node.inputs)) for node in self.nodes)
+
+    @cached_property
     def influences(self) -> tuple[frozenset[int], ...]:
         """For each output, the positions of the inputs whose elements influence its elements."""
         reached: dict[Variable, frozenset[int]] = {}
@@ -56,11 +97,24 @@ class Subgraph:
         return tuple(reached.get(x, frozenset()) for x in self.outputs)
 
     def evaluate(self, arrays: Sequence[Array]) -> list[Array]:
-        """The outputs by the reference, from arrays of the inputs' types, or continued from complex ones."""
+        """The outputs by the reference, from arrays of the inputs' types, or continued from complex ones.
+
+        Raises: TooLongError if there are more evaluations than `at_most` says.
+        """
+        if (allowance := _ALLOWANCE.get()) is not None:
+            allowance.left -= len(self.nodes)
+            if allowance.left < 0:
+                raise TooLongError
+        is_complex = any(x.dtype.kind == "c" for x in arrays)
+        compute = continued if is_complex else evaluated
+        if self._steps is not None:
+            values = [*arrays, *(x.data for x in self.constants)]
+            for node, places in self._steps:
+                values += compute(node, [values[place] for place in places])
+            return [values[self._places[x]] for x in self.outputs]
         known: dict[Variable, Array] = {x: x.data for x in self.constants}
         known.update(zip(self.inputs, arrays, strict=True))
-        is_complex = any(x.dtype.kind == "c" for x in arrays)
-        compute_all(self.outputs, known, continued if is_complex else evaluated)
+        compute_all(self.outputs, known, compute)
         return [known[x] for x in self.outputs]
 
     def inlined(self, inputs: Sequence[Variable]) -> list[Variable]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -79,4 +79,10 @@ def _nudged(x: Any, rng: np.random.Generator) -> Any:
         return moved
     if kind_of(x.dtype) not in "fc":
         return x
-    return np.asarray(x * (1 + epsilon(x.dtype.name) * (2 * rng.integers(2, size=x.shape) - 1)), dtype=x.dtype)
+    return np.asarray(x * _factors(x.dtype)[rng.integers(2, size=x.shape or None)], dtype=x.dtype)
+
+
+@cache
+def _factors(dtype: np.dtype[Any]) -> Array:
+    """Down and up by one ulp."""
+    return 1 + epsilon(dtype.name) * np.array([-1.0, 1.0])
