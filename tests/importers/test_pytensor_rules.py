@@ -17,6 +17,7 @@ import pytensor.tensor as pt  # noqa: E402
 from pytensor.raise_op import Assert, CheckAndRaise  # noqa: E402
 from pytensor.tensor import fft  # noqa: E402
 from pytensor.tensor.fourier import fft as fourier  # noqa: E402
+from pytensor.tensor.random.basic import MvNormalRV  # noqa: E402
 from pytensor.tensor.signal import convolve1d, convolve2d  # noqa: E402
 
 try:
@@ -321,3 +322,39 @@ def test_diagonals_of_any_rank_and_offset() -> None:
                 np.testing.assert_array_equal(of_value, 18.0 * on.sum())
     with pytest.raises(ValueError, match="all extents of what has a diagonal are equal"):
         f(np.ones((2, 2)), np.ones((2, 2, 3)), 9.0, 0)
+
+
+def test_choices_by_number() -> None:
+    number, rows, x = pt.lmatrix("number"), pt.dmatrix("rows"), pt.dvector("x")
+    wrapped = pt.choose(number, [x, 2 * x, x**2], mode="wrap")
+    (*inputs, v), outputs = from_pytensor([number, rows, x], [pt.choose(number, rows), wrapped])
+    f = aot.function([*inputs, v], [*outputs, aot.grad(outputs[1].sum(), v)])
+    a, table, at_x = np.array([[0, 2, 1], [2, 2, 0]]), np.arange(9.0).reshape(3, 3) ** 2, np.array([1.0, 3.0, 5.0])
+    by_row, by_list, slope = f(a, table, at_x)
+    np.testing.assert_array_equal(by_row, np.choose(a, table))
+    np.testing.assert_array_equal(by_list, np.choose(a, [at_x, 2 * at_x, at_x**2]))
+    np.testing.assert_array_equal(slope, np.choose(a, [np.ones(3), np.full(3, 2.0), 2 * at_x]).sum(axis=0))
+    for wrong in (3, -1):
+        with pytest.raises(ValueError, match=f"position {wrong} is out of range"):
+            f(np.full((1, 3), wrong), table, at_x)
+
+
+def test_shapes_whose_length_the_type_does_not_tell() -> None:
+    i, j, shape = pt.lvector("i"), pt.lvector("j"), pt.lvector("shape")
+    position = pt.ravel_multi_index((i, j), shape)
+    f = function([i, j, shape], position)
+    assert f([0, 2], [3, 1], [3, 4]).tolist() == [3, 9]
+    with pytest.raises(ValueError, match="extent 3 along axis 0 instead of 2"):
+        f([0], [0], [3, 4, 5])
+
+
+@pytest.mark.parametrize("method", ["svd", "eigh"])
+def test_normal_vectors_of_a_singular_covariance(method: str) -> None:
+    state = pytensor.shared(np.random.default_rng(5))
+    direction = np.array([1.0, -2.0, 0.5])
+    rv = MvNormalRV(method=method)
+    draws = function([], rv([1.0, 1.0, 1.0], np.outer(direction, direction), size=(4000,), rng=state))()
+    along = (draws - 1) @ direction / (direction @ direction)
+    np.testing.assert_allclose(draws - 1, np.outer(along, direction), atol=1e-7)
+    assert abs(along.mean()) < 0.1
+    assert abs(along.std() - 1) < 0.1

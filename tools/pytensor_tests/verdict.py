@@ -14,7 +14,7 @@ a reason that REASONS gives. late: longer than a test may take."""
 
 _INTERNALS: Final = re.compile(
     r"destroy_map|inplace|Inplace|toposort|\.owner\b|isinstance\(|fgraph|check_stack_trace|\.linker|view_map"
-    r"|assert_equal_computations|equal_computations|len\(matches\)|\.nodes|\bvm\b|storage_map|\.profile|dprint|\bx_f\b|apply_nodes|in_graph"
+    r"|assert_equal_computations|equal_computations|len\(matches\)|\.nodes|\bvm\b|storage_map|\.profile|dprint|\bx_f\b|apply_nodes|in_graph|cthunk"
 )
 _VALUES: Final = re.compile(r"Not equal to tolerance|Arrays are not (almost )?equal|Mismatched elements")
 """NumPy's words for values that differ, whatever the statement also looks at."""
@@ -31,6 +31,10 @@ REASONS: Final[Mapping[str, tuple[str, str]]] = {
     "tensor/random/test_op.py::test_constant_rng_op": ("others", _NUMBERS),
     "tensor/test_shape.py::TestReshape::test_bad_shape": ("others", _MESSAGE),
     "tensor/test_shape.py::TestSpecifyShape::test_bad_shape": ("others", _MESSAGE),
+    "tensor/test_basic.py::TestJoinAndSplit::test_split_neg": (
+        "others",
+        "raises the error of a size that is negative when the function is made",
+    ),
     "tensor/test_extra_ops.py::TestSearchsortedOp": (
         "others",
         "`searchsorted` in a vector that is not sorted, where any position is right",

@@ -74,13 +74,13 @@ def ravel_multi_index(multi_index: Sequence[Any], dims: Any, mode: Any = "raise"
     if not isinstance(mode, str | list | tuple):
         raise GraphTypeError(f"ravel_multi_index: mode is a str, or one per axis, not {mode!r:.60}")
     modes = [mode] * len(extents) if isinstance(mode, str) else list(mode)
-    positions = [_positions(x) for x in multi_index]
+    positions = [as_tensor(x) for x in multi_index]
     if not len(extents) == len(positions) == len(modes) or not extents:
         what = f"{len(positions)} tensors of positions and {len(modes)} modes for {len(extents)} axes"
         raise GraphValueError(f"ravel_multi_index: {what}", lines=[x.describe() for x in positions])
     total: Variable | None = None
     for axis in _axes_outside_in(len(extents), order):
-        inside = _inside(positions[axis], extents[axis], modes[axis])
+        inside = positions_within(positions[axis], extents[axis], modes[axis])
         total = inside if total is None else total * _scalar(extents[axis]) + inside
     assert total is not None
     return total
@@ -104,10 +104,13 @@ def _scalar(extent: SymbolicExtent) -> Variable:
     return cast(as_tensor(extent), "int64")
 
 
-def _inside(x: Variable, extent: SymbolicExtent, mode: str) -> Variable:
-    """Positions within 0 … extent − 1."""
-    n = _scalar(extent)
-    if one_of("ravel_multi_index: mode", mode, _MODES) == "raise":
+def positions_within(x: Variable, extent: SymbolicExtent, mode: str) -> Variable:
+    """int64 positions within 0 … extent − 1: others raise an error at run time, wrap modulo the extent, or are clipped.
+
+    Raises: GraphTypeError for what is no integer, or for uint64; GraphValueError for another mode.
+    """
+    x, n = _positions(x), _scalar(extent)
+    if one_of("mode", mode, _MODES) == "raise":
         return position_inside(x, n)
     return mod(x, n) if mode == "wrap" else clip(x, 0, n - 1)
 

@@ -9,14 +9,14 @@ from aotensor.core.types import normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.elementwise.arithmetic import mod
-from aotensor.ops.elementwise.compare import cast, clip
+from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.index import index_array, subtensor
 from aotensor.ops.mask import flatnonzero
+from aotensor.ops.multi_index import positions_within
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import dimshuffle, shape_padleft
 from aotensor.ops.shape.broadcast import broadcast_arrays
-from aotensor.ops.shape.extents import SymbolicExtent, extent_of
+from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.shape.join import stack
 from aotensor.ops.shape.reshape import ravel
 
@@ -41,17 +41,8 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
         a, axis = ravel(a), 0
     axis = normalise_axis(axis, a.ndim)
     if mode != "raise":
-        positions = _inside(positions, extent_of(a, axis), mode)
+        positions = positions_within(positions, extent_of(a, axis), mode)
     return subtensor(a, (*[slice(None)] * axis, positions))
-
-
-def _inside(positions: Variable, extent: SymbolicExtent, mode: str) -> Variable:
-    """int64 positions within 0 … extent − 1."""
-    if positions.dtype == "uint64":
-        lines = [positions.describe()]
-        raise GraphTypeError(f"indices of uint64 with mode {mode!r}", lines=lines, hint="cast them to int64")
-    positions = cast(positions, "int64")
-    return clip(positions, 0, extent - 1) if mode == "clip" else mod(positions, extent)
 
 
 @coerced
@@ -101,19 +92,23 @@ def nonzero_values(x: Any) -> Variable:
 def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Variable:
     """out[…] = choices[a[…]][…]: for every element the number of the choice to take it from; all broadcast together.
 
-    choices: a list of tensors, or one tensor whose first axis counts them, which is known. mode: as for `take`.
+    choices: a list of tensors, or one tensor whose first axis counts them. mode: what becomes of a number that is
+    outside: "raise", "clip" to 0 … n − 1, or "wrap" modulo n.
 
-    Raises: GraphTypeError if `a` holds no integers or the number of choices is not known; GraphValueError for another
-    mode; GraphIndexError at run time for an index outside.
+    Raises: GraphTypeError if `a` holds no integers or the only tensor is a scalar; GraphValueError for another mode, at
+    run time for a number outside, negative ones among them.
     """
-    positions = index_array(a)
-    first, *rest = broadcast_arrays(positions, *list(choices))
-    whole = stack(rest)
-    if one_of("choose: mode", mode, _MODES) != "raise":
-        first = _inside(first, len(rest), mode)
-    return subtensor(take_along_axis(whole, shape_padleft(first), 0), 0)
+    one_of("choose: mode", mode, _MODES)
+    listed = isinstance(choices, list | tuple)
+    whole = stack(broadcast_arrays(*choices)) if listed else as_tensor(choices)
+    if not whole.ndim:
+        raise GraphTypeError("choose: a scalar is no list of choices", lines=[whole.describe()])
+    positions = positions_within(index_array(a), extent_of(whole, 0), mode)
+    rank = max(positions.ndim, whole.ndim - 1)
+    positions = shape_padleft(positions, rank - positions.ndim)
+    return subtensor(whole, (positions, *(_counter(whole, axis, rank - whole.ndim) for axis in range(1, whole.ndim))))
 
 
-def _counter(x: Variable, axis: int) -> Variable:
-    """0, 1, … along an axis of x, with extent 1 along the others."""
-    return dimshuffle(arange(extent_of(x, axis)), [0 if d == axis else None for d in range(x.ndim)])
+def _counter(x: Variable, axis: int, lead: int = 0) -> Variable:
+    """0, 1, … along an axis of x, with extent 1 along the others, and along so many more in front, or fewer."""
+    return dimshuffle(arange(extent_of(x, axis)), [0 if d == axis else None for d in range(-lead, x.ndim)])

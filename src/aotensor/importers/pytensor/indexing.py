@@ -17,6 +17,7 @@ rows({
     "AdvancedSubtensor1": lambda op, x, places: x[places],
     "AdvancedIncSubtensor1": lambda op, x, y, places: _changed(op, x, (places,), y),
     "MakeSlice": lambda op, *bounds: slice(*map(_bound, bounds)),
+    "MakeList": lambda op, *items: [items],
     "Choose": lambda op, a, choices: at.choose(a, choices, op.mode),
     "SearchsortedOp": lambda op, a, v, *sorter: at.searchsorted(a, v, op.side, *sorter),
 })  # fmt: skip
@@ -25,13 +26,14 @@ rows({
 @rule("UnravelIndex")
 def unravel_index(walk: Walk, node: Any, indices: Any, dims: Any) -> Any:
     """Positions per axis, of positions in a flattened tensor."""
-    return at.unravel_index(indices, walk.extents(node.inputs[1]), node.op.order)
+    return at.unravel_index(indices, walk.extents(node.inputs[1], len(node.outputs)), node.op.order)
 
 
 @rule("RavelMultiIndex")
 def ravel_multi_index(walk: Walk, node: Any, *inputs: Any) -> Any:
     """Positions in a flattened tensor, of positions per axis."""
-    return at.ravel_multi_index(list(inputs[:-1]), walk.extents(node.inputs[-1]), node.op.mode, node.op.order)
+    *positions, _ = inputs
+    return at.ravel_multi_index(positions, walk.extents(node.inputs[-1], len(positions)), node.op.mode, node.op.order)
 
 
 @rule("PermuteRowElements")

@@ -50,12 +50,20 @@ def _gengamma(state: Any, alpha: Any, p: Any, scale: Any, size: Any, dtype: Any)
     return after, scale * drawn ** (1 / p)
 
 
-def _multivariate_normal(state: Any, mean: Any, cov: Any, size: Any, dtype: Any) -> Drawn:
-    """mean + L·z for cov = L·Lᵀ, for batches of means and covariances too."""
+def _multivariate_normal(state: Any, mean: Any, cov: Any, size: Any, dtype: Any, method: str = "cholesky") -> Drawn:
+    """mean + A·z for cov = A·Aᵀ, for batches of means and covariances too."""
     whole = mean + at.zeros_like(cov[..., 0])
     extents = (*_spread(size, whole[..., 0]), whole.shape[-1])
     after, z = at.random.normal(state, at.constant(0, dtype=mean.dtype), 1.0, size=extents, dtype=dtype)
-    return after, mean + at.matvec(at.cholesky(cov), z)
+    return after, mean + at.matvec(_root(cov, method), z)
+
+
+def _root(cov: Any, method: str) -> Any:
+    """A of cov = A·Aᵀ: the lower triangle, or what also singular matrices have."""
+    if method == "cholesky":
+        return at.cholesky(cov)
+    vectors, values = at.svd(cov)[:2] if method == "svd" else reversed(at.eigh(cov))
+    return vectors * at.sqrt(at.maximum(values, 0))[..., None, :]
 
 
 def _spread(size: Any, *parameters: Any) -> Any:
@@ -82,7 +90,8 @@ def random_variable(walk: Walk, node: Any, state: Any, size: Any, *parameters: A
     extents = None if size is None else _extents(walk, node)
     dtype = node.outputs[1].type.dtype
     if name in _COMPOSED:
-        return _COMPOSED[name](state, *parameters, extents, dtype if dtype.startswith("float") else None)
+        options = {"method": node.op.method} if name == "MvNormalRV" and hasattr(node.op, "method") else {}
+        return _COMPOSED[name](state, *parameters, extents, dtype if dtype.startswith("float") else None, **options)
     if name == "PermutationRV":
         return _arranged(node, state, extents, parameters[0], None, None)
     if name == "ChoiceWithoutReplacement":

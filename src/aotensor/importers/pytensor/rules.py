@@ -117,8 +117,11 @@ class Walk:
         given = dict(zip(inputs, values, strict=True))
         return Walk(given, self._leaf, self.has_short_buffers).run(outputs)
 
-    def extents(self, x: Any) -> Any:
-        """A vector of extents as a list, where its elements are there one by one: then more is known of each."""
+    def extents(self, x: Any, count: int | None = None) -> Any:
+        """A vector of extents as a list, where its elements are there one by one: then more is known of each.
+
+        count: how many there have to be, where the type does not tell.
+        """
         node = x.owner
         if is_constant(x):
             return [int(n) for n in x.data]
@@ -129,6 +132,8 @@ class Walk:
             if all(isinstance(part, list) for part in parts):
                 return [n for part in parts for n in part]
         length = x.type.shape[0]
+        if length is None and count is not None:
+            return list(at.specify_shape(self.value(x), [count]))
         return self.value(x) if length is None else [self.value(x)[k] for k in range(length)]
 
     def _translated(self, node: Any) -> list[Any]:
