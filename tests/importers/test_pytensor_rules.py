@@ -358,3 +358,27 @@ def test_normal_vectors_of_a_singular_covariance(method: str) -> None:
     np.testing.assert_allclose(draws - 1, np.outer(along, direction), atol=1e-7)
     assert abs(along.mean()) < 0.1
     assert abs(along.std() - 1) < 0.1
+
+
+def test_parts_and_wholes_along_an_axis_that_is_computed() -> None:
+    x, y, axis, size = pt.dmatrix("x"), pt.dmatrix("y"), pt.lscalar("axis"), pt.lscalar("size")
+    whole = pt.join(axis, x, y)
+    parts = pt.split(x, [size, x.shape[axis] - size], n_splits=2, axis=axis)
+    fixed = pt.join(axis, pt.specify_shape(x, (3, 4)), pt.specify_shape(y, (3, 2)))
+    slope = pytensor.grad((whole**3).sum(), y)
+    f = function([x, y, axis, size], [whole, slope, *parts], on_unused_input="ignore")
+    a = np.arange(12.0).reshape(3, 4)
+    for k, b in ((0, np.ones((2, 4))), (1, np.full((3, 1), 2.0)), (-1, np.full((3, 2), 3.0)), (-2, np.zeros((0, 4)))):
+        found, slopes, one, other = f(a, b, k, 2)
+        np.testing.assert_array_equal(found, np.concatenate([a, b], axis=k))
+        np.testing.assert_array_equal(slopes, 3 * b**2)
+        np.testing.assert_array_equal(one, np.split(a, [2], axis=k)[0])
+        np.testing.assert_array_equal(other, np.split(a, [2], axis=k)[1])
+    with pytest.raises(ValueError, match="not among those from -2 to 1"):
+        f(a, a, 2, 2)
+    with pytest.raises(ValueError, match="extent"):
+        f(a, np.ones((2, 4)), 1, 2)
+    g = function([x, y, axis], fixed)
+    assert g(a, np.ones((3, 2)), 1).shape == (3, 6)
+    with pytest.raises(ValueError, match="extents"):
+        g(a, np.ones((3, 2)), 0)

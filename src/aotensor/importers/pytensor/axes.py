@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 import aotensor.tensor as at
-from aotensor.importers.check import checked
+from aotensor.errors import AotensorError, GraphTypeError, GraphValueError
+from aotensor.importers.check import checked, printable
 from aotensor.importers.pytensor.control import MESSAGES
 from aotensor.importers.pytensor.rules import integer_of, unsupported
 
@@ -16,9 +17,10 @@ from aotensor.importers.pytensor.rules import integer_of, unsupported
 def along_axis(node: Any, x: Any, axis: Any, function: Callable[[Any, int], Any]) -> Any:
     """`function` of x and the number of an axis, which may be negative and computed: then only one branch runs.
 
-    An axis out of bounds is an error of calls, in PyTensor's mode NumPy's AxisError.
+    An axis out of bounds is an error of calls, in PyTensor's mode NumPy's AxisError; so is one along which the extents
+    do not fit, where `function` refuses it.
 
-    Raises: NoCounterpart for a scalar with an axis that is computed.
+    Raises: NoCounterpart for a scalar with an axis that is computed; what `function` raises for all axes.
     """
     known = integer_of(axis)
     if known is not None:
@@ -29,7 +31,28 @@ def along_axis(node: Any, x: Any, axis: Any, function: Callable[[Any, int], Any]
     MESSAGES[message] = np.exceptions.AxisError
     inside = at.and_(at.ge(axis, -x.ndim), at.lt(axis, x.ndim))
     x = checked(message, x, inside)
-    found = function(x, x.ndim - 1)
-    for k in reversed(range(x.ndim - 1)):
-        found = at.ifelse(at.or_(at.eq(axis, k), at.eq(axis, k - x.ndim)), function(x, k), found)
+    refused = _refused(x, function)
+    for k, error in refused.items():
+        if len(refused) == x.ndim:
+            raise error
+        x = checked(printable(error.diagnostic.title), x, at.invert(_is(axis, k, x.ndim)))
+    last, *others = (k for k in reversed(range(x.ndim)) if k not in refused)
+    found = function(x, last)
+    for k in others:
+        found = at.ifelse(_is(axis, k, x.ndim), function(x, k), found)
     return found
+
+
+def _refused(x: Any, function: Callable[[Any, int], Any]) -> dict[int, AotensorError]:
+    """The axes along which a function cannot be applied, by the types alone, and why."""
+    refused: dict[int, AotensorError] = {}
+    for k in range(x.ndim):
+        try:
+            function(x, k)
+        except (GraphTypeError, GraphValueError) as error:
+            refused[k] = error
+    return refused
+
+
+def _is(axis: Any, k: int, rank: int) -> Any:
+    return at.or_(at.eq(axis, k), at.eq(axis, k - rank))

@@ -158,14 +158,6 @@ def integer_of(n: Any) -> int | None:
     return None if known is None else int(known)
 
 
-def known_integer(node: Any, n: Any, what: str) -> int:
-    """The same.   Raises: NoCounterpart for one that is computed"""
-    known = integer_of(n)
-    if known is None:
-        raise unsupported(node, f"the {what} is computed")
-    return known
-
-
 def untranslated(node: Any, reason: str = "") -> Untranslated:
     """A node as errors list it."""
     inner = getattr(node.op, "scalar_op", None) or getattr(node.op, "core_op", None)
@@ -215,4 +207,4 @@ def as_bool(x: Any) -> Any:
     return x if x.dtype == "bool" else at.neq(x, 0)
 
 
-__all__ = ["NoCounterpart", "Walk", "as_bool", "integer_of", "known_integer", "rows", "rule", "rule_of", "unsupported"]
+__all__ = ["NoCounterpart", "Walk", "as_bool", "integer_of", "rows", "rule", "rule_of", "unsupported"]

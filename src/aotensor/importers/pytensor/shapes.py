@@ -9,7 +9,8 @@ import numpy as np
 
 import aotensor.tensor as at
 from aotensor.importers.check import checked
-from aotensor.importers.pytensor.rules import Walk, as_bool, known_integer, rows, rule
+from aotensor.importers.pytensor.axes import along_axis
+from aotensor.importers.pytensor.rules import Walk, as_bool, rows, rule
 from aotensor.importers.pytensor.values import is_sparse, number_of
 
 rows({
@@ -53,15 +54,17 @@ def make_vector(walk: Walk, node: Any, *elements: Any) -> Any:
 
 @rule("Join")
 def join(walk: Walk, node: Any, axis: Any, *tensors: Any) -> Any:
-    """Tensors one after the other along an axis that is known."""
+    """Tensors one after the other along an axis."""
     dtype = node.outputs[0].type.dtype
-    return at.join(known_integer(node, axis, "axis"), *(at.cast(x, dtype) for x in tensors))
+    first, *others = (at.cast(x, dtype) for x in tensors)
+    return along_axis(node, first, axis, lambda x, k: at.join(k, x, *others))
 
 
 @rule("Split")
 def split(walk: Walk, node: Any, x: Any, axis: Any, sizes: Any) -> Any:
-    """Parts along an axis that is known."""
-    return at.split(x, walk.extents(node.inputs[2]), node.op.len_splits, known_integer(node, axis, "axis"))
+    """Parts along an axis."""
+    sizes = walk.extents(node.inputs[2], node.op.len_splits)
+    return along_axis(node, x, axis, lambda values, k: at.split(values, sizes, node.op.len_splits, k))
 
 
 @rule("FillDiagonal")
