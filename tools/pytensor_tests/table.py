@@ -76,6 +76,7 @@ def page(found: Mapping[str, File], before: str) -> str:
     shown = [rows[name] for name in FILES if name in rows]
     total = dict(zip(VERDICTS, map(sum, zip(*(row.counts for row in shown), strict=True)), strict=True))
     compiled = sum(row.compiled or 0 for row in shown)
+    earlier = sum(row.commit == _EARLIER for row in shown)
     commits = Counter(row.commit for row in shown if row.commit != _EARLIER and row.is_whole)
     lines = [
         "# PyTensor's own tests",
@@ -89,7 +90,7 @@ def page(found: Mapping[str, File], before: str) -> str:
         f"{total['internals']} look at PyTensor's own graph, at work in place or at what its linkers do,",
         f"{total['others']} fail for a reason that the table gives, {total['late']} take longer than a test may take.",
         *(f"{n} of {len(FILES)} files ran to their end at commit {commit}." for commit, n in commits.most_common()),
-        f"{sum(row.commit == _EARLIER for row in shown)} rows are from earlier runs in pieces, at several commits.",
+        *([f"{earlier} rows are from earlier runs in pieces, at several commits."] if earlier else []),
         *_of_parts(parts),
         "Functions are compiled at level 0, and counted where a commit is named. Of files with a star those tests are",
         "counted that have run in the time that a file is given.",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import lzma
 from collections.abc import Mapping
 
-from aotensor.codegen.entry.tables import Constants, raw_bytes
-from aotensor.codegen.llvm import Module, Value, ir, pointer
+from aotensor.codegen.entry.tables import Constants
+from aotensor.codegen.llvm import Bytes, Module, Value, ir, pointer
 from aotensor.codegen.targets.custom_section import add_section
 from aotensor.codegen.targets.signature import sign_again
 from aotensor.codegen.targets.systems import MACOS, WASM, WINDOWS, system_of
@@ -38,16 +38,16 @@ def add_sections(module: Module, manifest: Manifest, extra: Mapping[str, bytes],
         inner = {MANIFEST_SECTION: manifest.to_json().encode(), CHECKSUM_SECTION: _NO_CHECKSUM}
         inner |= {EXTRA_SECTION_PREFIX + name: _packed(content) for name, content in extra.items()}
         inner |= {VALUES_SECTION: values} if values else {}
-        held = constants.data("bundle", raw_bytes(bundle(inner)))
+        held = constants.data("bundle", Bytes(bundle(inner)))
         held.section = _BUNDLES[system]
         _mark_used(module, [held])
         return
-    sections = [constants.data("checksum", raw_bytes(_NO_CHECKSUM), section=CHECKSUM_SECTION)]
+    sections = [constants.data("checksum", Bytes(_NO_CHECKSUM), section=CHECKSUM_SECTION)]
     for name, content in extra.items():
-        packed = raw_bytes(_packed(content))
+        packed = Bytes(_packed(content))
         sections.append(constants.data(f"extra.{name}", packed, section=EXTRA_SECTION_PREFIX + name, align=1))
     if values:
-        sections.append(constants.data("values", raw_bytes(values), section=VALUES_SECTION, align=_VALUE_ALIGNMENT))
+        sections.append(constants.data("values", Bytes(values), section=VALUES_SECTION, align=_VALUE_ALIGNMENT))
     _mark_used(module, sections)
 
 

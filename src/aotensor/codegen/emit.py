@@ -159,9 +159,9 @@ def _define_global(module: Module, op: memref.GlobalOp) -> None:
         raise InternalError(f"emit: global {symbol} needs its elements")
     elements = op.initial_value
     content = _bytes(elements.get_values()) if kind.element_type == IntegerType(1) else elements.data.data
-    array = llvm.ir.ArrayType(llvm.i8, len(content))
-    variable = llvm.opaque(llvm.ir.GlobalVariable(module, array, symbol))
-    variable.initializer = llvm.ir.Constant(array, bytearray(content))
+    array = llvm.Bytes(content)
+    variable = llvm.opaque(llvm.ir.GlobalVariable(module, array.type, symbol))
+    variable.initializer = array
     variable.linkage = "internal"
     variable.global_constant = op.constant is not None
     variable.unnamed_addr = variable.global_constant

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 from llvmlite import binding, ir
 from llvmlite.ir.values import MDValue
@@ -92,6 +92,19 @@ def constant(kind: Type, value: bool | int | float | Sequence[bool | int | float
         half = 1 << kind.width - 1
         return ir.Constant(kind, bool(value & 1) if kind.width == 1 else (int(value) + half) % (2 * half) - half)  # type: ignore[operator]
     return ir.Constant(kind, ctypes.c_float(value).value if kind == f32 else float(value))
+
+
+class Bytes(ir.Constant):  # type: ignore[misc]
+    """Bytes as a constant array. llvmlite writes it byte by byte, to be read where that is text; many are not."""
+
+    _LONGEST_TEXT: ClassVar[int] = 4096
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(ir.ArrayType(i8, len(data)), bytearray(data))
+
+    def _get_reference(self) -> str:
+        data: bytearray = self.constant
+        return str(super()._get_reference()) if len(data) <= self._LONGEST_TEXT else f'c"\\{data.hex(chr(92))}"'
 
 
 def is_constant(value: Value) -> bool:

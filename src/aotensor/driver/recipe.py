@@ -41,7 +41,7 @@ from aotensor.ir.context import generic_text
 from aotensor.ir.forms import LOOP_FORM, NEST_FORM, TENSOR_FORM
 from aotensor.ir.location import Locations
 from aotensor.ir.tensor_builder import FP_POLICIES
-from aotensor.ir.text import text_of
+from aotensor.ir.text import elided, text_of
 from aotensor.passes.check_bounds import MESSAGE, check_bounds
 from aotensor.passes.estimate import Estimate, count_flops
 from aotensor.passes.pipeline import (
@@ -302,7 +302,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
             replace(spec, workspace=workspace_bound(lowered.module, spec.name, spec.dims, WORKSPACE_ALIGNMENT))
             for spec in specs
         ]
-    texts = {f"ir.{stage}": lowered.texts[stage].encode() for stage in IR_STAGES if stage in lowered.texts}
+    texts = {f"ir.{stage}": elided(lowered.texts[stage]).encode() for stage in IR_STAGES if stage in lowered.texts}
     sections = {name: text for name, text in texts.items() if len(text) <= MAX_SECTION_BYTES}
     sections["passes"] = json.dumps([[x.name, x.before, x.after] for x in lowered.records]).encode()
     work = {spec.name: _work(lowered, spec) for spec in specs}

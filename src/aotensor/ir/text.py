@@ -13,6 +13,7 @@ So `aot` is printed; `nest` is where one asks for it, as people read and edit ne
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from io import StringIO
 from math import copysign
@@ -54,6 +55,15 @@ def text_of(
     if known is not None:
         known.update(printer.names)
     return stream.getvalue() + "\n"
+
+
+_LARGE: Final = re.compile(r'dense<"0x[0-9A-Fa-f]{32769,}">')
+
+
+def elided(text: str) -> str:
+    """A text without the elements of constants of more than 16 KiB, as `mlir-opt --mlir-elide-elementsattrs-if-larger`
+    leaves them out: the library that the text travels in has them a second time."""
+    return _LARGE.sub("dense_resource<__elided__>", text)
 
 
 class _Printer(Printer):

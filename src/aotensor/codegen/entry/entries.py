@@ -17,9 +17,9 @@ from aotensor.codegen.entry.code import NULL, Code, number, status
 from aotensor.codegen.entry.core import Core, declare_core
 from aotensor.codegen.entry.layout import pointer_bytes
 from aotensor.codegen.entry.names import OwnSymbols, Symbols, exported_symbols
-from aotensor.codegen.entry.tables import Constants, function_table, raw_bytes
+from aotensor.codegen.entry.tables import Constants, function_table
 from aotensor.codegen.entry.text import check_template, define_check_message, define_status_message
-from aotensor.codegen.llvm import Function, Module, Type, Value, i32, i64, pointer
+from aotensor.codegen.llvm import Bytes, Function, Module, Type, Value, i32, i64, pointer
 from aotensor.codegen.targets.systems import system_of
 from aotensor.errors import InternalError, UnsupportedError
 from aotensor_runtime.abi import ABI_VERSION, MANIFEST_SECTION, WORKSPACE_ALIGNMENT
@@ -66,7 +66,7 @@ def _define_library_entries(constants: Constants, manifest: Manifest, texts: Map
     module, prefix, names = constants.module, manifest.prefix, OwnSymbols.of(manifest)
     check_message = define_check_message(constants, names.check_message, "entry.check_message", texts)
     define_status_message(constants, f"{prefix}aotensor_status_message", check_message)
-    text = raw_bytes(manifest.to_json().encode() + b"\0")
+    text = Bytes(manifest.to_json().encode() + b"\0")
     data = constants.data("entry.manifest", text, section=MANIFEST_SECTION, align=1)
     for symbol in (f"{prefix}aotensor_manifest", names.manifest):
         _define_constant(module, symbol, data)

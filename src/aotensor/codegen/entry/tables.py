@@ -12,7 +12,7 @@ from typing import Final
 
 from aotensor.codegen.entry.code import NULL, constant_struct, number
 from aotensor.codegen.entry.layout import offset_of, pointer_bytes
-from aotensor.codegen.llvm import Function, Module, Value, function, i8, i32, i64, ir, pointer
+from aotensor.codegen.llvm import Bytes, Function, Module, Value, function, i32, i64, ir, pointer
 from aotensor.codegen.targets.systems import system_of
 from aotensor_runtime.abi import DTYPE_CODES, DTYPE_SIZES, Blas
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, OutputSpec, SparseSpec
@@ -141,7 +141,7 @@ class Constants:
         """A text that ends with NUL."""
         raw = (text.encode() if isinstance(text, str) else text) + b"\0"
         if raw not in self._texts:
-            data = self.data("entry.text", raw_bytes(raw), align=1)
+            data = self.data("entry.text", Bytes(raw), align=1)
             data.unnamed_addr = True
             self._texts[raw] = data
         return self._texts[raw]
@@ -157,11 +157,6 @@ class Constants:
         if not values:
             return NULL
         return self.data("entry.list", ir.Constant(ir.ArrayType(i64, len(values)), [number(v) for v in values]))
-
-
-def raw_bytes(data: bytes) -> Value:
-    """Bytes as a constant array."""
-    return ir.Constant(ir.ArrayType(i8, len(data)), bytearray(data))
 
 
 def function_table(
