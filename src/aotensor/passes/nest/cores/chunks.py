@@ -63,12 +63,14 @@ class Chunks:
             size.owner.attributes[CHUNK_SIZE] = UnitAttr()
         count = self._count(rows) if self.sums else size
         self.one = b.index(1).ssa
+        indptr = _indptr_of(loop)
+        balance = None if indptr is None else (b.index(self._group()).ssa, indptr)
         parts = [self.before.insert(_part(sum, count)).result for sum in self.sums]
         outer = Block(arg_types=[IndexType()])
         chunks = ForOp(loop.upper, outer, step=size)
         chunks.schedule(cores=True)
         self.before.insert(chunks)
-        self._fill(outer.args[0], size, parts, builder_at_end(outer, loop.location))
+        self._fill(outer.args[0], size, parts, balance, builder_at_end(outer, loop.location))
         self.b = IndexBuilder(LocatedBuilder(InsertPoint.before(chunks), loop.location), CONTRACT)
         behind = LocatedBuilder(InsertPoint.after(chunks), loop.location)
         made = [chunks, *(self._combined(sum, part, count) for sum, part in zip(self.sums, parts, strict=True))]
@@ -144,18 +146,26 @@ class Chunks:
         is_alone = loop.properties.keys().isdisjoint(("jam", "lanes", "rows"))
         return 1 if is_much and is_alone else target.row_group  # a few samples, each an image
 
-    def _fill(self, start: SSAValue, size: SSAValue, parts: Sequence[SSAValue], inside: LocatedBuilder) -> None:
-        """The body of the loop over chunks: the loop, from where the chunk begins to where it ends."""
+    def _fill(
+        self,
+        start: SSAValue,
+        size: SSAValue,
+        parts: Sequence[SSAValue],
+        balance: tuple[SSAValue, SSAValue] | None,
+        inside: LocatedBuilder,
+    ) -> None:
+        """The body of the loop over chunks: the loop, from where the chunk begins to where it ends.
+
+        balance: the group that rows come in and the indptr of compressed ones, whose entries are shared out.
+        """
         loop = self.loop
         end = inside.insert(arith.AddiOp(start, size)).result
         end = inside.insert(arith.MinSIOp(end, loop.upper)).result
         number = inside.insert(arith.DivUIOp(start, size)).result if parts else start
         own = [self._begin(inside, sum, (part, number)) for sum, part in zip(self.sums, parts, strict=True)]
         begin = start
-        indptr = _indptr_of(loop)
-        if indptr is not None:
-            group = self.b.index(self._group()).ssa
-            begin, end = (inside.insert(BalanceOp(x, loop.upper, size, group, indptr)).result for x in (start, end))
+        if balance is not None:
+            begin, end = (inside.insert(BalanceOp(x, loop.upper, size, *balance)).result for x in (start, end))
         assert loop.parent is not None
         inside.insert(loop.parent.detach_op(loop))
         loop.set_bounds(end, begin)
