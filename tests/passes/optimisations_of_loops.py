@@ -1,6 +1,7 @@
 """Optimisations at loop level and in LLVM IR, each with what it changes in a small program."""
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Final
 
 from optimisation_programs import (
@@ -38,6 +39,13 @@ LOOP_ROWS: Final[Sequence[Row]] = (
         has("widest", 1),
     ),
     Row("hint-vectors", without_pass("hint-vectors"), of_vector(at.exp), "loops", has("interleave")),
+    Row(
+        "few vectors at once where a loop computes many functions",
+        replaced("aotensor.passes.hint_vectors:_is_crowded", never),
+        of_vector(lambda x: reduce(lambda y, k: at.sin(y) + k, range(24), x)),
+        "loops",
+        has("interleave = 2 .*lane_bits = 64"),
+    ),
     Row(
         "the rest of a narrow loop under a mask",
         replaced("aotensor.passes.hint_vectors:_split_off_rest", nothing),

@@ -91,7 +91,9 @@ def _annotate(op: scf.ForOp, target: Target) -> None:
         applied("{} goes one by one: it reads numbers side by side, which vectors would have to gather", op)
         op.attributes["novector"] = UnitAttr()
         return
-    is_narrow, is_long = _computes_in_float32(op.body.block), _calls_functions(op.body.block)
+    functions = sum(map(_is_elementary, op.body.block.ops))
+    is_narrow, is_long, is_crowded = _computes_in_float32(op.body.block), functions > 0, _is_crowded(functions, target)
+    together = max(target.interleave // 2, 1) if is_crowded else target.interleave
     lanes = target.register_bits // _lane_bits(op.body.block)
     if "short" in op.attributes and "parallel_accesses" in op.attributes and not is_long and _only_sums(op):
         applied("{} is a loop of few steps: one vector of {} lanes under a mask", op, lanes)
@@ -105,17 +107,24 @@ def _annotate(op: scf.ForOp, target: Target) -> None:
         applied("{} has vectors of float32 beside a sum in float64", op)
         op.attributes["lane_bits"] = IntegerAttr(32, i64)
     if is_long and is_narrow:
-        _split_off_rest(op, target.interleave * target.lanes(32))
+        _split_off_rest(op, together * target.lanes(32))
     if is_long:
         what = "the loop of {} takes {} vectors of {} lanes at once: its elementary functions are long chains"
-        applied(what, op, target.interleave, lanes)
-        op.attributes["interleave"] = IntegerAttr(target.interleave, i64)
+        applied(what, op, together, lanes)
+        op.attributes["interleave"] = IntegerAttr(together, i64)
+        if is_crowded and not is_narrow:  # LLVM would plan for vectors of all other widths, too
+            op.attributes["lane_bits"] = IntegerAttr(_lane_bits(op.body.block), i64)
     elif not op.results and _is_for_vectors(op) and _reads_neighbours(op.body.block):
         applied("the loop of {} has vectors of {} bytes at most: it reads neighbours along a row", op, WIDEST // 8)
         op.attributes["lane_bits"] = IntegerAttr(_lane_bits(op.body.block), i64)
         op.attributes["widest"] = IntegerAttr(WIDEST, i64)
     elif _is_for_vectors(op):
         analysis("the loop of {} becomes vectors of {} lanes in LLVM, if that finds them worth it", op, lanes)
+
+
+def _is_crowded(functions: int, target: Target) -> bool:
+    """Does a loop compute so many elementary functions that more vectors at once would not be faster?"""
+    return functions > target.few_functions
 
 
 def _is_for_vectors(op: scf.ForOp) -> bool:
@@ -188,10 +197,6 @@ def _only_sums(op: scf.ForOp) -> bool:
 
 def _has_float64(body: Block) -> bool:
     return any(x.type == f64 for op in body.ops for x in op.results)
-
-
-def _calls_functions(body: Block) -> bool:
-    return any(_is_elementary(op) for op in body.ops)
 
 
 def _is_elementary(op: Operation) -> bool:
