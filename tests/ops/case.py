@@ -7,7 +7,7 @@ every rule.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -69,6 +69,11 @@ class Case:
             Variable(TensorType(array.dtype.name, tuple(shape)), name=f"x{position}")
             for position, (array, shape) in enumerate(pairs)
         ]
+
+    def of_known_extents(self) -> Case:
+        """The same with all extents in the types, where the case does not say what they have."""
+        shapes = [array.shape for array in self.draw(np.random.default_rng(7))]
+        return self if self.dims is not None else replace(self, dims=shapes)
 
     def outputs(self, variables: Sequence[Variable]) -> list[Variable]:
         """The program as a list of outputs."""

@@ -302,17 +302,23 @@ class LoopBuilder(IndexBuilder):
             self.nest(extents, lambda at: self.store(self.fetch(source, at, "raw"), target, at))
 
     def choose(self, condition: Scalar, x: SSAValue, y: SSAValue) -> SSAValue:
-        """One of two buffers of equal shape. Where one is a row of another buffer, both are taken for rows."""
+        """One of two buffers of equal shape. Where one is a row of another buffer, both are taken for rows.
+
+        The type of one may know extents that the other's does not: that of an output often has none.
+        """
         if x.type != y.type:
-            x, y = self._as_row(x), self._as_row(y)
+            assert isinstance(x.type, MemRefType)
+            pairs = ((self.extent_of(x, axis), self.extent_of(y, axis)) for axis in range(len(x.type.get_shape())))
+            extents = [one if isinstance(one, int) else other for one, other in pairs]
+            x, y = self._as_row(x, extents), self._as_row(y, extents)
         return self.make(arith.SelectOp, (condition.ssa, x, y), "raw", x.type).ssa
 
-    def _as_row(self, buffer: SSAValue) -> SSAValue:
-        """The buffer as the one row of itself."""
+    def _as_row(self, buffer: SSAValue, extents: Sequence[Extent]) -> SSAValue:
+        """The buffer as the one row of itself, of these extents; a row that knows them already."""
         assert isinstance(buffer.type, MemRefType)
-        if not isinstance(buffer.type.layout, NoneAttr):
-            return buffer
-        return self.row(buffer, 0, [self.extent_of(buffer, axis) for axis in range(len(buffer.type.get_shape()))])
+        known = tuple(n if isinstance(n, int) else DYNAMIC_INDEX for n in extents)
+        is_row = not isinstance(buffer.type.layout, NoneAttr)
+        return buffer if is_row and buffer.type.get_shape() == known else self.row(buffer, 0, extents)
 
     def _view(self, root: SSAValue, offset: Extent, extents: Sequence[Extent], is_row: bool) -> SSAValue:
         assert isinstance(root.type, MemRefType)
