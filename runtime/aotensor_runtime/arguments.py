@@ -14,6 +14,7 @@ import numpy as np
 from aotensor_runtime.arrays.layout import DTYPES
 from aotensor_runtime.arrays.memory import block
 from aotensor_runtime.arrays.plain import AnyArray, dtype_hint, kind_of, plain_array
+from aotensor_runtime.arrays.poison import poison
 from aotensor_runtime.errors import ArgumentTypeError, OutOfMemory
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, SparseValue
 
@@ -50,6 +51,11 @@ def new_array(shape: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
         raise OutOfMemory(f"no memory for an array of {dtype}{[int(n) for n in shape]}") from error
     start = -room.__array_interface__["data"][0] % LINE
     return room[start : start + size].view(dtype).reshape(shape)
+
+
+def new_output(shape: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
+    """`new_array` for a result, which is poisoned if calls run on poisoned memory.   Raises: OutOfMemory"""
+    return poison(new_array(shape, dtype))
 
 
 def match_names(

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from aotensor_runtime.abi import CANONICAL, BoundCall, Context, Status
-from aotensor_runtime.arguments import as_plain, match_names, new_array
+from aotensor_runtime.arguments import as_plain, match_names, new_output
 from aotensor_runtime.arrays.layout import DTYPES
 from aotensor_runtime.arrays.plain import AnyArray
 from aotensor_runtime.errors import ArgumentTypeError, ArgumentValueError
@@ -234,7 +234,7 @@ def _outputs(
     patterns = {group.first for group in spec.sparse_outputs}
     for i, value in enumerate(spec.outputs):
         sources = None if i in patterns else shape_sources(spec, value)
-        new = None if sources is None else new_array(shape_of(sources, inputs), DTYPES[value.dtype])
+        new = None if sources is None else new_output(shape_of(sources, inputs), DTYPES[value.dtype])
         outputs.append(given.get(value.name, new))
     call = Descriptors(spec, inputs, outputs)
     status, message = run(entries.uniform, context, call)

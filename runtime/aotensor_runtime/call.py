@@ -16,6 +16,7 @@ from aotensor_runtime.abi import Context
 from aotensor_runtime.arguments import match_names
 from aotensor_runtime.arrays.layout import probe
 from aotensor_runtime.arrays.memory import WORKSPACE
+from aotensor_runtime.arrays.poison import is_poisoned
 from aotensor_runtime.blas import blas_table
 from aotensor_runtime.bound import BoundFunction, Given, OutArgs, chosen_outputs
 from aotensor_runtime.fast import Plan, fast_call, no_fast_call, plan_of
@@ -180,7 +181,7 @@ class LibraryFunction:
 
     def _first_call(self, args: tuple[Any, ...]) -> tuple[Value, ...] | None:
         self._use_blas()
-        if not self._manifest.allocates:
+        if not self._manifest.allocates or is_poisoned():
             self._fast = no_fast_call
             return None
         make = sparse_call if self.spec.is_sparse else fast_call
@@ -218,6 +219,7 @@ class LibraryFunction:
         layout = probe()
         if (
             layout is None
+            or is_poisoned()
             or not self._manifest.allocates
             or self.spec.is_sparse
             or len(given) != len(self.spec.outputs)

@@ -11,9 +11,10 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from aotensor_runtime.abi import DTYPE_CODES, Array, Context, Status
-from aotensor_runtime.arguments import new_array, pattern
+from aotensor_runtime.arguments import new_array, new_output, pattern
 from aotensor_runtime.arrays.layout import DTYPES
 from aotensor_runtime.arrays.plain import AnyArray
+from aotensor_runtime.arrays.poison import poison
 from aotensor_runtime.errors import (
     AotensorError,
     ArgumentIndexError,
@@ -164,13 +165,13 @@ def invoke(
         if value.name in given:
             outputs.append(given[value.name])
         else:
-            outputs.append(None if sources is None else new_array(shape_of(sources, inputs), DTYPES[value.dtype]))
+            outputs.append(None if sources is None else new_output(shape_of(sources, inputs), DTYPES[value.dtype]))
     call = Descriptors(spec, inputs, outputs)
     status, message = run(uniform, context, call)
     if status == Status.OUTPUTS_NEEDED:
         for i, value in enumerate(spec.outputs):
             if outputs[i] is None and i not in patterns:
-                outputs[i] = new_array(call.extents(i), DTYPES[value.dtype])
+                outputs[i] = new_output(call.extents(i), DTYPES[value.dtype])
         call = Descriptors(spec, inputs, outputs)
         status, message = run(uniform, context, call)
     if status != Status.OK:
@@ -188,7 +189,7 @@ def with_workspace(
         for n, extent in zip(x.shape, array.shape, strict=True)
     }
     size = entries.workspace(*(found[name] for name in spec.workspace_dims))
-    workspace = np.empty(max(size, 0), dtype="uint8")
+    workspace = poison(np.empty(max(size, 0), dtype="uint8"))
     own = Context.from_buffer_copy(context)
     own.workspace, own.workspace_bytes = workspace.ctypes.data, workspace.size
     return own, workspace

@@ -15,9 +15,10 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from aotensor_runtime.abi import Context
-from aotensor_runtime.arguments import new_array, pattern
+from aotensor_runtime.arguments import new_output, pattern
 from aotensor_runtime.arrays.layout import DTYPES, Layout
 from aotensor_runtime.arrays.plain import AnyArray
+from aotensor_runtime.arrays.poison import is_poisoned
 from aotensor_runtime.fast import FastCall, fast_call, no_fast_call, plan_of
 from aotensor_runtime.invoke import Entries, invoke, result_of, with_workspace
 from aotensor_runtime.manifest import FunctionSpec, Manifest, SparseValue
@@ -57,11 +58,14 @@ def invoke_values(
 ) -> tuple[Value, ...]:
     """The long way: converted inputs to outputs, to those that are given where there are some.
 
-    A library that allocates nothing gets a workspace, and row-major arrays.   Raises: as `invoke`
+    A library that allocates nothing gets a workspace, and row-major arrays; a poisoned call gets a workspace, too.
+
+    Raises: as `invoke`
     """
     arrays = flat(values)
     if not manifest.allocates:
         arrays = [np.ascontiguousarray(x) if x.ndim else x for x in arrays]
+    if not manifest.allocates or is_poisoned():
         context, _memory = with_workspace(spec, entries, context, arrays)
     return joiner(spec)(invoke(manifest, spec, entries.uniform, context, arrays, given), values)
 
@@ -149,7 +153,7 @@ def _by_allocation(spec: FunctionSpec, entries: Entries, context: Context, layou
 
     def allocate(_: int, number: int, size: int, shape: Any) -> int | None:
         try:
-            block = new_array(shape[: ranks[number]], dtypes[number])
+            block = new_output(shape[: ranks[number]], dtypes[number])
         except MemoryError:
             return None
         calls.blocks[number] = block

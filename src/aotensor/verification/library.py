@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Final
 
 from aotensor.verification.compilation import check_symbols
 from aotensor.verification.report import CheckFailed, CheckSkipped, Report
+from aotensor_runtime.arrays.poison import VARIABLE as POISON
 from aotensor_runtime.container import Container
 from aotensor_runtime.errors import LibraryError
 from aotensor_runtime.library import read
@@ -76,8 +78,11 @@ def _check_vectors(container: Container, manifest: Manifest) -> str:
         raise CheckSkipped("the library has none")
     read(container.image.data)
     command = [sys.executable, "-m", "aotensor_runtime.vectors", "-"]
+    environment = {**os.environ, POISON: "1"}
     try:
-        done = subprocess.run(command, input=container.image.data, capture_output=True, timeout=_TIMEOUT, check=False)
+        done = subprocess.run(
+            command, input=container.image.data, capture_output=True, timeout=_TIMEOUT, check=False, env=environment
+        )
     except subprocess.TimeoutExpired as error:
         raise CheckFailed(f"the library took more than {_TIMEOUT:g} seconds") from error
     if done.returncode != 0:

@@ -12,12 +12,14 @@ from aotensor.verification.derivatives.check import check_gradients
 from aotensor.verification.report import Report
 from aotensor.verification.threads import check_threads
 from aotensor.verification.values import check_compiled, check_interpreted
+from aotensor_runtime.arrays.poison import poisoned
 
 
+@poisoned()
 def verify_function(
     f: Definition, samples: int, seed: int, rtol: float | None = None, gradients: bool = True
 ) -> Report:
-    """Check one function: IR, values, gradients, header, symbols, bytes.
+    """Check one function: IR, values, gradients, header, symbols, bytes. Calls run on poisoned memory.
 
     samples: random arguments per comparison, the first ones small, of extents 1 and 0, and larger.
     rtol: relative to the largest magnitude of an output; by default as `agreement.RTOL` says, and wider where
