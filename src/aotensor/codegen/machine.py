@@ -15,6 +15,7 @@ from threading import Lock
 from typing import Any, Final
 
 from aotensor.codegen.calls.lanes import inline_lane_functions
+from aotensor.codegen.conditional_loops import mark_conditional_loops
 from aotensor.codegen.llvm import Module, ModuleRef, binding
 from aotensor.codegen.targets.systems import canonical
 from aotensor.errors import GraphValueError, InternalError, UnsupportedError
@@ -165,6 +166,9 @@ class Machine:
         _initialise()
         try:
             context = binding.create_context()
+            for module in modules:
+                if not isinstance(module, str):
+                    mark_conditional_loops(module)
             texts = [str(module) for module in modules]
             parsed, *others = [binding.parse_assembly(text, context) for text in texts]
             for other in others:

@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from aotensor.codegen.calls.lapack import define_lapack_calls
+from aotensor.codegen.conditional_loops import mark_conditional_loops
 from aotensor.codegen.embedded.stack import stack_bounds
 from aotensor.codegen.emit import emit_module
 from aotensor.codegen.library import Blueprint, Library, build_library
@@ -280,6 +281,7 @@ def emit(lowered: Lowered) -> Module:
     define_lapack_calls(module)
     if options.fp == "strict":
         round_each(module)
+    mark_conditional_loops(module)
     return module
 
 
