@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import io
 import shutil
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from tools.fuzz import artifact_worker, artifacts, graph_worker, graphs, structures
+from tools.fuzz import artifact_worker, artifacts, graph_worker, graphs, levels, structures
 from tools.fuzz.campaign import Campaign
-from tools.fuzz.program import Input, Program, Step
+from tools.fuzz.draft import drawn_small
+from tools.fuzz.program import Input, Options, Program, Step
 from tools.fuzz.shrink import program_text, shrunk
 from tools.fuzz.structure_cases import CANONICAL, Case, drawn
 
@@ -41,6 +43,39 @@ def _clean(what: str, seed: int, cases: int, run: Any) -> None:
 
 def test_graphs() -> None:
     _clean("graphs", 48, 8, graphs.run)
+
+
+def test_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(levels, "LEVELS", (levels.LEVELS[0], levels.LEVELS[4]))
+    levels.levels.cache_clear()
+    _clean("levels", 7, 2, levels.run)
+    levels.levels.cache_clear()
+
+
+def test_a_level_that_is_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values that are a little off at one level are told with that level."""
+    right = graph_worker.compiled_library
+    program = replace(PLAIN, dims=(("n", (12,)),), wants=("stack",))
+
+    def wrong(functions: Any, options: Options, folder: Path) -> Any:
+        call = right(functions, options, folder)[program.name]
+        off = 1 + 1e-8 * (options.fp == "strict")
+        return SimpleNamespace(**{program.name: lambda *given: [x * off for x in call(*given)]})
+
+    monkeypatch.setattr(graph_worker, "compiled_library", wrong)
+    found = graph_worker.findings_by_level([asdict(x) for x in (Options(), Options(fp="strict"))], [program])
+    assert [x.kind for x in found] == ["lowering"]
+    assert "stack of x" in found[0].detail and "fp='strict'" in found[0].detail
+
+
+@pytest.mark.parametrize("is_static", [False, True])
+def test_the_text_of_a_program_with_second_derivatives(is_static: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    drawn_ones = (drawn_small(seed) for seed in range(100))
+    program = next(x for x in drawn_ones if x.wants == ("shared",))
+    names: dict[str, Any] = {}
+    exec(program_text(replace(program, options=Options(is_static=is_static))), names)
+    assert all(isinstance(n, int) for n in names["f"].inputs[0].tensor_type.shape) == is_static
+    assert capsys.readouterr().out.count("array(") >= 4
 
 
 def test_artifacts() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import select
 import signal
@@ -16,6 +17,8 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).parents[2]
 MEMORY: Final = 12 << 30
 """Bytes of address space that a child may have."""
+POISONED: Final = {"AOTENSOR_POISON": "1", "MALLOC_PERTURB_": "128"}
+"""Results, workspaces, and what the C library allocates hold patterns before a call."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,9 @@ class Child:
     def _started(self) -> subprocess.Popen[str]:
         pipe = subprocess.PIPE
         return subprocess.Popen(
-            [sys.executable, "-m", self.module], stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=ROOT, bufsize=1
-        )
+            [sys.executable, "-m", self.module],
+            stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=ROOT, bufsize=1, env={**os.environ, **POISONED},
+        )  # fmt: skip
 
     def _buried(self, how: str) -> Death:
         assert self._process is not None

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
 from tools.fuzz import values
 from tools.fuzz.oracle import Matrix
-from tools.fuzz.program import AOT_NAMES, NUMPY_NAMES, Input, Options, Program, Step, run_text, widened
+from tools.fuzz.program import AOT_NAMES, NUMPY_NAMES, Input, Options, Program, Step, declared_dims, run_text, widened
 from tools.fuzz.rules import BINARY, KINKED, REDUCING, SMOOTH, Rule
-from tools.fuzz.rules_arrays import ALGEBRA, LOOPS, MOVING, PRODUCTS, READING
+from tools.fuzz.rules_arrays import ALGEBRA, LOOPS, MOVING, NEIGHBOURS, PRODUCTS, READING
 from tools.fuzz.rules_signals import SIGNALS, SPARSE_SOLVES
 from tools.fuzz.rules_sparse import SPARSE, TO_DENSE
 
@@ -29,6 +29,13 @@ FAMILIES: Final[dict[str, tuple[Sequence[Rule], float]]] = {
     "loops": (LOOPS, 0.6), "sparse": (SPARSE, 1.5), "to dense": (TO_DENSE, 2.0),
     "signals": (SIGNALS, 1.5), "sparse solves": (SPARSE_SOLVES, 0.6),
 }  # fmt: skip
+
+
+SMALL: Final[dict[str, tuple[Sequence[Rule], float]]] = {
+    "neighbours": (NEIGHBOURS, 6.0), "smooth": (SMOOTH, 2.0), "binary": (BINARY, 2.0), "moving": (MOVING, 0.7),
+    "reading": (READING, 0.7), "reducing": (REDUCING, 0.5), "products": (PRODUCTS, 0.4),
+}  # fmt: skip
+"""Of programs whose second derivatives are compared at every level."""
 
 
 @dataclass
@@ -63,6 +70,19 @@ class Draft:
         self.dtype = "float32" if self.rng.random() < 0.1 else "float64"
 
     # --- inputs ----------------------------------------------------------------------------------------------------
+
+    def draw_vectors(self) -> None:
+        """Vectors of one or two dims of 1 to 40, which programs name by variables, and sometimes a small matrix."""
+        self.dtype = "float64"
+        for name in "nm"[: int(self.rng.integers(1, 3))]:
+            self.dims[name] = (int(self.rng.integers(1, 41)),) * SAMPLES
+        self.symbols |= declared_dims(self.dims.items(), is_static=True)
+        shapes = [[str(self.rng.choice(list(self.dims)))] for _ in range(int(self.rng.integers(1, 3)))]
+        if self.rng.random() < 0.15:
+            shapes.append([*shapes[0], str(self.rng.choice(list(self.dims)))])
+        for number, names in enumerate(shapes):
+            text = f"v.floats({self._number()}, {_tuple(names)})"
+            self._add_input(f"x{number}", "f", f"at.tensor(dtype='float64', shape={_tuple(names)})", text)
 
     def draw_inputs(self) -> None:
         """Some dims, and inputs that have them."""
@@ -150,11 +170,11 @@ class Draft:
 
     # --- steps -----------------------------------------------------------------------------------------------------
 
-    def draw_steps(self, count: int) -> None:
+    def draw_steps(self, count: int, families: Mapping[str, tuple[Sequence[Rule], float]] = FAMILIES) -> None:
         """Up to `count` steps that go together."""
         has_sparse = any(x.kind == "s" for x in self.values)
         known = {
-            name: x for name, x in FAMILIES.items() if has_sparse or name not in ("sparse", "to dense", "sparse solves")
+            name: x for name, x in families.items() if has_sparse or name not in ("sparse", "to dense", "sparse solves")
         }
         shares = np.array([share for _, share in known.values()])
         for _ in range(8 * count):
@@ -254,6 +274,19 @@ def _checked(x: Any) -> Any:
     if array.size > LARGEST or (array.dtype.kind == "f" and array.size and not np.abs(array).max() < LOUDEST):
         raise ValueError
     return x if isinstance(x, Matrix) else array
+
+
+def drawn_small(seed: int) -> Program:
+    """The random program of a seed on vectors of 1 to 40 elements, with derivatives that share values."""
+    draft = Draft(seed)
+    draft.draw_vectors()
+    draft.draw_steps(int(draft.rng.integers(2, 7)), SMALL)
+    wants = [("values", "lop"), ("stack",), ("shared",), ("values", "lop", "hvp"), ("hessian",), ("jacobian", "rop"),
+             ("values", "lop", "rop", "stack", "hessian")]  # fmt: skip
+    picked = wants[int(draft.rng.choice(len(wants), p=[0.1, 0.2, 0.3, 0.1, 0.15, 0.1, 0.05]))]
+    program = draft.program()
+    dims = tuple((name, sizes[:1]) for name, sizes in program.dims)
+    return replace(program, dims=dims, wants=picked)
 
 
 def drawn(seed: int, options: Options | None = None) -> Program:

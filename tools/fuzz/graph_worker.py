@@ -25,6 +25,8 @@ from aotensor_runtime.library import Library
 
 def answer(request: dict[str, Any]) -> list[dict[str, Any]]:
     """Findings for {"seeds": …, "options": …} or {"programs": …}."""
+    if "levels" in request:
+        return [asdict(x) for x in findings_by_level(request["levels"], [from_json(x) for x in request["programs"]])]
     if "seeds" in request:
         found: list[Finding] = []
         programs = []
@@ -37,7 +39,18 @@ def answer(request: dict[str, Any]) -> list[dict[str, Any]]:
     return [asdict(x) for x in findings([from_json(x) for x in request["programs"]])]
 
 
-def findings(programs: Sequence[Program]) -> list[Finding]:
+def findings_by_level(levels: Sequence[dict[str, Any]], programs: Sequence[Program]) -> list[Finding]:
+    """What is wrong with some programs at each level; at the first one, derivatives are compared with differences."""
+    found: list[Finding] = []
+    for number, level in enumerate(levels):
+        options = Options(**level)
+        fitting = [x for x in programs if options.is_static or not {"hessian", "jacobian"} & {*x.wants}]
+        here = findings([replace(x, options=options) for x in fitting], by_differences=number == 0)
+        found += [replace(x, detail=f"{x.detail}\n  at {options}") for x in here]
+    return found
+
+
+def findings(programs: Sequence[Program], by_differences: bool = True) -> list[Finding]:
     """What is wrong with some programs, compiled together."""
     found: list[Finding] = []
     built: list[tuple[Program, Built]] = []
@@ -50,12 +63,12 @@ def findings(programs: Sequence[Program]) -> list[Finding]:
             found.append(_failure(program.seed, "error", error))
     folder = Path(tempfile.mkdtemp(prefix="aotensor-fuzz-"))
     try:
-        return found + _compiled(built, folder)
+        return found + _compiled(built, folder, by_differences)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _compiled(built: Sequence[tuple[Program, Built]], folder: Path) -> list[Finding]:
+def _compiled(built: Sequence[tuple[Program, Built]], folder: Path, by_differences: bool) -> list[Finding]:
     if not built:
         return []
     options = built[0][0].options
@@ -64,11 +77,11 @@ def _compiled(built: Sequence[tuple[Program, Built]], folder: Path) -> list[Find
     except Exception as error:
         if len(built) == 1:
             return [_failure(built[0][0].seed, "error", error)]
-        return [x for k, one in enumerate(built) for x in _compiled([one], folder / f"alone{k}")]
+        return [x for k, one in enumerate(built) for x in _compiled([one], folder / f"alone{k}", by_differences)]
     found: list[Finding] = []
     for program, one in built:
         try:
-            found += compare(program, one, getattr(library, program.name))
+            found += compare(program, one, getattr(library, program.name), by_differences)
         except Exception as error:
             found.append(_failure(program.seed, "error", error))
     return found
@@ -78,7 +91,7 @@ def compiled_library(functions: Sequence[aot.Function], options: Options, folder
     """As `aot.compile`, which also puts the text of every stage into the library: a fifth of its time."""
     given = recipe.Options(cpu=options.cpu, opt_level=options.opt_level, fp=options.fp)
     if options.check:
-        flags = {name: x for name, x in asdict(options).items() if name != "small_chunks"}
+        flags = {name: x for name, x in asdict(options).items() if name not in ("small_chunks", "is_static")}
         return aot.compile(functions, folder, name="fuzzed", **flags).load()
     if options.small_chunks:
         given = replace(given, facts=small_chunks(given.machine().facts))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from types import CodeType
@@ -15,7 +15,7 @@ from tools.fuzz.oracle import Matrix
 import aotensor as aot
 import aotensor.sparse as sp
 import aotensor.tensor as at
-from aotensor.gradient import Lop, Rop
+from aotensor.gradient import Lop, Rop, hessian, jacobian
 from aotensor.graph.walk import leaves
 
 WIDE: Final = np.longdouble
@@ -44,7 +44,8 @@ class Step:
 class Options:
     """How a program is compiled; programs of equal options go into one library.
 
-    small_chunks: every loop has several chunks, so that threads take part.
+    small_chunks: every loop has several chunks, so that threads take part. is_static: dims that declarations read as
+    variables are numbers, not names.
     """
 
     opt_level: int = 0
@@ -52,6 +53,7 @@ class Options:
     cpu: str = "host"
     check: bool = False
     small_chunks: bool = False
+    is_static: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,8 @@ class Program:
 
     dims: their extents in every sample.
     outputs: names of steps or inputs.   wrt: inputs that are differentiated.
-    wants: "values" for the outputs, "lop" for ȳᵀ·J, "rop" for J·ẋ, "hvp" for the pushforward of "lop".
+    wants: "values" for the outputs, "lop" for ȳᵀ·J, "rop" for J·ẋ, "hvp" for the pushforward of "lop"; "stack" for
+    three of those in one tensor, "shared" for the same plus the gradient, "hessian" and "jacobian" for sparse ones.
     """
 
     seed: int
@@ -164,7 +167,7 @@ class Built:
 
 def build(program: Program) -> Built:
     """The graph of a program with everything that it asks for.   Raises: what aotensor raises."""
-    known: dict[str, Any] = dict(AOT_NAMES)
+    known: dict[str, Any] = AOT_NAMES | declared_dims(program.dims, program.options.is_static)
     for x in program.inputs:
         known[x.name] = run_text(x.declared, known)
         known[x.name].name = x.name
@@ -186,6 +189,8 @@ def build(program: Program) -> Built:
             if "hvp" in program.wants:
                 curved = Rop(pulled, xs, ds, disconnected_outputs="ignore")
                 results |= {("hvp", name): h for name, h in zip(wrt, curved, strict=True)}
+        if SECOND_ORDER & {*program.wants}:
+            results |= second_order(program.wants, smooth, wrt, cotangents, tangents)
         if "rop" in program.wants:
             pushed = Rop(ys, xs, ds, disconnected_outputs="ignore")
             results |= {("rop", name): t for name, t in zip(smooth, pushed, strict=True)}
@@ -194,6 +199,41 @@ def build(program: Program) -> Built:
     given = [known[x.name] for x in program.inputs]
     f = aot.function([*given, *slots], list(results.values()), name=program.name, on_unused_input="ignore")
     return Built(f, tuple(x.name or "" for x in slots), tuple(results))
+
+
+SECOND_ORDER: Final = frozenset({"stack", "shared", "hessian", "jacobian"})
+"""What `second_order` gives."""
+
+
+def declared_dims(dims: Iterable[tuple[str, tuple[int, ...]]], is_static: bool) -> dict[str, Any]:
+    """What declarations read for a dim: its extent, or its name."""
+    return {name: sizes[0] if is_static else name for name, sizes in dims}
+
+
+def second_order(
+    wants: Sequence[str],
+    smooth: Mapping[str, Any],
+    wrt: Mapping[str, Any],
+    cotangents: Mapping[str, Any],
+    tangents: Mapping[str, Any],
+) -> dict[tuple[str, str], Any]:
+    """Derivatives of Σ ⟨ȳ, sin y⟩, and Jacobians of outputs that are vectors."""
+    found: dict[tuple[str, str], Any] = {}
+    cost = sum((at.sin(y) * cotangents[name]).sum() for name, y in smooth.items())
+    gradients = aot.grad(cost, list(wrt.values()), disconnected_inputs="ignore")
+    for (name, x), g in zip(wrt.items(), gradients, strict=True):
+        d = tangents[name]
+        stack = at.stack([Rop(g, x, v, disconnected_outputs="ignore") for v in (d, at.cos(d), d * d - 0.5)])
+        if "shared" in wants:
+            found |= {("shared", f"{name}, gradient"): g * 2, ("shared", f"{name}, stack"): stack + g}
+        if "stack" in wants:
+            found["stack", name] = stack
+        if "hessian" in wants and x.ndim == 1:
+            found["hessian", name] = hessian(cost, x, sparse=True)
+        if "jacobian" in wants and x.ndim == 1:
+            found |= {("jacobian", f"{y_name} by {name}"): jacobian(y, x, sparse=True, disconnected_inputs="ignore")
+                      for y_name, y in smooth.items() if y.ndim == 1}  # fmt: skip
+    return found
 
 
 def _is_sparse(x: Any) -> bool:

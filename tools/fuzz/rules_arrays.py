@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from tools.fuzz.rules import Rule, Shape, anything, apart, away_from, axis, both, distinct, rank, same, small
@@ -88,6 +88,45 @@ READING: Sequence[Rule] = [
 
 def _inside(x: Any, index: Any) -> bool:
     return all(-len(x) <= i < len(x) for i in np.asarray(index).reshape(-1))
+
+
+_VECTOR: Final = both(rank(1), _longer(3))
+
+NEIGHBOURS: Sequence[Rule] = [
+    Rule("{0}[1:] * {0}[:-1]", fits=_VECTOR),
+    Rule("at.sin({0}[1:]) * {0}[:-1]", fits=_VECTOR),
+    Rule("{0}[1:] - 0.5 * {0}[:-1]", fits=_VECTOR),
+    Rule("{0}[2:] - 2.0 * {0}[1:-1] + {0}[:-2]", fits=_VECTOR),
+    Rule("{0}[2:] * {0}[:-2] + at.cos({0}[1:-1])", fits=_VECTOR),
+    Rule("at.diff({0}) * {0}[1:]", fits=_VECTOR),
+    Rule("{0}[::-1][1:] * {0}[1:]", fits=_VECTOR),
+    Rule("at.roll({0}, 1) * {0}", "np.roll({0}, 1) * {0}", "f", _VECTOR),
+    Rule("{0}[[-1, 0, 1, 0, 2]] * 0.5", fits=_VECTOR),
+    Rule("{0}[{t}] * {0}[{u}]", fits=_VECTOR, parameters=lambda rng, x: _gathers(rng, x[0])),
+    Rule("at.where({0} > 0.1, {0} * {0}, at.sin({0}))", fits=_VECTOR, guard=away_from(0.1)),
+    Rule("at.cumsum({0}) * 0.3", fits=_VECTOR),
+    Rule("at.join(0, {0}[1:], at.sin({0}[:2]), 2.0 * {0}[-1:])",
+         "np.concatenate([{0}[1:], np.sin({0}[:2]), 2.0 * {0}[-1:]])", "f", _VECTOR),
+    Rule("at.sort({0})", fits=_VECTOR, guard=distinct),
+    Rule("at.clip({0}, -0.9, 0.8)", "np.clip({0}, -0.9, 0.8)", "f", _VECTOR, away_from(-0.9, 0.8)),
+    Rule("at.set_subtensor({0}[1:-1], {0}[:-2] * {0}[2:])",
+         "o.replaced({0}, np.s_[1:-1], {0}[:-2] * {0}[2:])", "f", _VECTOR),
+    Rule("at.inc_subtensor({0}[:-1], at.sin({0}[1:]))", "o.added({0}, np.s_[:-1], np.sin({0}[1:]))", "f", _VECTOR),
+    Rule("at.pad({0}, (1, 2))[1:] * 0.7", "np.pad({0}, (1, 2))[1:] * 0.7", "f", _VECTOR),
+    Rule("at.stack([{0}[1:], {0}[:-1] ** 2, at.cos({0}[1:])]).sum(axis=0)",
+         "np.stack([{0}[1:], {0}[:-1] ** 2, np.cos({0}[1:])]).sum(axis=0)", "f", _VECTOR),
+    Rule("at.stack([{0}[1:] * {0}[:-1], {0}[1:]], axis=1).ravel()",
+         "np.stack([{0}[1:] * {0}[:-1], {0}[1:]], axis=1).ravel()", "f", _VECTOR),
+    Rule("aot.scan(lambda a, s: at.tanh(0.5 * s + a), [{0}], [{0}[0]], return_updates=False)",
+         "o.scan(lambda a, s: np.tanh(0.5 * s + a), [{0}], {0}[0])", "f", both(_VECTOR, lambda x: x[0] <= 20)),
+]  # fmt: skip
+"""Of vectors: windows and neighbours, as states of robots, time series and grids have them."""
+
+
+def _gathers(rng: np.random.Generator, n: int) -> dict[str, Any]:
+    """{t}, {u}: as many positions each, some of them twice."""
+    count = int(rng.integers(1, n + 2))
+    return {"t": rng.integers(-n, n, count).tolist(), "u": rng.integers(0, n, count).tolist()}
 
 
 PRODUCTS: Sequence[Rule] = [

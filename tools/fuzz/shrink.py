@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from tools.fuzz.oracle import Matrix
-from tools.fuzz.program import Input, Options, Program, Step, arguments, build, meanings, widened
+from tools.fuzz.program import SECOND_ORDER, Input, Options, Program, Step, arguments, build, meanings, widened
 
 SMALLER = (0, 1, 2, 3, 4, 5, 8, 9, 17)
 
@@ -122,10 +122,10 @@ def program_text(program: Program) -> str:
         "from aotensor.gradient import Lop, Rop",
         "from tools.fuzz import values as v",
         "from tools.fuzz.graph_worker import compiled_library",
-        "from tools.fuzz.program import Options",
+        "from tools.fuzz.program import Options, second_order",
         "",
         *(f"{name} = {sizes[0]}" for name, sizes in program.dims if any(name in x.value for x in program.inputs)),
-        *(f"{x.name} = {x.declared}" for x in program.inputs),
+        *(f"{x.name} = {_declared(x.declared, program)}" for x in program.inputs),
         *(f"{step.name} = {step.aot}  # by NumPy: {step.meaning}" for step in program.steps),
         *derivative_lines(program, known),
         f"f = aot.function([{parameters}], [{results}], name='f', on_unused_input='ignore')",
@@ -134,6 +134,15 @@ def program_text(program: Program) -> str:
         f"print(compiled_library([f], Options({options}), Path(tempfile.mkdtemp())).f(*arguments))",
     ]
     return "\n".join(lines)
+
+
+def _declared(text: str, program: Program) -> str:
+    """A declaration, with names for dims that it reads as variables, unless these are numbers."""
+    if program.options.is_static:
+        return text
+    for name, _ in program.dims:
+        text = re.sub(rf"(?<=[(,\s]){name}(?=[,)])", repr(name), text)
+    return text
 
 
 def _smooth(program: Program, known: Mapping[str, Any]) -> list[str]:
@@ -148,13 +157,22 @@ def derivative_lines(program: Program, known: Mapping[str, Any]) -> Iterator[str
         return
     ys, xs = (f"[{', '.join(names)}]" for names in (smooth, program.wrt))
     cts, ds = (f"[{', '.join(names)}]" for names in ([f"ct_{x}" for x in smooth], [f"d_{x}" for x in program.wrt]))
-    if "lop" in wants or "hvp" in wants:
+    shares = bool(SECOND_ORDER & {*wants})
+    if "lop" in wants or "hvp" in wants or shares:
         yield from (f"ct_{x} = at.tensor('ct_{x}', dtype={x}.dtype, shape={x}.tensor_type.shape)" for x in smooth)
+    if "lop" in wants or "hvp" in wants:
         yield f"pulled = Lop({ys}, {xs}, {cts}, disconnected_inputs='ignore')"
-    if "rop" in wants or "hvp" in wants:
+    if "rop" in wants or "hvp" in wants or shares:
         for x in program.wrt:
             declared = next(one.declared for one in program.inputs if one.name == x)
-            yield f"d_{x} = {declared}"
+            yield f"d_{x} = {_declared(declared, program)}"
+    if shares:
+        known_names = (smooth, program.wrt, [f"ct_{x}" for x in smooth], [f"d_{x}" for x in program.wrt])
+        maps = (
+            f"dict(zip({names!r}, [{', '.join(symbols)}]))"
+            for names, symbols in zip((smooth, program.wrt) * 2, known_names, strict=True)
+        )
+        yield f"more = second_order({wants!r}, {', '.join(maps)})"
     if "hvp" in wants:
         yield f"curved = Rop(pulled, {xs}, {ds}, disconnected_outputs='ignore')"
     if "rop" in wants:
@@ -169,7 +187,7 @@ def result_names(program: Program, known: Mapping[str, Any]) -> list[str]:
     kinds = {"lop": "*pulled", "hvp": "*curved", "rop": "*pushed"}
     wanted = {*program.wants, *(["lop"] if "hvp" in program.wants else [])}
     shown = [want for want in ("lop", "hvp", "rop") if want in wanted]
-    return found + [kinds[want] for want in shown]
+    return found + (["*more.values()"] if SECOND_ORDER & {*program.wants} else []) + [kinds[want] for want in shown]
 
 
 def slot_texts(program: Program, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, str]:
