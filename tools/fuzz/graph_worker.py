@@ -96,7 +96,9 @@ def compiled_library(functions: Sequence[aot.Function], options: Options, folder
     if options.small_chunks:
         given = replace(given, facts=small_chunks(given.machine().facts))
     folder.mkdir(parents=True, exist_ok=True)
-    library, _ = write_library(recipe.make_library(recipe.lower(functions, given, texts=()), "fuzzed"), folder)
+    library, _ = write_library(
+        recipe.make_library(recipe.lower(functions, given, texts=()), "fuzzed", is_shipped=False), folder
+    )
     return aot.load(library)
 
 
