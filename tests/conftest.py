@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Final
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy loads it: threads that wait for each other spin
+os.environ.setdefault("AOTENSOR_POISON", "1")  # before the runtime reads it: calls run on memory full of nan
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # half of the time of a process that a test starts is parsing then
     sys.dont_write_bytecode = False
 
@@ -16,6 +19,19 @@ import numpy as np
 import pytest
 from filecheck.matcher import Matcher
 from filecheck.options import Options as CheckOptions
+
+M_PERTURB: Final = -6
+FILL: Final = 0x7F
+
+
+def _fill_what_malloc_gives() -> None:
+    """Memory that libraries allocate themselves holds large numbers before they write to it, with glibc."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:
+        mallopt(M_PERTURB, FILL ^ 0xFF)
+
+
+_fill_what_malloc_gives()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -151,7 +151,8 @@ def library_options(command: _Command) -> _Command:
             help="Line tables of the model for debuggers and profilers: gdb, perf, addr2line. The code is the same.",
         ),
         click.option(
-            "--check", is_flag=True, help="Check the IR after every pass, and every memory access at run time."
+            "--check", is_flag=True,
+            help="Check the IR after every pass, memory accesses at run time; fill outputs and buffers with nan first.",
         ),
         click.option("--prefix", metavar="P", default="", help="Before every exported symbol."),
     )  # fmt: skip

@@ -125,8 +125,8 @@ RUNTIME_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "driver": ("", "abi", "container", "elf", "errors", "machine", "manifest", "vectors",
                "library", "notebook.html", "signature"),
     "pictures": ("notebook.html", "notebook.library"),
-    "verification": ("", "container", "elf", "errors", "formats.read", "library", "machine", "manifest",
-                     "notebook.html", "signature", "vectors"),
+    "verification": ("", "arrays.poison", "container", "elf", "errors", "formats.read", "library", "machine",
+                     "manifest", "notebook.html", "signature", "vectors"),
     "api": ("", "abi", "machine", "notebook.html", "signature", "threads"),
     "splitting": ("", "abi", "rounds.protocol", "rounds.split", "signature"),
 }  # fmt: skip

@@ -24,3 +24,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.fixture
 def lib(built: tuple[Path, Path]) -> aotensor_runtime.Library:
     return aotensor_runtime.load(built[0])
+
+
+@pytest.fixture(autouse=True)
+def plain_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests look at the short way into a library, which calls on poisoned memory do not take."""
+    monkeypatch.setattr("aotensor_runtime.arrays.poison._is_on", False)
+    monkeypatch.delenv("AOTENSOR_POISON", raising=False)

@@ -55,7 +55,7 @@ def compile(
     freestanding: nor do they call anything else of a C library but memcpy, memmove and memset; with emit="static".
     fp: "strict" (IEEE as written), "contract" (FMA, sums reassociated, nan and inf kept) or "fast".
     threads: let loops run on several cores; without it the library has no threads, and gives the same numbers.
-    check: check every memory access at run time.
+    check: check every memory access at run time; fill outputs and buffers with nan before they are written.
     prefix: before every exported symbol.
     passes, disable_passes: which passes run, as those of `aotensor.function`, and instead of its own.
     schedule: the loops to compile, instead of those that passes make: a file of nest text, as `aotensor compile --emit

@@ -39,16 +39,15 @@ from aotensor.graph.passes.run import PassRecord
 from aotensor.graph.text import graph_text
 from aotensor.ir.build import BuiltFunction, Program, build
 from aotensor.ir.context import generic_text
-from aotensor.ir.forms import LOOP_FORM, NEST_FORM, TENSOR_FORM
+from aotensor.ir.forms import NEST_FORM, TENSOR_FORM
 from aotensor.ir.location import Locations
 from aotensor.ir.tensor_builder import FP_POLICIES
 from aotensor.ir.text import elided, text_of
-from aotensor.passes.check_bounds import MESSAGE, check_bounds
+from aotensor.passes.checking.recipe import with_bounds_check, with_poison
 from aotensor.passes.estimate import Estimate, count_flops
 from aotensor.passes.pipeline import (
     TENSOR_RECIPE,
     VECTOR_PASSES,
-    Pass,
     PassRunner,
     chosen_passes,
     loop_recipe,
@@ -78,7 +77,8 @@ class Options:
 
     target, features: as `Machine.parse`. cpu: the same, or levels such as `v2,v3`, among which calls choose.
     fp: strict, contract or fast. prefix: before every exported symbol.
-    verify: check the IR after every pass. check: check every memory access at run time, on one core.
+    verify: check the IR after every pass. check: check every memory access at run time, on one core, and fill outputs
+    and buffers with nan before they are written.
     threads: let loops run on several cores. malloc: calls may ask the C library for memory; without it, loops run on
     one core. freestanding: nor anything else of it but memcpy, memmove and memset.
     opt_size: small code rather than fast code. debug_info: code knows the user's lines, for debuggers and profilers.
@@ -222,11 +222,15 @@ def lower(
         if runner.verify:
             runner.check(module, NEST_FORM, "schedule")
     _keep_text(result, "nest", texts)
-    runner.run(module, loop_recipe(facts, pipeline))
+    to_loops = loop_recipe(facts, pipeline)
+    if options.check:
+        to_loops = tuple(with_poison(to_loops, {f.name: len(f.flat.results) for f in functions}))
+    runner.run(module, to_loops)
     if not options.allocates:
         refuse_heap(module, sites, {f.name: f.written_names for f in functions})
     if options.check:
-        _add_bounds_checks(result)
+        result.built, guard = with_bounds_check(result.built)
+        runner.run(module, [guard])
     _keep_text(result, "loops", texts)
     runner.run(module, math_recipe(_math_facts(machine, options)))
     return result
@@ -255,16 +259,6 @@ def _record_graph_passes(functions: Sequence[Definition], runner: PassRunner, te
         for record, results in f.graph_passes():
             text = graph_text(f.name, list(f.arguments.values()), dict(zip(f.results, results, strict=True)))
             runner.write(record.name, "txt", lambda text=text: text)  # type: ignore[misc]
-
-
-def _add_bounds_checks(lowered: Lowered) -> None:
-    numbers: dict[str, int] = {}
-    for position, built in enumerate(lowered.built):
-        checks = (*built.checks, ("index", f"{built.program.name}: {MESSAGE}"))
-        lowered.built[position] = replace(built, checks=checks)
-        numbers[built.program.name] = len(checks)
-    guard = Pass("check-bounds", lambda module: check_bounds(module, numbers), LOOP_FORM, LOOP_FORM)
-    lowered.runner.run(lowered.module, [guard])
 
 
 def _keep_text(lowered: Lowered, stage: str, wanted: Collection[str]) -> None:
