@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tools.fuzz import artifact_worker, artifacts, graph_worker, graphs, levels, structures
+from tools.fuzz import artifact_worker, artifacts, graph_worker, graphs, levels, sanitizers, structures
 from tools.fuzz.campaign import Campaign
 from tools.fuzz.draft import drawn_small
 from tools.fuzz.program import Input, Options, Program, Step
@@ -20,6 +20,7 @@ from tools.fuzz.structure_cases import CANONICAL, Case, drawn
 
 from aotensor.ops.elementwise.base import Elementwise
 
+CAN_SANITIZE = sanitizers.CLANG is not None and next(Path("/usr/lib/llvm-22").rglob("libclang_rt.msan-x86_64.a"), None)
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler: cc is not on the path")
 PLAIN = Program(
     0, (("n", (3, 8)),), (Input("x", "at.tensor(dtype='float64', shape=('n',))", "v.floats(1, (n,))"),),
@@ -76,6 +77,38 @@ def test_the_text_of_a_program_with_second_derivatives(is_static: bool, capsys: 
     exec(program_text(replace(program, options=Options(is_static=is_static))), names)
     assert all(isinstance(n, int) for n in names["f"].inputs[0].tensor_type.shape) == is_static
     assert capsys.readouterr().out.count("array(") >= 4
+
+
+NEIGHBOURS = Program(
+    0, (("n", (12,)),), (Input("x", "at.tensor(dtype='float64', shape=(n,))", "v.floats(1, (n,))"),),
+    (
+        Step("a", "at.sin(x)", "np.sin(x)", ("x",)),
+        Step("b", "a[1:] * a[:-1]", "a[1:] * a[:-1]", ("a",)),
+    ),
+    ("b",), ("x",), ("shared",), Options(is_static=True),
+)  # fmt: skip
+"""With LLVM 20 it read memory that nobody wrote, until loops with conditional accesses were kept from vectors."""
+
+
+@pytest.mark.skipif(not CAN_SANITIZE, reason="needs clang-22 and libclang-rt-22-dev")
+@pytest.mark.parametrize("form", [("memory", True), ("address", False)])
+def test_sanitizers(form: tuple[str, bool]) -> None:
+    """In a C program under a sanitizer: code of LLVM's passes, and code that clang makes of the emitted LLVM IR."""
+    assert sanitizers.findings([NEIGHBOURS], [form]) == []
+
+
+@pytest.mark.skipif(not CAN_SANITIZE, reason="needs clang-22 and libclang-rt-22-dev")
+def test_memory_that_nobody_wrote_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that skips the first function leaves its results as they were."""
+    right = sanitizers.write_program
+
+    def wrong(library: Any, kind: str, is_optimised: bool, folder: Path) -> Path:
+        monkeypatch.setattr(sanitizers, "CALL", "    if (0 && {name}({names}, NULL)) return 4;")
+        return right(library, kind, is_optimised, folder)
+
+    monkeypatch.setattr(sanitizers, "write_program", wrong)
+    (found,) = sanitizers.findings([NEIGHBOURS], [("memory", True)])
+    assert found.kind == "sanitizer" and "MemorySanitizer: use-of-uninitialized-value" in found.detail
 
 
 def test_artifacts() -> None:

@@ -7,10 +7,16 @@ import sys
 import warnings
 from pathlib import Path
 
-from tools.fuzz import artifacts, graphs, levels, structures
+from tools.fuzz import artifacts, graphs, levels, sanitizers, structures
 from tools.fuzz.campaign import Campaign
 
-KINDS = {"graphs": graphs.run, "levels": levels.run, "artifacts": artifacts.run, "structures": structures.run}
+KINDS = {
+    "graphs": graphs.run,
+    "levels": levels.run,
+    "sanitizers": sanitizers.run,
+    "artifacts": artifacts.run,
+    "structures": structures.run,
+}
 
 
 def main() -> int:

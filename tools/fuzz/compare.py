@@ -55,7 +55,7 @@ def _compare_sample(
     given = arguments(program, sample)
     wide = {name: widened(x) for name, x in given.items()}
     known = meanings(program, wide)
-    slots = _slots(program, built, given, known)
+    slots = slots_of(program, built, given, known)
     if program.float_name == "float32":
         slots = {name: x.astype("float32") for name, x in slots.items()}
     found: list[Finding] = []
@@ -82,7 +82,7 @@ def _compare_sample(
     return found
 
 
-def _slots(program: Program, built: Built, given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+def slots_of(program: Program, built: Built, given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
     """ȳ for every floating output and ẋ for every input that is differentiated."""
     found: dict[str, Any] = {}
     for place, name in enumerate(program.outputs):
