@@ -60,6 +60,8 @@ ROWS: dict[str, tuple[tuple[int, ...], Callable[[Any], Variable], int]] = {
         MATRIX.nnz,
     ),
     "a product of matrices": ((3, 4), lambda x: x @ TABLE, 72),
+    "a product of vectors": ((6,), lambda x: x @ at.sin(x), 6),
+    "a product of vectors times one": ((6,), lambda x: (x @ at.sin(x)) * x + (x @ CHAIN[0]), 36),
     "a Gram matrix": ((3, 4), lambda x: x @ x.T, 60),
     "to a diagonal": ((6,), lambda x: at.diag(x), 6),
     "of a diagonal": ((3, 3), lambda x: at.diag(x) ** 2, 3),
@@ -244,11 +246,14 @@ def test_empty_and_full_patterns(n: int) -> None:
 
 # --- Hessians --------------------------------------------------------------------------------------------------------
 
+BAND = 2 * np.eye(12) - np.eye(12, k=1) - np.eye(12, k=-1)
 COSTS: dict[str, tuple[Callable[[Any], Variable], int]] = {
     "separable": (lambda x: (x**4).sum(), 1),
     "a chain": (lambda x: ((x[1:] - x[:-1] ** 2) ** 2).sum(), 3),
     "an arrow": (lambda x: (x[0] * x[1:] ** 2).sum(), 2),
     "full": (lambda x: at.exp(x.sum()), 12),
+    "a quadratic form": (lambda x: x @ at.dot(BAND, x), 3),
+    "a square of a product": (lambda x: (x @ at.sin(x)) ** 2, 12),
     "linear": (lambda x: 2 * x.sum(), 1),
 }
 

@@ -204,9 +204,11 @@ class _Structure:
             index = dict(zip(every, np.indices(shape, dtype=np.int64).reshape(len(shape), -1), strict=True))
             used = np.ones(math.prod(shape), bool)
             if other in self.known:
-                used = self.values[other][tuple(index[letter] for letter in letters)] != 0
-            target = _number([index[letter][used] for letter in out], [sizes[letter] for letter in out])
-            source = _number([index[letter][used] for letter in own], [sizes[letter] for letter in own])
+                used = np.broadcast_to(self.values[other][tuple(index[letter] for letter in letters)] != 0, used.shape)
+            target, source = (
+                _number([index[letter][used] for letter in some], [sizes[letter] for letter in some], int(used.sum()))
+                for some in (out, own)
+            )
             parts.append(self._gathered(target, self._rows(v, source), math.prod(sizes[letter] for letter in out)))
         return self._union(parts)
 
@@ -257,11 +259,11 @@ def _take(rows: Any, numbers: Array) -> Any:
     return rows[numbers]
 
 
-def _number(indices: Sequence[Array], extents: Sequence[int]) -> Array:
-    """C-order numbers of index tuples."""
-    if not indices:
-        return np.zeros(0, np.int64)
-    return np.ravel_multi_index(tuple(indices), tuple(extents)) if len(indices[0]) else np.zeros(0, np.int64)
+def _number(indices: Sequence[Array], extents: Sequence[int], count: int) -> Array:
+    """C-order numbers of `count` index tuples: 0 for those of a scalar, which are empty."""
+    if not indices or count == 0:
+        return np.zeros(count, np.int64)
+    return np.ravel_multi_index(tuple(indices), tuple(extents))
 
 
 def checked_pattern(pattern: Any, shape: Sequence[int | None]) -> Any:
