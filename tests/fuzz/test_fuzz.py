@@ -47,10 +47,19 @@ def test_graphs() -> None:
 
 
 def test_levels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(levels, "LEVELS", (levels.LEVELS[0], levels.LEVELS[4]))
-    levels.levels.cache_clear()
+    monkeypatch.setattr(levels, "CPUS", levels.CPUS[:1])
     _clean("levels", 7, 2, levels.run)
-    levels.levels.cache_clear()
+
+
+def test_every_combination_of_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In six batches; static and named dims, strict and contract in each of them."""
+    monkeypatch.setattr(levels, "_runs", lambda cpu: True)
+    found = [levels.levels_of(levels.BATCH * k) for k in range(6)]
+    for one in found:
+        assert [x.opt_level for x in one] == [0, 3, 3, 3]
+        assert {x.is_static for x in one} == {True, False} and {x.fp for x in one} == {"strict", "contract"}
+    combinations = {(x.cpu, x.fp, x.is_static) for one in found for x in one[1:]}
+    assert len(combinations) == 12
 
 
 def test_a_level_that_is_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -286,7 +286,8 @@ def drawn_small(seed: int) -> Program:
     picked = wants[int(draft.rng.choice(len(wants), p=[0.1, 0.2, 0.3, 0.1, 0.15, 0.1, 0.05]))]
     program = draft.program()
     dims = tuple((name, sizes[:1]) for name, sizes in program.dims)
-    return replace(program, dims=dims, wants=picked)
+    count = 1 if draft.rng.random() < 0.8 else len(program.wrt)
+    return replace(program, dims=dims, wrt=program.wrt[-count:], wants=picked)
 
 
 def drawn(seed: int, options: Options | None = None) -> Program:

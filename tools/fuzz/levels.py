@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import cache, partial
 from typing import Any, Final
@@ -22,22 +22,26 @@ from aotensor_runtime.errors import UnsupportedMachine
 
 SECONDS: Final = 1200.0
 """That a batch may take at all levels, on a machine that does other things too."""
-LEVELS: Final = (
-    Options(0, is_static=True),
-    *(Options(3, cpu=f"x86-64-v{k}", is_static=True) for k in (2, 3, 4)),
-    Options(3, fp="strict", is_static=True),
-    Options(3, cpu="x86-64-v3"),
-    Options(3, fp="strict"),
-)
+CPUS: Final = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
+
+
+def levels_of(seed: int) -> list[Options]:
+    """The levels of the batch that begins with a seed: at `-O 0`, and at `-O 3` for each CPU that this machine has.
+
+    Each program meets static and named dims, strict and contract; six batches have all their combinations with a CPU.
+    """
+    number = seed // BATCH
+    found = [Options(0, is_static=True)]
+    for k, cpu in enumerate(CPUS):
+        fp = ("contract", "strict")[(number + k) % 2]
+        if _runs(cpu):
+            found.append(Options(3, fp, cpu, is_static=k != number % 3))
+    return found
 
 
 @cache
-def levels() -> tuple[Options, ...]:
-    """The levels whose code this machine runs."""
-    return tuple(level for level in LEVELS if _runs(level.cpu))
-
-
 def _runs(cpu: str) -> bool:
+    """True if this machine runs code for a CPU."""
     x = at.scalar("x")
     with tempfile.TemporaryDirectory(prefix="aotensor-fuzz-") as folder:
         try:
@@ -53,41 +57,36 @@ def run(campaign: Campaign, is_shrinking: bool = True) -> None:
     try:
         for seeds in campaign.batches(BATCH):
             programs = [drawn_small(seed) for seed in seeds]
-            for finding in _findings(child, programs):
-                campaign.add(finding.signature, partial(_report, child, finding, is_shrinking))
+            levels = levels_of(seeds[0])
+            for finding in _findings(child, programs, levels):
+                campaign.add(finding.signature, partial(_report, child, finding, levels, is_shrinking))
     finally:
         child.close()
 
 
-def _findings(child: Child, programs: Sequence[Program], at: Sequence[Options] = ()) -> list[Finding]:
+def _findings(child: Child, programs: Sequence[Program], levels: Sequence[Options]) -> list[Finding]:
     """Of each program and kind, the first; of each program alone if the batch ends the process."""
-    request = {"levels": [asdict(x) for x in at or levels()], "programs": [to_json(x) for x in programs]}
+    request = {"levels": [asdict(x) for x in levels], "programs": [to_json(x) for x in programs]}
     answer: Any = child.ask(request, SECONDS)
     if isinstance(answer, Death):
         if len(programs) > 1:
-            return [x for one in programs for x in _findings(child, [one], at)]
+            return [x for one in programs for x in _findings(child, [one], levels)]
         return [Finding(programs[0].seed, answer.how, answer.said)]
     found = [Finding(**x) for x in answer]
     return list({(x.seed, x.kind): x for x in reversed(found)}.values())
 
 
-def _report(child: Child, finding: Finding, is_shrinking: bool) -> str:
+def _report(child: Child, finding: Finding, levels: Sequence[Options], is_shrinking: bool) -> str:
     head = f"seed {finding.seed}\n{finding.detail}"
-    if not is_shrinking:
-        return head
     program = drawn_small(finding.seed)
-    for level in _failing(child, finding, program):
+    for level in levels if is_shrinking else ():
 
         def fails(candidate: Program, level: Options = level) -> bool:
             return any(x.kind == finding.kind for x in _findings(child, [candidate], [level]))
 
-        small = shrunk(replace(program, options=level), fails)
-        return f"{head}\n-- smaller:\n{program_text(small)}"
+        if fails(program):
+            try:
+                return f"{head}\n-- smaller:\n{program_text(shrunk(replace(program, options=level), fails))}"
+            except Exception as error:
+                return f"{head}\n(no text: {error})"
     return head
-
-
-def _failing(child: Child, finding: Finding, program: Program) -> Iterator[Options]:
-    """The levels at which a program fails alone."""
-    for level in levels():
-        if any(x.kind == finding.kind for x in _findings(child, [program], [level])):
-            yield level
