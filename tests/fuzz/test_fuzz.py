@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tools.fuzz import artifact_worker, artifacts, graph_worker, graphs, levels, sanitizers, structures
+from tools.fuzz import artifact_worker, artifacts, graph_worker, graphs, levels, rows, sanitizers, structures
 from tools.fuzz.campaign import Campaign
 from tools.fuzz.draft import drawn_small
 from tools.fuzz.program import Input, Options, Program, Step
@@ -53,7 +53,7 @@ def test_levels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_combination_of_levels(monkeypatch: pytest.MonkeyPatch) -> None:
     """In six batches; static and named dims, strict and contract in each of them."""
-    monkeypatch.setattr(levels, "_runs", lambda cpu: True)
+    monkeypatch.setattr(levels, "can_run", lambda cpu: True)
     found = [levels.levels_of(levels.BATCH * k) for k in range(6)]
     for one in found:
         assert [x.opt_level for x in one] == [0, 3, 3, 3]
@@ -118,6 +118,24 @@ def test_memory_that_nobody_wrote_is_found(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(sanitizers, "write_program", wrong)
     (found,) = sanitizers.findings([NEIGHBOURS], [("memory", True)])
     assert found.kind == "sanitizer" and "MemorySanitizer: use-of-uninitialized-value" in found.detail
+
+
+def test_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "CPUS", levels.CPUS[:1])
+    _clean("rows", 11 * len(rows.tables()[0]) + 700, 6, rows.run)
+
+
+def test_a_row_that_is_wrong_is_found() -> None:
+    """Where only one row of a result differs."""
+    cases, _ = rows.tables()
+    position = next(k for k, case in enumerate(cases) if case.id == "diag-of-vector")
+    row = rows._row(6 * len(cases) + position)
+    assert row is not None and row.arrays[0].shape == (7,)
+    assert list(rows.findings([row], "generic")) == []
+    off = np.asarray(row.expected[0]).copy()
+    off[-1] += 1e-9
+    (found,) = rows.findings([replace(row, expected=[off, *row.expected[1:]])], "generic")
+    assert found.detail.startswith("diag-of-vector at 7, generic: result 0 is")
 
 
 def test_artifacts() -> None:

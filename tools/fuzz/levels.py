@@ -34,13 +34,13 @@ def levels_of(seed: int) -> list[Options]:
     found = [Options(0, is_static=True)]
     for k, cpu in enumerate(CPUS):
         fp = ("contract", "strict")[(number + k) % 2]
-        if _runs(cpu):
+        if can_run(cpu):
             found.append(Options(3, fp, cpu, is_static=k != number % 3))
     return found
 
 
 @cache
-def _runs(cpu: str) -> bool:
+def can_run(cpu: str) -> bool:
     """True if this machine runs code for a CPU."""
     x = at.scalar("x")
     with tempfile.TemporaryDirectory(prefix="aotensor-fuzz-") as folder:

@@ -1,0 +1,133 @@
+"""The rows of the op tables at static extents 1 to 40, at -O 3 of every CPU, on poisoned memory.
+
+Case number k is row k mod R at extent 1 + k div R, for R rows. In each axis that has a row's largest extent, this one
+takes its place, and all extents are in the types. Values, Jᵀ·ȳ and J·ẋ of the compiled function are compared with the
+reference. Where aotensor or the reference refuses a row at an extent, it is left out.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from tools.fuzz.campaign import Campaign
+from tools.fuzz.compare import Finding
+from tools.fuzz.graph_worker import compiled_library
+from tools.fuzz.levels import CPUS, can_run
+from tools.fuzz.program import Options
+
+import aotensor as aot
+from aotensor.errors import AotensorError
+from aotensor_runtime.arrays.poison import poisoned
+
+TABLES: Final = Path(__file__).parents[2] / "tests"
+BATCH: Final = 24
+"""Functions per library."""
+EXTENTS: Final = 40
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row at an extent.   case, program: of the tables"""
+
+    number: int
+    case: Any
+    function: aot.Function
+    arrays: Sequence[Any]
+    expected: Sequence[Any]
+
+
+@cache
+def tables() -> tuple[Sequence[Any], Any]:
+    """All rows that are compiled, and what makes a program of one: from the tests, which are no package."""
+    sys.path[:0] = [str(TABLES / "ops"), str(TABLES)]
+    try:
+        cases = [case for table in importlib.import_module("tables").COMPILED.values() for case in table]
+        return cases, importlib.import_module("row_programs").row_program
+    finally:
+        del sys.path[:2]
+
+
+def run(campaign: Campaign) -> None:
+    """Compare rows until the campaign has enough, or all rows were met at all extents."""
+    cases, _ = tables()
+    with poisoned():
+        for numbers in campaign.batches(BATCH):
+            batch = [row for k in numbers if k < EXTENTS * len(cases) if (row := _row(k)) is not None]
+            for cpu in filter(can_run, CPUS) if batch else ():
+                for finding in findings(batch, cpu):
+                    campaign.add(finding.detail.partition(":")[0], partial(Finding.report, finding))
+
+
+def _row(number: int) -> Row | None:
+    cases, row_program = tables()
+    extent, position = divmod(number, len(cases))
+    try:
+        case = at_extent(cases[position], extent + 1)
+        if case is None:
+            return None
+        program = row_program(case)
+        expected = program.function.reference(*program.arrays)
+    except (AotensorError, ValueError, IndexError, ArithmeticError, TypeError):
+        return None
+    made = program.function
+    name = f"{made.name}_{extent + 1}"
+    function = aot.function(made.inputs, made.outputs, name=name, on_unused_input="ignore")
+    return Row(number, case, function, program.arrays, expected)
+
+
+def at_extent(case: Any, extent: int) -> Any:
+    """A row whose largest extent is another one in all axes that have it; None for a row of numbers."""
+    arrays = case.draw(np.random.default_rng(7))
+    largest = max((n for array in arrays for n in array.shape), default=1)
+    if largest < 2:
+        return None
+    for position, array in enumerate(arrays):
+        for axis, n in enumerate(array.shape):
+            if n == largest:
+                arrays[position] = np.take(arrays[position], np.arange(extent) % n, axis)
+    return replace(case, inputs=arrays, dims=[array.shape for array in arrays], specials=None, expected=None)
+
+
+def findings(batch: Sequence[Row], cpu: str) -> Iterator[Finding]:
+    """What differs in rows that are compiled together; alone, if that fails."""
+    with tempfile.TemporaryDirectory(prefix="aotensor-fuzz-") as folder:
+        try:
+            library = compiled_library([row.function for row in batch], Options(3, cpu=cpu), Path(folder))
+        except Exception as error:
+            if len(batch) == 1:
+                yield _finding(batch[0], cpu, f"{type(error).__name__}: {error}")
+                return
+            library = None
+        for row in batch:
+            if library is None:
+                yield from findings([row], cpu)
+                continue
+            try:
+                found = library[row.function.name](*row.arrays)
+            except AotensorError as error:
+                yield _finding(row, cpu, f"{type(error).__name__}: {error}")
+                continue
+            for number, (mine, exact) in enumerate(zip(found, row.expected, strict=True)):
+                if not _agrees(row, np.asarray(mine), np.asarray(exact)):
+                    yield _finding(row, cpu, f"result {number} is {mine}, expected {exact}")
+
+
+def _finding(row: Row, cpu: str, what: str) -> Finding:
+    return Finding(row.number, "row", f"{row.case.id} at {row.function.name.rpartition('_')[2]}, {cpu}: {what}")
+
+
+def _agrees(row: Row, mine: Any, exact: Any) -> bool:
+    """Ten times as far apart as the table allows, and as much of the largest number as of each."""
+    dtypes = {array.dtype.name for array in row.arrays} | {exact.dtype.name}
+    rtol, atol = row.case.tolerances("float32" if "float32" in dtypes else "float64")
+    finite = np.abs(exact[np.isfinite(exact)]) if exact.dtype.kind == "f" else np.zeros(0)
+    allowed = atol + rtol * float(finite.max(initial=0))
+    return mine.shape == exact.shape and np.allclose(mine, exact, rtol=10 * rtol, atol=10 * allowed, equal_nan=True)
