@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tools.fuzz import artifact_worker, artifacts, graph_worker, graphs, levels, rows, sanitizers, structures
+from tools.fuzz import artifact_worker, artifacts, graph_worker, graphs, levels, loops, rows, sanitizers, structures
 from tools.fuzz.campaign import Campaign
 from tools.fuzz.draft import drawn_small
 from tools.fuzz.program import Input, Options, Program, Step
@@ -136,6 +136,13 @@ def test_a_row_that_is_wrong_is_found() -> None:
     off[-1] += 1e-9
     (found,) = rows.findings([replace(row, expected=[off, *row.expected[1:]])], "generic")
     assert found.detail.startswith("diag-of-vector at 7, generic: result 0 is")
+
+
+@pytest.mark.skipif(not loops.is_possible(), reason="needs mlir-opt and mlir-runner (mlir-22-tools)")
+def test_loops() -> None:
+    """MLIR's tools run the loop level, with masks too."""
+    _clean("loops", 3, 1, loops.run)
+    assert loops.findings([NEIGHBOURS], Options(3, cpu="x86-64-v4")) == []
 
 
 def test_artifacts() -> None:

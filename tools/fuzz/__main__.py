@@ -7,12 +7,13 @@ import sys
 import warnings
 from pathlib import Path
 
-from tools.fuzz import artifacts, graphs, levels, rows, sanitizers, structures
+from tools.fuzz import artifacts, graphs, levels, loops, rows, sanitizers, structures
 from tools.fuzz.campaign import Campaign
 
 KINDS = {
     "graphs": graphs.run,
     "levels": levels.run,
+    "loops": loops.run,
     "rows": rows.run,
     "sanitizers": sanitizers.run,
     "artifacts": artifacts.run,

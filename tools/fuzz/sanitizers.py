@@ -70,7 +70,7 @@ def run(campaign: Campaign) -> None:
     if CLANG is None:
         raise FileNotFoundError("clang is not on the path: apt-get install clang-22 libclang-rt-22-dev")
     for seeds in campaign.batches(BATCH):
-        for finding in findings([_dense(drawn_small(seed)) for seed in seeds]):
+        for finding in findings([dense(drawn_small(seed)) for seed in seeds]):
             campaign.add(finding.signature, finding.report)
 
 
@@ -92,7 +92,7 @@ def findings(programs: Sequence[Program], forms: Sequence[tuple[str, bool]] = FO
     return found
 
 
-def _dense(program: Program) -> Program:
+def dense(program: Program) -> Program:
     """A program of the same steps without sparse results, whose dims are numbers."""
     wants = tuple(x for x in program.wants if x not in ("hessian", "jacobian")) or ("stack", "shared")
     return replace(program, wants=wants, options=Options(is_static=True))
@@ -158,7 +158,7 @@ def _count(shape: Sequence[object]) -> int:
 def _examined(
     built: Sequence[tuple[Program, Built]], library: Library, kind: str, is_optimised: bool, folder: Path
 ) -> list[Finding]:
-    given = [_arguments(*one) for one in built]
+    given = [arguments_of(*one) for one in built]
     program = write_program(library, kind, is_optimised, folder)
     (folder / "given").write_bytes(b"".join(np.ascontiguousarray(x).tobytes() for one in given for x in one))
     where = f"{kind} sanitizer, {'optimised' if is_optimised else 'emitted'}"
@@ -178,7 +178,8 @@ def _examined(
     return found
 
 
-def _arguments(program: Program, built: Built) -> list[Array]:
+def arguments_of(program: Program, built: Built) -> list[Array]:
+    """The arguments of a program without sparse ones: inputs, ȳ and ẋ."""
     given = arguments(program, 0)
     known = meanings(program, {name: widened(x) for name, x in given.items()})
     slots = slots_of(program, built, given, known)
