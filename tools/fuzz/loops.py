@@ -6,17 +6,13 @@ here is a wrong pass.
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
-from typing import Any, Final
 
 import numpy as np
 from tools.fuzz.campaign import Campaign
 from tools.fuzz.compare import Finding
 from tools.fuzz.draft import drawn_small
+from tools.fuzz.from_tests import from_tests
 from tools.fuzz.graphs import BATCH
 from tools.fuzz.levels import CPUS
 from tools.fuzz.program import Options, Program, build
@@ -25,22 +21,11 @@ from tools.fuzz.sanitizers import arguments_of, dense
 from aotensor.driver import recipe
 from aotensor.ir.text import text_of
 
-TESTS: Final = Path(__file__).parents[2] / "tests"
-
-
-@cache
-def upstream() -> Any:
-    """The module of the tests that runs MLIR's tools; they are no package."""
-    sys.path[:0] = [str(TESTS / "ir"), str(TESTS)]
-    try:
-        return importlib.import_module("upstream")
-    finally:
-        del sys.path[:2]
-
 
 def is_possible() -> bool:
     """True if mlir-opt and mlir-runner are on the path."""
-    return upstream().MLIR_OPT is not None and upstream().MLIR_RUNNER is not None
+    upstream = from_tests("ir", "upstream")
+    return upstream.MLIR_OPT is not None and upstream.MLIR_RUNNER is not None
 
 
 def run(campaign: Campaign) -> None:
@@ -64,7 +49,7 @@ def findings(programs: Sequence[Program], options: Options) -> list[Finding]:
         lowered = recipe.lower([built.function], given, texts=())
         try:
             text = text_of(lowered.module)
-            count = upstream().count_mismatches(text, lowered.built[0].program, arrays, expected)
+            count = from_tests("ir", "upstream").count_mismatches(text, lowered.built[0].program, arrays, expected)
         except AssertionError as error:
             found.append(Finding(program.seed, "error", f"mlir-opt or mlir-runner: {error}"))
             continue

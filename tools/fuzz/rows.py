@@ -7,8 +7,6 @@ reference. Where aotensor or the reference refuses a row at an extent, it is lef
 
 from __future__ import annotations
 
-import importlib
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 from tools.fuzz.campaign import Campaign
 from tools.fuzz.compare import Finding
+from tools.fuzz.from_tests import from_tests
 from tools.fuzz.graph_worker import compiled_library
 from tools.fuzz.levels import CPUS, can_run
 from tools.fuzz.program import Options
@@ -27,7 +26,6 @@ import aotensor as aot
 from aotensor.errors import AotensorError
 from aotensor_runtime.arrays.poison import poisoned
 
-TABLES: Final = Path(__file__).parents[2] / "tests"
 BATCH: Final = 24
 """Functions per library."""
 EXTENTS: Final = 40
@@ -46,13 +44,9 @@ class Row:
 
 @cache
 def tables() -> tuple[Sequence[Any], Any]:
-    """All rows that are compiled, and what makes a program of one: from the tests, which are no package."""
-    sys.path[:0] = [str(TABLES / "ops"), str(TABLES)]
-    try:
-        cases = [case for table in importlib.import_module("tables").COMPILED.values() for case in table]
-        return cases, importlib.import_module("row_programs").row_program
-    finally:
-        del sys.path[:2]
+    """All rows that are compiled, and what makes a program of one."""
+    cases = [case for table in from_tests("ops", "tables").COMPILED.values() for case in table]
+    return cases, from_tests("ops", "row_programs").row_program
 
 
 def run(campaign: Campaign) -> None:
