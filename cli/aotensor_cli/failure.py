@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from dataclasses import dataclass
 from typing import Final
 
@@ -52,7 +53,17 @@ _REPORT: Final = "this is a bug of aotensor: run again with --debug and report w
 def _os_error(error: OSError) -> str:
     reason = (error.strerror or str(error)).lower()
     path = error.filename2 or error.filename
+    if not path and isinstance(error, FileNotFoundError) and current_folder() is None:
+        return "the current folder does not exist any more"
     return f"{path}: {reason}" if path else reason
+
+
+def current_folder() -> str | None:
+    """The path of the current folder; None where it was removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
 
 
 def _first_line(text: str) -> str:

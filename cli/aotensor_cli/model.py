@@ -15,7 +15,7 @@ from typing import Final
 from aotensor import Function
 from aotensor.driver.naming import c_name
 from aotensor.errors import AotensorError
-from aotensor_cli.failure import explain
+from aotensor_cli.failure import current_folder, explain
 from aotensor_cli.options import Exit, Refusal, similar
 from aotensor_cli.reading.imported import SUFFIXES, function_of_file
 from aotensor_cli.reading.kinds import refuse_other_kinds
@@ -116,7 +116,7 @@ def _environment(path: Path, module: ModuleType) -> Iterator[None]:
 
     What it changes of the process is put back: search path, arguments, streams, current folder.
     """
-    argv, search_path, folder = sys.argv, sys.path[:], _current_folder()
+    argv, search_path, folder = sys.argv, sys.path[:], current_folder()
     sys.path.insert(0, str(path.resolve().parent))
     sys.modules[_MODULE], sys.argv = module, [str(path)]
     try:
@@ -126,14 +126,6 @@ def _environment(path: Path, module: ModuleType) -> Iterator[None]:
         sys.argv, sys.path[:] = argv, search_path
         if folder is not None:
             os.chdir(folder)
-
-
-def _current_folder() -> str | None:
-    """None where it was removed."""
-    try:
-        return os.getcwd()
-    except OSError:
-        return None
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from aotensor.codegen.files import write_file
-from aotensor_cli.failure import explain
+from aotensor_cli.failure import current_folder, explain
 from aotensor_cli.options import Exit, Refusal
 from aotensor_cli.reading.library import split_name
 from aotensor_cli.terminal.render import talk
@@ -40,7 +40,7 @@ class Recording:
     arguments: Sequence[str]
     models: Sequence[str]
     opened: list[Path] = field(default_factory=list)
-    folder: str = field(default_factory=os.getcwd)
+    folder: str | None = field(default_factory=current_folder)
 
     def content(self, error: BaseException | None) -> bytes:
         """The bytes of the file.   error: what the run ended with"""

@@ -81,7 +81,7 @@ def main(archive_path: Path, folder: Sequence[str]) -> None:
         outcome = record["outcome"]
         ending = f"exit code {outcome['code']}" + (f": {outcome['title']}" if "title" in outcome else "")
         sys.stderr.write(f"note: the recorded run on {record['machine']['platform']} ended with {ending}\n")
-        here = Path(f"{root}{record['folder']}")
+        here = Path(f"{root}{record['folder'] or ''}")  # none where it was removed
         here.mkdir(parents=True, exist_ok=True)
         os.chdir(here)
         os.environ.update(record["environment"])

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+import aotensor.ir  # noqa: F401  (before xDSL)
 from aotensor.codegen.container import add_sections, seal, with_sections
 from aotensor.codegen.embedded.math import add_math
 from aotensor.codegen.embedded.symbols import refuse_foreign

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+import aotensor.ir  # noqa: F401  (before xDSL)
 from aotensor.codegen import llvm
 from aotensor.codegen.calls.blas import define_blas_calls
 from aotensor.codegen.emit import emit_module

@@ -10,6 +10,7 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+import aotensor.ir  # noqa: F401  (before xDSL)
 from aotensor.codegen.calls.lapack import define_lapack_calls
 from aotensor.codegen.conditional_loops import mark_conditional_loops
 from aotensor.codegen.embedded.stack import stack_bounds
