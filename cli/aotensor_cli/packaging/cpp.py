@@ -15,7 +15,7 @@ from aotensor.codegen.entry.names import OwnSymbols, Symbols, c_suffix
 from aotensor_runtime.abi import STRUCTS
 from aotensor_runtime.manifest import Manifest
 from aotensor_runtime.signature import FunctionSpec, OutputSpec, typed_line
-from aotensor_runtime.typed.parameters import C_TYPES, KEYWORDS, Parameter, entry_parameters, parameter_names
+from aotensor_runtime.typed.parameters import C_TYPES, Parameter, entry_parameters, is_reserved, parameter_names
 
 _COMMON: Final = """#if __cplusplus < 202002L && (!defined(_MSVC_LANG) || _MSVC_LANG < 202002L)
 #error "this header is for C++20, which has std::span; the C header of the library is for any version"
@@ -109,7 +109,7 @@ def _check(manifest: Manifest) -> str:
 
 
 def _free(name: str, taken: Sequence[str]) -> str:
-    while name in taken or name in KEYWORDS or name == _CHECK:
+    while name in taken or is_reserved(name) or name == _CHECK:
         name += "_"
     return name
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import re
+import signal
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -15,7 +18,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 KEYWORDS: Final = _words("""
-    EOF NULL alignas alignof and and_eq asm assert auto bitand bitor bool break case catch char char16_t char32_t
+    alignas alignof and and_eq asm assert auto bitand bitor bool break case catch char char16_t char32_t
     char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue
     decltype default delete do double dynamic_cast else enum errno explicit export extern false float for friend
     goto i386 if inline int linux long main mutable namespace new noexcept not not_eq nullptr operator or or_eq
@@ -23,7 +26,33 @@ KEYWORDS: Final = _words("""
     static_assert static_cast stderr stdin stdout struct switch template this thread_local throw true try typedef
     typeid typename union unix unsigned using virtual void volatile wchar_t while xor xor_eq
     """)
-"""Keywords of C and C++, and macros that compilers and headers are known to define."""
+"""Keywords of C and C++, and lower-case macros of all programs."""
+
+_MACROS: Final = (
+    KEYWORDS
+    | {*errno.errorcode.values(), *signal.Signals.__members__}
+    | _words("""
+    BIG_ENDIAN BUFSIZ BYTE_ORDER CPU_SETSIZE CSIGNAL DECIMAL_DIG DOMAIN EDEADLK EHWPOISON EOF EOPNOTSUPP
+    EWOULDBLOCK FD_SETSIZE HUGE I INFINITY LITTLE_ENDIAN L_ctermid L_cuserid L_tmpnam MAXFLOAT MAX_CANON
+    MAX_INPUT MINSIGSTKSZ NAN NFDBITS NGREG NSIG NULL NZERO OVERFLOW PDP_ENDIAN PIPE_BUF PLOSS P_tmpdir SIGCLD
+    SIGIOT SIGPOLL SIGSTKFLT SIGSTKSZ SIGUNUSED SING TLOSS TSS_DTOR_ITERATIONS UNDERFLOW WCONTINUED WEOF WEXITED
+    WNOHANG WNOWAIT WSTOPPED WUNTRACED complex imaginary math_errhandling noreturn sa_handler sa_sigaction
+    sched_priority sigev_notify_attributes sigev_notify_function st_atime st_ctime st_mtime
+    """)
+)
+_FAMILIES: Final = re.compile(
+    r"(ADJ|ATOMIC|BUS|CLD|CLOCK|CLOCKS|CLONE|DBL|DEC\d*|EXIT|FE|FLT\d*|FOPEN|FP|FPE|HUGE|ILL|INT\w*|LC|LDBL|M|MATH|MOD|POLL"
+    r"|NL|PTHREAD|REG|RENAME|RTSIG|SA|SCHED|SEEK|STDERR|STDIN|STDOUT|SEGV|SI|SIG|SIGEV|SS|STA|TIME|TIMER|TRAP|UINT\w*|WCHAR|WINT|ONCE)_[A-Z]\w*"
+    r"|CLOSE_RANGE_\w+|[FRWX]_OK|F_T?(LOCK|TEST)|F_ULOCK|L_(INCR|SET|XTND)"
+    r"|[A-Z]\w*_(MAX|MIN|WIDTH|BIT)|(PRI|SCN)[a-zX]\w*|SNAN\w*|M_\d\w*|si_\w+"
+)
+"""Of ISO C, C++ and their headers in Linux's C library, which show those of POSIX too."""
+
+
+def is_reserved(name: str) -> bool:
+    """True for a keyword of C or C++, and for a name that a header of C defines as a macro without parameters."""
+    return name in _MACROS or (not name.endswith("_") and _FAMILIES.fullmatch(name) is not None)
+
 
 C_TYPES: Final = {name: record.c for name, record in DTYPES.items()}
 
@@ -86,7 +115,7 @@ def parameter_names(spec: FunctionSpec) -> Sequence[str]:
         candidate = f"x_{clean}" if not clean or clean[0].isdigit() else clean
         if candidate in taken and kind == "output":
             candidate += "_out"
-        while candidate in taken or candidate in KEYWORDS:
+        while candidate in taken or is_reserved(candidate):
             candidate += "_"
         taken.add(candidate)
         names.append(candidate)

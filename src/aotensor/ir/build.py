@@ -30,6 +30,7 @@ from aotensor.ir.regions import Regions
 from aotensor.ir.scalar_builder import Scalar, declare_special_functions
 from aotensor.ir.tensor_builder import TensorBuilder
 from aotensor.ir.types import index, value_type
+from aotensor.ir.upstream import value_name
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class _FunctionImporter:
 
     def _import_inputs(self) -> None:
         for argument, (name, x) in zip(self.block.args, self.program.inputs, strict=True):
-            argument.name_hint = name if name.isidentifier() else None
+            argument.name_hint = value_name(name)
             argument.location = self.builder.locations.at(x.site)
             extents: list[Extent] = []
             last = self.block.last_op
@@ -101,7 +102,7 @@ class _FunctionImporter:
                 else:
                     if dim not in self.dims:
                         extent = self.builder.scalars.dim(argument, axis)
-                        extent.ssa.name_hint = dim
+                        extent.ssa.name_hint = value_name(dim)
                         self.dims[dim] = extent
                     extents.append(self.dims[dim])
                 if isinstance(extents[-1], Scalar):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Final
 
 from xdsl.context import Context
 from xdsl.dialects import func, get_all_dialects
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import BytesAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
@@ -48,7 +50,18 @@ def parse_module(text: str, name: str = "<text>") -> ModuleOp:
 
     Raises: xdsl.utils.exceptions.ParseError, with the position in the text.
     """
-    return Parser(make_context(), readable(text), name).parse_module()
+    return TextParser(make_context(), readable(text), name).parse_module()
+
+
+class TextParser(Parser):
+    """xDSL's parser, but a string with escaped bytes, as `"\\CE\\B1"` for α, is a string if these are UTF-8."""
+
+    def _parse_optional_builtin_attr(self) -> Attribute | None:
+        found = super()._parse_optional_builtin_attr()
+        if isinstance(found, BytesAttr):
+            with suppress(UnicodeDecodeError):
+                return StringAttr(found.data.decode())
+        return found
 
 
 def readable(text: str) -> str:

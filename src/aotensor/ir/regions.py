@@ -30,6 +30,7 @@ from aotensor.ir.location import locate_behind
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.tensor_builder import TensorBuilder
 from aotensor.ir.types import element_type, value_type
+from aotensor.ir.upstream import value_name
 from aotensor.ops.scan.branch import Branch
 from aotensor.ops.scan.layout import Operands
 from aotensor.ops.scan.op import Scan
@@ -130,7 +131,7 @@ class Regions:
         known: dict[SSAValue, tuple[str, Scalar]] = {}
         arguments = []
         for argument, x, variable in zip(block.args, given, body.inputs, strict=True):
-            argument.name_hint = variable.name if variable.name and variable.name.isidentifier() else None
+            argument.name_hint = value_name(variable.name)
             extents: list[Extent] = []
             names.append([])
             for axis, outer in enumerate(b.canonical(n) for n in x.extents):

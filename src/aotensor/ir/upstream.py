@@ -26,6 +26,11 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 
 
+def value_name(name: str | None) -> str | None:
+    """A name of the user's program as MLIR accepts it for a value, in ASCII; None for one that MLIR cannot print."""
+    return name if name is not None and name.isidentifier() and name.isascii() else None
+
+
 @irdl_op_definition
 class RemfOp(FloatingPointLikeBinaryOperation):
     """Remainder of the truncating division of floats: exact, with the sign of the dividend, as C's fmod."""

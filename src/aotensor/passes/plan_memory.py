@@ -40,7 +40,7 @@ from aotensor.ir.location import builder_before
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_bytes, i8, index
-from aotensor.ir.upstream import ParallelOp, walk
+from aotensor.ir.upstream import ParallelOp, value_name, walk
 from aotensor.passes.dead_code import erase_dead
 from aotensor.passes.direct.lower import GROWS
 from aotensor.passes.emit.kept import NOT_FREED
@@ -340,7 +340,7 @@ def _workspace_function(stem: str, kernel: func.FuncOp, total: SSAValue) -> func
     distinct = list(dict.fromkeys(name for row in table for name in row if name))
     block = Block(arg_types=[index for _ in distinct])
     for argument, name in zip(block.args, distinct, strict=True):
-        argument.name_hint = name
+        argument.name_hint = value_name(name)
     mapping: dict[SSAValue, SSAValue] = {}
     for op in slice_of([total]):
         if isinstance(op, memref.DimOp):

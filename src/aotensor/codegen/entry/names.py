@@ -11,7 +11,7 @@ from typing import Final
 from aotensor.codegen.targets.systems import system_of
 from aotensor.errors import GraphValueError
 from aotensor_runtime.manifest import Manifest
-from aotensor_runtime.typed.parameters import KEYWORDS
+from aotensor_runtime.typed.parameters import is_reserved
 
 
 def _words(text: str) -> frozenset[str]:
@@ -32,8 +32,8 @@ _LIBM: Final = _words("""
     sinh sqrt tan tanh tgamma trunc
     """)
 
-RESERVED: Final = KEYWORDS | _LIBC | _LIBM | {name + suffix for name in _LIBM for suffix in "fl"}
-"""Names that no exported function may have: C and C++ keywords, and functions of libc and libm that code may call."""
+_FUNCTIONS: Final = _LIBC | _LIBM | {name + suffix for name in _LIBM for suffix in "fl"}
+"""Names that no exported function may have, as keywords and macros: functions of libc and libm that code may call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def exported_symbols(manifest: Manifest) -> tuple[str, ...]:
         names += Symbols.of(manifest.prefix, spec.name).all
     names += [*shared_symbols(manifest), *OwnSymbols.of(manifest).all]
     for name in names:
-        if name in RESERVED:
+        if name in _FUNCTIONS or is_reserved(name):
             raise GraphValueError(
                 f"function name {name!r} is taken by C or its library",
                 hint="give the function another name, or use a prefix",

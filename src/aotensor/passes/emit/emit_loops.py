@@ -31,6 +31,7 @@ from aotensor.ir.location import LocatedBuilder
 from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.scalar_builder import declare_special_functions
 from aotensor.ir.types import i8, i32, memref_type
+from aotensor.ir.upstream import value_name
 from aotensor.passes.emit.buffers import returned_values
 from aotensor.passes.emit.function import FunctionEmitter, Outside
 from aotensor.passes.emit.kept import kept_count
@@ -90,7 +91,7 @@ def _extra_names(function: func.FuncOp, is_extents: bool, count: int) -> list[st
         return [*["kept"] * min(count, 1), "extents", "detail", "context"]
     given = function.attributes.get("results")
     names = [n.data for n in given if isinstance(n, StringAttr)] if isinstance(given, ArrayAttr) else []
-    outputs = [n if n.isidentifier() else None for n in names] or [None] * len(returned_values(function))
+    outputs = [value_name(n) for n in names] or [None] * len(returned_values(function))
     return [*outputs, *(f"kept{k}" for k in range(count)), "workspace", "detail", "context"]
 
 

@@ -20,6 +20,7 @@ from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import STORAGE, DoOp, OutputAttr, OverAttr, ProductOp, ValueOp
 from aotensor.ir.nest.tree import is_register, is_written
 from aotensor.ir.scalar_builder import Scalar
+from aotensor.ir.upstream import value_name
 from aotensor.passes.direct.lower import lower_direct
 from aotensor.passes.emit.buffers import dim_names, returned_values
 from aotensor.passes.emit.frame import Frame
@@ -215,7 +216,7 @@ class FunctionEmitter:
                 self.buffers[old] = new
                 for n, name in zip(self.shape(old), dim_names(self.function, old), strict=True):
                     if isinstance(n, Scalar) and n.ssa.name_hint is None:
-                        n.ssa.name_hint = name  # extents are read once, at the top
+                        n.ssa.name_hint = value_name(name)  # extents are read once, at the top
             elif old.uses:
                 self.root.values[old] = self.b.fetch(new, [], "raw").ssa
 

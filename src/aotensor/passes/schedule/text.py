@@ -7,11 +7,10 @@ from pathlib import PurePath
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, Operation, Region, SSAValue
-from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from aotensor.errors import AotensorError, ScheduleError
-from aotensor.ir.context import make_context, readable
+from aotensor.ir.context import TextParser, make_context, readable
 from aotensor.ir.forms import NEST_FORM
 from aotensor.ir.upstream import walk
 
@@ -91,7 +90,7 @@ class Schedule:
 _HINT = "a schedule is what `aotensor compile --emit nest --short` of this version prints, edited"
 
 
-class _Parser(Parser):
+class _Parser(TextParser):
     def __init__(self, text: str, name: str, lines: dict[Operation, int]) -> None:
         readable_text = readable(text)
         super().__init__(make_context(), readable_text, name)
