@@ -43,7 +43,7 @@ def test_dims_and_variables_beyond_ascii(tmp_path: Path) -> None:
 @needs_cc
 @pytest.mark.parametrize(("language", "standard"), [("c", "c99"), ("c", "c17"), ("c++", "c++17")])
 def test_every_macro_of_the_standard_headers_is_reserved(language: str, standard: str) -> None:
-    """What the preprocessor says is a macro without parameters; names that begin with `_` are the compiler's."""
+    """The preprocessor lists the macros; those with parameters, and names that begin with `_`, are left out."""
     done = subprocess.run(
         ["gcc", "-x", language, f"-std={standard}", "-dM", "-E", "-"], input=INCLUDES, capture_output=True, text=True,
         check=True,

@@ -40,7 +40,7 @@ def answer(request: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def findings_by_level(levels: Sequence[dict[str, Any]], programs: Sequence[Program]) -> list[Finding]:
-    """What is wrong with some programs at each level; at the first one, derivatives are compared with differences."""
+    """Findings of some programs at each level; at the first one, derivatives are compared with differences too."""
     found: list[Finding] = []
     for number, level in enumerate(levels):
         options = Options(**level)

@@ -1,5 +1,6 @@
 """Poisoned memory: results and workspaces hold a pattern before a call, so that reading them unwritten shows.
 
+Results and workspace of a bound function are filled once, when it is bound; arrays given by `out=` are left alone.
 The pattern is a NaN of every floating type (a signalling one in float64), a large integer, and neither true nor false.
 """
 

@@ -9,7 +9,7 @@
       br i1 %d, label %loop, label %after, !llvm.loop !1
 
 LLVM 20 to 22 make a masked load of it, at the address of the first lane. Where branches were merged, that address is a
-phi, and its choice goes by the condition of the first lane: if that is false, all other lanes read elsewhere.
+phi, which is selected by the condition of the first lane: if that is false, the other lanes read at a wrong address.
 A loop around a marked one is marked as well, since LLVM may unroll the inner one.
 """
 
@@ -23,7 +23,8 @@ from aotensor.codegen import llvm
 from aotensor.codegen.llvm import Function, Module
 
 _ENABLE: Final = "llvm.loop.vectorize.enable"
-_VECTORS: Final = ("llvm.loop.vectorize.", "llvm.loop.interleave.")
+_VECTORS: Final = ('!"llvm.loop.vectorize.', '!"llvm.loop.interleave.')
+"""Beginnings of the properties that ask for vectors, as llvmlite prints them."""
 _INTRINSICS: Final = ("llvm.masked.", "llvm.mem")
 
 
@@ -42,17 +43,14 @@ def mark_conditional_loops(module: Module) -> int:
 
 
 def _forbid(module: Module, branch: Any) -> None:
-    """Replace what the properties of a loop say of vectors."""
+    """Replace the properties of a loop that ask for vectors by one that forbids them."""
     node = branch.metadata.get("llvm.loop")
-    kept = [one for one in node.operands[1:] if not str(one.operands[0]).startswith(_QUOTED)] if node else []
+    kept = [one for one in node.operands[1:] if not str(one.operands[0]).startswith(_VECTORS)] if node else []
     forbidden = llvm.node(module, [_ENABLE, llvm.constant(llvm.i1, 0)])
     if node is None:
         branch.set_metadata("llvm.loop", llvm.loop_node(module, {_ENABLE: llvm.constant(llvm.i1, 0)}))
     else:
         node.operands = (node, *kept, forbidden)
-
-
-_QUOTED: Final = tuple(f'!"{name}' for name in _VECTORS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +82,13 @@ def _latches(function: Function) -> Iterator[Any]:
     innermost: dict[int, _Loop] = {}
     conditional = set[_Loop]()
     for loop in sorted(loops, key=lambda one: len(one.blocks)):
+        always = _dominators_of(dominators, loop.latch)
         for number in loop.blocks:
             inner = innermost.setdefault(number, loop)
             if inner is not loop:
                 is_found = inner in conditional
             else:
-                is_found = not _dominates(dominators, number, loop.latch) and _accesses_memory(order[number])
+                is_found = number not in always and _accesses_memory(order[number])
             if is_found:
                 conditional.add(loop)
                 yield order[loop.latch]
@@ -136,6 +135,15 @@ def _dominates(dominators: Sequence[int], one: int, other: int) -> bool:
     while other > one:
         other = dominators[other]
     return other == one
+
+
+def _dominators_of(dominators: Sequence[int], number: int) -> set[int]:
+    """The blocks on every path to a block: it and its dominators."""
+    found = {0, number}
+    while number:
+        number = dominators[number]
+        found.add(number)
+    return found
 
 
 def _between(header: int, latch: int, predecessors: Sequence[Sequence[int]]) -> set[int]:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from xdsl.builder import Builder
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import AnyFloat, IntegerType, MemRefType, ModuleOp
+from xdsl.dialects.builtin import AnyFloat, ArrayAttr, IntegerType, MemRefType, ModuleOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -35,7 +35,9 @@ def poison_buffers(module: ModuleOp, outputs: Mapping[str, int]) -> None:
         name, _, kind = function.sym_name.data.rpartition(".")
         block = function.body.block
         if kind == "kernel" and block.first_op is not None:
-            first = len(function.attributes["dims"].data)  # type: ignore[attr-defined]
+            dims = function.attributes["dims"]  # of each input
+            assert isinstance(dims, ArrayAttr)
+            first = len(dims.data)
             b = LoopBuilder(Builder(InsertPoint.before(block.first_op)))
             for argument in block.args[first : first + outputs[name]]:
                 if any(not isinstance(use.operation, memref.DimOp) for use in argument.uses):
