@@ -123,7 +123,8 @@ def test_a_graph_of_five_thousand_nodes_stays_usable(
     """Folded it is a few boxes; unfolded, only what is in sight is in the document."""
     (tmp_path / "deep.py").write_text(DEEP_MODEL)
     command("inspect", tmp_path / "deep.py", "--format", "html", "-o", tmp_path / "deep.html")
-    assert (tmp_path / "deep.html").stat().st_size < 20e6
+    # Mostly LLVM IR and assembly, whose length depends on the vectors of the processor.
+    assert (tmp_path / "deep.html").stat().st_size < 25e6
     browser.open(tmp_path / "deep.html", "#a=graph-view&b=about")
     assert browser.run("panes[0].view.nodes.length") >= 5000
     assert browser.run("document.querySelectorAll('#graph-canvas g').length") < 20
