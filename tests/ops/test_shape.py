@@ -127,3 +127,33 @@ def test_errors_name_op_and_operands() -> None:
     with pytest.raises(GraphTypeError) as caught:
         join(0, symbol(2), symbol(2, 3))
     assert str(caught.value).startswith("join: tensors of different rank\n  x: float64[2]   made at ")
+
+
+@pytest.mark.parametrize(
+    ("build", "expected"),
+    [
+        (lambda x, n: at.arange(n - 1), lambda x, n: np.arange(n - 1)),
+        (lambda x, n: at.arange(n - 1, -1, -1), lambda x, n: np.arange(n - 1, -1, -1)),
+        (lambda x, n: at.zeros((n + 1, 2 * n)), lambda x, n: np.zeros((n + 1, 2 * n))),
+        (lambda x, n: x[n // 2 :], lambda x, n: x[n // 2 :]),
+        (lambda x, n: x[: n - 3], lambda x, n: x[: n - 3]),
+        (lambda x, n: x.reshape((n // 2, 2)), lambda x, n: x.reshape(n // 2, 2)),
+        *(
+            (lambda x, n, mode=mode: pad(x, (2, 3), mode=mode), lambda x, n, mode=mode: np.pad(x, (2, 3), mode))
+            for mode in ("constant", "edge", "wrap", "reflect", "symmetric")
+        ),
+    ],
+)
+def test_extents_computed_from_static_extents_are_static(build: Any, expected: Any) -> None:
+    value = np.linspace(0.0, 1.0, 12)
+    x = symbol(12)
+    found, wanted = build(x, x.shape[0]), expected(value, 12)
+    assert found.type.shape == wanted.shape
+    np.testing.assert_array_equal(found.eval({x: value}), wanted)
+
+
+def test_extents_that_need_a_value_stay_open() -> None:
+    x, k = symbol(12), Variable(TensorType("int64"), name="k")
+    assert at.arange(x.shape[0] - k).type.shape == (None,)
+    assert at.zeros(x.shape[0] ** (k - k)).type.shape == (None,)
+    assert at.arange(at.argmax(x) + x.shape[0]).type.shape == (None,)

@@ -14,7 +14,7 @@ from aotensor.core.types import Array, TensorType, within_reach
 from aotensor.errors import GraphIndexError, GraphOverflowError, GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, is_disconnected
-from aotensor.graph.variable import Constant, Variable, as_tensor, constant
+from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.advanced import AdvancedSubtensor
 from aotensor.ops.batching import aligned, check_steering, repeated
 from aotensor.ops.create import zeros_like
@@ -23,7 +23,7 @@ from aotensor.ops.index_batch import batched_change, batched_window, differs_in_
 from aotensor.ops.linear import LinearOp, MultilinearOp
 from aotensor.ops.mask import axes_of, is_mask, with_positions
 from aotensor.ops.shape.axes import dimshuffle
-from aotensor.ops.shape.extents import Shape, SymbolicExtent, as_extent, shape_i
+from aotensor.ops.shape.extents import Shape, SymbolicExtent, as_extent, known_integer, shape_i
 from aotensor.ops.window import (
     INPUT,
     ZERO_STEP,
@@ -269,7 +269,7 @@ def _bound(value: Any) -> SymbolicExtent:
 def _limit(value: Any) -> SymbolicExtent:
     """A bound or the step of a slice: beyond what an axis can have, the largest number says the same."""
     x = value if isinstance(value, Variable | int | np.integer) else as_tensor(value)
-    number = x.data[()] if isinstance(x, Constant) and x.ndim == 0 and x.dtype in dtypes.INTEGERS else x
+    number = known_integer(x) if isinstance(x, Variable) else x
     if isinstance(number, int | np.integer) and not isinstance(number, bool):
         return within_reach(number)
     return _bound(value)

@@ -24,7 +24,7 @@ from aotensor.ops.elementwise.compare import cast, saturated
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.range_batch import batch_of_ranges
 from aotensor.ops.reduce.sums import sum as sum_over
-from aotensor.ops.shape.extents import dim_of, extent_of
+from aotensor.ops.shape.extents import dim_of, extent_of, known_integer
 
 _LONGEST = 2.0**48
 """Elements that no array has: a longer range is a mistake, and would overflow on the way."""
@@ -180,7 +180,7 @@ def _range_dtype(bounds: Sequence[Any]) -> str:
 
 def _range_dim(inputs: Sequence[Variable]) -> Dim:
     """The extent as far as it is known: a number, or the name of the dim that the range counts."""
-    known = [x.data[()] if isinstance(x, Constant) and x.ndim == 0 else None for x in inputs]
+    known = [x.data[()] if isinstance(x, Constant) and x.ndim == 0 else known_integer(x) for x in inputs]
     if all(value is not None for value in known):
         return range_length(*known)
     stop = inputs[1]

@@ -17,7 +17,9 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
 from aotensor.graph.operations import dense, indexing
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
+from aotensor.graph.walk import evaluate_all
 from aotensor.ops.batching import moved
+from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.linear import ConstantOp
 
 SymbolicExtent = int | Variable
@@ -133,7 +135,25 @@ def as_extent(value: Any, what: str = "an extent") -> SymbolicExtent:
     x = as_tensor(value)
     if x.ndim != 0 or x.dtype not in dtypes.INTEGERS:
         raise GraphTypeError(f"{what} is an integer scalar, not {x.type}", lines=[x.describe()])
-    return checked_int(int(x.data), what) if isinstance(x, Constant) else x
+    known = known_integer(x)
+    return x if known is None else checked_int(known, what)
+
+
+def known_integer(x: Variable) -> int | None:
+    """The value of an integer scalar that is computed from constants alone by integer scalars, else None."""
+    pending, seen = [x], {x}
+    while pending:
+        y = pending.pop()
+        if y.is_sparse or y.ndim != 0 or y.dtype not in dtypes.INTEGERS:
+            return None
+        if isinstance(y, Constant):
+            continue
+        op = None if y.owner is None else y.owner.op
+        if y.owner is None or not isinstance(op, Elementwise) or op.row.guard is not None:
+            return None
+        pending += [operand for operand in y.owner.inputs if operand not in seen]
+        seen.update(y.owner.inputs)
+    return int(evaluate_all([x], {})[0])
 
 
 def as_extents(value: Any, count: int | None = None) -> list[SymbolicExtent]:
@@ -184,13 +204,14 @@ def dim_of(extent: SymbolicExtent) -> Dim:
     if isinstance(extent, int):
         return extent
     source = source_of(extent)
-    return None if source is None else source[0].tensor_type.shape[source[1]]
+    return known_integer(extent) if source is None else source[0].tensor_type.shape[source[1]]
 
 
 def is_extent(value: Variable, x: Variable, axis: int) -> bool:
     """Is it certain that an integer scalar is the extent of x along an axis?"""
-    if isinstance(value, Constant):
-        return x.static_shape[axis] == int(value.data)
+    known = known_integer(value)
+    if known is not None:
+        return x.static_shape[axis] == known
     source = source_of(value)
     return source is not None and extent_key(*source) == extent_key(x, axis)
 
