@@ -163,6 +163,45 @@ BROKEN = {
 }
 
 
+STACK = """
+func.func @f(%x: tensor<?xf64>) -> tensor<3x?xf64> attributes {dims = [["n"]]} {
+  %axis = arith.constant 0 : index
+  %three = arith.constant 3 : index
+  %n = tensor.dim %x, %axis : tensor<?xf64>
+  %y = nest.value[%n] : tensor<3x?xf64>
+  %z = nest.value[%n] : tensor<3x?xf64>
+  nest.for %i in %n {
+    nest.do(%a = %x[%i] : tensor<?xf64>) -> (%b = %y[0, %i] : tensor<3x?xf64>, %c = %y[1, %i] : tensor<3x?xf64>) {
+      nest.yield %a, %a : f64, f64
+    }
+  }
+  LAST
+  nest.for %k in %three {
+    nest.for %j in %n {
+      nest.do(%e = %y[%k, %j] : tensor<3x?xf64>) -> (%f = %z[%k, %j] : tensor<3x?xf64>) {
+        nest.yield %e : f64
+      }
+    }
+  }
+  func.return %z : tensor<3x?xf64>
+}
+"""
+LAST_ROW = """
+  nest.for %l in %n {
+    nest.do(%g = %x[%l] : tensor<?xf64>) -> (%h = %y[2, %l] : tensor<3x?xf64>) {
+      nest.yield %g : f64
+    }
+  }
+"""
+
+
+def test_rows_that_nobody_writes_are_named() -> None:
+    verify_nests(parse_module(STACK.replace("LAST", LAST_ROW)))
+    verify_nests(parse_module(STACK.replace("LAST", "").replace("%y[%k, %j]", "%y[1, %j]")))
+    with pytest.raises(VerifyException, match="%y is read at 2 along axis 0, where nothing writes it"):
+        verify_nests(parse_module(STACK.replace("LAST", "")))
+
+
 @pytest.mark.parametrize(("body", "what"), BROKEN.values(), ids=BROKEN)
 def test_a_broken_dependence_is_named(body: str, what: str) -> None:
     with pytest.raises(VerifyException, match=what):

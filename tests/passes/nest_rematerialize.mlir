@@ -195,3 +195,37 @@ func.func @again(%A: tensor<?x?xi1>, %A_data: tensor<?xf64>, %A_indices: tensor<
   }
   func.return %66 : tensor<?x?xf64>
 }
+
+// Rows of a stack are not copied again: no row is the whole of what the reader reads.
+// CHECK-LABEL: func.func @rows_of_a_stack(
+// CHECK-COUNT-2: nest.value
+// CHECK-NOT: nest.value
+// CHECK: func.return
+func.func @rows_of_a_stack(%x: tensor<?xf64>, %p: tensor<?xi64>) -> tensor<2x?xf64> attributes {dims = [["n"], ["n"]]} {
+  %axis = arith.constant 0 : index
+  %two = arith.constant 2 : index
+  %n = tensor.dim %x, %axis : tensor<?xf64>
+  %y = nest.value[%n] : tensor<2x?xf64>
+  nest.for %i in %n {
+    nest.do(%a = %p[%i] : tensor<?xi64>) -> (%b = %y[0, %i] : tensor<2x?xf64>) {
+      %c = arith.index_cast %a : i64 to index
+      %d = tensor.extract %x[%c] : tensor<?xf64>
+      nest.yield %d : f64
+    }
+  }
+  nest.for %j in %n {
+    nest.do(%e = %x[%j] : tensor<?xf64>) -> (%f = %y[1, %j] : tensor<2x?xf64>) {
+      nest.yield %e : f64
+    }
+  }
+  %z = nest.value[%n] : tensor<2x?xf64>
+  nest.for %k in %two {
+    nest.for %l in %n {
+      nest.do(%g = %y[%k, %l] : tensor<2x?xf64>) -> (%h = %z[%k, %l] : tensor<2x?xf64>) {
+        %q = arith.negf %g : f64
+        nest.yield %q : f64
+      }
+    }
+  }
+  func.return %z : tensor<2x?xf64>
+}

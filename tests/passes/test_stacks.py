@@ -14,6 +14,7 @@ import aotensor as aot
 import aotensor.tensor as at
 import aotensor_runtime
 from aotensor.driver.recipe import Options, lower, make_library
+from aotensor.gradient import Rop
 from aotensor.passes.nest import fuse
 
 Program = Callable[[Any], list[Any]]
@@ -92,6 +93,18 @@ def test_rows_and_columns_of_a_square_do_not_share_a_loop() -> None:
     f = aot.function([u], meeting(u), name="f")
     value = np.random.default_rng(0).normal(size=(3, 3))
     np.testing.assert_allclose(f(value), f.reference(value), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", ["n", 5])
+def test_rows_that_are_copied_in_another_order_are_all_there(n: str | int) -> None:
+    """Directional derivatives of a gradient through a sort: no copy of one row is taken for the stack."""
+    x, w, v = (at.vector(name, dtype="float64", shape=(n,)) for name in "xwv")
+    g = aot.grad((at.sin(at.sort(x)) * w).sum(), x)
+    rows = at.stack([Rop(g, x, tangent) for tangent in (v, at.cos(v), v * v - 0.5)])
+    f = aot.function([x, w, v], [g * 2.0, rows + g], name="f")
+    values = np.random.default_rng(0).normal(size=(3, 5))
+    for found, expected in zip(f(*values), f.reference(*values), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

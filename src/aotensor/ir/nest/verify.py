@@ -3,7 +3,7 @@
 A value may be read, or updated, where the element that is touched is complete. So what writes a value stands in front
 of what reads it; and where both stand in one loop that the value is not declared in, each iteration must read of it
 just what the same iteration has written: both go along the same axis with the loop. What is read at indices that only
-memory knows must be complete before the loop begins.
+memory knows must be complete before the loop begins. Rows that are written one by one, as in a stack, are all written.
 
     nest.for %i in %n {                                 %z = nest.value[%n]
       nest.do … -> (%s = %z[%i])                        nest.for %i in %n {
@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import func, tensor
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -28,7 +28,7 @@ from aotensor.ir.nest.loops import ForOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp
 from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
-from aotensor.ir.nest.tree import Way, axis_of, gathers, is_register, is_tensor, loops_around, statements
+from aotensor.ir.nest.tree import Way, axis_of, gathers, is_register, is_tensor, known_extent, loops_around, statements
 from aotensor.ir.upstream import walk
 
 
@@ -81,6 +81,8 @@ class _Verification:
             is_empty = value.init is None and not any(writer.op is not reader.op for writer in writers)
             if is_empty and isinstance(reader.op, DoOp) and not reader.is_write:
                 raise _broken(x, reader.op, "is read, but nothing writes it")
+        if value.init is None and is_tensor(x):
+            _check_rows(x, accesses)
 
     def _check_pair(self, x: SSAValue, writer: Access, reader: Access, outside: set[LoopOp]) -> None:
         if self.order[reader.op] < self.order[writer.op]:
@@ -111,6 +113,33 @@ class _Verification:
             later = [a for a in behind if not are_apart(access, a)]
             if later or any(a.subscripts != access.subscripts for a in same):
                 raise _broken(old, access.op, "is overwritten before it is read for the last time")
+
+
+def _check_rows(x: SSAValue, accesses: Sequence[Access]) -> None:
+    """Where all who write name the positions along an axis by numbers, they name all that is read."""
+    assert isinstance(x.type, TensorType)
+    writers = [access for access in accesses if access.is_write]
+    if any(access.view is not x or access.subscripts is None for access in accesses if access.is_write):
+        return
+    for axis, extent in enumerate(x.type.get_shape()):
+        written = {access.subscripts[axis] for access in writers if access.subscripts is not None}
+        if extent == DYNAMIC_INDEX or not written or not all(isinstance(n, int) for n in written):
+            continue
+        for reader in accesses:
+            missing = _positions(reader, axis, extent) - written if reader.is_read and reader.view is x else set()
+            if missing:
+                where = ", ".join(map(str, sorted(missing)))
+                raise _broken(x, reader.op, f"is read at {where} along axis {axis}, where nothing writes it")
+
+
+def _positions(reader: Access, axis: int, extent: int) -> set[int]:
+    """The positions along an axis that are certainly read: all, but for one that has a number, or part of a loop."""
+    index = None if reader.subscripts is None else reader.subscripts[axis]
+    if isinstance(index, int):
+        return {index}
+    loop = index.block.parent_op() if isinstance(index, BlockArgument) else None
+    is_all = index is None or (isinstance(loop, ForOp) and loop.is_whole and known_extent(loop) == extent)
+    return set(range(extent)) if is_all else set()
 
 
 def _check_window(x: SSAValue, writer: Access, reader: Access) -> None:

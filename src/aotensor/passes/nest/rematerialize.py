@@ -6,7 +6,7 @@
                                                         for i, p of i: … f[p,k] …
 
 A statement that copies rows for the entries of a matrix costs no more than reading what it copies; each reader then has
-the copy in registers.
+the copy in registers. It must write all of the value: a stack whose rows several statements write stays in memory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from aotensor.ir.context import functions_of
 from aotensor.ir.nest.loops import EntriesOp, LoopOp
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
-from aotensor.ir.nest.tree import gathers, perfect_nest
+from aotensor.ir.nest.tree import gathers, perfect_nest, sole_writer
 from aotensor.passes.remarks import applied, missed
 
 _COPYING = (tensor.ExtractOp, YieldOp, arith.IndexCastOp, arith.ExtSIOp, arith.ConstantOp)
@@ -40,7 +40,7 @@ def _statement(op: Operation) -> DoOp | None:
 
 def _copies_rows(statement: DoOp, root: Operation) -> bool:
     """Does a nest copy rows for entries, and nothing else?"""
-    if len(statement.outputs) != 1:
+    if len(statement.outputs) != 1 or sole_writer(statement.outputs[0]) is not statement:
         return False
     kind = statement.outputs[0].type
     is_matrix = isinstance(kind, TensorType) and len(kind.get_shape()) > 1
