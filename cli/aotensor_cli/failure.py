@@ -44,7 +44,9 @@ def explain(error: BaseException) -> Failure:
     return Failure(f"internal error: {_first_line(f'{type(error).__name__}: {error}')}", _REPORT, Exit.BUG)
 
 
-_MACHINE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+_MACHINE: Final = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EFBIG}
+)
 """Errors of the machine, not of what the user asked for."""
 
 _REPORT: Final = "this is a bug of aotensor: run again with --debug and report what it prints"

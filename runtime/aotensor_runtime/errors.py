@@ -13,6 +13,7 @@ AotensorError                              everything below; carries a Diagnosti
 │   ├── ArgumentValueError (ValueError)        sizes that do not go together
 │   │   └── ArgumentLinAlgError (LinAlgError)      a matrix that is singular, not positive definite, ...
 │   └── ArgumentIndexError (IndexError)        an index outside its axis
+├── ToolError              (RuntimeError)      a tool is missing or failed, a temporary folder cannot be written
 ├── ChunkError                             a chunk of rows that a worker could not compute, by position and file
 └── OutOfMemory            (MemoryError)       the library could not allocate its workspace
 """
@@ -106,6 +107,24 @@ class ArgumentLinAlgError(ArgumentValueError, LinAlgError):
 
 class ArgumentIndexError(ArgumentError, IndexError):
     """An index outside its axis."""
+
+
+class ToolError(AotensorError, RuntimeError):
+    """An external tool is missing or failed, or a folder for temporary files cannot be written."""
+
+    def __init__(
+        self,
+        title: str,
+        *,
+        command: tuple[str, ...] = (),
+        stderr: str = "",
+        lines: Iterable[str] = (),
+        hint: str | None = None,
+    ) -> None:
+        self.command, self.stderr = command, stderr
+        detail = [f"command: {' '.join(command)}"] if command else []
+        detail += stderr.strip().splitlines()[:8]
+        super().__init__(title, lines=[*lines, *detail], hint=hint)
 
 
 class ChunkError(AotensorError):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from pathlib import Path
 
 from aotensor.errors import GraphValueError
+from aotensor_runtime.systems.scratch import temporary_root
 
 
 class Config:
@@ -44,7 +44,7 @@ class Config:
         try:
             return Path.home() / ".cache" / "aotensor"
         except RuntimeError:
-            return Path(tempfile.gettempdir()) / f"aotensor-{os.getuid()}"
+            return temporary_root() / f"aotensor-{os.getuid()}"
 
     @property
     def cache_size(self) -> int:

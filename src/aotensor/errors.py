@@ -18,15 +18,13 @@ AotensorError                          everything below; carries a Diagnostic
 ├── DisagreementError    (AssertionError)  compiled code and the reference give different values
 ├── UnsupportedError     (TypeError)       a dtype, op or option that cannot be compiled
 │   └── CrossingError                          an op that needs rows of several chunks at once
-├── ToolError            (RuntimeError)    a tool is missing or failed: linker, C compiler
 ├── InternalError        (RuntimeError)    our own bug
 ├── GradientError                      a derivative that does not agree with finite differences
-└── LibraryError, ArgumentError, ...       see aotensor_runtime.errors (re-exported here)
+└── LibraryError, ArgumentError, ToolError, ...   see aotensor_runtime.errors (re-exported here)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from numpy.linalg import LinAlgError
@@ -45,6 +43,7 @@ from aotensor_runtime.errors import (
     LibraryError,
     LibraryNotFound,
     OutOfMemory,
+    ToolError,
     TooNewLibrary,
     TooOldLibrary,
     UnsupportedMachine,
@@ -156,24 +155,6 @@ class UnsupportedError(AotensorError, TypeError):
 
 class CrossingError(UnsupportedError):
     """An op that needs rows of several chunks at once, where a function is split over them."""
-
-
-class ToolError(AotensorError, RuntimeError):
-    """An external tool is missing or failed."""
-
-    def __init__(
-        self,
-        title: str,
-        *,
-        command: tuple[str, ...] = (),
-        stderr: str = "",
-        lines: Iterable[str] = (),
-        hint: str | None = None,
-    ) -> None:
-        self.command, self.stderr = command, stderr
-        detail = [f"command: {' '.join(command)}"] if command else []
-        detail += stderr.strip().splitlines()[:8]
-        super().__init__(title, lines=[*lines, *detail], hint=hint)
 
 
 class InternalError(AotensorError, RuntimeError):

@@ -156,3 +156,17 @@ def test_nothing_is_written_when_the_link_fails(tmp_path: Path, monkeypatch: pyt
 def test_unwritable_folder(tmp_path: Path) -> None:
     with pytest.raises(OSError):
         write_library(small_library(), tmp_path / "missing")
+
+
+def test_a_linker_without_room(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder is named, whether the linker prints why it failed or the system ends it."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for script in ("echo 'final link failed: No space left on device' >&2; exit 1", "kill -XFSZ $$"):
+        bad = tmp_path / "bad"
+        bad.write_text(f"#!/bin/sh\n{script}\n")
+        bad.chmod(0o755)
+        with pytest.raises(ToolError, match=f"the linker bad could not write to the temporary folder {tmp_path}$"):
+            try:
+                _link(library, [Linker("bad", (str(bad),), elf_arguments(True))])
+            except ToolError as error:
+                raise ToolError(error.diagnostic.title) from error

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
+
+from aotensor_runtime.systems.scratch import new_file
 
 _REMARK: Final = re.compile(rb"(remark|warning): .*:\d+:\d+: .*(loop|vectori|unroll|interleav|inlin)", re.IGNORECASE)
 
@@ -18,7 +19,7 @@ def without_remarks() -> Iterator[None]:
     """Within: what is written to the process's stderr waits in a file; all but LLVM's remarks is written at the end."""
     if sys.stderr is not None:
         sys.stderr.flush()
-    with tempfile.TemporaryFile() as kept:
+    with new_file() as kept:
         real = os.dup(2)
         os.dup2(kept.fileno(), 2)
         try:

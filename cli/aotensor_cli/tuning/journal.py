@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from aotensor_cli.options import Refusal
 from aotensor_cli.tuning.candidates import Candidate
+from aotensor_runtime.systems.scratch import writes_to
 
 
 @dataclass(frozen=True)
@@ -70,16 +72,20 @@ class Journal:
             raise Refusal(f"{self.path}: this is no journal of a search", "move it away, or give --restart") from error
 
     def begin(self) -> None:
-        """Write down what it is about, and the trials that are known.   Raises: OSError"""
+        """Write down what it is about, and the trials that are known.   Raises: ToolError"""
         lines = [{"tuning": self.subject}, *(trial.to_json() for trial in self.trials)]
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        with self._writing():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
     def add(self, trial: Trial) -> None:
-        """One more.   Raises: OSError"""
+        """One more.   Raises: ToolError"""
         self.trials.append(trial)
-        with self.path.open("a", encoding="utf-8") as stream:
+        with self._writing(), self.path.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(trial.to_json()) + "\n")
+
+    def _writing(self) -> AbstractContextManager[None]:
+        return writes_to(self.path.parent, "folder of the journal", "free some space there, or give another -o")
 
     @property
     def best(self) -> Candidate:

@@ -17,7 +17,6 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import jax
@@ -28,6 +27,7 @@ from aotensor_runtime.abi import HEADER
 from aotensor_runtime.call import LibraryFunction
 from aotensor_runtime.errors import ArgumentTypeError, LibraryError
 from aotensor_runtime.frameworks.derivative import Differentiable, differentiable
+from aotensor_runtime.systems.scratch import scratch_folder
 
 _TARGET: Final = "aotensor_call"
 _KEPT: Final[dict[int, LibraryFunction]] = {}
@@ -123,8 +123,8 @@ def _handler() -> ctypes.CDLL:
     compiler = next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
     if compiler is None:
         raise LibraryError("operators of JAX need a C compiler", hint="install gcc or clang")
-    with TemporaryDirectory() as folder:
-        made = Path(folder, "jax_call.so")
+    with scratch_folder() as folder:
+        made = folder / "jax_call.so"
         folders = [f"-I{HEADER.parent}", f"-I{jax.ffi.include_dir()}"]
         source = Path(__file__).with_name("jax_call.c")
         command = [compiler, "-std=gnu11", "-O2", "-shared", "-fPIC", *folders, str(source), "-o", str(made)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
@@ -23,8 +22,10 @@ from aotensor_runtime.rounds.files import Npy
 from aotensor_runtime.rounds.sources import ArraySource, Part, Source
 from aotensor_runtime.rounds.worker import Handle, MissingLibrary, Task, call_chunk, read_parts, run_chunk
 from aotensor_runtime.systems import here
+from aotensor_runtime.systems.scratch import new_folder, writes_to
 
 _LARGE: Final = 1 << 20
+_SPACE: Final = "free some space there, use engine='threads', or keep the rows in files"
 """Bytes from which on values that all chunks need go to a file, instead of along with every chunk."""
 
 
@@ -172,7 +173,7 @@ class Processes(Pool):
         if count > here.WORKERS:
             raise ArgumentValueError(f"an engine of processes has at most {here.WORKERS} workers, not {count}")
         shared = Path("/dev/shm")
-        self._folder = Path(tempfile.mkdtemp("-aotensor", dir=shared if os.access(shared, os.W_OK) else None))
+        self._folder = new_folder("aotensor-", shared if os.access(shared, os.W_OK) else None)
         self._files = 0
         self.workers = count
         super().__init__(self._new(None), count)
@@ -221,7 +222,8 @@ class Processes(Pool):
     def _written(self, write: Any) -> Path:
         self._files += 1
         path = self._folder / f"{self._files}.npy"
-        write(path)
+        with writes_to(self._folder, "folder of shared arrays", _SPACE):
+            write(path)
         return path
 
 

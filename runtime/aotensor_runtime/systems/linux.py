@@ -46,7 +46,7 @@ def load_file(path: Path, data: bytes) -> ctypes.CDLL | None:
 def load_copy(data: bytes, name: str, number: int) -> ctypes.CDLL:
     """A copy of these bytes.   name: shown by tools. number: of libraries that are loaded already
 
-    Raises: LibraryError if the dynamic loader refuses it.
+    Raises: LibraryError if the dynamic loader refuses it, ToolError if a copy that it needs cannot be written.
     """
     try:
         handle = os.memfd_create(f"lib{name}.so"[:60], os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
@@ -54,7 +54,10 @@ def load_copy(data: bytes, name: str, number: int) -> ctypes.CDLL:
         return through_a_file(data, "library.so")
     is_kept = False
     try:
-        _write(handle, data)
+        try:
+            _write(handle, data)
+        except OSError:  # no memory for it, or a limit on the size of files
+            return through_a_file(data, "library.so")
         path = f"/proc/{os.getpid()}/fd/{handle}"
         if not os.path.exists(path):  # a sandbox without /proc
             return through_a_file(data, "library.so")

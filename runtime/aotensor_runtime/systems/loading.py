@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-import tempfile
-from pathlib import Path
 
 from aotensor_runtime.errors import LibraryError
+from aotensor_runtime.systems.scratch import scratch_folder
 
 
 def dlopen(path: str, mode: int | None = None) -> ctypes.CDLL:
@@ -21,8 +20,11 @@ def dlopen(path: str, mode: int | None = None) -> ctypes.CDLL:
 
 
 def through_a_file(data: bytes, name: str) -> ctypes.CDLL:
-    """By a file in a folder that only this user can enter, which is gone when this returns.   Raises: LibraryError"""
-    with tempfile.TemporaryDirectory(prefix="aotensor-") as folder:
-        path = Path(folder, name)
+    """By a file in a folder that only this user can enter, which is gone when this returns.
+
+    Raises: LibraryError, ToolError if the file cannot be written.
+    """
+    with scratch_folder() as folder:
+        path = folder / name
         path.write_bytes(data)
         return dlopen(str(path))

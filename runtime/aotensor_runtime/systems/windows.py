@@ -19,7 +19,6 @@ import msvcrt
 import os
 import re
 import shutil
-import tempfile
 import time
 from ctypes import wintypes
 from pathlib import Path
@@ -28,6 +27,7 @@ from typing import Final
 from aotensor_runtime.errors import LibraryError
 from aotensor_runtime.systems.loading import dlopen
 from aotensor_runtime.systems.processors import Flags, flags_of_numpy
+from aotensor_runtime.systems.scratch import new_folder, temporary_root, writes_to
 
 NAME: Final = "Windows"
 READING: Final = os.O_RDONLY | os.O_BINARY | os.O_NOINHERIT
@@ -81,14 +81,13 @@ def load_file(path: Path, data: bytes) -> ctypes.CDLL | None:
 def load_copy(data: bytes, name: str, number: int) -> ctypes.CDLL:
     """A copy of these bytes.   name: shown by tools
 
-    Raises: LibraryError if the loader refuses it, or the copy cannot be made.
+    Raises: LibraryError if the loader refuses it, ToolError if the copy cannot be written.
     """
     _sweep()
-    try:
-        path = Path(tempfile.mkdtemp(prefix=_PREFIX)).resolve() / f"lib{re.sub('[^A-Za-z0-9_]', '_', name)[:60]}.dll"
+    folder = new_folder(_PREFIX).resolve()
+    path = folder / f"lib{re.sub('[^A-Za-z0-9_]', '_', name)[:60]}.dll"
+    with writes_to(folder.parent):
         path.write_bytes(data)
-    except OSError as error:
-        raise LibraryError(f"the folder for temporary files takes no copy of it ({error})") from error
     found = load_file(path, data)
     if found is None:
         raise LibraryError(f"its copy {path} was changed, or cannot be opened", hint="load it by the path of its file")
@@ -97,7 +96,7 @@ def load_copy(data: bytes, name: str, number: int) -> ctypes.CDLL:
 
 def _sweep() -> None:
     """Delete what former processes have left; what is loaded somewhere stays, as Windows keeps it."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+    for folder in temporary_root().glob(f"{_PREFIX}*"):
         try:
             if time.time() - folder.stat().st_mtime > _OLD:
                 shutil.rmtree(folder, ignore_errors=True)

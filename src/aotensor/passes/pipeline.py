@@ -60,6 +60,7 @@ from aotensor.passes.windows.inline_reads import inline_reads
 from aotensor.passes.windows.read_windows import read_windows
 from aotensor.passes.windows.split_loops import split_loops
 from aotensor.passes.windows.tile_sweeps import tile_sweeps
+from aotensor_runtime.systems.scratch import writes_to
 
 
 @dataclass(frozen=True)
@@ -268,8 +269,10 @@ class PassRunner:
         """Put a stage's text into the dump folder, numbered in order."""
         if self.dump is None:
             return
-        self.dump.mkdir(parents=True, exist_ok=True)
-        (self.dump / f"{self._number:02d}-{name}.{suffix}").write_text(text())
+        content = text()
+        with writes_to(self.dump, "folder for dumps", "free some space there, or name another folder"):
+            self.dump.mkdir(parents=True, exist_ok=True)
+            (self.dump / f"{self._number:02d}-{name}.{suffix}").write_text(content)
         self._number += 1
 
 

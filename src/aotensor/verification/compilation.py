@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -20,6 +19,7 @@ from aotensor.verification.report import CheckFailed, CheckSkipped
 from aotensor_runtime.elf import ElfFile
 from aotensor_runtime.formats.read import read_image
 from aotensor_runtime.manifest import Manifest
+from aotensor_runtime.systems.scratch import scratch_folder
 
 _C_FLAGS: Final = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-fsyntax-only")
 _SYSTEM: Final = re.compile(
@@ -53,8 +53,8 @@ def check_header(build: Build) -> str:
     compiler = shutil.which("cc") or shutil.which("clang")
     if compiler is None:
         raise CheckSkipped("no C compiler was found")
-    with tempfile.TemporaryDirectory(prefix="aotensor-") as folder:
-        header, source = Path(folder, f"{build.name}.h"), Path(folder, "check.c")
+    with scratch_folder() as folder:
+        header, source = folder / f"{build.name}.h", folder / "check.c"
         header.write_text(build.library.header())
         source.write_text(f'#include "{header.name}"\nint main(void) {{ return 0; }}\n')
         command = [compiler, *_C_FLAGS, str(source)]

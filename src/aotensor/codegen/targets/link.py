@@ -7,8 +7,9 @@ timestamp.
 from __future__ import annotations
 
 import os
+import re
+import signal
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,7 @@ from aotensor.codegen.targets.linker import (
 from aotensor.codegen.targets.stack import stack_probe
 from aotensor.codegen.targets.systems import LINUX, OTHER, OTHER_32, WINDOWS, System, system_of
 from aotensor.errors import ToolError, UnsupportedError
+from aotensor_runtime.systems.scratch import scratch_folder
 
 _HERE: Final = "install a C compiler (Debian: gcc, Fedora: gcc, conda: gcc) or `pip install ziglang`"
 _ELSEWHERE: Final = "pip install 'aotensor[cross]', whose ziglang links for every target"
@@ -44,6 +46,12 @@ _THREADS: Final = ("KERNEL32.dll", (
     "GetProcessAffinityMask",
 ))  # fmt: skip
 """What the pool calls of Windows."""
+
+
+_FULL: Final = re.compile(r"no space left|file too large|file size limit|quota exceeded", re.IGNORECASE)
+"""What linkers and compilers print when they cannot write."""
+_LIMITED: Final = -int(getattr(signal, "SIGXFSZ", 0)) or None
+"""Exit status of a process that the system ends because it wrote too long a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +83,7 @@ def link(
             lines=[f"looked for: {_wanted(triple, system)}"],
             hint=_HERE if is_native_triple(triple) else _ELSEWHERE,
         )
-    with tempfile.TemporaryDirectory(prefix="aotensor-") as path:
-        folder = Path(path)
+    with scratch_folder() as folder:
         sources = [f"{number}.o" for number in range(len(objects))]
         for source, code in zip(sources, objects, strict=True):
             (folder / source).write_bytes(code)
@@ -138,5 +145,11 @@ def _run(linker: Linker, command: tuple[str, ...], folder: Path, triple: str) ->
         raise ToolError(
             f"the linker {linker.name} could not be started ({error})", command=command, hint=hint
         ) from error
+    said = done.stderr or done.stdout
+    if done.returncode == _LIMITED or (done.returncode != 0 and _FULL.search(said)):
+        raise ToolError(
+            f"the linker {linker.name} could not write to the temporary folder {folder.parent}",
+            command=command, stderr=said, hint="free some space there, or set TMPDIR to another folder",
+        )  # fmt: skip
     if done.returncode != 0:
-        raise ToolError(f"the linker {linker.name} failed", command=command, stderr=done.stderr or done.stdout)
+        raise ToolError(f"the linker {linker.name} failed", command=command, stderr=said)
