@@ -13,6 +13,7 @@ from aotensor.errors import AotensorError, ScheduleError
 from aotensor.ir.context import TextParser, make_context, readable
 from aotensor.ir.forms import NEST_FORM
 from aotensor.ir.upstream import walk
+from aotensor.passes.schedule.damage import missing_line
 
 
 class Schedule:
@@ -35,7 +36,8 @@ class Schedule:
                 line = parser.begun  # the error stands at the next token
             elif error.span is not None:
                 line = error.span.input.content.count("\n", 0, error.span.start) + 1
-            raise ScheduleError(f"{self.name}:{line}: {_first(error.msg)}", hint=_HINT) from error
+            line, said = missing_line(self._source, error.msg) or (line, _first(error.msg))
+            raise ScheduleError(f"{self.name}:{line}: {said}", hint=_HINT) from error
         except RecursionError as error:
             raise ScheduleError(f"{self.name}: its loops are too deep to be read") from error
         except Exception as error:  # the readers of operations take it for granted that a text is what they printed
@@ -44,6 +46,9 @@ class Schedule:
         self._check()
 
     def _check(self) -> None:
+        for op in self.module.body.block.ops:
+            for region in op.regions:
+                self._check_uses(region, set())
         for op in walk(self.module):
             try:
                 op.verify(verify_nested_ops=False)
@@ -55,9 +60,6 @@ class Schedule:
             NEST_FORM.check(self.module, "the schedule")
         except AotensorError as error:
             raise ScheduleError(f"{self.name}: this is no nest: {error.diagnostic.title}", hint=_HINT) from error
-        for op in self.module.body.block.ops:
-            for region in op.regions:
-                self._check_uses(region, set())
 
     def _check_uses(self, region: Region, known: set[SSAValue]) -> None:
         """Raises: ScheduleError for a number that is used before it is computed"""

@@ -1,0 +1,65 @@
+"""Where lines are missing in a nest that somebody edited: the parser sees that only at the end of the text.
+
+A line that holds a brace is missing where the indentation does not follow the braces; a line that makes a value is
+missing above the first line that uses the value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+_TOKENS: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|//.*|[{}]')
+_UNDEFINED: Final = re.compile(r"values used but not defined: \[%([^,\]\s]+)")
+
+
+def missing_line(lines: Sequence[str], message: str) -> tuple[int, str] | None:
+    """The line below a missing one, from 1, and what is missing; None where the error has another reason.
+
+    message: what the parser says.
+    """
+    undefined = _UNDEFINED.search(message)
+    return _missing_brace(lines) if undefined is None else _first_use(lines, undefined[1])
+
+
+def _first_use(lines: Sequence[str], name: str) -> tuple[int, str] | None:
+    """The first line that uses a value, in a function that does not make the value before."""
+    mention, is_made = re.compile(rf"%{re.escape(name)}(?![\w.$-])(\s*=|\s+in\b)?"), False
+    for number, line in enumerate(lines, 1):
+        is_head = "func.func " in line
+        is_made = is_made and not is_head
+        for found in mention.finditer(line):
+            is_made = is_made or is_head or found[1] is not None
+            if not is_made:
+                return number, f"no line above makes %{name}, which this one uses"
+    return None
+
+
+def _missing_brace(lines: Sequence[str]) -> tuple[int, str] | None:
+    """Where indentation and braces part, in a text that does not have as many { as }."""
+    braces = [[x for x in _TOKENS.findall(line) if x in "{}"] for line in lines]
+    if sum((x == "{") - (x == "}") for line in braces for x in line) == 0:
+        return None
+    open_at: list[int] = []
+    unit = min((_indent(line) for line in lines if line.strip() and _indent(line)), default=2)
+    for number, (line, found) in enumerate(zip(lines, braces, strict=True), 1):
+        if not line.strip():
+            continue
+        wanted = open_at[-1] + unit * (not line.lstrip().startswith("}")) if open_at else 0
+        if _indent(line) > wanted:
+            return number, "the line that opens this block with { is missing above"
+        if _indent(line) < wanted:
+            return number, "a } is missing above this line"
+        for x in found:
+            if x == "{":
+                open_at.append(_indent(line))
+            elif open_at:
+                open_at.pop()
+            else:
+                return number, "this } closes no {"
+    return len(lines), "a } is missing at the end"
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
