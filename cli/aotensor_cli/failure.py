@@ -16,6 +16,7 @@ _CODES: Final[tuple[tuple[type[errors.AotensorError], Exit], ...]] = (
     (errors.OutOfMemory, Exit.TOOL),
     (errors.LibraryError, Exit.USAGE),
     (errors.ArgumentError, Exit.USAGE),
+    (errors.OptionError, Exit.USAGE),
     (errors.AotensorError, Exit.PROGRAM),
 )
 

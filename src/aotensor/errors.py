@@ -17,6 +17,7 @@ AotensorError                          everything below; carries a Diagnostic
 │   └── NullTypeGradError      (TypeError)    a gradient that is undefined or not implemented
 ├── DisagreementError    (AssertionError)  compiled code and the reference give different values
 ├── UnsupportedError     (TypeError)       a dtype, op or option that cannot be compiled
+│   ├── OptionError  (GraphValueError)         a target, CPU or option that there is not, or two that exclude each other
 │   └── CrossingError                          an op that needs rows of several chunks at once
 ├── InternalError        (RuntimeError)    our own bug
 ├── GradientError                      a derivative that does not agree with finite differences
@@ -76,6 +77,7 @@ __all__ = [
     "MissingInputError",
     "MissingRuleError",
     "NullTypeGradError",
+    "OptionError",
     "OutOfMemory",
     "ScheduleError",
     "TooNewLibrary",
@@ -151,6 +153,10 @@ class DisagreementError(AotensorError, AssertionError):
 
 class UnsupportedError(AotensorError, TypeError):
     """A dtype, op or option that cannot be compiled: which, at what stage, and what would help."""
+
+
+class OptionError(UnsupportedError, GraphValueError):
+    """A target, CPU, CPU feature or option that does not exist, or two options that exclude each other."""
 
 
 class CrossingError(UnsupportedError):

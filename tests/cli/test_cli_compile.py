@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -127,9 +128,10 @@ def test_cross_compiles_an_object(call: Call, model: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("options", "code", "title"),
     [
-        (("--cpu", "soup"), 3, "cpu soup is unknown for "),
-        (("--target", "soup"), 3, "target soup is not known to LLVM"),
-        (("--features", "soup"), 3, "cpu features 'soup' are not understood"),
+        (("--cpu", "v2,v9"), 2, "'v9' is no level of x86-64 CPUs"),
+        (("--opt-size", "-O", "1"), 2, "opt_size does not go with optimisation level 1"),
+        (("--target", "soup"), 2, "target soup is not known to LLVM"),
+        (("--features", "soup"), 2, "cpu features 'soup' are not understood"),
         (("--prefix", "1-"), 2, "--prefix '1-' cannot begin a C identifier"),
         (("--name", "../up"), 2, "--name '../up' is no file name"),
         (("--grad", "w,soup"), 2, "--grad: no function has an input soup"),
@@ -153,6 +155,23 @@ def test_wrong_options(
     assert lines[1].startswith(f"error: {title}")
     assert len(lines) <= 3
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "meant"),
+    [
+        ("--cpu", "haswel", "haswell"),
+        ("--target", "x86_64-linux-gnuu", "x86_64-linux-gnu"),
+        ("--target", "aarch65-linux-gnu", "aarch64-linux-gnu"),
+        ("--features", "+avx22", "avx2"),
+        ("--emit", "nests", "nest"),
+        ("--disable-pass", "fuze", "fuse"),
+    ],
+)
+def test_misspelt_values(call: Call, model: Path, tmp_path: Path, option: str, value: str, meant: str) -> None:
+    answer = call("compile", model, "-o", tmp_path / "out", option, value)
+    assert (answer.code, answer.out) == (2, "")
+    assert re.search(rf"did you mean [^?]*\b{meant}\b[^?]*\?", answer.err), answer.err
 
 
 def test_gradient_of_a_vector_is_refused(call: Call, model: Path, tmp_path: Path) -> None:

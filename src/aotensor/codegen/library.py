@@ -39,7 +39,7 @@ from aotensor.codegen.targets.javascript import module_text, types_text
 from aotensor.codegen.targets.levels import LevelCode, choose_among_levels, name_by_level
 from aotensor.codegen.targets.link import Linked, link
 from aotensor.codegen.targets.systems import MACOS, WASM, System, system_of
-from aotensor.errors import UnsupportedError
+from aotensor.errors import OptionError
 from aotensor.passes.target import Target
 from aotensor_runtime.abi import ABI_VERSION
 from aotensor_runtime.manifest import FunctionSpec, Manifest
@@ -196,9 +196,7 @@ class Library:
         """The shared library of `objects`, and its import library.   Raises: as `shared`"""
         if self.manifest.freestanding:
             hint = "--emit static or obj (emit='static'), which programs without a system are linked with"
-            raise UnsupportedError(
-                "a freestanding library is an object file or an archive, not a shared library", hint=hint
-            )
+            raise OptionError("a freestanding library is an object file or an archive, not a shared library", hint=hint)
         target, keeps = self.manifest.target, self.debug_info
         found = link(objects, triple=target, name=self.soname, exported=self.exported, keeps_symbols=keeps)
         if self._system is WASM:

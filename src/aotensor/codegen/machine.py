@@ -17,8 +17,8 @@ from typing import Any, Final
 from aotensor.codegen.calls.lanes import inline_lane_functions
 from aotensor.codegen.conditional_loops import mark_conditional_loops
 from aotensor.codegen.llvm import Module, ModuleRef, binding
-from aotensor.codegen.targets.systems import canonical
-from aotensor.errors import GraphValueError, InternalError, UnsupportedError
+from aotensor.codegen.targets.systems import canonical, similar_target
+from aotensor.errors import InternalError, OptionError
 from aotensor.passes.scalar_math.table import is_lane_function
 from aotensor.passes.target import Target
 
@@ -85,21 +85,21 @@ class Machine:
         cpu: "host", "generic" or a name that LLVM knows; by default host, and generic for another architecture
         features: `+avx2,-fma`, on top of those that the CPU has
 
-        Raises: UnsupportedError for a triple that LLVM or aotensor cannot make code for; GraphValueError for a CPU,
-        feature or level that there is not.
+        Raises: OptionError for a triple that LLVM or aotensor cannot make code for, and for a CPU, feature or level
+        that does not exist.
         """
         if opt_level not in range(4):
-            raise GraphValueError(f"optimisation level {opt_level} is not one of 0, 1, 2, 3")
+            raise OptionError(f"optimisation level {opt_level} is not one of 0, 1, 2, 3")
         if for_size and opt_level < _PIPELINE:
             hint = f"leave out one of them: small code is made at levels {_PIPELINE} and 3"
-            raise GraphValueError(f"opt_size does not go with optimisation level {opt_level}", hint=hint)
+            raise OptionError(f"opt_size does not go with optimisation level {opt_level}", hint=hint)
         if features and not _FEATURES.fullmatch(features):
-            raise GraphValueError(f"cpu features {features!r} are not understood", hint="write them as +avx2,-fma")
+            raise OptionError(f"cpu features {features!r} are not understood", hint="write them as +avx2,-fma")
         target = _checked_triple(canonical(triple)) if triple else binding.get_default_triple()
         native = _architecture(target) == _architecture(binding.get_default_triple())
         name = cpu or ("host" if native else "generic")
         if name == "host" and not native:
-            raise GraphValueError(f"cpu host is not a cpu of {target}", hint="use generic or name one")
+            raise OptionError(f"cpu host is not a cpu of {target}", hint="use generic or name one")
         if name == "host":
             name, known = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
         else:
@@ -311,11 +311,9 @@ def _checked_triple(triple: str) -> str:
     try:
         machine = binding.Target.from_triple(triple).create_target_machine(reloc="pic", codemodel="default")
     except RuntimeError as error:
-        raise UnsupportedError(
-            f"target {triple} is not known to LLVM", hint="write it as x86_64-linux-gnu, aarch64-linux-gnu, ..."
-        ) from error
+        raise OptionError(f"target {triple} is not known to LLVM", hint=similar_target(triple)) from error
     if str(machine.target_data).startswith("E"):
-        raise UnsupportedError(f"target {triple} is big-endian", hint="only little-endian machines are supported")
+        raise OptionError(f"target {triple} is big-endian", hint="only little-endian machines are supported")
     return triple
 
 
@@ -326,17 +324,17 @@ def _check_cpu(triple: str, cpu: str, features: str) -> None:
     unknown = re.findall(r"'([^']*)' is not a recognized (processor|feature)", probe.stderr)
     for name, kind in unknown:
         word = "cpu" if kind == "processor" else "cpu feature"
-        raise GraphValueError(f"{word} {name} is unknown for {triple}", hint=_similar_names(triple, name))
+        raise OptionError(f"{word} {name} is unknown for {triple}", hint=_similar_names(triple, name))
     if "LLVM ERROR" in probe.stderr:
         lines = probe.stderr.strip().splitlines()[-1:]
-        raise GraphValueError(f"cpu {cpu} with features {features or 'none'} does not fit {triple}", lines=lines)
+        raise OptionError(f"cpu {cpu} with features {features or 'none'} does not fit {triple}", lines=lines)
 
 
 def _similar_names(triple: str, name: str) -> str | None:
     """What LLVM's own list of CPUs and features has that looks like `name`."""
     listed = re.findall(r"^  (\S+) +- ", _probe(triple, "help", "").stderr, re.MULTILINE)
     close = difflib.get_close_matches(name.lstrip("+-"), listed, cutoff=0.75)
-    return f"did you mean {' or '.join(close)}" if close else None
+    return f"did you mean {' or '.join(close)}?" if close else None
 
 
 def _probe(triple: str, cpu: str, features: str) -> subprocess.CompletedProcess[str]:

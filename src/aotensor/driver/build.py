@@ -20,7 +20,7 @@ from aotensor.driver.recipe import Lowered, Options, emit, lower, make_library
 from aotensor.driver.report import Report
 from aotensor.driver.snapshots import Snapshots
 from aotensor.driver.stages import IR_STAGES
-from aotensor.errors import UnsupportedError
+from aotensor.errors import OptionError
 from aotensor.ir.context import generic_text
 from aotensor.ir.location import lines_of
 from aotensor_runtime.manifest import Manifest
@@ -131,7 +131,7 @@ class Build:
     def _imports(self) -> bytes:
         if not system_of(self.lowered.machine.triple).imports:
             triple = self.lowered.machine.triple
-            raise UnsupportedError(f"programs for {triple} link with the shared library itself", hint="emit lib")
+            raise OptionError(f"programs for {triple} link with the shared library itself", hint="emit lib")
         return self._linked.imports
 
     def content(self, form: str) -> bytes:
@@ -157,7 +157,7 @@ class Build:
     def _for_web(self, make: Callable[[Manifest], str]) -> bytes:
         triple = self.lowered.machine.triple
         if system_of(triple) is not WASM:
-            raise UnsupportedError(f"JavaScript calls no library for {triple}", hint="--target wasm32-wasi")
+            raise OptionError(f"JavaScript calls no library for {triple}", hint="--target wasm32-wasi")
         return make(self.library.manifest).encode()
 
     @cached_property

@@ -32,7 +32,7 @@ from aotensor.driver.part_store import stored_part
 from aotensor.driver.report import Report
 from aotensor.driver.snapshots import Snapshots
 from aotensor.driver.stages import IR_STAGES, REMARKS_SECTION
-from aotensor.errors import GraphValueError, UnsupportedError
+from aotensor.errors import GraphValueError, OptionError
 from aotensor.graph.coercion import one_of
 from aotensor.graph.passes.pipeline import DEFAULT, Pipeline
 from aotensor.graph.passes.remarks import Remark
@@ -121,13 +121,13 @@ class Options:
         levels = split_levels(self.cpu)
         if levels and not self.allocates:
             hint = "compile for one CPU, or leave out --no-malloc (malloc=False)"
-            raise GraphValueError("a library that allocates no memory has code for one level of CPUs", hint=hint)
+            raise OptionError("a library that allocates no memory has code for one level of CPUs", hint=hint)
         if levels:
             check_levels(Machine.parse(self.target).triple)
         cpu = levels[0] if levels else full_name(self.cpu) if self.cpu else None
         machine = Machine.parse(self.target, cpu, self.features, self.opt_level, self.opt_size)
         if self.freestanding and not system_of(machine.triple).is_elf:
-            raise UnsupportedError(
+            raise OptionError(
                 f"freestanding libraries are ELF files, and {machine.triple} has none",
                 hint="name a machine without a system, such as thumbv7em-none-eabihf, or leave out --freestanding",
             )

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from aotensor.driver.prepare import expand_composites
-from aotensor.errors import CrossingError, GraphValueError
+from aotensor.errors import CrossingError, GraphValueError, OptionError
 from aotensor.graph.expression import located
 from aotensor.graph.op import Apply
 from aotensor.graph.site import made_at, written_as
@@ -40,13 +40,13 @@ class Analysis:
 def analyse(outputs: Sequence[Variable], inputs: Sequence[Variable], over: str) -> Analysis:
     """The places of all values that `outputs` need, once what can be split in other ops is rewritten.
 
-    Raises: CrossingError for the first value that needs rows of several chunks; GraphValueError if no input has the
-    dim, or one has it twice.
+    Raises: CrossingError for the first value that needs rows of several chunks; OptionError if no input has the dim,
+    GraphValueError if one has it twice.
     """
     given = {x: _input_place(x, over) for x in inputs}
     if not any(place.is_local for place in given.values()):
         known = sorted({dim for x in inputs for dim in x.tensor_type.shape if isinstance(dim, str)})
-        raise GraphValueError(
+        raise OptionError(
             f"no input has a dim {over!r}",
             lines=[x.describe() for x in inputs],
             hint=f"dims that there are: {', '.join(known)}" if known else 'name dims with shape=("n", "p")',

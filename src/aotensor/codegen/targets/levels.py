@@ -19,7 +19,7 @@ from typing import Final
 from aotensor.codegen.entry.code import Code, status
 from aotensor.codegen.llvm import Function, Module, Value, i32, ir, mark_function, opaque, rename
 from aotensor.codegen.machine import Machine, has_assembler
-from aotensor.errors import GraphValueError, InternalError, UnsupportedError
+from aotensor.errors import InternalError, OptionError
 
 LEVELS: Final = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 """By what they ask for: each has all that the one before it has."""
@@ -47,14 +47,14 @@ class LevelCode:
 def split_levels(cpu: str | None) -> tuple[str, ...]:
     """The levels in `x86-64-v2,x86-64-v3` or `v2,v3`, lowest first; none if it is the name of one CPU.
 
-    Raises: GraphValueError for what is no level
+    Raises: OptionError for a name that is not a level
     """
     if cpu is None or "," not in cpu:
         return ()
     wanted = [full_name(part.strip()) for part in cpu.split(",")]
     for name in wanted:
         if name not in LEVELS:
-            raise GraphValueError(f"{name or cpu!r} is no level of x86-64 CPUs", hint=f"levels are {', '.join(LEVELS)}")
+            raise OptionError(f"{name or cpu!r} is no level of x86-64 CPUs", hint=f"levels are {', '.join(LEVELS)}")
     return tuple(name for name in LEVELS if name in wanted)
 
 
@@ -64,11 +64,11 @@ def full_name(cpu: str) -> str:
 
 
 def check_levels(triple: str) -> None:
-    """Raises: GraphValueError for a target that has no levels; UnsupportedError where the choice cannot be assembled"""
+    """Raises: OptionError for a target without levels, and where the choice cannot be assembled"""
     if not triple.startswith("x86_64"):
-        raise GraphValueError(f"levels are of x86-64 CPUs, and the target is {triple}", hint="name one CPU, or generic")
+        raise OptionError(f"levels are of x86-64 CPUs, and the target is {triple}", hint="name one CPU, or generic")
     if not has_assembler(triple):
-        raise UnsupportedError(
+        raise OptionError(
             "code that chooses among CPU levels is made on x86-64 machines only", hint="name one CPU, or generic"
         )
 

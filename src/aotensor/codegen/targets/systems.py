@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from aotensor.codegen.llvm import binding
-from aotensor.errors import UnsupportedError
+from aotensor.errors import OptionError
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def is_64_bit(triple: str) -> bool:
 def canonical(triple: str) -> str:
     """The triple that LLVM understands in full: `arm64-macos` has no Mach-O for it, `x86_64-windows-gnu` no COFF.
 
-    Raises: UnsupportedError for a system or a C library that there is not.
+    Raises: OptionError for a system or a C library that there is not.
     """
     first, *rest = triple.split("-")
     machine = _MACHINES.get(first, first)
@@ -94,9 +94,9 @@ def canonical(triple: str) -> str:
     if str(parts.Arch) == "unknown":
         return triple  # which LLVM refuses
     if system == "unknown" and (strange := [word for word in rest if word not in _SYSTEM_WORDS]):
-        raise UnsupportedError(f"target {triple}: there is no system {strange[-1]}", hint=_similar(triple))
+        raise OptionError(f"target {triple}: there is no system {strange[-1]}", hint=similar_target(triple))
     if system == "linux" and rest and rest[-1] != "linux" and not _ENVIRONMENTS.fullmatch(rest[-1]):
-        raise UnsupportedError(f"target {triple}: there is no C library {rest[-1]}", hint=_similar(triple))
+        raise OptionError(f"target {triple}: there is no C library {rest[-1]}", hint=similar_target(triple))
     if system == "unknown" and rest and rest[-1] in ("eabi", "eabihf"):
         return f"{machine}-unknown-none-{rest[-1]}"  # where LLVM looks for it
     if system in ("macosx", "darwin", "ios"):
@@ -109,6 +109,7 @@ def canonical(triple: str) -> str:
     return "-".join([machine, *rest])
 
 
-def _similar(triple: str) -> str:
+def similar_target(triple: str) -> str:
+    """The hint for a triple that is none."""
     close = difflib.get_close_matches(triple, TARGETS, n=1, cutoff=0.7)
     return f"did you mean {close[0]}?" if close else f"libraries are made for {', '.join(TARGETS)}"
