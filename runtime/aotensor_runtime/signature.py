@@ -5,6 +5,7 @@ At the end: how that looks to people and tools, in docstrings and `inspect.signa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import Parameter, Signature
@@ -15,6 +16,18 @@ OutputKind = Literal["single", "list", "dict", "none"]
 
 SPARSE_PARTS: Final = ("data", "indices", "indptr")
 """The arrays of a sparse matrix, behind its pattern."""
+
+
+_WITHOUT_NUMBERS: Final = (
+    (r" = \{\w+\}", ""),
+    (r" of (?:extent|order) \{\w+\}", ""),
+    (r"\b(index|extent|entry|eigenvalue) \{\w+\}", r"an \1"),
+    (r"\b(position|pivot|diagonal element|row|column) \{\w+\}", r"a \1"),
+    (r"^((?:.*: )?)\{\w+\} (\w)", r"\1the \2"),
+    (r"\b(a shape|an extent) of \{\w+\}", r"\1"),
+    (r"\{\w+\}", "..."),
+)
+"""How a message reads without its numbers, which only a call with a context has memory for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +43,11 @@ class Check:
     message: str
 
     def static_text(self) -> str:
-        """The message without the numbers of a particular call."""
-        return self.message.replace("{found}", "<found>").replace("{expected}", "<expected>")
+        """The message without the numbers of a particular call: `an index is out of range for x`."""
+        text = self.message
+        for pattern, words in _WITHOUT_NUMBERS:
+            text = re.sub(pattern, words, text)
+        return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ SAID = """0 211 544 755
 a pointer that is needed is NULL
 0 3 3 2
 ramp: k is -7, it must not be negative
-ramp: k is <found>, it must not be negative
+ramp: k is ..., it must not be negative
 """
 
 
@@ -119,7 +119,7 @@ def test_prototypes() -> None:
     assert " *   w      in  float64[n]  state, held by the caller\n" in text
     assert " *   w_out  out float64[n]  next value of w\n" in text
     status = handmade_library().manifest.status_of("ramp", 1)
-    assert f" *   {status}  k is <found>, it must not be negative */" in text
+    assert f" *   {status}  k is ..., it must not be negative */" in text
     assert max(map(len, text.splitlines())) <= 120
 
 

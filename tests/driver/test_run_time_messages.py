@@ -69,8 +69,8 @@ def test_the_header_and_the_manifest_say_it_too(tmp_path: Path) -> None:
     artifact = aot.compile(f, tmp_path)
     header = artifact.header.read_text()
     comment = re.sub(r"\n \* *", " ", header)
-    assert re.search(rf"x\.T @ y at {HERE}:\d+: inner dimensions differ: y_0 = <found> and x_0 = <expected>", comment)
-    assert re.search(rf"\(x\.T @ y\)\[i\] at {HERE}:\d+: index <found> is out of range", comment)
+    assert re.search(rf"x\.T @ y at {HERE}:\d+: inner dimensions differ: y_0 and x_0 ", comment)
+    assert re.search(rf"\(x\.T @ y\)\[i\] at {HERE}:\d+: an index is out of range", comment)
     (spec,) = artifact.load().manifest.functions
     assert any(check.message.startswith("x.T @ y at") for check in spec.checks)
 

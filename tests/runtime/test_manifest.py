@@ -167,8 +167,21 @@ def test_pool_gives_every_value_its_own_offset() -> None:
     assert pool.data[16:24] == b"12345678"
 
 
+STATIC_TEXTS = {
+    "x: index {found} is out of range for axis 0 of extent {expected}": "x: an index is out of range for axis 0",
+    "dot: extents differ: y_0 = {found} and x_0 = {expected}": "dot: extents differ: y_0 and x_0",
+    "reshape: {found} elements do not fit a shape of {expected}": "reshape: the elements do not fit a shape",
+    "position {found} is out of range for an extent of {expected}": "a position is out of range for an extent",
+    "the matrix is singular: pivot {found} is zero": "the matrix is singular: a pivot is zero",
+    "its leading minor of order {found} is not positive": "its leading minor is not positive",
+    "a sequence has {found} rows for {expected} steps": "a sequence has ... rows for ... steps",
+}
+
+
 def test_static_text() -> None:
-    assert Check("index", "{found} of {expected}").static_text() == "<found> of <expected>"
+    """No placeholder shows, whatever the message."""
+    for message, static in STATIC_TEXTS.items():
+        assert Check("index", message).static_text() == static
 
 
 def _sparse(**changes: Any) -> FunctionSpec:
