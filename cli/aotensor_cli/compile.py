@@ -34,6 +34,7 @@ from aotensor_cli.reading.library import is_library, split_name
 from aotensor_cli.reading.opened import opened_files
 from aotensor_cli.reading.pipeline import chosen_pipeline
 from aotensor_cli.reading.schedule import naming_options, read_schedule
+from aotensor_cli.reading.standard_input import is_standard_input
 from aotensor_cli.reproducer.record import Recording, leave_reproducer
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk
@@ -208,8 +209,9 @@ def _write(
     if depfile is not None:
         if not targets:
             raise Refusal("--depfile needs files to depend on the model", "give -o")
-        sources = [*(model.path for model in models), *(path for model in models for path in model.opened), *read]
-        files[depfile] = dependency_rule(targets, list(dict.fromkeys(sources)), len(models)).encode()
+        named = [model for model in models if not is_standard_input(model.path)]
+        sources = [*(model.path for model in named), *(path for model in models for path in model.opened), *read]
+        files[depfile] = dependency_rule(targets, list(dict.fromkeys(sources)), len(named)).encode()
     with made_folder(folder) if targets else contextlib.nullcontext():
         write_files(files)
     return targets

@@ -82,7 +82,7 @@ def group(context: click.Context) -> None:
     """Compile symbolic tensor programs to shared libraries.
 
     MODEL is a Python file that defines functions with aotensor.function (file.py), or one of them (file.py:name), an
-    ONNX model (file.onnx), or StableHLO text, as JAX exports it (file.mlir).
+    ONNX model (file.onnx), StableHLO text, as JAX exports it (file.mlir), or - for one of these on standard input.
 
     Exit codes: 0 done; 1 checked and wrong; 2 wrong usage or unreadable input; 3 the program cannot be compiled;
     4 a tool is missing or failed, or the disk is full; 70 a bug of aotensor; 130 interrupted. With --json, an error is
@@ -92,7 +92,7 @@ def group(context: click.Context) -> None:
     in ~/.zshrc; in fish, _AOTENSOR_COMPLETE=fish_source aotensor | source.
     """
     if context.invoked_subcommand is None:
-        raise click.UsageError("a command is missing", context)
+        click.echo(context.get_help())
 
 
 def main() -> None:
@@ -163,6 +163,9 @@ def _from_click(error: click.ClickException) -> tuple[str, str | None]:
 
 def _report(session: Session, title: str, hint: str | None, code: int, lines: Sequence[str] = ()) -> int:
     """Say an error on stderr, and under --json as data on stdout; gives the exit code."""
+    if "aotensor_cli.reading.standard_input" in sys.modules:
+        shorten = sys.modules["aotensor_cli.reading.standard_input"].without_folder
+        title, hint, lines = shorten(title), hint and shorten(hint), [shorten(line) for line in lines]
     if session.debug:
         with contextlib.suppress(OSError):
             traceback.print_exc()

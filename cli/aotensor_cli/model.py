@@ -21,6 +21,7 @@ from aotensor_cli.reading.imported import SUFFIXES, function_of_file
 from aotensor_cli.reading.kinds import refuse_other_kinds
 from aotensor_cli.reading.library import split_name
 from aotensor_cli.reading.opened import opened_files
+from aotensor_cli.reading.standard_input import is_standard_input
 
 _MODULE: Final = "__aotensor_model__"
 _MAX_SOURCE: Final = 1 << 24
@@ -117,7 +118,7 @@ def _environment(path: Path, module: ModuleType) -> Iterator[None]:
     What it changes of the process is put back: search path, arguments, streams, current folder.
     """
     argv, search_path, folder = sys.argv, sys.path[:], current_folder()
-    sys.path.insert(0, str(path.resolve().parent))
+    sys.path.insert(0, str(Path.cwd() if is_standard_input(path) else path.resolve().parent))
     sys.modules[_MODULE], sys.argv = module, [str(path)]
     try:
         with _stdout_to_stderr():

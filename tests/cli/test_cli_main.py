@@ -48,6 +48,11 @@ def test_version_names_aotensor_llvm_and_abi(call: Call) -> None:
     assert version.abi_version() == ABI_VERSION
 
 
+def test_no_command_is_help(spawn: Call) -> None:
+    answer, asked = spawn(), spawn("--help")
+    assert (answer.code, answer.out, answer.err) == (0, asked.out, "")
+
+
 def test_every_command_has_its_summary_as_first_line(call: Call) -> None:
     group_help = call("--help").out
     for name, summary in main.COMMANDS.items():
@@ -58,7 +63,6 @@ def test_every_command_has_its_summary_as_first_line(call: Call) -> None:
 @pytest.mark.parametrize(
     ("arguments", "title"),
     [
-        ((), "a command is missing"),
         (("frobnicate",), "no such command 'frobnicate'"),
         (("compile",), "missing argument 'MODEL'"),
         (("compile", "x.py", "--frob"), "no such option '--frob'"),

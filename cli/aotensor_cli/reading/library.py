@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from aotensor_cli.options import Refusal
+from aotensor_cli.reading.standard_input import MARK, standard_input
 from aotensor_runtime.errors import LibraryError
 from aotensor_runtime.formats.read import STARTS
 from aotensor_runtime.library import read_file
@@ -17,8 +18,13 @@ _SUFFIXES: Final = (".so", ".o", ".dylib", ".dll", ".wasm")
 
 
 def split_name(text: str) -> tuple[Path, str | None]:
-    """`file.py:name` → path and name; a path that holds a colon and exists is a path."""
+    """`file.py:name` → path and name; a path that holds a colon and exists is a path; `-` is standard input.
+
+    Raises: Refusal for standard input that has no model.
+    """
     head, colon, tail = text.rpartition(":")
+    if text == MARK or (head == MARK and tail.isidentifier()):
+        return standard_input(), tail if colon else None
     if colon and tail.isidentifier() and not Path(text).exists():
         return Path(head), tail
     return Path(text), None
