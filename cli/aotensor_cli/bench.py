@@ -21,6 +21,7 @@ from aotensor_cli.benching.plot import Bar, check_plot, write_plot
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import load_model
 from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option, similar
+from aotensor_cli.reading.completion import complete_subject
 from aotensor_cli.reading.library import is_library, naming, read_library, split_name
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk, time_text
@@ -74,7 +75,7 @@ class Row:
 
 
 @click.command(context_settings=CONTEXT, short_help=COMMANDS["bench"])
-@click.argument("subject", metavar="MODEL|LIBRARY")
+@click.argument("subject", metavar="MODEL|LIBRARY", shell_complete=complete_subject)
 @click.option("--sizes", metavar="n=1000,p=100", multiple=True, help="Extents of dims; may be repeated. Default: 1000.")
 @click.option("--threads", metavar="1,2", help="Numbers of threads. Default: 1, and all that there are.")
 @click.option(

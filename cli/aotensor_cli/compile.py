@@ -29,6 +29,7 @@ from aotensor_cli.options import (
     pass_options,
     short_option,
 )
+from aotensor_cli.reading.completion import complete_subject
 from aotensor_cli.reading.derivatives import with_gradients, with_hessian_products
 from aotensor_cli.reading.library import is_library, split_name
 from aotensor_cli.reading.opened import opened_files
@@ -41,7 +42,7 @@ from aotensor_cli.terminal.render import progress, show, show_json, show_table, 
 
 
 @click.command(context_settings=CONTEXT, short_help=COMMANDS["compile"])
-@click.argument("models", metavar="MODEL...", nargs=-1, required=True)
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True, shell_complete=complete_subject)
 @click.option(
     "-o", "folder", metavar="DIR", type=click.Path(path_type=Path), help="Folder of the files. Default: here."
 )

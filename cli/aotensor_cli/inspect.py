@@ -28,6 +28,7 @@ from aotensor_cli.options import (
 from aotensor_cli.page.of_library import library_page
 from aotensor_cli.page.options import DRAWN, MEMORY, PageOptions, page_options
 from aotensor_cli.page.options import chosen as page_wanted
+from aotensor_cli.reading.completion import complete_subject, completes, functions_of_subject, passes
 from aotensor_cli.reading.describe import Description, describe, section_text, signature
 from aotensor_cli.reading.library import is_library, naming, read_library, split_name
 from aotensor_cli.reading.remarks import Choice, recorded_remarks
@@ -44,7 +45,7 @@ _WITH_NESTS: Final = {"nest", *(name for name, step in BY_NAME.items() if step.l
 
 
 @click.command(context_settings=CONTEXT, short_help=COMMANDS["inspect"])
-@click.argument("subject", metavar="MODEL|LIBRARY")
+@click.argument("subject", metavar="MODEL|LIBRARY", shell_complete=complete_subject)
 @click.option(
     "--stage", type=Moment(MEMORY), metavar="STAGE|PASS",
     help=f"Print the text of one stage: {', '.join(STAGES)}; or of a model what a pass left, such as fuse or "
@@ -62,9 +63,16 @@ _WITH_NESTS: Final = {"nest", *(name for name, step in BY_NAME.items() if step.l
     "--op", "ops", metavar="NAME", multiple=True,
     help="Remarks that name this value or function, or have this operator: grad_w, exp, @; may be repeated.",
 )  # fmt: skip
-@click.option("--pass", "deciders", metavar="NAME", multiple=True, help="Remarks of this pass; may be repeated.")
 @click.option(
-    "--function", "name", metavar="F",
+    "--pass",
+    "deciders",
+    metavar="NAME",
+    multiple=True,
+    shell_complete=completes(passes),
+    help="Remarks of this pass; may be repeated.",
+)
+@click.option(
+    "--function", "name", metavar="F", shell_complete=completes(functions_of_subject),
     help="Only this function; with --stage asm of a model its kernel alone, with the lines that it is made of.",
 )  # fmt: skip
 @click.option(

@@ -126,6 +126,8 @@ def _open_standard_streams() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; gives the exit code. Errors are printed, never raised."""
+    if "_AOTENSOR_COMPLETE" in os.environ:
+        import_module("aotensor_cli.reading.completion").join_names()
     session = Session(is_json="--json" in arguments, arguments=tuple(arguments))
     try:
         code = group.main(list(arguments), prog_name="aotensor", standalone_mode=False, obj=session)

@@ -10,6 +10,8 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from aotensor_cli.reading.completion import completes, cpus, features, optimisations, targets
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 CONTEXT: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -96,7 +98,7 @@ def pass_options(command: _Command) -> _Command:
             "All that are needed must be among them.",
         ),
         click.option(
-            "--disable-pass", "disabled", metavar="NAME", multiple=True,
+            "--disable-pass", "disabled", metavar="NAME", multiple=True, shell_complete=completes(optimisations),
             help="Leave out an optimisation, to see what it does; may be repeated.",
         ),
     )  # fmt: skip
@@ -109,15 +111,18 @@ def machine_options(command: _Command) -> _Command:
     """`--target`, `--cpu`, `--features`, `-O`, `--fp`: what code is made for and how."""
     options = (
         click.option(
-            "--target", metavar="TRIPLE",
+            "--target", metavar="TRIPLE", shell_complete=completes(targets),
             help="Triple such as aarch64-linux-gnu or wasm32-wasi; `aotensor doctor` lists them. By default this one.",
         ),
         click.option(
-            "--cpu", metavar="host|generic|NAME|LEVELS",
+            "--cpu", metavar="host|generic|NAME|LEVELS", shell_complete=completes(cpus),
             help="CPU to make code for. Default: host, for CPUs that have all that this one has. v2,v3,v4: "
             "code for these levels of x86-64, chosen at run time.",
         ),
-        click.option("--features", metavar="+a,-b", help="CPU features on top of those of the CPU."),
+        click.option(
+            "--features", metavar="+a,-b", shell_complete=completes(features),
+            help="CPU features on top of those of the CPU.",
+        ),
         click.option(
             "-O", "opt_level", metavar="0..3", type=click.IntRange(0, 3), default=3, help="Level of optimisation."
         ),

@@ -15,6 +15,7 @@ from aotensor_cli.arrays import file_content, read_file, read_matrix, read_value
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.matrices import is_matrix, stored_values, text_of, tree_of
 from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option, similar
+from aotensor_cli.reading.completion import complete_subject
 from aotensor_cli.reading.kinds import refuse_other_kinds
 from aotensor_cli.reading.library import is_library, split_name
 from aotensor_cli.terminal.render import show, show_json
@@ -26,7 +27,7 @@ _FORGIVING = {"float64": 1e-7, "float32": 1e-4}
 
 
 @click.command(context_settings=CONTEXT, short_help=COMMANDS["run"])
-@click.argument("subject", metavar="LIBRARY[:F]")
+@click.argument("subject", metavar="LIBRARY[:F]", shell_complete=complete_subject)
 @click.argument("inputs", metavar="NAME=FILE...", nargs=-1)
 @click.option(
     "-o",

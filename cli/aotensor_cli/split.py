@@ -15,6 +15,7 @@ from aotensor_cli.benching.inputs import parse_sizes
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import load_model
 from aotensor_cli.options import CONTEXT, Refusal, debug_option, json_option, library_options, machine_options
+from aotensor_cli.reading.completion import complete_subject
 from aotensor_cli.terminal.render import progress, show, show_json, talk
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -42,7 +43,7 @@ def _refused(command: _Command) -> _Command:
 
 
 @click.command(context_settings=CONTEXT, short_help=COMMANDS["split"])
-@click.argument("model", metavar="MODEL:F")
+@click.argument("model", metavar="MODEL:F", shell_complete=complete_subject)
 @click.option("--over", metavar="DIM", required=True, help="Name of the dim of the rows.")
 @click.option(
     "-o", "folder", metavar="DIR", type=click.Path(path_type=Path), help="Folder of the files. Default: here."

@@ -23,6 +23,7 @@ from aotensor_cli.benching.inputs import dims_of, dims_text, hint_of_dims, make_
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import load_model
 from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option
+from aotensor_cli.reading.completion import complete_subject
 from aotensor_cli.reading.library import is_library, split_name
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk, time_text
@@ -45,7 +46,7 @@ class Tuned:
 
 
 @click.command(context_settings=CONTEXT, short_help=COMMANDS["tune"])
-@click.argument("model", metavar="MODEL")
+@click.argument("model", metavar="MODEL", shell_complete=complete_subject)
 @click.option(
     "--sizes", metavar="n=1000,p=100", multiple=True,
     help="Extents of dims to be fast at; may be repeated: then the geometric mean counts. Default: 1000.",

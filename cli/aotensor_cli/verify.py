@@ -13,13 +13,14 @@ from aotensor.verification.verify import verify_function
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import load_model
 from aotensor_cli.options import CONTEXT, Exit, debug_option, json_option
+from aotensor_cli.reading.completion import complete_subject
 from aotensor_cli.reading.library import is_library, naming, read_library, split_name
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, show, show_json, show_table
 
 
 @click.command(context_settings=CONTEXT, short_help=COMMANDS["verify"])
-@click.argument("subject", metavar="MODEL|LIBRARY")
+@click.argument("subject", metavar="MODEL|LIBRARY", shell_complete=complete_subject)
 @click.option(
     "--samples", type=click.IntRange(min=1), default=8, show_default=True, help="Random arguments per comparison."
 )

@@ -332,9 +332,24 @@ def _check_cpu(triple: str, cpu: str, features: str) -> None:
 
 def _similar_names(triple: str, name: str) -> str | None:
     """What LLVM's own list of CPUs and features has that looks like `name`."""
-    listed = re.findall(r"^  (\S+) +- ", _probe(triple, "help", "").stderr, re.MULTILINE)
-    close = difflib.get_close_matches(name.lstrip("+-"), listed, cutoff=0.75)
+    known = known_names(triple)
+    close = difflib.get_close_matches(name.lstrip("+-"), (*known.cpus, *known.features), cutoff=0.75)
     return f"did you mean {' or '.join(close)}?" if close else None
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names of CPUs and of their features."""
+
+    cpus: tuple[str, ...]
+    features: tuple[str, ...]
+
+
+def known_names(triple: str | None = None) -> Names:
+    """What LLVM lists for a target, by default this machine's.   Raises: OptionError for a target that is unknown"""
+    target = _checked_triple(canonical(triple)) if triple else str(binding.get_default_triple())
+    cpus, _, features = _probe(target, "help", "").stderr.partition("features for this target")
+    return Names(*(tuple(re.findall(r"^  (\S+) +- ", text, re.MULTILINE)) for text in (cpus, features)))
 
 
 def _probe(triple: str, cpu: str, features: str) -> subprocess.CompletedProcess[str]:
