@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from aotensor.core.types import TensorType
@@ -148,22 +148,36 @@ def _by_rule(node: Apply, pattern: Pattern, tangents: Sequence[Variable]) -> lis
 
 
 def _by_two_pullbacks(node: Apply, pattern: Pattern, tangents: Sequence[Variable]) -> list[Variable]:
-    """J·ẋ from Jᵀ: g(u) = Jᵀ·u is linear in u, so that the pullback of g takes ẋ to J·ẋ.
+    """The tangents of the outputs of a node by its reverse rule."""
+
+    def pull(cotangents: Sequence[Variable]) -> list[Variable]:
+        found = call_pullback(node.op, node.inputs, node.outputs, cotangents)
+        return checked_terms(node, REVERSE_RULES, found, node.inputs)
+
+    return push_by_pullback(pull, node.outputs, pattern, tangents)
+
+
+def push_by_pullback(
+    pull: Callable[[Sequence[Variable]], Sequence[Variable]],
+    outputs: Sequence[Variable],
+    pattern: Pattern,
+    tangents: Sequence[Variable],
+) -> list[Variable]:
+    """J·ẋ from Jᵀ: g(u) = Jᵀ·u, which `pull` gives, is linear in u, so that the pullback of g takes ẋ to J·ẋ.
 
     u is a symbol. Where formulas leave it in the result any value will do, and it becomes zero.
     """
-    slots = [Variable(TensorType(float_of(x), x.tensor_type.shape)) for x in node.outputs]
-    pulled = checked_terms(node, REVERSE_RULES, call_pullback(node.op, node.inputs, node.outputs, slots), node.inputs)
+    slots = [Variable(TensorType(float_of(x), x.tensor_type.shape)) for x in outputs]
     live = [
         (term, tangent, row)
-        for term, tangent, row in zip(pulled, tangents, pattern, strict=True)
+        for term, tangent, row in zip(pull(slots), tangents, pattern, strict=True)
         if not is_disconnected(term) and not is_disconnected(tangent)
     ]
     sweep = Sweep([(term, cast(tangent, term.dtype)) for term, tangent, _ in live if not is_null(term)], {}, slots, ())
     sweep.run()
-    zeros = {slot: zeros_like(x, slot.dtype) for slot, x in zip(slots, node.outputs, strict=True)}
+    zeros = {slot: zeros_like(x, slot.dtype) for slot, x in zip(slots, outputs, strict=True)}
     results: list[Variable] = []
-    for position, (slot, x) in enumerate(zip(slots, node.outputs, strict=True)):
+    for position, (slot, x) in enumerate(zip(slots, outputs, strict=True)):
         terms = [term for term, _, row in live if row[position]]
         null = next((term for term in terms if is_null(term)), None)
         total = sweep.total(slot) if null is None else null

@@ -1,4 +1,4 @@
-"""Branches, inner graphs, and checks with an exception of the user's choice."""
+"""Branches, inner graphs, ops that control derivatives, and checks with an exception of the user's choice."""
 
 from __future__ import annotations
 
@@ -6,12 +6,22 @@ from typing import Any, Final
 
 import aotensor.sparse as sp
 import aotensor.tensor as at
+from aotensor.gradient import consider_constant_, disconnected_grad_, grad_clip, grad_scale, undefined_grad_, zero_grad_
 from aotensor.importers.check import checked, printable
-from aotensor.importers.pytensor.rules import Walk, as_bool, rule, unsupported
+from aotensor.importers.pytensor.rules import Walk, as_bool, rows, rule, unsupported
 from aotensor.importers.pytensor.values import is_sparse, is_tensor
 
 MESSAGES: Final[dict[str, type[Exception]]] = {}
 """Message of a check → what PyTensor would raise: calls in its mode raise that."""
+
+rows({
+    "ZeroGrad": lambda op, x: zero_grad_(x),
+    "ConsiderConstant": lambda op, x: consider_constant_(x),
+    "DisconnectedGrad": lambda op, x: disconnected_grad_(x),
+    "UndefinedGrad": lambda op, x: undefined_grad_(x),
+    "GradClip": lambda op, x: grad_clip(x, op.clip_lower_bound, op.clip_upper_bound),
+    "GradScale": lambda op, x: grad_scale(x, op.multiplier),
+})  # fmt: skip
 
 
 @rule("CheckAndRaise")

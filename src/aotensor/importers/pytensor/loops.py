@@ -81,7 +81,15 @@ def scan(walk: Walk, node: Any, n_steps: Any, *outer: Any) -> list[Any]:
         return (outputs, aot.until(as_bool(results[-1]))) if info.as_while else outputs
 
     everything = [*states, *(None for _ in groups.lengths)]
-    stacked = aot.scan(step, sequences, everything or None, n_steps=n, return_list=True, return_updates=False)
+    stacked = aot.scan(
+        step,
+        sequences,
+        everything or None,
+        n_steps=n,
+        truncate_gradient=op.truncate_gradient,
+        return_list=True,
+        return_updates=False,
+    )
     return _outer(walk, node, groups, buffers, depths, n, stacked)
 
 

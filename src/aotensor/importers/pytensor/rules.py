@@ -6,15 +6,16 @@ from elsewhere has its own meaning, whatever it inherits: only what is made of a
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import aotensor.tensor as at
 from aotensor.errors import AotensorError, UnsupportedError
-from aotensor.graph.site import Site, made_at
+from aotensor.graph.site import made_at
 from aotensor.importers.errors import NoCounterpart, Untranslated
 from aotensor.importers.lax.windows import known_value
+from aotensor.importers.pytensor.derivatives import has_own_derivatives, with_own_derivatives
+from aotensor.importers.pytensor.places import MAKERS, site_of, unsupported, untranslated
 from aotensor.importers.pytensor.values import from_constant, is_constant, number_of, settled
 
 Rule = Callable[..., Any]
@@ -23,8 +24,6 @@ Rule = Callable[..., Any]
 _RULES: Final[dict[str, Rule]] = {}
 _GRAPHS: Final = frozenset({"OpFromGraph"})
 """Classes whose children mean what their inner graph says."""
-_MAKERS: Final = ("pytensor", "pymc")
-"""Packages whose classes the table speaks of."""
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
@@ -47,16 +46,24 @@ def rows(table: Mapping[str, Callable[..., Any]]) -> None:
 
 def rule_of(op: Any) -> Rule | None:
     """The rule for an op: that of its class, or of the nearest class above it."""
+    kind = ruled_class(op)
+    return None if kind is None else _RULES[_key(kind)]
+
+
+def ruled_class(op: Any) -> type | None:
+    """The class whose rule holds for an op: its own, or the nearest one above it."""
     is_foreign = False
     for kind in type(op).__mro__:
-        package, *inner = kind.__module__.split(".")
-        if package not in _MAKERS:
+        if kind.__module__.split(".")[0] not in MAKERS:
             is_foreign = True
-            continue
-        found = _RULES.get(f"sparse.{kind.__name__}" if "sparse" in inner else kind.__name__)
-        if found is not None:
-            return None if is_foreign and kind.__name__ not in _GRAPHS else found
+        elif _key(kind) in _RULES:
+            return None if is_foreign and kind.__name__ not in _GRAPHS else kind
     return None
+
+
+def _key(kind: type) -> str:
+    """The name under which rules for a class are registered."""
+    return f"sparse.{kind.__name__}" if "sparse" in kind.__module__.split(".")[1:] else kind.__name__
 
 
 class Walk:
@@ -64,6 +71,7 @@ class Walk:
 
     values: PyTensor's variable → ours, or None, or a slice. leaf: gives the values of further leaves.
     has_short_buffers: loops keep no more rows than are read, as after PyTensor's rewrites for other machines.
+    has_derivatives: somebody may differentiate the result, so that ops with derivatives of their own keep them.
     """
 
     def __init__(
@@ -71,9 +79,11 @@ class Walk:
         values: Mapping[Any, Any],
         leaf: Callable[[Any], Any] | None = None,
         has_short_buffers: bool = False,
+        has_derivatives: bool = True,
     ) -> None:
         self.values: dict[Any, Any] = dict(values)
         self.has_short_buffers = has_short_buffers
+        self.has_derivatives = has_derivatives
         self._leaf = leaf
         self._lost: set[Any] = set()
         self._missing: list[Untranslated] = []
@@ -114,8 +124,11 @@ class Walk:
 
     def inner(self, inputs: Sequence[Any], outputs: Sequence[Any], values: Sequence[Any]) -> list[Any]:
         """An inner graph, applied to values.   Raises: as `run`"""
-        given = dict(zip(inputs, values, strict=True))
-        return Walk(given, self._leaf, self.has_short_buffers).run(outputs)
+        return self.on(dict(zip(inputs, values, strict=True)), outputs)
+
+    def on(self, values: Mapping[Any, Any], outputs: Sequence[Any]) -> list[Any]:
+        """Another graph, where some variables have these values.   Raises: as `run`"""
+        return Walk(values, self._leaf, self.has_short_buffers, self.has_derivatives).run(outputs)
 
     def extents(self, x: Any, count: int | None = None) -> Any:
         """A vector of extents as a list, where its elements are there one by one: then more is known of each.
@@ -137,18 +150,20 @@ class Walk:
         return self.value(x) if length is None else [self.value(x)[k] for k in range(length)]
 
     def _translated(self, node: Any) -> list[Any]:
-        found = rule_of(node.op)
-        if found is None:
+        kind = ruled_class(node.op)
+        if kind is None:
             raise NoCounterpart("PyTensor", [untranslated(node)])
-        results = found(self, node, *(self.value(x) for x in node.inputs))
-        listed = list(results) if isinstance(results, list | tuple) else [results]
-        assert len(listed) == len(node.outputs), (node, listed)
-        return [settled(old, new) for old, new in zip(node.outputs, listed, strict=True)]
 
+        def apply(*inputs: Any) -> list[Any]:
+            results = _RULES[_key(kind)](self, node, *inputs)
+            listed = list(results) if isinstance(results, list | tuple) else [results]
+            assert len(listed) == len(node.outputs), (node, listed)
+            return [settled(old, new) for old, new in zip(node.outputs, listed, strict=True)]
 
-def unsupported(node: Any, reason: str) -> NoCounterpart:
-    """The error for an op that has a rule, but not for this use of it."""
-    return NoCounterpart("PyTensor", [untranslated(node, reason)])
+        values = [self.value(x) for x in node.inputs]
+        if self.has_derivatives and has_own_derivatives(node.op, kind):
+            return with_own_derivatives(node, apply, self.on, values)
+        return apply(*values)
 
 
 def integer_of(n: Any) -> int | None:
@@ -156,30 +171,6 @@ def integer_of(n: Any) -> int | None:
     number = number_of(n)
     known = number if isinstance(number, int) else known_value(n)
     return None if known is None else int(known)
-
-
-def untranslated(node: Any, reason: str = "") -> Untranslated:
-    """A node as errors list it."""
-    inner = getattr(node.op, "scalar_op", None) or getattr(node.op, "core_op", None)
-    kind = type(node.op).__name__
-    shown = kind if inner is None else f"{kind} of {type(inner).__name__}"
-    site = site_of(node)
-    return Untranslated(shown, reason, "" if site is None else str(site))
-
-
-def site_of(node: Any) -> Site | None:
-    """The user's line that made a node, which PyTensor keeps in a tag."""
-    for holder in (node.outputs[0], node):
-        for trace in getattr(holder.tag, "trace", None) or ():
-            for frame in reversed(trace):
-                if not _is_framework(frame[0]):
-                    return Site(frame[0], frame[1])
-    return None
-
-
-def _is_framework(path: str) -> bool:
-    parts = path.split(os.sep)
-    return any(package in parts for package in (*_MAKERS, "aotensor")) and "tests" not in parts
 
 
 def _toposort(outputs: Sequence[Any], known: Mapping[Any, Any]) -> Iterator[Any]:

@@ -1,0 +1,41 @@
+"""Where a node of PyTensor was made, and how errors list it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Final
+
+from aotensor.graph.site import Site
+from aotensor.importers.errors import NoCounterpart, Untranslated
+
+MAKERS: Final = ("pytensor", "pymc")
+"""Packages whose classes the table of rules describes."""
+
+
+def unsupported(node: Any, reason: str) -> NoCounterpart:
+    """The error for an op that has a rule, but not for this use of it."""
+    return NoCounterpart("PyTensor", [untranslated(node, reason)])
+
+
+def untranslated(node: Any, reason: str = "") -> Untranslated:
+    """A node as errors list it."""
+    inner = getattr(node.op, "scalar_op", None) or getattr(node.op, "core_op", None)
+    kind = type(node.op).__name__
+    shown = kind if inner is None else f"{kind} of {type(inner).__name__}"
+    site = site_of(node)
+    return Untranslated(shown, reason, "" if site is None else str(site))
+
+
+def site_of(node: Any) -> Site | None:
+    """The user's line that made a node, which PyTensor keeps in a tag."""
+    for holder in (node.outputs[0], node):
+        for trace in getattr(holder.tag, "trace", None) or ():
+            for frame in reversed(trace):
+                if not _is_framework(frame[0]):
+                    return Site(frame[0], frame[1])
+    return None
+
+
+def _is_framework(path: str) -> bool:
+    parts = path.split(os.sep)
+    return any(package in parts for package in (*MAKERS, "aotensor")) and "tests" not in parts
