@@ -12,8 +12,12 @@ import pytest
 
 pm = pytest.importorskip("pymc", reason="no PyMC: pip install 'aotensor[pymc]'")
 
+import pytensor.tensor  # noqa: E402
+from pytensor import gradient  # noqa: E402
+from pytensor.compile.builders import OpFromGraph  # noqa: E402
+
 from aotensor.errors import GraphTypeError, GraphValueError  # noqa: E402
-from aotensor.importers.pymc import compile_logp, slices  # noqa: E402
+from aotensor.importers.pymc import compile_logp, logp_functions, slices  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -96,6 +100,21 @@ def test_parameters_outside_give_no_density(tmp_path: Path) -> None:
         pm.Normal("y", 0, width, observed=1.0)
     lib = compile_logp(model, tmp_path, name="m", opt_level=0).load()
     assert lib.logp(np.array([-1.0])) == -np.inf and np.isfinite(lib.logp(np.array([1.0])))
+
+
+def test_ops_that_control_derivatives_outlive_rewrites() -> None:
+    """Their rewrites would remove the cuts, take equal clips for one, and inline the graph without its rule."""
+    a = pytensor.tensor.dscalar("a")
+    rule = {"pullback" if hasattr(gradient, "pullback") else "lop_overrides": lambda i, o, g: [100 * g[0] * i[0]]}
+    square = OpFromGraph([a], [a**2], **rule)
+    within = OpFromGraph([a], [square(a) * 3.0])
+    with pm.Model() as model:
+        x = pm.Flat("x")
+        cut, clips = gradient.disconnected_grad(x) * x, gradient.grad_clip(x, -1, 1) ** 2
+        wide, scaled = gradient.grad_clip(x, -3, 3) ** 2, gradient.grad_scale(x, 5.0) + gradient.grad_scale(x, 7.0)
+        pm.Potential("p", cut + clips + wide + scaled + square(x) + within(x))
+    found = logp_functions(model)[1](np.array([2.0]))
+    assert found["logp"] == 4 + 4 + 4 + 2 + 2 + 4 + 12 and found["dlogp"].tolist() == [2 + 1 + 3 + 12 + 200 + 600]
 
 
 def test_what_is_refused(tmp_path: Path) -> None:

@@ -18,8 +18,9 @@ from pytensor.gradient import disconnected_grad, grad_clip, grad_scale, zero_gra
 from pytensor.ifelse import ifelse  # noqa: E402
 
 import aotensor as aot  # noqa: E402
-from aotensor.errors import DisconnectedInputError, NullTypeGradError  # noqa: E402
+from aotensor.errors import DisconnectedInputError, NullTypeGradError, UnsupportedError  # noqa: E402
 from aotensor.importers.pytensor import NoCounterpart, from_pytensor  # noqa: E402
+from aotensor.importers.pytensor.functions import functions_of  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")
 PLAIN = Mode("py", None)
@@ -172,3 +173,19 @@ def test_derivatives_that_have_no_counterpart_are_refused_with_their_lines() -> 
     (x,), y = from_pytensor([a], disconnected_grad(a) * 2)
     with pytest.raises(DisconnectedInputError):
         aot.grad(y, x)
+
+
+def test_functions_that_pytensor_has_rewritten_have_no_derivatives() -> None:
+    """Those that it has compiled without rewrites keep all that the program says."""
+    x = pt.dscalar("x")
+    cost = disconnected_grad(x) * x
+    modes = {"plain": PLAIN, "fast": Mode("py", "fast_run")}
+    made = {name: pytensor.function([x], cost, mode=mode) for name, mode in modes.items()}
+    found = functions_of(made)
+    assert [float(f(3.0)) for f in found.values()] == [9.0, 9.0]
+    plain, fast = ((f.inputs, next(iter(f.results.values()))) for f in found.values())
+    assert [float(value) for value in aot.function(plain[0], aot.grad(plain[1], plain[0]))(3.0)] == [3.0]
+    for derivative in (lambda: aot.grad(fast[1], fast[0]), lambda: aot.gradient.Rop(fast[1], fast[0], fast[0])):
+        with pytest.raises(UnsupportedError, match="no derivative of fast: PyTensor's rewrites") as caught:
+            derivative()
+        assert "test_pytensor_derivatives.py:" in str(caught.value)

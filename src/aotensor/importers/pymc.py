@@ -26,6 +26,7 @@ from aotensor.driver.artifact import Artifact
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.importers.errors import NoCounterpart
 from aotensor.importers.pytensor.mode import EXCLUDED
+from aotensor.importers.pytensor.rewrites import shielded
 from aotensor.importers.pytensor.table import Walk
 from aotensor.importers.pytensor.values import shared_of, symbol
 
@@ -148,7 +149,8 @@ class _Model:
         replaced = clone_replace(list(outputs), {**fixed, **symbols}, rebuild_strict=False)
         graph = FunctionGraph(list(symbols.values()), replaced, clone=False)
         query = RewriteDatabaseQuery(include=list(rewrites), exclude=list(EXCLUDED))
-        optdb.query(query).rewrite(graph)
+        with shielded(graph):
+            optdb.query(query).rewrite(graph)
         return Walk({symbols[x]: ours for x, ours in known.items()}, shared_of).run(graph.outputs)
 
 

@@ -19,7 +19,7 @@ from aotensor.gradient.terms import Pattern
 from aotensor.graph.op import disconnected, is_disconnected
 from aotensor.graph.placeholder import NullType
 from aotensor.graph.site import made_at
-from aotensor.importers.pytensor.places import site_of, unsupported
+from aotensor.importers.pytensor.places import site_of, toposort, unsupported
 from aotensor.importers.pytensor.values import is_constant
 
 _VALUES_ONLY: Final = ("OpFromGraph", "TypeCastingOp")
@@ -39,6 +39,16 @@ def has_own_derivatives(op: Any, ruled: type) -> bool:
     if ruled.__name__ not in _VALUES_ONLY:
         return False
     return _has(op, ruled, _REVERSE_METHODS, _REVERSE) or _has(op, ruled, _FORWARD_METHODS, _FORWARD)
+
+
+def changes_derivatives(op: Any) -> bool:
+    """Is an op there for its derivatives, or does a graph inside of it hold one that is?"""
+    if any(kind.__name__ in _VALUES_ONLY for kind in type(op).__mro__) and (
+        _has(op, None, _REVERSE_METHODS, _REVERSE) or _has(op, None, _FORWARD_METHODS, _FORWARD)
+    ):
+        return True
+    outputs = getattr(op, "inner_outputs", None)
+    return outputs is not None and any(changes_derivatives(node.op) for node in toposort(outputs, ()))
 
 
 def _has(op: Any, ruled: type | None, methods: Sequence[str], attributes: Sequence[str]) -> bool:

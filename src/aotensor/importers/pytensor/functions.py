@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import aotensor as aot
 from aotensor.driver.naming import c_name
 from aotensor.errors import GraphTypeError
+from aotensor.importers.pytensor.rewrites import rewritten
 from aotensor.importers.pytensor.table import Walk
 from aotensor.importers.pytensor.values import is_constant, shared_of, symbol
 
@@ -74,7 +75,8 @@ def function(
 def functions_of(namespace: Mapping[str, Any]) -> dict[str, aot.Function]:
     """Functions of ours for the compiled functions of PyTensor among values by name, each once.
 
-    They have the graphs that PyTensor has made of the user's by its rewrites.   Raises: as `function`
+    They have the graphs that PyTensor has made of the user's by its rewrites, which keep values alone: a derivative is
+    refused unless the mode has no rewrites.   Raises: as `function`
     """
     found: dict[str, aot.Function] = {}
     seen: list[Any] = []
@@ -94,7 +96,10 @@ def _recompiled(compiled: Any, name: str) -> aot.Function:
     maker = compiled.maker
     graph, given = maker.fgraph, [own.variable for own in maker.expanded_inputs]
     symbols = {x: _leaf(own) for x, own in zip(graph.inputs, given, strict=True)}
-    results = Walk(symbols, has_short_buffers=True).run(graph.outputs)
+    is_whole = set(getattr(maker.mode.provided_optimizer, "include", {"all"})) <= {"minimum_compile"}
+    results = Walk(symbols, has_short_buffers=True, has_derivatives=is_whole).run(graph.outputs)
+    if not is_whole:
+        results = [rewritten(x, name) if isinstance(x, aot.tensor.Variable) else x for x in results]
     updates = {symbols[graph.inputs[target]]: results[k] for k, target in graph.update_mapping.items()}
     outputs = [x for k, x in enumerate(results) if k not in graph.update_mapping]
     is_single = compiled.unpack_single and len(outputs) == 1

@@ -37,7 +37,7 @@ class AotensorLinker(JITLinker):  # type: ignore[misc]
         symbols = {x: symbol(x) for x in fgraph.inputs}
         for x in symbols.values():
             x.name = None  # PyTensor lets several inputs have one name
-        results = Walk(symbols).run(fgraph.outputs)
+        results = Walk(symbols, has_derivatives=False).run(fgraph.outputs)
         compiled = aot.function(list(symbols.values()), results, name="graph", on_unused_input="ignore")
         return _caller(compiled, [kind_of(x) for x in fgraph.inputs], fgraph.outputs)
 

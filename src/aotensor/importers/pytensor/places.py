@@ -1,8 +1,9 @@
-"""Where a node of PyTensor was made, and how errors list it."""
+"""Nodes of PyTensor: their order, where each was made, and how errors list it."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
 from aotensor.graph.site import Site
@@ -10,6 +11,26 @@ from aotensor.importers.errors import NoCounterpart, Untranslated
 
 MAKERS: Final = ("pytensor", "pymc")
 """Packages whose classes the table of rules describes."""
+
+
+def toposort(outputs: Sequence[Any], known: Collection[Any]) -> Iterator[Any]:
+    """The nodes above the outputs in order, those above known values left out. Graphs may be deep: no recursion."""
+    done: set[Any] = set()
+    pending = [(x.owner, False) for x in reversed(outputs) if x.owner is not None and x not in known]
+    while pending:
+        node, is_ready = pending.pop()
+        if node in done:
+            continue
+        if is_ready:
+            done.add(node)
+            yield node
+            continue
+        pending.append((node, True))
+        pending += [
+            (x.owner, False)
+            for x in reversed(node.inputs)
+            if x.owner not in done and x.owner is not None and x not in known
+        ]
 
 
 def unsupported(node: Any, reason: str) -> NoCounterpart:

@@ -6,7 +6,7 @@ from elsewhere has its own meaning, whatever it inherits: only what is made of a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import aotensor.tensor as at
@@ -15,7 +15,7 @@ from aotensor.graph.site import made_at
 from aotensor.importers.errors import NoCounterpart, Untranslated
 from aotensor.importers.lax.windows import known_value
 from aotensor.importers.pytensor.derivatives import has_own_derivatives, with_own_derivatives
-from aotensor.importers.pytensor.places import MAKERS, site_of, unsupported, untranslated
+from aotensor.importers.pytensor.places import MAKERS, site_of, toposort, unsupported, untranslated
 from aotensor.importers.pytensor.values import from_constant, is_constant, number_of, settled
 
 Rule = Callable[..., Any]
@@ -90,7 +90,7 @@ class Walk:
 
     def run(self, outputs: Sequence[Any]) -> list[Any]:
         """The values of the outputs.   Raises: NoCounterpart with everything that cannot be translated."""
-        for node in _toposort(outputs, self.values):
+        for node in toposort(outputs, self.values):
             if any(x in self._lost for x in node.inputs):
                 self._lost.update(node.outputs)
                 continue
@@ -171,26 +171,6 @@ def integer_of(n: Any) -> int | None:
     number = number_of(n)
     known = number if isinstance(number, int) else known_value(n)
     return None if known is None else int(known)
-
-
-def _toposort(outputs: Sequence[Any], known: Mapping[Any, Any]) -> Iterator[Any]:
-    """The nodes above the outputs in order, those above known values left out. Graphs may be deep: no recursion."""
-    done: set[Any] = set()
-    pending = [(x.owner, False) for x in reversed(outputs) if x.owner is not None and x not in known]
-    while pending:
-        node, is_ready = pending.pop()
-        if node in done:
-            continue
-        if is_ready:
-            done.add(node)
-            yield node
-            continue
-        pending.append((node, True))
-        pending += [
-            (x.owner, False)
-            for x in reversed(node.inputs)
-            if x.owner not in done and x.owner is not None and x not in known
-        ]
 
 
 def as_bool(x: Any) -> Any:
