@@ -87,15 +87,17 @@ def log1p_less(mu: Jet, ratio: Value) -> Jet:
 
 
 def log_gamma_growth(a: Jet, b: Jet) -> Jet:
-    """ln Γ(a + b) − ln Γ(a) for a > 0 and 0 < b ≤ 0.1, with a small relative error for small b.
+    """ln Γ(a + b) − ln Γ(a) for a > 0 and 0 < b ≤ 0.1, with a small relative error for small b."""
+    return log_gamma_growth_above(a, b) - (b / a).log1p()
 
-    −ln(1 + b/a) and b·∫₀¹ ψ(a + 1 + s·b) ds by Gauss's rule.
-    """
+
+def log_gamma_growth_above(a: Jet, b: Jet) -> Jet:
+    """ln Γ(1 + a + b) − ln Γ(1 + a) for a > 0 and 0 < b ≤ 0.1: b·∫₀¹ ψ(1 + a + s·b) ds by Gauss's rule."""
     total = a.constant(0.0)
     for node, weight in zip(*_GAUSS, strict=True):
         point = a + 1.0 + b * node
         total = total + point.compose(lambda v: _psi_taylor(v, a.order)) * weight
-    return b * total - (b / a).log1p()
+    return b * total
 
 
 _GAUSS: Final = (

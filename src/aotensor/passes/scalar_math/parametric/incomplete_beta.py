@@ -5,12 +5,15 @@
     D = xᵃ(1 − x)ᵇ/B(a, b) = √(ab/(2π(a + b)))·e^{−a·φ(u) − b·φ(v) + r(a + b) − r(a) − r(b)} with φ(u) = u − ln(1 + u),
     u = (xb − (1 − x)a)/a, v = ((1 − x)a − xb)/b and the rest r of Stirling's formula: no term of it cancels another.
 
+D and the fraction are computed without the factors a and 1/a that they have for small a: the derivatives of such
+factors are large and cancel.
 Source: NIST Digital Library of Mathematical Functions, 8.17; DiDonato & Morris (1992), "Algorithm 708".
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Final
 
 from aotensor.passes.scalar_math.parametric.control import branch, continued_fraction, sum_terms
@@ -18,10 +21,11 @@ from aotensor.passes.scalar_math.parametric.gamma_parts import (
     expm1_taylor,
     log1p_less,
     log_gamma_growth,
+    log_gamma_growth_above,
     log_gamma_of_successor,
     stirling_rest,
 )
-from aotensor.passes.scalar_math.parametric.jet import Jet
+from aotensor.passes.scalar_math.parametric.jet import Jet, choose, indices_up_to, integral, units
 from aotensor.passes.scalar_math.value import Value, where
 
 _SMALL: Final = 0.1
@@ -58,8 +62,9 @@ def beta_density(a: Value, b: Value, x: Value, order_a: int = 0, order_b: int = 
     is_proper = (a > 0.0) & (b > 0.0) & (a < math.inf) & (b < math.inf)
     is_inside = is_proper & (x > 0.0) & (x < 1.0)
     p, q = Jet.parameters([where(is_inside, a, 1.0), where(is_inside, b, 1.0)], (order_a, order_b))
-    y = where(is_inside, x, 0.5)
-    regular = (density_factor(p, q, y, 1.0 - y) / y / (1.0 - y)).derivative
+    inner = where(is_inside, x, 0.5)
+    point = _Point(inner, 1.0 - inner, inner.ne(inner))
+    regular = (_kernel(p, q, point, point.x * point.y) * (p * _share(p, q))).derivative
     at_zero = _at_end(a, b, order_a, order_b)
     at_one = _at_end(b, a, order_b, order_a)
     outside = where(x.eq(0.0), at_zero, where(x.eq(1.0), at_one, math.nan))
@@ -73,53 +78,143 @@ def _at_end(a: Value, b: Value, order_a: int, order_b: int) -> Value:
     return where(a > 1.0, a.like(0.0), where(a.eq(1.0), at_one, infinite))
 
 
+@dataclass(frozen=True)
+class _Point:
+    """x and y = 1 − x, one of which is exact and the other one rounded."""
+
+    x: Value
+    y: Value
+    is_y_exact: Value
+
+    def log_x(self) -> Value:
+        exact = where(self.is_y_exact, -self.y, -0.5)
+        return branch(self.is_y_exact, lambda: exact.call("log1p"), lambda: self.x.call("log"))
+
+    def mirrored(self) -> _Point:
+        return _Point(self.y, self.x, ~self.is_y_exact)
+
+
 def _distribution(a: Jet, b: Jet, x: Value) -> Jet:
-    """I_x(a, b) inside of the domain."""
+    """I_x(a, b) inside of the domain: below the mean I, beyond it 1 − I, or for small a and b the other one of them."""
+    y = 1.0 - x
     is_swapped = x > (a.value + 1.0) / (a.value + b.value + 2.0)
-    is_small = (b.value <= _SMALL) & (b.value < a.value)
+    below = _Point(where(is_swapped, y, x), where(is_swapped, x, y), is_swapped)
+    least, largest = where(is_swapped, b.value, a.value), where(is_swapped, a.value, b.value)
+    is_small = (least <= _SMALL) & (least < largest)
+
+    def near_zero() -> Jet:
+        part = _near_zero(choose(is_swapped, a, b), choose(is_swapped, b, a), below)
+        return choose(is_swapped, part, 1.0 - part).dense()
+
+    def by_fraction() -> Jet:
+        kernel = _kernel(a, b, _Point(x, y, x.ne(x)))
+        return branch(
+            is_swapped,
+            lambda: (1.0 - kernel * _share(b, a) * _fraction(b, a, y, x)).dense(),
+            lambda: (kernel * _share(a, b) * _fraction(a, b, x, y)).dense(),
+        )
+
     return branch(
-        is_swapped,
-        lambda: branch(
-            is_small,
-            lambda: _near_zero(a, b, 1.0 - x).dense(),
-            lambda: (1.0 - _fraction(b, a, 1.0 - x, x)).dense(),
-        ),
-        lambda: _fraction(a, b, x, 1.0 - x).dense(),
+        branch(is_small, lambda: below.log_x() * least > -0.5, lambda: is_small),
+        near_zero,
+        by_fraction,
     )
 
 
-def density_factor(a: Jet, b: Jet, x: Value, y: Value) -> Jet:
-    """D = xᵃyᵇ/B(a, b) for x + y = 1, both positive: relative error about 2⁻⁵²·(3 + |ln D|)."""
-    total = a + b
-    distance = b * x - a * y
-    inner = a * log1p_less(distance / a, x * (total / a).value) + b * log1p_less(-distance / b, y * (total / b).value)
-    rest = stirling_rest(total) - stirling_rest(a) - stirling_rest(b)
-    return (inner + rest).exp() * (a / total * b * (0.5 / math.pi)).sqrt()
+def _kernel(a: Jet, b: Jet, point: _Point, divisor: Value | None = None) -> Jet:
+    """xᵃyᵇ·(a + b)/(a·b·B(a, b)), or that over a divisor: relative error about 2⁻⁵²·(3 + |ln|).
+
+    That is e^{a·ln x + b·ln y − ln Γ(1 + a) + ln Γ(1 + a + b) − ln Γ(1 + b)}, finite for a → 0 as all its derivatives.
+    """
+
+    def small() -> Jet:
+        is_first = a.value < b.value
+        least, largest = choose(is_first, a, b), choose(is_first, b, a)
+        exponent = a * point.log_x() + b * point.mirrored().log_x()
+        exponent = exponent - log_gamma_of_successor(least) + log_gamma_growth_above(largest, least)
+        return _exponential_over(exponent, divisor).dense()
+
+    def regular() -> Jet:
+        rest = stirling_rest(a + b) - stirling_rest(a) - stirling_rest(b)
+        root = ((1.0 / a + 1.0 / b) * (0.5 / math.pi)).sqrt()
+        return (_exponential_over(_deviation(a, b, point) + rest, divisor) * root).dense()
+
+    return branch((a.value > _SMALL) & (b.value > _SMALL), regular, small)
+
+
+def _exponential_over(exponent: Jet, divisor: Value | None) -> Jet:
+    """e^exponent, or e^exponent/divisor, also where only the quotient is a normal number."""
+    if divisor is None:
+        return exponent.exp()
+    one = divisor.like(1.0)
+    is_tiny = exponent.value < -600.0
+    scaled = (exponent + where(is_tiny, one * 600.0, 0.0)).exp() / divisor
+    return scaled * where(is_tiny, one * math.exp(-600.0), 1.0)
+
+
+def _share(a: Jet, b: Jet) -> Jet:
+    """b/(a + b), a parameter or a constant each.
+
+    ∂ⁱ⁺ʲ/∂aⁱ∂bʲ is (i·b − j·a)·(−1)ⁿ·(n − 1)!/(a + b)ⁿ⁺¹ with n = i + j.
+    """
+    inverse = 1.0 / (a.value + b.value)
+    own, other = b.value * inverse, a.value * inverse
+    parts, powers = {}, [own.like(1.0)]
+    for _ in range(a.order):
+        powers.append(-(powers[-1] * inverse))
+    for index in indices_up_to(a.top):
+        i, n = sum(k for k, unit in zip(index, units(a.top), strict=True) if unit in a.parts), sum(index)
+        size = math.prod(map(math.factorial, index))
+        parts[index] = (
+            (float(i) * own - float(n - i) * other) * powers[n] * (math.factorial(n - 1) / size) if n else own
+        )
+    return Jet(a.top, parts)
+
+
+def _deviation(a: Jet, b: Jet, point: _Point) -> Jet:
+    """a·ln(x·(a + b)/a) + b·ln(y·(a + b)/b), a parameter or a constant each.
+
+    Its derivatives in a and b are ln(1 + u) and ln(1 + v).
+    """
+    x, y, p, q = point.x, point.y, a.value, b.value
+    distance = q * x - p * y
+    sides = [(a, b, distance / p, x * ((p + q) / p)), (b, a, -distance / q, y * ((p + q) / q))]
+    value, slopes = a.value.like(0.0), list[tuple[Jet, Jet]]()
+    for own, other, u, ratio in sides:
+        value = value + own.value * log1p_less(Jet((), {(): u}), ratio).value
+        if a.order:
+            is_near = (u >= -0.5) & (u <= 1.0)
+            slope = where(is_near, where(is_near, u, 0.0).call("log1p"), ratio.call("log"))
+            slopes.append((own, (other / own).log1p().with_value(slope)))
+    return integral(value, a.top, slopes)
 
 
 def _fraction(a: Jet, b: Jet, x: Value, y: Value) -> Jet:
-    """I_x(a, b) for y = 1 − x."""
-
+    """a·I_x(a, b)/D: the fraction in numbers that are finite for a → 0."""
     excess = a * y - b * x + 1.0
 
+    def parts(k: Value) -> tuple[Jet, Jet]:
+        return k / (a + k), (b - k) * x / (a + (2.0 * k - 1.0))
+
     def below(k: Value) -> Jet:
-        inner = (a + k) * (excess + k * (1.0 + y)) / (a + (2.0 * k + 1.0))
-        return inner + k + (b - k) * (k * x) / (a + (2.0 * k - 1.0))
+        one, two = parts(k)
+        return (excess + k * (1.0 + y)) / (a + (2.0 * k + 1.0)) + one * (two + 1.0)
 
     def above(k: Value) -> Jet:
-        denominator = a + (2.0 * k - 1.0)
-        return (a + (k - 1.0)) / denominator * ((a + b + (k - 1.0)) / denominator) * ((b - k) * (k * x * x))
+        one, two = parts(k)
+        return one * (two * (two + x))
 
-    return density_factor(a, b, x, y) * continued_fraction(a * excess / (a + 1.0), below, above)
+    return continued_fraction(excess / (a + 1.0), below, above)
 
 
-def _near_zero(a: Jet, b: Jet, y: Value) -> Jet:
-    """I_{1−y}(a, b) for small b, where it is small: the powers of y in I_y(b, a), without the first: 1 for b = 0.
+def _near_zero(a: Jet, b: Jet, point: _Point) -> Jet:
+    """I_y(a, b) for small b, where it is small: the powers of x in I_x(b, a), without the first: 1 for b = 0.
 
-    −expm1(E) − e^E·b·Σ (1 − a)ₙ·yⁿ/(n!·(b + n)) with E = b·ln y − ln(b·B(a, b)).
+    −expm1(E) − e^E·b·Σ (1 − a)ₙ·xⁿ/(n!·(b + n)) with E = b·ln x − ln(b·B(a, b)).
     """
-    exponent = b * y.call("log") - log_gamma_of_successor(b) + log_gamma_growth(a, b)
+    x = point.x
+    exponent = b * point.log_x() - log_gamma_of_successor(b) + log_gamma_growth(a, b)
     less_one = exponent.compose(lambda v: expm1_taylor(v, a.order))
-    first = (1.0 - a) * y / (b + 1.0)
-    terms = sum_terms(first, lambda k: (k + 1.0 - a) * ((b + k) / (b + (k + 1.0))) * (y / (k + 1.0)))
+    first = (1.0 - a) * x / (b + 1.0)
+    terms = sum_terms(first, lambda k: (k + 1.0 - a) * ((b + k) / (b + (k + 1.0))) * (x / (k + 1.0)))
     return -less_one - (less_one + 1.0) * (b * terms)

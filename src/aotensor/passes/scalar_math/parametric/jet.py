@@ -26,6 +26,11 @@ def indices_up_to(top: Index) -> list[Index]:
     return list(product(*(range(n + 1) for n in top)))
 
 
+def units(top: Index) -> list[Index]:
+    """The indices of the first derivatives."""
+    return [tuple(int(i == axis) for i in range(len(top))) for axis in range(len(top))]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Jet:
     """Σ parts[α]·δ^α for |δ| → 0 and α ≤ top: parts[α] is the derivative ∂^α over α!."""
@@ -208,3 +213,19 @@ def choose(condition: Value, x: Jet, y: Jet) -> Jet:
     zero = x.value.like(0.0)
     indices = [index for index in indices_up_to(x.top) if index in x.parts or index in y.parts]
     return Jet(x.top, {i: where(condition, x.parts.get(i, zero), y.parts.get(i, zero)) for i in indices})
+
+
+def integral(value: Value, top: Index, slopes: Sequence[tuple[Jet, Jet]]) -> Jet:
+    """The f of a value whose derivative is Σ slope·∂parameter.   slopes: (a parameter or a constant, slope)"""
+    parts: dict[Index, Value] = {(0,) * len(top): value}
+    for index in indices_up_to(top)[1:]:
+        axis = next(i for i, n in enumerate(index) if n)
+        unit = units(top)[axis]
+        below = tuple(n - k for n, k in zip(index, unit, strict=True))
+        terms = [slope.parts[below] for own, slope in slopes if unit in own.parts and below in slope.parts]
+        if terms:
+            total = terms[0]
+            for term in terms[1:]:
+                total = total + term
+            parts[index] = total * (1.0 / index[axis])
+    return Jet(top, parts)
