@@ -11,7 +11,7 @@ import numpy as np
 from tools.fuzz.oracle import Array, Matrix
 from tools.fuzz.structure_functions import NAMES, elements, is_turned, meaning
 
-NULL_POINTER, WRONG_DTYPE, WRONG_EXTENT, NEGATIVE, BAD_STRUCTURE, BAD_INDEX = 1, 2, 4, 5, 13, 14
+NULL_POINTER, WRONG_DTYPE, WRONG_EXTENT, NEGATIVE, WRONG_CONTEXT, BAD_STRUCTURE, BAD_INDEX = 1, 2, 4, 5, 10, 13, 14
 CANONICAL: Final = 1
 FLOAT64: Final = 11
 _INDEX_CODES: Final = {"int32": 4, "int64": 5}
@@ -74,6 +74,39 @@ class Structure:
 
 
 @dataclass(frozen=True)
+class Declared:
+    """What the caller writes into the struct of S: dtypes, 0 for none, and by how much nnz and the shape are off.
+
+    is_early: the dtypes are there before the library has filled in anything, else with the arrays. lost: the array that
+    is missing, 1 data, 2 indices, 0 none. threads: of the context.
+    """
+
+    is_early: bool = False
+    dtype: int = 0
+    index_dtype: int = 0
+    nnz: int = 0
+    rows: int = 0
+    columns: int = 0
+    lost: int = 0
+    threads: int = 0
+
+    def faults(self, has_arrays: bool, index_dtype: str, wanted: Matrix) -> set[int]:
+        """Statuses for what is wrong with it.   wanted: S. has_arrays: the caller gives the memory of S"""
+        found = set()
+        is_other = self.dtype not in (0, FLOAT64) or self.index_dtype not in (0, _INDEX_CODES[index_dtype])
+        if is_other and (self.is_early or has_arrays):
+            found.add(WRONG_DTYPE)
+        if has_arrays:
+            rows, columns = wanted.shape
+            shape = (rows + self.rows, columns + self.columns)
+            if self.nnz or (shape != wanted.shape and shape != (0, 0)):
+                found.add(WRONG_EXTENT)
+            if self.lost and wanted.stored.any():
+                found.add(NULL_POINTER)
+        return found
+
+
+@dataclass(frozen=True)
 class Case:
     """One call.   flags: of the context; mode: see structures.c"""
 
@@ -89,6 +122,7 @@ class Case:
     B: Structure
     x: Array
     y: Array
+    declared: Declared = Declared()
 
     @property
     def elements(self) -> int:
@@ -97,7 +131,12 @@ class Case:
     @property
     def faults(self) -> set[int]:
         """The statuses that may come back; none if the call has to succeed."""
-        return {x for one in (self.A, self.B) for x in one.faults(self.n, self.p, self.index_dtype)}
+        found = {x for one in (self.A, self.B) for x in one.faults(self.n, self.p, self.index_dtype)}
+        if self.flags & ~CANONICAL or self.declared.threads < 0:
+            found.add(WRONG_CONTEXT)
+        if found:  # S is not reached, or means nothing
+            return found
+        return self.declared.faults(bool(self.mode & 2), self.index_dtype, expected(self)[0])
 
 
 def drawn(seed: int, format: str, index_dtype: str) -> Case:
@@ -115,7 +154,31 @@ def drawn(seed: int, format: str, index_dtype: str) -> Case:
                 B = _faulty(rng, B)
     name, mode = NAMES[int(rng.integers(len(NAMES)))], int(rng.choice([0, 0, 1, 2, 3]))
     x, y = rng.uniform(-1, 1, p), rng.uniform(-1, 1, n)
-    return Case(seed, name, format, index_dtype, n, p, flags, mode, A, B, x, y)
+    declared = _declared(rng, index_dtype)
+    flags |= int(rng.choice([0, 2, 4, 2**30], p=[0.97, 0.01, 0.01, 0.01]))
+    return Case(seed, name, format, index_dtype, n, p, flags, mode, A, B, x, y, declared)
+
+
+def _declared(rng: np.random.Generator, index_dtype: str) -> Declared:
+    """Nothing, the truth, or the truth with one fault."""
+    right = Declared(bool(rng.random() < 0.5), FLOAT64, _INDEX_CODES[index_dtype])
+    step = int(rng.choice([-20, -2, -1, 1, 2, 2**31, 2**62]))
+    match int(rng.integers(16)):
+        case 0:
+            return replace(right, dtype=int(rng.integers(-1, 17)))
+        case 1:
+            return replace(right, index_dtype=int(rng.integers(-1, 17)))
+        case 2:
+            return replace(right, nnz=step)
+        case 3:
+            return replace(right, rows=step)
+        case 4:
+            return replace(right, columns=step)
+        case 5:
+            return replace(right, lost=int(rng.integers(1, 3)))
+        case 6:
+            return replace(right, threads=-int(rng.integers(1, 2**31)))
+    return right if rng.random() < 0.5 else Declared()
 
 
 def _structure(rng: np.random.Generator, n: int, p: int, format: str, index_dtype: str, order: str) -> Structure:
@@ -192,6 +255,8 @@ def encoded(case: Case) -> bytes:
         parts += [
             struct.pack("<q", -1) if x is None else _block(x, x.nbytes) for x in (one.data, one.indices, one.indptr)
         ]
+    d = case.declared
+    parts.append(struct.pack("<8q", d.is_early, d.dtype, d.index_dtype, d.nnz, d.rows, d.columns, d.lost, d.threads))
     return b"".join([*parts, _block(case.x, len(case.x)), _block(case.y, len(case.y))])
 
 

@@ -2,9 +2,12 @@
  *
  *   driver cases answers
  *
- * A case: function, n, p, flags, mode, elements of d; two matrices; x and y, each a number of elements before them.
+ * A case: function, n, p, flags, mode, elements of d; two matrices; what the caller declares of the sparse result; x and
+ * y, each a number of elements before them.
  * A matrix: nnz, rows, columns, dtype, index dtype, then data, indices, indptr, each a number of bytes before them; -1
  * stands for NULL.   mode: 1 a workspace is given, 2 the memory of the sparse result is asked for first.
+ * Declared: before the first call or with the arrays; dtype, index dtype; what is added to nnz, rows, columns; the array
+ * that is missing; the context's num_threads.
  * An answer: status, bytes of the message, the message; if the status is 0, nnz, rows, columns, bytes of an index of
  * the sparse result, its data, indices, indptr, d. All numbers are int64. Exit status: 0 done, 2 no memory or no file. */
 #include <stdio.h>
@@ -100,6 +103,8 @@ static int64_t index_bytes(const aotensor_sparse *S) { return S->index_dtype == 
 static void one(int is_turned) {
   const int64_t which = number(), n = number(), p = number(), flags = number(), mode = number(), elements = number();
   aotensor_sparse A = matrix(), B = matrix(), S;
+  const int64_t is_early = number(), dtype = number(), index_dtype = number(), more = number(), rows = number();
+  const int64_t columns = number(), lost = number(), threads = number();
   double *x = block(sizeof(double)), *y = block(sizeof(double)), *d = room(elements * (int64_t)sizeof(double));
   char *message = room(200);
   memset(message, 1, 200);
@@ -110,6 +115,8 @@ static void one(int is_turned) {
   context.message = message;
   context.message_size = 200;
   context.flags = (int32_t)flags;
+  context.num_threads = (int32_t)threads;
+  if (is_early) S.dtype = (int32_t)dtype, S.index_dtype = (int32_t)index_dtype;
   context.allocate = mode & 2 ? NULL : allocate;
   void *workspace = NULL;
   if (mode & 1) {
@@ -122,8 +129,11 @@ static void one(int is_turned) {
     S.data = room(S.nnz * (int64_t)sizeof(double));
     S.indices = room(S.nnz * index_bytes(&A));
     S.indptr = room((slices + 1) * index_bytes(&A));
-    S.dtype = AOTENSOR_FLOAT64;
-    S.index_dtype = A.index_dtype;
+    S.dtype = (int32_t)dtype;
+    S.index_dtype = (int32_t)index_dtype;
+    S.nnz += more, S.shape[0] += rows, S.shape[1] += columns;
+    if (lost == 1) free(S.data), S.data = NULL;
+    if (lost == 2) free(S.indices), S.indices = NULL;
     status = functions[which].call(&context, n, p, &A, &B, x, y, &S, d, workspace);
   }
   const int64_t length = status ? (int64_t)strlen(message) : 0;

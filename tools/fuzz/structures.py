@@ -26,6 +26,7 @@ _NAMES: Final = {
     2: "wrong dtype",
     4: "wrong extent",
     5: "negative",
+    10: "wrong context",
     1: "null pointer",
     13: "bad structure",
     14: "bad index",

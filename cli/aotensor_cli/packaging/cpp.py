@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from aotensor.codegen.entry.names import OwnSymbols, Symbols, c_suffix
+from aotensor_cli.packaging.cpp_sizes import size_checks
 from aotensor_runtime.abi import STRUCTS
 from aotensor_runtime.manifest import Manifest
 from aotensor_runtime.signature import FunctionSpec, OutputSpec, typed_line
@@ -159,6 +160,10 @@ def _function(manifest: Manifest, spec: FunctionSpec, space: str, names: list[st
             f"  if (!{entry.workspace}.empty() && static_cast<std::int64_t>({entry.workspace}.size()) < {needed})\n"
             f'    throw std::invalid_argument("{entry.workspace} is too small");'
         )
+    unsized = [x for x in entry.values if _is_span(x) and entry.size(x) is None]
+    if unsized:
+        calls = f"::{entry.symbols.uniform}", f"{space}::{_CHECK}"
+        body += size_checks(spec, entry.values, unsized, entry.dims, _argument, calls)
     arguments = ", ".join([*map(_argument, entry.values), given])
     body.append(f"  {space}::{_CHECK}(::{entry.symbols.typed}({arguments}));")
     declared = ", ".join([*map(_declared, entry.values), scratch])

@@ -60,7 +60,8 @@ enum {
   AOTENSOR_NO_MEMORY      = 8,   /* malloc or the allocate callback returned NULL; or a library that allocates nothing
                                     got too small a workspace, or an array that it would have to copy         */
   AOTENSOR_OUTPUTS_NEEDED = 9,   /* an output has no data and there is no allocate; the shapes are filled in  */
-  AOTENSOR_WRONG_CONTEXT  = 10,  /* aotensor_context.struct_size is not set, or num_threads is negative        */
+  AOTENSOR_WRONG_CONTEXT  = 10,  /* aotensor_context.struct_size is not set, a size or num_threads is negative, a
+                                    flag is unknown, or blas->struct_size is not set                          */
   AOTENSOR_NOT_PLAIN      = 11,  /* aotensor_call_python: an argument needs conversion first                  */
   AOTENSOR_NO_FUNCTION    = 12,  /* a function of BLAS or LAPACK is needed, and aotensor_context.blas lacks it  */
   AOTENSOR_BAD_STRUCTURE  = 13,  /* a sparse matrix whose indptr does not start at 0, rise and end with nnz     */
@@ -69,7 +70,7 @@ enum {
 };
 
 /* A dense array. As an output with data == NULL, the library asks aotensor_context.allocate for the memory and writes
- * the extents through `shape`, which then points to room for `rank` numbers. */
+ * the extents through `shape`, which then points to room for `rank` numbers; dtype is 0 or right, strides are NULL. */
 typedef struct aotensor_array {
   void          *data;    /* first element; never NULL in an input unless some extent is 0                 */
   const int64_t *shape;   /* extents in elements, `rank` of them; may be NULL if rank is 0                 */
@@ -80,8 +81,8 @@ typedef struct aotensor_array {
 
 /* flags of aotensor_context */
 enum {
-  AOTENSOR_CANONICAL = 1  /* sparse inputs are valid, and canonical: sorted, without duplicates. They are not looked at
-                             before the call, so what is not true of them ends in memory that is not theirs */
+  AOTENSOR_CANONICAL = 1  /* sparse inputs are valid, and canonical: sorted, without duplicates. Their indices are not
+                             looked at before the call, so a wrong one leads to memory outside of the arrays */
 };
 
 /* A sparse matrix in compressed rows (CSR) or columns (CSC), or in rows of dense blocks of one size (BSR): there
@@ -92,7 +93,8 @@ enum {
  *
  * As an output with indptr == NULL, the library fills in everything: memory comes from aotensor_context.allocate, with
  * exactly the sizes that are needed. Without allocate, nnz and shape are filled in and the status is
- * AOTENSOR_OUTPUTS_NEEDED; call again with the three arrays and that nnz. */
+ * AOTENSOR_OUTPUTS_NEEDED; call again with the three arrays and that nnz. Set the struct to zero first: a dtype or
+ * index_dtype other than 0 must be that of the function, with arrays a shape other than zero that of the result. */
 typedef struct aotensor_sparse {
   void    *data;         /* stored entries, `nnz` of them; blocks are in row-major order         */
   void    *indices;      /* minor coordinate of each stored entry, `nnz` of them                */

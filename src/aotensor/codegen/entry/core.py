@@ -17,7 +17,7 @@ from aotensor.codegen.entry.code import NULL, Code, number, status
 from aotensor.codegen.entry.steps import Shared, Step
 from aotensor.codegen.entry.tables import ALLOCATED, HIDDEN, PATTERN, PLAIN, Argument, Constants, Frame, Table
 from aotensor.codegen.llvm import Function, Module, Value, function, i8, i32, i64, pointer
-from aotensor_runtime.abi import END_OF_SMALLEST_CONTEXT, Array, Context, Status
+from aotensor_runtime.abi import CANONICAL, END_OF_SMALLEST_CONTEXT, Array, Blas, Context, Status
 
 _SHARED = ("optsize", "noinline")
 """Attributes of what all functions of a library share, so that it stays shared."""
@@ -46,18 +46,22 @@ def define_core(constants: Constants, has_heap: bool = True) -> None:
     extents, run = steps.define_extents(shared), steps.define_run(shared)
     take_output = steps.define_take_output(shared)
     finish = _define_finish(shared)
-    prepare_uniform = _define_prepare_uniform(shared, extents, take_output)
-    prepare_typed = _define_prepare_typed(shared, extents, take_output)
+    refuse_context = _define_refuse_context(shared)
+    prepare_uniform = _define_prepare_uniform(shared, refuse_context, extents, take_output)
+    prepare_typed = _define_prepare_typed(shared, refuse_context, extents, take_output)
     _define_uniform(shared, prepare_uniform, run, finish).linkage = HIDDEN
     _define_typed(shared, prepare_typed, run, finish).linkage = HIDDEN
 
 
-def _define_prepare_uniform(shared: Shared, extents: Function, take_output: Function) -> Function:
+def _define_prepare_uniform(
+    shared: Shared, refuse_context: Function, extents: Function, take_output: Function
+) -> Function:
     """entry.prepare(frame, inputs, outputs): all that comes before the kernel runs."""
     take_input = steps.define_take_input(shared)
     refuse_overlap = _define_refuse_overlap(shared)
     s = Step(shared, "entry.prepare", [pointer, pointer])
     _, inputs, outputs = s.arguments
+    s.do(refuse_context)
     n_inputs, n_outputs, n_dims = (s.of_table(name) for name in ("inputs", "outputs", "dims"))
     holders, dims = s.room(pointer, n_dims), s.of_frame("dims")
     for arrays, count, what in ((inputs, n_inputs, "inputs"), (outputs, n_outputs, "outputs")):
@@ -112,9 +116,12 @@ def _define_refuse_overlap(shared: Shared) -> Function:
     return s.done()
 
 
-def _define_prepare_typed(shared: Shared, extents: Function, take_output: Function) -> Function:
+def _define_prepare_typed(
+    shared: Shared, refuse_context: Function, extents: Function, take_output: Function
+) -> Function:
     """entry.prepare_typed(frame): shapes from the dims; the frame holds dims and data as the caller gave them."""
     s = Step(shared, "entry.prepare_typed")
+    s.do(refuse_context)
     n_inputs, dims, data = s.of_table("inputs"), s.of_frame("dims"), s.of_frame("data")
     with s.loop(s.of_table("dims")) as dim:
         value = s.item(dims, dim)
@@ -213,18 +220,30 @@ def _frame(c: Code, context: Value, table: Value) -> Value:
     return frame
 
 
-def _refuse_context(c: Code, context: Value) -> None:
-    with c.when(c.builder.not_(c.is_null(context))):
-        is_old = c.less(c.field(context, Context, "struct_size"), number(c.offset(Context, END_OF_SMALLEST_CONTEXT)))
-        c.give_when(is_old, status(Status.WRONG_CONTEXT))
-        is_negative = c.less(c.field(context, Context, "num_threads"), number(0))
-        c.give_when(is_negative, status(Status.WRONG_CONTEXT))
+def _define_refuse_context(shared: Shared) -> Function:
+    """entry.refuse_context(frame): fields of the context that have no meaning, once its size is known to cover them."""
+    s = Step(shared, "entry.refuse_context")
+    context = s.of_frame("context")
+    s.give_when(s.is_null(context), status(0))
+    is_old = s.less(s.field(context, Context, "struct_size"), number(s.offset(Context, END_OF_SMALLEST_CONTEXT)))
+    s.give_when(is_old, status(Status.WRONG_CONTEXT))
+    for name in ("message_size", "num_threads", "workspace_bytes"):
+        value, text = s.field(context, Context, name), shared.constants.text(name)
+        s.fail_when(s.less(value, number(0)), Status.WRONG_CONTEXT, say.NEGATIVE_FIELD, text, value)
+    flags = s.field(context, Context, "flags")
+    is_unknown = s.differs(s.builder.and_(flags, number(~CANONICAL)), number(0))
+    s.fail_when(is_unknown, Status.WRONG_CONTEXT, say.UNKNOWN_FLAGS, flags, number(CANONICAL))
+    blas = s.field(context, Context, "blas")
+    with s.when(s.builder.not_(s.is_null(blas))):
+        size = s.field(blas, Blas, "struct_size")
+        is_unset = s.less(size, number(s.end(Blas, "struct_size")))
+        s.fail_when(is_unset, Status.WRONG_CONTEXT, say.NO_BLAS_SIZE, size)
+    return s.done()
 
 
 def _define_uniform(shared: Shared, prepare: Function, run: Function, finish: Function) -> Function:
     c = Code(shared.constants.module, "entry.uniform", i32, [pointer] * 4, attributes=_SHARED)
     context, inputs, outputs, table = c.arguments
-    _refuse_context(c, context)
     frame = _frame(c, context, table)
     count = c.builder.add(c.field(table, Table, "inputs"), c.field(table, Table, "outputs"))
     c.put_field(frame, Frame, "data", c.room(pointer, count))
@@ -248,7 +267,6 @@ def _define_typed(shared: Shared, prepare: Function, run: Function, finish: Func
     """data: per input its elements, per output its elements or its array; for a pattern the matrix."""
     c = Code(shared.constants.module, "entry.typed", i32, [pointer] * 5, attributes=_SHARED)
     context, dims, data, workspace, table = c.arguments
-    _refuse_context(c, context)
     frame = _frame(c, context, table)
     c.put_field(frame, Frame, "data", data)
     c.put_field(frame, Frame, "dims", dims)
@@ -259,7 +277,11 @@ def _define_typed(shared: Shared, prepare: Function, run: Function, finish: Func
     code = c.slot(i32, c.builder.call(prepare, [frame]))
     with c.when(c.same(code.get(), status(0))):
         is_sized = c.differs(c.field(table, Table, "sized"), number(0))
-        room = c.builder.select(is_sized, number((1 << 63) - 1), number(0))
-        code.set(c.builder.call(run, [frame, workspace, room]))
+        room = c.slot(i64, c.builder.select(is_sized, number((1 << 63) - 1), number(0)))
+        block = c.slot(pointer, workspace)
+        with c.when(c.all(c.is_null(workspace), c.builder.not_(c.is_null(context)))):
+            block.set(c.field(context, Context, "workspace"))
+            room.set(c.field(context, Context, "workspace_bytes"))
+        code.set(c.builder.call(run, [frame, block.get(), room.get()]))
     c.give(c.builder.call(finish, [frame, given, code.get()]))
     return c.function

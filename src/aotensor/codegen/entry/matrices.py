@@ -26,11 +26,13 @@ from aotensor.codegen.entry.tables import (
     Constants,
     Matrix,
 )
-from aotensor.codegen.llvm import Function, Type, Value, i32, i64, ir, pointer
+from aotensor.codegen.llvm import Function, Type, Value, constant, i1, i32, i64, ir, pointer
 from aotensor_runtime.abi import CANONICAL, Context, Sparse, Status
 
 _PARTS: Final = (1, 2, 3)
 """Where data, indices and indptr are behind their pattern."""
+_DTYPES: Final = ((1, "dtype"), (2, "index_dtype"))
+"""The part whose dtype a field of the struct has."""
 
 
 def define_matrices(constants: Constants, has_threads: bool, has_heap: bool = True) -> None:
@@ -103,11 +105,9 @@ def _define_take(shared: Shared) -> Function:
         first, major = s.field(matrix, Matrix, "first"), s.field(matrix, Matrix, "major")
         given, name = s.item(data, first, pointer), s.of_argument(first, "name")
         s.fail_when(s.is_null(given), Status.NULL_POINTER, say.NO_POINTER, name)
-        for part, field in ((1, "dtype"), (2, "index_dtype")):
+        for part, field in _DTYPES:
             k = s.builder.add(first, number(part))
-            found, expected = s.field(given, Sparse, field), s.of_argument(k, "dtype")
-            names = s.of_argument(k, "name"), s.dtype_name(found), s.dtype_name(expected)
-            s.fail_when(s.differs(found, expected), Status.WRONG_DTYPE, say.WRONG_DTYPE, *names)
+            s.meet_dtype(s.of_argument(k, "name"), s.field(given, Sparse, field), s.of_argument(k, "dtype"))
         nnz, shape = s.field(given, Sparse, "nnz"), s.field_address(given, Sparse, "shape")
         s.fail_when(s.less(nnz, number(0)), Status.NEGATIVE, say.NEGATIVE_COUNT, name, nnz)
         with s.loop(number(2)) as axis:
@@ -149,9 +149,9 @@ def _define_check(shared: Shared, has_threads: bool) -> Function:
     arrange = _define_arrange(shared, both, gather)
     s = _MatrixStep(shared, CHECK_MATRICES)
     context = s.of_frame("context")
+    flags = s.slot(i64, number(0))
     with s.when(s.builder.not_(s.is_null(context))):
-        flags = s.builder.and_(s.field(context, Context, "flags"), number(CANONICAL))
-        s.give_when(s.differs(flags, number(0)), status(0))
+        flags.set(s.builder.and_(s.field(context, Context, "flags"), number(CANONICAL)))
     with s.loop(s.of_table("matrix_count")) as m:
         matrix = s.matrix(m)
         first, major = s.field(matrix, Matrix, "first"), s.field(matrix, Matrix, "major")
@@ -162,11 +162,12 @@ def _define_check(shared: Shared, has_threads: bool) -> Function:
         expected, found = s.builder.add(slices, number(1)), s.item(shape, place)
         values = (s.of_argument(first, "name"), found, expected, slices, s.entry_word(matrix, major))
         s.fail_when(s.differs(expected, found), Status.WRONG_EXTENT, say.WRONG_POINTERS, *values)
-        state = _scanned(s, matrix, both)
-        with s.when(s.same(state, number(INVALID))):
-            s.do(locate, matrix)
-        with s.when(s.same(state, number(UNSORTED))):
-            s.do(arrange, matrix)
+        with s.when(s.same(flags.get(), number(0))):
+            state = _scanned(s, matrix, both)
+            with s.when(s.same(state, number(INVALID))):
+                s.do(locate, matrix)
+            with s.when(s.same(state, number(UNSORTED))):
+                s.do(arrange, matrix)
     return s.done()
 
 
@@ -279,20 +280,33 @@ def _define_give(shared: Shared) -> Function:
     """entry.give_matrix(frame, k, number, shape): the struct of a sparse output, whose pattern is argument k.
 
     number: of that output. shape: extents of pattern, data, indices, indptr; those of data are three for bsr.
+    What its caller filled in is checked before anything is written: dtypes that are not 0, and with arrays also nnz
+    and a shape that is not zero.
     """
     s = _MatrixStep(shared, GIVE_MATRIX, [i64, i64, pointer])
     _, k, index, shape = s.arguments
     given, name = s.item(s.of_frame("data"), k, pointer), s.of_argument(k, "name")
     s.fail_when(s.is_null(given), Status.NULL_POINTER, say.NO_POINTER, name)
     s.put(s.of_frame("data"), k, NULL)
-    nnz, old = s.item(shape, 2), s.field(given, Sparse, "nnz")
+    nnz, old, yes = s.item(shape, 2), s.field(given, Sparse, "nnz"), constant(i1, 1)
     is_blank = s.is_null(s.field(given, Sparse, "indptr"))
     is_other = s.all(s.builder.not_(is_blank), s.differs(nnz, old))
     s.fail_when(is_other, Status.WRONG_EXTENT, say.WRONG_COUNT, name, old, nnz)
+    declared = s.field_address(given, Sparse, "shape")
+    is_declared = s.differs(s.builder.or_(s.item(declared, 0), s.item(declared, 1)), number(0))
     for axis in (0, 1):
-        s.put(s.field_address(given, Sparse, "shape"), axis, s.item(shape, axis))
+        found, wanted = s.item(declared, axis), s.item(shape, axis)
+        is_other = s.all(s.builder.not_(is_blank), is_declared, s.differs(found, wanted))
+        values = (name, found, s.word(number(axis)), wanted)
+        s.fail_when(is_other, Status.WRONG_EXTENT, say.WRONG_ROWS, *values)
+    for part, field in _DTYPES:
+        leaf = s.builder.add(k, number(part))
+        dtypes = s.field(given, Sparse, field), s.of_argument(leaf, "dtype")
+        s.meet_dtype(s.of_argument(leaf, "name"), *dtypes, yes)
+    for axis in (0, 1):
+        s.put(declared, axis, s.item(shape, axis))
     s.put_field(given, Sparse, "nnz", nnz)
-    for part, field in ((1, "dtype"), (2, "index_dtype")):
+    for part, field in _DTYPES:
         s.put_field(given, Sparse, field, s.of_argument(s.builder.add(k, number(part)), "dtype"))
     needed = s.slot(i32, status(0))
     place = s.slot(i64, number(2))

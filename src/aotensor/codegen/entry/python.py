@@ -58,7 +58,9 @@ def _define_extents(constants: Constants, describe: Function, name: str) -> None
     ranks, shape = c.field(call, PythonCall, "output_ranks"), c.slot(pointer, extents)
     with c.loop(c.field(call, PythonCall, "outputs")) as k:
         array, rank = c.element(results, k, Array), c.builder.sext(c.item(ranks, k, i32), i64)
-        for field, value in (("data", NULL), ("shape", shape.get()), ("strides", NULL), ("rank", rank)):
+        nothing = number(0)  # the dtype is the library's
+        fields = {"data": NULL, "shape": shape.get(), "strides": NULL, "rank": rank, "dtype": nothing}
+        for field, value in fields.items():
             c.put_field(array, Array, field, value)
         shape.set(c.at(shape.get(), rank, 8))
     c.give(_call_entry(c, call, arrays, results))

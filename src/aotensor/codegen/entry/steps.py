@@ -56,6 +56,23 @@ class Step(Code):
         is_known = self.below(code, number(len(DTYPE_CODES) + 1))
         return self.item(self.shared.dtype_names, self.builder.select(is_known, code, number(0)), pointer)
 
+    def meet_dtype(self, name: Value, found: Value, expected: Value, may_be_absent: Value | None = None) -> None:
+        """Refuse another dtype than the signature has.   may_be_absent: if so, a code of 0 is none"""
+        differs = self.differs(found, expected)
+        if may_be_absent is not None:
+            is_absent = self.all(may_be_absent, self.same(found, number(0)))
+            differs = self.all(differs, self.builder.not_(is_absent))
+        names = self.dtype_name(found), self.dtype_name(expected)
+        self.fail_when(differs, Status.WRONG_DTYPE, say.WRONG_DTYPE, name, *names)
+
+    def meet_extents(self, name: Value, given: Value, shape: Value, rank: Value) -> None:
+        """Refuse other extents of an output than it has."""
+        with self.loop(rank) as axis:
+            found, wanted = self.item(given, axis), self.item(shape, axis)
+            self.fail_when(
+                self.differs(wanted, found), Status.WRONG_EXTENT, say.WRONG_EXTENT, name, axis, found, wanted
+            )
+
     def bytes_of(self, shape: Value, rank: Value, itemsize: Value) -> Value:
         return self.builder.call(self.shared.arrays.bytes, [shape, rank, itemsize])
 
@@ -96,15 +113,7 @@ def define_take_input(shared: Shared) -> Function:
     _, k, array, shape, holders = s.arguments
     spec = s.argument(k)
     name, rank, itemsize = (s.field(spec, Argument, field) for field in ("name", "rank", "itemsize"))
-    found, expected = s.field(array, Array, "dtype"), s.field(spec, Argument, "dtype")
-    s.fail_when(
-        s.differs(found, expected),
-        Status.WRONG_DTYPE,
-        say.WRONG_DTYPE,
-        name,
-        s.dtype_name(found),
-        s.dtype_name(expected),
-    )
+    s.meet_dtype(name, s.field(array, Array, "dtype"), s.field(spec, Argument, "dtype"))
     found = s.field(array, Array, "rank")
     s.fail_when(s.differs(found, rank), Status.WRONG_RANK, say.WRONG_RANK, name, found, rank)
     given = s.field(array, Array, "shape")
@@ -173,8 +182,9 @@ def _take_temporary(s: Step, k: Value, name: Value, size: Value) -> Value:
 def define_take_output(shared: Shared) -> Function:
     """entry.take_output(frame, k, number, array, shape): check or allocate output `number`, which is argument k.
 
-    A pattern gets its extents. An output without data gets extents, dtype, and memory from the callback; the status is
-    OUTPUTS_NEEDED without callback. One with gaps or bad alignment gets a temporary.
+    An output without data gets extents, dtype, and memory from the callback; the status is OUTPUTS_NEEDED without
+    callback. A pattern without data gets its extents, and has them checked if it has some. An output with gaps or bad
+    alignment gets a temporary.
     """
     s = Step(shared, "entry.take_output", [i64, i64, pointer, pointer])
     _, k, index, array, shape = s.arguments
@@ -184,28 +194,24 @@ def define_take_output(shared: Shared) -> Function:
     s.fail_when(s.differs(found, rank), Status.WRONG_RANK, say.WRONG_RANK, name, found, rank)
     given = s.field(array, Array, "shape")
     s.fail_when(s.all(s.is_null(given), s.differs(rank, number(0))), Status.NULL_POINTER, say.NO_POINTER_SHAPE, name)
+    is_blank = s.is_null(s.field(array, Array, "data"))
+    s.meet_dtype(name, s.field(array, Array, "dtype"), s.field(spec, Argument, "dtype"), is_blank)
     with s.when(s.same(s.field(spec, Argument, "kind"), number(PATTERN))):
         s.put(s.of_frame("data"), k, NULL)
-        with s.loop(rank) as axis:
-            s.put(given, axis, s.item(shape, axis))
+        with s.when(is_blank):
+            with s.loop(rank) as axis:
+                s.put(given, axis, s.item(shape, axis))
+            s.give(status(0))
+        s.meet_extents(name, given, shape, rank)
         s.give(status(0))
     size = s.bytes_of(shape, rank, itemsize)
     s.fail_when(s.less(size, number(0)), Status.TOO_LARGE, say.TOO_LARGE, name)
     s.put(s.of_frame("data"), k, s.field(array, Array, "data"))
-    with s.when(s.is_null(s.field(array, Array, "data"))):
+    with s.when(is_blank):
+        has_strides = s.builder.not_(s.is_null(s.field(array, Array, "strides")))
+        s.fail_when(has_strides, Status.NULL_POINTER, say.STRIDES_OF_NOTHING, name)
         s.give(_allocate_output(s, k, index, array, shape, size))
-    found, expected = s.field(array, Array, "dtype"), s.field(spec, Argument, "dtype")
-    s.fail_when(
-        s.differs(found, expected),
-        Status.WRONG_DTYPE,
-        say.WRONG_DTYPE,
-        name,
-        s.dtype_name(found),
-        s.dtype_name(expected),
-    )
-    with s.loop(rank) as axis:
-        extent, wanted = s.item(given, axis), s.item(shape, axis)
-        s.fail_when(s.differs(wanted, extent), Status.WRONG_EXTENT, say.WRONG_EXTENT, name, axis, extent, wanted)
+    s.meet_extents(name, given, shape, rank)
     is_packed = s.builder.call(shared.arrays.is_packed, [array, shape, rank, itemsize])
     if not shared.has_heap:
         _refuse_strides(s, is_packed, size, name)
@@ -241,11 +247,23 @@ def _allocate_output(s: Step, k: Value, index: Value, array: Value, shape: Value
 
 
 def _refuse_repeats(s: Step, name: Value, array: Value, shape: Value, rank: Value) -> None:
-    """An output that would get several values at one address has no meaning."""
-    strides = s.field(array, Array, "strides")
-    with s.when(s.builder.not_(s.is_null(strides))), s.loop(rank) as axis:
-        is_repeated = s.all(s.same(s.item(strides, axis), number(0)), s.less(number(1), s.item(shape, axis)))
-        s.fail_when(is_repeated, Status.OVERLAP, say.OVERLAP_SELF, name)
+    """An output that would get several values at one address has no meaning.
+
+    A step along an axis must be longer than all elements together that the axes of shorter steps reach.
+    """
+    b, strides = s.builder, s.field(array, Array, "strides")
+
+    def step(axis: Value) -> Value:
+        stride = s.item(strides, axis)
+        return b.select(s.less(stride, number(0)), b.neg(stride), stride)
+
+    with s.when(b.not_(s.is_null(strides))), s.loop(rank) as axis, s.when(s.less(number(1), s.item(shape, axis))):
+        own, reach = step(axis), s.slot(i64, number(0))
+        with s.loop(rank) as other:
+            is_within = s.all(s.differs(axis, other), b.not_(s.less(own, step(other))))
+            length = b.mul(b.sub(s.item(shape, other), number(1)), step(other))
+            reach.add(b.select(is_within, length, number(0)))
+        s.fail_when(b.not_(s.less(reach.get(), own)), Status.OVERLAP, say.OVERLAP_SELF, name)
 
 
 def define_extents(shared: Shared) -> Function:

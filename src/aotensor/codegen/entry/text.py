@@ -26,7 +26,7 @@ STATUS_TEXTS: Final[dict[Status, str]] = {
     Status.OVERLAP: "the memory of an output overlaps an input, another output or itself",
     Status.NO_MEMORY: "no memory left",
     Status.OUTPUTS_NEEDED: "an output has no data, and the context has no allocate",
-    Status.WRONG_CONTEXT: "struct_size of the context is not set, or of an older header",
+    Status.WRONG_CONTEXT: "struct_size of the context is not set, or a field of it has a number without a meaning",
     Status.NOT_PLAIN: "an argument needs conversion first",
     Status.NO_FUNCTION: "a function of BLAS or LAPACK is needed, but aotensor_context.blas does not have it",
     Status.BAD_STRUCTURE: "a sparse matrix has an indptr that does not start at 0, rise and end with nnz",
@@ -46,6 +46,10 @@ TOO_LARGE: Final = "{s0}: {s1} is too large to address"
 TOO_LARGE_WORKSPACE: Final = "{s0}: the workspace is too large to address"
 OVERLAP: Final = "{s0}: output {s1} overlaps {s2}"
 OVERLAP_SELF: Final = "{s0}: elements of output {s1} overlap each other"
+STRIDES_OF_NOTHING: Final = "{s0}: output {s1} has strides, but no data"
+NEGATIVE_FIELD: Final = "{s0}: {s1} of the context is negative, {i2}"
+UNKNOWN_FLAGS: Final = "{s0}: flags of the context are {i1}, expected 0 or {i2}"
+NO_BLAS_SIZE: Final = "{s0}: struct_size of blas is {i1}, expected sizeof(aotensor_blas)"
 NO_MEMORY: Final = "{s0}: no memory for {i2} bytes of {s1}"
 NO_FUNCTION: Final = "{s0}: LAPACK function {s1} is needed, but aotensor_context.blas does not have it"
 NO_MEMORY_SORTED: Final = "{s0}: no memory for a sorted copy of {s1}"
