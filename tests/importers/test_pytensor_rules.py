@@ -360,6 +360,15 @@ def test_normal_vectors_of_a_singular_covariance(method: str) -> None:
     assert abs(along.std() - 1) < 0.1
 
 
+def test_normal_vectors_of_a_covariance_with_a_negative_eigenvalue() -> None:
+    cov = np.array([[[1.0, 2.0], [2.0, 1.0]], [[2.0, 1.0], [1.0, 2.0]], [[1.0, 1.0], [1.0, 1.0]]])
+    state = pytensor.shared(np.random.default_rng(5))
+    draws = function([], MvNormalRV(method="eigh")(np.zeros(2), cov, size=(5, 3), rng=state))()
+    expected = MvNormalRV(method="eigh").rng_fn(np.random.default_rng(5), np.zeros((3, 2)), cov, (5, 3))
+    assert np.isnan(expected[:, 0]).all() and np.isnan(draws[:, 0]).all()
+    assert np.isfinite(draws[:, 1:]).all()
+
+
 def test_parts_and_wholes_along_an_axis_that_is_computed() -> None:
     x, y, axis, size = pt.dmatrix("x"), pt.dmatrix("y"), pt.lscalar("axis"), pt.lscalar("size")
     whole = pt.join(axis, x, y)

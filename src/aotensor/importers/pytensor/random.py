@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import numpy as np
+
 import aotensor.tensor as at
 from aotensor.importers.check import checked
 from aotensor.importers.pytensor.rules import Walk, rule, unsupported
@@ -59,11 +61,15 @@ def _multivariate_normal(state: Any, mean: Any, cov: Any, size: Any, dtype: Any,
 
 
 def _root(cov: Any, method: str) -> Any:
-    """A of cov = A·Aᵀ: the lower triangle, or what also singular matrices have."""
+    """A of cov = A·Aᵀ: the lower triangle, or what also singular matrices have.
+
+    Negative eigenvalues give nan, as in PyTensor; those that rounding explains are 0.
+    """
     if method == "cholesky":
         return at.cholesky(cov)
     vectors, values = at.svd(cov)[:2] if method == "svd" else reversed(at.eigh(cov))
-    return vectors * at.sqrt(at.maximum(values, 0))[..., None, :]
+    rounding = np.finfo(values.dtype).eps * values.shape[-1] * at.abs(values).max(axis=-1, keepdims=True)
+    return vectors * at.sqrt(at.where(at.abs(values) <= rounding, 0, values))[..., None, :]
 
 
 def _spread(size: Any, *parameters: Any) -> Any:
