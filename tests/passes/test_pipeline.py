@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from aotensor.graph.passes.run import GraphPass, run_passes
 from aotensor.ir.build import Program, build
 from aotensor.ir.forms import NEST_FORM, Form
 from aotensor.passes.pipeline import EXPAND_MATH, LOOP_RECIPE, NEST_RECIPE, TENSOR_RECIPE, Pass, PassRunner
+from aotensor.passes.target import Target
 from aotensor_runtime import load
 
 NEEDED = "expand,lower-to-nest,emit-loops,plan-memory,expand-math"
@@ -156,6 +158,28 @@ def test_options_reach_their_passes() -> None:
     (x,) = vectors("x")
     wide = aot.function([x], at.exp(x), passes=str(DEFAULT).replace("hint-vectors", "hint-vectors{interleave=2}"))
     assert "interleave = 2" in wide.ir("loops")
+
+
+@pytest.mark.parametrize("functions", [1, 24])
+def test_a_number_of_vectors_is_that_of_every_loop(functions: int) -> None:
+    """Where the default is 4 and 2."""
+    (x,) = vectors("x")
+    y = reduce(lambda y, k: at.sin(y) + k, range(functions), x)
+    for count in (3, 8):
+        text = str(DEFAULT).replace("hint-vectors", f"hint-vectors{{interleave={count}}}")
+        assert f"interleave = {count} " in aot.function([x], y, passes=text).ir("loops")
+
+
+def test_a_number_of_vectors_without_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aotensor.passes.nest.vectorize.SMALLEST_BODY", 30)
+    (x,) = vectors("x")
+    y = reduce(lambda y, k: at.maximum(y * k, y - k), range(1, 20), x)
+    options = Options(facts=Target())  # a machine that has masks
+    for count in (None, 3, 6):
+        step = "vectorize" if count is None else f"vectorize{{interleave={count}}}"
+        f = aot.function([x], y, passes=str(DEFAULT).replace(",vectorize", f",{step}"))
+        lowered = lower([f], options, ["nest"])
+        assert f"lanes {8 * (count or 2)}" in lowered.texts["nest"]
 
 
 def test_key_manifest_and_records_know_the_pipeline(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def _annotate(op: scf.ForOp, target: Target) -> None:
         return
     functions = sum(map(_is_elementary, op.body.block.ops))
     is_narrow, is_long, is_crowded = _computes_in_float32(op.body.block), functions > 0, _is_crowded(functions, target)
-    together = max(target.interleave // 2, 1) if is_crowded else target.interleave
+    together = target.interleave_crowded if is_crowded else target.interleave
     lanes = target.register_bits // _lane_bits(op.body.block)
     if "short" in op.attributes and "parallel_accesses" in op.attributes and not is_long and _only_sums(op):
         applied("{} is a loop of few steps: one vector of {} lanes under a mask", op, lanes)

@@ -17,8 +17,9 @@ class Target:
     jam: iterations of a loop that advance together through the loops inside (unroll-and-jam).
     jam_products: the same where the loops inside hold terms of products only, so that reading is all that takes time.
     interleave: vectors of a loop with elementary functions that advance together, enough to hide their latency.
-    few_functions: elementary functions of a loop beyond which it is half of that: the code of more does not fit the
-    first level cache, nor their numbers the registers, and LLVM takes time that grows with the square of it.
+    interleave_plain: the same of a loop without elementary functions.
+    interleave_crowded: the same of a loop with more than `few_functions` of them: the code of more vectors does not fit
+    the first level cache, nor their numbers the registers, and LLVM takes time that grows with the square of it.
     block_elements: elements of a block of rows that stays in the first level cache.
     smallest_block, largest_block: rows of such a block.
     loops_together: loops of a kernel beyond which they are functions of their own.
@@ -59,6 +60,8 @@ class Target:
     jam: int = 4
     jam_products: int = 8
     interleave: int = 4
+    interleave_plain: int = 2
+    interleave_crowded: int = 2
     few_functions: int = 20
     block_elements: int = 1 << 12
     smallest_block: int = 16

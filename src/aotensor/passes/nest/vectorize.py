@@ -53,7 +53,7 @@ def _schedule(loop: ForOp, kind: Float32Type | Float64Type, target: Target) -> N
     held = [op for statement in loop.body.block.ops if isinstance(statement, DoOp) for op in statement.body.block.ops]
     functions = sum(not isinstance(op, PLAIN) for op in held)
     if len(held) + FUNCTION_SIZE * functions >= SMALLEST_BODY:
-        vectors = target.interleave if functions else target.interleave // 2
+        vectors = target.interleave if functions else target.interleave_plain
         lanes = vectors * target.lanes(kind.bitwidth)
         loop.schedule(lanes=lanes, masked=True)
         applied("the loop of {} goes {} elements at a time, the last ones under a mask", loop, lanes)
