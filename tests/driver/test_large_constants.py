@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -43,3 +44,16 @@ def test_small_ones_are_in_the_texts(tmp_path: Path, rng: np.random.Generator) -
     text = Container(compiled(rng.normal(size=(20, 20)), tmp_path).read_bytes()).extra("ir.tensor").decode()
     assert "elided" not in text
     assert "dense<" in text
+
+
+def test_a_text_that_is_too_long_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aotensor.driver.stages.MAX_SECTION_BYTES", 300)
+    container = Container(compiled(np.ones((9, 7)), tmp_path).read_bytes())
+    said = {stage: container.extra(f"ir.{stage}").decode() for stage in ("graph", *STAGES)}
+    assert len(said["graph"]) <= 300 and not said["graph"].startswith("//")
+    for stage in ("nest", "loops"):
+        assert re.fullmatch(
+            rf"// {stage} is left out: \d+ bytes of text are more than the 300 that a library keeps of a stage; "
+            rf"`aotensor compile --emit {stage}` writes it to a file\n",
+            said[stage],
+        )

@@ -31,8 +31,8 @@ from aotensor.driver.hand import HandSchedule
 from aotensor.driver.part_store import stored_part
 from aotensor.driver.report import Report
 from aotensor.driver.snapshots import Snapshots
-from aotensor.driver.stages import IR_STAGES, REMARKS_SECTION
-from aotensor.errors import GraphValueError, OptionError
+from aotensor.driver.stages import IR_STAGES, REMARKS_SECTION, kept_text
+from aotensor.errors import GraphValueError, OptionError, UnsupportedError
 from aotensor.graph.coercion import one_of
 from aotensor.graph.passes.pipeline import DEFAULT, Pipeline
 from aotensor.graph.passes.remarks import Remark
@@ -61,7 +61,6 @@ from aotensor.passes.target import Target
 from aotensor.passes.wording import worded
 from aotensor.sampling.vectors import make_vectors
 from aotensor_runtime.abi import WORKSPACE_ALIGNMENT
-from aotensor_runtime.container import MAX_SECTION_BYTES
 from aotensor_runtime.manifest import (
     MAX_IDENTIFIER,
     FunctionSpec,
@@ -299,8 +298,8 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
             replace(spec, workspace=workspace_bound(lowered.module, spec.name, spec.dims, WORKSPACE_ALIGNMENT))
             for spec in specs
         ]
-    texts = {f"ir.{stage}": elided(lowered.texts[stage]).encode() for stage in IR_STAGES if stage in lowered.texts}
-    sections = {name: text for name, text in texts.items() if len(text) <= MAX_SECTION_BYTES}
+    texts = {stage: elided(lowered.texts[stage]).encode() for stage in IR_STAGES if stage in lowered.texts}
+    sections = {f"ir.{stage}": kept_text(stage, text) for stage, text in texts.items()}
     sections["passes"] = json.dumps([[x.name, x.before, x.after] for x in lowered.records]).encode()
     work = {spec.name: _work(lowered, spec) for spec in specs}
     sections["work"] = json.dumps({name: str(found) for name, found in work.items()}).encode()
