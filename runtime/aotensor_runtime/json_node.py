@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeVar
 
@@ -11,6 +13,22 @@ _T = TypeVar("_T")
 _MAX_EXTENT: Final = (1 << 63) - 1
 MAX_NAME: Final = 1000
 """Characters of a name, or of the formula of an extent."""
+
+
+_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
+"""Half of a character that needs two: as JSON escapes it, and as it is."""
+
+
+def parsed(text: str | bytes) -> object:
+    """The value of a JSON text whose strings all are valid Unicode.
+
+    Raises: ValueError for what is not JSON, not UTF-8, or has half of a surrogate pair in a string; RecursionError.
+    """
+    plain = text.decode() if isinstance(text, bytes) else text
+    tree: object = json.loads(plain)
+    if _SURROGATE.search(plain):
+        json.dumps(tree, ensure_ascii=False).encode()
+    return tree
 
 
 class ManifestError(LibraryError):

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Final, get_args
 
 from aotensor_runtime.abi import BLAS_FUNCTIONS, DTYPE_SIZES, LAPACK_FUNCTIONS, Status
-from aotensor_runtime.json_node import MAX_NAME, ManifestError, Node, require
+from aotensor_runtime.json_node import MAX_NAME, ManifestError, Node, parsed, require
 from aotensor_runtime.signature import (
     SPARSE_PARTS,
     ArgumentSpec,
@@ -103,7 +103,7 @@ class Manifest:
         if len(text) > MAX_BYTES:
             raise ManifestError(f"manifest: {len(text)} bytes are more than the limit of {MAX_BYTES}")
         try:
-            tree = json.loads(text)
+            tree = parsed(text)
         except (ValueError, RecursionError) as error:
             raise ManifestError(f"manifest: not JSON ({error})") from error
         manifest = _manifest(Node(tree, "manifest"))
@@ -184,7 +184,7 @@ def read_versions(text: bytes) -> tuple[int, int]:
     if len(text) > MAX_BYTES:
         return 0, 0
     try:
-        tree = json.loads(text)
+        tree = parsed(text)
     except (ValueError, RecursionError):
         return 0, 0
     found = [tree.get(name) if isinstance(tree, dict) else None for name in ("abi", "schema")]

@@ -21,6 +21,7 @@ from aotensor_runtime.arrays.layout import DTYPES
 from aotensor_runtime.arrays.plain import AnyArray, kind_of
 from aotensor_runtime.call import LibraryFunction
 from aotensor_runtime.errors import AotensorError, ArgumentTypeError, DamagedLibrary
+from aotensor_runtime.json_node import parsed
 from aotensor_runtime.library import Library, load
 from aotensor_runtime.sparse.call import joined_inputs
 from aotensor_runtime.sparse.values import is_sparse
@@ -72,7 +73,8 @@ def unpack(content: bytes) -> list[Vector]:
     head, _, data = content.partition(b"\n")
     vectors, offset = [], 0
     try:
-        for function, inputs, outputs, tolerances in json.loads(head):
+        rows: Any = parsed(head)
+        for function, inputs, outputs, tolerances in rows:
             sides: list[tuple[AnyArray, ...]] = []
             for side in (inputs, outputs):
                 arrays = []

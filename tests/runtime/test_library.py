@@ -364,6 +364,14 @@ def test_broken_manifest(built: tuple[Path, Path], tmp_path: Path) -> None:
     path.write_bytes(_with_manifest(built[0].read_bytes(), b'"dtype":"float32"', b'"dtype":"float99"'))
     with pytest.raises(runtime.DamagedLibrary, match="unknown dtype 'float99'"):
         runtime.load(path)
+    for half in (b"\\ud800", b"\xed\xb3\xbf..."):  # a lone surrogate, as JSON escapes it and as bytes
+        for old, new in (
+            (b'"dtype":"float32"', b'"dtype":".%s"' % half),
+            (b'"message":"index ', b'"message":"' + half),
+        ):
+            path.write_bytes(_with_manifest(built[0].read_bytes(), old, new))
+            with pytest.raises(runtime.DamagedLibrary, match="manifest: not JSON"):
+                runtime.load(path)
 
 
 def test_errors_pickle() -> None:

@@ -124,6 +124,22 @@ def test_not_a_manifest(text: str | bytes) -> None:
         Manifest.from_json(text)
 
 
+@pytest.mark.parametrize("path", [("functions", 0, "name"), (*F, "doc"), (*F, "inputs", 0, "dtype"), ("extra",)])
+def test_half_a_character(manifest: Manifest, path: Any) -> None:
+    """A lone surrogate, as an escape and in UTF-8 that is none, in a value or in a key."""
+    tree = json.loads(manifest.to_json())
+    for value in ("a\ud800", "\udcff"):
+        _set(*path, value=value)(tree)
+        escaped, raw = json.dumps(tree), json.dumps(tree, ensure_ascii=False)
+        for text in (escaped, escaped.encode(), raw, raw.encode("utf-8", "surrogatepass")):
+            with pytest.raises(m.ManifestError, match="manifest: not JSON"):
+                Manifest.from_json(text)
+            assert m.read_versions(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")) == (0, 0)
+    doc = _set(*F, "doc", value="a pair of halves: \U0001f600, and \\ud800 spelt out")
+    doc(tree := json.loads(manifest.to_json()))
+    assert Manifest.from_json(json.dumps(tree)).functions[1].doc.endswith("spelt out")
+
+
 def test_size_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(m, "MAX_BYTES", 10)
     with pytest.raises(m.ManifestError, match="11 bytes are more than the limit of 10"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -15,6 +14,7 @@ from aotensor_cli.reading.remarks import recorded_remarks
 from aotensor_runtime.container import Container
 from aotensor_runtime.errors import DamagedLibrary, LibraryError
 from aotensor_runtime.formats.image import SHARED
+from aotensor_runtime.json_node import parsed
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue
 
 _T = TypeVar("_T")
@@ -148,7 +148,7 @@ def _recorded(container: Container, name: str, otherwise: Any) -> Any:
     if name not in container.extra_names():
         return otherwise
     try:
-        return json.loads(section_text(container, name))
+        return parsed(section_text(container, name))
     except (ValueError, RecursionError) as error:
         raise DamagedLibrary(f"section {name} is damaged: it is no JSON") from error
 

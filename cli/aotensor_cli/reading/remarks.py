@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from aotensor.driver.stages import REMARKS_SECTION
 from aotensor.graph.passes.pipeline import BY_NAME
@@ -14,6 +13,7 @@ from aotensor.graph.passes.remarks import Remark, by_line
 from aotensor_cli.options import Refusal, similar, what_there_is
 from aotensor_runtime.container import Container
 from aotensor_runtime.errors import DamagedLibrary
+from aotensor_runtime.json_node import parsed
 
 _OTHERS: Final = ("build", "check-bounds")
 """What decides, too, and is in no pipeline."""
@@ -24,7 +24,8 @@ def recorded_remarks(container: Container) -> list[Remark]:
     if REMARKS_SECTION not in container.extra_names():
         return []
     try:
-        return [Remark.of_row(row) for row in json.loads(container.extra(REMARKS_SECTION))]
+        rows: Any = parsed(container.extra(REMARKS_SECTION))
+        return [Remark.of_row(row) for row in rows]
     except (ValueError, TypeError, RecursionError) as error:
         raise DamagedLibrary(f"section {REMARKS_SECTION} is damaged: it is no list of remarks") from error
 

@@ -12,12 +12,12 @@ many rows there are. It calls each function by the names of its inputs, and keep
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from aotensor_runtime.errors import LibraryError
+from aotensor_runtime.errors import DamagedLibrary, LibraryError
+from aotensor_runtime.json_node import parsed
 from aotensor_runtime.library import Library
 
 SECTION: Final = "rounds"
@@ -85,7 +85,9 @@ class Protocol:
     def of(cls, library: Library) -> Protocol:
         """That of a library.   Raises: LibraryError if there is none, or one that this runtime does not know."""
         try:
-            tree = json.loads(library.section(SECTION))
+            tree: Any = parsed(library.section(SECTION))
+        except (ValueError, RecursionError) as error:
+            raise DamagedLibrary(f"library {library.manifest.name}: section {SECTION} is no JSON") from error
         except KeyError:
             raise LibraryError(
                 f"library {library.manifest.name} has no rounds", hint="`aotensor split` makes one that has"

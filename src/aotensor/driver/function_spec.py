@@ -78,14 +78,19 @@ def function_spec(f: Definition, built: BuiltFunction, pool: SharedValues, modul
         outputs=tuple(outputs),
         output_kind=_output_kind(f),
         updates=tuple(f.updates.items()),
-        checks=tuple(Check(kind, message) for kind, message in built.checks),
+        checks=tuple(Check(kind, _unicode(message)) for kind, message in built.checks),
         calls_blas=calls_product(module, f.name),
         lapack=needed_functions(module, f.name),
         allow_input_downcast=f.allow_input_downcast,
-        doc=f.doc,
+        doc=_unicode(f.doc),
         sparse_inputs=tuple(SparseSpec(x.name, x.type.format, x.first) for x in flat.sparse_arguments),
         sparse_outputs=tuple(SparseSpec(x.name, x.type.format, x.first) for x in flat.sparse_results),
     )
+
+
+def _unicode(text: str) -> str:
+    """A text of the user's, such as a path in a message, with halves of surrogate pairs as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _part_names(values: Sequence[SparseValue]) -> dict[int, str]:

@@ -32,7 +32,7 @@ from aotensor.driver.part_store import stored_part
 from aotensor.driver.report import Report
 from aotensor.driver.snapshots import Snapshots
 from aotensor.driver.stages import IR_STAGES, REMARKS_SECTION, kept_text
-from aotensor.errors import GraphValueError, OptionError, UnsupportedError
+from aotensor.errors import GraphValueError, OptionError
 from aotensor.graph.coercion import one_of
 from aotensor.graph.passes.pipeline import DEFAULT, Pipeline
 from aotensor.graph.passes.remarks import Remark
