@@ -13,6 +13,7 @@ import aotensor.tensor as at
 from aotensor.core import dtypes
 from aotensor.graph.site import Site
 from aotensor.importers.errors import NoCounterpart
+from aotensor.importers.jax.derivatives import keeps_rule, with_rule
 from aotensor.importers.jax.dims import extent_of
 from aotensor.importers.jax.keys import is_key, on_keys
 from aotensor.importers.jax.lowered import program_of, run_lowered
@@ -26,10 +27,11 @@ COUNTERPARTS: Final[Mapping[str, str]] = {name: RULES[name].note for name in sor
 
 
 class Importer(Interpreter):
-    """One import.   known: the extents of inputs that have names"""
+    """One import.   known: the extents of inputs that have names. keeps_rules: derivatives will be those of JAX"""
 
-    def __init__(self, known: Mapping[str, at.Variable]) -> None:
+    def __init__(self, known: Mapping[str, at.Variable], keeps_rules: bool = True) -> None:
         self._known = known
+        self._keeps_rules = keeps_rules
 
     def extent(self, dim: Any) -> Extent:
         """An extent of JAX, which may be an expression of symbolic dims.   Raises: as `dims.extent_of`"""
@@ -59,9 +61,22 @@ class Importer(Interpreter):
             return run_lowered(equation, inputs)
         return super().converted(equation, inputs)
 
+    def outputs(self, equation: Equation, inputs: Sequence[at.Variable]) -> list[at.Variable]:
+        """What an equation gives, with JAX's derivatives where they are not those of our ops."""
+        if not self._keeps_rules or not keeps_rule(equation):
+            return super().outputs(equation, inputs)
+        found = Importer(self._known, keeps_rules=False).outputs(equation, inputs)
+        return with_rule(equation, inputs, found, self._known, _imported)
+
     def settled(self, x: at.Variable, aval: Any) -> at.Variable:
         """x with the dtype and the static extents that JAX has found."""
         return x if is_key(aval) else super().settled(x, aval)
+
+
+def _imported(known: Mapping[str, at.Variable], program: Any, inputs: Sequence[at.Variable]) -> list[at.Variable]:
+    """The outputs of a program of derivatives.   Raises: NoCounterpart"""
+    check(program.jaxpr)
+    return Importer(known).run(program, inputs)
 
 
 def is_about_keys(equation: Equation) -> bool:

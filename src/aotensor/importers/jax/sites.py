@@ -30,6 +30,11 @@ def site_of(equation: Any) -> Site | None:
     return None
 
 
+def is_jax(file: str) -> bool:
+    """Is this file one of JAX's?"""
+    return file.startswith(_NOT_THE_USERS)
+
+
 @cache
 def _site(code: CodeType, instruction: int) -> Site | None:
     file = code.co_filename

@@ -21,10 +21,7 @@ def _remat(context: Context, equation: Equation, *inputs: at.Variable) -> list[a
     return context.run(equation.params["jaxpr"], inputs)
 
 
-@rule(
-    "custom_jvp_call", "custom_vjp_call", takes_keys=True,
-    note="its program: rules of the user's own hold where JAX differentiates, not where aotensor does",
-)  # fmt: skip
+@rule("custom_jvp_call", "custom_vjp_call", note="its program, differentiated by its rule", takes_keys=True)
 def _custom(context: Context, equation: Equation, *inputs: at.Variable) -> list[at.Variable]:
     return context.run(_program(equation, "call_jaxpr", "fun_jaxpr"), inputs)
 
@@ -34,7 +31,7 @@ def _program(equation: Equation, *keys: str) -> Any:
 
 
 @rule(
-    "custom_linear_solve", note="its `solve`",
+    "custom_linear_solve", note="its `solve`, differentiated by its `transpose_solve`",
     inner=lambda equation: [equation.params["jaxprs"].solve],
 )  # fmt: skip
 def _linear_solve(context: Context, equation: Equation, *inputs: at.Variable) -> list[at.Variable]:

@@ -1,0 +1,269 @@
+"""Equations of JAX as ops that keep JAX's derivatives: rules of the user's own, and those of primitives at kinks.
+
+An op of this kind is compiled as what the equation computes. When a derivative is asked for, JAX differentiates the
+equation, by whatever rule holds there, and the program that it gives is imported like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, TypeAlias
+
+import jax
+import numpy as np
+from jax.extend.source_info_util import user_context
+
+import aotensor.tensor as at
+from aotensor.errors import MissingRuleError
+from aotensor.gradient.composite import OpFromGraph
+from aotensor.graph.op import disconnected, is_disconnected
+from aotensor.graph.variable import Constant
+from aotensor.graph.walk import leaves
+from aotensor.importers.jax.sites import is_jax, site_of
+from aotensor.importers.lax.table import Equation, Program, body_of, is_literal, programs_in
+
+_USERS: Final = frozenset({"custom_jvp_call", "custom_vjp_call"})
+"""Primitives that carry rules, the user's or those of `jax.nn` and its kin."""
+
+_PRIMITIVES: Final = frozenset({
+    "abs", "cbrt", "clamp", "cummax", "cummin", "custom_linear_solve", "integer_pow", "max", "min", "pow", "reduce_max",
+    "reduce_min", "rem", "rsqrt", "scatter-max", "scatter-min", "scatter_max", "scatter_min",
+})  # fmt: skip
+"""Primitives whose derivatives are JAX's own: ours differ at ties, kinks, or the edge of the domain."""
+
+Run: TypeAlias = Callable[[Mapping[str, at.Variable], Any, Sequence[at.Variable]], list[at.Variable]]
+"""(extents by name, program, inputs) → the outputs of a program, imported.   Raises: NoCounterpart"""
+
+
+def keeps_rule(equation: Equation) -> bool:
+    """Is the derivative of this equation the one that JAX takes?"""
+    name = equation.primitive.name
+    if name == "integer_pow" and equation.params["y"] >= 0:
+        return False
+    has_derivative = any(_is_inexact(x.aval) for x in equation.outvars) and any(
+        _is_inexact(x.aval) for x in equation.invars if not is_literal(x)
+    )
+    return has_derivative and (name in _USERS or name in _PRIMITIVES)
+
+
+def with_rule(
+    equation: Any, inputs: Sequence[at.Variable], outputs: Sequence[at.Variable], known: Mapping[str, at.Variable],
+    run: Run,
+) -> list[at.Variable]:  # fmt: skip
+    """The outputs of an equation, computed as `outputs` and differentiated as JAX does.
+
+    known: the extents that have names. run: imports a program of derivatives.
+    """
+    variables, values = [], []
+    for var, x in zip(equation.invars, inputs, strict=True):
+        if not is_literal(var) and var not in variables:
+            variables.append(var)
+            values.append(x)
+    names = _names(equation, known)
+    slots = list(dict.fromkeys([x for x in (*values, *names.values()) if not isinstance(x, Constant)]))
+    behind = [x for x in leaves(outputs, stop=slots) if x not in slots and not isinstance(x, Constant)]
+    places = {x: place for place, x in enumerate(slots)}
+    rule = _Rule(
+        equation,
+        variables,
+        [x if isinstance(x, Constant) else places[x] for x in values],
+        {name: x if isinstance(x, Constant) else places[x] for name, x in names.items()},
+        run,
+        bool(jax.config.jax_enable_x64),
+    )
+    return _Differentiated([*slots, *behind], list(outputs), rule).apply(*slots, *behind).outputs  # type: ignore[return-value]
+
+
+def _names(equation: Any, known: Mapping[str, at.Variable]) -> dict[str, at.Variable]:
+    """The named extents, if the equation has any that are no numbers."""
+    dims = [dim for var in (*equation.invars, *equation.outvars) for dim in getattr(var.aval, "shape", ())]
+    return dict(known) if any(not isinstance(dim, int) for dim in dims) else {}
+
+
+@dataclass(frozen=True, eq=False)
+class _Rule:
+    """How JAX differentiates an equation.
+
+    variables: its operands, each once. values: of each the position among the inputs of the op, or a constant.
+    names: named extents, likewise. is_wide: whether JAX computed with 64 bits when the program was imported.
+    """
+
+    equation: Any
+    variables: list[Any]
+    values: list[int | Constant]
+    names: dict[str, int | Constant]
+    run: Run
+    is_wide: bool
+    _traced: dict[tuple[int, ...] | None, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """What users call the function: its own name, or that of the primitive."""
+        return str(getattr(self._described, "func_name", None) or self.equation.primitive.name)
+
+    @property
+    def is_users(self) -> bool:
+        """Is the rule one of the user's own, which may be meant to differ from the derivative of the value?"""
+        place = str(getattr(self._described, "func_src_info", None) or "").partition(" at ")[2]
+        return self.equation.primitive.name in _USERS and not is_jax(place)
+
+    @property
+    def _described(self) -> Any:
+        """What JAX knows of the function that has a rule: its name, and `name at file:line`; None of primitives."""
+        inner = self.equation.params.get("call_jaxpr") if self.equation.primitive.name in _USERS else None
+        return getattr(getattr(inner, "jaxpr", None), "debug_info", None)
+
+    @property
+    def moving(self) -> dict[int, int]:
+        """The operands that have derivatives: position among `variables` → among the inputs of the op."""
+        return {
+            k: value
+            for k, (var, value) in enumerate(zip(self.variables, self.values, strict=True))
+            if isinstance(value, int) and _is_inexact(var.aval)
+        }
+
+    @property
+    def moved(self) -> list[int]:
+        """The results that have derivatives."""
+        return [k for k, var in enumerate(self.equation.outvars) if _is_inexact(var.aval)]
+
+    def pattern(self, count: int) -> list[list[bool]]:
+        """The connection pattern of an op of so many inputs."""
+        sources = set(self.moving.values())
+        outputs = range(len(self.equation.outvars))
+        return [[place in sources and k in self.moved for k in outputs] for place in range(count)]
+
+    def pulled(self, inputs: Sequence[at.Variable], cotangents: Sequence[at.Variable]) -> list[at.Variable]:
+        """Cotangents of the inputs of the op.   Raises: as `_program`"""
+        program = self._program(None)
+        found = self._run(program, inputs, [cotangents[k] for k in self.moved])
+        terms: dict[int, at.Variable] = {}
+        for place, term in zip(self.moving.values(), found, strict=True):
+            terms[place] = terms[place] + term if place in terms else term
+        return [terms.get(place, disconnected()) for place in range(len(inputs))]
+
+    def pushed(self, inputs: Sequence[at.Variable], tangents: Sequence[at.Variable]) -> list[at.Variable]:
+        """Tangents of the outputs of the op.   Raises: as `_program`"""
+        moving = {k: place for k, place in self.moving.items() if not is_disconnected(tangents[place])}
+        found = iter(self._run(self._program(tuple(moving)), inputs, [tangents[place] for place in moving.values()]))
+        return [next(found) if k in self.moved else disconnected() for k in range(len(self.equation.outvars))]
+
+    def _run(self, program: Any, inputs: Sequence[at.Variable], others: Sequence[at.Variable]) -> list[at.Variable]:
+        values, names = ([_of(x, inputs) for x in found] for found in (self.values, self.names.values()))
+        try:
+            return self.run(dict(zip(self.names, names, strict=True)), program, [*values, *others])
+        except jax.errors.TracerArrayConversionError as error:
+            around = "its rule reads a value of the program around it: make that an argument, or an array of NumPy"
+            raise self._refusal(around) from error
+
+    def _program(self, moving: tuple[int, ...] | None) -> Any:
+        """The derivative as a program of the operands and what is put in: cotangents, or tangents of those moving.
+
+        Raises: MissingRuleError with the function and its line where JAX has none
+        """
+        if moving not in self._traced:
+            specs = [_spec(x) for x in self.variables]
+            with _width(self.is_wide):
+                try:
+                    if moving is None:
+                        cotangents = [_spec(self.equation.outvars[k]) for k in self.moved]
+                        made = jax.make_jaxpr(self._backward)(specs, cotangents)
+                    else:
+                        made = jax.make_jaxpr(self._forward(moving))(specs, [specs[k] for k in moving])
+                except Exception as error:  # what a rule of the user's raises, and what JAX says of it
+                    said = str(error).strip().partition("\n")[0][:200]
+                    raise self._refusal(f"{type(error).__name__}: {said}") from error
+            if moving and _is_reverse_alone(made):
+                raise self._refusal("a rule of custom_vjp is for reverse mode, and this is forward mode")
+            self._traced[moving] = made
+        return self._traced[moving]
+
+    def _outputs(self, values: Sequence[Any]) -> list[Any]:
+        """What the equation gives in JAX, at its line.   values: of `variables`"""
+        primitive, known = self.equation.primitive, dict(zip(self.variables, values, strict=True))
+        given = [x.val if is_literal(x) else known[x] for x in self.equation.invars]
+        params = primitive.get_bind_params(self.equation.params)
+        functions, params = params if isinstance(params, tuple) else ((), params)  # JAX before 0.10 has both apart
+        with user_context(self.equation.source_info.traceback), self.equation.ctx.manager:
+            found = primitive.bind(*functions, *given, **params)
+        return list(found) if primitive.multiple_results else [found]
+
+    def _restricted(self, values: Sequence[Any], moving: Sequence[int]) -> Callable[..., Any]:
+        """The floating results as a function of the operands that move."""
+
+        def function(*xs: Any) -> list[Any]:
+            given = dict(zip(moving, xs, strict=True))
+            found = self._outputs([given.get(k, x) for k, x in enumerate(values)])
+            return [found[k] for k in self.moved]
+
+        return function
+
+    def _backward(self, values: Sequence[Any], cotangents: Sequence[Any]) -> Any:
+        _, pull = jax.vjp(self._restricted(values, tuple(self.moving)), *(values[k] for k in self.moving))
+        return pull(list(cotangents))
+
+    def _forward(self, moving: Sequence[int]) -> Callable[..., Any]:
+        def forward(values: Sequence[Any], tangents: Sequence[Any]) -> Any:
+            return jax.jvp(self._restricted(values, moving), [values[k] for k in moving], list(tangents))[1]
+
+        return forward
+
+    def _refusal(self, reason: str) -> MissingRuleError:
+        place = site_of(self.equation)
+        return MissingRuleError(
+            f"JAX has no derivative of {self.title}: {reason}",
+            lines=[f"{self.title}   made at {place}"] if place is not None else (),
+        )
+
+
+class _Differentiated(OpFromGraph):
+    """What an equation computes, with the derivatives that JAX gives it."""
+
+    takes_sparse: ClassVar[bool] = False
+
+    def __init__(self, inputs: list[at.Variable], outputs: list[at.Variable], rule: _Rule) -> None:
+        self._rule = rule
+        super().__init__(
+            inputs,
+            outputs,
+            pullback=lambda xs, ys, cotangents: rule.pulled(xs, cotangents),
+            pushforward=lambda xs, ys, tangents: rule.pushed(xs, tangents),
+            connection_pattern=rule.pattern(len(inputs)),
+            name=rule.title,
+        )
+
+    def convert_inputs(self, inputs: Sequence[Any]) -> list[at.Variable]:
+        """The inputs as they are: the program has been typed by JAX."""
+        return list(inputs)
+
+    def is_faithful(self) -> bool:
+        return not self._rule.is_users
+
+    def is_dual(self) -> bool:
+        return bool(self._rule.equation.primitive.name != "custom_vjp_call")
+
+
+def _of(found: int | Constant, inputs: Sequence[at.Variable]) -> at.Variable:
+    return inputs[found] if isinstance(found, int) else found
+
+
+def _spec(var: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(var.aval.shape, var.aval.dtype)
+
+
+def _is_inexact(aval: Any) -> bool:
+    return bool(jax.dtypes.issubdtype(aval.dtype, np.inexact))
+
+
+def _is_reverse_alone(program: Program) -> bool:
+    """Does a forward derivative hold linear maps that JAX knows only transposed?"""
+    found = [one.primitive.name == "custom_lin" or any(map(_is_reverse_alone, programs_in(one)))
+             for one in body_of(program).eqns]  # fmt: skip
+    return any(found)
+
+
+def _width(is_wide: bool) -> Any:
+    """JAX with or without 64 bits, as a context."""
+    scoped = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
+    return scoped(is_wide)
