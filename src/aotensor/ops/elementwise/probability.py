@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache, partial
 from math import pi, sqrt
 from typing import Any
 
 import numpy as np
 
 from aotensor.core.builders import Scalar, ScalarBuilder
-from aotensor.ops.elementwise.base import elementwise
+from aotensor.core.types import Array
+from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
 from aotensor.ops.elementwise.elementary import exp
 from aotensor.ops.elementwise.scipy_reference import scipy_special
 from aotensor.ops.elementwise.special import psi
@@ -103,19 +105,68 @@ _FRACTION_TERMS = 20
 def _emit_erfcx(s: ScalarBuilder, x: Any) -> Scalar:
     """e^{x²}·erfc x up to 4, beyond that 1/√π/(x + (1/2)/(x + 1/(x + (3/2)/(x + …)))).   Source: DLMF 7.9.1."""
     product = s.mul(s.math("exp", s.mul(x, x)), s.special("erfc", x))
-    fraction = x
-    for k in range(_FRACTION_TERMS, 0, -1):
-        fraction = s.add(x, s.div(s.constant(k / 2, x.dtype), fraction))
-    far = s.div(s.constant(1 / _ROOT_PI, x.dtype), fraction)
+    far = s.div(s.constant(1 / _ROOT_PI, x.dtype), _fractions(s, x, 0)[0])
     return s.select(s.compare("gt", x, s.constant(_FRACTION_FROM, x.dtype)), far, product)
 
+
+def _fractions(s: ScalarBuilder, x: Any, count: int) -> list[Scalar]:
+    """fₖ = x + ((k + 1)/2)/fₖ₊₁ for k = 0 … count."""
+    found = [x]
+    for k in range(_FRACTION_TERMS + max(count - 2, 0), 0, -1):
+        found.append(s.add(x, s.div(s.constant(k / 2, x.dtype), found[-1])))
+    return found[::-1]
+
+
+def _emit_derivative_of_erfcx(order: int, s: ScalarBuilder, x: Any) -> Scalar:
+    """Dₙ = 2x·Dₙ₋₁ + 2(n − 1)·Dₙ₋₂ up to 4, beyond that −n·Dₙ₋₁/fₙ.   Source: DLMF 7.18.6, 7.18.7, 7.18.13."""
+    two_x, fractions = s.mul(s.constant(2.0, x.dtype), x), _fractions(s, x, order)
+    far = s.div(s.constant(1 / _ROOT_PI, x.dtype), fractions[0])
+    near = s.mul(s.math("exp", s.mul(x, x)), s.special("erfc", x))
+    before = s.constant(0.0, x.dtype)
+    for n in range(1, order + 1):
+        rest = s.mul(s.constant(2.0 * (n - 1), x.dtype), before) if n > 1 else s.constant(-2 / _ROOT_PI, x.dtype)
+        before, near = near, s.add(s.mul(two_x, near), rest)
+        far = s.div(s.mul(s.constant(-float(n), x.dtype), far), fractions[n])
+    return s.select(s.compare("gt", x, s.constant(_FRACTION_FROM, x.dtype)), far, near)
+
+
+def _reference_of_derivative(order: int, x: Array) -> Array:
+    wide = x.astype(np.float64)
+    fractions = [wide]
+    for k in range(_FRACTION_TERMS + order, 0, -1):
+        fractions.append(wide + k / 2 / fractions[-1])
+    near = far = scipy_special("erfcx")(wide)
+    before = np.zeros(())
+    for n in range(1, order + 1):
+        rest = 2.0 * (n - 1) * before if n > 1 else -2 / _ROOT_PI
+        before, near = near, 2 * wide * near + rest
+        far = -n * far / fractions[-1 - n]
+    return np.asarray(np.where(wide > _FRACTION_FROM, far, near), x.dtype)
+
+
+@cache
+def _derivative_of_erfcx(order: int) -> Elementwise:
+    """∂ⁿ/∂xⁿ of e^{x²}·erfc x without the difference 2xy − 2/√π, which cancels for large x."""
+    return Elementwise(
+        Row(
+            "erfcx_derivative",
+            "a derivative of e^{x²}·erfc x",
+            partial(_reference_of_derivative, order),
+            partial(_emit_derivative_of_erfcx, order),
+            (lambda g, x, y: g * _derivative_of_erfcx(order + 1)(x),),
+            parameters=(("order", order),),
+        )
+    )
+
+
+MAKERS["erfcx_derivative"] = _derivative_of_erfcx
 
 erfcx = elementwise(
     "erfcx",
     "e^{x²}·erfc x without overflow for large x; inf for very negative x.",
     scipy_special("erfcx"),
     _emit_erfcx,
-    (lambda g, x, y: g * (2 * x * y - 2 / _ROOT_PI),),
+    (lambda g, x, y: g * _derivative_of_erfcx(1)(x),),
 )
 
 

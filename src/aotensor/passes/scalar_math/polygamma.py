@@ -35,9 +35,11 @@ def function_of_order(order: int) -> Callable[[Value], Value]:
         is_reflected = wide < 0.0
         value = _positive(order, where(is_reflected, 1.0 - wide, wide))
         cotangent, is_pole = cot_pi(wide)
-        reflected = (-1.0) ** order * value - math.pi ** (order + 1) * polynomial(
-            cotangent, _cotangent_derivatives(order)
-        )
+        # of one parity and one sign: no 0·∞ or ∞ − ∞ where powers of the cotangent overflow
+        coefficients = _cotangent_derivatives(order)[(order + 1) % 2 :: 2]
+        derivative = polynomial(cotangent * cotangent, coefficients)
+        derivative = derivative if order % 2 else derivative * cotangent
+        reflected = (-1.0) ** order * value - math.pi ** (order + 1) * derivative
         reflected = where(is_pole, reflected.like((-1.0) ** (order + 1) * math.inf), reflected)
         return where(is_reflected, reflected, value).cast(x.dtype)
 

@@ -13,7 +13,7 @@ from aotensor.core.types import Array
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.arithmetic import sign
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
-from aotensor.ops.elementwise.parametric.quadrature import of_orders
+from aotensor.ops.elementwise.parametric.quadrature import derivative_of_exponential, of_orders
 from aotensor.ops.elementwise.scipy_reference import scipy_special
 
 _DISTANCE = 0.02
@@ -21,18 +21,28 @@ _POINTS = np.arange(-5, 6)
 
 
 def _reference(name: str, order: int) -> Callable[..., Array]:
-    """SciPy's, and its derivatives in v by differences of tenth order: 1e-11 while |ln(x/v)| is below 5."""
-    if not order:
-        return scipy_special(name)
+    """SciPy's, and its derivatives in v by differences of tenth order: 1e-11 while |ln(x/v)| is below 5.
+
+    Where the power series has one term that counts this term and its derivatives: SciPy gives I₁(1e-300) = 0.
+    """
+    function = scipy_special(name)
 
     def reference(v: Array, x: Array) -> Array:
+        with np.errstate(all="ignore"):
+            found = by_differences(v, x) if order else function(v, x)
+            if name.startswith("k"):
+                return np.asarray(found, x.dtype)
+            is_first = (x != 0) & (np.abs(x) < 1e-9) & (v > -0.9) & ~np.isnan(found)
+            return np.where(is_first, _first_term(order, v, x), found).astype(x.dtype)
+
+    def by_differences(v: Array, x: Array) -> Array:
         orders, points = np.broadcast_arrays(v.astype(np.float64), x.astype(np.float64))
         powers = _POINTS[None, :].astype(np.float64) ** np.arange(len(_POINTS))[:, None]
         wanted = np.zeros(len(_POINTS))
         wanted[order] = factorial(order)
         weights = np.linalg.solve(powers, wanted) / _DISTANCE**order
         with np.errstate(all="ignore"):
-            values = scipy_special(name)(orders[..., None] + _POINTS * _DISTANCE, points[..., None])
+            values = function(orders[..., None] + _POINTS * _DISTANCE, points[..., None])
             found = np.sum(values * weights, axis=-1)
             found = np.where(points == 0, _at_zero(name, order, orders), found)
             is_outside = ~(points >= 0) | ~np.isfinite(points + orders)
@@ -42,6 +52,15 @@ def _reference(name: str, order: int) -> Callable[..., Array]:
         return np.asarray(np.where(is_outside, np.nan, found), x.dtype)
 
     return reference
+
+
+def _first_term(order: int, v: Array, x: Array) -> Array:
+    """∂ⁿ/∂vⁿ of (x/2)ᵛ/Γ(v + 1)."""
+    power, half = v.astype(np.float64), np.abs(x.astype(np.float64)) / 2
+    polygamma, sign = scipy_special("polygamma"), np.where((x < 0) & (power % 2 == 1), -1.0, 1.0)
+    main = sign * half**power * scipy_special("rgamma")(power + 1)
+    slopes = {(k,): (np.log(half) if k == 1 else 0.0) - polygamma(k - 1, power + 1) for k in range(1, order + 1)}
+    return np.where(main == 0, 0.0, main * derivative_of_exponential((order,), slopes))
 
 
 def _at_zero(name: str, order: int, v: Array) -> Array:
@@ -80,7 +99,7 @@ def _partials(name: str, order: int) -> Any:
 
 
 def _function(name: str, doc: str) -> Elementwise:
-    op = elementwise(name, doc, scipy_special(name), of_orders(name), _partials(name, 0))
+    op = elementwise(name, doc, _reference(name, 0), of_orders(name), _partials(name, 0))
 
     @cache
     def of_order(order: int) -> Elementwise:

@@ -11,7 +11,7 @@ import numpy as np
 from aotensor.core.types import Array
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
-from aotensor.ops.elementwise.compare import eq, gt, lt, or_, switch
+from aotensor.ops.elementwise.compare import eq, gt, isinf, lt, or_, switch
 from aotensor.ops.elementwise.elementary import inside
 from aotensor.ops.elementwise.parametric.quadrature import derivative_of_exponential, integral_from_end, of_orders
 from aotensor.ops.elementwise.scipy_reference import scipy_special
@@ -46,16 +46,18 @@ def _reference_density(order: int) -> Any:
 
 
 def _density_in_x(order: int, g: Variable, a: Variable, x: Variable, y: Variable) -> Variable:
-    """∂/∂x: (a − 1 − x)/x of the density, and what its derivatives in a make of that; at x = 0 the limit."""
-    derivative = y * ((a - 1 - x) / x)
+    """∂/∂x: (a − 1 − x)/x of the density, and what its derivatives in a make of that; the limits at x = 0 and ∞."""
+    is_far = or_(isinf(a), isinf(x))
+    shape, point = switch(is_far, 1.0, a), switch(is_far, 1.0, x)
+    derivative = y * ((shape - 1 - point) / point)
     if order:
-        derivative = derivative + order / x * _density(order - 1)(a, x)
+        derivative = derivative + order / point * _density(order - 1)(a, x)
         at_zero = switch(gt(a, 2), 0.0, np.nan)
     else:
         below_1 = switch(gt(a, 0), -np.inf, np.nan)
         below_2 = switch(gt(a, 1), np.inf, switch(eq(a, 1), -1.0, below_1))
         at_zero = switch(gt(a, 2), 0.0, switch(eq(a, 2), 1.0, below_2))
-    derivative = switch(eq(x, 0), at_zero, derivative)
+    derivative = switch(eq(x, 0), at_zero, switch(is_far, y, derivative))
     return inside(_is_outside(a, x), g, g * derivative)
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Final
 
 from aotensor.passes.scalar_math.parametric.jet import Jet
-from aotensor.passes.scalar_math.value import Value
+from aotensor.passes.scalar_math.value import Value, where
 
 FROM: Final = 40.0
 """w from which on the terms below leave 1e-16."""
@@ -36,13 +36,18 @@ def _coefficients() -> tuple[tuple[float, ...], ...]:
 
 
 def hypotenuse(v: Jet, x: Value) -> Jet:
-    """w = √(v² + x²)."""
-    return (v * v + x * x).sqrt()
+    """w = √(v² + x²), also where the squares overflow or underflow."""
+    size = where(v.value > x, v.value, x)
+    is_small = size < 2.0**-400
+    up = where(size > 2.0**400, x.like(2.0**-700), where(is_small, x.like(2.0**700), 1.0))
+    down = where(size > 2.0**400, x.like(2.0**700), where(is_small, x.like(2.0**-700), 1.0))
+    scaled = v * up
+    return (scaled * scaled + (x * up) * (x * up)).sqrt() * down
 
 
 def exponent(v: Jet, w: Jet, x: Value) -> Jet:
     """E, which is at most 0: about −v²/(2x) for small v."""
-    rest = v * v / (w + x)
+    rest = v / (w + x) * v
     return rest - v * ((v + rest) / x).log1p()
 
 

@@ -26,11 +26,13 @@ from aotensor.passes.scalar_math.parametric.gamma_parts import (
     log_gamma_of_successor,
     stirling_rest,
 )
-from aotensor.passes.scalar_math.parametric.jet import Jet
+from aotensor.passes.scalar_math.parametric.jet import Jet, integral
 from aotensor.passes.scalar_math.value import Value, where
 
 _TEMME_FROM: Final = 200.0
 _TEMME_WITHIN: Final = 0.3
+_LARGEST: Final = 2000.0
+"""From there on the density is 0 for a < 8."""
 _SMALL: Final = 1.1
 """Largest x for which the series in x alone are used beyond x = a."""
 
@@ -101,14 +103,25 @@ def density_factor(a: Jet, x: Value) -> Jet:
     from_stirling = a.value >= 8.0
 
     def by_stirling() -> Jet:
-        mu = (x - a) / a
-        return ((a * log1p_less(mu, x / a.value) - stirling_rest(a)).exp() / (a * (2.0 * math.pi)).sqrt()).dense()
+        return ((_deviation(a, x) - stirling_rest(a)).exp() / (a * (2.0 * math.pi)).sqrt()).dense()
 
     def by_logarithms() -> Jet:
-        half = (x * -0.5).call("exp")
-        return ((a * x.call("log") - log_gamma_of_successor(a)).exp() * half * half).dense()
+        point = where(x < _LARGEST, x, _LARGEST)
+        half = (point * -0.5).call("exp")
+        return ((a * point.call("log") - log_gamma_of_successor(a)).exp() * half * half).dense()
 
     return branch(from_stirling, by_stirling, by_logarithms)
+
+
+def _deviation(a: Jet, x: Value) -> Jet:
+    """a·ln(x/a) + a − x, whose derivative in a is ln(x/a)."""
+    mu, ratio = (x - a.value) / a.value, x / a.value
+    value = a.value * log1p_less(Jet((), {(): mu}), ratio).value
+    if not a.order:
+        return a.constant(value)
+    is_near = (mu >= -0.5) & (mu <= 1.0)
+    logarithm = where(is_near, where(is_near, mu, 0.0).call("log1p"), ratio.call("log"))
+    return integral(value, a.top, [(a, (-a.log()).with_value(logarithm))])
 
 
 def gamma_density(a: Value, x: Value, order: int = 0) -> Value:

@@ -152,8 +152,12 @@ def _mirrored_first_kind(v: Jet, x: Value, shift: Value | float) -> Jet:
 
     def by_debye() -> Jet:
         w = debye.hypotenuse(v, x)
-        front = (debye.exponent(v, w, x) + shift).exp()
-        return (front * debye.series(v, w, 1.0) / (w * (2.0 * math.pi)).sqrt()).dense()
+        exponent = debye.exponent(v, w, x) + shift
+        # a factor of its own where the exponential overflows: ∞ times a derivative that is 0 would be nan
+        capped = where(exponent.value < 600.0, exponent.value, 600.0)
+        growth = (exponent.value - capped).call("exp")
+        found = exponent.with_value(capped).exp() * debye.series(v, w, 1.0) / (w * (2.0 * math.pi)).sqrt()
+        return found.each(lambda part: where(part.eq(0.0), part, part * growth)).dense()
 
     def by_powers() -> Jet:
         half = 0.5 * x
