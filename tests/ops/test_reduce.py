@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import aotensor.tensor as at
+from aotensor import function
 from aotensor.core.types import TensorType
 from aotensor.gradient import DisconnectedInputError, grad
 from aotensor.graph.variable import Variable
+from aotensor.graph.vectorize import vectorize_graph
 from aotensor.ops.linalg.norms import norm
 from aotensor.ops.reduce.extremum import argmax, max, min
 from aotensor.ops.reduce.moments import std, var
@@ -79,6 +81,37 @@ def test_the_extremum_of_nothing(kind: Any) -> None:
     x = symbol("float64", None, None)
     with pytest.raises(ValueError, match="axis 0 is empty"):
         kind(x, axis=0).eval({x: np.zeros((0, 3))})
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("op", ["median", "quantile", "percentile"])
+def test_a_quantile_of_nothing(op: str, axis: int | None) -> None:
+    """Named by op, axis and line, compiled too; a batch counts the axes of its elements."""
+    call = getattr(at, op)
+    build = call if op == "median" else lambda x, axis: call(x, 0.3, axis=axis)
+    extents = [(0, 3), (0, 3), (3, 0)][0 if axis is None else axis + 1]
+    message = rf"x at test_reduce\.py:\d+: {op}: axis {axis or 0} is empty"
+    x = at.matrix("x", shape=("n", "m"))
+    f = function([x], build(x, axis=axis), name="f")
+    for run in (f.reference, f):
+        with pytest.raises(ValueError, match=message):
+            run(np.zeros(extents))
+    np.testing.assert_allclose(f.reference(np.ones((2, 2))), np.ones(() if axis is None else 2))
+    with pytest.raises(ValueError, match=rf"{op}: axis {axis or 0} is empty"):
+        build(symbol("float64", *extents), axis=axis)
+    rows = at.tensor3("rows")
+    batch = vectorize_graph(build(x, axis=axis), {x: rows})
+    with pytest.raises(ValueError, match=rf"{op}: axis {axis or 0} is empty"):
+        batch.eval({rows: np.zeros((2, *extents))})
+    assert batch.eval({rows: np.zeros((0, 2, 2))}).shape[0] == 0
+
+
+def test_interpolation_between_no_points() -> None:
+    xp = at.vector("xp", shape=("n",))
+    f = function([xp], at.interp(0.5, xp, xp), name="f")
+    for run in (f.reference, f):
+        with pytest.raises(ValueError, match=r"interp: xp: axis 0 is empty"):
+            run(np.zeros(0))
 
 
 def test_positions_have_no_gradient() -> None:

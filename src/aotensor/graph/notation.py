@@ -22,8 +22,8 @@ PREFIX: Final = {"neg": "-", "sparse_neg": "-", "invert": "~"}
 
 TRANSPARENT: Final = frozenset({
     "cast", "sparse_cast", "fitting", "specify_shape", "identity", "sparse_copy", "checked_structure", "canonical",
-    "ascending", "parameter", "dense_from_sparse", "converged", "common_extent", "stored_everywhere", "shared_entries",
-    "counted", "divided", "check", "holomorphic_view", "as_pairs", "of_pairs",
+    "ascending", "nonempty", "parameter", "dense_from_sparse", "converged", "common_extent", "stored_everywhere",
+    "shared_entries", "counted", "divided", "check", "holomorphic_view", "as_pairs", "of_pairs",
 })  # fmt: skip
 """What hands on its first operand."""
 

@@ -31,7 +31,7 @@ from aotensor.ops.elementwise.compare import (
 )
 from aotensor.ops.grids import linspace
 from aotensor.ops.index import subtensor
-from aotensor.ops.random.parameter import Ascending, finite, parameter
+from aotensor.ops.random.parameter import Ascending, finite, nonempty, parameter
 from aotensor.ops.reduce.cumulate import diff
 from aotensor.ops.reduce.extremum import max as max_over
 from aotensor.ops.reduce.extremum import min as min_over
@@ -194,15 +194,14 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     Derivatives go to x (the slope on the right of a point), xp and fp.
 
     Raises: GraphTypeError unless xp and fp are vectors, left and right numbers; GraphValueError for vectors of two
-    lengths, at run time where they are not known, and for a period that is known to be 0;
-    GraphIndexError at run time for no points.
+    lengths or of none, at run time where they are not known, and for a period that is known to be 0.
     """
     x, xp, fp = as_tensor(x), _vector("interp: xp", xp), _vector("interp: fp", fp)
     for what, value in (("left", left), ("right", right)):
         if value is not None and as_tensor(value).ndim:
             raise GraphTypeError(f"interp: {what} is a number, not {as_tensor(value).type}")
     dtype = dtypes.mean_of(dtypes.promote(x.dtype, xp.dtype, fp.dtype))
-    x, xp, fp = (cast(one, dtype) for one in (x, xp, fp))
+    x, xp, fp = (cast(one, dtype) for one in (x, nonempty("interp: xp", xp, [0]), fp))
     fp = second(xp, fp)  # one length
     if period is not None:
         x, xp, fp = _periodic(x, xp, fp, period)

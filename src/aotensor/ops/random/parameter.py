@@ -39,8 +39,8 @@ class Checked(LinearOp):
         """Would the check pass?"""
 
     @abstractmethod
-    def good(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        """Bools that all have to be true."""
+    def holds(self, b: TensorBuilder, x: Tensor) -> Scalar:
+        """Does the check pass?"""
 
     def infer_type(self, x: TensorType) -> TensorType:
         return x
@@ -62,9 +62,12 @@ class Checked(LinearOp):
         return self.apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        good = self.good(b, x)
-        b.check(b.item(b.reduce("and", good, range(len(good.extents)))), self.message)
+        b.check(self.holds(b, x), self.message)
         return x
+
+
+def _all(b: TensorBuilder, good: Tensor) -> Scalar:
+    return b.item(b.reduce("and", good, range(len(good.extents))))
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ class Ascending(Checked):
     def is_good(self, x: Array) -> bool:
         return not np.any(x[..., 1:] < x[..., :-1])
 
-    def good(self, b: TensorBuilder, x: Tensor) -> Tensor:
+    def holds(self, b: TensorBuilder, x: Tensor) -> Scalar:
         v, *others = b.scalars, *x.extents[:-1]
         pairs = v.imax(v.isub(x.extents[-1], 1), 0)
 
@@ -88,7 +91,40 @@ class Ascending(Checked):
             *line, k = at
             return v.not_(v.compare("lt", v.load(x, *line, v.iadd(k, 1)), v.load(x, *line, k)))
 
-        return b.tabulate([*others, pairs], "bool", in_order)
+        return _all(b, b.tabulate([*others, pairs], "bool", in_order))
+
+
+@dataclass(frozen=True)
+class Nonempty(Checked):
+    """An axis has an element.   label: the function that needs one, place: of the axis, counted from the end"""
+
+    name: ClassVar[str] = "nonempty"
+    axis: int
+    place: int
+
+    @property
+    def message(self) -> str:
+        return f"{self.label}: axis {self.axis} is empty"
+
+    def is_good(self, x: Array) -> bool:
+        return x.shape[self.place] != 0
+
+    def holds(self, b: TensorBuilder, x: Tensor) -> Scalar:
+        return b.scalars.compare("ne", x.extents[self.place], b.scalars.index(0))
+
+
+def nonempty(label: str, x: Variable, axes: Sequence[int]) -> Variable:
+    """x, whose axes each have an element: a check at run time for extents that are not known.
+
+    Raises: GraphValueError for one that is known to have none.
+    """
+    for axis in axes:
+        check = Nonempty(label, axis, axis - x.ndim)
+        extent = x.static_shape[axis]
+        if extent == 0:
+            raise GraphValueError(check.message, lines=[x.describe()])
+        x = check(x) if extent is None else x
+    return x
 
 
 @dataclass(frozen=True)
@@ -112,13 +148,13 @@ class Parameter(Checked):
         above = x > self.low if self.is_open else x >= self.low
         return bool(np.all(above & (x <= self.high)))
 
-    def good(self, b: TensorBuilder, x: Tensor) -> Tensor:
+    def holds(self, b: TensorBuilder, x: Tensor) -> Scalar:
         def is_good(v: ScalarBuilder, element: Scalar) -> Scalar:
             wide = v.cast(element, "float64")
             above = v.compare("gt" if self.is_open else "ge", wide, v.constant(self.low, "float64"))
             return v.and_(above, v.compare("le", wide, v.constant(self.high, "float64")))
 
-        return b.map(is_good, x, dtype="bool")  # type: ignore[no-any-return]
+        return _all(b, b.map(is_good, x, dtype="bool"))
 
 
 def parameter(

@@ -14,7 +14,7 @@ from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.elementwise.arithmetic import maximum, minimum
 from aotensor.ops.elementwise.compare import and_, cast, eq, floor, gt, isfinite, isinf, isnan, lt, or_, rint, switch
 from aotensor.ops.index import subtensor
-from aotensor.ops.random.parameter import parameter
+from aotensor.ops.random.parameter import nonempty, parameter
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.select import Leading, Ranked
 from aotensor.ops.reduce.sort import argsort
@@ -70,11 +70,11 @@ _PLACES: Final[dict[str, Place]] = {
 def median(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """The middle element along axes, the mean of the two middle ones for an even number; nan if there is one.
 
-    Raises: GraphValueError for an axis out of range or named twice, GraphIndexError for an empty axis.
+    Raises: GraphValueError for an axis out of range or named twice, or an empty one (at run time if not known).
     """
     x = as_tensor(x)
     axes = normalise_axes(axis, x.ndim)
-    lines = _lines(cast(x, dtypes.mean_of(x.dtype)), axes)
+    lines = _lines(cast(nonempty("median", x, axes), dtypes.mean_of(x.dtype)), axes)
     n = as_tensor(extent_of(lines, -1))
     low, high = _at_ranks(lines, (n - 1) // 2, n // 2)
     middle = switch(any_of(isnan(lines), axis=-1), constant(math.nan, dtype=lines.dtype), (low + high) / 2)
@@ -97,8 +97,8 @@ def quantile(a: Any, q: Any, axis: Axes = None, method: str = "linear", keepdims
     "closest_observation", "interpolated_inverted_cdf". nan if there is one; of nothing an error.
     The gradient goes to the two elements by their weights, ties by sorted position, and to q as the slope on its right.
 
-    Raises: GraphValueError for another method, an axis out of range or named twice, or a q outside of [0, 1] (at run
-    time where it is not known); GraphIndexError at run time for an empty axis.
+    Raises: GraphValueError for another method, an axis out of range or named twice, a q outside of [0, 1] or an empty
+    axis (at run time where these are not known).
     """
     one_of("quantile: method", method, _PLACES)
     return _quantile("quantile", as_tensor(a), q, 1, axis, method, keepdims)
@@ -115,7 +115,7 @@ def _quantile(name: str, a: Variable, q: Any, whole: int, axis: Axes, method: st
     axes = normalise_axes(axis, a.ndim)
     dtype = dtypes.mean_of(a.dtype)
     shares = parameter(f"{name}: q", q, "float64", low=0, high=whole) / whole
-    lines = _lines(cast(a, dtype), axes)
+    lines = _lines(cast(nonempty(name, a, axes), dtype), axes)
     kept = lines.ndim - 1
     found = _between(lines, shares, method)
     found = moveaxis(found, list(range(kept, found.ndim)), list(range(shares.ndim))) if shares.ndim else found
