@@ -43,7 +43,7 @@ from aotensor.ir.dialect import DYNAMIC, LapackOp
 from aotensor.ir.interpreter.scalar_values import numpy_dtype
 from aotensor.ir.interpreter.spectral import SPECTRAL_RULES
 from aotensor.ops.linalg.kinds import KINDS
-from aotensor.ops.linalg.matrices import scipy_linalg
+from aotensor.ops.linalg.matrices import exchanged_rows, scipy_linalg
 
 Options: TypeAlias = Mapping[str, Any]
 Rule: TypeAlias = Callable[..., tuple[Sequence[Array], int]]
@@ -107,8 +107,8 @@ def _lu(a: Array) -> tuple[Sequence[Array], int]:
 def _lower_upper_exchanged(factors: Array, pivots: Array) -> tuple[Array, Array, Array]:
     """L, U and the matrix Pᵀ of A = L·U·Pᵀ."""
     exchanged = np.eye(len(factors), dtype=factors.dtype)
-    for k, other in enumerate(pivots):
-        exchanged[[k, other - 1]] = exchanged[[other - 1, k]]
+    for k, other in enumerate(exchanged_rows("lapack", pivots)):
+        exchanged[[k, other]] = exchanged[[other, k]]
     return np.tril(factors), np.triu(factors, 1) + np.eye(len(factors), dtype=factors.dtype), exchanged
 
 
@@ -131,7 +131,7 @@ def _lu_permutation(factors: Array, pivots: Array, *, is_inverse: bool) -> tuple
 def _lu_inverse(factors: Array, pivots: Array) -> tuple[Sequence[Array], int]:
     if not factors.size:
         return [factors.copy()], 0
-    inverse, failed = _lapack("getri", factors)(factors.T, pivots - 1)
+    inverse, failed = _lapack("getri", factors)(factors.T, exchanged_rows("lapack", pivots))
     return [inverse.T], failed
 
 

@@ -26,10 +26,12 @@ from aotensor.ops.diagonal import Triangle, eye
 from aotensor.ops.elementwise.compare import cast, eq
 from aotensor.ops.linalg.lapack import Lapack, Linearised, from_lapack, is_complex, to_lapack
 from aotensor.ops.linalg.matrices import (
+    NO_ROW,
     ZERO_PIVOT,
     as_pair,
     both_floating,
     check_square,
+    exchanged_rows,
     failed,
     floating_matrix,
     lowered_square,
@@ -185,10 +187,14 @@ def _with_columns(x: Variable, order: Variable) -> Variable:
 
 @dataclass(frozen=True)
 class Permutation(ConstantOp):
-    """The factors, exchanges → q (int64): column q[k] of A is column k of A·P; the other way round if inverse."""
+    """The factors, exchanges → q (int64): column q[k] of A is column k of A·P; the other way round if inverse.
+
+    is_given: the exchanges are a caller's, so that compiled code checks them.
+    """
 
     name: ClassVar[str] = "lu_permutation"
     is_inverse: bool
+    is_given: bool = False
 
     def infer_type(self, factors: TensorType, exchanges: TensorType) -> TensorType:
         return exchanges.with_dtype("int64")
@@ -197,17 +203,30 @@ class Permutation(ConstantOp):
         return per_matrix(self._order, [factors, exchanges], [np.empty(exchanges.shape, np.int64)])  # type: ignore[no-any-return]
 
     def _order(self, factors: Array, exchanges: Array) -> Array:
-        order, steps = np.arange(len(exchanges)), np.arange(len(exchanges))
+        rows = exchanged_rows("lu_solve" if self.is_given else self.name, exchanges)
+        order, steps = np.arange(len(rows)), np.arange(len(rows))
         for k in steps[::-1] if self.is_inverse else steps:
-            order[[k, exchanges[k] - 1]] = order[[exchanges[k] - 1, k]]
+            order[[k, rows[k]]] = order[[rows[k], k]]
         return order
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         return self.apply(*all_batched(inputs, is_batched)).outputs
 
     def lower(self, b: TensorBuilder, factors: Tensor, exchanges: Tensor) -> Tensor:
+        if self.is_given:
+            _check_rows(b, exchanges)
         results = [("int64", exchanges.extents)]
         return b.lapack("lu_permutation", [factors, exchanges], results, is_inverse=self.is_inverse)[0]
+
+
+def _check_rows(b: TensorBuilder, exchanges: Tensor) -> None:
+    """The check of `exchanged_rows` in tensor IR."""
+    v, n, axes = b.scalars, exchanges.extents[-1], range(len(exchanges.extents))
+    lowest = v.cast(b.item(b.reduce("minimum", exchanges, axes, "int64")), dtypes.INDEX)
+    highest = v.cast(b.item(b.reduce("maximum", exchanges, axes, "int64")), dtypes.INDEX)
+    message = f"lu_solve: {NO_ROW}"
+    b.check(v.compare("ge", lowest, v.index(1)), message, found=v.isub(lowest, 1), expected=n, kind="index")
+    b.check(v.compare("le", highest, v.index(n)), message, found=v.isub(highest, 1), expected=n, kind="index")
 
 
 class FactoredOp(Op):
@@ -247,7 +266,7 @@ def lu_solve(lu_and_piv: Sequence[Any], b: Any, trans: int | str = 0, *, b_ndim:
     pivots = as_tensor(pivots)
     core = right_hand_side("lu_solve", lu, b, b_ndim)
     lu, pivots, b = with_common_batch((lu, 2), (pivots, 1), (b, core))
-    order = Permutation(is_transposed)(real(lu), pivots + 1)
+    order = Permutation(is_transposed, is_given=True)(real(lu), cast(pivots, "int64") + 1)
     axis, positions = -core, order if core == 1 else expand_dims(order, -1)
     if is_transposed:
         inner = solve_triangular(lu, b, trans=trans, b_ndim=core)

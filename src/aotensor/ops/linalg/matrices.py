@@ -12,7 +12,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType, broadcast_shapes
-from aotensor.errors import GraphLinAlgError, GraphTypeError, GraphValueError
+from aotensor.errors import GraphIndexError, GraphLinAlgError, GraphTypeError, GraphValueError
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.contract import Contract
 from aotensor.ops.create import alloc
@@ -24,6 +24,7 @@ NOT_SQUARE = "rows and columns of a square matrix"
 NO_MATRIX = "needs a matrix: a rank of at least 2"
 INNER = "extents of the matrix and the right-hand side"
 ZERO_ON_DIAGONAL = "the matrix is singular: entry {found} of its diagonal is zero"
+NO_ROW = "pivot {found} is not one of {expected} rows"
 ZERO_PIVOT = "the matrix is singular: pivot {found} is zero"
 
 
@@ -162,6 +163,18 @@ def check_square(name: str, a: Array) -> None:
     """Raises: GraphValueError if the last two extents differ."""
     if a.shape[-1] != a.shape[-2]:
         raise GraphValueError(f"{name}: {NOT_SQUARE} differ: {a.shape[-2]} and {a.shape[-1]}")
+
+
+def exchanged_rows(name: str, exchanges: Array) -> Array:
+    """Exchanges counted from 1, as ours are, counted from 0: LAPACK looks at none of them before it writes there.
+
+    Raises: GraphIndexError for one that is no row
+    """
+    n = exchanges.shape[-1]
+    for found in exchanges[(exchanges < 1) | (exchanges > n)][:1]:
+        raise GraphIndexError(f"{name}: {NO_ROW.format(found=int(found) - 1, expected=n)}")
+    rows: Array = exchanges - 1
+    return rows
 
 
 def failed(name: str, message: str, on_error: str) -> float:

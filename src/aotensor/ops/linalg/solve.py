@@ -26,6 +26,7 @@ from aotensor.ops.linalg.matrices import (
     both_floating,
     common_batch,
     common_dim,
+    exchanged_rows,
     floating_matrix,
     lowered_batch,
     per_matrix,
@@ -99,7 +100,8 @@ class LuSolve(SolveOp, FactoredOp):
             return b
         if not np.all(np.isfinite(factors)):
             return np.nan
-        return scipy_linalg().lu_solve((factors.T, exchanges - 1), b, int(not self.is_transposed), check_finite=False)
+        rows = exchanged_rows(self.name, exchanges)
+        return scipy_linalg().lu_solve((factors.T, rows), b, int(not self.is_transposed), check_finite=False)
 
     def again(self, inputs: Sequence[Variable], b: Variable, is_transposed: bool = False) -> Variable:
         op = replace(self, is_transposed=not self.is_transposed) if is_transposed else self
@@ -269,7 +271,9 @@ class LuInverse(FactoredOp):
     def _inverse(self, factors: Array, exchanges: Array) -> Any:
         if not factors.size:
             return factors
-        inverse, order = scipy_linalg().get_lapack_funcs("getri", (factors,))(factors.T, exchanges - 1)
+        inverse, order = scipy_linalg().get_lapack_funcs("getri", (factors,))(
+            factors.T, exchanged_rows(self.name, exchanges)
+        )
         return np.nan if order else inverse.T
 
     def pullback(
