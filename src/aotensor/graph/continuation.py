@@ -9,9 +9,9 @@ import numpy as np
 from aotensor.core.dtypes import is_discrete, kind_of
 from aotensor.core.types import Array
 from aotensor.errors import UnsupportedError
-from aotensor.graph.op import Apply, evaluated
+from aotensor.graph.op import Apply
 from aotensor.graph.variable import Constant, SharedVariable, Variable
-from aotensor.graph.walk import compute_all, leaves
+from aotensor.graph.walk import compute_all, evaluated, leaves
 
 
 def continue_all(outputs: Sequence[Variable], values: Mapping[Variable, Array]) -> list[Array]:

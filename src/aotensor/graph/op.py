@@ -16,21 +16,14 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import (
-    AotensorError,
-    Diagnostic,
     GraphError,
-    GraphIndexError,
-    GraphLinAlgError,
-    GraphOverflowError,
     GraphTypeError,
     GraphValueError,
     MissingRuleError,
-    OutOfMemory,
     UnsupportedError,
 )
-from aotensor.graph.expression import located
 from aotensor.graph.operands import check_count, is_complex, is_half, with_operands
-from aotensor.graph.operations import complex_numbers, halves, sparse
+from aotensor.graph.operations import KnownValues, complex_numbers, halves, sparse
 from aotensor.graph.placeholder import DisconnectedType, NullType
 from aotensor.graph.site import made_at, written_as
 from aotensor.graph.variable import Variable, as_tensor
@@ -159,6 +152,12 @@ class Op(ABC):
     @abstractmethod
     def infer_type(self, *types: Any) -> TensorType | tuple[TensorType, ...]:
         """Types of the outputs.   Raises: GraphError if the inputs may not be combined."""
+
+    def types_at(
+        self, node: Apply, types: Sequence[TensorType], known: KnownValues
+    ) -> TensorType | tuple[TensorType, ...]:
+        """`infer_type` on known extents, and on known values where extents follow from these.   Raises: GraphError"""
+        return self.infer_type(*types)
 
     @abstractmethod
     def reference(self, *inputs: Any) -> Any:
@@ -322,44 +321,6 @@ def call_pushforward(
                 lines=[x.describe() for x in outputs],
                 hint="give the op pushforward or R_op",
             )
-
-
-def evaluated(node: Apply, inputs: Sequence[Any]) -> tuple[Any, ...]:
-    """What the reference of a node gives.
-
-    Raises: errors of ours with the node's expression and site in front, what NumPy and SciPy say about values among
-    them; what an op from elsewhere raises as it is.
-    """
-    try:
-        return node.op.evaluate(node, inputs)
-    except AotensorError as error:
-        if hasattr(error, "located"):  # by a node inside of a loop
-            raise
-        raise _located_error(type(error), error.diagnostic, node, inputs) from error
-    except (ArithmeticError, IndexError, MemoryError, ValueError) as error:
-        if not type(node.op).__module__.startswith("aotensor."):
-            raise
-        kind = next(ours for theirs, ours in _NUMPY_SAYS.items() if isinstance(error, theirs))
-        found = Diagnostic(str(error).partition("\n")[0][:120])
-        raise _located_error(kind, found, node, inputs) from error
-
-
-def _located_error(kind: type[AotensorError], found: Diagnostic, node: Apply, inputs: Sequence[Any]) -> AotensorError:
-    shapes = [f"{x.describe()}, here {list(np.shape(value))}" for x, value in zip(node.inputs, inputs, strict=True)]
-    error = kind(located(node, found.title), lines=found.lines or shapes, hint=found.hint)
-    error.located = True  # type: ignore[attr-defined]
-    return error
-
-
-_NUMPY_SAYS: Final[dict[type[Exception], type[AotensorError]]] = {
-    np.linalg.LinAlgError: GraphLinAlgError,
-    MemoryError: OutOfMemory,
-    IndexError: GraphIndexError,
-    OverflowError: GraphOverflowError,
-    ArithmeticError: GraphValueError,
-    ValueError: GraphValueError,
-}
-"""Errors about values, most special ones first, and ours of the same kind."""
 
 
 def disconnected() -> Variable:

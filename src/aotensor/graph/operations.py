@@ -40,6 +40,14 @@ class Slot(Generic[T]):
         return self._functions
 
 
+class KnownValues(Protocol):
+    """What is known of the values of a graph of which only extents are given."""
+
+    def knows(self, x: Variable, /) -> bool: ...
+    def value(self, x: Variable, /) -> Array | None: ...
+    def follows_from_extents(self, x: Variable, /) -> bool: ...
+
+
 class DenseFunctions(Protocol):
     """Functions of dense tensors, as `aotensor.tensor` names them: of methods, and of ops that lie below."""
 

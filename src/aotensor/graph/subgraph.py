@@ -13,10 +13,10 @@ from typing import Any
 from aotensor.core.types import Array
 from aotensor.errors import MissingInputError
 from aotensor.graph.continuation import continued
-from aotensor.graph.op import Apply, Op, evaluated
+from aotensor.graph.op import Apply, Op
 from aotensor.graph.site import made_at
 from aotensor.graph.variable import Constant, Variable
-from aotensor.graph.walk import compute_all, leaves, replace, toposort
+from aotensor.graph.walk import compute_all, evaluated, leaves, replace, toposort
 
 
 @dataclass

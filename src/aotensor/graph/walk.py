@@ -1,14 +1,27 @@
-"""Walks over a graph, all iterative: a chain of any depth is no danger for Python's stack."""
+"""Walks over a graph, all iterative: a chain of any depth is no danger for Python's stack. One of them evaluates it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from aotensor.core.types import Array
-from aotensor.errors import AotensorError, GraphTypeError, GraphValueError, MissingInputError
+from aotensor.errors import (
+    AotensorError,
+    Diagnostic,
+    GraphIndexError,
+    GraphLinAlgError,
+    GraphOverflowError,
+    GraphTypeError,
+    GraphValueError,
+    MissingInputError,
+    OutOfMemory,
+)
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import Apply, evaluated
+from aotensor.graph.expression import located
+from aotensor.graph.op import Apply
 from aotensor.graph.variable import Constant, SharedVariable, Variable
 
 
@@ -73,6 +86,47 @@ def replace(
                     new.site = old.site
                 mapping.setdefault(old, new)
     return [mapping.get(x, x) for x in outputs]
+
+
+def evaluated(node: Apply, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    """What the reference of a node gives.
+
+    Raises: errors of ours with the node's expression and site in front, what NumPy and SciPy say about values among
+    them; what an op from elsewhere raises as it is.
+    """
+    try:
+        return node.op.evaluate(node, inputs)
+    except AotensorError as error:
+        if hasattr(error, "located"):  # by a node inside of a loop
+            raise
+        raise located_error(type(error), error.diagnostic, node, [np.shape(x) for x in inputs]) from error
+    except (ArithmeticError, IndexError, MemoryError, ValueError) as error:
+        if not type(node.op).__module__.startswith("aotensor."):
+            raise
+        kind = next(ours for theirs, ours in _NUMPY_SAYS.items() if isinstance(error, theirs))
+        found = Diagnostic(str(error).partition("\n")[0][:120])
+        raise located_error(kind, found, node, [np.shape(x) for x in inputs]) from error
+
+
+def located_error(
+    kind: type[AotensorError], found: Diagnostic, node: Apply, shapes: Sequence[Sequence[int | None]]
+) -> AotensorError:
+    """An error of a node with its expression and site in front, and the shapes that its inputs have here."""
+    lines = [f"{x.describe()}, here {list(shape)}" for x, shape in zip(node.inputs, shapes, strict=True)]
+    error = kind(located(node, found.title), lines=found.lines or lines, hint=found.hint)
+    error.located = True  # type: ignore[attr-defined]
+    return error
+
+
+_NUMPY_SAYS: Final[dict[type[Exception], type[AotensorError]]] = {
+    np.linalg.LinAlgError: GraphLinAlgError,
+    MemoryError: OutOfMemory,
+    IndexError: GraphIndexError,
+    OverflowError: GraphOverflowError,
+    ArithmeticError: GraphValueError,
+    ValueError: GraphValueError,
+}
+"""Errors about values, most special ones first, and ours of the same kind."""
 
 
 def evaluate_all(outputs: Sequence[Variable], values: Mapping[Variable, object]) -> list[Array]:

@@ -13,6 +13,7 @@ from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, Tensor
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, is_disconnected
+from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Variable, constant
 from aotensor.ops.batching import aligned, moved, repeated
 from aotensor.ops.create import zeros, zeros_like
@@ -52,8 +53,12 @@ class AdvancedSubtensor(LinearOp):
 
     def evaluate(self, node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """The reference, after a check that only static extents of 1 broadcast."""
-        _check_arrays(node.inputs[1:], inputs[1:])
+        _check_arrays(node.inputs[1:], [x.shape for x in inputs[1:]])
         return super().evaluate(node, inputs)
+
+    def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> TensorType:
+        _check_arrays(node.inputs[1:], [x.static_shape for x in types[1:]])
+        return self.infer_type(*types)
 
     def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
         x, *indices = inputs
@@ -118,10 +123,17 @@ class IncAdvancedSubtensor(MultilinearOp):
     def evaluate(self, node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """The reference, after a check that only static extents of 1 broadcast."""
         x, y, *indices = inputs
-        _check_arrays(node.inputs[2:], indices)
+        _check_arrays(node.inputs[2:], [i.shape for i in indices])
         window = _window_extents(self.axes, x.shape, np.broadcast_shapes(*(i.shape for i in indices)))
-        check_extents(self.name, node.inputs[1].tensor_type, y, window)
+        check_extents(self.name, node.inputs[1].tensor_type, y.shape, window)
         return super().evaluate(node, inputs)
+
+    def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> TensorType:
+        x, y, *indices = types
+        _check_arrays(node.inputs[2:], [i.static_shape for i in indices])
+        window = _window_extents(self.axes, x.shape, _batch_shape(x, self.axes, indices))
+        check_extents(self.name, node.inputs[1].tensor_type, y.static_shape, window)
+        return self.infer_type(*types)
 
     def adjoints(self, inputs: Sequence[Variable], cotangent: Variable) -> Sequence[Variable]:
         x, y, *indices = inputs
@@ -262,14 +274,14 @@ def _concrete_index(axes: Sequence[int], x: Array, indices: Sequence[Array]) -> 
     return tuple(_merged(axes, [np.ascontiguousarray(i) for i in np.broadcast_arrays(*indices)], whole))
 
 
-def _check_arrays(indices: Sequence[Variable], values: Sequence[Array]) -> None:
+def _check_arrays(indices: Sequence[Variable], shapes: Sequence[Sequence[int | None]]) -> None:
     """Raises: GraphIndexError if extents differ that are not statically 1."""
-    rank = max(value.ndim for value in values)
+    rank = max(map(len, shapes))
     for axis in range(-rank, 0):
         found = {
-            value.shape[axis]
-            for i, value in zip(indices, values, strict=True)
-            if value.ndim >= -axis and i.static_shape[axis] != 1
+            extent
+            for i, shape in zip(indices, shapes, strict=True)
+            if len(shape) >= -axis and i.static_shape[axis] != 1 and (extent := shape[axis]) is not None
         }
         if len(found) > 1:
             raise GraphIndexError(f"{_differ(axis + rank)}: {' and '.join(map(str, sorted(found)))}")

@@ -16,12 +16,13 @@ from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
+from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.batching import aligned, check_steering
 from aotensor.ops.elementwise.base import unbroadcast
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import LinearOp
-from aotensor.ops.shape.extents import SymbolicExtent, as_extents, dim_of, extent_of, extents_of
+from aotensor.ops.shape.extents import SymbolicExtent, as_extents, dim_of, dims_at, extent_of, extents_of
 
 # --- one value, repeated ---------------------------------------------------------------------------------------------
 
@@ -42,8 +43,13 @@ class Alloc(LinearOp):
         return np.array(np.broadcast_to(v, known_extents(self.name, self.dims, extents)))
 
     def evaluate(self, node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
-        _check_fit(self.name, node.inputs[0], inputs[0], known_extents(self.name, self.dims, inputs[1:]))
+        _check_fit(self.name, node.inputs[0], inputs[0].shape, known_extents(self.name, self.dims, inputs[1:]))
         return super().evaluate(node, inputs)
+
+    def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> TensorType:
+        op = Alloc(dims_at(self.name, self.dims, node.inputs[1:], known))
+        _check_fit(self.name, node.inputs[0], types[0].static_shape, op.dims)
+        return op.infer_type(types[0], *[TensorType("int64")] * op.dims.count(None))
 
     def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
         return unbroadcast(cotangent, inputs[0])
@@ -73,8 +79,12 @@ class FullLike(LinearOp):
         return np.array(np.broadcast_to(v, x.shape))
 
     def evaluate(self, node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
-        _check_fit(self.name, node.inputs[0], inputs[0], inputs[1].shape)
+        _check_fit(self.name, node.inputs[0], inputs[0].shape, inputs[1].shape)
         return super().evaluate(node, inputs)
+
+    def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> TensorType:
+        _check_fit(self.name, node.inputs[0], types[0].static_shape, types[1].shape)
+        return self.infer_type(*types)
 
     def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
         return unbroadcast(cotangent, inputs[0])
@@ -113,10 +123,10 @@ def _fitted_dims(v: TensorType, dims: Sequence[Dim]) -> tuple[Dim, ...]:
     return tuple(fitted)
 
 
-def _check_fit(name: str, v: Variable, value: Array, extents: Sequence[int]) -> None:
-    extra = len(extents) - value.ndim
-    for axis, (dim, extent) in enumerate(zip(v.tensor_type.shape, value.shape, strict=True), extra):
-        if dim != 1 and extent != extents[axis]:
+def _check_fit(name: str, v: Variable, shape: Sequence[int | None], extents: Sequence[Dim]) -> None:
+    extra = len(extents) - len(shape)
+    for axis, (dim, extent) in enumerate(zip(v.tensor_type.shape, shape, strict=True), extra):
+        if dim != 1 and isinstance(extent, int) and isinstance(extents[axis], int) and extent != extents[axis]:
             raise GraphValueError(
                 f"{name}: extents {extent} and {extents[axis]} along axis {axis} differ",
                 lines=[v.describe()],

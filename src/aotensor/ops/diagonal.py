@@ -16,6 +16,7 @@ from aotensor.core.types import Array, Dim, TensorType, normalise_axis, within_r
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
+from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.batching import TrailingOp, check_steering
 from aotensor.ops.create import known_extents, lowered_extents, split_shape
@@ -23,7 +24,7 @@ from aotensor.ops.elementwise.compare import cast, eq, ge, le, switch
 from aotensor.ops.linear import ConstantOp, LinearOp
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import dimshuffle
-from aotensor.ops.shape.extents import SymbolicExtent, as_extent, as_extents, dim_of, extent_of, extents_of
+from aotensor.ops.shape.extents import SymbolicExtent, as_extent, as_extents, dim_of, dims_at, extent_of, extents_of
 
 _MATRIX = "needs a rank of at least 2"
 
@@ -40,6 +41,9 @@ class Band(ConstantOp):
 
     def infer_type(self, *extents: TensorType) -> TensorType:
         return TensorType(self.dtype, self.dims)
+
+    def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> TensorType:
+        return TensorType(self.dtype, dims_at(self.name, self.dims, node.inputs, known))
 
     def reference(self, *extents: Array) -> Array:
         rows, columns = known_extents(self.name, self.dims, extents)
@@ -256,12 +260,21 @@ class AllocDiagonal(TrailingOp, LinearOp):
             raise GraphTypeError("a diagonal needs a rank of at least 1")
         return TensorType(d.dtype, (*d.shape[:-1], *self.dims))
 
+    def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> TensorType:
+        (d, *_), dims = types, dims_at(self.name, self.dims, node.inputs[1:], known)
+        rows, columns = (dim if isinstance(dim, int) else None for dim in dims)
+        if rows is not None and columns is not None:
+            self._check_length(d.static_shape[-1], len(_diagonal(np.broadcast_to(False, (rows, columns)), self.offset)))
+        return TensorType(d.dtype, (*d.shape[:-1], *dims))
+
+    def _check_length(self, found: int | None, wanted: int) -> None:
+        if found not in (None, wanted):
+            raise GraphValueError(f"{self.name}: {found} entries for a diagonal of {wanted}")
+
     def reference(self, d: Array, *extents: Array) -> Array:
         rows, columns = known_extents(self.name, self.dims, extents)
         result = np.zeros((*d.shape[:-1], rows, columns), d.dtype)
-        diagonal = _diagonal(result, self.offset)
-        if diagonal.shape != d.shape:
-            raise GraphValueError(f"{self.name}: {d.shape[-1]} entries for a diagonal of {diagonal.shape[-1]}")
+        self._check_length(d.shape[-1], _diagonal(result, self.offset).shape[-1])
         p = np.arange(d.shape[-1])
         result[..., p + max(-self.offset, 0), p + max(self.offset, 0)] = d
         return result

@@ -14,6 +14,7 @@ from aotensor.core.types import Array, TensorType, within_reach
 from aotensor.errors import GraphIndexError, GraphOverflowError, GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, is_disconnected
+from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.advanced import AdvancedSubtensor
 from aotensor.ops.batching import aligned, check_steering, repeated
@@ -34,6 +35,7 @@ from aotensor.ops.window import (
     check_extents,
     check_value,
     concrete_index,
+    entries_at,
     fitted,
     gather,
     lower_window,
@@ -53,6 +55,11 @@ class Subtensor(LinearOp):
 
     def infer_type(self, x: TensorType, *symbols: TensorType) -> TensorType:
         return TensorType(x.dtype, window_shape(self.entries, x, symbols))
+
+    def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> TensorType:
+        x, *symbols = types
+        entries, left = entries_at(self.entries, node.inputs[1:], known)
+        return TensorType(x.dtype, window_shape(entries, x, [symbols[k] for k in left]))
 
     def reference(self, x: Array, *symbols: Array) -> Array:
         return np.array(x[concrete_index(self.entries, x, symbols)])
@@ -110,8 +117,16 @@ class IncSubtensor(MultilinearOp):
         """The reference, after a check that only static extents of 1 broadcast."""
         x, y, *symbols = inputs
         window = x[concrete_index(self.entries, x, symbols)].shape
-        check_extents(self.name, node.inputs[1].tensor_type, y, window)
+        check_extents(self.name, node.inputs[1].tensor_type, y.shape, window)
         return super().evaluate(node, inputs)
+
+    def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> TensorType:
+        x, y, *symbols = types
+        entries, left = entries_at(self.entries, node.inputs[2:], known)
+        window = window_shape(entries, x, [symbols[k] for k in left])
+        check_extents(self.name, node.inputs[1].tensor_type, y.static_shape, window)
+        check_value(x, y, window)
+        return x
 
     def adjoints(self, inputs: Sequence[Variable], cotangent: Variable) -> Sequence[Variable]:
         _, y, *symbols = inputs

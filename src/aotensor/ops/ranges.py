@@ -16,6 +16,7 @@ from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
+from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.create import full_like
 from aotensor.ops.elementwise.arithmetic import add, mul
@@ -47,10 +48,20 @@ class Arange(Op):
                 raise GraphTypeError(f"a bound is a number, not {found}")
         return TensorType(self.dtype, (self.dim,))
 
+    def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> TensorType:
+        start, stop, step = (known.value(x) for x in node.inputs)
+        if start is None or stop is None or step is None:
+            return self.infer_type(*types)
+        return TensorType(self.dtype, (range_length(*self._bounds(start, stop, step)),))
+
+    def _bounds(self, *bounds: Array) -> list[Any]:
+        """Start, stop and step in the dtype in which the range is computed."""
+        wide = _wide(*(x.dtype.name for x in bounds))
+        return [np.asarray(x, wide)[()] for x in bounds]
+
     def reference(self, start: Array, stop: Array, step: Array) -> Array:
-        wide = _wide(*(x.dtype.name for x in (start, stop, step)))
-        first, end, stride = (np.asarray(x, wide)[()] for x in (start, stop, step))
-        return saturated(np.asarray(first + stride * np.arange(range_length(first, end, stride)), wide), self.dtype)
+        first, end, stride = self._bounds(start, stop, step)
+        return saturated(first + stride * np.arange(range_length(first, end, stride), dtype=first.dtype), self.dtype)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[True], [False], [True]]

@@ -13,6 +13,8 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType, broadcast_shapes
 from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError
+from aotensor.graph.operations import KnownValues
+from aotensor.graph.variable import Variable
 
 
 class Symbolic(Enum):
@@ -108,6 +110,36 @@ def _slice_dim(entry: Slice, dim: Dim) -> Dim:
     if isinstance(dim, int) and not entry.symbols():
         return len(range(*slice(*_bounds(entry)).indices(dim)))
     return None
+
+
+def entries_at(entries: Entries, symbols: Sequence[Variable], known: KnownValues) -> tuple[Entries, list[int]]:
+    """The entries with known bounds as numbers, and which of the symbols are left.
+
+    A position counts as known if it follows from extents alone: others are checked where they are read.
+    """
+    left: list[int] = []
+    pending = iter(enumerate(symbols))
+
+    def bound(given: Bound, is_position: bool = False) -> Bound:
+        if given is not INPUT:
+            return given
+        number, x = next(pending)
+        value = known.value(x) if not is_position or known.follows_from_extents(x) else None
+        if value is None:
+            left.append(number)
+        return INPUT if value is None else int(value)
+
+    found: list[Entry] = []
+    for entry in entries:
+        if isinstance(entry, Position):
+            at = bound(entry.at, is_position=True)
+            found.append(entry if at is None else Position(at))
+            continue
+        start, stop, step = (bound(given) for given in (entry.start, entry.stop, entry.step))
+        if step == 0:
+            raise GraphValueError(ZERO_STEP)
+        found.append(Slice(start, stop, step))
+    return tuple(found), left
 
 
 def concrete_index(entries: Entries, x: Array, symbols: Sequence[Array]) -> tuple[int | slice, ...]:
@@ -274,10 +306,10 @@ def check_value(x: TensorType, y: TensorType, window: tuple[Dim, ...]) -> None:
     broadcast_shapes([window, y.shape])
 
 
-def check_extents(name: str, type: TensorType, y: Array, window: tuple[int, ...]) -> None:
+def check_extents(name: str, type: TensorType, shape: Sequence[int | None], window: Sequence[Dim]) -> None:
     """What of `check_value` is known at run time only.   Raises: GraphValueError if y does not fit the window."""
-    for axis, (dim, found) in enumerate(zip(type.static_shape, y.shape, strict=True), len(window) - y.ndim):
-        if dim != 1 and found != window[axis]:
+    for axis, (dim, found) in enumerate(zip(type.static_shape, shape, strict=True), len(window) - len(shape)):
+        if dim != 1 and isinstance(found, int) and isinstance(window[axis], int) and found != window[axis]:
             raise GraphValueError(_mismatch(name, axis, str(found), str(window[axis])))
 
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from aotensor.core.dtypes import epsilon, is_discrete, is_float, kind_of
 from aotensor.core.types import Array, TensorType
-from aotensor.graph.op import Apply, Op, evaluated
+from aotensor.graph.op import Apply, Op
 from aotensor.graph.sparse_type import is_matrix
 from aotensor.graph.subgraph import Subgraph, with_bodies
 from aotensor.graph.variable import Constant, Variable
-from aotensor.graph.walk import compute_all, leaves, toposort
+from aotensor.graph.walk import compute_all, evaluated, leaves, toposort
 
 
 def nearby(

@@ -21,6 +21,7 @@ from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, Tensor
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply
+from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import check_steering
 from aotensor.ops.create import alloc
@@ -29,7 +30,7 @@ from aotensor.ops.linear import LinearOp
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import dimshuffle
-from aotensor.ops.shape.extents import SymbolicExtent, extent_of, extents_of
+from aotensor.ops.shape.extents import SymbolicExtent, dims_at, extent_of, extents_of
 from aotensor.ops.shape.reshape import reshape
 from aotensor.sparse.op import Parts
 
@@ -65,6 +66,11 @@ class SegmentSum(CompressedOp):
     def infer_type(self, x: TensorType, indptr: TensorType, extent: TensorType) -> TensorType:
         self.check_types(x, indptr)
         return TensorType(x.dtype, (self.dim, *x.shape[1:]))
+
+    def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> TensorType:
+        return TensorType(
+            types[0].dtype, (*dims_at(self.name, [self.dim], node.inputs[2:], known), *types[0].shape[1:])
+        )
 
     def reference(self, x: Array, indptr: Array, extent: Array) -> Array:
         result = np.zeros((int(extent), *x.shape[1:]), x.dtype)
@@ -181,6 +187,11 @@ class SumAt(CompressedOp):
     def infer_type(self, x: TensorType, indices: TensorType, extent: TensorType) -> TensorType:
         self.check_types(x, indices)
         return TensorType(x.dtype, (self.dim, *x.shape[1:]))
+
+    def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> TensorType:
+        return TensorType(
+            types[0].dtype, (*dims_at(self.name, [self.dim], node.inputs[2:], known), *types[0].shape[1:])
+        )
 
     def reference(self, x: Array, indices: Array, extent: Array) -> Array:
         result = np.zeros((int(extent), *x.shape[1:]), x.dtype)

@@ -17,7 +17,7 @@ from aotensor.core import dtypes
 from aotensor.core.types import Array
 from aotensor.errors import GraphValueError, UnsupportedError
 from aotensor.graph.expansion import expanded_once
-from aotensor.graph.op import Apply, evaluated
+from aotensor.graph.op import Apply
 from aotensor.graph.sparse_type import scipy_sparse
 from aotensor.graph.variable import Constant, SharedVariable, Variable
 from aotensor.graph.walk import leaves, toposort
@@ -36,6 +36,7 @@ from aotensor.ops.reduce.recurrence import Shift
 from aotensor.ops.shape.axes import DimShuffle
 from aotensor.ops.shape.broadcast import SpecifyShape
 from aotensor.ops.shape.fitting import Fitting
+from aotensor.ops.shape.inference import Given, Inference
 from aotensor.ops.shape.join import Join, Split
 from aotensor.ops.shape.reshape import Reshape
 from aotensor.sparse.checked import CheckedStructure
@@ -65,46 +66,45 @@ class _Structure:
     def __init__(self, expression: Variable, x: Variable) -> None:
         self.expression, self.x = expression, x
         self.sparse = scipy_sparse()
-        self.values: dict[Variable, Array] = {}
-        self.known: set[Variable] = set()
+        self.values = Inference(self._leaves())
         self.depends: dict[Variable, Any] = {}
 
     def run(self) -> Any:
-        self._read_leaves()
-        size = math.prod(self.values[self.x].shape)
+        self.values.run([self.expression])
+        size = math.prod(self._shape(self.x))
         self.depends[self.x] = self.sparse.identity(size, dtype=bool, format="csr")
         for node in toposort([self.expression], stop=[self.x]):
-            self._evaluate(node)
             if any(v in self.depends for v in node.inputs):
                 self.depends.update(self._propagate(node))
         found = self.depends.get(self.expression)
         if found is None:
-            found = self.sparse.csr_matrix((self.values[self.expression].size, size), dtype=bool)
+            found = self.sparse.csr_matrix((math.prod(self._shape(self.expression)), size), dtype=bool)
         found.sort_indices()
         return found
 
-    def _read_leaves(self) -> None:
-        """Values of constants; ones in the shape of all other leaves, which stand for any value."""
+    def _leaves(self) -> dict[Variable, Given]:
+        """The extents of x and of all leaves that are no constants; x has no value even if it is one."""
+        found: dict[Variable, Given] = {}
         for leaf in {**dict.fromkeys(leaves([self.expression], stop=[self.x])), self.x: None}:
             if isinstance(leaf, Constant) and leaf is not self.x:
-                self.values[leaf] = leaf.data
-                self.known.add(leaf)
                 continue
             shape = leaf.get_value(borrow=True).shape if isinstance(leaf, SharedVariable) else leaf.static_shape
             if None in shape or leaf.is_sparse:
-                hint = "give it shape=(numbers), or pass pattern="
-                raise GraphValueError(
-                    f"the sparsity of a Jacobian needs the extents of {leaf}", lines=[leaf.describe()], hint=hint
-                )
-            self.values[leaf] = np.ones([int(n or 0) for n in shape], leaf.dtype)
+                raise _needs_extents(leaf)
+            found[leaf] = Given(shape)
+        return found
 
-    def _evaluate(self, node: Apply) -> None:
-        """Shapes of the outputs, and their values where they follow from constants or extents."""
-        with np.errstate(all="ignore"):
-            found = evaluated(node, [self.values[v] for v in node.inputs])
-        self.values.update(zip(node.outputs, found, strict=True))
-        if isinstance(node.op, ConstantOp) or all(v in self.known for v in node.inputs):
-            self.known.update(node.outputs)
+    def _shape(self, v: Variable) -> tuple[int, ...]:
+        """The extents of a value.   Raises: GraphValueError if they follow from values that nobody knows"""
+        shape = self.values.of(v)
+        if None in shape:
+            raise _needs_extents(v)
+        return tuple(n for n in shape if n is not None)
+
+    def _value(self, v: Variable) -> Array:
+        value = self.values.value(v)
+        assert value is not None, f"{v} is not known"
+        return value
 
     def _propagate(self, node: Apply) -> dict[Variable, Any]:
         """Rows of the outputs of a node that has some input that depends on x."""
@@ -116,13 +116,13 @@ class _Structure:
             return {y: self._union([self._rows(v, self._aligned(v, y)) for v in self._inputs(node)]) for y in live}
         if isinstance(op, _COPIES) and self._is_steered_by_constants(node):
             return self._copied(node, live)
-        if isinstance(op, SegmentSum | SumAt) and node.inputs[1] in self.known:
+        if isinstance(op, SegmentSum | SumAt) and self.values.knows(node.inputs[1]):
             return {live[0]: self._summed_at(node)}
         if isinstance(op, IncSubtensor | IncAdvancedSubtensor) and self._is_steered_by_constants(node, 2):
             return {live[0]: self._increased(node)}
         if isinstance(op, Contract):
             return {y: self._contracted(node, op) for y in live}
-        if isinstance(op, AxisOp) and len({self.values[v].shape for v in node.inputs}) == 1:
+        if isinstance(op, AxisOp) and len({self._shape(v) for v in node.inputs}) == 1:
             return {y: self._along_axes(node, y) for y in live}
         return {y: self._all_of(node, y) for y in live}
 
@@ -131,14 +131,13 @@ class _Structure:
 
     def _is_steered_by_constants(self, node: Apply, first: int = 1) -> bool:
         """Are extents and positions known? Floating inputs are what is moved."""
-        return all(v in self.known or dtypes.is_inexact(v.dtype) for v in node.inputs)
+        return all(self.values.knows(v) or dtypes.is_inexact(v.dtype) for v in node.inputs)
 
     # --- rules ---------------------------------------------------------------------------------------------------
 
     def _aligned(self, v: Variable, y: Variable) -> Array:
         """The element of v that each element of y is made of, by broadcasting."""
-        numbers = np.arange(self.values[v].size).reshape(self.values[v].shape)
-        return np.broadcast_to(numbers, self.values[y].shape).ravel()
+        return np.broadcast_to(_numbered(self._shape(v)), self._shape(y)).ravel()
 
     def _copied(self, node: Apply, live: Sequence[Variable]) -> dict[Variable, Any]:
         """The op on the numbers of the elements instead of their values: 0 is none, or an element of no interest."""
@@ -146,13 +145,12 @@ class _Structure:
         sources: list[Variable] = []
         first = 1
         for v in node.inputs:
-            value = self.values[v]
             if v in self.depends:
-                operands.append(np.arange(first, first + value.size, dtype=np.int64).reshape(value.shape))
+                operands.append(_numbered(self._shape(v), first))
                 sources.append(v)
-                first += value.size
+                first += operands[-1].size
             else:
-                operands.append(np.zeros(value.shape, np.int64) if dtypes.is_inexact(v.dtype) else value)
+                operands.append(np.zeros(self._shape(v), np.int64) if dtypes.is_inexact(v.dtype) else self._value(v))
         found = node.op.reference(*operands)
         outputs = found if isinstance(found, tuple | list) else (found,)
         rows = self.sparse.vstack([self.depends[v] for v in sources], format="csr")
@@ -161,11 +159,10 @@ class _Structure:
 
     def _summed_at(self, node: Apply) -> Any:
         v, steering, _ = node.inputs
-        count = len(self.values[v])
-        positions = self.values[steering]
+        count, positions = self._shape(v)[0], self._value(steering)
         if isinstance(node.op, SegmentSum):
             positions = np.repeat(np.arange(len(positions) - 1), np.diff(positions))
-        shape = self.values[node.outputs[0]].shape
+        shape = self._shape(node.outputs[0])
         behind = math.prod(shape[1:])
         target = (positions[:count, None] * behind + np.arange(behind)).ravel()
         return self._gathered(target, self.depends[v], math.prod(shape))
@@ -174,9 +171,9 @@ class _Structure:
         """x with y put to, or added at, a window."""
         x, y, *steering = node.inputs
         op: Any = node.op
-        numbers = np.arange(self.values[x].size).reshape(self.values[x].shape)
+        numbers = _numbered(self._shape(x))
         view = Subtensor(op.entries) if isinstance(op, IncSubtensor) else AdvancedSubtensor(op.axes)
-        window = np.asarray(view.reference(numbers, *(self.values[v] for v in steering)))
+        window = np.asarray(view.reference(numbers, *(self._value(v) for v in steering)))
         parts = []
         if x in self.depends:
             kept = numbers.flatten()
@@ -184,8 +181,7 @@ class _Structure:
                 kept[window.ravel()] = -1
             parts.append(self._rows(x, kept))
         if y in self.depends:
-            own = np.arange(self.values[y].size).reshape(self.values[y].shape)
-            rows = self._rows(y, np.broadcast_to(own, window.shape).ravel())
+            rows = self._rows(y, np.broadcast_to(_numbered(self._shape(y)), window.shape).ravel())
             parts.append(self._gathered(window.ravel(), rows, numbers.size))
         return self._union(parts)
 
@@ -195,16 +191,16 @@ class _Structure:
         for v, own, other, letters in zip(node.inputs, (left, right), node.inputs[::-1], (right, left), strict=True):
             if v not in self.depends:
                 continue
-            every = list(dict.fromkeys([*out, *own, *(letters if other in self.known else "")]))
-            sizes = dict(zip([*left, *right], [*self.values[node.inputs[0]].shape, *self.values[node.inputs[1]].shape],
-                             strict=True))  # fmt: skip
+            every = list(dict.fromkeys([*out, *own, *(letters if self.values.knows(other) else "")]))
+            extents = [*self._shape(node.inputs[0]), *self._shape(node.inputs[1])]
+            sizes = dict(zip([*left, *right], extents, strict=True))
             shape = [sizes[letter] for letter in every]
             if math.prod(shape) > LARGEST_PRODUCT:
                 return self._all_of(node, node.outputs[0])
             index = dict(zip(every, np.indices(shape, dtype=np.int64).reshape(len(shape), -1), strict=True))
             used = np.ones(math.prod(shape), bool)
-            if other in self.known:
-                used = np.broadcast_to(self.values[other][tuple(index[letter] for letter in letters)] != 0, used.shape)
+            if self.values.knows(other):
+                used = np.broadcast_to(self._value(other)[tuple(index[letter] for letter in letters)] != 0, used.shape)
             target, source = (
                 _number([index[letter][used] for letter in some], [sizes[letter] for letter in some], int(used.sum()))
                 for some in (out, own)
@@ -215,12 +211,12 @@ class _Structure:
     def _along_axes(self, node: Apply, y: Variable) -> Any:
         """Every element of y depends on the lines of the inputs along the axes that it lies on."""
         op: Any = node.op
-        shape = self.values[node.inputs[0]].shape
+        shape = self._shape(node.inputs[0])
         axes = {axis % len(shape) for axis in (op.axes if hasattr(op, "axes") else (op.axis,))}
         kept = [1 if axis in axes else n for axis, n in enumerate(shape)]
         lines = np.arange(math.prod(kept)).reshape(kept)
         line_of_input = np.broadcast_to(lines, shape).ravel()
-        found = self.values[y].shape
+        found = self._shape(y)
         if found not in (shape, tuple(n for axis, n in enumerate(shape) if axis not in axes)):
             return self._all_of(node, y)
         line_of_output = np.broadcast_to(lines, shape).ravel() if found == shape else lines.ravel()
@@ -229,9 +225,9 @@ class _Structure:
 
     def _all_of(self, node: Apply, y: Variable) -> Any:
         """Every element of y depends on whatever some input depends on."""
-        every = self._union([self._gathered(np.zeros(self.values[v].size, np.int64), self.depends[v], 1)
+        every = self._union([self._gathered(np.zeros(math.prod(self._shape(v)), np.int64), self.depends[v], 1)
                              for v in self._inputs(node)])  # fmt: skip
-        return _take(every, np.zeros(self.values[y].size, np.int64))
+        return _take(every, np.zeros(math.prod(self._shape(y)), np.int64))
 
     # --- rows ----------------------------------------------------------------------------------------------------
 
@@ -249,6 +245,19 @@ class _Structure:
         for part in parts[1:]:
             total = (total + part).astype(bool)
         return total
+
+
+def _needs_extents(v: Variable) -> GraphValueError:
+    return GraphValueError(
+        f"the sparsity of a Jacobian needs the extents of {v}",
+        lines=[v.describe()],
+        hint="give it shape=(numbers), or pass pattern=",
+    )
+
+
+def _numbered(shape: Sequence[int], first: int = 0) -> Array:
+    """first, first + 1, … in C order."""
+    return np.arange(first, first + math.prod(shape), dtype=np.int64).reshape(shape)
 
 
 def _take(rows: Any, numbers: Array) -> Any:

@@ -10,7 +10,7 @@ transpose, ∂T/∂w the correlation of input and output. Every derivative of on
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final
 
 import numpy as np
@@ -20,13 +20,14 @@ from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply
+from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import check_steering
 from aotensor.ops.convolution.lower import LETTERS, Relation, Role, lower_convolution
 from aotensor.ops.create import known_extents, lowered_extents, split_shape
 from aotensor.ops.linear import MultilinearOp
 from aotensor.ops.shape.axes import moveaxis
-from aotensor.ops.shape.extents import SymbolicExtent, extent_of, extents_of, product
+from aotensor.ops.shape.extents import SymbolicExtent, dims_at, extent_of, extents_of, product
 from aotensor.ops.shape.reshape import reshape
 
 ROLES: Final[tuple[Role, ...]] = ("input", "filters", "output")
@@ -79,6 +80,10 @@ class Convolution(MultilinearOp):
         return TensorType(
             dtypes.promote(a.dtype, b.dtype), (*(known[letter] for letter in LETTERS[self.role]), *self.dims)
         )
+
+    def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> TensorType:
+        dims = dims_at(self.name, self.dims, node.inputs[2:], known)
+        return replace(self, dims=dims).infer_type(*types[:2], *[TensorType("int64")] * dims.count(None))
 
     def _what(self, letter: str) -> str:
         names = {"n": "samples", "g": "groups", "c": "channels of input and filters", "o": "channels of the output"}

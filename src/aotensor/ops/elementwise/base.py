@@ -17,7 +17,7 @@ from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, is_null, null_gradient, sum_terms
-from aotensor.graph.operations import dense, sparse
+from aotensor.graph.operations import KnownValues, dense, sparse
 from aotensor.graph.sparse_type import is_sparse
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.batching import aligned
@@ -149,9 +149,13 @@ class Elementwise(Op):
 
     def evaluate(self, node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
         """The reference without NumPy's warnings, after a check that only static extents of 1 broadcast."""
-        _check_extents(self.name, node.inputs, inputs, node.outputs[0].ndim)
+        _check_extents(self.name, node.inputs, [x.shape for x in inputs], node.outputs[0].ndim)
         with np.errstate(all="ignore"):
             return super().evaluate(node, inputs)
+
+    def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> TensorType:
+        _check_extents(self.name, node.inputs, [x.static_shape for x in types], node.outputs[0].ndim)
+        return self.infer_type(*types)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[position not in self.row.unread] for position in range(len(node.inputs))]
@@ -298,17 +302,17 @@ def _complex_beside(common: str) -> str:
     return dtypes.complex_of(common) if dtypes.is_inexact(common) else "complex128"
 
 
-def _check_extents(name: str, inputs: Sequence[Variable], values: Sequence[Array], rank: int) -> None:
+def _check_extents(name: str, inputs: Sequence[Variable], shapes: Sequence[Sequence[int | None]], rank: int) -> None:
     for axis in range(-rank, 0):
         found = {
-            value.shape[axis]
-            for x, value in zip(inputs, values, strict=True)
-            if value.ndim >= -axis and x.tensor_type.shape[axis] != 1
+            extent
+            for x, shape in zip(inputs, shapes, strict=True)
+            if len(shape) >= -axis and x.tensor_type.shape[axis] != 1 and (extent := shape[axis]) is not None
         }
         if len(found) > 1:
             listed = " and ".join(map(str, sorted(found)))
             raise GraphValueError(
                 f"{name}: extents {listed} along axis {axis + rank} differ",
-                lines=[f"{x.describe()}, here {list(value.shape)}" for x, value in zip(inputs, values, strict=True)],
+                lines=[f"{x.describe()}, here {list(shape)}" for x, shape in zip(inputs, shapes, strict=True)],
                 hint="only a dim that the type says is 1 broadcasts" if 1 in found else None,
             )

@@ -13,6 +13,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.graph.op import Apply
+from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import check_steering
 from aotensor.ops.create import known_extents, lowered_extents
@@ -20,6 +21,7 @@ from aotensor.ops.linear import ConstantOp
 from aotensor.ops.random.array_builder import ArrayBuilder
 from aotensor.ops.random.philox import Position, Words, block, whole
 from aotensor.ops.random.positions import array_positions, check_state, tabulate_draw
+from aotensor.ops.shape.extents import dims_at
 
 
 def uniform(v: ScalarBuilder, high: Any, low: Any, dtype: str) -> Any:
@@ -90,6 +92,9 @@ class Noise(ConstantOp):
 
     def infer_type(self, state: TensorType, *extents: TensorType) -> TensorType:
         return TensorType(self.dtype, (*check_state(state), *self.dims))
+
+    def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> TensorType:
+        return TensorType(self.dtype, (*check_state(types[0]), *dims_at(self.name, self.dims, node.inputs[1:], known)))
 
     def reference(self, state: Array, *extents: Array) -> Array:
         shape = known_extents(self.name, self.dims, extents)

@@ -14,7 +14,7 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
-from aotensor.graph.operations import sweeps
+from aotensor.graph.operations import KnownValues, sweeps
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
 from aotensor.graph.vectorize import batch
@@ -22,6 +22,8 @@ from aotensor.ops.batching import aligned, repeated
 from aotensor.ops.elementwise.compare import switch
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.scan.layout import common_dims, fitted
+from aotensor.ops.scan.step_extents import body_extents
+from aotensor.ops.shape.inference import Given
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,14 @@ class Branch(Op):
                 fitted(f"captured value {position}", slot, type)
         pairs = zip(self.then.outputs, self.otherwise.outputs, strict=True)
         return tuple(either(one.tensor_type, other.tensor_type) for one, other in pairs)
+
+    def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> tuple[TensorType, ...]:
+        condition = known.value(node.inputs[0])
+        given = [Given.of(x, type, known) for x, type in zip(node.inputs[1:], types[1:], strict=True)]
+        sides = [self.then, self.otherwise] if condition is None else [self.then if condition else self.otherwise]
+        found = [body_extents(side, given) for side in sides]
+        shapes = [common_dims(*pair) for pair in zip(found[0], found[-1], strict=True)]
+        return tuple(TensorType(x.dtype, shape) for x, shape in zip(node.outputs, shapes, strict=True))
 
     def reference(self, condition: Array, *captured: Array) -> tuple[Array, ...]:
         return tuple((self.then if condition else self.otherwise).evaluate(captured))
@@ -95,6 +105,12 @@ class IfElse(Op):
         if (condition.dtype, condition.rank) != ("bool", 0):
             raise GraphTypeError(f"the condition is a bool scalar, not {condition}")
         return tuple(either(*pair) for pair in zip(values[: self.count], values[self.count :], strict=True))
+
+    def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> tuple[TensorType, ...]:
+        condition = known.value(node.inputs[0])
+        if condition is None:
+            return self.infer_type(*types)
+        return tuple(types[1 : 1 + self.count] if condition else types[1 + self.count :])
 
     def reference(self, condition: Array, *values: Array) -> tuple[Array, ...]:
         return tuple(values[: self.count] if condition else values[self.count :])

@@ -10,6 +10,7 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op
+from aotensor.graph.operations import KnownValues
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
 from aotensor.ops.scan.extents import Axis, Sources
@@ -17,6 +18,7 @@ from aotensor.ops.scan.layout import Operands, Results, Slots, fitted, merged_di
 from aotensor.ops.scan.pull import pulled
 from aotensor.ops.scan.push import batched, pushed
 from aotensor.ops.scan.run import run
+from aotensor.ops.scan.step_extents import types_at
 from aotensor.ops.shape.extents import SymbolicExtent, as_extent, dim_of
 
 T = TypeVar("T")
@@ -114,6 +116,11 @@ class Scan(Op):
         ]
         results += [TensorType(x.dtype, (None, *x.tensor_type.shape)) for x in made.mapped]
         return (*results, *([TensorType("int64")] if self.has_condition else []))
+
+    def types_at(
+        self, node: Apply, types: Sequence[TensorType], known: KnownValues
+    ) -> TensorType | tuple[TensorType, ...]:
+        return types_at(self, node, types, known)
 
     def _check_form(self) -> None:
         made = self.results(self.body.outputs)

@@ -11,6 +11,7 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply
+from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Variable
 from aotensor.ops.batching import check_steering
 from aotensor.ops.create import alloc
@@ -40,18 +41,27 @@ class FirstRows(LinearOp):
             raise GraphTypeError(f"{x} has no axis {self.axis}, or {n} is no int64 scalar")
         return TensorType(x.dtype, (*x.shape[: self.axis], None, *x.shape[self.axis + 1 :]))
 
+    def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> TensorType:
+        x, n = types[0], known.value(node.inputs[1])
+        if n is None:
+            return self.infer_type(*types)
+        self._check(x.static_shape[self.axis], int(n))
+        return TensorType(x.dtype, (*x.shape[: self.axis], int(n), *x.shape[self.axis + 1 :]))
+
     def extent_source(self, node: Apply, output: int, axis: int) -> SymbolicExtent | Axis:
         """Where the extents come from, as `Sources` asks."""
         x, n = node.inputs
         return n if axis == self.axis else (x, axis)
 
     def reference(self, x: Array, n: Array) -> Array:
-        found, wanted = x.shape[self.axis], int(n)
+        self._check(x.shape[self.axis], int(n))
+        return x[(*[slice(None)] * self.axis, slice(int(n)))].copy()
+
+    def _check(self, found: int | None, wanted: int) -> None:
         if wanted < 0:
             raise GraphValueError(f"scan: {_NEGATIVE.format(found=wanted)}")
-        if found < wanted:
+        if found is not None and found < wanted:
             raise GraphValueError(f"scan: {_FEW.format(found=found, expected=wanted)}")
-        return x[(*[slice(None)] * self.axis, slice(wanted))].copy()
 
     def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
         x, n = inputs

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aotensor.core.dtypes import is_float
 from aotensor.core.types import Array
 from aotensor.errors import GraphIndexError, GraphValueError
 from aotensor.graph.variable import Variable
+from aotensor.ops.scan.step_extents import step_extents
+from aotensor.ops.shape.inference import Given
 
 if TYPE_CHECKING:
     from aotensor.ops.scan.op import Scan
@@ -37,7 +40,8 @@ def run(op: Scan, inputs: Sequence[Array]) -> tuple[Array, ...]:
         step += 1
         if made.last is not None and made.last:
             break
-    results = _states(op, histories) + _mapped(op, inputs, histories, mapped)
+    columns = [_stacked(op, column) for column in mapped] if step else _unstepped(op, inputs)
+    results = _states(op, histories) + columns
     return (*results, *([np.array(step)] if op.has_condition else []))
 
 
@@ -63,21 +67,31 @@ def _states(op: Scan, histories: Sequence[Sequence[Array]]) -> list[Array]:
     return results
 
 
-def _mapped(
-    op: Scan, inputs: Sequence[Array], histories: Sequence[Sequence[Array]], columns: Sequence[list[Array]]
-) -> list[Array]:
-    """The stacked values; after no steps, of the extents that a step on zeros has."""
-    if all(columns):
-        return [_stacked(op, column) for column in columns]
-    given = op.operands(inputs)
-    rows = [np.zeros(x.shape[1:], x.dtype) for x in given.sequences]
-    with np.errstate(all="ignore"):
-        made = op.results(_step(op, rows, histories, given.constants))
-    return [np.zeros((0, *value.shape), value.dtype) for value in made.mapped]
-
-
 def _stacked(op: Scan, values: Sequence[Array]) -> Array:
     return np.stack(values[::-1] if op.is_reversed else values)
+
+
+def _unstepped(op: Scan, inputs: Sequence[Array]) -> list[Array]:
+    """The stacked values after no steps, of the extents that a step would give."""
+    given = op.operands(inputs)
+    states = [x.shape[1:] for x in given.initial]
+    shapes = step_extents(op, [x.shape[1:] for x in given.sequences], states, list(map(Given.known, given.constants)))
+    for position, (old, new) in enumerate(zip(states, shapes, strict=False)):
+        if any(n is not None and m != n for m, n in zip(old, new, strict=True)):
+            raise GraphValueError(f"scan: state {position} of extents {old} becomes {new}")
+    is_complex = any(x.dtype.kind == "c" for x in inputs)
+    made = op.results(op.body.outputs).mapped
+    found = []
+    for x, shape in zip(made, shapes[len(states) :], strict=False):
+        if None in shape:
+            raise GraphValueError(
+                "scan: the size of a result may differ from step to step",
+                lines=[x.describe()],
+                hint="let it follow from the constants",
+            )
+        dtype = np.result_type(x.dtype, "complex64") if is_complex and is_float(x.dtype) else x.dtype
+        found.append(np.empty((0, *(n for n in shape if n is not None)), dtype))
+    return found
 
 
 def _check_lengths(op: Scan, n_steps: int, sequences: Sequence[Array], initial: Sequence[Array]) -> None:

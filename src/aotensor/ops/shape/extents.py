@@ -12,10 +12,10 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType, checked_int, normalise_axis
-from aotensor.errors import GraphTypeError
+from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
-from aotensor.graph.operations import dense, indexing
+from aotensor.graph.operations import KnownValues, dense, indexing
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.graph.walk import evaluate_all
 from aotensor.ops.batching import moved
@@ -197,6 +197,19 @@ def _entries(x: Variable) -> list[SymbolicExtent]:
     count = x.static_shape[0]
     assert count is not None
     return [as_extent(indexing().subtensor(x, k)) for k in range(count)]
+
+
+def dims_at(name: str, dims: Sequence[Dim], sizes: Sequence[Variable], known: KnownValues) -> tuple[Dim, ...]:
+    """The extents among `dims`, else the values of the next of `sizes`; None where nobody knows them.
+
+    Raises: GraphValueError for a negative one.
+    """
+    pending = iter(sizes)
+    values = [dim if isinstance(dim, int) else known.value(next(pending)) for dim in dims]
+    found = tuple(None if value is None else int(value) for value in values)
+    if any(extent is not None and extent < 0 for extent in found):
+        raise GraphValueError(f"{name}: extent {min(n for n in found if n is not None)} is negative")
+    return found
 
 
 def dim_of(extent: SymbolicExtent) -> Dim:

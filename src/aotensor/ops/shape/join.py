@@ -14,11 +14,12 @@ from aotensor.core.types import Array, Dim, TensorType, normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
+from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import AxisOp, check_steering, moved
 from aotensor.ops.linear import MultilinearOp, zero_gradient
 from aotensor.ops.shape.axes import atleast_1d, atleast_2d, expand_dims
-from aotensor.ops.shape.extents import as_extents, dim_of, extent_of
+from aotensor.ops.shape.extents import as_extents, dim_of, dims_at, extent_of
 from aotensor.ops.window import Line, gather
 
 
@@ -104,6 +105,10 @@ class Split(Op):
                 raise GraphTypeError(f"an extent is an integer scalar, not {found}")
         around = x.shape[: self.axis], x.shape[self.axis + 1 :]
         return tuple(TensorType(x.dtype, (*around[0], dim, *around[1])) for dim in self.dims)
+
+    def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> tuple[TensorType, ...]:
+        op = Split(self.axis, dims_at(self.name, self.dims, node.inputs[1:], known))
+        return op.infer_type(types[0])
 
     def reference(self, x: Array, *sizes: Array) -> tuple[Array, ...]:
         pending = iter(sizes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,6 +15,7 @@ from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
+from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Constant, Variable, as_tensor
 from aotensor.ops.batching import check_steering
 from aotensor.ops.elementwise.arithmetic import int_div
@@ -56,6 +57,15 @@ class Reshape(LinearOp):
             target = _complete(math.prod(known), [dim for dim in self.dims if isinstance(dim, int)])
             return TensorType(x.dtype, target)
         return TensorType(x.dtype, out)
+
+    def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> TensorType:
+        pending = iter(node.inputs[1:])
+        given = [dim if isinstance(dim, int) else known.value(next(pending)) for dim in self.dims]
+        sizes = [size for size in given if size is not None]
+        _check_signs(size for size in sizes if not isinstance(size, int))
+        if len(sizes) == len(given):
+            return Reshape(tuple(map(int, sizes))).infer_type(types[0])
+        return TensorType(types[0].dtype, tuple(None if size is None or size == -1 else int(size) for size in given))
 
     def reference(self, x: Array, *sizes: Array) -> Array:
         return x.reshape(_complete(x.size, _fill(self.dims, sizes)))
@@ -123,8 +133,8 @@ class CompletedShape(ConstantOp):
         return tuple(np.array(int(total) // known if size == -1 else size) for size in given)
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched)
-        return self.apply(*inputs).outputs
+        check_steering(self, is_batched, first=0)
+        return node.outputs
 
     def lower(self, b: TensorBuilder, total: Tensor, *sizes: Tensor) -> tuple[Tensor, ...]:
         v = b.scalars
@@ -177,10 +187,14 @@ def _check_types(sizes: Sequence[TensorType]) -> None:
             raise GraphTypeError(f"an extent is an integer scalar, not {found}")
 
 
-def _fill(dims: Sequence[Dim], sizes: Sequence[Array]) -> list[int]:
+def _check_signs(sizes: Iterable[Array]) -> None:
     for size in sizes:
         if size < 0:
             raise GraphValueError(f"reshape: extent {size} is negative")
+
+
+def _fill(dims: Sequence[Dim], sizes: Sequence[Array]) -> list[int]:
+    _check_signs(sizes)
     pending = iter(sizes)
     return [dim if isinstance(dim, int) else int(next(pending)) for dim in dims]
 
