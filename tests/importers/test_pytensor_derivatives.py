@@ -11,7 +11,7 @@ import pytest
 pytensor = pytest.importorskip("pytensor", reason="no PyTensor: pip install 'aotensor[pytensor]'")
 
 import pytensor.tensor as pt  # noqa: E402
-from pytensor import gradient as theirs  # noqa: E402
+from pytensor import gradient as control  # noqa: E402
 from pytensor.compile.builders import OpFromGraph  # noqa: E402
 from pytensor.compile.mode import Mode  # noqa: E402
 from pytensor.gradient import disconnected_grad, grad_clip, grad_scale, zero_grad  # noqa: E402
@@ -24,8 +24,8 @@ from aotensor.importers.pytensor.functions import functions_of  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")
 PLAIN = Mode("py", None)
-FORWARD = "pushforward" if hasattr(theirs, "pushforward") else "rop_overrides"
-REVERSE = "pullback" if hasattr(theirs, "pullback") else "lop_overrides"
+FORWARD = "pushforward" if hasattr(control, "pushforward") else "rop_overrides"
+REVERSE = "pullback" if hasattr(control, "pullback") else "lop_overrides"
 
 Rule = Callable[[Any, Any, Any], Any]
 
@@ -167,7 +167,7 @@ def test_derivatives_that_have_no_counterpart_are_refused_with_their_lines() -> 
     with pytest.raises(NoCounterpart, match="Strange") as caught:
         aot.grad(y, x)
     assert "test_pytensor_derivatives.py:" in str(caught.value)
-    (x,), y = from_pytensor([a], theirs.undefined_grad(a) * 2)
+    (x,), y = from_pytensor([a], control.undefined_grad(a) * 2)
     with pytest.raises(NullTypeGradError, match="undefined"):
         aot.grad(y, x)
     (x,), y = from_pytensor([a], disconnected_grad(a) * 2)
@@ -189,3 +189,43 @@ def test_functions_that_pytensor_has_rewritten_have_no_derivatives() -> None:
         with pytest.raises(UnsupportedError, match="no derivative of fast: PyTensor's rewrites") as caught:
             derivative()
         assert "test_pytensor_derivatives.py:" in str(caught.value)
+
+
+def test_ties_and_kinks_are_pytensors() -> None:
+    """At bounds, at bounds the wrong way round, at equal elements, at zeros; the table of docs has all ops."""
+    x, low, high = pt.dvectors("x", "low", "high")
+    terms = [
+        pt.clip(x, low, high), pt.clip(x, 1.0, -1.0), pt.clip(x, -1.0, 1.0), pt.maximum(x, low), pt.minimum(low, x),
+        abs(x), pt.sqrt(abs(x)), pt.max(x) * x, pt.min(low) * x, pt.kve(2.0, abs(x)), pt.switch(x > 0, x**2, low),
+        pt.arctan2(x, low), pt.mod(x, high), pt.floor(x) * x, pt.sign(x) * x,
+    ]  # fmt: skip
+    inputs, weights = [x, low, high], np.array([0.7, 1.1, 1.3, 1.7, 1.9])
+    wanted = [pytensor.grad((y * weights).sum(), inputs, disconnected_inputs="ignore") for y in terms]
+    wanted += [pytensor.grad((g**2).sum(), inputs, disconnected_inputs="ignore") for g in (wanted[0][0], wanted[9][0])]
+    known, ours = from_pytensor(inputs, terms)
+    found = [aot.grad((y * weights).sum(), known, disconnected_inputs="ignore") for y in ours]
+    found += [aot.grad((g**2).sum(), known, disconnected_inputs="ignore") for g in (found[0][0], found[9][0])]
+    values = (
+        np.array([-1.0, 0.0, 1.0, 1.0, 2.0]),
+        np.array([-1.0, 0.5, 1.0, 1.0, 3.0]),
+        np.array([1.0, -1.0, 1.0, 2.0, 2.0]),
+    )
+    expected = pytensor.function(
+        inputs, [g for of_term in wanted for g in of_term], mode=PLAIN, on_unused_input="ignore"
+    )(*values)
+    f = aot.function(known, [g for of_term in found for g in of_term], on_unused_input="ignore")
+    for results in (f(*values), f.reference(*values)):
+        for k, (one, other) in enumerate(zip(results, expected, strict=True)):
+            np.testing.assert_allclose(one, other, rtol=1e-11, atol=0, err_msg=str(terms[min(k // 3, len(terms) - 1)]))
+
+
+def test_the_table_finds_what_differs() -> None:
+    """A case that agrees, one with a reason, and one that is made wrong."""
+    table = pytest.importorskip("tools.derivatives.pytensor")
+    by_name = {case.name: case for case in table.cases()}
+    agrees, explained = table.compared(by_name["Abs"]), table.compared(by_name["Maximum"])
+    assert not agrees.is_wrong and agrees.points == (14, 14, 14) and not any(x.count for x in agrees.different)
+    assert not explained.is_wrong and explained.different[1].count and explained.reason
+    other = by_name["Abs"]
+    wrong = table.Row(other, (1, 1, 1), (table.Differences(1, 0, "at 0"),) * 3, ())
+    assert wrong.is_wrong and table.page([agrees, wrong]).count("| Abs |") == 2

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
 from pytensor.gradient import DisconnectedType
 
 import aotensor.tensor as at
@@ -34,11 +35,32 @@ Graph = Callable[[Mapping[Any, Any], Sequence[Any]], list[Any]]
 """(PyTensor's variable → ours, PyTensor's outputs) → ours"""
 
 
-def has_own_derivatives(op: Any, ruled: type) -> bool:
-    """Has an op derivatives other than those of the graph that it becomes?   ruled: the class whose rule applies"""
+def has_own_derivatives(node: Any, ruled: type) -> bool:
+    """Has a node derivatives other than those of the graph that it becomes?   ruled: the class whose rule applies"""
+    op = node.op
+    match type(getattr(op, "scalar_op", op)).__name__:
+        case "Clip":
+            return not has_ordered_bounds(node)
+        case "Kve":  # at 0 PyTensor's formula is infinite, and the one here nan
+            return True
     if ruled.__name__ not in _VALUES_ONLY:
         return False
     return _has(op, ruled, _REVERSE_METHODS, _REVERSE) or _has(op, ruled, _FORWARD_METHODS, _FORWARD)
+
+
+def has_ordered_bounds(node: Any) -> bool:
+    """Are the bounds of a clip known, the lower one below the upper one? If not, slopes of both may be 1."""
+    low, high = (_unmoved(x) for x in node.inputs[1:])
+    return is_constant(low) and is_constant(high) and bool(np.all(np.less_equal(low.data, high.data)))
+
+
+def _unmoved(x: Any) -> Any:
+    """What a constant was before axes were added to it and it was cast."""
+    while x.owner is not None and (
+        type(getattr(x.owner.op, "scalar_op", x.owner.op)).__name__ in ("DimShuffle", "Cast")
+    ):
+        x = x.owner.inputs[0]
+    return x
 
 
 def changes_derivatives(op: Any) -> bool:

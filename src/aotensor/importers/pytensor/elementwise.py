@@ -133,3 +133,7 @@ def _scalar_loop(walk: Walk, op: Any, inputs: Sequence[Any]) -> list[Any]:
     longest = at.maximum(at.max(at.concatenate([at.zeros((1,), limit.dtype), at.flatten(limit)])), 0)
     is_done, *last = aot.reduce(step, at.arange(longest), [running, *states], return_updates=False)
     return [*last, at.or_(is_done, at.le(limit, 0))] if op.is_while else last
+
+
+SCALAR_OPS: Final = frozenset({*_SAME, *_MIXED, "Clip"})
+"""Scalar ops that have a row of their own."""

@@ -161,7 +161,7 @@ class Walk:
             return [settled(old, new) for old, new in zip(node.outputs, listed, strict=True)]
 
         values = [self.value(x) for x in node.inputs]
-        if self.has_derivatives and has_own_derivatives(node.op, kind):
+        if self.has_derivatives and has_own_derivatives(node, kind):
             return with_own_derivatives(node, apply, self.on, values)
         return apply(*values)
 

@@ -1,0 +1,1 @@
+"""Derivatives of imported programs beside those of their frameworks, as tables; see __main__.py."""
