@@ -69,9 +69,8 @@ class Step(Code):
         """Refuse other extents of an output than it has."""
         with self.loop(rank) as axis:
             found, wanted = self.item(given, axis), self.item(shape, axis)
-            self.fail_when(
-                self.differs(wanted, found), Status.WRONG_EXTENT, say.WRONG_EXTENT, name, axis, found, wanted
-            )
+            values = (name, axis, found, wanted)
+            self.fail_when(self.differs(wanted, found), Status.WRONG_EXTENT, say.WRONG_EXTENT, *values)
 
     def bytes_of(self, shape: Value, rank: Value, itemsize: Value) -> Value:
         return self.builder.call(self.shared.arrays.bytes, [shape, rank, itemsize])
