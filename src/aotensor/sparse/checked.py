@@ -1,21 +1,28 @@
-"""The check that vectors are a compressed matrix, as a step that lets them through."""
+"""Checks of compressed matrices, as steps that let vectors through: of a structure, and of what indices can count."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
-from aotensor.core.builders import Tensor, TensorBuilder
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected
 from aotensor.graph.operands import is_complex
 from aotensor.graph.sparse_type import check_structure
-from aotensor.graph.variable import Variable, constant
+from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.batching import check_steering
 from aotensor.ops.complex.parts import part_of, whole
 from aotensor.ops.create import alloc
-from aotensor.ops.shape.extents import extents_of
+from aotensor.ops.linear import ConstantOp
+from aotensor.ops.shape.extents import SymbolicExtent, extents_of
+
+LARGEST: Final = int(np.iinfo(np.int32).max)
 
 
 @dataclass(frozen=True)
@@ -89,10 +96,7 @@ class CheckedStructure(Op):
         b.check(v.compare("eq", first, v.index(0)), "indptr begins with {found} instead of 0", first)
         b.check(v.compare("eq", last, v.index(nnz)), "indptr ends with {found}, but there are {expected} entries",
                 last, nnz)  # fmt: skip
-        rises = b.tabulate(
-            [major], "bool", lambda w, i: w.compare("le", w.load(indptr, i), w.load(indptr, w.iadd(i, 1)))
-        )
-        b.check(b.item(b.reduce("and", rises, [0])), "indptr decreases somewhere")
+        _lowered_rise(b, indptr, major, "indptr decreases somewhere")
         for kind, predicate in (("minimum", "ge"), ("maximum", "lt")):
             found = v.cast(b.item(b.reduce(kind, indices, [0])), "index")
             bound = v.index(0) if kind == "minimum" else v.index(minor)
@@ -100,3 +104,75 @@ class CheckedStructure(Op):
             message = "index {found} is outside of 0 … {expected} − 1"
             b.check(v.or_(is_empty, v.compare(predicate, found, bound)), message, found, minor, kind="index")
         return data, indices, indptr
+
+
+def _lowered_rise(b: TensorBuilder, indptr: Tensor, slices: Extent, message: str) -> None:
+    rises = b.tabulate([slices], "bool", lambda w, i: w.compare("le", w.load(indptr, i), w.load(indptr, w.iadd(i, 1))))
+    b.check(b.item(b.reduce("and", rises, [0])), message)
+
+
+# --- what indices can count ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Counted(ConstantOp):
+    """(value, count) → value as it is, once int32 indices are known to count so far.   value: any; count: a scalar
+
+    what: what is counted, as the message says it, with {found} for the number: "hstack has {found} columns".
+
+    Raises: GraphValueError at run time if they do not.
+    """
+
+    name: ClassVar[str] = "counted"
+    is_check: ClassVar[bool] = True
+    what: str
+
+    def infer_type(self, value: TensorType, count: TensorType) -> TensorType:
+        return value
+
+    def reference(self, value: Array, count: Array) -> Array:
+        check_count(int(count), self.what)
+        return value
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_steering(self, is_batched, first=0)
+        return node.outputs
+
+    def lower(self, b: TensorBuilder, value: Tensor, count: Tensor) -> Tensor:
+        lowered_count(b, b.scalars.cast(b.item(count), dtypes.INDEX), self.what)
+        return value
+
+
+def _message(what: str) -> str:
+    return f"{what}, more than int32 indices can count: give the matrices index_dtype='int64'"
+
+
+def check_count(count: int, what: str) -> None:
+    """Raises: GraphValueError if int32 indices do not count so far."""
+    if count > LARGEST:
+        raise GraphValueError(_message(what).replace("{found}", str(count)))
+
+
+def lowered_count(b: TensorBuilder, count: Extent, what: str) -> None:
+    """The same check at the call."""
+    v = b.scalars
+    b.check(v.compare("le", v.index(count), v.index(LARGEST)), _message(what), count)
+
+
+def lowered_sums(b: TensorBuilder, indptr: Tensor, what: str) -> None:
+    """The check that sums of numbers of entries have not wrapped: none is as large as what int32 can count."""
+    if indptr.dtype == "int32":
+        _lowered_rise(b, indptr, b.scalars.isub(indptr.extents[0], 1), _message(what))
+
+
+def counted(value: Variable, count: SymbolicExtent, dtype: str, what: str) -> Variable:
+    """`value`, which is right if indices of a dtype count so far; see Counted.
+
+    Raises: GraphValueError for a number that they do not count.
+    """
+    if dtype != "int32":
+        return value
+    if isinstance(count, int):
+        check_count(count, what)
+        return value
+    return Counted(what)(value, as_tensor(count))  # type: ignore[no-any-return]

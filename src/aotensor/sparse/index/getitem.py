@@ -23,6 +23,7 @@ from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.shape.fitting import fitting
 from aotensor.sparse.csm import matrix_extent
 from aotensor.sparse.index.elements import GetItem2Lists, GetItemScalar, scatter_elements
+from aotensor.sparse.index.slices import slice_range
 from aotensor.sparse.index.windows import ScatterMatrix, Submatrix
 from aotensor.sparse.op import as_sparse
 
@@ -78,8 +79,15 @@ def get_item_2d(x: Any, rows: Any, columns: Any = slice(None)) -> Variable:
     wanted = {axis: _as_vector(item) for axis, item in items if not _is_whole(item)}
     if not wanted:
         return x  # type: ignore[no-any-return]
-    op = Submatrix(tuple(wanted), tuple(map(_rises, wanted.values())))
-    found: Variable = op(x, *(_positions(x, axis, item) for axis, item in wanted.items()))
+    ranges = {
+        axis: slice_range(item, matrix_extent(x, axis)) if isinstance(item, slice) else None
+        for axis, item in wanted.items()
+    }
+    places = [_positions(x, axis, wanted[axis]) if found is None else found[0] for axis, found in ranges.items()]
+    rises = (found is not None or _rises(wanted[axis]) for axis, found in ranges.items())
+    steps = tuple(None if found is None else found[1] for found in ranges.values())
+    counts = tuple(None if found is None else found[2] for found in ranges.values())
+    found: Variable = Submatrix(tuple(wanted), tuple(rises), steps, counts)(x, *places)
     return found
 
 

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
+
+import numpy as np
 
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.graph.op import Apply, Op, disconnected
 from aotensor.graph.sparse_type import SparseVariable, scipy_sparse
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.create import full, zeros
-from aotensor.ops.elementwise.compare import cast, ge
+from aotensor.ops.elementwise.arithmetic import floor_div
+from aotensor.ops.elementwise.compare import cast, eq, ge, lt
 from aotensor.ops.index import subtensor
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.cumulate import cumsum
@@ -22,11 +25,15 @@ from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, as_extent, extent_of
 from aotensor.ops.shape.join import concatenate
 from aotensor.ops.updates import inc_subtensor, set_subtensor
-from aotensor.sparse.compressed import ExpandSlices, TakeAt, sum_at
+from aotensor.sparse.checked import counted
+from aotensor.sparse.compressed import ExpandSlices, TakeAt, at_major, sum_at
 from aotensor.sparse.csm import matrix_extent, matrix_of, parts_of
-from aotensor.sparse.op import Parts, SparseOp, need_sparse, type_error
-from aotensor.sparse.patterns import canonical, compress, other_format
+from aotensor.sparse.index.slices import Progression
+from aotensor.sparse.op import Parts, SparseOp, need_sparse, scipy_matrix, type_error
+from aotensor.sparse.patterns import canonical, compress, other_format, slices_of
 from aotensor.sparse.shares import from_entries, own_entries
+
+WINDOW: Final = "a matrix with entries at given positions has an extent of {found}"
 
 
 class WindowOp(SparseOp):
@@ -50,7 +57,8 @@ class Submatrix(WindowOp):
     """(x, *positions) → the rows and columns of x at these positions, in the format of x.
 
     axes: those with positions, in order; along others x is whole. rises: for each of them, whether its positions are
-    known to rise strictly. Positions may repeat. Stored zeros stay.
+    known to rise strictly. Positions may repeat. Stored zeros stay. steps: for each of them, the step of a slice, whose
+    input is (first, count) and whose count is in `counts` where it is known; None where the input has all positions.
 
     Gradient: regular, entries of the cotangent at their indices in x, added where positions repeat.
     """
@@ -58,18 +66,23 @@ class Submatrix(WindowOp):
     name: ClassVar[str] = "submatrix"
     axes: tuple[int, ...]
     rises: tuple[bool, ...]
+    steps: tuple[int | None, ...] = (None, None)
+    counts: tuple[Dim, ...] = (None, None)
 
     def infer_type(self, x: TensorType, *positions: TensorType) -> TensorType:
         x = need_sparse(self, x)
         check_positions(self, positions)
         dims: list[Dim] = list(x.shape)
-        for axis, found in zip(self.axes, positions, strict=True):
-            dims[axis] = found.shape[0]
+        for axis, found, step, count in zip(self.axes, positions, self.steps, self.counts, strict=False):
+            dims[axis] = found.shape[0] if step is None else count
         return x.with_shape(dims)
 
     def reference(self, x: Any, *positions: Array) -> Any:
         is_sorted = True
-        for axis, found, rises in zip(self.axes, positions, self.rises, strict=True):
+        for axis, found, rises, step in zip(self.axes, positions, self.rises, self.steps, strict=False):
+            if step is not None:
+                x = sliced(x, axis, int(found[0]), int(found[1]), step)
+                continue
             x = x[found] if axis == 0 else x[:, found]
             is_sorted &= rises or axis == (0 if x.format == "csr" else 1)
         if not is_sorted:
@@ -80,21 +93,26 @@ class Submatrix(WindowOp):
         return [matrix_of(self._window(parts_of(inputs[0]), inputs[1:]))]
 
     def _window(self, p: Parts, positions: Sequence[Variable]) -> Parts:
-        chosen = dict(zip(self.axes, zip(positions, self.rises, strict=True), strict=True))
+        places, rises = self._places(positions), dict(zip(self.axes, self.rises, strict=True))
         major = 0 if p.format == "csr" else 1
-        if major in chosen:
-            p = slices_at(p, chosen[major][0])
-        if 1 - major in chosen:
-            found, rises = chosen[1 - major]
-            p = minor_kept(p, found) if rises else other_format(slices_at(other_format(p), found))
+        found = places.get(major)
+        if found is not None:
+            p = slices_at(p, _vector(found))
+        found = places.get(1 - major)
+        if isinstance(found, Progression):
+            p = minor_between(p, found.upward)
+            return p if found.step > 0 else minor_reversed(p)
+        if found is not None:
+            p = minor_kept(p, found) if rises[1 - major] else other_format(slices_at(other_format(p), found))
         return p
 
-    def of(self, x: Variable, inputs: Sequence[Variable]) -> Variable:
-        found: Variable = self(x, *inputs[1:]) if x.is_sparse else dense_window(x, self._along(inputs[1:]))
-        return found
+    def _places(self, positions: Sequence[Variable]) -> dict[int, Variable | Progression]:
+        known = zip(self.axes, positions, self.steps, self.counts, strict=False)
+        return {axis: x if step is None else Progression.of(x, step, dim) for axis, x, step, dim in known}
 
-    def _along(self, positions: Sequence[Variable]) -> dict[int, Variable]:
-        return dict(zip(self.axes, positions, strict=True))
+    def of(self, x: Variable, inputs: Sequence[Variable]) -> Variable:
+        found: Variable = self(x, *inputs[1:]) if x.is_sparse else dense_window(x, self._places(inputs[1:]))
+        return found
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -103,11 +121,11 @@ class Submatrix(WindowOp):
         extents = [matrix_extent(x, axis) for axis in range(2)]  # type: ignore[arg-type]
         rest = [disconnected() for _ in positions]
         if not ct.is_sparse:
-            return [inc_subtensor(dense_window(zeros(extents, ct.dtype), self._along(positions)), ct), *rest]
+            return [inc_subtensor(dense_window(zeros(extents, ct.dtype), self._places(positions)), ct), *rest]
         own = own_entries(ct, outputs[0])
         if own is not None:
             return [self._at_entries(x, own, positions), *rest]
-        op = ScatterMatrix(x.tensor_type.shape, self.axes, self.rises)
+        op = ScatterMatrix(x.tensor_type.shape, self.axes, self.rises, self.steps)
         return [op(ct, *map(as_tensor, extents), *positions), *rest]
 
     def _at_entries(self, x: Variable, ct: Variable, positions: Sequence[Variable]) -> Variable:
@@ -123,7 +141,7 @@ class Submatrix(WindowOp):
 class ScatterMatrix(WindowOp):
     """(z, m, n, *positions) → the m × n matrix with the entries of z at the rows and columns that positions say.
 
-    The transpose of Submatrix: duplicate entries add up. dims: m and n as far as they are known. axes, rises: as
+    The transpose of Submatrix: duplicate entries add up. dims: m and n as far as they are known. axes, rises, steps: as
     there. The format is that of z.
     """
 
@@ -131,6 +149,7 @@ class ScatterMatrix(WindowOp):
     dims: tuple[Dim, ...]
     axes: tuple[int, ...]
     rises: tuple[bool, ...]
+    steps: tuple[int | None, ...] = (None, None)
 
     def infer_type(self, z: TensorType, m: TensorType, n: TensorType, *positions: TensorType) -> TensorType:
         check_positions(self, positions)
@@ -139,30 +158,49 @@ class ScatterMatrix(WindowOp):
     def reference(self, z: Any, m: Array, n: Array, *positions: Array) -> Any:
         entries = z.tocoo()
         coordinates = [entries.row, entries.col]
-        for axis, found in zip(self.axes, positions, strict=True):
-            coordinates[axis] = found[coordinates[axis]]
+        for axis, found, step in zip(self.axes, positions, self.steps, strict=False):
+            at = coordinates[axis].astype(np.int64)
+            coordinates[axis] = found[at] if step is None else found[0] + step * at
         return summed_entries(z.format, entries.data, coordinates, (int(m), int(n)))
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
         z, m, n, *positions = inputs
         p = parts_of(z)
-        known = dict(zip(self.axes, positions, strict=True))
+        known = self._places(z, positions)
         major = 0 if p.format == "csr" else 1
         extents = as_extent(m), as_extent(n)
-        if 1 - major in known:
-            indices = cast(TakeAt()(known[1 - major], p.indices), p.indices.dtype)
-            p = with_minor(replace(p, indices=indices), extents[1 - major], self.dims[1 - major])
+        slices, across = known.get(major), known.get(1 - major)
+        if isinstance(across, Progression) and across.step < 0:
+            p, across = minor_reversed(p), across.upward
+        if isinstance(slices, Progression) and slices.step < 0:
+            p, slices = major_reversed(p), slices.upward
+        if across is not None:
+            wide, bound = p.indices.dtype, extents[1 - major]
+            if isinstance(across, Progression):
+                first = counted(across.first, bound, wide, WINDOW)
+                indices = cast(first + cast(p.indices, "int64") * across.step, wide)
+            else:
+                indices = cast(TakeAt()(counted(across, bound, wide, WINDOW), p.indices), wide)
+            p = with_minor(replace(p, indices=indices), bound, self.dims[1 - major])
+        places = None if slices is None else _vector(slices)
         if not all(self.rises):
-            p = scattered(p, known.get(major), extents[major], self.dims[major])
-        elif major in known:
-            p = _spread(p, known[major], extents[major], self.dims[major])
+            p = scattered(p, places, extents[major], self.dims[major])
+        elif places is not None:
+            p = _spread(p, places, extents[major], self.dims[major])
         return [matrix_of(p)]
+
+    def _places(self, z: Variable, positions: Sequence[Variable]) -> dict[int, Variable | Progression]:
+        known = zip(self.axes, positions, self.steps, strict=False)
+        return {
+            axis: x if step is None else Progression.of(x, step, z.tensor_type.shape[axis]) for axis, x, step in known
+        }
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
         positions, (ct,) = inputs[3:], cotangents
-        found = Submatrix(self.axes, self.rises).of(ct, [ct, *positions])
+        counts = tuple(inputs[0].tensor_type.shape[axis] for axis in self.axes)
+        found = Submatrix(self.axes, self.rises, self.steps, counts).of(ct, [ct, *positions])
         return [found, *(disconnected() for _ in inputs[1:])]
 
     def of(self, x: Variable, inputs: Sequence[Variable]) -> Variable:
@@ -170,7 +208,7 @@ class ScatterMatrix(WindowOp):
             return super().of(x, inputs)
         _, m, n, *positions = inputs
         whole = zeros([as_extent(m), as_extent(n)], x.dtype)
-        return inc_subtensor(dense_window(whole, dict(zip(self.axes, positions, strict=True))), x)
+        return inc_subtensor(dense_window(whole, self._places(x, positions)), x)
 
 
 def check_positions(op: Op, positions: Sequence[TensorType]) -> None:
@@ -186,11 +224,35 @@ def summed_entries(format: str, data: Array, coordinates: Sequence[Array], shape
     return found
 
 
-def dense_window(x: Variable, positions: Mapping[int, Variable]) -> Variable:
+def sliced(x: Any, axis: int, first: int, count: int, step: int) -> Any:
+    """The rows or columns first + step·k, k < count, of a SciPy matrix, its entries in the order that they have."""
+    is_major = axis == (0 if x.format == "csr" else 1)
+    both = [slices_of(x.indptr), x.indices.astype(np.int64)]
+    own = 0 if is_major else 1
+    steps, left = np.divmod(both[own] - first, step)
+    keep = (left == 0) & (steps >= 0) & (steps < count)
+    both[own] = steps
+    major, minor = (found[keep] for found in both)
+    order = np.lexsort((minor, major)) if step < 0 else slice(None)
+    shape = [*x.shape]
+    shape[axis] = count
+    slices = shape[0 if x.format == "csr" else 1]
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(major, minlength=slices))])
+    wide = x.indices.dtype
+    vectors = x.data[keep][order], minor[order].astype(wide), indptr.astype(wide)
+    return scipy_matrix(x.format, *vectors, (shape[0], shape[1]))
+
+
+def _vector(found: Variable | Progression) -> Variable:
+    return found.positions if isinstance(found, Progression) else found
+
+
+def dense_window(x: Variable, positions: Mapping[int, Variable | Progression]) -> Variable:
     """The rows and columns of a dense matrix at positions, as something that can be set or increased."""
-    if len(positions) == 2:
-        return subtensor(x, (dimshuffle(positions[0], [0, None]), dimshuffle(positions[1], [None, 0])))
-    ((axis, found),) = positions.items()
+    known = {axis: _vector(found) for axis, found in positions.items()}
+    if len(known) == 2:
+        return subtensor(x, (dimshuffle(known[0], [0, None]), dimshuffle(known[1], [None, 0])))
+    ((axis, found),) = known.items()
     return subtensor(x, (found,) if axis == 0 else (slice(None), found))
 
 
@@ -227,6 +289,33 @@ def slices_at(p: Parts, positions: Variable) -> Parts:
     data, indices = (TakeAt()(x, entries) for x in (p.data, p.indices))
     found = replace(p, data=data, indices=indices, indptr=indptr)
     return with_major(found, extent_of(positions, 0), positions.tensor_type.shape[0])
+
+
+def minor_between(p: Parts, wanted: Progression) -> Parts:
+    """The columns of csr, or rows of csc, of an ascending progression; each slice keeps the order of its entries."""
+    offset = cast(p.indices, "int64") - wanted.first
+    new = offset if wanted.step == 1 else floor_div(offset, wanted.step)
+    keep = ge(offset, 0) & lt(new, cast(as_tensor(wanted.count), "int64"))
+    if wanted.step != 1:
+        keep = keep & eq(new * wanted.step, offset)
+    found = compress(replace(p, indices=cast(new, p.indices.dtype)), keep)
+    return with_minor(found, wanted.count, wanted.dim)
+
+
+def minor_reversed(p: Parts) -> Parts:
+    """The columns of csr, or rows of csc, from the last to the first; so are the entries of each slice."""
+    ends = at_major(p, subtensor(p.indptr, slice(None, -1)) + subtensor(p.indptr, slice(1, None)))
+    source = ends - 1 - arange(extent_of(p.indices, 0), dtype=ends.dtype)
+    data, indices = (TakeAt()(x, source) for x in (p.data, p.indices))
+    wide = indices.dtype
+    last = counted(cast(as_tensor(p.minor), "int64") - 1, p.minor, wide, WINDOW)
+    return replace(p, data=data, indices=cast(last, wide) - indices)
+
+
+def major_reversed(p: Parts) -> Parts:
+    """The slices from the last to the first."""
+    count = cast(as_tensor(p.major), "int64")
+    return slices_at(p, count - 1 - arange(p.major, dtype="int64"))
 
 
 def minor_kept(p: Parts, positions: Variable) -> Parts:
