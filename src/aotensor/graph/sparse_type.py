@@ -152,6 +152,10 @@ class SparseTensorType(TensorType):
         """The matrix with indices of this type's dtype, on the same data."""
         if value.indices.dtype == self.index_dtype and value.indptr.dtype == self.index_dtype:
             return value
+        largest = max(int(value.indices.max(initial=0)), int(value.indptr.max(initial=0)))
+        if largest > np.iinfo(self.index_dtype).max:
+            hint = "declare it with index_dtype='int64'"
+            raise GraphTypeError(f"index {largest} does not fit {self.index_dtype} ({self})", hint=hint)
         found = type(value)(value.shape, dtype=value.dtype)  # the constructor would choose the index dtype itself
         found.data = value.data
         found.indices, found.indptr = (x.astype(self.index_dtype) for x in (value.indices, value.indptr))

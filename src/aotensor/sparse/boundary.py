@@ -24,12 +24,11 @@ from aotensor.graph.sparse_type import SparseTensorType, SparseVariable
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.graph.walk import replace, toposort
 from aotensor.ops.complex.parts import AsPairs, OfPairs, Part, part_of
-from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import ConstantOp
 from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.shape.join import stack
 from aotensor.sparse.compressed import lowered_extent
-from aotensor.sparse.csm import CSMProperties, MatrixExtent, MatrixShape, parts_of
+from aotensor.sparse.csm import CSMProperties, MatrixExtent, MatrixShape, parts_of, shape_vector
 
 T = TypeVar("T")
 
@@ -191,7 +190,7 @@ def _replacements(
                 found[node.outputs[0]] = pattern
             elif isinstance(node.op, CSMProperties):
                 extents = [as_tensor(extent_of(pattern, axis)) for axis in range(2)]
-                shape = cast(MatrixShape()(*extents), node.outputs[3].dtype)
+                shape = shape_vector(node.inputs[0], MatrixShape()(*extents), node.outputs[3].dtype)
                 found.update(zip(node.outputs, [*vectors, shape], strict=True))
                 if is_complex(node.outputs[0].dtype):
                     leaves[node.outputs[0]] = [found.pop(node.outputs[0])]

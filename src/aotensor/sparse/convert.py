@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -27,10 +27,11 @@ from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.cumulate import cumsum
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import atleast_2d, dimshuffle, matrix_transpose
-from aotensor.ops.shape.extents import SymbolicExtent, extent_of
+from aotensor.ops.shape.extents import SymbolicExtent, extent_of, product
 from aotensor.ops.shape.join import join
 from aotensor.ops.shape.rearrange import tile
 from aotensor.ops.shape.reshape import ravel, reshape
+from aotensor.sparse.checked import counted
 from aotensor.sparse.compressed import TakeAt
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.op import (
@@ -134,6 +135,7 @@ class SparseFromDense(SparseOp):
         extents, dims = (extent_of(x, 0), extent_of(x, 1)), (x.tensor_type.shape[0], x.tensor_type.shape[1])
         data = TakeAt()(ravel(x), rows * as_tensor(extents[1]) + columns)
         counts = sum_over(cast_dense(mask, type.index_dtype), axis=1 if is_csr else 0, dtype=type.index_dtype)
+        counts = counted(counts, extent_of(minor, 0), type.index_dtype, _ENTRIES)
         indices = cast_dense(minor, type.index_dtype)
         return [matrix_of(Parts(self.format, data, indices, starts(counts), *extents, dims, is_canonical=True))]
 
@@ -228,7 +230,7 @@ class StoredEverywhere(SparseOp):
         major, minor = (rows, columns) if format == "csr" else (columns, rows)
         wide = SparseTensorType(format, x.dtype, dims).index_dtype
         indices = tile(arange(minor, dtype=wide), major)
-        indptr = arange(as_tensor(major) + 1, dtype=wide) * cast_dense(as_tensor(minor), wide)
+        indptr = _starts_of_full(major, minor, wide)
         return [matrix_of(Parts(format, ravel(slices), indices, indptr, rows, columns, dims, is_canonical=True))]
 
     def pullback(
@@ -242,6 +244,15 @@ class StoredEverywhere(SparseOp):
         return [self(as_dense(tangents[0]))]
 
 
+_ENTRIES: Final = "the sparse form of a dense matrix has {found} entries"
+
+
+def _starts_of_full(major: SymbolicExtent, minor: SymbolicExtent, wide: str) -> Variable:
+    """indptr of a matrix that stores everything."""
+    width = counted(as_tensor(minor), product([major, minor]), wide, _ENTRIES)
+    return arange(as_tensor(major) + 1, dtype=wide) * cast_dense(width, wide)
+
+
 def _full_blocks(
     x: Variable, extents: tuple[SymbolicExtent, SymbolicExtent], dims: tuple[Dim, Dim], blocksize: tuple[int, int]
 ) -> Parts:
@@ -251,7 +262,7 @@ def _full_blocks(
     apart = dimshuffle(reshape(x, (major, height, minor, width)), [0, 2, 1, 3])
     wide = SparseTensorType("csr", x.dtype, dims).index_dtype
     indices = tile(arange(minor, dtype=wide), major)
-    indptr = arange(as_tensor(major) + 1, dtype=wide) * cast_dense(as_tensor(minor), wide)
+    indptr = _starts_of_full(major, minor, wide)
     data = reshape(apart, (extent_of(indices, 0), height, width))
     return Parts("bsr", data, indices, indptr, *extents, dims, is_canonical=True, blocksize=blocksize)
 

@@ -29,8 +29,8 @@ from aotensor.ops.create import zeros
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.index import subtensor
 from aotensor.ops.linear import ConstantOp
-from aotensor.ops.shape.extents import SymbolicExtent, extent_of
-from aotensor.sparse.checked import CheckedStructure
+from aotensor.ops.shape.extents import SymbolicExtent, as_extent, extent_of
+from aotensor.sparse.checked import CheckedStructure, Counted, check_count, counted
 from aotensor.sparse.op import Parts, SparseOp, need_sparse, scipy_matrix, type_error
 
 
@@ -175,6 +175,8 @@ class CSMProperties(SparseOp):
 
     def reference(self, x: Any) -> tuple[Array, ...]:
         wide = x.indices.dtype
+        if wide == np.int32:
+            check_count(max(x.shape), EXTENT)
         return x.data, x.indices, x.indptr, np.array(x.shape, dtype=wide)
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
@@ -191,7 +193,7 @@ class CSMProperties(SparseOp):
         indices, indptr = cast(indices, dtype), cast(indptr, dtype)
         if not x.owner.op.is_trusted:
             data, indices, indptr = _checked(x.owner.op.format, data, indices, indptr, shape)
-        return [data, indices, indptr, cast(shape, dtype)]
+        return [data, indices, indptr, shape_vector(x, shape, dtype)]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -209,6 +211,19 @@ class CSMProperties(SparseOp):
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[True, False, False, False]]
+
+
+EXTENT: Final = "a matrix has an extent of {found}"
+
+
+def shape_vector(x: Variable, shape: Variable, dtype: str) -> Variable:
+    """The extents of x in the dtype of its indices, which must count so far."""
+    if shape.dtype == dtype:
+        return shape
+    for dim, axis in zip(x.tensor_type.shape, range(2), strict=True):
+        count = dim if isinstance(dim, int) else as_extent(subtensor(shape, axis))
+        shape = counted(shape, count, dtype, EXTENT)
+    return cast(shape, dtype)
 
 
 def _checked(format: str, *vectors: Variable) -> list[Variable]:
@@ -273,8 +288,8 @@ class MatrixExtent(SparseOp):
         if x.owner is None or not isinstance(x.owner.op, CSM):
             return None
         shape = x.owner.inputs[3]
-        while shape.owner is not None and shape.owner.op.name == "cast":
-            (shape,) = shape.owner.inputs
+        while shape.owner is not None and shape.owner.op.name in ("cast", Counted.name):
+            shape = shape.owner.inputs[0]
         if shape.owner is not None and isinstance(shape.owner.op, MatrixShape):
             return [cast(shape.owner.inputs[self.axis], "int64")]
         if shape.owner is not None and isinstance(shape.owner.op, CSMProperties):

@@ -25,6 +25,7 @@ from aotensor.graph.variable import Constant, Variable, as_tensor
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent
 
+WIDE: Final = "int32 indices do not count so far: give the matrices index_dtype='int64'"
 OTHER: Final = {"csr": "csc", "csc": "csr"}
 """The format that compresses the other axis."""
 _TURNED: Final = {**OTHER, "bsr": "bsc", "bsc": "bsr"}
@@ -82,6 +83,10 @@ def _value_of(op: Op, x: Variable, value: Any) -> Any:
         return np.asarray(value, dtype=x.dtype)
     if value.format != x.format:
         raise GraphValueError(f"{op.name}: reference gave {describe_value(value)} instead of {x.type}")
+    if x.sparse_type.index_dtype == "int32":
+        largest = max(int(value.indices.max(initial=0)), value.nnz)
+        if largest > np.iinfo(np.int32).max:
+            raise GraphValueError(f"{op.name} has an index or a number of entries of {largest}", hint=WIDE)
     return value if value.dtype == x.dtype else value.astype(x.dtype)
 
 

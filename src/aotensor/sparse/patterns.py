@@ -30,6 +30,7 @@ from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.cumulate import cumsum
 from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.shape.join import concatenate
+from aotensor.sparse.checked import lowered_count
 from aotensor.sparse.compressed import TakeAt, TakePresent, lowered_extent, major_of_entries, sum_at
 from aotensor.sparse.op import Parts, have_same_pattern
 
@@ -225,6 +226,8 @@ class Union(PatternRule):
     ) -> tuple[Tensor, ...]:
         lowered_same_shape(b, pp, minor_p, pq, minor_q)
         dtype, bound = _index_dtype(ip, pp, iq, pq), b.scalars.iadd(ip.extents[0], iq.extents[0])
+        if dtype == "int32":
+            lowered_count(b, bound, "two matrices together have {found} entries")
         wide = (dtype, (bound,))
         results = [wide, (dtype, pp.extents), (dtype, ip.extents), (dtype, iq.extents), wide, wide]
         indices, indptr, slot_p, slot_q, *positions = b.pattern("union", [ip, pp, iq, pq], [], results)

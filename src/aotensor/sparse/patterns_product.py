@@ -28,6 +28,7 @@ from aotensor.ops.reduce.sums import sum as sum_axes
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of, product
 from aotensor.ops.shape.reshape import reshape
+from aotensor.sparse.checked import lowered_sums
 from aotensor.sparse.op import Parts, is_same
 from aotensor.sparse.patterns import (
     PatternRule,
@@ -40,6 +41,7 @@ from aotensor.sparse.patterns import (
 )
 
 INNER: Final = "inner dimensions of a sparse product"
+ENTRIES: Final = "a sparse product has more than 2147483647 entries"
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ class ProductPattern(PatternRule):
         (room,) = b.pattern("product_room", [ip, pp, pq], [extent], [("int64", (1,))])
         bound = b.scalars.cast(b.scalars.load(room, 0), dtypes.INDEX)
         wide, indptr = b.pattern("product", [ip, pp, iq, pq], [extent], [(dtype, (bound,)), (dtype, pp.extents)])
+        lowered_sums(b, indptr, ENTRIES)
         return (*filled_parts(b, [wide], indptr), indptr)
 
 

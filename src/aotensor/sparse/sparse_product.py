@@ -25,9 +25,11 @@ from aotensor.ops.complex.parts import as_factor, parts, whole
 from aotensor.ops.create import zeros
 from aotensor.ops.elementwise.arithmetic import add, sub
 from aotensor.ops.shape.extents import extent_of
+from aotensor.sparse.checked import lowered_sums
 from aotensor.sparse.op import Parts
 from aotensor.sparse.patterns import UnsortedMatrix, slices_of
 from aotensor.sparse.patterns_product import (
+    ENTRIES,
     ProductPattern,
     ProductValues,
     by_slices,
@@ -130,6 +132,7 @@ class SparseProduct(UnsortedMatrix):
         v, dtype = b.scalars, dtypes.promote(ip.dtype, pp.dtype, iq.dtype, pq.dtype)
         extent = v.cast(b.item(minor), dtypes.INDEX)
         (indptr,) = b.pattern("product_count", [ip, pp, iq, pq], [extent], [(dtype, pp.extents)])
+        lowered_sums(b, indptr, ENTRIES)
         nnz = v.cast(v.load(indptr, v.isub(pp.extents[0], 1)), dtypes.INDEX)
         operands, results = [ip, pp, iq, pq, indptr, x, y], [(dtype, (nnz,)), (x.dtype, (nnz,))]
         indices, data = b.pattern("product_rows", operands, [extent], results)

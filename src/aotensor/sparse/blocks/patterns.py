@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import numpy as np
-
 from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
@@ -28,38 +26,10 @@ from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, as_extent, extent_of
 from aotensor.ops.shape.join import concatenate
 from aotensor.ops.shape.reshape import ravel, reshape
+from aotensor.sparse.checked import counted
 from aotensor.sparse.compressed import ExpandSlices, TakeAt, at_major, major_of_entries, sum_at
 from aotensor.sparse.op import Parts
 from aotensor.sparse.patterns import distinct, other_format
-
-
-@dataclass(frozen=True)
-class Counted(ConstantOp):
-    """An integer scalar as it is, once indices of a dtype are known to count so far.
-
-    Raises: GraphValueError at run time if they do not.
-    """
-
-    name: ClassVar[str] = "counted"
-    dtype: str
-
-    def infer_type(self, count: TensorType) -> TensorType:
-        return count
-
-    def reference(self, count: Array) -> Array:
-        if count > np.iinfo(self.dtype).max:
-            raise GraphValueError(f"blocks have {count} elements, more than {self.dtype} indices can count")
-        return count
-
-    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        return node.outputs
-
-    def lower(self, b: TensorBuilder, count: Tensor) -> Tensor:
-        v, most = b.scalars, int(np.iinfo(self.dtype).max)
-        found = v.cast(b.item(count), dtypes.INDEX)
-        message = f"blocks have {{found}} elements, more than the {{expected}} that {self.dtype} indices can count"
-        b.check(v.compare("le", found, v.index(most)), message, found, most)
-        return count
 
 
 def unblocked(p: Parts) -> Parts:
@@ -68,7 +38,7 @@ def unblocked(p: Parts) -> Parts:
     (height, width), wide = p.blocksize, p.indices.dtype
     size = height * width
     nnz = as_tensor(extent_of(p.indices, 0))
-    total = as_extent(Counted(wide)(nnz * size)) if wide == "int32" else as_extent(nnz * size)
+    total = as_extent(counted(nnz * size, as_extent(nnz * size), wide, "blocks have {found} elements"))
     first, counts = (cast(x, "int64") for x in (p.indptr[:-1], p.indptr[1:] - p.indptr[:-1]))
     inside = arange(height, dtype="int64")
     starts = ravel(_columns(first * size) + _columns(counts * width) * inside)
@@ -79,7 +49,8 @@ def unblocked(p: Parts) -> Parts:
     blocks = (elements - before) // width
     offsets = elements - before - blocks * width
     source = ExpandSlices()(places, indptr, elements) + blocks * size + offsets
-    indices = TakeAt()(p.indices, source // size) * width + cast(offsets, wide)
+    columns = counted(p.indices, p.columns, wide, "a matrix of blocks has {found} columns")
+    indices = TakeAt()(columns, source // size) * width + cast(offsets, wide)
     data = TakeAt()(ravel(p.data), source)
     return replace(p, format="csr", blocksize=None, data=data, indices=cast(indices, wide), indptr=cast(indptr, wide))
 

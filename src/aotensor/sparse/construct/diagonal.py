@@ -19,6 +19,7 @@ from aotensor.ops.index import subtensor
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of
+from aotensor.sparse.checked import LARGEST, counted
 from aotensor.sparse.compressed import major_of_entries, sum_major
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.op import Parts, SparseOp, as_sparse, need_sparse, scipy_matrix, type_error
@@ -44,13 +45,20 @@ class Diag(SparseOp):
         return TensorType(x.dtype, (length,))
 
     def reference(self, x: Any) -> Array:
-        found: Array = x.diagonal(self.offset)
+        if abs(self.offset) <= LARGEST:
+            return np.asarray(x.diagonal(self.offset))
+        entries = x.tocoo()  # SciPy takes no larger offsets
+        rows, columns = entries.row.astype(np.int64), entries.col.astype(np.int64)
+        is_on = columns - rows == self.offset
+        found = np.zeros(diagonal_length(x.shape[0], x.shape[1], self.offset), x.dtype)
+        np.add.at(found, rows[is_on] + min(self.offset, 0), entries.data[is_on])
         return found
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         p = parts_of(inputs[0])
         shift, start = (self.offset, max(-self.offset, 0)) if p.format == "csr" else (-self.offset, max(self.offset, 0))
-        is_on = eq(p.indices, major_of_entries(p) + constant(shift, dtype=p.indices.dtype))
+        wide = p.indices.dtype if abs(shift) <= LARGEST else "int64"
+        is_on = eq(cast(p.indices, wide), cast(major_of_entries(p), wide) + constant(shift, dtype=wide))
         slices = sum_major(p, switch(is_on, p.data, constant(0, dtype=p.data.dtype)))
         length = _length(p, self.offset)
         if start == 0 and length is p.major:
@@ -90,7 +98,11 @@ def on_diagonal(v: Variable, p: Parts, offset: int) -> SparseVariable:
     if p.format == "csc":
         first, shift = shift, first
     wide, length = p.indices.dtype, extent_of(v, 0)
-    indices = arange(length, dtype=wide) + constant(shift, dtype=wide)
+    step = as_tensor(shift)
+    if shift:
+        last = length + shift if isinstance(length, int) else as_tensor(length) + shift
+        step = counted(step, last, wide, "a matrix with an entry on the diagonal has {found} rows or columns")
+    indices = arange(length, dtype=wide) + cast(step, wide)
     below = arange(as_tensor(p.major) + 1, dtype=wide) - constant(first, dtype=wide)
     indptr = minimum(maximum(below, 0), cast(as_tensor(length), wide))
     return matrix_of(Parts(p.format, v, indices, indptr, p.rows, p.columns, p.dims, is_canonical=True))

@@ -30,6 +30,7 @@ from aotensor.ops.linear import ConstantOp, zero_gradient
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of
 from aotensor.ops.shape.join import join
+from aotensor.sparse.checked import check_count, counted
 from aotensor.sparse.compressed import at_major, sum_at
 from aotensor.sparse.convert import from_dense, stored_everywhere
 from aotensor.sparse.csm import matrix_extent, matrix_of, parts_of
@@ -87,14 +88,20 @@ class Stack(SparseOp):
             raise GraphValueError(f"{self._what(axis)} differ: {' and '.join(map(str, sorted(set(numbers))[:2]))}")
         return numbers[0] if numbers else next((dim for dim in dims if dim is not None), None)
 
+    def _sum(self, axis: int) -> str:
+        return f"{self.name} has {{found}} {('rows', 'columns')[axis]}"
+
     def _what(self, axis: int) -> str:
         return f"{self.name}: {('rows', 'columns')[axis]} of the blocks"
 
     def reference(self, *blocks: Any) -> Any:
         for axis in {0, 1} - set(self.along):
             CommonExtent(self._what(axis)).reference(*(np.asarray(block.shape[axis]) for block in blocks))
+        minor = 1 if self.format == "csr" else 0
+        if minor in self.along and all(block.indices.dtype == np.int32 for block in blocks):
+            check_count(sum(block.shape[minor] for block in blocks), self._sum(minor))
         sparse = scipy_sparse()
-        put = {(1,): sparse.hstack, (0,): sparse.vstack, (0, 1): sparse.block_diag}[self.along]
+        put = {(1,): sparse.hstack, (0,): sparse.vstack, (0, 1): _block_diagonal}[self.along]
         return put(blocks, self.format, self.dtype)
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
@@ -102,8 +109,9 @@ class Stack(SparseOp):
         assert isinstance(type, SparseTensorType)
         blocks = [_prepared(parts_of(x), type) for x in inputs]
         if 1 - type.major in self.along:
-            blocks = _shifted(blocks)
-        found = _joined(blocks) if type.major in self.along else _interleaved(blocks)
+            blocks = _shifted(blocks, self._sum(1 - type.major))
+        entries = f"{self.name} has {{found}} entries"
+        found = _joined(blocks, entries) if type.major in self.along else _interleaved(blocks, entries)
         rows, columns = (self._extent(axis, inputs) for axis in range(2))
         return [matrix_of(replace(found, rows=rows, columns=columns, dims=(type.shape[0], type.shape[1])))]
 
@@ -137,6 +145,18 @@ class Stack(SparseOp):
         return [self(*(t if t.is_sparse else stored_everywhere(t, self.format) for t in known))]
 
 
+def _block_diagonal(blocks: Sequence[Any], format: str, dtype: str | None) -> Any:
+    """scipy.sparse.block_diag with 64-bit coordinates: SciPy's overflow where those of a block fit 32 bits."""
+    ends = np.cumsum([(0, 0), *(block.shape for block in blocks)], axis=0)
+    entries = [block.tocoo() for block in blocks]
+    places = [
+        np.concatenate([getattr(x, name).astype(np.int64) + end[axis] for x, end in zip(entries, ends, strict=False)])
+        for axis, name in enumerate(("row", "col"))
+    ]
+    data = np.concatenate([x.data for x in entries])
+    return scipy_sparse().coo_matrix((data, tuple(places)), tuple(ends[-1]), dtype=dtype).asformat(format)
+
+
 def _sums(extents: Sequence[SymbolicExtent]) -> list[SymbolicExtent]:
     """Sums of the first 1, 2, … extents: numbers where these are."""
     return list(
@@ -157,19 +177,21 @@ def _prepared(p: Parts, type: SparseTensorType) -> Parts:
     return replace(p, data=cast(p.data, type.dtype), indices=indices, indptr=indptr)
 
 
-def _shifted(blocks: Sequence[Parts]) -> list[Parts]:
-    """Blocks whose indices count from where the first one begins."""
-    before = _sums([0, *(p.minor for p in blocks)])
+def _shifted(blocks: Sequence[Parts], what: str) -> list[Parts]:
+    """Blocks whose indices count from where the first one begins.   what: names the extent of all"""
+    *before, total = _sums([0, *(p.minor for p in blocks)])
     wide = blocks[0].indices.dtype
-    return [replace(p, indices=p.indices + cast(as_tensor(n), wide)) for p, n in zip(blocks, before, strict=False)]
+    steps = [cast(counted(as_tensor(n), total, wide, what), wide) for n in before]
+    return [replace(p, indices=p.indices + n) for p, n in zip(blocks, steps, strict=True)]
 
 
-def _joined(blocks: Sequence[Parts]) -> Parts:
+def _joined(blocks: Sequence[Parts], what: str) -> Parts:
     """Slices of all blocks, one block after another."""
     data, indices = (join(0, *(getattr(p, part) for p in blocks)) for part in ("data", "indices"))
     wide = indices.dtype
-    before = _sums([0, *(extent_of(p.data, 0) for p in blocks)])
-    ends = [p.indptr[1:] + cast(as_tensor(n), wide) for p, n in zip(blocks, before, strict=False)]
+    *before, total = _sums([0, *(extent_of(p.data, 0) for p in blocks)])
+    steps = [cast(counted(as_tensor(n), total, wide, what), wide) for n in before]
+    ends = [p.indptr[1:] + n for p, n in zip(blocks, steps, strict=True)]
     return replace(
         blocks[0],
         data=data,
@@ -179,15 +201,15 @@ def _joined(blocks: Sequence[Parts]) -> Parts:
     )
 
 
-def _interleaved(blocks: Sequence[Parts]) -> Parts:
+def _interleaved(blocks: Sequence[Parts], what: str) -> Parts:
     """Slice i of each block in turn, for all i."""
-    indptr = reduce(add, [p.indptr for p in blocks])
+    total = _sums([extent_of(p.data, 0) for p in blocks])[-1]
+    indptr = counted(reduce(add, [p.indptr for p in blocks]), total, blocks[0].indptr.dtype, what)
     starts, slots = indptr[:-1], []
     for p in blocks:
         entries = arange(extent_of(p.data, 0), dtype=p.indices.dtype)
         slots.append(entries + at_major(p, starts - p.indptr[:-1]))
         starts = starts + p.indptr[1:] - p.indptr[:-1]
-    total = _sums([extent_of(p.data, 0) for p in blocks])[-1]
     targets = join(0, *slots)
     data, indices = (
         sum_at(join(0, *(getattr(p, part) for p in blocks)), targets, total) for part in ("data", "indices")
