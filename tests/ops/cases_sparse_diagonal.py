@@ -30,8 +30,32 @@ def _diag(make: Any, k: int) -> Case:
 
 DIAG = [_diag(make, k) for make in (csr, csc) for k in (0, 1, -1, 2, -3, 5, -5)]
 
+
+def _triangle(name: str, make: Any, k: int) -> Case:
+    dense = dense_of(DATA) if make is csr else dense_of(DATA).T
+    return Case(
+        id=f"sparse-{name}-{make.__name__}{k:+d}",
+        build=lambda data: getattr(sp, name)(make(data), k).toarray(),
+        inputs=[DATA],
+        expected=getattr(np, name)(dense, k),
+    )
+
+
+TRIANGLES = [
+    _triangle(name, make, k) for name in ("tril", "triu") for make, k in ((csr, 0), (csc, 1), (csr, -1), (csc, -9))
+]
+
 CASES = [
     *DIAG,
+    *TRIANGLES,
+    Case(id="sparse-tril-derivative", build=lambda data: grad(sum_over(sp.tril(csc(data), 1).toarray() ** 3), data),
+         inputs=[DATA]),
+    Case(id="sparse-triu-regular", inputs=[DATA],
+         build=lambda data: sp.dense_from_sparse(sp.triu(csr(data)), structured=False) ** 2),
+    value("sparse-tril-stored-zeros", lambda data: sp.csm_data(sp.tril(csr(data), 9)), [DATA], DATA),
+    value("sparse-triu-int8", lambda data: sp.csm_data(sp.triu(csr(data), 1)), [np.arange(1, 6, dtype="int8")], [1]),
+    value("sparse-tril-duplicates", lambda data: sp.tril(csr(data, [1, 1, 0], [0, 2, 3], (2, 3)), 1).toarray(),
+          [np.array([1.0, 2.0, 4.0])], [[0, 3, 0], [4, 0, 0]]),
     Case(id="sparse-diag-square", build=lambda data: csr(data, *SQUARE, (3, 3)).diagonal(), inputs=[V.repeat(2)[:4]]),
     Case(id="sparse-diag-derivative", build=lambda data: grad(sum_over(csc(data).diagonal(1) ** 3), data),
          inputs=[DATA]),

@@ -9,7 +9,7 @@ import scipy.sparse
 import aotensor as aot
 import aotensor.sparse as sp
 import aotensor.tensor as at
-from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.errors import AotensorError, GraphTypeError, GraphValueError
 from aotensor.gradient import Lop, Rop, grad
 
 FORMATS = pytest.mark.parametrize("format", ["csr", "csc"])
@@ -72,3 +72,28 @@ def test_square_diagonal(format: str) -> None:
         sp.square_diagonal(at.matrix())
     with pytest.raises(GraphValueError, match="bsr"):
         sp.square_diagonal(v, "bsr")
+
+
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_triangles(format: str) -> None:
+    """As SciPy: entries and stored zeros on one side of a diagonal, in the format of the matrix."""
+    value = scipy.sparse.random(6, 8, 0.5, format, random_state=0)
+    value.data[::3] = 0
+    A = sp.matrix(format, "A", "float64")
+    offsets = (-9, -2, 0, 3, 2**30)
+    f = aot.function([A], [triangle(A, k) for triangle in (sp.tril, sp.triu) for k in offsets])
+    expected = [triangle(value, k, format) for triangle in (scipy.sparse.tril, scipy.sparse.triu) for k in offsets]
+    for call in (f, f.reference):
+        for found, one in zip(call(value), expected, strict=True):
+            one.sort_indices()
+            assert found.format == format and found.shape == one.shape
+            assert [x.tolist() for x in (found.data, found.indices, found.indptr)] == [
+                x.tolist() for x in (one.data, one.indices, one.indptr)
+            ]
+    blocks = sp.matrix("bsr", "B", "float64", blocksize=(2, 2))
+    assert sp.tril(blocks).type.format == "csr"
+    for wrong in (at.matrix("D"), np.ones((2, 2))):
+        with pytest.raises(GraphTypeError, match="expected a sparse matrix"):
+            sp.tril(wrong)
+    with pytest.raises(AotensorError):
+        sp.triu(A, 0.5)

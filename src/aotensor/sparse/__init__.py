@@ -46,6 +46,7 @@ from aotensor.sparse.construct.create import (
 )
 from aotensor.sparse.construct.diagonal import Diag, SquareDiagonal, diag, square_diagonal
 from aotensor.sparse.construct.stack import HStack, SparseBlockDiagonal, Stack, VStack, block_diag, hstack, vstack
+from aotensor.sparse.construct.triangle import SparseTriangle, tril, triu
 from aotensor.sparse.convert import (
     DenseFromSparse, SparseFromDense, Transpose, bsr_from_dense, csc_from_dense, csr_from_dense, dense_from_sparse,
     transpose,
@@ -94,7 +95,7 @@ __all__ = [
     "Neg", "NotEqualSD", "NotEqualSS", "Poisson", "Remove0", "RowScaleCSC", "SamplingDot", "SpExtremum", "SpSum",
     "SparseBlockDiagonal", "SparseConstant", "SparseConstantSignature", "SparseDenseMultiply",
     "SparseDenseVectorMultiply", "SparseFromDense", "SparseGradRows", "SparseSolve", "SparseSparseMultiply",
-    "SparseTensorSharedVariable", "SparseTensorType", "SparseTriangularSolve", "SparseVariable",
+    "SparseTensorSharedVariable", "SparseTensorType", "SparseTriangle", "SparseTriangularSolve", "SparseVariable",
     "SquareDiagonal", "Stack",
     "StructuredAddSV", "StructuredDot", "StructuredDotGradCSC", "StructuredDotGradCSR", "StructuredElemwise",
     "Transpose", "TrueDot", "Usmm", "UsmmCscDense", "VStack", "abs", "add", "add_s_d", "add_s_s", "add_s_s_data",
@@ -124,8 +125,8 @@ __all__ = [
     "structured_log1p", "structured_maximum", "structured_minimum", "structured_monoid", "structured_pow",
     "structured_rad2deg", "structured_rint", "structured_sgn", "structured_sigmoid", "structured_sign",
     "structured_sin", "structured_sinh", "structured_sqr", "structured_sqrt", "structured_square", "structured_tan",
-    "structured_tanh", "structured_trunc", "sub", "subtract", "tan", "tanh", "transpose", "true_dot", "trunc",
-    "uint_dtypes", "usmm", "verify_grad_sparse", "vstack", "wcast", "zcast",
+    "structured_tanh", "structured_trunc", "sub", "subtract", "tan", "tanh", "transpose", "tril", "triu",
+    "true_dot", "trunc", "uint_dtypes", "usmm", "verify_grad_sparse", "vstack", "wcast", "zcast",
 ]
 
 
