@@ -9,7 +9,7 @@ from __future__ import annotations
 from aotensor import tensor
 from aotensor.api import function
 from aotensor.gradient import sparse_checks, subgraphs
-from aotensor.graph import operations, walk
+from aotensor.graph import expansion, operations
 from aotensor.ops import half, index, numpy_functions, numpy_tables
 from aotensor.ops.complex import counterpart
 from aotensor.sparse import functions as sparse_functions
@@ -21,7 +21,7 @@ operations.sparse.fill(sparse_functions)
 operations.indexing.fill(index)
 operations.numpy_functions.fill(numpy_functions)
 operations.numpy_tables.fill(numpy_tables)
-operations.evaluation.fill(walk)
+operations.evaluation.fill(expansion)
 operations.sweeps.fill(subgraphs)
 operations.sparse_checks.fill(sparse_checks)
 operations.functions.fill(function)

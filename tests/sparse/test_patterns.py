@@ -18,7 +18,7 @@ import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.core.types import Array
 from aotensor.driver.recipe import Options, lower, make_library
-from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
+from aotensor.errors import GraphTypeError, GraphValueError, MissingInputError, UnsupportedError
 from aotensor.gradient import grad
 from aotensor.graph.variable import Variable
 from aotensor.graph.vectorize import batch
@@ -273,3 +273,42 @@ def test_patterns_of_samples_are_refused() -> None:
     for result in (other_format(p).indices, positions_in(p, p), sparse_product(p, p).data):
         with pytest.raises(UnsupportedError, match="from sample to sample"):
             batch([result], samples)
+
+
+def test_constant_patterns_need_no_values() -> None:
+    """`csm_properties` of a matrix whose values are not given, if its pattern follows from constants."""
+    w, n = at.vector("w", shape=(3,)), at.vector("n")
+    S = scipy.sparse.csr_matrix(np.array([[1.0, 0, 2], [0, 3, 0], [4, 0, 0]]))
+    x = sp.row_scale(S, w)
+    unit, vectors = scipy.sparse.identity(3, format="csr"), ([0, 1, 2], [0, 1, 3, 3])
+    matrices = {
+        "square_diagonal": (sp.square_diagonal(w, "csr"), unit.copy()),
+        "row_scale": (x, S),
+        "CSR": (
+            sp.CSR(w, *vectors, [3, 4]),
+            scipy.sparse.csr_matrix((np.ones(3), *vectors), (3, 4)),
+        ),
+        "hstack": (
+            sp.hstack([x, sp.square_diagonal(w)], "csr"),
+            scipy.sparse.hstack([S, scipy.sparse.identity(3)], "csr"),
+        ),
+        "sum": (x + sp.square_diagonal(w, "csr"), (S + scipy.sparse.identity(3)).tocsr()),
+    }
+    for name, (matrix, expected) in matrices.items():
+        expected.sort_indices()
+        properties = sp.csm_properties(matrix)[1:]
+        wanted = [expected.indices.tolist(), expected.indptr.tolist(), list(expected.shape)]
+        assert [x.eval().tolist() for x in properties] == wanted, name
+        assert [x.tolist() for x in aot.function([], properties).reference()] == wanted, name
+        with pytest.raises(MissingInputError, match="no value is given for w"):
+            sp.csm_data(matrix).eval()
+    f = aot.function([], [sp.csm_indices(matrices["hstack"][0]), sp.csm_indptr(x)])
+    assert [y.tolist() for y in f()] == [[0, 2, 3, 1, 4, 0, 5], [0, 2, 3, 4]]
+    with pytest.raises(MissingInputError, match="w is needed but is no input"):
+        aot.function([], sp.csm_data(x))
+    for call in (
+        lambda: aot.function([], sp.csm_indices(sp.square_diagonal(n))),
+        sp.csm_indptr(sp.square_diagonal(n)).eval,
+    ):
+        with pytest.raises(MissingInputError, match="n"):  # whose extent is not known
+            call()

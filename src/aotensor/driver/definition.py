@@ -24,6 +24,7 @@ from aotensor.driver.signature import (
 )
 from aotensor.driver.stages import IR_STAGES
 from aotensor.errors import GraphValueError
+from aotensor.graph.expansion import without_values
 from aotensor.graph.expression import called
 from aotensor.graph.passes.pipeline import Pipeline, pipeline_of
 from aotensor.graph.passes.remarks import Note, Notes, listening
@@ -97,6 +98,7 @@ class Definition:
         settled = [target for target, _ in pairs]
         defaults = default_updates(targets, settled, no_default_updates, self.inputs, replacements)
         pairs, targets = [*pairs, *defaults], [*targets, *(new for _, new in defaults)]
+        targets = without_values(targets, self.inputs)
         results, nexts = targets[: len(named)], targets[len(named) :]
         check_values(named, results)
         self.shared = shared_leaves(self.name, self.inputs, targets, [s for s, _ in pairs])

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from aotensor.core.dtypes import is_complex
+from aotensor.core.types import Array
 from aotensor.errors import GraphValueError
+from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, is_disconnected, is_null
 from aotensor.graph.site import made_at, written_as
-from aotensor.graph.variable import Variable
-from aotensor.graph.walk import replace, toposort
+from aotensor.graph.variable import Constant, SharedVariable, Variable
+from aotensor.graph.walk import evaluate_all, input_of, leaves, replace, toposort
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +53,35 @@ class Expansion:
 def without_sparse(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
     """The graph with every op on sparse matrices said in ops on the vectors that they are made of."""
     return _expanded_while(outputs, stop, has_sparse)
+
+
+def without_values(outputs: Sequence[Variable], given: Collection[Variable]) -> list[Variable]:
+    """The graph, in which those outputs that need leaves that are not given are said in ops on vectors, if that helps.
+
+    The indices of a sparse matrix may be constant where its values are not: as vectors they do not need these.
+    """
+    if _is_given(outputs, given):
+        return list(outputs)
+    short = [k for k, x in enumerate(outputs) if not _is_given([x], given)]
+    found = list(outputs)
+    for k, new in zip(short, without_sparse([outputs[k] for k in short], given), strict=True):
+        if _is_given([new], given):
+            found[k] = new
+    return found
+
+
+def _is_given(outputs: Sequence[Variable], given: Collection[Variable]) -> bool:
+    return all(x in given or isinstance(x, Constant | SharedVariable) for x in leaves(outputs, stop=given))
+
+
+@coerced
+def evaluate(x: Variable, values: Mapping[Variable | str, object] | Mapping[Variable, object]) -> Array:
+    """The value of one variable by the reference; inputs may be given by name.
+
+    Raises: GraphValueError for a name that no input has, or several; the errors of `evaluate_all`.
+    """
+    known = {input_of(x, key): value for key, value in values.items()}
+    return evaluate_all(without_values([x], known), known)[0]
 
 
 def without_complex(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:

@@ -19,7 +19,6 @@ from aotensor.errors import (
     MissingInputError,
     OutOfMemory,
 )
-from aotensor.graph.coercion import coerced
 from aotensor.graph.expression import located
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Constant, SharedVariable, Variable
@@ -173,17 +172,7 @@ def compute_all(
             known.setdefault(y, value)
 
 
-@coerced
-def evaluate(x: Variable, values: Mapping[Variable | str, object] | Mapping[Variable, object]) -> Array:
-    """The value of one variable by the reference; inputs may be given by name.
-
-    Raises: GraphValueError for a name that no input has, or several; the errors of `evaluate_all`.
-    """
-    known = {_input_of(x, key): value for key, value in values.items()}
-    return evaluate_all([x], known)[0]
-
-
-def _input_of(x: Variable, key: Any) -> Variable:
+def input_of(x: Variable, key: Any) -> Variable:
     """The variable that a key of `eval` means.   Raises: GraphTypeError for what is neither variable nor name."""
     if not isinstance(key, Variable | str):
         raise GraphTypeError(f"a key of eval is a variable or a name, not {key!r:.60}")
