@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 from test_solve import lopsided, poisson
 
 import aotensor as aot
@@ -57,3 +58,28 @@ def test_one_singular_matrix_of_a_batch_is_an_error() -> None:
     np.testing.assert_allclose(f(np.array([[1.0, 2.0], [4.0, 5.0]])), [[1.0, 0.5], [0.25, 0.2]])
     with pytest.raises(np.linalg.LinAlgError, match="no pivot in row 3"):
         f(np.array([[1.0, 2.0], [4.0, 0.0]]))
+
+
+def test_sparse_results_are_dense_batches() -> None:
+    """With several new axes, and beside a result that is the same for all samples."""
+    row, data, more = at.dvector("row"), at.dmatrix("data"), at.dtensor3("more")
+    matrix = LOPSIDED
+    A = sp.CSR(row, matrix.indices, matrix.indptr, np.array(matrix.shape))
+    same = sp.as_sparse(matrix)
+    results = [2.0 * A, sp.tril(A), A.T, same]
+    found = vectorize_graph(results, {row: data})
+    entries = vectorize_graph(sp.csm_data(sp.tril(A)), {row: data})
+    assert [x.ndim for x in found] == [3, 3, 3, 2] and found[3] is same
+    twice = vectorize_graph(sp.structured_sin(A), {row: more})
+    slope = aot.grad((found[0] ** 2).sum(), data)
+    f = aot.function([data, more], [*found[:3], entries, twice, slope], name="dense_batches")
+    values = matrix.data * np.linspace(1, 2, 6).reshape(2, 3, 1)
+    dense = np.stack([scipy.sparse.csr_matrix((v, matrix.indices, matrix.indptr)).toarray() for v in values[0]])
+    for run in (f, f.reference):
+        doubled, lower, turned, stored, sines, back = run(values[0], values)
+        np.testing.assert_allclose(doubled, 2 * dense)
+        np.testing.assert_allclose(lower, np.tril(dense))
+        np.testing.assert_allclose(turned, dense.transpose(0, 2, 1))
+        np.testing.assert_allclose(stored.sum(axis=1), np.tril(dense).sum(axis=(1, 2)))
+        np.testing.assert_allclose(sines[0], np.sin(dense))
+        np.testing.assert_allclose(back, 8 * values[0])

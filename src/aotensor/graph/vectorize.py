@@ -10,17 +10,19 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.expansion import Expansion, has_sparse, without_sparse
 from aotensor.graph.op import Apply, Op
+from aotensor.graph.operations import sparse
 from aotensor.graph.substitute import listed_variables
 from aotensor.graph.variable import Variable
+from aotensor.graph.walk import leaves, toposort
 from aotensor.graph.walk import replace as replaced
-from aotensor.graph.walk import toposort
 
 
 def batch(outputs: Sequence[Variable], batched: Mapping[Variable, Variable]) -> list[Variable]:
     """`outputs` for all samples of a batch: row i is what they are for row i of the replacements.
 
     batched: variable → its samples along one new leading axis, of the same extent for all.
-    An output that is the same for all samples keeps its rank; the part of the graph that is, is shared.
+    An output that is the same for all samples keeps its rank; the part of the graph that is, is shared. A sparse output
+    that differs from sample to sample is dense, as a batch of matrices has three axes: (samples, m, n).
 
     Raises: GraphValueError for a replacement that does not have one axis more, or where a dim of 1 is lost;
     UnsupportedError for an op that has no batch rule, or one steered by what differs from sample to sample.
@@ -29,7 +31,7 @@ def batch(outputs: Sequence[Variable], batched: Mapping[Variable, Variable]) -> 
         _check(x, samples)
     known = dict(batched)
     if any(has_sparse(node) for node in toposort(outputs, stop=batched)):
-        outputs = without_sparse(outputs, batched)
+        outputs = without_sparse([_dense_if_batched(x, batched) for x in outputs], batched)
     for node in toposort(outputs, stop=batched):
         if any(x in known for x in node.inputs):
             for old, new in zip(node.outputs, _batched(node, known), strict=True):
@@ -37,12 +39,19 @@ def batch(outputs: Sequence[Variable], batched: Mapping[Variable, Variable]) -> 
     return [known.get(x, x) for x in outputs]
 
 
+def _dense_if_batched(x: Variable, batched: Mapping[Variable, Variable]) -> Variable:
+    """An output as something that has samples; itself where all of them are the same."""
+    if not x.is_sparse or not any(leaf in batched for leaf in leaves([x], stop=batched)):
+        return x
+    return sparse().dense_from_sparse(x, structured=False)
+
+
 @coerced
 def vectorize_graph(outputs: Any, replace: Mapping[Variable, Variable]) -> Any:
     """`outputs` with variables replaced by others that have any number of new leading axes; container as outputs.
 
     The axes of different replacements align at the right of these new ones, and have the same extents. What no
-    replacement with a new axis reaches keeps its rank.
+    replacement with a new axis reaches keeps its rank. Sparse outputs that one reaches are dense: (…, m, n).
 
     Raises: GraphValueError for a replacement of lower rank; the errors of `batch`.
     """
