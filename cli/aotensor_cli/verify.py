@@ -46,8 +46,8 @@ def command(subject: str, samples: int, seed: int, rtol: float | None, gradients
     else:
         reports = []
         for f in load_model(subject).functions:
-            with progress(f"verifying {f.name}"), without_remarks():
-                reports.append(verify_function(f, samples, seed, rtol, gradients))
+            with progress(f"verifying {f.name}") as begin, without_remarks():
+                reports.append(verify_function(f, samples, seed, rtol, gradients, begin))
     _show(reports, as_json)
     return Exit.DONE if all(reports) else Exit.WRONG
 
@@ -58,6 +58,6 @@ def _show(reports: Sequence[Report], as_json: bool) -> None:
         return
     for number, report in enumerate(reports):
         show(f"{'' if number == 0 else chr(10)}{report.subject}: {report.summary()}")
-        rows = [(f"  {x.name}", x.verdict, x.detail, f"{x.seconds:.2f} s") for x in report.checks]
-        rows += [(f"  {what}", verdict, detail, "") for what, verdict, detail in report.gradient_rows()]
-        show_table(("  check", "verdict", "detail", "time"), rows, wrap=sys.stdout.isatty())
+        rows = [(f"  {x.name}", x.verdict, f"{x.seconds:.2f} s", x.detail) for x in report.checks]
+        rows += [(f"  {what}", verdict, "", detail) for what, verdict, detail in report.gradient_rows()]
+        show_table(("  check", "verdict", "time", "detail"), rows, wrap=sys.stdout.isatty())

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Final
 
+import pytest
 from command_line import Call
 
 NOISY: Final = """
@@ -89,3 +90,19 @@ def test_changed_library_fails_with_1(call: Call, library: Path, tmp_path: Path)
     assert answer.code == 1
     assert "the checksum does not fit: the file was changed after it was built" in answer.out
     assert "test vectors" not in answer.out  # code that was changed is never run
+
+
+def test_rows_are_no_longer_than_their_words_in_a_pipe(
+    call: Call, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The longest column is the last one, and COLUMNS says how long lines are."""
+    arguments = ("verify", f"{model}:logistic", "--samples", "1", "--no-gradients")
+    monkeypatch.delenv("COLUMNS", raising=False)
+    rows = call(*arguments).out.splitlines()[1:]
+    assert all(len(row) == len(row.rstrip()) for row in rows)
+    assert len(rows[0]) < 60
+    assert len(rows) == 10
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = call(*arguments).out.splitlines()[1:]
+    assert len(narrow) > len(rows)
+    assert max(map(len, narrow)) <= 80

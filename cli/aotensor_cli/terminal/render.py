@@ -30,16 +30,23 @@ def show(text: str, *, nl: bool = True, err: bool = False, is_safe: bool = False
 def show_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, err: bool = False, wrap: bool = True) -> None:
     """A table: with colours on a terminal that wants them, else aligned columns of plain text.
 
-    wrap: break long cells of plain text; without it a row is one line, for programs that look for its words.
+    wrap: break long cells of plain text; without it a row is one line, for programs that look for its words, unless
+    COLUMNS says how long lines are.
     """
     stream = sys.stderr if err else sys.stdout
     cells = [[printable(cell) for cell in row] for row in rows]
     if is_plain(stream):
-        click.echo(plain_table(headers, cells, WIDTH if wrap else None), err=err)
+        click.echo(plain_table(headers, cells, _given_width() or (WIDTH if wrap else None)), err=err)
         return
     from aotensor_cli.terminal.colours import print_table
 
     print_table(stream, headers, cells)
+
+
+def _given_width() -> int | None:
+    """The length of lines by COLUMNS, at least 20; None where it says none."""
+    given = os.environ.get("COLUMNS", "")
+    return max(int(given), 20) if given.isdecimal() and int(given) else None
 
 
 def plain_table(headers: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> str:

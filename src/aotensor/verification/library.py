@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from aotensor.verification.child import ending
 from aotensor.verification.compilation import check_symbols
 from aotensor.verification.report import CheckFailed, CheckSkipped, Report
 from aotensor_runtime.arrays.poison import VARIABLE as POISON
@@ -87,8 +88,7 @@ def _check_vectors(container: Container, manifest: Manifest) -> str:
         raise CheckFailed(f"the library took more than {_TIMEOUT:g} seconds") from error
     if done.returncode != 0:
         last = (done.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
-        how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit code {done.returncode}"
-        raise CheckFailed(f"the library ended its process with {how} ({last})")
+        raise CheckFailed(f"the library ended its process with {ending(done.returncode)} ({last})")
     outcomes = json.loads(done.stdout)
     for function, problem in outcomes:
         if problem is not None:

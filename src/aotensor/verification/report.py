@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from aotensor.errors import AotensorError
-from aotensor.verification.derivatives.verdict import Gradient, Verdict
+from aotensor.verification.derivatives.verdict import Gradient, Verdict, concluded
 from aotensor_runtime.notebook.html import card, table
 
 _MARKS: Final = {"ok": "✓", "right": "✓", "failed": "✗", "wrong": "✗"}
@@ -61,16 +61,22 @@ class Report:
         return card(self.subject, self.summary(), table(["", "check", "verdict", "what was found", "time"], rows))
 
     def gradient_rows(self) -> list[tuple[str, str, str]]:
-        """(what, verdict, detail), one per output for the inputs of which the same is to be said."""
-        groups: dict[tuple[str, str, str], list[str]] = {}
+        """(what, verdict, detail), one per output for the inputs of which the same is to be said.
+
+        The figures of several right gradients are the worst among them, per method.
+        """
+        groups: dict[tuple[str, str, str], list[Gradient]] = {}
         for x in self.gradients:
             told = x.verdict.value if x.verdict is Verdict.RIGHT else x.detail
-            groups.setdefault((x.output, x.verdict.value, told), []).append(x.input)
+            groups.setdefault((x.output, x.verdict.value, told), []).append(x)
         rows = []
-        for (output, verdict, _), inputs in groups.items():
-            first = next(x for x in self.gradients if (x.output, x.input) == (output, inputs[0]))
+        for (output, verdict, _), group in groups.items():
+            first, inputs = group[0], ", ".join(x.input for x in group)
+            detail = first.detail
+            if first.verdict is Verdict.RIGHT and any(x.findings for x in group):
+                _, detail = concluded([finding for x in group for finding in x.findings])
             blame = f"; first wrong: {first.culprit}" if first.culprit else ""
-            rows.append((f"{output} by {', '.join(inputs)}", verdict, first.detail + blame))
+            rows.append((f"{output} by {inputs}", verdict, detail + blame))
         return rows
 
     def summary(self) -> str:

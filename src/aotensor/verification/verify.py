@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from aotensor.driver.build import Build
 from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import Options
+from aotensor.verification.child import Job, run_checks
 from aotensor.verification.compilation import check_bytes, check_header, check_stages, check_symbols, check_texts
-from aotensor.verification.derivatives.check import check_gradients
+from aotensor.verification.derivatives.check import gradient_jobs
 from aotensor.verification.report import Report
 from aotensor.verification.threads import check_threads
 from aotensor.verification.values import check_compiled, check_interpreted
@@ -17,26 +19,37 @@ from aotensor_runtime.arrays.poison import poisoned
 
 @poisoned()
 def verify_function(
-    f: Definition, samples: int, seed: int, rtol: float | None = None, gradients: bool = True
+    f: Definition,
+    samples: int,
+    seed: int,
+    rtol: float | None = None,
+    gradients: bool = True,
+    begin: Callable[[str], None] = lambda check: None,
 ) -> Report:
     """Check one function: IR, values, gradients, header, symbols, bytes. Calls run on poisoned memory.
 
+    Checks run in a child process, so that one of them that crashes is a check that failed.
+
     samples: random arguments per comparison, the first ones small, of extents 1 and 0, and larger.
     rtol: relative to the largest magnitude of an output; by default as `agreement.RTOL` says, and wider where
-    the function is ill-conditioned.
+    the function is ill-conditioned. begin: is told the name of each check when it starts.
     """
     report = Report(f.name)
     build = Build([f], None, Options(verify=True))
-    if not report.run("IR at every stage", lambda: check_stages(build)):
-        return report
-    report.run("IR as text", lambda: check_texts(build))
-    for stage in ("tensor", "tensor-opt"):
-        report.run(f"{stage} against reference", partial(check_interpreted, f, build, stage, samples, seed, rtol))
-    report.run("compiled against reference", lambda: check_compiled(f, build, samples, seed, rtol))
-    report.run("threads", lambda: check_threads(f, build, samples, seed, rtol))
-    if gradients:
-        check_gradients(f, build, report, samples, seed, rtol)
-    report.run("header compiles", lambda: check_header(build))
-    report.run("symbols", lambda: check_symbols(build.shared, build.library.manifest))
-    report.run("same bytes again", lambda: check_bytes(build))
+    drawn = (samples, seed, rtol)
+    jobs = [
+        Job("IR at every stage", lambda: check_stages(build), is_needed=True),
+        Job("IR as text", lambda: check_texts(build)),
+        *(
+            Job(f"{stage} against reference", partial(check_interpreted, f, build, stage, *drawn))
+            for stage in ("tensor", "tensor-opt")
+        ),
+        Job("compiled against reference", lambda: check_compiled(f, build, *drawn)),
+        Job("threads", lambda: check_threads(f, build, *drawn)),
+        *(gradient_jobs(f, build, *drawn) if gradients else ()),
+        Job("header compiles", lambda: check_header(build)),
+        Job("symbols", lambda: check_symbols(build.shared, build.library.manifest)),
+        Job("same bytes again", lambda: check_bytes(build)),
+    ]
+    run_checks(report, jobs, begin)
     return report

@@ -17,11 +17,12 @@ from aotensor.errors import AotensorError, UnsupportedError
 from aotensor.sampling.dense_view import Arrays, DenseView
 from aotensor.sampling.pairs import paired
 from aotensor.sampling.samples import Sample, Sampler, reference_values
+from aotensor.verification.child import Job
 from aotensor.verification.derivatives.culprit import first_culprit, purposeful
 from aotensor.verification.derivatives.measure import METHODS, Point, findings_at
 from aotensor.verification.derivatives.program import Compiled, Derivatives, Execution, Reference
 from aotensor.verification.derivatives.verdict import Finding, Gradient, Judgement, Verdict, concluded
-from aotensor.verification.report import CheckFailed, CheckSkipped, Report
+from aotensor.verification.report import CheckFailed, CheckSkipped
 from aotensor.verification.values import compare
 from aotensor_runtime import Library, LibraryFunction
 from aotensor_runtime.vectors import call_with_state
@@ -29,13 +30,14 @@ from aotensor_runtime.vectors import call_with_state
 _DOMAINS: Final = ("normal", "unit")
 
 
-def check_gradients(f: Definition, build: Build, report: Report, samples: int, seed: int, rtol: float | None) -> None:
-    """Add the checks of all derivatives of f, compiled by `build`, and a verdict on each gradient to the report."""
+def gradient_jobs(f: Definition, build: Build, samples: int, seed: int, rtol: float | None) -> list[Job]:
+    """The checks of all derivatives of f, compiled by `build`, and the verdicts on each gradient."""
     checks = GradientChecks(f, seed)
-    report.run("gradients compiled", lambda: checks.compile(build, samples, rtol))
-    for method in METHODS:
-        report.run(f"gradients by {method}", partial(checks.row, method))
-    report.gradients += checks.gradients
+    return [
+        Job("gradients compiled", lambda: checks.compile(build, samples, rtol)),
+        *(Job(f"gradients by {method}", partial(checks.row, method)) for method in METHODS),
+        Job("verdicts on gradients", lambda: checks.gradients),
+    ]
 
 
 class GradientChecks:

@@ -79,7 +79,8 @@ def judge_order(ladder: Ladder, derivative: Derivative) -> Judgement:
         return Judgement(Verdict.RIGHT, "linear")
     order = min(order for order in orders if order is not None)
     if order >= _SECOND:
-        return Judgement(Verdict.RIGHT, f"order {order:.2f}" if order < _SUDDEN else "no error at small steps")
+        text = f"order {order:.2f}" if order < _SUDDEN else "no error at small steps"
+        return Judgement(Verdict.RIGHT, text, 1 / order)
     if order > _FIRST:
         return Judgement(
             Verdict.NOISY, f"the error falls with order {order:.2f}: the derivative itself changes too fast"
@@ -108,7 +109,7 @@ def judge_differences(ladder: Ladder, derivative: Derivative, tolerance: float) 
     size = _size(ladder, derivative, numeric)
     difference = abs(derivative.value - numeric)
     if difference <= tolerance * size:
-        return Judgement(Verdict.RIGHT, f"{difference / size if size else 0.0:.0e}")
+        return Judgement.right(difference, size)
     if difference <= 8 * error:
         return Judgement(
             Verdict.NOISY, f"rounding: differences give {numeric:.3g} ± {error:.1g}, not {derivative.value:.3g}"

@@ -217,7 +217,7 @@ def _judge_duality(derivative: Derivative, forward: float, tolerance: float) -> 
     if not np.isfinite(difference):
         return Judgement(Verdict.NOISY, f"the derivatives are {derivative.value} and {forward}")
     if difference <= tolerance * size + np.nan_to_num(derivative.noise):
-        return Judgement(Verdict.RIGHT, _relative(difference, size))
+        return Judgement.right(difference, size)
     return Judgement(Verdict.WRONG, f"pullback gives {derivative.value:.9g}, pushforward {forward:.9g}")
 
 
@@ -231,9 +231,5 @@ def _judge_step(derivative: Derivative, step: float, tolerance: float) -> Judgem
             f"rounding hides the derivative: an ulp on each value moves it by {derivative.noise / 16:.1g}",
         )
     if difference <= tolerance * size + np.nan_to_num(derivative.noise) + _COMPLEX_ERROR:
-        return Judgement(Verdict.RIGHT, _relative(difference, size))
+        return Judgement.right(difference, size)
     return Judgement(Verdict.WRONG, f"{derivative.value:.9g}, but the complex step gives {step:.9g}")
-
-
-def _relative(difference: float, size: float) -> str:
-    return f"{difference / size if size else 0.0:.0e}"

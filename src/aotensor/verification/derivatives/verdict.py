@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
@@ -22,10 +22,21 @@ CONCLUSIVE: Final = ("differences", "Taylor order", "complex step")
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict with what it rests on.   detail: the figure of a right one, the figures or the reason of another"""
+    """A verdict with what it rests on.
+
+    detail: the figure of a right one, the figures or the reason of another. badness: larger for the worse of two right
+    ones of a method, by relative error or falling order.
+    """
 
     verdict: Verdict
     detail: str
+    badness: float = field(default=0.0, compare=False)
+
+    @classmethod
+    def right(cls, difference: float, size: float) -> Judgement:
+        """Of a derivative that is right to within a difference, relative to `size`."""
+        error = difference / size if size else 0.0
+        return cls(Verdict.RIGHT, f"{error:.0e}", error)
 
 
 @dataclass(frozen=True)
@@ -72,14 +83,17 @@ class Gradient:
 
 
 def worst_of_each(findings: Iterable[Finding]) -> list[Finding]:
-    """Per method and execution: a wrong finding, else a right one, else a noisy one."""
-    rank = (Verdict.WRONG, Verdict.RIGHT, Verdict.NOISY)
+    """Per method and execution: a wrong finding, else the worst of the right ones, else a noisy one."""
     chosen: dict[tuple[str, str], Finding] = {}
     for x in findings:
         key = x.method, x.execution
-        if key not in chosen or rank.index(x.verdict) < rank.index(chosen[key].verdict):
+        if key not in chosen or _rank(x) < _rank(chosen[key]):
             chosen[key] = x
     return list(chosen.values())
+
+
+def _rank(x: Finding) -> tuple[int, float]:
+    return (Verdict.WRONG, Verdict.RIGHT, Verdict.NOISY).index(x.verdict), -x.judgement.badness
 
 
 def concluded(findings: Sequence[Finding]) -> tuple[Verdict, str]:
