@@ -188,7 +188,10 @@ def interp(x: Array, knots: Array, values: Array) -> Array:
 def scan(
     step: Callable[..., Any], rows: list[Array], state: Array | None, *fixed: Array, backwards: bool = False
 ) -> Any:
-    """Stacked values of step(*rows[t], state, *fixed); with None for the state, of step(*rows[t], *fixed)."""
+    """Stacked values of step(*rows[t], state, *fixed); with None for the state, of step(*rows[t], *fixed).
+
+    After no steps they have the extents of the state, or of a row.
+    """
     n = min(len(x) for x in rows)
     found: list[Array] = []
     for t in reversed(range(n)) if backwards else range(n):
@@ -198,7 +201,8 @@ def scan(
         else:
             state = np.asarray(step(*given, state, *fixed))
             found.append(state)
-    return np.stack(found)
+    like = rows[0][:0] if state is None else np.asarray(state)[None][:0]
+    return np.stack(found) if found else like
 
 
 def ravelled(x: Array) -> Array:

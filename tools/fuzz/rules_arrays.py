@@ -179,7 +179,12 @@ def _loop(step: str, rows: str, state: str, fixed: str = "", backwards: bool = F
 
 
 def _steps(x: Shape, *_: Shape) -> bool:
-    return len(x) == 2 and 1 <= x[0] <= 17 and x[1] <= 17
+    return len(x) == 2 and max(x) <= 17
+
+
+_SOLVE = "lambda r, A: at.solve(at.dot(A, A.T) + (2.0 + r[0] ** 2) * at.eye(A.shape[0]), r)"
+_INVERSE = "lambda r, A: at.inv(at.dot(A, A.T) + (2.0 + r[0] ** 2) * at.eye(A.shape[0])) @ at.sin(r)"
+_REGULAR = "o.definite(A) + r[0] ** 2 * np.eye(len(A))"
 
 
 LOOPS: Sequence[Rule] = [
@@ -189,7 +194,7 @@ LOOPS: Sequence[Rule] = [
     Rule(*_loop(_LONE, "{0}", "None", "{1}"), "ff", both(_steps, anything)),
     Rule(*_loop(_TWO, "{0}, {1}", "{2}"), "fff", both(_steps, lambda x, y, h: x == y and x[1:] == h)),
     *(
-        Rule(f"{ours}[-1]", f"{theirs}[-1]", "ff", both(_steps, lambda x, h: x[1:] == h))
+        Rule(f"{ours}[-1]", f"{theirs}[-1]", "ff", both(_steps, lambda x, h: x[0] > 0 and x[1:] == h))
         for ours, theirs in [_loop(_TANH, "{0}", "{1}")]
     ),
     Rule("aot.ifelse({0}.sum() > 0.05, {1}, at.sin({2}))", "{1} if {0}.sum() > 0.05 else np.sin({2})", "fff",
@@ -197,4 +202,14 @@ LOOPS: Sequence[Rule] = [
     Rule("aot.scan(lambda r: aot.ifelse(r[0] > 0.0, at.exp(r), r * 2.0), [{0}], return_updates=False)",
          "o.scan(lambda r: np.exp(r) if r[0] > 0.0 else r * 2.0, [{0}], None)", "f",
          both(_steps, lambda x: x[1] > 0), away_from(0.0)),
+    *(
+        Rule(f"aot.scan({ours}, [{{0}}], None, [{{1}}], return_updates=False)",
+             f"o.scan(lambda r, A: o.solve({_REGULAR}, {side}), [{{0}}], None, {{1}})", "ff",
+             both(_steps, lambda x, a: len(a) == 2 and a[0] == x[1] > 0))
+        for ours, side in ((_SOLVE, "r"), (_INVERSE, "np.sin(r)"))
+    ),
+    Rule("aot.scan(lambda r: aot.scan(lambda y, r: at.cos(y) * r, [r[:{k}]], None, [r], return_updates=False)"
+         ".sum(axis=0) + at.sin(r), [{0}], return_updates=False)",
+         "o.scan(lambda r: np.cos(r[:{k}]).sum() * r + np.sin(r), [{0}], None)", "f", _steps,
+         parameters=lambda rng, x: {"k": int(rng.integers(0, 3))}),
 ]  # fmt: skip
