@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from math import factorial
+from math import comb, factorial
 from typing import Any
 
 import numpy as np
 
 from aotensor.core.types import Array
 from aotensor.graph.variable import Variable
+from aotensor.ops.elementwise.arithmetic import abs as absolute
 from aotensor.ops.elementwise.arithmetic import sign
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
+from aotensor.ops.elementwise.compare import and_, isinf, lt, neq, switch
 from aotensor.ops.elementwise.parametric.quadrature import derivative_of_exponential, of_orders
 from aotensor.ops.elementwise.scipy_reference import scipy_special
 
@@ -23,43 +25,59 @@ _POINTS = np.arange(-5, 6)
 def _reference(name: str, order: int) -> Callable[..., Array]:
     """SciPy's, and its derivatives in v by differences of tenth order: 1e-11 while |ln(x/v)| is below 5.
 
-    Where the power series has one term that counts this term and its derivatives: SciPy gives I₁(1e-300) = 0.
+    For J and I with x < 1 of the quotient by (x/2)ᵛ/Γ(v + 1), which is about 1: SciPy gives I₁(1e-300) = 0, and the
+    power is no polynomial in v for small x.
     """
     function = scipy_special(name)
 
     def reference(v: Array, x: Array) -> Array:
+        orders, points = np.broadcast_arrays(v.astype(np.float64), x.astype(np.float64))
         with np.errstate(all="ignore"):
-            found = by_differences(v, x) if order else function(v, x)
+            found = _differences(function, order, orders, points) if order else function(orders, points)
+            if order:
+                found = np.where(points == 0, _at_zero(name, order, orders), found)
+                is_outside = ~(points >= 0) | ~np.isfinite(points + orders)
+                if name == "kv":
+                    found = np.where(np.isposinf(points) & np.isfinite(orders), 0.0, found)
+                    is_outside = ~(points >= 0) | ~np.isfinite(orders)
+                found = np.where(is_outside, np.nan, found)
             if name.startswith("k"):
                 return np.asarray(found, x.dtype)
-            is_first = (x != 0) & (np.abs(x) < 1e-9) & (v > -0.9) & ~np.isnan(found)
-            return np.where(is_first, _first_term(order, v, x), found).astype(x.dtype)
-
-    def by_differences(v: Array, x: Array) -> Array:
-        orders, points = np.broadcast_arrays(v.astype(np.float64), x.astype(np.float64))
-        powers = _POINTS[None, :].astype(np.float64) ** np.arange(len(_POINTS))[:, None]
-        wanted = np.zeros(len(_POINTS))
-        wanted[order] = factorial(order)
-        weights = np.linalg.solve(powers, wanted) / _DISTANCE**order
-        with np.errstate(all="ignore"):
-            values = function(orders[..., None] + _POINTS * _DISTANCE, points[..., None])
-            found = np.sum(values * weights, axis=-1)
-            found = np.where(points == 0, _at_zero(name, order, orders), found)
-            is_outside = ~(points >= 0) | ~np.isfinite(points + orders)
-            if name == "kv":
-                found = np.where(np.isposinf(points) & np.isfinite(orders), 0.0, found)
-                is_outside = ~(points >= 0) | ~np.isfinite(orders)
-        return np.asarray(np.where(is_outside, np.nan, found), x.dtype)
+            is_near = (points != 0) & (np.abs(points) < 1) & (orders > -0.8) & ~np.isnan(found)
+            near = _by_first_term(function, order, orders, np.where(is_near, points, 0.5))
+            return np.asarray(np.where(is_near & np.isfinite(near), near, found), x.dtype)
 
     return reference
 
 
-def _first_term(order: int, v: Array, x: Array) -> Array:
+def _differences(function: Callable[..., Any], order: int, v: Array, x: Array) -> Any:
+    """∂ⁿ/∂vⁿ by values at eleven orders."""
+    powers = _POINTS[None, :].astype(np.float64) ** np.arange(len(_POINTS))[:, None]
+    wanted = np.zeros(len(_POINTS))
+    wanted[order] = factorial(order)
+    weights = np.linalg.solve(powers, wanted) / _DISTANCE**order
+    return np.sum(function(v[..., None] + _POINTS * _DISTANCE, x[..., None]) * weights, axis=-1)
+
+
+def _by_first_term(function: Callable[..., Any], order: int, v: Array, x: Array) -> Any:
+    """∂ⁿ/∂vⁿ of T·R with T = (x/2)ᵛ/Γ(v + 1), whose derivatives are closed forms, and R by differences."""
+
+    def quotient(v: Array, x: Array) -> Any:
+        return np.where(np.abs(x) < 1e-9, 1.0, function(v, x) / _first_term(0, v, x))
+
+    if not order:
+        return np.where(np.abs(x) < 1e-9, _first_term(0, v, x), function(v, x))
+    terms = [comb(order, k) * _differences(quotient, k, v, x) * _first_term(order - k, v, x) for k in range(order + 1)]
+    return np.where(_first_term(0, v, x) == 0, 0.0, sum(terms))
+
+
+def _first_term(order: int, v: Array, x: Array) -> Any:
     """∂ⁿ/∂vⁿ of (x/2)ᵛ/Γ(v + 1)."""
-    power, half = v.astype(np.float64), np.abs(x.astype(np.float64)) / 2
-    polygamma, sign = scipy_special("polygamma"), np.where((x < 0) & (power % 2 == 1), -1.0, 1.0)
-    main = sign * half**power * scipy_special("rgamma")(power + 1)
-    slopes = {(k,): (np.log(half) if k == 1 else 0.0) - polygamma(k - 1, power + 1) for k in range(1, order + 1)}
+    half, polygamma = np.abs(x) / 2, scipy_special("polygamma")
+    main = np.where((x < 0) & (v % 2 == 1), -1.0, 1.0) * half**v * scipy_special("rgamma")(v + 1)
+    slopes: dict[tuple[int, ...], Any] = {
+        (k,): (np.log(half) if k == 1 else 0.0) - polygamma(k - 1, v + 1) for k in range(1, order + 1)
+    }
     return np.where(main == 0, 0.0, main * derivative_of_exponential((order,), slopes))
 
 
@@ -84,7 +102,8 @@ def _slope(name: str, below: Variable, above: Variable, x: Variable, y: Variable
         case "kv":
             return (below + above) * -0.5
         case _:
-            return y - (below + above) * 0.5
+            mean = (below + above) * 0.5
+            return switch(isinf(mean), 0.0, y) - mean
 
 
 def _partials(name: str, order: int) -> Any:
@@ -92,10 +111,22 @@ def _partials(name: str, order: int) -> Any:
         found: Variable = MAKERS[name](n)(v, x)
         return found
 
-    return (
-        lambda g, v, x, y: g * of(v, x, order + 1),
-        lambda g, v, x, y: g * _slope(name, of(v - 1, x), of(v + 1, x), x, y),
-    )
+    def in_argument(g: Variable, v: Variable, x: Variable, y: Variable) -> Variable:
+        below, above = of(v - 1, x), of(v + 1, x)
+        if name.startswith("k"):
+            return scaled(g, below, above, x, y)
+        # v − 1 has no digits of a small v: J_{v−1} = 2v/x·J_v − J_{v+1}, I_{v−1} = 2v/x·I_v + I_{v+1}
+        is_small = and_(and_(lt(absolute(v), 0.5), lt(absolute(x), 1)), neq(x, 0))
+        point = switch(is_small, x, 1.0)
+        twice = 2 * (v / point * y + order / point * of(v, x, order - 1) if order else v / point * y)
+        below = switch(is_small, twice - above if name == "jv" else twice + above, below)
+        return scaled(g, below, above, x, y)
+
+    def scaled(g: Variable, below: Variable, above: Variable, x: Variable, y: Variable) -> Variable:
+        found: Variable = g * _slope(name, below, above, x, y)
+        return found
+
+    return (lambda g, v, x, y: g * of(v, x, order + 1), in_argument)
 
 
 def _function(name: str, doc: str) -> Elementwise:

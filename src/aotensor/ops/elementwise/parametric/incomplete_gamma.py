@@ -49,7 +49,7 @@ def _density_in_x(order: int, g: Variable, a: Variable, x: Variable, y: Variable
     """∂/∂x: (a − 1 − x)/x of the density, and what its derivatives in a make of that; the limits at x = 0 and ∞."""
     is_far = or_(isinf(a), isinf(x))
     shape, point = switch(is_far, 1.0, a), switch(is_far, 1.0, x)
-    derivative = y * ((shape - 1 - point) / point)
+    derivative = y / point * (shape - 1 - point)
     if order:
         derivative = derivative + order / point * _density(order - 1)(a, x)
         at_zero = switch(gt(a, 2), 0.0, np.nan)
@@ -90,7 +90,7 @@ def _is_outside(a: Variable, x: Variable) -> Variable:
 
 
 def _reference_ratio(name: str, order: int) -> Any:
-    """SciPy's, and its derivatives in a by an integral over the side of x that has no peak in it."""
+    """SciPy's, and its derivatives in a: by power series up to x = 1, beyond by an integral without the peak."""
     if not order:
         return scipy_special(name)
     sign = 1.0 if name == "gammainc" else -1.0
@@ -98,18 +98,10 @@ def _reference_ratio(name: str, order: int) -> Any:
     def reference(a: Array, x: Array) -> Array:
         shape, points = np.broadcast_arrays(a.astype(np.float64), x.astype(np.float64))
         is_inside = (shape > 0) & (points > 0) & np.isfinite(shape) & np.isfinite(points)
-        safe, at = np.where(is_inside, shape, 1.0)[..., None], np.where(is_inside, points, 1.0)[..., None]
-        direction = np.where(at < safe, -1.0, 1.0)
-        log_x, log_gamma = np.log(at), scipy_special("gammaln")(safe)
-
-        def integrand(s: Array) -> Any:
-            log_t = log_x + direction * s
-            main = np.exp(safe * log_t - np.exp(log_t) - log_gamma)
-            return main * derivative_of_exponential((order,), _logarithm_of_density(order, safe, log_t))
-
+        safe, at = np.where(is_inside, shape, 1.0), np.where(is_inside, points, 1.0)
         with np.errstate(all="ignore"):
-            scale = np.minimum(1 / (np.abs(at - safe) + np.sqrt(safe)), 1 + np.abs(log_x))
-            found = -sign * direction[..., 0] * integral_from_end(integrand, scale[..., 0])
+            series = _by_powers(order, safe, np.minimum(at, 1.0))
+            found = sign * np.where(at <= 1, series, _by_integral(order, safe, np.maximum(at, 1.0)))
         is_at_zero = (shape == 0) & (points > 0)
         limit = -sign * _at_zero(order, np.where(is_at_zero, points, 1.0))
         found = np.where(is_inside, found, np.where(is_at_zero, limit, 0.0))
@@ -118,6 +110,41 @@ def _reference_ratio(name: str, order: int) -> Any:
         return np.asarray(np.where(is_outside, np.nan, found), x.dtype)
 
     return reference
+
+
+def _by_powers(order: int, a: Array, x: Array) -> Array:
+    """∂ⁿ/∂aⁿ of xᵃ/Γ(a + 1)·(1 + a·Σ (−x)ᵏ/(k!·(a + k))) for x ≤ 1, without a difference for small a."""
+    main = np.exp(a * np.log(x) - scipy_special("gammaln")(a + 1))
+    total = np.zeros(a.shape)
+    for n in range(order + 1):
+        series = np.full(a.shape, float(n == 0))
+        for k in range(1, 25):
+            # a/(a + k) = 1 − k/(a + k)
+            factor = a / (a + k) if not n else -k * (-1.0) ** n * factorial(n) / (a + k) ** (n + 1)
+            series = series + (-x) ** k / factorial(k) * factor
+        total = total + comb(order, n) * series * _slope_of_power(order - n, a, np.log(x))
+    return np.asarray(np.where(main == 0, 0.0, main * total))
+
+
+def _slope_of_power(order: int, a: Array, log_t: Array) -> Any:
+    """∂ⁿ/∂aⁿ of tᵃ/Γ(a + 1), over that."""
+    return derivative_of_exponential((order,), _logarithm_of_density(order, a + 1, log_t))
+
+
+def _by_integral(order: int, a: Array, x: Array) -> Array:
+    """∂ⁿP/∂aⁿ for x ≥ 1 by an integral over the side of x that has no peak in it; a·tᵃe⁻ᵗ/Γ(a + 1) in ln t."""
+    direction = np.where(x < a, -1.0, 1.0)
+    shape, log_x = a[..., None], np.log(x)[..., None]
+    log_gamma = scipy_special("gammaln")(shape + 1)
+
+    def integrand(s: Array) -> Any:
+        log_t = log_x + direction[..., None] * s
+        main = np.exp(shape * log_t - np.exp(log_t) - log_gamma)
+        slope = order * _slope_of_power(order - 1, shape, log_t) + shape * _slope_of_power(order, shape, log_t)
+        return np.where(main == 0, 0.0, main * slope)
+
+    scale = np.minimum(1 / (np.abs(x - a) + np.sqrt(a)), 1 + np.abs(log_x[..., 0]))
+    return -direction * integral_from_end(integrand, scale)
 
 
 _RECIPROCAL = (1.0, 0.5772156649015329, -0.6558780715202538, -0.04200263503409524, 0.16653861138229148)

@@ -56,8 +56,8 @@ def jv(v: Value, x: Value, order: int = 0) -> Value:
         found = where(is_mirrored, -found, found)
         pole = where(is_odd(floor(v)), x.like(math.inf), -math.inf)
         at_zero = where(v.eq(0.0), x.like(1.0), where((v > 0.0) | whole, x.like(0.0), pole))
-        is_high = (v >= _LARGEST_ORDER) & (size < v)
-        at_zero, has_limit = where(is_high, 0.0, at_zero), has_limit | is_high
+    is_high = (v >= _LARGEST_ORDER) & (size < v)
+    at_zero, has_limit = where(is_high, 0.0, at_zero), has_limit | is_high
     return where(is_inside, found, where(has_limit, at_zero, math.nan))
 
 

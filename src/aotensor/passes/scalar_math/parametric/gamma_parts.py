@@ -119,3 +119,13 @@ def expm1_taylor(v: Value, order: int) -> Iterable[Value]:
     if order:
         y = v.call("exp")
         yield from (y * (1.0 / math.factorial(k)) for k in range(1, order + 1))
+
+
+def exponential_over(exponent: Jet, divisor: Value | None) -> Jet:
+    """e^exponent, or e^exponent/divisor, also where only the quotient is a normal number."""
+    if divisor is None:
+        return exponent.exp()
+    one = divisor.like(1.0)
+    is_tiny = exponent.value < -600.0
+    scaled = (exponent + where(is_tiny, one * 600.0, 0.0)).exp() / divisor
+    return scaled * where(is_tiny, one * math.exp(-600.0), 1.0)

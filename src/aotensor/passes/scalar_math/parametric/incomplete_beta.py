@@ -19,6 +19,7 @@ from typing import Final
 from aotensor.passes.scalar_math.parametric.control import branch, continued_fraction, sum_terms
 from aotensor.passes.scalar_math.parametric.gamma_parts import (
     expm1_taylor,
+    exponential_over,
     log1p_less,
     log_gamma_growth,
     log_gamma_growth_above,
@@ -132,24 +133,14 @@ def _kernel(a: Jet, b: Jet, point: _Point, divisor: Value | None = None) -> Jet:
         least, largest = choose(is_first, a, b), choose(is_first, b, a)
         exponent = a * point.log_x() + b * point.mirrored().log_x()
         exponent = exponent - log_gamma_of_successor(least) + log_gamma_growth_above(largest, least)
-        return _exponential_over(exponent, divisor).dense()
+        return exponential_over(exponent, divisor).dense()
 
     def regular() -> Jet:
         rest = stirling_rest(a + b) - stirling_rest(a) - stirling_rest(b)
         root = ((1.0 / a + 1.0 / b) * (0.5 / math.pi)).sqrt()
-        return (_exponential_over(_deviation(a, b, point) + rest, divisor) * root).dense()
+        return (exponential_over(_deviation(a, b, point) + rest, divisor) * root).dense()
 
     return branch((a.value > _SMALL) & (b.value > _SMALL), regular, small)
-
-
-def _exponential_over(exponent: Jet, divisor: Value | None) -> Jet:
-    """e^exponent, or e^exponent/divisor, also where only the quotient is a normal number."""
-    if divisor is None:
-        return exponent.exp()
-    one = divisor.like(1.0)
-    is_tiny = exponent.value < -600.0
-    scaled = (exponent + where(is_tiny, one * 600.0, 0.0)).exp() / divisor
-    return scaled * where(is_tiny, one * math.exp(-600.0), 1.0)
 
 
 def _share(a: Jet, b: Jet) -> Jet:

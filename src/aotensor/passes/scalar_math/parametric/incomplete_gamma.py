@@ -22,6 +22,7 @@ from typing import Final
 from aotensor.passes.scalar_math.parametric.control import branch, continued_fraction, sum_terms
 from aotensor.passes.scalar_math.parametric.gamma_parts import (
     expm1_taylor,
+    exponential_over,
     log1p_less,
     log_gamma_of_successor,
     stirling_rest,
@@ -98,17 +99,18 @@ def _ratio(a: Jet, x: Value, is_upper: bool) -> Jet:
     )
 
 
-def density_factor(a: Jet, x: Value) -> Jet:
-    """D = xᵃe⁻ˣ/Γ(a + 1) for x > 0: relative error about 2⁻⁵²·(2 + |ln D|)."""
+def density_factor(a: Jet, x: Value, divisor: Value | None = None) -> Jet:
+    """D = xᵃe⁻ˣ/Γ(a + 1) for x > 0, or that over a divisor: relative error about 2⁻⁵²·(2 + |ln D|)."""
     from_stirling = a.value >= 8.0
 
     def by_stirling() -> Jet:
-        return ((_deviation(a, x) - stirling_rest(a)).exp() / (a * (2.0 * math.pi)).sqrt()).dense()
+        return (exponential_over(_deviation(a, x) - stirling_rest(a), divisor) / (a * (2.0 * math.pi)).sqrt()).dense()
 
     def by_logarithms() -> Jet:
         point = where(x < _LARGEST, x, _LARGEST)
         half = (point * -0.5).call("exp")
-        return ((a * point.call("log") - log_gamma_of_successor(a)).exp() * half * half).dense()
+        power = exponential_over(a * point.call("log") - log_gamma_of_successor(a), divisor)
+        return (power * half * half).dense()
 
     return branch(from_stirling, by_stirling, by_logarithms)
 
@@ -132,7 +134,7 @@ def gamma_density(a: Value, x: Value, order: int = 0) -> Value:
     is_inside = (a >= 0.0) & (x > 0.0) & (a < math.inf) & (x < math.inf)
     (parameter,) = Jet.parameters([where(is_inside, a, 1.0)], (order,))
     argument = where(is_inside, x, 1.0)
-    regular = (density_factor(parameter, argument) * (parameter / argument)).derivative
+    regular = (density_factor(parameter, argument, argument) * parameter).derivative
     infinite = (-1.0) ** order * math.inf
     at_one = infinite if order else 1.0
     at_zero = where(a < 1.0, a.like(infinite), where(a.eq(1.0), a.like(at_one), 0.0))

@@ -3,7 +3,8 @@
     v² + x² ≥ 40²      both by Debye's expansions
     otherwise          I_v = (x/2)ᵛ/Γ(v + 1)·Σ (x²/4)ᵏ/(k!·(v + 1)ₖ), DLMF 10.25.2
                        K_v = e^{−x − E}·½·∫ e^{−w·(cosh u − 1) − v·(sinh u − u)} du over the real line, by
-                       the trapezoidal rule: 10.32.9 about its saddle; x below 1e-150 with |v| < 0.06 lose digits
+                       the trapezoidal rule: 10.32.9 about its saddle
+    |v| < ½, x < 40    K_v = ∫ cosh(v·u)·e^{−x·cosh u} du from 0 on, 10.32.9, by the same rule
     v < 0              I_v = I₋ᵥ + 2/π·sin(π·|v|)·K_v and K_v = K₋ᵥ                                    DLMF 10.27
 
 Source: NIST Digital Library of Mathematical Functions, chapter 10; Trefethen & Weideman (2014), "The exponentially
@@ -14,12 +15,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from aotensor.passes.scalar_math.parametric import debye
 from aotensor.passes.scalar_math.parametric.control import Item, branch, repeat, sum_terms
 from aotensor.passes.scalar_math.parametric.gamma_parts import log_gamma_of_successor
 from aotensor.passes.scalar_math.parametric.jet import Jet, choose
 from aotensor.passes.scalar_math.value import Value, where
+
+_EVEN_BELOW: Final = 0.5
+"""Where K is an integral over cosh(v·u): for small v the terms to both sides of the saddle cancel in derivatives."""
 
 
 def iv(v: Value, x: Value, order: int = 0) -> Value:
@@ -85,17 +90,54 @@ def _second_kind(v: Value, x: Value, order: int, is_scaled: bool) -> Value:
 def _mirrored_second_kind(v: Jet, x: Value, shift: Value | float) -> Jet:
     """e^{x + shift}·K_v(x) for v ≥ 0 and x > 0."""
     w = debye.hypotenuse(v, x)
-    front = (shift - debye.exponent(v, w, x)).exp()
 
     def by_debye() -> Jet:
         return (debye.series(v, w, -1.0) * (math.pi * 0.5 / w).sqrt()).dense()
 
-    return front * branch(w.value >= debye.FROM, by_debye, lambda: _integral(v, w, x).dense())
+    def far() -> Jet:
+        front = (shift - debye.exponent(v, w, x)).exp()
+        return (front * branch(w.value >= debye.FROM, by_debye, lambda: _integral(v, w, x).dense())).dense()
+
+    def near() -> Jet:
+        return (_even_integral(v, x) * (shift * x.like(1.0)).call("exp")).dense()
+
+    return branch((v.value < _EVEN_BELOW) & (x < debye.FROM), near, far)
+
+
+def _even_integral(v: Jet, x: Value) -> Jet:
+    """eˣ·K_v(x) = ∫₀^∞ cosh(v·u)·e^{−x·(cosh u − 1)} du, of which odd derivatives in v are small for small v."""
+    step = _step(x)
+    growth = step.call("exp")
+
+    def goes_on(k: Value, power: Value, total: Jet, term: Jet) -> Value:
+        found = k < 2.0
+        for index, part in term.parts.items():
+            found = found | (abs(part) > abs(total.parts[index]) * 2.0**-54)
+        return found & (power < 1e308)
+
+    def again(k: Value, power: Value, total: Jet, term: Jet) -> Sequence[Item]:
+        weight = (x * ((power - 1.0) * (0.5 / power - 0.5))).call("exp")
+        following = ((v * (k * step)).compose(even) * weight).dense()
+        return k + 1.0, power * growth, (total + following).dense(), following
+
+    def even(u: Value) -> Iterable[Value]:
+        for k in range(v.order + 1):
+            yield u.call("sinh" if k % 2 else "cosh") * (1.0 / math.factorial(k))
+
+    first = v.constant(0.5).dense()
+    total = repeat((x.like(1.0), growth, first, first), goes_on, again)[2]
+    assert isinstance(total, Jet)
+    return total * step
+
+
+def _step(w: Value) -> Value:
+    """The step of the trapezoidal rule that leaves 1e-17 for w ≤ 40."""
+    return 9.0 / (38.0 + 1.1 * w)
 
 
 def _integral(v: Jet, w: Jet, x: Value) -> Jet:
     """½·∫ e^{−w·(cosh u − 1) − v·(sinh u − u)} du, by steps that leave 1e-17 for w ≤ 40."""
-    step = 9.0 / (38.0 + 1.1 * w.value)
+    step = _step(w.value)
     growth = step.call("exp")
 
     # w − v, by which the exponent grows on the left
@@ -133,6 +175,8 @@ def _first_kind(v: Value, x: Value, order: int, is_scaled: bool) -> Value:
         lambda: _mirrored_first_kind(choose(v < 0.0, -parameter, parameter), point, shift).dense(),
     ).derivative
     if order:
+        # beyond the smallest number, where coefficients are 0·∞
+        found = where(found.ne(found) & (v > point), x.like(0.0), found)
         found = where(x < 0.0, math.nan, found)
         at_zero = where(v > 0.0, x.like(0.0), where(v.eq(0.0), x.like((-1.0) ** order * math.inf), math.nan))
     else:
