@@ -14,7 +14,7 @@ import pytensor.tensor as pt  # noqa: E402
 from pytensor import gradient as control  # noqa: E402
 from pytensor.compile.builders import OpFromGraph  # noqa: E402
 from pytensor.compile.mode import Mode  # noqa: E402
-from pytensor.gradient import disconnected_grad, grad_clip, grad_scale, zero_grad  # noqa: E402
+from pytensor.gradient import DisconnectedType, disconnected_grad, grad_clip, grad_scale, zero_grad  # noqa: E402
 from pytensor.ifelse import ifelse  # noqa: E402
 
 import aotensor as aot  # noqa: E402
@@ -58,6 +58,14 @@ def cut_twice(a: Any, b: Any) -> Any:
     return op(a, b)[0] * op(b, a)[1]
 
 
+def cut_by_pattern(a: Any, b: Any) -> Any:
+    """The first input has influence, but is said to have none."""
+    x, y = pt.dscalars("xy")
+    rule = {REVERSE: lambda i, o, g: [DisconnectedType()(), 3 * g[0]]}
+    op = OpFromGraph([x, y], [x * y], connection_pattern=[[False], [True]], **rule)
+    return op(a, b) * a
+
+
 def steps(*, truncate: int = -1) -> Callable[..., Any]:
     """A loop whose body holds an op with a rule of its own, and a cut."""
 
@@ -83,6 +91,7 @@ CASES: dict[str, tuple[Callable[..., Any], Sequence[Any]]] = {
     "rule-by-op": (lambda a: by_op()(a) * a, [A]),
     "rule-in-a-graph": (lambda a: OpFromGraph([x := pt.dscalar("x")], [by_op()(x) * x])(a) * 2, [A]),
     "two-outputs": (cut_twice, [A, B]),
+    "pattern": (cut_by_pattern, [A, B]),
     "branch": (lambda a, b: ifelse(a > 0, SEVENFOLD(a, b), grad_clip(a * b, -0.1, 0.1)), [A, B]),
     "other-branch": (lambda a, b: ifelse(a < 0, SEVENFOLD(a, b), grad_clip(a * b, -0.1, 0.1)), [A, B]),
     "loop": (steps(), [V, A]),

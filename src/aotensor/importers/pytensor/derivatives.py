@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 from pytensor.gradient import DisconnectedType
+from pytensor.graph.op import io_connection_pattern
 
 import aotensor.tensor as at
 from aotensor.gradient.composite import OpFromGraph
@@ -43,9 +44,7 @@ def has_own_derivatives(node: Any, ruled: type) -> bool:
             return not has_ordered_bounds(node)
         case "Kve":  # at 0 PyTensor's formula is infinite, and the one here nan
             return True
-    if ruled.__name__ not in _VALUES_ONLY:
-        return False
-    return _has(op, ruled, _REVERSE_METHODS, _REVERSE) or _has(op, ruled, _FORWARD_METHODS, _FORWARD)
+    return ruled.__name__ in _VALUES_ONLY and _has_any(op, ruled)
 
 
 def has_ordered_bounds(node: Any) -> bool:
@@ -65,12 +64,22 @@ def _unmoved(x: Any) -> Any:
 
 def changes_derivatives(op: Any) -> bool:
     """Is an op there for its derivatives, or does a graph inside of it hold one that is?"""
-    if any(kind.__name__ in _VALUES_ONLY for kind in type(op).__mro__) and (
-        _has(op, None, _REVERSE_METHODS, _REVERSE) or _has(op, None, _FORWARD_METHODS, _FORWARD)
-    ):
+    if any(kind.__name__ in _VALUES_ONLY for kind in type(op).__mro__) and _has_any(op, None):
         return True
     outputs = getattr(op, "inner_outputs", None)
     return outputs is not None and any(changes_derivatives(node.op) for node in toposort(outputs, ()))
+
+
+def _has_any(op: Any, ruled: type | None) -> bool:
+    """Has the op rules of the user's, in either direction, or a pattern?   ruled: as in `_has`"""
+    forward = _has(op, ruled, _FORWARD_METHODS, _FORWARD)
+    return forward or _has_pattern(op) or _has(op, ruled, _REVERSE_METHODS, _REVERSE)
+
+
+def _has_pattern(op: Any) -> bool:
+    """Has an inner graph a pattern of the user's? PyTensor puts the one that it derives in the same place."""
+    given = getattr(op, "_connection_pattern", None)
+    return given is not None and given != io_connection_pattern(op.inner_inputs, op.inner_outputs)
 
 
 def _has(op: Any, ruled: type | None, methods: Sequence[str], attributes: Sequence[str]) -> bool:
