@@ -42,7 +42,7 @@ def has_own_derivatives(node: Any, ruled: type) -> bool:
     match type(getattr(op, "scalar_op", op)).__name__:
         case "Clip":
             return not has_ordered_bounds(node)
-        case "Kve":  # at 0 PyTensor's formula is infinite, and the one here nan
+        case "Kve" | "Ive":  # at 0 other formulas give other slopes
             return True
     return ruled.__name__ in _VALUES_ONLY and _has_any(op, ruled)
 

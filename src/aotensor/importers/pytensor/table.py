@@ -11,8 +11,7 @@ import aotensor.importers.pytensor.random
 import aotensor.importers.pytensor.reductions
 import aotensor.importers.pytensor.shapes
 import aotensor.importers.pytensor.sparse
-import aotensor.importers.pytensor.transforms
-import aotensor.importers.pytensor.tridiagonal  # noqa: F401
+import aotensor.importers.pytensor.transforms  # noqa: F401
 from aotensor.importers.pytensor.rules import Walk
 
 __all__ = ["Walk"]
