@@ -12,7 +12,7 @@ import pytest
 jax = pytest.importorskip("jax", reason="JAX is not installed")
 
 import jax.numpy as jnp  # noqa: E402  (they need JAX)
-from jax import lax  # noqa: E402
+from jax import export, lax  # noqa: E402
 from jax_derivatives import assert_same  # noqa: E402
 
 import aotensor as aot  # noqa: E402
@@ -231,7 +231,7 @@ def test_rules_hold_in_all_orders_inside_of_loops() -> None:
 
 def test_symbolic_extents() -> None:
     """One library for all: rules read extents of the program around them, also in loops."""
-    (n,) = jax.export.symbolic_shape("n")
+    (n,) = export.symbolic_shape("n")
 
     @jax.custom_vjp
     def mean(x: Any) -> Any:

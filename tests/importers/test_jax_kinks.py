@@ -78,3 +78,17 @@ def test_edges_of_domains() -> None:
     x = np.array([0.0, -0.0, np.inf, 1.0])
     for function in (lax.rsqrt, lax.cbrt, lambda x: lax.integer_pow(x, -2), lambda x: lax.pow(x, 0.5), jnp.sqrt):
         assert_same(lambda x, f=function: jnp.sum(f(x)), x)
+
+
+def test_the_table_of_the_docs_tells_what_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("optax", reason="optax is not installed")
+    from tools.derivatives.jax import compared
+    from tools.derivatives.jax_cases import Case
+
+    x, y = np.array([0.0, 1.0, -1.0]), np.array([0.0, 2.0, -2.0])
+    case = Case("", "max", lax.max, (x, y), is_elementwise=True)
+    assert compared(case).different == (0, 0, 0)
+    monkeypatch.setattr("aotensor.importers.jax.interpret.keeps_rule", lambda equation: False)
+    row = compared(case)
+    assert row.different == (0, 2, 0)
+    assert row.is_wrong and row.first.startswith("first ") and row.first.endswith(" at 0, 0")

@@ -1,7 +1,8 @@
 """Derivatives of imported programs beside those of their frameworks, as tables of docs.
 
-python -m tools.derivatives pytensor            what differs; the exit status says whether it has no reason
-python -m tools.derivatives pytensor --write    docs/pytensor_derivatives.md
+python -m tools.derivatives jax                 what differs; the exit status says whether it has no reason
+python -m tools.derivatives jax --write         docs/jax_derivatives.md
+python -m tools.derivatives pytensor            the same for PyTensor, docs/pytensor_derivatives.md
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import sys
 
 def main() -> None:
     """Run the table of one framework with the rest of the arguments."""
-    names = ("pytensor",)
+    names = ("jax", "pytensor")
     if len(sys.argv) < 2 or sys.argv[1] not in names:
         raise SystemExit(f"{__doc__}\nexpected one of: {', '.join(names)}")
     importlib.import_module(f"tools.derivatives.{sys.argv[1]}").main(sys.argv[2:])
