@@ -235,6 +235,10 @@ class TensorBuilder(Protocol):
         """True if all positions are known to lie in 0 … extent − 1, as those of `nonzero` do."""
         ...
 
+    def counted(self, positions: Tensor) -> Tensor:
+        """The vector itself, which is known to hold 0, 1, 2, …"""
+        ...
+
     def sort(self, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
         """(x sorted ascending along axis, the int64 permutation); stable, nan last."""
 

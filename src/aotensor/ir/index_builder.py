@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TypeAlias
 
+import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects import arith, scf, tensor
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, IntegerAttr, i32
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, DenseIntOrFPElementsAttr, IntegerAttr, i32
 from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -53,6 +54,19 @@ def static(extents: Sequence[Extent]) -> list[int | None]:
 def dynamic(extents: Iterable[Extent]) -> list[SSAValue]:
     """The extents that are known at run time only."""
     return [n.ssa for n in extents if isinstance(n, Scalar)]
+
+
+def extreme_of(kind: str, x: Tensor) -> int | None:
+    """The "minimum" or "maximum" of integers that are constants, None for others."""
+    value = x.ssa.owner.value if isinstance(x.ssa.owner, arith.ConstantOp) else None
+    if kind not in ("minimum", "maximum") or x.dtype not in dtypes.INTEGERS:
+        return None
+    if 0 in x.extents:
+        return int(dtypes.neutral_element(kind, x.dtype))
+    if not isinstance(value, DenseIntOrFPElementsAttr):
+        return None
+    stored = np.asarray(value.get_values(), f"i{dtypes.itemsize(x.dtype)}").view(x.dtype)
+    return int(stored.min() if kind == "minimum" else stored.max())
 
 
 @cache

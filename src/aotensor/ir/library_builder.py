@@ -160,7 +160,21 @@ class LibraryBuilder(ABC):
 
     def is_within(self, positions: Tensor, extent: Extent) -> bool:
         bound = self._bounds.get(positions.ssa)
+        if isinstance(bound, int) and isinstance(extent, int):
+            return bound <= extent
         return bound is not None and self._is_same(bound, extent)
+
+    def _bounded_as(self, x: Tensor, other: Tensor) -> Tensor:
+        """`other`, whose elements are those of x."""
+        number = self.sizes.number(x.ssa) if x.rank == 0 else None
+        bound = self._bounds.get(x.ssa) if number is None or number < 0 else number + 1
+        if bound is not None:
+            self._bounds[other.ssa] = bound
+        return other
+
+    def counted(self, positions: Tensor) -> Tensor:
+        self._bounds[positions.ssa] = positions.extents[0]
+        return positions
 
     def sort(self, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
         op = SortOp(x.ssa, axis, tensor_type("int64", x.static_shape), dtypes.is_unsigned(x.dtype))

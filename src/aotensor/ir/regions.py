@@ -111,12 +111,13 @@ class Regions:
     @contextmanager
     def _dry_run(self, b: TensorBuilder, keeps_checks: bool = True) -> Iterator[_Probe]:
         was_dry, self._is_dry = self._is_dry, True
+        was_certain, b.is_certain = b.is_certain, False
         sizes, b.sizes = b.sizes, b.sizes.copy()
         probe = _Probe(b, keeps_checks)
         try:
             yield probe
         finally:
-            self._is_dry, b.sizes = was_dry, sizes
+            self._is_dry, b.sizes, b.is_certain = was_dry, sizes, was_certain
         probe.clean()
 
     def _define(
@@ -206,9 +207,10 @@ class _Probe:
 def _is_about_extents(op: Operation) -> bool:
     """True if an operation follows from extents of tensors that are there, by scalar arithmetic alone."""
     made_by = [x.owner for x in sources(op.operands, stop=tensor.DimOp)]
-    return all(
+    is_arithmetic = all(
         isinstance(y, tensor.DimOp) or (isinstance(y, Operation) and y.name.startswith("arith.")) for y in made_by
     )
+    return is_arithmetic and any(isinstance(y, tensor.DimOp) for y in made_by)
 
 
 def _inputs(body: Subgraph, values: Sequence[Tensor]) -> dict[Variable, Tensor]:

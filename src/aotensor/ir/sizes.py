@@ -8,8 +8,9 @@ of 63 bits, so that nothing below this level needs to look again. Extents of 0 c
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 from xdsl.dialects import arith, tensor
@@ -18,7 +19,7 @@ from xdsl.ir import Operation, SSAValue
 
 from aotensor.core import dtypes
 from aotensor.core.types import MAX_ELEMENTS
-from aotensor.errors import GraphValueError
+from aotensor.errors import GraphError, GraphIndexError, GraphLinAlgError, GraphValueError
 from aotensor.ir.index_builder import Extent, IndexBuilder
 from aotensor.ir.scalar_builder import Scalar
 
@@ -26,6 +27,12 @@ TOO_LARGE: Final = "{found} elements or more are too many: an array has at most 
 _Shape: TypeAlias = "tuple[int, Counter[SSAValue]]"
 """The factors of a number of elements: the product of those that are numbers, and the others."""
 _ANYTHING: Final = (-(1 << 63), (1 << 63) - 1)
+_KINDS: Final = {"value": GraphValueError, "index": GraphIndexError, "linalg": GraphLinAlgError}
+_ORDERED: Final[Sequence[Callable[[int, int], bool]]] = (operator.lt, operator.le, operator.gt, operator.ge)
+_COMPARE: Final[Sequence[Callable[[int, int], bool]]] = (operator.eq, operator.ne, *_ORDERED, *_ORDERED)
+"""Predicates of `arith.cmpi` by their numbers."""
+_UNSIGNED: Final = 6
+"""The first one that takes numbers without a sign."""
 
 
 class Sizes:
@@ -51,6 +58,31 @@ class Sizes:
     def bound(self, extent: Scalar, shape: Sequence[Extent]) -> None:
         """`extent` is at most the number of elements of an array of this shape."""
         self._bounds[extent.ssa] = shape
+
+    def number(self, x: SSAValue) -> int | None:
+        """The value of integer arithmetic on constants."""
+        low, high = self._range(x)
+        return low if low == high else None
+
+    def decided(self, condition: SSAValue) -> bool | None:
+        """Whether a condition holds, where constants decide it."""
+        op = condition.owner
+        if isinstance(op, arith.CmpiOp):
+            (x, y), predicate = map(self.number, op.operands), int(op.predicate.value.data)
+            if x is None or y is None or (predicate >= _UNSIGNED and min(x, y) < 0):
+                return None
+            return _COMPARE[predicate](x, y)
+        if isinstance(op, arith.AndIOp | arith.OrIOp):
+            sides, ends = [self.decided(x) for x in op.operands], isinstance(op, arith.OrIOp)
+            return ends if ends in sides else None if None in sides else not ends
+        return None
+
+    def refusal(self, text: str, found: Extent, expected: Extent, kind: str) -> GraphError:
+        """The error of a check that fails whatever the arguments are."""
+        said = [n if isinstance(n, int) else self.number(n.ssa) for n in (found, expected)]
+        error = _KINDS[kind](text.format(found=said[0], expected=said[1]))
+        error.located = True  # type: ignore[attr-defined]
+        return error
 
     def need_check(self, extents: Sequence[Extent]) -> bool:
         """True, once for each shape, if its number of elements is not known to fit.
@@ -90,6 +122,8 @@ class Sizes:
                 self._ranges[y] = _ANYTHING
             elif missing := [operand for operand in op.operands if operand not in self._ranges]:
                 pending.extend(missing)
+            elif isinstance(op, arith.SelectOp) and (verdict := self.decided(op.cond)) is not None:
+                self._ranges[y] = self._ranges[op.lhs if verdict else op.rhs]
             else:
                 low, high = _interval(op, [self._ranges[operand] for operand in op.operands])
                 fits = _ANYTHING[0] <= low and high <= _ANYTHING[1]
@@ -99,7 +133,7 @@ class Sizes:
 
 _KNOWN: Final = (
     arith.ConstantOp, arith.IndexCastOp, arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp,
-    arith.SelectOp, arith.FloorDivSIOp, arith.DivSIOp, arith.CmpiOp,
+    arith.SelectOp, arith.FloorDivSIOp, arith.DivSIOp, arith.CmpiOp, arith.ExtSIOp, arith.ExtUIOp,
 )  # fmt: skip
 
 
@@ -108,7 +142,9 @@ def _interval(op: Operation, operands: Sequence[tuple[int, int]]) -> tuple[int, 
     match op:
         case arith.ConstantOp() if isinstance(op.value, IntegerAttr):
             return op.value.value.data, op.value.value.data
-        case arith.IndexCastOp():
+        case arith.IndexCastOp() | arith.ExtSIOp():
+            return operands[0]
+        case arith.ExtUIOp() if operands[0][0] >= 0:
             return operands[0]
         case arith.AddiOp():
             (a, b), (c, d) = operands

@@ -33,6 +33,7 @@ from aotensor.ir.index_builder import (
     aligned,
     dimension,
     dynamic,
+    extreme_of,
     generic,
     index_map,
     same_extent,
@@ -62,7 +63,7 @@ class TensorBuilder(LibraryBuilder):
     """Builds tensor IR at one insertion point.
 
     where: the op that is being lowered, for the messages of its checks; the importer sets it. locations: of its
-    nodes. dim_names: the names of extents that have one.
+    nodes. dim_names: the names of extents that have one. is_certain: what is built here is computed in every call.
     """
 
     def __init__(self, builder: Builder, fp: str = "contract", regions: Regions | None = None) -> None:
@@ -78,12 +79,13 @@ class TensorBuilder(LibraryBuilder):
         self._equal: dict[SSAValue, Extent] = {}
         self._bounds = {}
         self.sizes = Sizes()
+        self.is_certain = True
 
     def forked(self, builder: Builder | None = None) -> TensorBuilder:
         """A builder of the same function, here or at another insertion point, whose checks hold there alone."""
         other = TensorBuilder(builder or self._builder, self._fp, self._regions)
         other.checks, other.where, other.dim_names = self.checks, self.where, self.dim_names
-        other.locations = self.locations
+        other.locations, other.is_certain = self.locations, False
         if builder is None:
             other.scalars, other._equal, other.sizes = self.scalars, dict(self._equal), self.sizes.copy()
         return other
@@ -160,6 +162,8 @@ class TensorBuilder(LibraryBuilder):
         if not axes:
             return self.cast(x, dtype)
         kept = [d for d in range(x.rank) if d not in set(axes)]
+        if not kept and (extreme := extreme_of(kind, x)) is not None:
+            return self.constant(extreme, dtype)
         kinds = [PARALLEL if d in kept else REDUCTION for d in range(x.rank)]
         start = self.scalars.constant(dtypes.neutral_element(kind, dtype), dtype)
         return self._generic(
@@ -221,7 +225,7 @@ class TensorBuilder(LibraryBuilder):
                     where[axis] = counter
             return s.load(x, *where)
 
-        return self.tabulate(extents, x.dtype, fetch)
+        return self._bounded_as(x, self.tabulate(extents, x.dtype, fetch))
 
     def broadcast(self, x: Tensor, extents: Sequence[Extent]) -> Tensor:
         if len(extents) == x.rank and all(same_extent(a, b) for a, b in zip(extents, x.extents, strict=True)):
@@ -282,14 +286,16 @@ class TensorBuilder(LibraryBuilder):
     def check(
         self, condition: Scalar, message: str, found: Extent = 0, expected: Extent = 0, kind: str = "value"
     ) -> None:
+        verdict = self.sizes.decided(condition.ssa)
+        if verdict:
+            return
         text = message if self.where is None else located(self.where, message)
+        if verdict is False and self.is_certain:
+            raise self.sizes.refusal(text, found, expected, kind)
         self.checks.append((kind, text))
-        self.insert_op(
-            CheckOp(
-                len(self.checks), kind, text.encode("ascii", "replace").decode(), condition.ssa,
-                self.scalars.index(found).ssa, self.scalars.index(expected).ssa,
-            )
-        )  # fmt: skip
+        numbers = self.scalars.index(found).ssa, self.scalars.index(expected).ssa
+        plain = text.encode("ascii", "replace").decode()
+        self.insert_op(CheckOp(len(self.checks), kind, plain, condition.ssa, *numbers))
 
     def fit(self, shapes: Iterable[Sequence[Extent]]) -> None:
         for extents in shapes:

@@ -323,9 +323,8 @@ def _check_range(b: TensorBuilder, indices: Tensor, extent: Extent, axis: int) -
         return
     lowest = v.cast(b.item(b.reduce("minimum", indices, axes, "int64")), dtypes.INDEX)
     highest = v.cast(b.item(b.reduce("maximum", indices, axes, "int64")), dtypes.INDEX)
-    above = v.compare("ge", lowest, v.index(v.isub(0, extent)))
-    b.check(above, message, found=lowest, expected=extent, kind="index")
-    b.check(v.compare("lt", highest, v.index(extent)), message, found=highest, expected=extent, kind="index")
+    below, above = v.compare("lt", highest, v.index(extent)), v.compare("ge", lowest, v.index(v.isub(0, extent)))
+    b.check(v.and_(above, below), message, found=v.select(above, highest, lowest), expected=extent, kind="index")
 
 
 def _load(v: ScalarBuilder, indices: Tensor, counters: Sequence[Scalar], extent: Extent) -> Extent:

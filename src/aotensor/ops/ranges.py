@@ -97,14 +97,20 @@ class Arange(Op):
     def lower(self, b: TensorBuilder, start: Tensor, stop: Tensor, step: Tensor) -> Tensor:
         v, wide = b.scalars, _wide(start.dtype, stop.dtype, step.dtype)
         first, end, stride = (v.cast(b.item(x), wide) for x in (start, stop, step))
-        b.check(v.compare("ne", stride, v.constant(0, wide)), "step is 0")
-        emit_length = _emit_float_length if dtypes.is_float(wide) else _emit_whole_length
-        length: Extent = self.dim if isinstance(self.dim, int) else emit_length(b, first, end, stride)
+        length: Extent
+        if isinstance(self.dim, int):  # it was computed, and checked, when the range was made
+            length = self.dim
+        else:
+            b.check(v.compare("ne", stride, v.constant(0, wide)), "step is 0")
+            emit_length = _emit_float_length if dtypes.is_float(wide) else _emit_whole_length
+            length = emit_length(b, first, end, stride)
 
         def element(s: ScalarBuilder, i: Scalar) -> Scalar:
             return s.cast(s.add(first, s.mul(s.cast(i, wide), stride)), self.dtype)
 
-        return b.tabulate([length], self.dtype, element)
+        made = b.tabulate([length], self.dtype, element)
+        counts = not dtypes.is_float(wide) and (v.as_extent(first), v.as_extent(stride)) == (0, 1)
+        return b.counted(made) if counts else made
 
 
 def _wide(*bounds: str) -> str:
