@@ -15,8 +15,11 @@ from typing import Final
 from aotensor.verification.derivatives.verdict import Gradient
 from aotensor.verification.report import Check, Report
 
-HAS_CHILDREN: Final = hasattr(os, "fork")
-"""Is there a way to a process that has this one's functions? Without one, checks run in this process."""
+HAS_CHILDREN: Final = hasattr(os, "fork") and sys.platform != "darwin"
+"""Is there a way to a process that has this one's functions? Without one, checks run in this process.
+
+Libraries of macOS end a process that uses them after `fork`.
+"""
 
 
 @dataclass(frozen=True)
