@@ -129,3 +129,14 @@ def exponential_over(exponent: Jet, divisor: Value | None) -> Jet:
     is_tiny = exponent.value < -600.0
     scaled = (exponent + where(is_tiny, one * 600.0, 0.0)).exp() / divisor
     return scaled * where(is_tiny, one * math.exp(-600.0), 1.0)
+
+
+def exponential_times(exponent: Jet, factor: Jet) -> Jet:
+    """e^exponent·factor: where it overflows ±∞ or 0, and not nan, for coefficients that are small or 0."""
+    value = exponent.value
+    if not exponent.order:
+        return exponent.exp() * factor
+    capped = where(value < 600.0, value, 600.0)
+    growth = (value - capped).call("exp")
+    found = exponent.with_value(capped).exp() * factor
+    return found.each(lambda part: where(part.eq(0.0), part, part * growth))

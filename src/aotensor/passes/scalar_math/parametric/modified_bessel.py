@@ -19,7 +19,7 @@ from typing import Final
 
 from aotensor.passes.scalar_math.parametric import debye
 from aotensor.passes.scalar_math.parametric.control import Item, branch, repeat, sum_terms
-from aotensor.passes.scalar_math.parametric.gamma_parts import log_gamma_of_successor
+from aotensor.passes.scalar_math.parametric.gamma_parts import exponential_times, log_gamma_of_successor
 from aotensor.passes.scalar_math.parametric.jet import Jet, choose
 from aotensor.passes.scalar_math.value import Value, where
 
@@ -197,11 +197,7 @@ def _mirrored_first_kind(v: Jet, x: Value, shift: Value | float) -> Jet:
     def by_debye() -> Jet:
         w = debye.hypotenuse(v, x)
         exponent = debye.exponent(v, w, x) + shift
-        # a factor of its own where the exponential overflows: ∞ times a derivative that is 0 would be nan
-        capped = where(exponent.value < 600.0, exponent.value, 600.0)
-        growth = (exponent.value - capped).call("exp")
-        found = exponent.with_value(capped).exp() * debye.series(v, w, 1.0) / (w * (2.0 * math.pi)).sqrt()
-        return found.each(lambda part: where(part.eq(0.0), part, part * growth)).dense()
+        return exponential_times(exponent, debye.series(v, w, 1.0) / (w * (2.0 * math.pi)).sqrt()).dense()
 
     def by_powers() -> Jet:
         half = 0.5 * x

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from aotensor.passes.scalar_math.parametric.control import branch, repeat
-from aotensor.passes.scalar_math.parametric.gamma_parts import log1p_less, psi_series, stirling_rest
+from aotensor.passes.scalar_math.parametric.gamma_parts import exponential_times, log1p_less, psi_series, stirling_rest
 from aotensor.passes.scalar_math.parametric.jet import Jet, choose
 from aotensor.passes.scalar_math.value import Value, where
 
@@ -58,14 +58,14 @@ def _with_rest(z: Jet, rest: Jet, product: Jet) -> Value:
     def far() -> Jet:
         ratio = rest / z
         main = z * log1p_less(ratio, (total / z).value) - 0.5 * ratio.log1p() + rest * total.log()
-        return (main + (stirling_rest(total) - stirling_rest(z))).exp().dense()
+        return exponential_times(main + (stirling_rest(total) - stirling_rest(z)), product).dense()
 
     def near() -> Jet:
         def log_gamma(v: Value) -> Iterable[Value]:
             yield v.call("gammaln_apart")
             yield from psi_series(v, z.order)
 
-        size = (total.compose(log_gamma) - z.compose(log_gamma)).exp()
+        size = exponential_times(total.compose(log_gamma) - z.compose(log_gamma), product)
         is_odd = _is_gamma_negative(total.value) ^ _is_gamma_negative(z.value)
         return choose(is_odd, -size, size).dense()
 
@@ -73,9 +73,7 @@ def _with_rest(z: Jet, rest: Jet, product: Jet) -> Value:
         return branch((z.value >= _FAR) & (total.value >= _FAR), far, near)
 
     # of a whole m nothing is left, but what m changes: Γ(z + m)/Γ(z) as a function of m near 0
-    constant = z.constant(1.0).dense()
-    factor = branch(is_whole, lambda: constant, quotient) if not z.top[1] else quotient()
-    regular = (product * factor).derivative
+    regular = (branch(is_whole, product.dense, quotient) if not z.top[1] else quotient()).derivative
     above, below = _is_pole(total.value) & ~is_whole, _is_pole(z.value) & ~is_whole
     infinite = where(above & ~below, z.value.like(math.inf), regular)
     return where(below & ~above, z.value.like(0.0), infinite) if not z.order else regular
