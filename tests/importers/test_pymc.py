@@ -76,6 +76,19 @@ def test_densities_and_gradients_are_pymcs(make: Any, tmp_path: Path) -> None:
         assert np.allclose(found[name], value, rtol=1e-12), name
 
 
+def test_a_prior_of_correlations_says_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A rewrite of PyTensor that needs extents finds them, and prints no failure."""
+    with pm.Model() as model:
+        chol, _, _ = pm.LKJCholeskyCov("chol", n=3, eta=2.0, sd_dist=pm.Exponential.dist(1.0))
+        pm.MvNormal("y", np.zeros(3), chol=chol, observed=np.ones((4, 3)))
+    capfd.readouterr()
+    found = compile_logp(model, tmp_path).load().dlogp(np.linspace(-1, 1, 6))
+    assert "Rewrite failure" not in "".join(capfd.readouterr())
+    point = {model.value_vars[0].name: np.linspace(-1, 1, 6)}
+    np.testing.assert_allclose(found["logp"], model.compile_logp()(point), rtol=1e-12)
+    np.testing.assert_allclose(found["dlogp"], model.compile_dlogp()(point), rtol=1e-10)
+
+
 def test_header_and_docstring_say_what_is_where(tmp_path: Path) -> None:
     made = compile_logp(eight_schools(), tmp_path, name="schools", opt_level=0)
     wanted = "q[0:1] mu; q[1:2] tau_log__; q[2:10] z [8]"

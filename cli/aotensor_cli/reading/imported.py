@@ -47,6 +47,13 @@ _LOADERS: Final[Mapping[str, Loader]] = {".onnx": _onnx, ".mlir": _stablehlo}
 SUFFIXES: Final = frozenset(_LOADERS)
 
 
+def without_counterpart(error: NoCounterpart) -> str:
+    """The title of an error, with the operations that it is about."""
+    named = [str(item).replace("   made at ", " at ") for item in error.operations[:_SHOWN]]
+    rest = [f"and {len(error.operations) - _SHOWN} more"] if len(error.operations) > _SHOWN else []
+    return f"{error.diagnostic.title}: {'; '.join([*named, *rest])}"
+
+
 def function_of_file(path: Path) -> Function:
     """The Function of an ONNX model or of StableHLO text.
 
@@ -60,10 +67,7 @@ def function_of_file(path: Path) -> Function:
         except damaged as error:
             raise Refusal(error.diagnostic.title, error.diagnostic.hint) from error
     except NoCounterpart as error:
-        named = [str(item).replace("   made at ", " at ") for item in error.operations[:_SHOWN]]
-        rest = [f"and {len(error.operations) - _SHOWN} more"] if len(error.operations) > _SHOWN else []
-        title = f"{path}: {error.diagnostic.title}: {'; '.join([*named, *rest])}"
-        raise Refusal(title, error.diagnostic.hint, Exit.PROGRAM) from error
+        raise Refusal(f"{path}: {without_counterpart(error)}", error.diagnostic.hint, Exit.PROGRAM) from error
     except AotensorError as error:
         found = explain(error)
         raise Refusal(f"{path}: {found.title}", found.hint, Exit.PROGRAM) from error

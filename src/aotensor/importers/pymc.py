@@ -15,10 +15,12 @@ from os import PathLike
 from typing import Any, Final
 
 import pymc
+import pytensor
 from pytensor.compile.mode import optdb
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.replace import clone_replace
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
+from pytensor.tensor.rewriting.shape import ShapeFeature
 
 import aotensor as aot
 import aotensor.tensor as at
@@ -147,9 +149,10 @@ class _Model:
         for old, new in symbols.items():
             new.name = old.name
         replaced = clone_replace(list(outputs), {**fixed, **symbols}, rebuild_strict=False)
-        graph = FunctionGraph(list(symbols.values()), replaced, clone=False)
+        # rewrites of PyTensor ask for extents; one that fails leaves the graph as it is, which is right
+        graph = FunctionGraph(list(symbols.values()), replaced, clone=False, features=[ShapeFeature()])
         query = RewriteDatabaseQuery(include=list(rewrites), exclude=list(EXCLUDED))
-        with shielded(graph):
+        with shielded(graph), pytensor.config.change_flags(on_opt_error="ignore"):
             optdb.query(query).rewrite(graph)
         return Walk({symbols[x]: ours for x, ours in known.items()}, shared_of).run(graph.outputs)
 
