@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pytest
 import aotensor as aot
 import aotensor.sparse as sp
 import aotensor.tensor as at
+from aotensor.api.cost.work import flops_of
 from aotensor.core.polynomial import Polynomial
 from aotensor.driver.recipe import Options, lower
 from aotensor.graph.variable import Variable
@@ -105,3 +108,13 @@ def test_powers_of_a_number_are_no_extents() -> None:
     y = at.vector("y", dtype="int64", shape=("n",))
     f = aot.function([y], at.pow(at.constant(2, dtype="int64"), y), name="powers")
     np.testing.assert_array_equal(f(np.array([0, 1, 10, 62])), [1, 2, 1024, 1 << 62])
+
+
+def test_a_loop_over_a_number_is_counted_by_that_number(tmp_path: Path) -> None:
+    """T is an input, not an extent; without its value a step is what a call does at least."""
+    T, h0, W = at.lscalar("T"), at.vector("h0", shape=("k",)), at.matrix("W", shape=("k", "k"))
+    states = aot.scan(lambda h, W: W @ h, outputs_info=[h0], non_sequences=[W], n_steps=T, return_updates=False)
+    library = aot.compile(aot.function([T, h0, W], states[-1], name="steps"), tmp_path, opt_level=0).load()
+    assert json.loads(library.section("work")) == {"steps": "2*T*k*k"}
+    assert flops_of(library, "steps", {"T": 7, "k": 3}) == (2 * 7 * 9, True)
+    assert flops_of(library, "steps", {"k": 3}) == (2 * 9, False)

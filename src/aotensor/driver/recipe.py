@@ -23,6 +23,7 @@ from aotensor.codegen.rounding import round_each
 from aotensor.codegen.targets.levels import LevelCode, check_levels, full_name, split_levels
 from aotensor.codegen.targets.systems import OTHER_32, WASM, system_of
 from aotensor.config import config
+from aotensor.core.dtypes import INTEGERS
 from aotensor.core.garbage import rare_collections
 from aotensor.driver.common import check_names, common_pipeline, common_schedule
 from aotensor.driver.definition import Definition
@@ -361,7 +362,13 @@ def _work(lowered: Lowered, spec: FunctionSpec) -> Estimate:
         found = entries.shape[0], pattern.shape[group.major] if len(entries.shape) == 1 else None
         if found[0] is not None and found[1] is not None:
             slices[group.first + 3] = (found[0], found[1])
-    return count_flops(lowered.module, f"{spec.name}.kernel", [value.shape for value in spec.values], slices)
+    known = {n for value in spec.values for n in value.shape}
+    counts = {
+        number: value.name
+        for number, value in enumerate(spec.inputs)
+        if not value.shape and value.dtype in INTEGERS and value.name not in known
+    }
+    return count_flops(lowered.module, f"{spec.name}.kernel", [value.shape for value in spec.values], slices, counts)
 
 
 def stage_text(

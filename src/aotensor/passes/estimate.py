@@ -60,11 +60,13 @@ def count_flops(
     kernel: str,
     shapes: Sequence[Shape],
     slices: Mapping[int, tuple[int | str, int | str]] | None = None,
+    counts: Mapping[int, str] | None = None,
 ) -> Estimate:
     """Floating point operations of function `kernel` of a loop-level module.
 
     shapes: of its first arguments, in order; an extent is a number, the name of a dim, or unknown. slices: number of an
-    argument that says where the slices of a matrix begin → how many entries it has, and how many slices. One fused
+    argument that says where the slices of a matrix begin → how many entries it has, and how many slices. counts: number
+    of an argument that is an integer → its name in the formula, where a loop runs so many times. One fused
     multiply-add counts two, an operation on a vector one per lane, and an elementary function, once it is expanded,
     all that its polynomial does.
     """
@@ -78,6 +80,7 @@ def count_flops(
         mean = Polynomial.of(entries).over(Polynomial.of(count))
         if mean is not None:
             counter.starts[arguments[number]] = _Starts(mean)
+    counter.counts = {arguments[number]: name for number, name in (counts or {}).items()}
     total = counter.block(function.body.block)
     parts = {kind: total.part(_tag(kind)) for kind in (*KINDS, *OTHERS)}
     is_exact = counter.is_exact and not any(parts[kind].has_unknowns() for kind in KINDS)
@@ -101,6 +104,7 @@ class _Counter:
     def __init__(self, functions: Mapping[str, func.FuncOp]) -> None:
         self.functions = functions
         self.starts: dict[SSAValue, _Starts] = {}
+        self.counts: dict[SSAValue, str] = {}
         self.depth = 0
         """Loops around what is counted."""
         self._places: set[SSAValue] = set()
@@ -299,6 +303,8 @@ class _Counter:
                 found = self._extreme(op.operands, max)
             case memref.LoadOp() if op.memref in self.starts and len(op.indices) == 1:
                 found = self._start(self.starts[op.memref], self._value(op.indices[0]), op.res)
+            case memref.LoadOp() if op.memref in self.counts:
+                found = Polynomial.of(self.counts[op.memref])
             case _ if type(op) in _ARITHMETIC:
                 found = self._arithmetic(op)
         if found is not None:

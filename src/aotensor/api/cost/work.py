@@ -34,13 +34,16 @@ def work_of(library: Library, function: str, dims: Mapping[str, int]) -> dict[st
 
 
 def evaluated(formula: str, dims: Mapping[str, int]) -> tuple[float | None, bool]:
-    """The value of a formula, None if it asks for more than the dims, and whether it is all, not "at least" so much.
+    """The value of a formula, None if it is none, and whether it is all, not "at least" so much.
 
+    An integer input that is not among the dims, as the number of steps of a loop, counts as 1: that is a lower bound.
     Not less than 0: windows of n - 2 in fewer elements than 2 are none.
     """
     try:
         body = ast.parse(formula.removeprefix("at least "), mode="eval").body
-        return max(_evaluated(body, dims), 0.0), not formula.startswith("at least ")
+        names = {x.id: 1 for x in ast.walk(body) if isinstance(x, ast.Name)}
+        is_exact = names.keys() <= dims.keys() and not formula.startswith("at least ")
+        return max(_evaluated(body, {**names, **dims}), 0.0), is_exact
     except ZeroDivisionError:  # entries of no slices
         return 0.0, not formula.startswith("at least ")
     except (SyntaxError, KeyError, TypeError):
