@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from aotensor.api.cost.clock import Timing, timed
-from aotensor.api.cost.limits import Limits, measured_limits
+from aotensor.api.cost.limits import Limits, measured_limits, streams_over
 from aotensor.api.cost.work import bytes_of, flops_of
 from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options
@@ -46,10 +47,11 @@ class Row:
 
     @property
     def share(self) -> float | None:
-        """Of the machine's limit: how much of the time is needed at least."""
+        """Of the machine's limit: how much of the time is needed at least. What a call reaches is no more than that."""
         if self.limits is None:
             return None
-        return self.limits.least_seconds(self.bytes, self.flops or 0.0, self.has_products) / self.time.median
+        least = self.limits.least_seconds(self.bytes, self.flops or 0.0, self.has_products)
+        return min(least / self.time.median, 1.0)
 
     @property
     def bar(self) -> Bar:
@@ -105,8 +107,9 @@ def command(
 
     Each function of a model or a library is called on inputs of given sizes, on bound arrays, as in a loop. GB/s counts
     every input and output once, GFLOP/s the operations of the formula that the library carries. The limit is that of
-    the roofline model, by a stream and by multiply-adds that are measured here, or by a matrix product if that is
-    faster and the function has one; how fast elements are read at random places is told beside these. Inputs are
+    the roofline model, by streams over as many bytes and by multiply-adds that are measured here, or by a matrix
+    product if that is faster and the function has one. Below the table are the limits for data in memory, and how fast
+    elements are read at random places. Inputs are
     random: floats from 0.1 to 0.9, square matrices positive definite, integers 0 and 1. With --compare the exit code is
     1 if outputs differ.
     """
@@ -196,18 +199,32 @@ def _measured(
         if problem is not None:
             talk(problem)
             return None
-    times = timed(bound, seconds)
     first = bound["ours", counts[0]]
     total = bytes_of([*first.inputs.values(), *first.outputs.values()])
-    flops, is_exact = flops_of(library, f.spec.name, dims)
+    moved: dict[Any, int] = {}
+    for count in limits:  # in turns with the function: other work on the machine slows down both
+        for name, (call, size) in streams_over(total, count).items():
+            bound[name, count], moved[name, count] = call, size
+    times = timed(bound, seconds)
+    reached = {key: size / times[key].best for key, size in moved.items()}
+    found = {
+        count: replace(known, bandwidth=max(known.bandwidth, *(reached[name, count] for name in ("stream", "read"))))
+        for count, known in limits.items()
+    }
+    flops, is_exact = flops_of(library, f.spec.name, {**_numbers(inputs), **dims})
     has_products = f.spec.calls_blas or bool(f.spec.lapack)
     return [
         Row(
-            f.spec.name, dims, count, times["ours", count], total, flops, is_exact, has_products, limits.get(count),
+            f.spec.name, dims, count, times["ours", count], total, flops, is_exact, has_products, found.get(count),
             times.get(("other", count)),
         )
         for count in counts
     ]  # fmt: skip
+
+
+def _numbers(inputs: Mapping[str, Any]) -> dict[str, int]:
+    """The inputs that are one integer, as the number of steps of a loop."""
+    return {name: int(x) for name, x in inputs.items() if np.ndim(x) == 0 and np.asarray(x).dtype.kind in "iu"}
 
 
 def _show(rows: Sequence[Row], limits: Mapping[int, Limits]) -> None:

@@ -48,7 +48,7 @@ def test_a_row_for_each_size_and_number_of_threads(spawn: Call, library: Path) -
             "bytes_per_second", "flops_per_second", "product_flops_per_second", "gathers_per_second"
         }  # fmt: skip
         assert all(1e6 < rate < 1e14 for rate in row["limits"].values())
-        assert row["share_of_limit"] > 0
+        assert 0 < row["share_of_limit"] <= 1  # what fits in caches is held against a stream over as many bytes
 
 
 def test_a_model_and_its_table(call: Call, small: Path) -> None:

@@ -17,7 +17,7 @@ _WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT, _BOTTOM = 700.0, 430.0, 60.0, 30.0, 20.0, 
 def roofline_picture(rows: Sequence[Row], look: Look = "file") -> str:
     """Every row whose operations are known is a point; every number of threads has a roof, if it was measured."""
     drawn = [row for row in rows if row.flops and row.bytes > 0]
-    roofs = {row.threads: row for row in rows if row.bandwidth and row.peak}
+    roofs = {row.threads: row for row in sorted(rows, key=lambda x: x.bandwidth or 0) if row.bandwidth and row.peak}
     parts = [text(_LEFT, 18, "roofline: operations per second over operations per byte", "title")]
     if not drawn:
         parts.append(text(_LEFT, 60, "the operations of what was measured are not known", "soft"))
@@ -85,7 +85,7 @@ def _share(row: Row) -> str:
     if not row.bandwidth or not row.peak or not row.flops:
         return ""
     least = max(row.bytes / row.bandwidth, row.flops / row.peak)
-    return f"\n{least / row.seconds:.0%} of what memory and arithmetic allow; more than 100 % where caches help"
+    return f"\n{min(least / row.seconds, 1):.0%} of what memory and arithmetic allow"
 
 
 def _threads(count: int) -> str:

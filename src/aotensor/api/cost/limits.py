@@ -15,6 +15,7 @@ import numpy as np
 from aotensor.api.cost.clock import timed
 from aotensor.driver.cache import load_compiled
 from aotensor.driver.definition import Definition
+from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.symbols import tensor
 
 _STREAM: Final = 1 << 22
@@ -85,6 +86,25 @@ def stream_of() -> Definition:
     """A stream: two arrays are read, one is written."""
     x, y = tensor("x", "float64", ("n",)), tensor("y", "float64", ("n",))
     return Definition([x, y], 3.0 * x + y, name="stream")
+
+
+def read_of() -> Definition:
+    """One array is read, and nothing is written."""
+    x = tensor("x", "float64", ("n",))
+    return Definition([x], sum_over(x), name="read_all")
+
+
+def streams_over(total: int, threads: int) -> dict[str, tuple[Any, int]]:
+    """Calls that stream over so many bytes, and how many bytes each moves: caches are faster than memory.
+
+    A read alone is faster than a stream that also writes, as the processor reads what is written first.
+    """
+    n = max(total // 24, 1)
+    x, y = np.ones(n), np.ones(n)
+    return {
+        "stream": (bound(stream_of(), threads, x=x, y=y), 24 * n),
+        "read": (bound(read_of(), threads, x=np.ones(3 * n)), 24 * n),
+    }
 
 
 def chains_of(dtype: str = "float64") -> Definition:
