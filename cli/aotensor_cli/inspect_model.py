@@ -13,6 +13,7 @@ from aotensor.driver.recipe import Options
 from aotensor.driver.snapshots import Snapshots
 from aotensor.driver.stages import BEFORE, STAGES
 from aotensor.errors import InternalError, ToolError
+from aotensor.graph.expression import called
 from aotensor.graph.passes.pipeline import BY_NAME
 from aotensor.graph.passes.remarks import Remark
 from aotensor.ir.context import generic_text
@@ -58,13 +59,14 @@ def drawn(wanted: Wanted) -> str:
 def page_of(wanted: Wanted, page: PageOptions) -> str:
     """A page, or a picture of one stage."""
     loaded = started()
-    build = wanted.load(debug_info=True)[1]  # the code is the same
+    model, build = wanted.load(debug_info=True)  # the code is the same
     made = ModelPage(build, page.sizes, page.rows, loaded)
-    if page.form == "html":
-        return made.html()
-    if page.stage == "nest":
-        return made.nest_svg()
-    return made.memory_svg() if page.stage == MEMORY else made.graph_svg(page.stage or "graph")
+    with called(model.names):
+        if page.form == "html":
+            return made.html()
+        if page.stage == "nest":
+            return made.nest_svg()
+        return made.memory_svg() if page.stage == MEMORY else made.graph_svg(page.stage or "graph")
 
 
 def stage_texts(wanted: Wanted, view: View, locations: bool, short: bool) -> list[str]:

@@ -6,8 +6,8 @@ import contextlib
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Final
@@ -15,9 +15,11 @@ from typing import Final
 from aotensor import Function
 from aotensor.driver.naming import c_name
 from aotensor.errors import AotensorError
+from aotensor.graph.variable import Variable
+from aotensor.importers.errors import NoCounterpart
 from aotensor_cli.failure import current_folder, explain
 from aotensor_cli.options import Exit, Refusal, similar
-from aotensor_cli.reading.imported import SUFFIXES, function_of_file
+from aotensor_cli.reading.imported import SUFFIXES, function_of_file, without_counterpart
 from aotensor_cli.reading.kinds import refuse_other_kinds
 from aotensor_cli.reading.library import split_name
 from aotensor_cli.reading.opened import opened_files
@@ -32,12 +34,14 @@ _MAX_SOURCE: Final = 1 << 24
 class Model:
     """The functions of a model file, in order of definition.
 
-    opened: the user's own files that it opened or imported while it was loaded, itself left out.
+    opened: the user's own files that it opened or imported while it was loaded, itself left out. names: what the file
+    calls values that have no name of their own.
     """
 
     path: Path
     functions: tuple[Function, ...]
     opened: tuple[Path, ...]
+    names: Mapping[Variable, str] = field(default_factory=dict)
 
 
 def load_model(text: str) -> Model:
@@ -61,7 +65,16 @@ def load_model(text: str) -> Model:
         )  # fmt: skip
     if name is not None:
         functions = _chosen(path, functions, namespace, name)
-    return Model(path, functions, tuple(file for file in opened if file != path.absolute()))
+    return Model(path, functions, tuple(file for file in opened if file != path.absolute()), _named(namespace))
+
+
+def _named(namespace: Mapping[str, object]) -> dict[Variable, str]:
+    """The values that the file assigns at its top level, under the first of their names."""
+    found: dict[Variable, str] = {}
+    for name, x in namespace.items():
+        if isinstance(x, Variable) and x.owner is not None and not x.name and not name.startswith("_"):
+            found.setdefault(x, name)
+    return found
 
 
 def _imported(path: Path, name: str | None) -> Model:
@@ -204,6 +217,8 @@ def _of_frameworks(path: Path, namespace: dict[str, object]) -> tuple[Function, 
             for variable, model in models.items():
                 prefix = f"{c_name(variable, (), 'model')}_" if len(models) > 1 else ""
                 found += logp_functions(model, prefix=prefix)
+    except NoCounterpart as error:
+        raise Refusal(f"{path}: {without_counterpart(error)}", error.diagnostic.hint, Exit.PROGRAM) from error
     except AotensorError as error:
         raise _refusal(path, error) from error
     return tuple(found)

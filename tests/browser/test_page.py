@@ -49,6 +49,20 @@ def test_it_is_one_file_that_opens_soon(browser: Browser, logistic: Path) -> Non
     assert "logistic(X: float64[n, p]" in browser.run("document.getElementById('signature').textContent")
 
 
+def test_bars_and_their_labels_stand_apart(browser: Browser) -> None:
+    """In the loops and in the source; the time is the measured one."""
+    for row in (".node .share", ".l .h"):
+        pairs = browser.run(
+            f"""[...document.querySelectorAll('{row}')].filter((x) => x.querySelector('i')).map((x) =>
+            [x.querySelector('i').getBoundingClientRect().right, x.querySelector('b').getBoundingClientRect().left,
+             x.querySelector('b').scrollWidth - x.querySelector('b').clientWidth])"""
+        )
+        assert pairs, row
+        assert all(bar <= label + 0.5 and over <= 0 for bar, label, over in pairs), (row, pairs)
+    measured = browser.run("DATA.loops.logistic.measured[0]")
+    assert f"takes {float(f'{1e6 * measured:.3g}'):g} µs on one core" in texts(browser, ".tree p")[0]
+
+
 def test_a_stranger_finds_why_two_ops_share_no_loop(browser: Browser) -> None:
     """By the button `missed` and the pass fuse: the products with X and X.T, and the reason."""
     browser.click("#pane-remarks button", "missed")

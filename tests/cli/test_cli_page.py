@@ -105,6 +105,24 @@ def test_the_machines_limits_are_drawn(call: Call, model: Path, tmp_path: Path) 
     assert data_of(page)["sizes"] == ["n=100, p=10"]
 
 
+def test_a_measured_time_and_names_of_the_model(call: Call, tmp_path: Path) -> None:
+    """The time is the measured one, and values have the names that the file gives them."""
+    path = tmp_path / "m.py"
+    path.write_text(
+        "import aotensor as aot, aotensor.tensor as at\n"
+        "X, w = at.matrix('X', shape=('n', 'p')), at.vector('w', shape=('p',))\n"
+        "margin = X @ w\nlosses = at.softplus(margin)\n"
+        "f = aot.function([X, w], {'loss': (losses + margin**2).mean()}, name='f')\n"
+    )
+    row = {"function": "f", "sizes": {"n": 100, "p": 10}, "threads": 1, "seconds": {"median": 2.5e-4}, "bytes": 8}
+    (tmp_path / "b.json").write_text(json.dumps({"rows": [row, row | {"threads": 2, "seconds": {"median": 1e-4}}]}))
+    loops = data_of(call("inspect", path, "--format", "html", "--bench", tmp_path / "b.json").out)["loops"]["f"]
+    assert loops["measured"] == [2.5e-4] and loops["seconds"][0] > 0
+    text = json.dumps(loops["nodes"], ensure_ascii=False)
+    assert "⟨margin⟩ += X[i, j] * w[j]" in text or "margin += X[i, j] * w[j]" in text
+    assert "softplus(X @ w)" not in text
+
+
 REFUSED = {
     "--format html --stage nest": "a page has all stages",
     "--format svg": "--format svg draws one stage of a model",

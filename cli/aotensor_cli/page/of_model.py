@@ -80,7 +80,12 @@ class ModelPage:
             for stage in ("graph", "graph-opt")
         }
         content.loops = {
-            x.name: {"seconds": x.seconds, "nodes": [_node(n, content) for n in x.nodes]} for x in self.report.outlines
+            x.name: {
+                "seconds": x.seconds,
+                "measured": self._measured(x.name),
+                "nodes": [_node(n, content) for n in x.nodes],
+            }
+            for x in self.report.outlines
         }
         content.heat = {x.name: x.lines for x in self.report.outlines}
         numbers = range(len(content.sizes))
@@ -101,6 +106,11 @@ class ModelPage:
         if not self.rows:
             content.absent["roofline"] = NO_BENCH
         return page_html(content)
+
+    def _measured(self, name: str) -> list[float | None]:
+        """Seconds of a call on one core for each set of dims, None where it was not measured."""
+        times = {(row.function, *sorted(row.sizes.items())): row.seconds for row in self.rows if row.threads == 1}
+        return [times.get((name, *sorted(dims.items()))) for dims in self.sets.get(name, [])]
 
     def _lower(self) -> None:
         with progress(f"compiling {self.build.name}") as self.build.begin, without_remarks():

@@ -29,8 +29,8 @@ _NAMES: ContextVar[Mapping[Any, str]] = ContextVar("names", default=types.Mappin
 
 @contextmanager
 def called(names: Mapping[Any, str]) -> Iterator[None]:
-    """Variables have these names in all texts that are made inside: those of a function's arguments."""
-    token = _NAMES.set(names)
+    """Variables have these names in all texts that are made inside, as arguments of a function; others keep theirs."""
+    token = _NAMES.set({**_NAMES.get(), **names})
     try:
         yield
     finally:

@@ -10,7 +10,7 @@ from aotensor.pictures.drawing import CHARACTER, Look, clipped, element, picture
 if TYPE_CHECKING:
     from aotensor.passes.report.outline import Node, Outline
 
-_ROW, _INDENT, _LEFT, _WIDEST = 19.0, 18.0, 74.0, 1100.0
+_ROW, _INDENT, _LEFT, _WIDEST = 19.0, 18.0, 104.0, 1130.0
 
 
 def nest_picture(found: Sequence[Outline], sizes: str, number: int = 0, look: Look = "file") -> str:

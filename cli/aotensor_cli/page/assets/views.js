@@ -5,6 +5,9 @@ function marked(text) {
   return text.split('`').map((part, n) => (n % 2 ? make('code', {}, part) : part));
 }
 
+/** Seconds as text: three digits of microseconds. */
+const micro = (seconds) => `${Number((seconds * 1e6).toPrecision(3))} µs`;
+
 class LoopsView {
   constructor() {
     Object.assign(this, { name: 'tree', closed: new Set(), chosen: null, hits: [] });
@@ -38,8 +41,11 @@ class LoopsView {
 
   draw() {
     if (!this.data) return;
-    const seconds = this.data.seconds[state.set], total = seconds || 1;
-    const head = make('p', { class: 'none' }, `${state.name} takes about ${(seconds * 1e6).toPrecision(3)} µs on one core at ${DATA.sizes[state.set] ?? ''}, by the estimate that the compiler divides work among cores with. Bars show where; × is the number of iterations. ⟨…⟩ is a value as the model writes it.`);
+    const total = this.data.seconds[state.set] || 1, measured = this.data.measured?.[state.set];
+    this.scale = measured ? measured / total : 1;
+    const says = measured ? 'measured. Bars show how it divides by the estimate that' : 'by the estimate that';
+    const rest = measured ? '' : ' Bars show where;';
+    const head = make('p', { class: 'none' }, `${state.name} takes ${measured ? '' : 'about '}${micro(measured || this.data.seconds[state.set])} on one core at ${DATA.sizes[state.set] ?? ''}, ${says} the compiler divides work among cores with.${rest} × is the number of iterations. ⟨…⟩ is a value as the model writes it.`);
     this.tree.replaceChildren(head, ...this.visible().map((node) => this.row(node, node.seconds[state.set] / total)));
   }
 
@@ -53,7 +59,7 @@ class LoopsView {
     const folds = node.body.length > 0, isClosed = this.closed.has(node.id);
     const names = ['node', node.kind, key && key === state.key && 'picked', node === this.chosen && 'chosen', this.matches(node) && 'found'];
     const row = make('div', { class: names.filter(Boolean).join(' '), role: 'treeitem', 'aria-level': node.depth + 1, 'aria-expanded': folds ? String(!isClosed) : null, 'data-id': node.id, title: node.value || null },
-      make('span', { class: 'share', title: `${(node.seconds[state.set] * 1e6).toPrecision(3)} µs` }, bar, make('b', {}, percent(share))),
+      make('span', { class: 'share', title: micro(node.seconds[state.set] * this.scale) }, make('span', { class: 'track' }, bar), make('b', {}, percent(share))),
       make('span', { class: 'fold' }, folds ? (isClosed ? '▸' : '▾') : ''),
       make('span', { class: 'what' }, ...node.text.map((x) => make('div', { class: 'first' }, x)), how.length ? make('div', { class: 'how' }, ...how.map((x) => make('span', {}, x))) : null),
       make('span', { class: 'where' }, node.line ? `${node.line}` : ''));

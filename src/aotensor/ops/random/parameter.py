@@ -107,7 +107,7 @@ class Nonempty(Checked):
         return f"{self.label}: axis {self.axis} is empty"
 
     def is_good(self, x: Array) -> bool:
-        return x.shape[self.place] != 0
+        return bool(x.shape[self.place])
 
     def holds(self, b: TensorBuilder, x: Tensor) -> Scalar:
         return b.scalars.compare("ne", x.extents[self.place], b.scalars.index(0))
