@@ -21,7 +21,7 @@ from aotensor_cli.benching.inputs import dims_of, dims_text, hint_of_dims, make_
 from aotensor_cli.benching.plot import Bar, check_plot, write_plot
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import load_model
-from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option, similar
+from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, extent_options, json_option, similar
 from aotensor_cli.reading.completion import complete_subject
 from aotensor_cli.reading.library import is_library, naming, read_library, split_name
 from aotensor_cli.terminal.remarks import without_remarks
@@ -97,6 +97,7 @@ class Row:
     "--plot", metavar="FILE.svg|FILE.png", type=click.Path(path_type=Path),
     help="Draw the times beside the machine's limit. Needs matplotlib: pip install 'aotensor[plot]'.",
 )  # fmt: skip
+@extent_options
 @json_option
 @debug_option
 def command(

@@ -23,6 +23,7 @@ from aotensor_cli.options import (
     Refusal,
     Session,
     debug_option,
+    extent_options,
     json_option,
     library_options,
     machine_options,
@@ -52,6 +53,7 @@ from aotensor_cli.terminal.render import progress, show, show_json, show_table, 
     help=f"What to make, instead of lib and header; may be repeated: {', '.join(FORMS)}. "
     "Texts go to stdout unless -o is given.",
 )  # fmt: skip
+@extent_options
 @machine_options
 @pass_options
 @click.option(

@@ -19,6 +19,7 @@ from aotensor_cli.options import (
     Exit,
     Refusal,
     debug_option,
+    extent_options,
     json_option,
     pass_options,
     short_option,
@@ -79,6 +80,7 @@ _WITH_NESTS: Final = {"nest", *(name for name, step in BY_NAME.items() if step.l
     "--format", "form", type=click.Choice(["text", "json", "dot", "svg", "html"]), default="text", show_default=True,
     help="dot draws --stage graph of a model for Graphviz, svg a stage as a picture, html makes a page of everything.",
 )  # fmt: skip
+@extent_options
 @page_options
 @output_option
 @pass_options

@@ -12,13 +12,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
+import click
+
 from aotensor import Function
 from aotensor.driver.naming import c_name
 from aotensor.errors import AotensorError
 from aotensor.graph.variable import Variable
 from aotensor.importers.errors import NoCounterpart
 from aotensor_cli.failure import current_folder, explain
-from aotensor_cli.options import Exit, Refusal, similar
+from aotensor_cli.options import Exit, Refusal, Session, similar
 from aotensor_cli.reading.imported import SUFFIXES, function_of_file, without_counterpart
 from aotensor_cli.reading.kinds import refuse_other_kinds
 from aotensor_cli.reading.library import split_name
@@ -52,6 +54,11 @@ def load_model(text: str) -> Model:
     path, name = split_name(text)
     if path.suffix.lower() in SUFFIXES and path.is_file():
         return _imported(path, name)
+    fixed = _session()
+    if fixed.dims or fixed.shapes:
+        raise Refusal(
+            f"{path}: --dim and --shape are for ONNX models and StableHLO", "a Python file gives its own shapes"
+        )
     source = _read(path)
     refuse_other_kinds(path, source)
     with opened_files() as opened:
@@ -68,6 +75,12 @@ def load_model(text: str) -> Model:
     return Model(path, functions, tuple(file for file in opened if file != path.absolute()), _named(namespace))
 
 
+def _session() -> Session:
+    """What the command line has said of extents; nothing outside of one."""
+    context = click.get_current_context(silent=True)
+    return (context.find_object(Session) if context is not None else None) or Session()
+
+
 def _named(namespace: Mapping[str, object]) -> dict[Variable, str]:
     """The values that the file assigns at its top level, under the first of their names."""
     found: dict[Variable, str] = {}
@@ -79,7 +92,7 @@ def _named(namespace: Mapping[str, object]) -> dict[Variable, str]:
 
 def _imported(path: Path, name: str | None) -> Model:
     with opened_files() as opened:
-        f = function_of_file(path)
+        f = function_of_file(path, _session().dims, _session().shapes)
     functions = (f,) if name is None else _chosen(path, (f,), {}, name)
     return Model(path, functions, tuple(file for file in opened if file != path.absolute()))
 

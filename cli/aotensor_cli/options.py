@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Final, TypeVar
 
@@ -33,12 +33,14 @@ class Exit(IntEnum):
 class Session:
     """One run of the command line.   debug: errors come with their traceback and all details. is_json: also as data.
 
-    arguments: the whole command line
+    arguments: the whole command line. dims, shapes: extents of an imported model that the user fixes
     """
 
     debug: bool = False
     is_json: bool = False
     arguments: tuple[str, ...] = ()
+    dims: dict[str, int] = field(default_factory=dict)
+    shapes: dict[str, tuple[int | None, ...]] = field(default_factory=dict)
 
 
 def similar(name: str, known: Iterable[str]) -> str | None:
@@ -73,6 +75,44 @@ def debug_option(command: _Command) -> _Command:
         help="Show tracebacks and all details of errors.",
     )  # fmt: skip
     return option(command)
+
+
+def _fix_dims(context: click.Context, _: click.Parameter, values: tuple[str, ...]) -> None:
+    session = context.find_object(Session)
+    for part in (part for text in values for part in text.split(",")):
+        name, _equals, number = part.rpartition("=")
+        if not name or not number.strip().isdecimal():
+            raise Refusal(f"--dim {part!r:.60} is not understood", "write it as batch=1")
+        if session is not None:
+            session.dims[name.strip()] = int(number)
+
+
+def _fix_shapes(context: click.Context, _: click.Parameter, values: tuple[str, ...]) -> None:
+    session = context.find_object(Session)
+    for text in values:
+        name, _equals, extents = text.rpartition("=")
+        parts = [part.strip() for part in extents.split(",") if extents.strip()]
+        if not name or not all(part == "?" or part.isdecimal() for part in parts):
+            raise Refusal(f"--shape {text!r:.60} is not understood", "write it as input=1,3,224,224, with ? for any")
+        if session is not None:
+            session.shapes[name.strip()] = tuple(None if part == "?" else int(part) for part in parts)
+
+
+def extent_options(command: _Command) -> _Command:
+    """`--dim`, `--shape`: extents that an imported model leaves open, kept in the session."""
+    options = (
+        click.option(
+            "--dim", metavar="NAME=N", multiple=True, expose_value=False, callback=_fix_dims,
+            help="Extent of a dim that an ONNX model names: batch=1; may be repeated.",
+        ),
+        click.option(
+            "--shape", metavar="INPUT=N,...", multiple=True, expose_value=False, callback=_fix_shapes,
+            help="Shape of an input of an ONNX model or of StableHLO: input=1,3,224,224, ? for any; may be repeated.",
+        ),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def json_option(command: _Command) -> _Command:

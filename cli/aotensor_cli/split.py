@@ -14,7 +14,15 @@ from aotensor.codegen.library import KINDS
 from aotensor_cli.benching.inputs import parse_sizes
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import load_model
-from aotensor_cli.options import CONTEXT, Refusal, debug_option, json_option, library_options, machine_options
+from aotensor_cli.options import (
+    CONTEXT,
+    Refusal,
+    debug_option,
+    extent_options,
+    json_option,
+    library_options,
+    machine_options,
+)
 from aotensor_cli.reading.completion import complete_subject
 from aotensor_cli.terminal.render import progress, show, show_json, talk
 
@@ -50,6 +58,7 @@ def _refused(command: _Command) -> _Command:
 )
 @click.option("--name", metavar="N", help="Name of the library. Default: that of the function.")
 @click.option("--sizes", metavar="n=1000,p=100", help="Numbers instead of formulas; rows are those of a chunk.")
+@extent_options
 @machine_options
 @click.option(
     "--emit", "kinds", type=click.Choice(list(KINDS)), multiple=True, metavar="FORM",

@@ -22,7 +22,7 @@ from aotensor.passes.schedule.joined import joined
 from aotensor_cli.benching.inputs import dims_of, dims_text, hint_of_dims, make_inputs, parse_sizes
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import load_model
-from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option
+from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, extent_options, json_option
 from aotensor_cli.reading.completion import complete_subject
 from aotensor_cli.reading.library import is_library, split_name
 from aotensor_cli.terminal.remarks import without_remarks
@@ -62,6 +62,7 @@ class Tuned:
 )  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the inputs.")
 @click.option("--restart", is_flag=True, help="Forget the trials of an earlier search.")
+@extent_options
 @json_option
 @debug_option
 def command(

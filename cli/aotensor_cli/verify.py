@@ -12,7 +12,7 @@ from aotensor.verification.report import Report
 from aotensor.verification.verify import verify_function
 from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import load_model
-from aotensor_cli.options import CONTEXT, Exit, debug_option, json_option
+from aotensor_cli.options import CONTEXT, Exit, debug_option, extent_options, json_option
 from aotensor_cli.reading.completion import complete_subject
 from aotensor_cli.reading.library import is_library, naming, read_library, split_name
 from aotensor_cli.terminal.remarks import without_remarks
@@ -27,6 +27,7 @@ from aotensor_cli.terminal.render import progress, show, show_json, show_table
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the random arguments.")
 @click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance. Default: by dtype and condition.")
 @click.option("--gradients/--no-gradients", default=True, help="Check gradients of floating outputs.")
+@extent_options
 @json_option
 @debug_option
 def command(subject: str, samples: int, seed: int, rtol: float | None, gradients: bool, as_json: bool) -> int:

@@ -48,6 +48,13 @@ class Row:
         return made(helper.make_graph([node], name, inputs, outputs, constants))
 
 
+def _bytes(*shape: int) -> np.ndarray[Any, Any]:
+    return RNG.integers(0, 256, shape).astype("uint8")
+
+
+_STRIDED: Final = {"strides": [2, 1], "pads": [1, 1, 1, 1]}
+
+
 def made(graph: Any, opset: int = OPSET, **options: Any) -> Any:
     """A model with both domains of operators."""
     opsets = [helper.make_opsetid("", opset), helper.make_opsetid("ai.onnx.ml", 3)]
@@ -145,6 +152,14 @@ ROWS: Final = [
     Row("Gemm", [normal(4, 3), normal(2, 4), normal(1, 2)], (), {"transA": 1, "transB": 1, "alpha": 0.5, "beta": 2.0}),
     Row("Einsum", [normal(2, 3, 4), normal(2, 4, 5)], (), {"equation": "...ij, ...jk -> ...ik"}),
     Row("QuantizeLinear", [_MATRIX * 9, np.array(0.1, "float32"), np.array(3, "int8")]),
+    Row("DynamicQuantizeLinear", [_MATRIX], outputs=3),
+    Row("DynamicQuantizeLinear", [np.abs(_MATRIX) + 1], outputs=3),
+    Row("QLinearMatMul", [_bytes(3, 4), np.float32(0.02), np.uint8(120), _bytes(4, 5), np.float32(0.03), np.uint8(130),
+                          np.float32(0.05), np.uint8(100)]),
+    Row("ConvInteger", [_bytes(1, 2, 6, 5), _bytes(4, 2, 3, 3), np.uint8(120), np.uint8(3)], attributes=_STRIDED),
+    Row("QLinearConv", [_bytes(1, 2, 6, 5), np.float32(0.02), np.uint8(128), _bytes(4, 2, 3, 3),
+                        np.array([0.01, 0.02, 0.03, 0.04], "float32"), np.array([120, 128, 130, 90], "uint8"),
+                        np.float32(0.2), np.uint8(100), np.array([100, -200, 3000, 4], "int32")], attributes=_STRIDED),
     Row("SoftmaxCrossEntropyLoss", [normal(3, 4), ints(1, -1, 3), normal(4)], (), {"ignore_index": -1}, outputs=2),
     Row("Conv", [normal(2, 4, 7, 6), normal(6, 2, 3, 2), normal(6)], (),
         {"group": 2, "strides": [2, 1], "pads": [1, 0, 2, 1], "dilations": [1, 2]}),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,57 @@ def test_operators_compiled_are_what_onnx_evaluates(tmp_path: Path) -> None:
     assert wrong == []
 
 
+def _open(folder: Path) -> Path:
+    nodes = [helper.make_node("Add", ["x", "y"], ["z"]), helper.make_node("ReduceSum", ["w"], ["s"], keepdims=0)]
+    inputs = {"x": ["batch", 3], "y": ["batch", "width"], "w": [-1, "any one"]}
+    return saved(folder, nodes, inputs, {"z": ["batch", 3], "s": []})
+
+
+def test_extents_that_the_caller_fixes(tmp_path: Path) -> None:
+    """By the name of a dim, or by the shape of an input; -1 is an extent that is not known."""
+    path = _open(tmp_path)
+    shapes = [x.type.shape for x in from_onnx(path).inputs]
+    assert shapes == [("batch", 3), ("batch", "width"), (None, "any_one")]
+    f = from_onnx(path, dims={"batch": 2, "any one": 5}, shapes={"y": (2, 3), "w": (None, 5)})
+    assert [x.type.shape for x in f.inputs] == [(2, 3), (2, 3), (None, 5)]
+    by_shape = from_onnx(path, shapes={"x": (4, 3)})
+    assert [x.type.shape for x in by_shape.inputs][1] == (4, "width")
+    x, y, w = normal(2, 3), normal(2, 3), normal(7, 5)
+    for run in (f.reference, f):
+        found = run(x, y, w)
+        np.testing.assert_array_equal(found["z"], x + y)
+        np.testing.assert_allclose(found["s"], w.sum(), rtol=1e-4, atol=1e-5)
+    for options, message in (
+        ({"dims": {"batsh": 2}}, "no input of the model has a dim 'batsh'"),
+        ({"dims": {"batch": -1}}, "dim 'batch' is -1, not an extent"),
+        ({"shapes": {"X": (2, 3)}}, "the model has no input 'X'"),
+        ({"shapes": {"x": (2, 4)}}, "input 'x' has extent 3 along axis 1, not 4"),
+        ({"shapes": {"x": (2,)}}, "input 'x' has 2 axes, not the 1 of"),
+        ({"shapes": {"x": (3, 3)}, "dims": {"batch": 2}}, "input 'x' has extent 2 along axis 0, not 3"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            from_onnx(path, **options)
+
+
+def test_extents_on_the_command_line(tmp_path: Path) -> None:
+    """Two files of one exporter give two libraries, each with the name of its file."""
+    path = _open(tmp_path)
+    other = path.rename(tmp_path / "other.onnx")
+    _open(tmp_path)
+
+    def call(*arguments: object) -> subprocess.CompletedProcess[str]:
+        line = [sys.executable, "-m", "aotensor_cli", *map(str, arguments)]
+        return subprocess.run(line, capture_output=True, text=True, check=False, cwd=tmp_path)
+
+    found = call("inspect", path, "--dim", "batch=1", "--shape", "w=?,2")
+    assert "x: float32[1, 3]" in found.stdout and "2]" in found.stdout, found
+    made = call("compile", other, path, "--emit", "header", "--dim", "batch=1")
+    assert "other(" in made.stdout and "model(" in made.stdout, made
+    wrong = call("compile", path, "--dim", "batsh=1")
+    assert wrong.returncode == 2 and "no input of the model has a dim 'batsh'" in wrong.stderr
+    assert call("compile", path, "--dim", "batch").returncode == 2
+
+
 @pytest.mark.filterwarnings("ignore:.* was deprecated in .*:FutureWarning")
 def test_probabilities_of_support_vectors_are_what_scikit_learn_says(tmp_path: Path) -> None:
     """Three classes: the package onnx multiplies rows of pairs where LIBSVM multiplies pairs, and is no judge here."""
@@ -90,7 +143,7 @@ def test_dims_have_the_names_of_the_model_and_pass_through_shape_arithmetic(tmp_
     more = [numpy_helper.from_array(np.array([3], "int64"), name) for name in ("three", "three1")]
     path = saved(tmp_path, nodes, {"x": ["batch", "time", 6]}, {"y": None}, *constants, *more)
     f = from_onnx(path)
-    assert f.name == "net_work"
+    assert f.name == "model"  # of the file: an exporter gives all graphs one name
     assert str(f.inputs[0].type) == str(f.outputs["y"].type) == "float32[batch, time, 6]"
     x = normal(2, 5, 6)
     parts = x.reshape(2, 5, 2, 3)

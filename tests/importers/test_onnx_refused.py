@@ -182,8 +182,8 @@ def test_the_command_line_compiles_a_model(tmp_path: Path, capfd: pytest.Capture
     path = tmp_path / "model.onnx"
     onnx.save(net(node("Softplus", "x")), path)
     assert run(["compile", str(path), "-o", str(tmp_path / "out"), "-O", "0"]) == 0
-    assert capfd.readouterr().out.splitlines() == [str(tmp_path / "out" / name) for name in ("libg.so", "g.h")]
-    assert run(["inspect", str(path) + ":g", "--stage", "graph"]) == 0
+    assert capfd.readouterr().out.splitlines() == [str(tmp_path / "out" / name) for name in ("libmodel.so", "model.h")]
+    assert run(["inspect", str(path) + ":model", "--stage", "graph"]) == 0
     assert "softplus(%x)   # my_Softplus:1" in capfd.readouterr().out
     assert run(["inspect", str(path) + ":h", "--stage", "graph"]) == 2
     with pytest.raises(AotensorError, match="first output 'y' is float32"):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from aotensor import Function
-from aotensor.errors import AotensorError
+from aotensor.errors import AotensorError, OptionError
 from aotensor.importers.errors import NoCounterpart
 from aotensor_cli.failure import explain
 from aotensor_cli.options import Exit, Refusal
@@ -16,7 +16,7 @@ from aotensor_cli.reading.kinds import refuse_other_kinds
 _SHOWN: Final = 6
 """Operations without counterpart that the line of an error names."""
 
-Loader = Callable[[Path], tuple[Callable[[Path], Function], type[AotensorError]]]
+Loader = Callable[[Path], tuple[Callable[..., Function], type[AotensorError]]]
 """What reads a file, and what it raises for one that is damaged."""
 
 
@@ -54,23 +54,29 @@ def without_counterpart(error: NoCounterpart) -> str:
     return f"{error.diagnostic.title}: {'; '.join([*named, *rest])}"
 
 
-def function_of_file(path: Path) -> Function:
-    """The Function of an ONNX model or of StableHLO text.
+def function_of_file(
+    path: Path, dims: Mapping[str, int] | None = None, shapes: Mapping[str, Sequence[int | None]] | None = None
+) -> Function:
+    """The Function of an ONNX model or of StableHLO text.   dims, shapes: extents that it leaves open
 
     Raises: Refusal: 2 for a file that cannot be read or is damaged, 3 for a model that has no counterpart, 4 without
     the package that reads it
     """
     try:
         read, damaged = _LOADERS[path.suffix.lower()](path)
+        given: dict[str, Any] = {"shapes": shapes} if shapes else {}
+        if dims and path.suffix.lower() != ".onnx":
+            raise Refusal(f"{path}: --dim is for ONNX models, which name their dims", "use --shape INPUT=N,...")
         try:
-            return read(path)
+            return read(path, **given, **({"dims": dims} if dims else {}))
         except damaged as error:
             raise Refusal(error.diagnostic.title, error.diagnostic.hint) from error
     except NoCounterpart as error:
         raise Refusal(f"{path}: {without_counterpart(error)}", error.diagnostic.hint, Exit.PROGRAM) from error
     except AotensorError as error:
         found = explain(error)
-        raise Refusal(f"{path}: {found.title}", found.hint, Exit.PROGRAM) from error
+        code = Exit.USAGE if isinstance(error, OptionError) else Exit.PROGRAM
+        raise Refusal(f"{path}: {found.title}", found.hint, code) from error
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise Refusal(f"{path}: cannot be read ({reason})") from error

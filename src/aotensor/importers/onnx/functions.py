@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
+from aotensor.errors import GraphTypeError, GraphValueError, OptionError, UnsupportedError
 from aotensor.importers.errors import NoCounterpart
 from aotensor.importers.gradients import with_gradients
 from aotensor.importers.onnx.model import opsets_of, read_model
@@ -18,11 +19,20 @@ from aotensor.importers.onnx.tensors import dtype_of
 from aotensor.importers.onnx.walk import Lost, Scope, Walk
 
 
-def from_onnx(path: str | PathLike[str], *, name: str | None = None, grad: str | Sequence[str] = ()) -> aot.Function:
+def from_onnx(
+    path: str | PathLike[str],
+    *,
+    name: str | None = None,
+    grad: str | Sequence[str] = (),
+    dims: Mapping[str, int] | None = None,
+    shapes: Mapping[str, Sequence[int | str | None]] | None = None,
+) -> aot.Function:
     """The Function of an ONNX model, which gives a dict of its outputs by name. Nothing of the file is executed.
 
     path: a file with operators of opset 13 or later. Data outside of the file are read from its folder, or below, only.
-    name: of the function, by default the graph's as an identifier, else the file's.
+    name: of the function, by default the file's as an identifier, else the graph's.
+    dims: extents of dims by their name in the model: {"batch": 1}. shapes: of inputs: {"input": (1, 3, 224, 224)};
+    names and None stay open.
     grad: names of inputs or initializers. The first output must be one floating number; `grad_<name>` is its gradient.
 
     Inputs are arguments, with dims named as `dim_param` names them; initializers are constants.
@@ -30,21 +40,28 @@ def from_onnx(path: str | PathLike[str], *, name: str | None = None, grad: str |
     Raises: OSError if the file cannot be read; GraphValueError for what is no ONNX model, or one with damaged tensors,
     undefined names or cycles, by the node's name; NoCounterpart with all operators that have none, and their nodes;
     UnsupportedError for dtypes and kinds of values that aotensor has not; GraphTypeError for types that do not fit.
+    OptionError for a name in `dims` or `shapes` that the model has not, and an extent that it contradicts.
     """
     model, file = read_model(path)
-    wanted = name if name is not None else _identifier(model.graph.name) or _identifier(file.stem) or "model"
-    return function_of(model, file.parent, wanted, grad)
+    wanted = name if name is not None else _identifier(file.stem) or _identifier(model.graph.name) or "model"
+    return function_of(model, file.parent, wanted, grad, Fixed(dims or {}, shapes or {}))
 
 
-def function_of(model: Any, folder: Path | None, name: str, grad: str | Sequence[str] = ()) -> aot.Function:
-    """The Function of a model.   folder: where external data may be; grad: inputs or initializers
+def function_of(
+    model: Any, folder: Path | None, name: str, grad: str | Sequence[str] = (), fixed: Fixed | None = None
+) -> aot.Function:
+    """The Function of a model.   folder: where external data may be; grad: inputs or initializers; fixed: extents
 
     Raises: as `from_onnx`.
     """
     graph = model.graph
     embedded = {item.name for item in graph.initializer}
-    inputs = [_symbol(item) for item in graph.input if item.name not in embedded]
-    names = [item.name for item in graph.input if item.name not in embedded]
+    given = [item for item in graph.input if item.name not in embedded]
+    names = [item.name for item in given]
+    fixed = Fixed({}, {}) if fixed is None else fixed
+    fixed.check(given)
+    fixed = fixed.spread(given)
+    inputs = [_symbol(item, fixed) for item in given]
     if len(set(names)) < len(names):
         raise GraphValueError(f"graph {graph.name!r}: two inputs have one name")
     walk = Walk(model.functions, folder)
@@ -68,7 +85,54 @@ def function_of(model: Any, folder: Path | None, name: str, grad: str | Sequence
     return aot.function(inputs, results, name=name, on_unused_input="ignore")
 
 
-def _symbol(item: Any) -> Any:
+@dataclass(frozen=True)
+class Fixed:
+    """Extents that the caller of an importer gives.   dims: by name. shapes: by input, None where it stays open"""
+
+    dims: Mapping[str, int]
+    shapes: Mapping[str, Sequence[int | str | None]]
+
+    def check(self, inputs: Sequence[Any]) -> None:
+        """Raises: OptionError for a dim or an input that the model has not, or an extent that is negative"""
+        names = [item.name for item in inputs]
+        known = {d.dim_param for item in inputs for d in item.type.tensor_type.shape.dim if d.dim_param}
+        for name, n in self.dims.items():
+            if name not in known:
+                hint = f"its dims are {', '.join(sorted(known)) or 'all known or without names'}"
+                raise OptionError(f"no input of the model has a dim {name!r}", hint=hint)
+            if not isinstance(n, int) or isinstance(n, bool) or n < 0:
+                raise OptionError(f"dim {name!r} is {n!r}, not an extent")
+        for name, shape in self.shapes.items():
+            if name not in names:
+                raise OptionError(f"the model has no input {name!r}", hint=f"its inputs are {', '.join(names)}")
+            if any(isinstance(n, int) and n < 0 for n in shape):
+                raise OptionError(f"input {name!r} cannot have the shape {tuple(shape)}")
+
+    def spread(self, inputs: Sequence[Any]) -> Fixed:
+        """The same, where a number for one axis counts for all axes of that name."""
+        dims = dict(self.dims)
+        for item in inputs:
+            for dim, n in zip(item.type.tensor_type.shape.dim, self.shapes.get(item.name, ()), strict=False):
+                if dim.dim_param and isinstance(n, int):
+                    dims.setdefault(dim.dim_param, n)
+        return Fixed(dims, self.shapes)
+
+    def of(self, item: Any) -> list[int | str | None]:
+        """The shape of an input.   Raises: OptionError for another rank or extent than the model's"""
+        what, declared = f"input {item.name!r}", list(item.type.tensor_type.shape.dim)
+        named = [self.dims.get(dim.dim_param, _dim(dim)) for dim in declared]
+        wanted = self.shapes.get(item.name)
+        if wanted is None:
+            return named
+        if len(wanted) != len(named):
+            raise OptionError(f"{what} has {len(named)} axes, not the {len(wanted)} of {tuple(wanted)}")
+        for axis, (n, m) in enumerate(zip(wanted, named, strict=True)):
+            if isinstance(n, int) and isinstance(m, int) and n != m:
+                raise OptionError(f"{what} has extent {m} along axis {axis}, not {n}")
+        return [m if n is None or isinstance(m, int) else n for n, m in zip(wanted, named, strict=True)]
+
+
+def _symbol(item: Any, fixed: Fixed) -> Any:
     """The argument for an input.   Raises: UnsupportedError, GraphTypeError for one that is no tensor of known rank"""
     what = f"input {item.name!r}"
     kind = item.type.WhichOneof("value")
@@ -80,16 +144,14 @@ def _symbol(item: Any) -> Any:
     dtype = dtype_of(tensor.elem_type, what)
     if not tensor.HasField("shape"):
         raise GraphTypeError(f"{what} has no shape, not even a rank", hint="onnx.shape_inference.infer_shapes(model)")
-    return at.tensor(item.name, dtype=dtype, shape=tuple(_dim(dim, what) for dim in tensor.shape.dim))
+    return at.tensor(item.name, dtype=dtype, shape=tuple(fixed.of(item)))
 
 
-def _dim(dim: Any, what: str) -> int | str | None:
-    """A number, a name that is an identifier, or None.   Raises: GraphValueError for a negative extent"""
+def _dim(dim: Any) -> int | str | None:
+    """A number, a name that is an identifier, or None: exporters write an extent that is not known as -1, too."""
     kind = dim.WhichOneof("value")
     if kind == "dim_value":
-        if dim.dim_value < 0:
-            raise GraphValueError(f"{what} has a negative extent: {dim.dim_value}")
-        return int(dim.dim_value)
+        return int(dim.dim_value) if dim.dim_value >= 0 else None
     name = re.sub(r"\W", "_", dim.dim_param if kind else "", flags=re.ASCII).strip("_")
     return f"d{name}" if name[:1].isdigit() else name or None
 

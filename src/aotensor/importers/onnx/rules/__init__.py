@@ -8,6 +8,7 @@ from aotensor.importers.onnx.rules import (  # noqa: F401  (their rules enter th
     indexing,
     normalisations,
     products,
+    quantised,
     recurrent,
     reductions,
     resampling,

@@ -1,0 +1,127 @@
+"""Tensors of bytes: to and from floating numbers, products of them in int32, and those scaled back to bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import aotensor.tensor as at
+from aotensor.importers.onnx.node import Node, Unsuited
+from aotensor.importers.onnx.rules.elementwise import scalar
+from aotensor.importers.onnx.rules.table import rule
+from aotensor.importers.onnx.rules.windows import convolution
+
+
+@rule("MatMulInteger")
+def matmul_integer(node: Node, a: Any, b: Any, a_zero: Any = None, b_zero: Any = None) -> Any:
+    """The product of matrices of bytes less their zero points, in int32"""
+    return at.matmul(_rows_less(a, a_zero), _less(b, b_zero))
+
+
+@rule("QLinearMatMul")
+def qlinear_matmul(
+    node: Node, a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, y_scale: Any, y_zero: Any
+) -> Any:
+    """The product of matrices of bytes as bytes of another scale; scales along rows of a and columns of b"""
+    product = at.matmul(_rows_less(a, a_zero), _less(b, b_zero))
+    rows = at.expand_dims(a_scale, -1) if a_scale.type.ndim == 1 else a_scale
+    columns = at.expand_dims(b_scale, -2) if b_scale.type.ndim == 2 else b_scale
+    return _scaled(product, rows * columns / y_scale, y_zero)
+
+
+@rule("ConvInteger")
+def convolution_integer(node: Node, x: Any, w: Any, x_zero: Any = None, w_zero: Any = None) -> Any:
+    """The convolution of bytes less their zero points, in int32"""
+    return _convolved(node, x, w, x_zero, w_zero)
+
+
+@rule("QLinearConv")
+def qlinear_conv(
+    node: Node, x: Any, x_scale: Any, x_zero: Any, w: Any, w_scale: Any, w_zero: Any, y_scale: Any, y_zero: Any,
+    bias: Any = None,
+) -> Any:  # fmt: skip
+    """The convolution of bytes as bytes of another scale; scales and zero points of w along its output channels"""
+    found = _convolved(node, x, w, x_zero, w_zero)
+    if bias is not None:
+        found = found + _channels(bias, x.type.ndim - 2)
+    return _scaled(found, x_scale * _channels(w_scale, x.type.ndim - 2) / y_scale, y_zero)
+
+
+@rule("DynamicQuantizeLinear")
+def dynamic_quantize(node: Node, x: Any) -> list[Any]:
+    """Bytes whose scale and zero point cover the range of x and 0"""
+    low, high = at.minimum(at.min(x), scalar(0, x)), at.maximum(at.max(x), scalar(0, x))
+    scale = at.switch(at.eq(low, high), scalar(1, x), high - low) / scalar(255, x)
+    zero = at.clip(at.round_half_to_even(-low / scale), scalar(0, x), scalar(255, x))
+    y = at.clip(at.round_half_to_even(x / scale) + zero, scalar(0, x), scalar(255, x))
+    return [at.cast(y, "uint8"), scale, at.cast(zero, "uint8")]
+
+
+@rule("DequantizeLinear")
+def dequantize(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
+    """(x − zero)·scale, the latter two of the whole tensor or along an axis"""
+    _check_blocks(node)
+    wide = at.cast(x, "int32")
+    if zero is not None:
+        wide = wide - at.cast(_along(node, zero, x), "int32")
+    return at.cast(wide, scale.type.dtype) * _along(node, scale, x)
+
+
+@rule("QuantizeLinear")
+def quantize(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
+    """x / scale + zero, rounded half to even and cut off at the ends of uint8, int8, uint16 or int16"""
+    _check_blocks(node)
+    dtype = "uint8" if zero is None else zero.type.dtype
+    if node["output_dtype"] or dtype not in ("uint8", "int8", "uint16", "int16") or x.type.dtype != scale.type.dtype:
+        raise Unsuited(f"it quantizes {x.type.dtype} to {dtype}")
+    rounded = at.round_half_to_even(x / _along(node, scale, x))
+    return _cut_off(rounded, dtype, None if zero is None else _along(node, zero, x))
+
+
+def _less(x: Any, zero: Any) -> Any:
+    """x − zero in int32; a zero point left out is 0."""
+    wide = at.cast(x, "int32")
+    return wide if zero is None else wide - at.cast(zero, "int32")
+
+
+def _rows_less(x: Any, zero: Any) -> Any:
+    """The same with a zero point for each row."""
+    return _less(x, zero if zero is None or zero.type.ndim != 1 else at.expand_dims(zero, -1))
+
+
+def _convolved(node: Node, x: Any, w: Any, x_zero: Any, w_zero: Any) -> Any:
+    """In float64, which holds sums of fewer than 2^37 products of bytes exactly; as int32, which wraps around."""
+    filters = _less(w, None if w_zero is None else _channels(w_zero, x.type.ndim - 1))
+    found = convolution(node, at.cast(_less(x, x_zero), "float64"), at.cast(filters, "float64"))
+    return at.cast(at.cast(found, "int64"), "int32")
+
+
+def _channels(values: Any, behind: int) -> Any:
+    """A scalar, or a vector along an axis with so many axes behind it."""
+    return values if values.type.ndim == 0 else at.reshape(values, [-1, *[1] * behind])
+
+
+def _scaled(product: Any, factor: Any, zero: Any) -> Any:
+    return _cut_off(at.round_half_to_even(at.cast(product, factor.type.dtype) * factor), zero.type.dtype, zero)
+
+
+def _cut_off(rounded: Any, dtype: str, zero: Any) -> Any:
+    """Whole numbers plus a zero point, at most as large as the dtype allows."""
+    bits = int(dtype.lstrip("uint"))
+    low, high = (0, 2**bits - 1) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    if zero is not None:
+        rounded = rounded + at.cast(zero, rounded.type.dtype)
+    return at.cast(at.minimum(at.maximum(rounded, scalar(low, rounded)), scalar(high, rounded)), dtype)
+
+
+def _check_blocks(node: Node) -> None:
+    if node["block_size"]:
+        raise Unsuited("it quantizes by blocks")
+
+
+def _along(node: Node, values: Any, x: Any) -> Any:
+    """A scalar, or a vector along the axis of x that `axis` names."""
+    if values.type.ndim == 0 or (values.type.ndim == 1 and values.type.shape[0] == 1):
+        return at.reshape(values, ())
+    if values.type.ndim > 1:
+        raise Unsuited("its scale is no scalar or vector")
+    return at.reshape(values, [-1, *[1] * (x.type.ndim - 1 - node.axis(x.type.ndim))])
