@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 from aotensor.errors import GraphValueError
-from aotensor_runtime.systems.scratch import temporary_root
 
 
 class Config:
@@ -44,6 +43,8 @@ class Config:
         try:
             return Path.home() / ".cache" / "aotensor"
         except RuntimeError:
+            from aotensor_runtime.systems.scratch import temporary_root
+
             return temporary_root() / f"aotensor-{os.getuid()}"
 
     @property

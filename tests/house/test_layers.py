@@ -29,6 +29,7 @@ DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor.api.library", "aotensor_runtime"): "the runtime loads with the first library",
     ("aotensor.api.schedule", "aotensor.driver.edited"): "xDSL and LLVM load at the first compile",
     ("aotensor.api.schedule", "aotensor.driver.recipe"): "xDSL and LLVM load at the first compile",
+    ("aotensor.config", "aotensor_runtime.systems.scratch"): "only users without a home need a temporary folder",
     ("aotensor.driver.cache", "aotensor.driver.artifact"): "xDSL and LLVM load at the first compile",
     ("aotensor.driver.cache", "aotensor.driver.recipe"): "xDSL and LLVM load at the first compile",
     ("aotensor.ops.elementwise.scipy_reference", "scipy.special"): "SciPy would triple the time of `import aotensor`",
@@ -77,6 +78,12 @@ DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor_cli.reading.imported", "aotensor.importers.onnx"): "an extra, for models in files of ONNX",
     ("aotensor_cli.reading.imported", "aotensor.importers.onnx.model"): "as above",
     ("aotensor_cli.reading.imported", "aotensor.importers.stablehlo"): "for models in files of StableHLO",
+    ("aotensor_cli.main", "aotensor_cli.reading.completion"): "only shells that complete a word need it",
+    ("aotensor_cli.reading.completion", "aotensor.codegen.machine"): "completing a word loads what knows it",
+    ("aotensor_cli.reading.completion", "aotensor.codegen.targets.levels"): "completing a word loads what knows it",
+    ("aotensor_cli.reading.completion", "aotensor.codegen.targets.systems"): "completing a word loads what knows it",
+    ("aotensor_cli.reading.completion", "aotensor.graph.passes.pipeline"): "completing a word loads what knows it",
+    ("aotensor_cli.reading.completion", "aotensor_runtime.container"): "completing a word loads what knows it",
     ("aotensor_cli.matrices", "scipy.io"): "half a second, for one file format",
     ("aotensor_cli.matrices", "scipy.sparse"): "a command without matrices does not need it",
 }
@@ -116,17 +123,18 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
 
 # What of the runtime each layer reads; the command line reads all of it.
 RUNTIME_OF: Final[Mapping[str, tuple[str, ...]]] = {
-    "base": ("errors",),
+    "base": ("errors", "systems.scratch"),
     "core": ("arrays.dtypes", "arrays.plain"),
     "codegen": ("abi", "manifest", "container", "elf", "errors", "typed.parameters", "formats.image", "formats.macho",
-                "formats.pe", "formats.wasm"),
+                "formats.pe", "formats.wasm", "systems.scratch"),
     "ir": ("arrays.dtypes",),
+    "passes": ("systems.scratch",),
     "sampling": ("vectors",),
     "driver": ("", "abi", "container", "elf", "errors", "machine", "manifest", "vectors",
                "library", "notebook.html", "signature"),
     "pictures": ("notebook.html", "notebook.library"),
     "verification": ("", "arrays.poison", "container", "elf", "errors", "formats.read", "library", "machine",
-                     "manifest", "notebook.html", "signature", "vectors"),
+                     "manifest", "notebook.html", "signature", "systems.scratch", "vectors"),
     "api": ("", "abi", "machine", "notebook.html", "signature", "threads"),
     "splitting": ("", "abi", "rounds.protocol", "rounds.split", "signature"),
 }  # fmt: skip

@@ -76,11 +76,10 @@ def functions_in(path: Path) -> list[str]:
     with suppress(Exception):  # whatever is wrong with the file, the command itself will say it
         if path.suffix == ".py":
             return _defined(ast.parse(path.read_bytes()))
-        from aotensor_cli.reading.library import is_library, read_library
         from aotensor_runtime.container import Container
 
-        if is_library(path):
-            return [spec.name for spec in Container(read_library(path)).manifest().functions]
+        if path.is_file():
+            return [spec.name for spec in Container(path.read_bytes()).manifest().functions]
     return []
 
 

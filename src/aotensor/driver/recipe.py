@@ -363,11 +363,8 @@ def _work(lowered: Lowered, spec: FunctionSpec) -> Estimate:
         if found[0] is not None and found[1] is not None:
             slices[group.first + 3] = (found[0], found[1])
     known = {n for value in spec.values for n in value.shape}
-    counts = {
-        number: value.name
-        for number, value in enumerate(spec.inputs)
-        if not value.shape and value.dtype in INTEGERS and value.name not in known
-    }
+    numbers = [(k, x) for k, x in enumerate(spec.inputs) if not x.shape and x.dtype in INTEGERS]
+    counts = {k: x.name for k, x in numbers if x.name not in known}
     return count_flops(lowered.module, f"{spec.name}.kernel", [value.shape for value in spec.values], slices, counts)
 
 

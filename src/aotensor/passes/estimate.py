@@ -31,7 +31,6 @@ from aotensor.passes.scalar_math.table import is_lane_function
 
 Shape: TypeAlias = Sequence[int | str | None]
 
-
 KINDS: Final = ("scalar", "f32", "f64", "product32", "product64", "lapack")
 """Of floating point operations: outside of loops, in loops by the bits of what they compute, in products of matrices,
 and in routines of LAPACK."""
@@ -345,7 +344,6 @@ class _Counter:
 
 _LARGEST: Final = 1 << 63
 """No extent is larger: what is, wraps around, such as a power by squaring again and again."""
-
 
 _ARITHMETIC: Final = (
     arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.FloorDivSIOp, arith.DivSIOp, arith.CeilDivSIOp,
