@@ -47,6 +47,7 @@ CASES: Final = [
         id="tangent-of-cholesky", build=lambda x, t: Rop(at.linalg.cholesky(x), x, t), inputs=[DEFINITE, SQUARE],
         dims=[(3, 3), (3, 3)], rtol=1e-9, reason="the factor is solved with twice", keeps_places=True,
     ),
+    Case(id="derivative-of-norm", build=derivative(lambda x: at.norm(x, axis=1)), inputs=[SPREAD], dims=[(3, 4)]),
     Case(id="derivative-of-max", build=derivative(lambda x: at.max(x, axis=1)), inputs=[SPREAD], dims=[(3, 4)]),
     Case(id="derivative-of-sort", build=derivative(lambda x: at.sort(x, axis=1) ** 2), inputs=[SPREAD], dims=[(3, 4)]),
 ]  # fmt: skip

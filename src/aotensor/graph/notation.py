@@ -37,6 +37,7 @@ CALLS: Final = {
     "conv3d_input": "grad(conv3d(..., {0}))", "dft": "fft({0})",
     "real_dft": "rfft({0})", "of_half_dft": "irfft({0})", "elimination_order": "lu_factor({0}).order",
     "expand_slices": "repeat({0}, diff({1}))", "extract_diagonal": "diagonal", "extremum_mask": "eq",
+    "length": "norm({0})", "unit_vector": "{0} / {1}",
     "leading": "argtopk", "linear_recurrence": "scan", "lu_factors": "lu_factor({0})", "lu_permutation": "lu({0})",
     "matrix_shape": "({0}, {1})", "op_from_graph": "OpFromGraph", "other_format": "transpose",
     "pattern": "csr_matrix(({0}, {1}))", "permute_along_axis": "take_along_axis", "philox": "integers",

@@ -20,7 +20,6 @@ from aotensor.ops.einsum import einsum
 from aotensor.ops.elementwise.arithmetic import (
     abs,
     add,
-    hypot,
     identity,
     int_div,
     maximum,
@@ -62,7 +61,6 @@ from aotensor.ops.elementwise.elementary import (
     arcsin,
     arcsinh,
     arctan,
-    arctan2,
     arctanh,
     cbrt,
     cos,
@@ -83,6 +81,7 @@ from aotensor.ops.elementwise.elementary import (
     tanh,
 )
 from aotensor.ops.elementwise.parametric.bessel import i0
+from aotensor.ops.elementwise.points import arctan2, hypot
 from aotensor.ops.elementwise.powers import pow
 from aotensor.ops.elementwise.special import logaddexp
 from aotensor.ops.grids import geomspace, linspace, logspace, meshgrid, tril_indices_from, triu_indices_from

@@ -51,7 +51,7 @@ def reduction(seen: Seen) -> Verdict:
         case "logsumexp":
             return log_sum_exp(op.axes)
         case "squared_deviations":
-            return squared_deviations(op.axes, out.dtype)
+            return squared_deviations(op)
         case "argmax" | "argmin":
             if seen.domain() != seen.over:
                 raise Crossing("the position of an element is counted along rows only")

@@ -18,8 +18,8 @@ from aotensor.graph.variable import Variable, constant
 from aotensor.ops.elementwise.arithmetic import add, maximum, minimum, mul
 from aotensor.ops.elementwise.compare import and_, cast, eq, gt, invert, isnan, lt, or_, switch
 from aotensor.ops.elementwise.elementary import exp, log
+from aotensor.ops.reduce.deviations import SquaredDeviations
 from aotensor.ops.reduce.extremum import ArgExtremum, Extremum
-from aotensor.ops.reduce.moments import SquaredDeviations
 from aotensor.ops.reduce.sums import count
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import reexpand
@@ -94,18 +94,19 @@ def log_sum_exp(axes: tuple[int, ...]) -> Merge:
     return Merge("logsumexp", partials, combine, lambda p, _: [p[0] + cast(log(p[1]), p[0].dtype)])
 
 
-def squared_deviations(axes: tuple[int, ...], dtype: str) -> Merge:
-    """Σ (x − x̄)² in float64 of number, sum and squared deviations of each part."""
+def squared_deviations(op: SquaredDeviations) -> Merge:
+    """Σ (scale·(x − x̄))² in float64 of number, sum and squared deviations of each part."""
+    axes = op.axes
 
     def partials(xs: Sequence[Variable], first: Variable) -> list[Variable]:
         x = cast(xs[0], "float64")
-        return [count(x, axes, "float64"), sum_over(x, axis=axes), SquaredDeviations(axes)(x)]
+        return [count(x, axes, "float64"), sum_over(x, axis=axes), op(x)]
 
     def combine(a: Sequence[Variable], b: Sequence[Variable]) -> list[Variable]:
         number = a[0] + b[0]
-        apart = b[1] / b[0] - a[1] / a[0]
+        apart = (b[1] / b[0] - a[1] / a[0]) * op.scale
         between = switch(and_(gt(a[0], 0), gt(b[0], 0)), apart * apart * (a[0] * b[0] / number), 0.0)
         kept = [switch(gt(p[0], 0), p[2], 0.0) for p in (a, b)]
         return [number, a[1] + b[1], kept[0] + kept[1] + between]
 
-    return Merge("variance", partials, combine, lambda p, _: [cast(p[2], dtype)])
+    return Merge("variance", partials, combine, lambda p, _: [p[2]])

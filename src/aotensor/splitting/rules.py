@@ -24,8 +24,8 @@ from aotensor.ops.random.noise import Noise
 from aotensor.ops.random.philox import Philox
 from aotensor.ops.ranges import Arange
 from aotensor.ops.reduce.cumulate import CumProd, CumSum
+from aotensor.ops.reduce.deviations import SquaredDeviations
 from aotensor.ops.reduce.extremum import ArgExtremum, Extremum, ExtremumMask
-from aotensor.ops.reduce.moments import SquaredDeviations
 from aotensor.ops.reduce.normalise import LogSoftmax, LogSumExp, Softmax
 from aotensor.ops.reduce.recurrence import LinearRecurrence, Shift
 from aotensor.ops.reduce.sort import Permute, Sort

@@ -14,7 +14,7 @@ from aotensor.gradient import grad, hessian, jacobian
 from aotensor.graph.variable import Constant, SharedVariable, Variable, as_tensor, constant, shared
 from aotensor.graph.vectorize import vectorize_graph
 from aotensor.ops.elementwise.arithmetic import (
-    abs, add, fill, floor_div, hypot, identity as tensor_copy, int_div, maximum, minimum, mod, mul, neg,
+    abs, add, fill, floor_div, identity as tensor_copy, int_div, maximum, minimum, mod, mul, neg,
     reciprocal, relu, second, sgn, sign, sqr, square, sub, true_div,
 )
 from aotensor.ops.shape.axes import (
@@ -48,9 +48,10 @@ from aotensor.ops.diagonal import (
     triu_indices,
 )
 from aotensor.ops.elementwise.elementary import (
-    arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh, cbrt, cos, cosh, deg2rad, exp, exp2, expm1, log, log10,
+    arccos, arccosh, arcsin, arcsinh, arctan, arctanh, cbrt, cos, cosh, deg2rad, exp, exp2, expm1, log, log10,
     log1p, log2, rad2deg, sin, sinh, sqrt, tan, tanh,
 )
+from aotensor.ops.elementwise.points import arctan2, hypot
 from aotensor.ops.einsum import einsum
 from aotensor.ops.products import (
     batched_dot, block_diag, kron, matrix_dot, matrix_power, matvec, vecdot, vecmat,

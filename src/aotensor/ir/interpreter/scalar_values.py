@@ -18,7 +18,7 @@ import aotensor.ops.elementwise.special  # noqa: F401  (puts sigmoid, softplus, 
 from aotensor.core.types import Array, converted
 from aotensor.errors import InternalError
 from aotensor.ir.types import DTYPE_OF_FLOAT
-from aotensor.ops.elementwise.base import ELEMENTWISE, MAKERS
+from aotensor.ops.elementwise.base import ELEMENTWISE, MAKERS, elementwise_named
 
 Rule: TypeAlias = "Callable[..., Any]"
 
@@ -81,8 +81,8 @@ def _reference(symbol: str) -> Rule:
     """The function that `@aot.sigmoid.f64` stands for; `@aot.gammainc_1.f64` is a row with a parameter."""
     name = symbol.removeprefix("aot.").rpartition(".")[0]
     base, *orders = re.sub(r"(_[0-9]+)+$", lambda found: found[0].replace("_", "."), name).split(".")
-    if symbol.startswith("aot.") and name in ELEMENTWISE:
-        return ELEMENTWISE[name].row.reference
+    if symbol.startswith("aot.") and (plain := elementwise_named(name)) is not None:
+        return plain.row.reference
     if symbol.startswith("aot.") and base in MAKERS:
         return MAKERS[base](*map(int, orders)).row.reference
     raise InternalError(f"interpret: there is no scalar function @{symbol}")

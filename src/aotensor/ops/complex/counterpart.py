@@ -22,9 +22,10 @@ from aotensor.ops.complex.functions import FUNCTIONS, ComplexFunction
 from aotensor.ops.complex.holomorphic import holomorphic_in
 from aotensor.ops.complex.parts import FromParts, parts, real, to_complex, whole
 from aotensor.ops.create import zeros_like
-from aotensor.ops.elementwise.arithmetic import hypot, identity, second
+from aotensor.ops.elementwise.arithmetic import identity, second
 from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.elementwise.compare import and_, cast, eq, isfinite, isinf, isnan, neq, or_, switch
+from aotensor.ops.elementwise.points import hypot
 from aotensor.ops.gradient_control import ViewOp
 from aotensor.ops.index import IncSubtensor
 from aotensor.ops.linear import MultilinearOp

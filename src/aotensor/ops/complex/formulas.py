@@ -19,12 +19,11 @@ import numpy as np
 
 from aotensor.graph.variable import Variable, constant
 from aotensor.ops.create import zeros_like
-from aotensor.ops.elementwise.arithmetic import abs, hypot, maximum, neg
+from aotensor.ops.elementwise.arithmetic import abs, maximum, neg
 from aotensor.ops.elementwise.base import Elementwise, Row
 from aotensor.ops.elementwise.compare import and_, eq, ge, gt, lt, switch
 from aotensor.ops.elementwise.elementary import (
     arcsinh,
-    arctan2,
     cos,
     cosh,
     exp,
@@ -37,6 +36,7 @@ from aotensor.ops.elementwise.elementary import (
     sqrt,
     tan,
 )
+from aotensor.ops.elementwise.points import arctan2, hypot
 
 Number: TypeAlias = tuple[Variable, Variable | None]
 """A complex value by its parts; None is an imaginary part of a real one."""

@@ -10,7 +10,8 @@ from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.complex.parts import complex as of_parts
 from aotensor.ops.complex.parts import parts
 from aotensor.ops.elementwise.compare import cast
-from aotensor.ops.elementwise.elementary import arctan2, cos, sin
+from aotensor.ops.elementwise.elementary import cos, sin
+from aotensor.ops.elementwise.points import arctan2
 
 
 @coerced

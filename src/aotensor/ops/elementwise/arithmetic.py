@@ -12,8 +12,8 @@ from aotensor.core.builders import Scalar, ScalarBuilder
 from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.base import Elementwise, Routes, elementwise, routed
-from aotensor.ops.elementwise.compare import eq, ge, isnan, le, or_, switch
-from aotensor.ops.elementwise.signatures import counting, floating, last, numeric, quotient, signed
+from aotensor.ops.elementwise.compare import ge, isnan, le, or_
+from aotensor.ops.elementwise.signatures import counting, last, numeric, quotient, signed
 
 _MAX_UNROLLED_POWER = 16
 """Largest literal exponent that becomes multiplications, each of which rounds once."""
@@ -245,28 +245,3 @@ minimum = elementwise(
 def relu(x: Any) -> Variable:
     """max(x, 0); the derivative at 0 is 1, nan stays nan."""
     return maximum(x, 0)
-
-
-def _emit_hypot(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
-    """m·√(1 + (n/m)²) with m the larger and n the smaller of |x|, |y|; inf if one is infinite, even beside nan."""
-    one, zero = s.constant(1.0, x.dtype), s.constant(0.0, x.dtype)
-    wide, narrow = s.maximum(s.abs(x), s.abs(y)), s.minimum(s.abs(x), s.abs(y))
-    ratio = s.div(narrow, wide)
-    length = s.mul(wide, s.math("sqrt", s.add(one, s.mul(ratio, ratio))))
-    length = s.select(s.compare("eq", wide, zero), zero, length)
-    infinite = s.or_(s.is_inf(x), s.is_inf(y))
-    return s.select(infinite, s.constant(np.inf, x.dtype), length)
-
-
-def _toward(g: Variable, side: Variable, y: Variable) -> Variable:
-    return switch(eq(y, 0), 0, g * side / y)
-
-
-hypot = elementwise(
-    "hypot",
-    "√(x² + y²) without overflow on the way; the derivatives at (0, 0) are 0.",
-    np.hypot,
-    _emit_hypot,
-    (lambda g, a, b, y: _toward(g, a, y), lambda g, a, b, y: _toward(g, b, y)),
-    floating,
-)

@@ -242,6 +242,11 @@ def known_elementwise(name: str, parameters: tuple[tuple[str, Any], ...]) -> Ele
     return found
 
 
+def elementwise_named(name: str) -> Elementwise | None:
+    """The op of that name without parameters, public or not; None if there is none."""
+    return _KNOWN.get((name, ()))
+
+
 def elementwise(
     name: str,
     doc: str,

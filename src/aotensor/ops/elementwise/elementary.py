@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from aotensor.core.builders import Scalar, ScalarBuilder
+from aotensor.core.types import Array
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.base import Elementwise, Row, elementwise
-from aotensor.ops.elementwise.compare import and_, gt, lt, neq, or_, switch
+from aotensor.ops.elementwise.compare import and_, eq, gt, lt, neq, or_, switch
 
 
 def _unary(name: str, doc: str, derivative: Callable[..., Variable], is_analytic: bool = True) -> Elementwise:
@@ -33,7 +34,7 @@ def inside(is_outside: Variable, g: Variable, derivative: Variable) -> Variable:
 
 exp = _unary("exp", "eˣ; inf beyond 709.78 in float64.", lambda g, x, y: g * y)
 exp2 = _unary("exp2", "2ˣ.", lambda g, x, y: g * y * real_log(2))
-expm1 = _unary("expm1", "eˣ − 1, exact near 0.", lambda g, x, y: g * (y + 1))
+expm1 = _unary("expm1", "eˣ − 1, exact near 0.", lambda g, x, y: g * exp(x))
 
 log = _unary("log", "ln x; −inf at 0 with derivative inf, nan below.", lambda g, x, y: inside(lt(x, 0), g, g / x))
 log2 = _unary("log2", "Logarithm to base 2.", lambda g, x, y: inside(lt(x, 0), g, g / (x * real_log(2))))
@@ -46,6 +47,24 @@ cbrt = _unary("cbrt", "∛x; derivative inf at 0.", lambda g, x, y: g / (3 * y *
 sin = _unary("sin", "Sine; nan at ±inf.", lambda g, x, y: g * cos(x))
 cos: Elementwise = _unary("cos", "Cosine; nan at ±inf.", lambda g, x, y: -g * sin(x))
 tan = _unary("tan", "Tangent; nan at ±inf.", lambda g, x, y: g * (1 + y * y))
+softsign = Elementwise(
+    Row(
+        "softsign",
+        "x/(1 + |x|), whose derivative 1/(1 + |x|)² does not cancel",
+        lambda x: x / (1 + np.abs(x)),
+        lambda s, x: s.div(x, s.add(s.constant(1.0, x.dtype), s.abs(x))),
+        (lambda g, x, y: g * _softsign_root(x) * _softsign_root(x),),
+    )
+)
+_softsign_root: Elementwise = Elementwise(
+    Row(
+        "softsign_root",
+        "w = 1/(1 + |x|), whose derivative is −w² with the sign of x",
+        lambda x: 1 / (1 + np.abs(x)),
+        lambda s, x: s.div(s.constant(1.0, x.dtype), s.add(s.constant(1.0, x.dtype), s.abs(x))),
+        (lambda g, x, y: switch(eq(x, 0), 0, switch(lt(x, 0), g, -g) * y * y),),
+    )
+)
 _gap = Elementwise(
     Row(
         "gap_to_one",
@@ -58,29 +77,79 @@ _gap = Elementwise(
 )
 arcsin = _unary("arcsin", "Inverse sine; derivative inf at ±1, nan outside.", lambda g, x, y: g / sqrt(_gap(x)))
 arccos = _unary("arccos", "Inverse cosine; derivative −inf at ±1, nan outside.", lambda g, x, y: -g / sqrt(_gap(x)))
-arctan = _unary("arctan", "Inverse tangent.", lambda g, x, y: g / (1 + x * x))
+_arctan_slope = Elementwise(
+    Row(
+        "arctan_slope",
+        "1/(1 + x²); its derivative is taken in an order in which x⁴ does not overflow",
+        lambda x: 1 / (1 + x * x),
+        lambda s, x: s.div(s.constant(1.0, x.dtype), s.add(s.constant(1.0, x.dtype), s.mul(x, x))),
+        (lambda g, x, y: -2 * g * ((x * y) * y),),
+        analytic=lambda x: 1 / (1 + x * x),
+    )
+)
+arctan = _unary("arctan", "Inverse tangent.", lambda g, x, y: g * _arctan_slope(x))
 
 sinh = _unary("sinh", "Hyperbolic sine.", lambda g, x, y: g * cosh(x))
 cosh: Elementwise = _unary("cosh", "Hyperbolic cosine.", lambda g, x, y: g * sinh(x))
-tanh = _unary("tanh", "Hyperbolic tangent.", lambda g, x, y: g * (1 - y * y))
-arcsinh = _unary("arcsinh", "Inverse hyperbolic sine.", lambda g, x, y: g / sqrt(x * x + 1))
+
+
+def _reference_sech_squared(x: Array) -> Array:
+    t = np.exp(-2 * np.abs(x))
+    return np.asarray(4 * t / np.square(1 + t))
+
+
+_sech_squared = Elementwise(
+    Row(
+        "sech_squared",
+        "1/cosh²(x), the derivative of tanh, which 1 − tanh² loses where tanh rounds to 1",
+        _reference_sech_squared,
+        lambda s, x: s.special("sech_squared", x),
+        (lambda g, x, y: -2 * g * y * tanh(x),),
+        analytic=lambda x: 1 / np.square(np.cosh(x)),
+    )
+)
+tanh: Elementwise = _unary("tanh", "Hyperbolic tangent.", lambda g, x, y: g * _sech_squared(x))
+
+
+def _of_root(name: str, doc: str, inner: Callable[[Any], Any], emit: Callable[..., Scalar]) -> Elementwise:
+    """y = 1/√inner(x), or 1/|x| where the square of x is so large that it may overflow; its derivative is −x·y³."""
+    large = 2.0**60
+
+    def reference(x: Array) -> Array:
+        size = np.abs(x)
+        return np.asarray(1 / np.where(size > large, size, np.sqrt(inner(np.where(size > large, 1, x)))))
+
+    def emit_slope(s: ScalarBuilder, x: Any) -> Scalar:
+        size = s.abs(x)
+        is_large = s.compare("gt", size, s.constant(large, x.dtype))
+        root = s.select(is_large, size, s.math("sqrt", emit(s, x, s.constant(1.0, x.dtype))))
+        return s.div(s.constant(1.0, x.dtype), root)
+
+    def derivative(g: Variable, x: Variable, y: Variable) -> Variable:
+        return -g * ((x * y) * y * y)
+
+    return Elementwise(Row(name, doc, reference, emit_slope, (derivative,), analytic=lambda x: 1 / np.sqrt(inner(x))))
+
+
+_arcsinh_slope = _of_root(
+    "arcsinh_slope", "1/√(x² + 1)", lambda x: x * x + 1, lambda s, x, one: s.add(s.mul(x, x), one)
+)
+_arccosh_slope = _of_root(
+    "arccosh_slope",
+    "1/√(x² − 1)",
+    lambda x: (x - 1) * (x + 1),
+    lambda s, x, one: s.mul(s.sub(x, one), s.add(x, one)),
+)
+arcsinh = _unary("arcsinh", "Inverse hyperbolic sine.", lambda g, x, y: g * _arcsinh_slope(x))
 arccosh = _unary(
     "arccosh",
     "Inverse hyperbolic cosine; derivative inf at 1, nan below.",
-    lambda g, x, y: inside(lt(x, 1), g, g / sqrt(0 - _gap(x))),
+    lambda g, x, y: inside(lt(x, 1), g, g * _arccosh_slope(x)),
 )
 arctanh = _unary(
     "arctanh",
     "Inverse hyperbolic tangent; ±inf at ±1, nan outside.",
     lambda g, x, y: inside(or_(lt(x, -1), gt(x, 1)), g, g / _gap(x)),
-)
-
-arctan2 = elementwise(
-    "arctan2",
-    "The angle of the point (b, a), in (−π, π]; derivatives are nan at (0, 0).",
-    np.arctan2,
-    lambda s, a, b: s.math2("arctan2", a, b),
-    (lambda g, a, b, y: g * b / (a * a + b * b), lambda g, a, b, y: -g * a / (a * a + b * b)),
 )
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache, partial
+from collections.abc import Callable, Sequence
+from functools import cache
 from math import pi, sqrt
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from aotensor.core.builders import Scalar, ScalarBuilder
 from aotensor.core.types import Array
+from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
+from aotensor.ops.elementwise.compare import eq, lt, switch
 from aotensor.ops.elementwise.elementary import exp
 from aotensor.ops.elementwise.scipy_reference import scipy_special
-from aotensor.ops.elementwise.special import psi
+from aotensor.ops.elementwise.special import half_gauss, psi
 
 _ROOT_PI = sqrt(pi)
 
@@ -97,77 +99,85 @@ erfcinv = elementwise(
     (lambda g, x, y: -g * exp(y * y) * (_ROOT_PI / 2),),
 )
 
-_FRACTION_FROM = 4.0
-_FRACTION_TERMS = 20
-"""Terms of Laplace's continued fraction of erfcx that leave no error beyond rounding from 4 on."""
+# --- e^{x²}·erfc x and its derivatives -------------------------------------------------------------------------------
 
 
-def _emit_erfcx(s: ScalarBuilder, x: Any) -> Scalar:
-    """e^{x²}·erfc x up to 4, beyond that 1/√π/(x + (1/2)/(x + 1/(x + (3/2)/(x + …)))).   Source: DLMF 7.9.1."""
-    product = s.mul(s.math("exp", s.mul(x, x)), s.special("erfc", x))
-    far = s.div(s.constant(1 / _ROOT_PI, x.dtype), _fractions(s, x, 0)[0])
-    return s.select(s.compare("gt", x, s.constant(_FRACTION_FROM, x.dtype)), far, product)
+_FRACTION_FROM: Final = 4.0
+_FRACTION_TERMS: Final = 22
+"""Terms of the continued fraction that leave no error beyond rounding from there on; all orders share it."""
 
 
-def _fractions(s: ScalarBuilder, x: Any, count: int) -> list[Scalar]:
-    """fₖ = x + ((k + 1)/2)/fₖ₊₁ for k = 0 … count."""
-    found = [x]
-    for k in range(_FRACTION_TERMS + max(count - 2, 0), 0, -1):
-        found.append(s.add(x, s.div(s.constant(k / 2, x.dtype), found[-1])))
-    return found[::-1]
+def _emit_erfcx_order(order: int) -> Callable[[ScalarBuilder, Any], Scalar]:
+    """fₙ = (−1)ⁿ·dⁿ/dxⁿ e^{x²}·erfc x > 0.   Source: DLMF 7.18.4, 7.18.7, 7.9.1.
+
+    fₙ₊₁ = 2n·fₙ₋₁ − 2x·fₙ with f₁ = 2/√π − 2x·f₀; for large x by the fractions rₖ = 1/(x + (k + 1)/2·rₖ₊₁), where
+    f₀ = r₀/√π and fₖ = k·rₖ·fₖ₋₁.
+    """
+
+    def emit(s: ScalarBuilder, x: Any) -> Scalar:
+        if order and x.dtype != "float64":
+            return s.cast(emit(s, s.cast(x, "float64")), x.dtype)
+
+        def number(value: float) -> Scalar:
+            return s.constant(value, x.dtype)
+
+        near = [s.mul(s.math("exp", s.mul(x, x)), s.special("erfc", x))]
+        for k in range(order):
+            before = s.mul(number(2.0 * k), near[k - 1]) if k else number(2 / _ROOT_PI)
+            near.append(s.sub(before, s.mul(number(2.0), s.mul(x, near[k]))))
+        fraction, far = x, number(1 / _ROOT_PI)
+        for k in range(_FRACTION_TERMS, 0, -1):
+            if k <= order:
+                far = s.mul(far, s.div(number(float(k)), fraction))
+            fraction = s.add(x, s.div(number(k / 2), fraction))
+        far = s.div(far, fraction)
+        return s.select(s.compare("gt", x, number(_FRACTION_FROM)), far, near[-1])
+
+    return emit
 
 
-def _emit_derivative_of_erfcx(order: int, s: ScalarBuilder, x: Any) -> Scalar:
-    """Dₙ = 2x·Dₙ₋₁ + 2(n − 1)·Dₙ₋₂ up to 4, beyond that −n·Dₙ₋₁/fₙ.   Source: DLMF 7.18.6, 7.18.7, 7.18.13."""
-    two_x, fractions = s.mul(s.constant(2.0, x.dtype), x), _fractions(s, x, order)
-    far = s.div(s.constant(1 / _ROOT_PI, x.dtype), fractions[0])
-    near = s.mul(s.math("exp", s.mul(x, x)), s.special("erfc", x))
-    before = s.constant(0.0, x.dtype)
-    for n in range(1, order + 1):
-        rest = s.mul(s.constant(2.0 * (n - 1), x.dtype), before) if n > 1 else s.constant(-2 / _ROOT_PI, x.dtype)
-        before, near = near, s.add(s.mul(two_x, near), rest)
-        far = s.div(s.mul(s.constant(-float(n), x.dtype), far), fractions[n])
-    return s.select(s.compare("gt", x, s.constant(_FRACTION_FROM, x.dtype)), far, near)
+def _reference_erfcx_order(order: int) -> Callable[[Array], Array]:
+    def reference(x: Array) -> Array:
+        z = x.astype(np.float64)
+        below = [scipy_special("erfcx")(z)]
+        for k in range(order):
+            below.append((2.0 * k * below[k - 1] if k else 2 / _ROOT_PI) - 2 * z * below[k])
+        z = np.maximum(z, _FRACTION_FROM)
+        fraction, far = z, np.full_like(z, 1 / _ROOT_PI)
+        for k in range(_FRACTION_TERMS, 0, -1):
+            far = far * k / fraction if k <= order else far
+            fraction = z + k / 2 / fraction
+        return np.asarray(np.where(x > _FRACTION_FROM, far / fraction, below[-1]).astype(x.dtype))
 
-
-def _reference_of_derivative(order: int, x: Array) -> Array:
-    wide = x.astype(np.float64)
-    fractions = [wide]
-    for k in range(_FRACTION_TERMS + order, 0, -1):
-        fractions.append(wide + k / 2 / fractions[-1])
-    near = far = scipy_special("erfcx")(wide)
-    before = np.zeros(())
-    for n in range(1, order + 1):
-        rest = 2.0 * (n - 1) * before if n > 1 else -2 / _ROOT_PI
-        before, near = near, 2 * wide * near + rest
-        far = -n * far / fractions[-1 - n]
-    return np.asarray(np.where(wide > _FRACTION_FROM, far, near), x.dtype)
+    return reference if order else scipy_special("erfcx")
 
 
 @cache
-def _derivative_of_erfcx(order: int) -> Elementwise:
-    """∂ⁿ/∂xⁿ of e^{x²}·erfc x without the difference 2xy − 2/√π, which cancels for large x."""
+def _erfcx_order(order: int) -> Elementwise:
     return Elementwise(
         Row(
-            "erfcx_derivative",
-            "a derivative of e^{x²}·erfc x",
-            partial(_reference_of_derivative, order),
-            partial(_emit_derivative_of_erfcx, order),
-            (lambda g, x, y: g * _derivative_of_erfcx(order + 1)(x),),
+            "erfcx_order",
+            "(−1)ⁿ times the n-th derivative of erfcx, which is positive",
+            _reference_erfcx_order(order),
+            _emit_erfcx_order(order),
+            (lambda g, x, y: -g * _erfcx_order(order + 1)(x),),
             parameters=(("order", order),),
         )
     )
 
 
-MAKERS["erfcx_derivative"] = _derivative_of_erfcx
+MAKERS["erfcx_order"] = _erfcx_order
 
 erfcx = elementwise(
     "erfcx",
     "e^{x²}·erfc x without overflow for large x; inf for very negative x.",
     scipy_special("erfcx"),
-    _emit_erfcx,
-    (lambda g, x, y: g * _derivative_of_erfcx(1)(x),),
+    _emit_erfcx_order(0),
+    (lambda g, x, y: -g * _erfcx_order(1)(x),),
 )
+
+
+# --- gamma and beta --------------------------------------------------------------------------------------------------
 
 
 def _is_gamma_negative(s: ScalarBuilder, x: Any) -> Scalar:
@@ -230,7 +240,7 @@ def _emit_log_ndtr(s: ScalarBuilder, x: Any) -> Scalar:
     """ln(erfcx(−x/√2)/2) − x²/2 below −1, ln(erfc(−x/√2)/2) up to 0, ln(1 − erfc(x/√2)/2) above."""
     half = s.constant(0.5, x.dtype)
     z = s.mul(x, s.constant(sqrt(0.5), x.dtype))
-    scaled = s.math("log", s.mul(half, _emit_erfcx(s, s.neg(z))))
+    scaled = s.math("log", s.mul(half, _emit_erfcx_order(0)(s, s.neg(z))))
     far = s.sub(scaled, s.mul(half, s.mul(x, x)))
     middle = s.math("log", s.mul(half, s.special("erfc", s.neg(z))))
     above = s.math("log1p", s.neg(s.mul(half, s.special("erfc", z))))
@@ -239,12 +249,49 @@ def _emit_log_ndtr(s: ScalarBuilder, x: Any) -> Scalar:
     return s.select(is_far, far, s.select(is_above, above, middle))
 
 
+def _emit_inverse_mills(s: ScalarBuilder, x: Any) -> Scalar:
+    """√(2/π)·e^{−x²/2}/erfc(−x/√2), and √2 over the continued fraction of erfcx(−x/√2)·√π far to the left."""
+    z = s.mul(x, s.constant(-sqrt(0.5), x.dtype))
+    near = s.div(s.special("half_gauss", x), s.special("erfc", z))
+    fraction = z
+    for k in range(_FRACTION_TERMS, 0, -1):
+        fraction = s.add(z, s.div(s.constant(k / 2, x.dtype), fraction))
+    far = s.mul(fraction, s.constant(sqrt(2), x.dtype))
+    is_far = s.compare("gt", z, s.constant(_FRACTION_FROM, x.dtype))
+    return s.select(is_far, far, s.mul(near, s.constant(sqrt(2 / pi), x.dtype)))
+
+
+def _reference_inverse_mills(x: Array) -> Array:
+    z = x.astype(np.float64)
+    right = np.maximum(z, 0)
+    above = half_gauss.row.reference(right) * (2 / scipy_special("erfc")(-right * sqrt(0.5)) / sqrt(2 * pi))
+    below = sqrt(2 / pi) / scipy_special("erfcx")(np.minimum(z, 0) * -sqrt(0.5))
+    return np.asarray(np.where(z > 0, above, below).astype(x.dtype))
+
+
+def _inverse_mills_slope(g: Variable, x: Variable, y: Variable) -> Variable:
+    """−y·(x + y), where x + y is f₁/(√2·f₀) of −x/√2 to the left, with the derivatives fₙ of erfcx."""
+    is_left = lt(x, 0)
+    z = switch(is_left, x * -sqrt(0.5), 0)
+    gap = switch(is_left, sqrt(0.5) * (_erfcx_order(1)(z) / erfcx(z)), x + y)
+    return switch(eq(y, 0), 0, -g * y * gap)
+
+
+_inverse_mills: Final = Elementwise(
+    Row(
+        "inverse_mills",
+        "φ(x)/Φ(x) of the normal distribution, the derivative of ln Φ; it neither overflows nor cancels",
+        _reference_inverse_mills,
+        _emit_inverse_mills,
+        (_inverse_mills_slope,),
+    )
+)
 log_ndtr = elementwise(
     "log_ndtr",
     "ln Φ(x) of the normal distribution, also far to the left, where Φ underflows.",
     scipy_special("log_ndtr"),
     _emit_log_ndtr,
-    (lambda g, x, y: g * (sqrt(2 / pi) / erfcx(x * -sqrt(0.5))),),
+    (lambda g, x, y: g * _inverse_mills(x),),
 )
 
 

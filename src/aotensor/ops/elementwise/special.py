@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import log as real_log
 from math import pi, sqrt
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from aotensor.graph.operations import dense
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.base import Elementwise, Partial, Row, elementwise
 from aotensor.ops.elementwise.compare import and_, eq, gt, isinf, le, lt, or_, switch
-from aotensor.ops.elementwise.elementary import exp, expm1, inside, log, log1p
+from aotensor.ops.elementwise.elementary import inside, log, log1p
 from aotensor.ops.elementwise.scipy_reference import scipy_special
 
 # --- logistic --------------------------------------------------------------------------------------------------------
@@ -26,12 +27,37 @@ def _continued_softplus(x: Any) -> Any:
     return np.log1p(np.exp(np.where(is_right, -x, x))) + np.where(is_right, x, 0)
 
 
+def _reference_logistic_density(x: Array) -> Array:
+    t = np.exp(-np.abs(x))
+    return np.asarray(t / np.square(1 + t))
+
+
+logistic_density: Final = Elementwise(
+    Row(
+        "logistic_density",
+        "sigmoid(x)·sigmoid(−x), the derivative of the sigmoid, which y·(1 − y) loses where the sigmoid rounds to 1",
+        _reference_logistic_density,
+        lambda s, x: s.special("logistic_density", x),
+        (lambda g, x, y: -g * y * _tanh_half(x),),
+        analytic=lambda x: 1 / np.square(2 * np.cosh(x / 2)),
+    )
+)
+_tanh_half: Elementwise = Elementwise(
+    Row(
+        "tanh_half",
+        "tanh(x/2) = sigmoid(x) − sigmoid(−x), exact near 0",
+        lambda x: np.tanh(x / 2),
+        lambda s, x: s.special("tanh_half", x),
+        (lambda g, x, y: 2 * g * logistic_density(x),),
+        analytic=lambda x: np.tanh(x / 2),
+    )
+)
 sigmoid = elementwise(
     "sigmoid",
     "1/(1 + e⁻ˣ); exactly 0 and 1 with derivative 0 far out. Also `expit`.",
     scipy_special("expit"),
     lambda s, x: s.special("sigmoid", x),
-    (lambda g, x, y: g * y * (1 - y),),
+    (lambda g, x, y: g * logistic_density(x),),
     analytic=lambda x: np.exp(-_continued_softplus(-x)),
 )
 expit = sigmoid
@@ -89,12 +115,22 @@ def _reference_log1mexp(x: Array) -> Array:
     return np.where(x > -real_log(2), np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
 
 
+_bose = Elementwise(
+    Row(
+        "bose",
+        "1/(e⁻ˣ − 1) for x ≤ 0; its derivative is made of itself, since the square of e⁻ˣ overflows",
+        lambda x: 1 / np.expm1(0 - x),
+        lambda s, x: s.div(s.constant(1.0, x.dtype), s.math("expm1", s.sub(s.constant(0.0, x.dtype), x))),
+        (lambda g, x, y: g * (y * (1 + y)),),
+        analytic=lambda x: 1 / np.expm1(-x),
+    )
+)
 log1mexp = elementwise(
     "log1mexp",
     "ln(1 − eˣ) for x ≤ 0, exact near 0 and far out; −inf at 0, nan above.",
     _reference_log1mexp,
     lambda s, x: s.special("log1mexp", x),
-    (lambda g, x, y: inside(gt(x, 0), g, -g / expm1(0 - x)),),  # 0 − 0 is +0
+    (lambda g, x, y: inside(gt(x, 0), g, -g * _bose(x)),),
     analytic=lambda x: np.log(-np.expm1(x)),
 )
 
@@ -176,12 +212,50 @@ xlogx = elementwise(
 
 _NORMAL_DERIVATIVE = 2 / sqrt(pi)
 
+
+def _reference_gauss(factor: float) -> Callable[[Array], Array]:
+    """With x² in two parts, as one rounding of it would cost as many ulp as it is large."""
+
+    def reference(x: Array) -> Array:
+        size = np.minimum(np.abs(x).astype(np.float64), 60.0)
+        head = size.astype(np.float32).astype(np.float64)
+        rest = (size - head) * (size + head)
+        return np.asarray((np.exp(-factor * head * head) * np.exp(-factor * rest)).astype(x.dtype))
+
+    return reference
+
+
+def _times_argument(factor: float) -> Partial:
+    return lambda g, x, y: switch(eq(y, 0), 0, -factor * g * (x * y))
+
+
+gauss: Final = Elementwise(
+    Row(
+        "gauss",
+        "e^(−x²), to the last digits however large x² is; derivative 0 where it underflows",
+        _reference_gauss(1.0),
+        lambda s, x: s.special("gauss", x),
+        (_times_argument(2.0),),
+        analytic=lambda x: np.exp(-x * x),
+    )
+)
+half_gauss: Final = Elementwise(
+    Row(
+        "half_gauss",
+        "e^(−x²/2), likewise",
+        _reference_gauss(0.5),
+        lambda s, x: s.special("half_gauss", x),
+        (_times_argument(1.0),),
+        analytic=lambda x: np.exp(-x * x / 2),
+    )
+)
+
 erf = elementwise(
     "erf",
     "2/√π ∫₀ˣ e^{−t²} dt.",
     scipy_special("erf"),
     lambda s, x: s.math("erf", x),
-    (lambda g, x, y: g * exp(-x * x) * _NORMAL_DERIVATIVE,),
+    (lambda g, x, y: g * gauss(x) * _NORMAL_DERIVATIVE,),
     analytic=scipy_special("erf"),
 )
 erfc = elementwise(
@@ -189,7 +263,7 @@ erfc = elementwise(
     "1 − erf x without cancellation for large x.",
     scipy_special("erfc"),
     lambda s, x: s.special("erfc", x),
-    (lambda g, x, y: -g * exp(-x * x) * _NORMAL_DERIVATIVE,),
+    (lambda g, x, y: -g * gauss(x) * _NORMAL_DERIVATIVE,),
     analytic=scipy_special("erfc"),
 )
 

@@ -13,13 +13,12 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.arithmetic import abs as absolute
-from aotensor.ops.elementwise.arithmetic import sqr
 from aotensor.ops.elementwise.compare import cast, eq, neq, switch
 from aotensor.ops.index import subtensor
 from aotensor.ops.linalg.svd import singular_values
 from aotensor.ops.reduce.extremum import max as max_over
 from aotensor.ops.reduce.extremum import min as min_over
-from aotensor.ops.reduce.moments import root
+from aotensor.ops.reduce.lengths import Length
 from aotensor.ops.reduce.sums import Axes, finished
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import transpose
@@ -48,7 +47,7 @@ def norm(x: Any, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> 
     if axis is not None and not isinstance(axis, int | np.integer):
         axes = tuple(int(one) % x.ndim for one in axis)
     if ord is None or (len(axes) == 2 and ord == "fro") or (len(axes) == 1 and ord == 2):
-        return finished(root(sum_over(sqr(x), axis=axes)), axes, x, keepdims)
+        return finished(cast(Length(axes)(x), x.dtype), axes, x, keepdims)
     if len(axes) == 1:
         return finished(_vector_norm(x, ord, axes[0]), axes, x, keepdims)
     if len(axes) == 2:

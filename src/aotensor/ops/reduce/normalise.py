@@ -15,7 +15,7 @@ from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.batching import AxisOp
-from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.elementwise.compare import cast, gt, switch
 from aotensor.ops.reduce.sums import Axes, finished, without_axes
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import reexpand
@@ -54,6 +54,27 @@ def _weights(
     return m, weights, _lower_reduced(b, "add", weights, axes)
 
 
+def _beyond_mean(y: Variable, direction: Variable, axes: tuple[int, ...]) -> Variable:
+    """d − Σ y⊙d for shares y with Σ y = 1.
+
+    Where one share is above ½, the d there is subtracted from all d first. That changes nothing, but leaves the result
+    for this element to the small shares, as its own share rounds to 1.
+    """
+    is_most = gt(y, 0.5)
+    top = sum_over(switch(is_most, direction, 0), axis=axes, keepdims=True)
+    others = switch(is_most, 0, y)
+    mean = sum_over(others * direction, axis=axes, keepdims=True) - top * sum_over(others, axis=axes, keepdims=True)
+    return direction - top - mean
+
+
+def _less_share(g: Variable, y: Variable, axes: tuple[int, ...]) -> Variable:
+    """g − y·Σ g for shares y with Σ y = 1: of a share above ½, (Σ of the other y)·Σ g − Σ of the other g."""
+    is_most = gt(y, 0.5)
+    total = sum_over(g, axis=axes, keepdims=True)
+    others = sum_over(switch(is_most, 0, y), axis=axes, keepdims=True)
+    return switch(is_most, others * total - sum_over(switch(is_most, 0, g), axis=axes, keepdims=True), g - y * total)
+
+
 @dataclass(frozen=True)
 class Softmax(AxisOp):
     """y = exp(x) / Σ exp(x) over axes.
@@ -81,8 +102,7 @@ class Softmax(AxisOp):
 
     def _derivative(self, y: Variable, direction: Variable) -> Variable:
         """y⊙(d − Σ y⊙d): the Jacobian is symmetric, so both modes are this."""
-        inner = sum_over(y * direction, axis=self.axes, keepdims=True)
-        return y * (direction - inner)
+        return y * _beyond_mean(y, direction, self.axes)
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -129,13 +149,13 @@ class LogSoftmax(AxisOp):
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
         (x,), (ct,) = inputs, cotangents
-        return [ct - Softmax(self.axes)(x) * sum_over(ct, axis=self.axes, keepdims=True)]
+        return [_less_share(ct, Softmax(self.axes)(x), self.axes)]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> list[Variable]:
         (x,), (tx,) = inputs, tangents
-        return [tx - sum_over(Softmax(self.axes)(x) * tx, axis=self.axes, keepdims=True)]
+        return [_beyond_mean(Softmax(self.axes)(x), tx, self.axes)]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
         m, _, total = _weights(b, x, self.axes, is_shared_at_limits=False)

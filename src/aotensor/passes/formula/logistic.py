@@ -2,7 +2,9 @@
 
 With S = sigmoid(x) and T = sigmoid(−x) every such factor is a power of them:
 
-    exp(x) = S/T    1 + exp(x) = 1/T    sigmoid(x) = S    1 − sigmoid(x) = T        and S ↔ T for −x
+    exp(x) = S/T    1 + exp(x) = 1/T    sigmoid(x) = S    1 − sigmoid(x) = T    logistic_density(x) = S·T
+
+and S ↔ T for −x.
 
     (g/(1 + exp(x)))·exp(x)     →  g·S        where exp(x) may overflow to inf/inf = nan
     ((g/s)·s)·(1 − s), s = S    →  g·T        where s may underflow to 0/0 = nan
@@ -42,9 +44,14 @@ def logistic_product(formula: Formula, product: Term) -> Scalar | None:
     b = formula.b
     rest, is_negative = walk.rebuilt(product, frozenset(powers), depth=0)
     for x, (s, t) in powers.items():
-        for factor in [formula.use(x)] * s + [formula.negated(x)] * t:
-            sigmoid = b.special("sigmoid", factor)
-            rest = sigmoid if rest is None else b.mul(rest, sigmoid)
+        common = min(s, t)
+        factors = [("logistic_density", x)] * common + [("sigmoid", x)] * (s - common)
+        for name, u in factors:
+            made = b.special(name, formula.use(u))
+            rest = made if rest is None else b.mul(rest, made)
+        for _ in range(t - common):
+            made = b.special("sigmoid", formula.negated(x))
+            rest = made if rest is None else b.mul(rest, made)
     assert rest is not None
     return b.neg(rest) if is_negative else rest
 
@@ -106,6 +113,8 @@ class _Walk:
             return self._of(u, 1, -1, is_delicate=True)
         if (u := f.special_argument(term, "sigmoid")) is not None:
             return self._of(u, 1, 0)
+        if (u := f.special_argument(term, "logistic_density")) is not None:
+            return self._of(u, 1, 1)
         if (t := f.one_plus(term)) is not None and (u := f.argument(t, math.ExpOp)) is not None:
             return self._of(u, 0, -1, is_delicate=True)
         if (t := f.one_minus(term)) is not None and (u := f.special_argument(t, "sigmoid")) is not None:

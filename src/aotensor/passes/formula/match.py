@@ -76,7 +76,7 @@ class Formula:
             return self.is_nonnegative(summand, depth + 1)
         if term.made_by(math.ExpOp) or term.made_by(math.AbsFOp):
             return True
-        if self.special_argument(term, "sigmoid") or self.special_argument(term, "softplus"):
+        if any(self.special_argument(term, name) for name in ("sigmoid", "softplus", "logistic_density")):
             return True
         if (t := self.one_minus(term)) is not None and self.special_argument(t, "sigmoid") is not None:
             return True

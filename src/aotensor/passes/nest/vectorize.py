@@ -22,7 +22,7 @@ from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.strides import is_contiguous, stride_along
 from aotensor.ir.nest.tree import is_register, known_extent
 from aotensor.ir.upstream import walk
-from aotensor.passes.expand_math import function_of
+from aotensor.passes.exponentials import function_of
 from aotensor.passes.nest.row_vectors import adds
 from aotensor.passes.remarks import applied
 from aotensor.passes.scalar_math.table import is_straight

@@ -118,12 +118,17 @@ def times_power_of_two(x: Value, n_bits: Value, half: Value) -> Value:
 
 def _exp_by_table(x: Value, *, is_close: bool) -> Value:
     """e**x for |x| < 2**10, as 2**(n/16)·e**r. Bound: 1.2 ulp; 0.8 ulp if is_close, with the power in two parts."""
+    n_bits, n, r = _sixteenths(x)
+    return _power_by_table(n_bits, n, r, is_close=is_close)
+
+
+def _sixteenths(x: Value) -> tuple[Value, Value, Value]:
+    """x = n·ln 2 + r with n in sixteenths, which the low bits of the first result count; n; r."""
     shift = x.format.round_shift / 16.0
     shifted = fma(x, _INVERSE_LN2, shift)
-    n = shifted - shift  # in sixteenths
+    n = shifted - shift
     high, low = LN2_PARTS[x.dtype]
-    r = fma(n, -low, fma(n, -high, x))
-    return _power_by_table(shifted.bits(), n, r, is_close=is_close)
+    return shifted.bits(), n, fma(n, -low, fma(n, -high, x))
 
 
 def _power_by_table(n_bits: Value, n: Value, r: Value, *, is_close: bool) -> Value:
@@ -146,21 +151,87 @@ def exp(x: Value) -> Value:
     return times_power_of_two(reduced.expm1() + 1.0, reduced.n_bits, half)
 
 
-def exp_of_negative(x: Value) -> Value:
-    """e**x for x ≤ 0. Bound: 2 ulp."""
+@dataclass(frozen=True, slots=True)
+class _Decay:
+    """e**x for x ≤ 0 as scale·(unit + change), where the scale is a power of 2, maybe subnormal, and scale·unit ≤ 1."""
+
+    scale: Value
+    unit: Value
+    change: Value
+
+    def power(self) -> Value:
+        """e**x. Bound: 2 ulp."""
+        return (self.unit + self.change) * self.scale
+
+    def complement(self) -> Value:
+        """1 − e**x. Where that cancels, 1 − scale·unit is exact. Bound: 2 ulp."""
+        return fma(-self.change, self.scale, fma(-self.unit, self.scale, 1.0))
+
+
+def _decay(x: Value) -> _Decay:
+    """e**x for x ≤ 0, and nan."""
     x = at_least(_RANGES[x.dtype].lowest, x)
     if x.has_tables:
-        return _exp_by_table(x, is_close=True)
+        n_bits, n, r = _sixteenths(x)
+        root = n_bits.sixteenth_power()
+        growth = fma(r * r, polynomial(r, _TAIL_OF_SIXTEENTH), r)
+        return _Decay(x.like(1.0).scaled(n), root, fma(root, growth, n_bits.rest_of_sixteenth_power()))
     reduced, half = reduce(x), nearest_half(x)
-    return times_power_of_two(reduced.expm1() + 1.0, reduced.n_bits, half)
+    scale = power_of_two(half, x) * power_of_two(reduced.n_bits - half, x)
+    return _Decay(scale, x.like(1.0), reduced.expm1())
+
+
+def exp_of_negative(x: Value) -> Value:
+    """e**x for x ≤ 0. Bound: 2 ulp."""
+    return _decay(x).power()
 
 
 def exp_and_complement(x: Value) -> tuple[Value, Value]:
-    """e**x for x ≤ 0, and 1 − e**x for x > −1, from one reduction."""
-    x = at_least(_RANGES[x.dtype].lowest, x)
-    reduced, half = reduce(x), nearest_half(x)
-    power = times_power_of_two(reduced.expm1() + 1.0, reduced.n_bits, half)
-    return power, -reduced.scaled_expm1(power_of_two(reduced.n_bits, x), 1.0)
+    """e**x and 1 − e**x for x ≤ 0, from one reduction."""
+    decay = _decay(x)
+    return decay.power(), decay.complement()
+
+
+def exp_shared(x: Value) -> Value:
+    """e**x from the reduction of `expm1_shared`. Bound: 2 ulp."""
+    reduced, half = _reduced_in_range(x)
+    return times_power_of_two(reduced.expm1() + 1.0, reduced.n_bits, half)
+
+
+def expm1_shared(x: Value) -> Value:
+    """e**x − 1 as `expm1` has it, from the reduction of `exp_shared`. Bound: 2 ulp."""
+    reduced, _ = _reduced_in_range(x)
+    result = reduced.scaled_expm1(power_of_two(reduced.n_bits, x, offset=-1), 0.5)
+    return where(abs(x) < x.format.tiny, x, where(x < -_RANGES[x.dtype].flat, x.like(-1.0), result + result))
+
+
+def _reduced_in_range(x: Value) -> tuple[Reduced, Value]:
+    limits = _RANGES[x.dtype]
+    x = at_most(limits.highest, at_least(limits.lowest, x))
+    return reduce(x), nearest_half(x)
+
+
+def gauss(x: Value) -> Value:
+    """e**(−x²). Bound: 2 ulp."""
+    return _exp_of_square(x, 1.0)
+
+
+def half_gauss(x: Value) -> Value:
+    """e**(−x²/2). Bound: 2 ulp."""
+    return _exp_of_square(x, 0.5)
+
+
+def _exp_of_square(x: Value, factor: float) -> Value:
+    """e**(−factor·x²), with x² in two parts: one rounding of it would cost as many ulp as it is large."""
+    if not x.is_double:  # its square is exact in float64
+        wide = x.cast("float64")
+        return exp_of_negative(-factor * (wide * wide)).cast(x.dtype)
+    size = at_most((-_RANGES[x.dtype].lowest / factor) ** 0.5 + 1.0, abs(x))
+    head = size.truncated()
+    square, lacking = factor * (head * head), factor * ((size - head) * (size + head))
+    y = -square
+    reduced, half = reduce(y), nearest_half(y)
+    return times_power_of_two(reduced.less(lacking).expm1() + 1.0, reduced.n_bits, half)
 
 
 def expm1(x: Value) -> Value:
@@ -231,5 +302,36 @@ def sigmoid(x: Value) -> Value:
 
 def sigmoid_shared(x: Value) -> Value:
     """sigmoid(x) as 1/(1 + t) for x ≥ 0 and t/(1 + t) below, with the t = e**-|x| of softplus(x). Bound: 2 ulp."""
+    return _sigmoid_by_decay(x, exp_of_negative(-abs(x)))
+
+
+def logistic_density(x: Value) -> Value:
+    """The derivative s·(1 − s) of s = sigmoid(x), where 1 − s is t·s with t = e**-x for x ≥ 0. Bound: 5 ulp."""
     t = exp_of_negative(-abs(x))
+    s = _sigmoid_by_decay(x, t)
+    return s * where(x < 0.0, 1.0 - s, t * s)
+
+
+def _sigmoid_by_decay(x: Value, t: Value) -> Value:
     return where(x < 0.0, t, 1.0) / (t + 1.0)
+
+
+def tanh_half(x: Value) -> Value:
+    """tanh(x/2) = (1 − t)/(1 + t) with the t = e**-|x| of softplus(x), and the sign of x. Bound: 3 ulp."""
+    t, complement = exp_and_complement(-abs(x))
+    return (complement / (t + 1.0)).with_sign_of(x)
+
+
+def tanh_shared(x: Value) -> Value:
+    """tanh(x) as (1 − t)·(1/(1 + t)) with the t = e**(−2|x|) of `sech_squared`, and the sign of x. Bound: 4 ulp."""
+    size = abs(x)
+    t, complement = exp_and_complement(-(size + size))
+    return (complement * (1.0 / (t + 1.0))).with_sign_of(x)
+
+
+def sech_squared(x: Value) -> Value:
+    """1/cosh²(x) = 4·t/(1 + t)² with t = e**(−2|x|). Bound: 5 ulp."""
+    size = abs(x)
+    t = exp_of_negative(-(size + size))
+    unit = 1.0 / (t + 1.0)
+    return (4.0 * t) * unit * unit

@@ -56,7 +56,9 @@ class ScalarFunction:
 
 _ONE_OPERAND: Final[tuple[Callable[[Value], Value], ...]] = (
     exponential.exp, exponential.exp2, exponential.expm1, exponential.tanh, exponential.sigmoid,
-    exponential.sigmoid_shared,
+    exponential.sigmoid_shared, exponential.logistic_density, exponential.tanh_half, exponential.tanh_shared,
+    exponential.sech_squared, exponential.exp_shared, exponential.expm1_shared, exponential.gauss,
+    exponential.half_gauss,
     logarithm.log, logarithm.log2, logarithm.log10, logarithm.log1p, logarithm.log1mexp, logarithm.softplus,
     power.cbrt, trigonometric.sin, trigonometric.cos, trigonometric.tan,
     inverse_trigonometric.arcsin, inverse_trigonometric.arccos, inverse_trigonometric.arctan,

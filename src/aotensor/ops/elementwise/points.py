@@ -1,0 +1,102 @@
+"""Lengths and angles of points of the plane, and their derivatives, where squares may overflow or vanish."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from aotensor.core.builders import Scalar, ScalarBuilder
+from aotensor.core.types import Array
+from aotensor.graph.variable import Variable
+from aotensor.ops.elementwise.base import Elementwise, Row, elementwise
+from aotensor.ops.elementwise.compare import eq, switch
+
+
+def _emit_hypot(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
+    """m·√(1 + (n/m)²) with m the larger and n the smaller of |x|, |y|; inf if one is infinite, even beside nan."""
+    one, zero = s.constant(1.0, x.dtype), s.constant(0.0, x.dtype)
+    wide, narrow = s.maximum(s.abs(x), s.abs(y)), s.minimum(s.abs(x), s.abs(y))
+    ratio = s.div(narrow, wide)
+    length = s.mul(wide, s.math("sqrt", s.add(one, s.mul(ratio, ratio))))
+    length = s.select(s.compare("eq", wide, zero), zero, length)
+    infinite = s.or_(s.is_inf(x), s.is_inf(y))
+    return s.select(infinite, s.constant(np.inf, x.dtype), length)
+
+
+def _times_square_over(u: Variable, length: Variable) -> Variable:
+    return switch(eq(length, 0), 0, u * u / switch(eq(length, 0), 1, length))
+
+
+hypot_slope: Final[Elementwise] = Elementwise(
+    Row(
+        "hypot_slope",
+        "a/length of the point (a, b), 0 at (0, 0). Its own derivatives (b/length)²/length and −a·b/length³ do not "
+        "cancel; the length is given, and no derivative is taken of it",
+        lambda a, b, length: np.where(length == 0, 0, a / np.where(length == 0, 1, length)).astype(length.dtype),
+        lambda s, a, b, length: s.select(
+            s.compare("eq", length, s.constant(0.0, a.dtype)), s.constant(0.0, a.dtype), s.div(a, length)
+        ),
+        (
+            lambda g, a, b, length, y: g * _times_square_over(hypot_slope(b, a, length), length),
+            lambda g, a, b, length, y: _negative_over(g * y * hypot_slope(b, a, length), length),
+            None,
+        ),
+    )
+)
+
+
+def _negative_over(x: Variable, length: Variable) -> Variable:
+    return switch(eq(length, 0), 0, -x / switch(eq(length, 0), 1, length))
+
+
+hypot = elementwise(
+    "hypot",
+    "√(x² + y²) without overflow on the way; the derivatives at (0, 0) are 0.",
+    np.hypot,
+    _emit_hypot,
+    (lambda g, a, b, y: g * hypot_slope(a, b, y), lambda g, a, b, y: g * hypot_slope(b, a, y)),
+)
+
+
+def _reference_angle_slope(a: Array, b: Array) -> Array:
+    wide, narrow = np.maximum(abs(a), abs(b)), np.minimum(abs(a), abs(b))
+    ratio = narrow / wide
+    return np.asarray(np.copysign(np.where(abs(b) >= abs(a), 1, ratio), b) / (wide * (1 + ratio * ratio)))
+
+
+def _emit_angle_slope(s: ScalarBuilder, a: Any, b: Any) -> Scalar:
+    """±r/(m·(1 + r²)), or ±1/(m·(1 + r²)) if |b| is the larger one; m and r do not change if a and b are exchanged."""
+    one, height, width = s.constant(1.0, a.dtype), s.abs(a), s.abs(b)
+    wide, narrow = s.maximum(height, width), s.minimum(height, width)
+    ratio = s.div(narrow, wide)
+    unit = s.div(one, s.mul(wide, s.add(one, s.mul(ratio, ratio))))
+    return s.math2("copysign", s.mul(s.select(s.compare("ge", width, height), one, ratio), unit), b)
+
+
+def _angle_slope_in_height(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
+    length = hypot(a, b)
+    return -2 * g * ((a / length) * (b / length)) / length / length
+
+
+def _angle_slope_in_width(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
+    length = hypot(a, b)
+    return g * (((a - b) / length) * ((a + b) / length)) / length / length
+
+
+_angle_slope: Final = Elementwise(
+    Row(
+        "angle_slope",
+        "b/(a² + b²), where the squares may overflow or vanish; nan at (0, 0)",
+        _reference_angle_slope,
+        _emit_angle_slope,
+        (_angle_slope_in_height, _angle_slope_in_width),
+    )
+)
+arctan2 = elementwise(
+    "arctan2",
+    "The angle of the point (b, a), in (−π, π]; derivatives are nan at (0, 0).",
+    np.arctan2,
+    lambda s, a, b: s.math2("arctan2", a, b),
+    (lambda g, a, b, y: g * _angle_slope(a, b), lambda g, a, b, y: -g * _angle_slope(b, a)),
+)

@@ -1,0 +1,80 @@
+"""Sums of squared deviations from the mean, in two passes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphTypeError
+from aotensor.graph.variable import Variable
+from aotensor.ops.batching import AxisOp
+from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.reduce.sums import mean, without_axes
+from aotensor.ops.reduce.sums import sum as sum_over
+from aotensor.ops.shape.axes import reexpand
+
+
+@dataclass(frozen=True)
+class SquaredDeviations(AxisOp):
+    """y = Σ (scale·(x − mean x))² over axes, in float64.   scale: a power of 2"""
+
+    name: ClassVar[str] = "squared_deviations"
+    is_analytic: ClassVar[bool] = True
+    axes: tuple[int, ...]
+    scale: float = 1.0
+
+    def infer_type(self, x: TensorType) -> TensorType:
+        if not dtypes.is_float(x.dtype):
+            raise GraphTypeError(f"needs a float, not {x.dtype}")
+        return without_axes(x, self.axes, "float64")
+
+    def reference(self, x: Array) -> Array:
+        number = math.prod(x.shape[axis] for axis in self.axes)
+        with np.errstate(all="ignore"):
+            center = x.sum(axis=self.axes, dtype=np.float64, keepdims=True) / np.float64(number)
+            return np.asarray(np.square((x - center) * self.scale).sum(axis=self.axes))
+
+    def continued(self, x: Any) -> Any:
+        return np.square((x - x.mean(axis=self.axes, keepdims=True)) * self.scale).sum(axis=self.axes)
+
+    def _derivatives(self, x: Variable) -> Variable:
+        wide = cast(x, "float64")
+        return (2 * self.scale * self.scale) * (wide - mean(wide, axis=self.axes, keepdims=True))
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x,), (ct,) = inputs, cotangents
+        return [cast(self._derivatives(x) * reexpand(ct, self.axes, x.ndim), x.dtype)]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        (x,), (tx,) = inputs, tangents
+        return [sum_over(self._derivatives(x) * tx, axis=self.axes)]
+
+    def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
+        v = b.scalars
+        number: Extent = 1
+        for axis in self.axes:
+            number = v.imul(number, x.extents[axis])
+        kept = iter(range(len(x.extents)))
+        pattern = [None if axis in self.axes else next(kept) for axis in range(len(x.extents))]
+        total = b.permute(b.reduce("add", x, self.axes, dtype="float64"), pattern)
+        size = b.from_scalar(v.cast(v.index(number), "float64"))
+
+        def element(v: ScalarBuilder, x: Scalar, total: Scalar, size: Scalar) -> Scalar:
+            deviation = v.sub(v.cast(x, "float64"), v.div(total, size))
+            if self.scale != 1:
+                deviation = v.mul(deviation, v.constant(self.scale, "float64"))
+            return v.mul(deviation, deviation)
+
+        squares = b.map(element, x, total, size, dtype="float64")
+        return b.reduce("add", squares, self.axes)

@@ -1,0 +1,151 @@
+"""First and second derivatives to the last digits, in tails and at extreme magnitudes, against mpmath."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+from tails import TAILS, fits
+
+import aotensor as aot
+import aotensor.tensor as at
+
+DTYPES = pytest.mark.parametrize("dtype", ["float64", "float32"])
+UNITS = {"erfcx": 1000}
+"""Largest errors in units of the last place of the dtype, where they are not 40."""
+
+
+def off(found: Any, exact: Any) -> float:
+    """Units in the last place between a number and the exact one; 0 where that is beyond the normal numbers."""
+    limits = np.finfo(found.dtype)
+    if not limits.tiny < abs(exact) < limits.max:
+        return 0.0
+    if not np.isfinite(found):
+        return np.inf
+    return float(abs(mp.mpf(float(found)) - exact) / abs(exact)) / float(limits.eps)
+
+
+def derivatives(names: list[str], dtype: str) -> tuple[aot.Function, list[Any]]:
+    """First and second derivatives of all functions, and their points."""
+    inputs, outputs, values = [], [], []
+    for name in names:
+        x = at.vector(dtype=dtype)
+        first = aot.grad(TAILS[name].build(x).sum(), x)
+        inputs.append(x)
+        outputs += [first, aot.grad(first.sum(), x)]
+        values.append(np.array([p for p in TAILS[name].points if fits(p, dtype)], dtype))
+    return aot.function(inputs, outputs, name="tails"), values
+
+
+@DTYPES
+def test_derivatives_keep_their_digits(dtype: str, tmp_path: Path) -> None:
+    names = list(TAILS)
+    f, values = derivatives(names, dtype)
+    found = {"reference": f.reference(*values)}
+    for level in (0, 3):
+        library = aot.compile(f, tmp_path / str(level), name="tails", opt_level=level).load()
+        found[f"-O {level}"] = library.tails(*values)
+    wrong = []
+    with mp.workdps(60):
+        for position, name in enumerate(names):
+            for order, formula in enumerate((TAILS[name].first, TAILS[name].second)):
+                exact = [formula(mp.mpf(float(x))) for x in values[position]]
+                for how, results in found.items():
+                    errors = [off(y, e) for y, e in zip(results[2 * position + order], exact, strict=True)]
+                    worst = int(np.argmax(errors))
+                    if errors[worst] > UNITS.get(name, 40):
+                        wrong.append(
+                            f"{name} order {order + 1} {how}: {errors[worst]:.3g} at {values[position][worst]}"
+                        )
+    assert not wrong, "\n".join(wrong)
+
+
+def check(f: aot.Function, values: list[Any], exact: list[Any], tmp_path: Path, units: float = 20) -> None:
+    """All results in units of the last place of what they should be, compiled at two levels and by the reference."""
+    ways = {"reference": f.reference(*values)}
+    for level in (0, 3):
+        ways[f"-O {level}"] = getattr(aot.compile(f, tmp_path / str(level), opt_level=level).load(), f.name)(*values)
+    for how, results in ways.items():
+        for number, (found, wanted) in enumerate(zip(results, exact, strict=True)):
+            errors = [off(y, e) for y, e in zip(np.ravel(found), wanted, strict=True)]
+            assert max(errors) <= units, f"{how}, result {number}: {errors}"
+
+
+@DTYPES
+def test_points_of_the_plane(dtype: str, tmp_path: Path) -> None:
+    """arctan2 and hypot where squares overflow and vanish, and where one side is far longer."""
+    sizes = [1.0, 1e19, 1e-19, 1e30, 1e-30] + ([1e200, 1e-200] if dtype == "float64" else [])
+    pairs = [(s * u, s * v) for s in sizes for u, v in ((1.0, 2.0), (-3.0, 1e-4), (1e-4, -3.0), (1.5, 1.5))]
+    a, b = (np.array(side, dtype) for side in zip(*pairs, strict=True))
+    x, y = at.vector(dtype=dtype), at.vector(dtype=dtype)
+    outputs = []
+    for fn in (at.arctan2, at.hypot):
+        first = aot.grad(fn(x, y).sum(), [x, y])
+        outputs += [*first, *aot.grad(first[0].sum(), [x, y])]
+    exact: list[list[Any]] = [[] for _ in outputs]
+    for u, v in zip(map(float, a), map(float, b), strict=True):
+        u, v = mp.mpf(u), mp.mpf(v)
+        square = u * u + v * v
+        length = mp.sqrt(square)
+        for values, formula in zip(
+            exact,
+            (
+                v / square, -u / square, -2 * u * v / square**2, (u - v) * (u + v) / square**2,
+                u / length, v / length, v * v / length**3, -u * v / length**3,
+            ),
+            strict=True,
+        ):  # fmt: skip
+            values.append(formula)
+    check(aot.function([x, y], outputs, name="points"), [a, b], exact, tmp_path)
+
+
+@DTYPES
+def test_lengths(dtype: str, tmp_path: Path) -> None:
+    """Norms and standard deviations, with derivatives, where squares overflow and vanish."""
+    rows = np.array([[1.0, -2.0, 0.5, 3.0], [0.1, 1e-3, 0.7, -0.3]])
+    scales = [1.0, 1e20, 1e37, 1e-30] + ([1e200, 3e307, 1e-200, 1e-300] if dtype == "float64" else [])
+    values = np.concatenate([rows * scale for scale in scales]).astype(dtype)
+    x = at.matrix(dtype=dtype, shape=("n", 4))
+    norm, deviation = at.linalg.norm(x, axis=1), at.std(x, axis=1)
+    outputs = [norm, deviation, aot.grad(norm.sum(), x), aot.grad(deviation.sum(), x)]
+    exact: list[list[Any]] = [[] for _ in outputs]
+    for row in values:
+        found = [mp.mpf(float(value)) for value in row]
+        centred = [value - mp.fsum(found) / 4 for value in found]
+        length, spread = (mp.sqrt(mp.fsum(value * value for value in of)) for of in (found, centred))
+        exact[0].append(length)
+        exact[1].append(spread / 2)
+        exact[2] += [value / length for value in found]
+        exact[3] += [value / spread / 2 for value in centred]
+    check(aot.function([x], outputs, name="lengths"), [values], exact, tmp_path)
+
+
+@DTYPES
+def test_shares_that_round_to_one(dtype: str, tmp_path: Path) -> None:
+    """Derivatives of softmax and log_softmax by an element whose share is 1 but for small ones."""
+    values = np.array([[0.0, 50.0, 1.0], [30.0, 1.0, 2.0], [1.0, 1.0, 1.0], [0.1, 0.7, -5.0]], dtype)
+    x = at.matrix(dtype=dtype, shape=("n", 3))
+    outputs, exact = [], []
+    for fn in (at.softmax, at.log_softmax):
+        for k in range(2):
+            y = fn(x, axis=1)[:, k]
+            first = aot.grad(y.sum(), x)
+            outputs += [first, aot.grad(first[:, k].sum(), x)]
+            of_first, of_second = [], []
+            for row in values:
+                powers = [mp.exp(mp.mpf(float(value))) for value in row]
+                p = [power / mp.fsum(powers) for power in powers]
+                rest = mp.fsum(p[:k] + p[k + 1 :])
+                for j in range(3):
+                    slope = p[k] * (rest if j == k else -p[j])  # of p[k] by x[j]
+                    if fn is at.softmax:
+                        of_first.append(slope)
+                        of_second.append(slope * (rest - p[k]))
+                    else:
+                        of_first.append(rest if j == k else -p[j])
+                        of_second.append(-slope)
+            exact += [of_first, of_second]
+    check(aot.function([x], outputs, name="shares"), [values], exact, tmp_path, units=100)
