@@ -125,3 +125,29 @@ def test_without_ml_dtypes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         aot.load(folder / "libhalved.so").halved(X, X)
     with pytest.raises(ArgumentTypeError, match="bfloat16 need the package ml_dtypes"):
         unpack(b'[["f",[["bfloat16",[0]]],[],[]]]\n')
+
+
+def test_sums_of_squares_and_means_do_not_overflow_on_the_way(tmp_path: Path) -> None:
+    """Squares of 300 and sums of 9000 are beyond float16, the results are not: NumPy says in float64 what they are."""
+    rng = np.random.default_rng(3)
+    rows = (200 * rng.normal(size=(3, 40)) + 300).astype("float16")
+    image = (9000 * (1.5 + 0.1 * rng.normal(size=(1, 1, 6, 6)))).astype("float16")
+    weights = rng.uniform(size=40).astype("float16")
+    x, z = at.matrix(dtype="float16"), at.tensor(dtype="float16", shape=(1, 1, 6, 6))
+    w = at.vector(dtype="float16")
+    large = x * at.constant(50.0, dtype="float16")
+    outputs = [
+        at.var(x, axis=1), at.std(x, axis=1), at.linalg.norm(x, axis=1), at.avg_pool2d(z, 3), at.corrcoef(x),
+        at.average(large, axis=1, weights=w), aot.grad(at.linalg.norm(x), x),
+    ]  # fmt: skip
+    f = aot.function([x, z, w], outputs, name="summed")
+    wide, fiftyfold = rows.astype(float), (rows * np.float16(50)).astype(float)
+    wanted = [
+        wide.var(axis=1), wide.std(axis=1), np.linalg.norm(wide, axis=1),
+        image.astype(float).reshape(1, 1, 2, 3, 2, 3).mean(axis=(3, 5)), np.corrcoef(wide),
+        np.average(fiftyfold, axis=1, weights=weights.astype(float)), wide / np.linalg.norm(wide),
+    ]  # fmt: skip
+    for call in (f.reference, aot.compile(f, tmp_path, name="summed", opt_level=0).load().summed):
+        for found, exact in zip(call(rows, image, weights), wanted, strict=True):
+            assert found.dtype == np.float16
+            np.testing.assert_allclose(found.astype(float), exact, rtol=2e-3, atol=1e-4)

@@ -116,14 +116,15 @@ def _avg_pool(
     sizes, strides, sides = _options(name, rank, x, window, stride, padding)
     if dtypes.is_discrete(x.dtype):
         x = cast(x, "floatX")
+    dtype, x = x.dtype, cast(x, dtypes.compute_of(x.dtype))
     total = _combined(add, _padded(x, sides, 0), x, sizes, strides, sides, name)
     if count_include_pad or max(sides) == 0:
-        return true_div(total, constant(int(np.prod(sizes)), dtype=x.dtype))
+        return cast(true_div(total, constant(int(np.prod(sizes)), dtype=x.dtype)), dtype)
     for d in range(rank):
         axis = x.ndim - rank + d
         counts = cast(_counts(extent_of(x, axis), extent_of(total, axis), sizes[d], strides[d], sides[d]), x.dtype)
         total = true_div(total, dimshuffle(counts, [0 if k == axis else "x" for k in range(x.ndim)]))
-    return total
+    return cast(total, dtype)
 
 
 def _options(

@@ -41,11 +41,12 @@ def average(a: Any, axis: Axes = None, weights: Any = None, returned: bool = Fal
             raise GraphTypeError("average: weights have the shape of a, or are a vector along one axis", lines=lines)
         w = dimshuffle(w, [0 if k == axes[0] else None for k in range(a.ndim)])
     dtype = dtypes.mean_of(dtypes.promote(a.dtype, w.dtype))
-    w = cast(w, dtype)
-    product = w * cast(a, dtype)
+    wide = dtypes.compute_of(dtype)
+    w = cast(w, wide)
+    product = w * cast(a, wide)
     total = sum_over(spread(w, (), product), axis=axes, keepdims=keepdims)
     found = sum_over(product, axis=axes, keepdims=keepdims) / total
-    return (found, total) if returned else found
+    return (cast(found, dtype), cast(total, dtype)) if returned else cast(found, dtype)
 
 
 @coerced
@@ -66,10 +67,16 @@ def cov(
     Raises: GraphTypeError above rank 2, or for weights that are no vectors; GraphValueError for a negative weight (at
     run time where it is not known).
     """
+    found = _covariances(m, y, rowvar, bias, ddof, fweights, aweights)
+    return cast(found, dtypes.mean_of(dtypes.promote(*(as_tensor(x).dtype for x in (m, y) if x is not None))))
+
+
+def _covariances(m: Any, y: Any, rowvar: bool, bias: bool, ddof: int | None, fweights: Any, aweights: Any) -> Variable:
+    """As `cov`, of dtypes of 16 bits in float32."""
     rows = _variables("cov", m, rowvar)
     if y is not None:
         rows = concatenate([rows, _variables("cov", y, rowvar)])
-    dtype = dtypes.mean_of(rows.dtype)
+    dtype = dtypes.compute_of(dtypes.mean_of(rows.dtype))
     rows = cast(rows, dtype)
     freedom = ddof if ddof is not None else 0 if bias else 1
     weights = _weights(fweights, aweights, dtype)
@@ -129,11 +136,12 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Variable:
     for rows in (x, y):
         if rows is not None:
             _variables("corrcoef", rows, rowvar)
-    c = cov(x, y, rowvar)
+    c = _covariances(x, y, rowvar, bias=False, ddof=None, fweights=None, aweights=None)
+    dtype = dtypes.mean_of(dtypes.promote(*(as_tensor(one).dtype for one in (x, y) if one is not None)))
     if c.ndim == 0:
-        return c / c
+        return cast(c / c, dtype)
     deviations = sqrt(diagonal(c))
-    return clip(c / deviations[:, None] / deviations[None, :], -1, 1)
+    return cast(clip(c / deviations[:, None] / deviations[None, :], -1, 1), dtype)
 
 
 corr = corrcoef

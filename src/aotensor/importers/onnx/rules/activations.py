@@ -7,8 +7,9 @@ from typing import Any
 
 import aotensor.tensor as at
 from aotensor.importers.onnx.node import Node, Unsuited
-from aotensor.importers.onnx.rules.elementwise import scalar
+from aotensor.importers.onnx.rules.elementwise import scalar, widened
 from aotensor.importers.onnx.rules.table import rule
+from aotensor.ops.elementwise.elementary import softsign as softsigned
 
 
 @rule("Relu")
@@ -75,7 +76,7 @@ def hard_swish(node: Node, x: Any) -> Any:
 @rule("Softsign")
 def softsign(node: Node, x: Any) -> Any:
     """x / (1 + |x|)"""
-    return x / (scalar(1, x) + at.abs(x))
+    return softsigned(x)
 
 
 @rule("Mish")
@@ -141,14 +142,16 @@ def dropout(node: Node, x: Any, ratio: Any = None, training: Any = None) -> Any:
 @rule("NegativeLogLikelihoodLoss")
 def negative_log_likelihood(node: Node, x: Any, target: Any, weight: Any = None) -> Any:
     """−weight[t]·x[n, t, ...] of the class t of each place, summed, averaged or each for itself"""
-    return _likelihood(node, x, target, weight)
+    found = _likelihood(node, widened(x), target, None if weight is None else widened(weight))
+    return at.cast(found, x.type.dtype)
 
 
 @rule("SoftmaxCrossEntropyLoss")
 def cross_entropy(node: Node, x: Any, target: Any, weight: Any = None) -> Any:
     """The negative log-likelihood of log softmax along axis 1, and the latter"""
-    logs = at.log_softmax(x, axis=1)
-    return [_likelihood(node, logs, target, weight), logs]
+    logs = at.log_softmax(widened(x), axis=1)
+    found = _likelihood(node, logs, target, None if weight is None else widened(weight))
+    return [at.cast(found, x.type.dtype), at.cast(logs, x.type.dtype)]
 
 
 def _likelihood(node: Node, logs: Any, target: Any, weight: Any) -> Any:

@@ -28,8 +28,13 @@ RULES.update({("", name): row(function) for name, function in _PLAIN.items()})
 
 
 def is_float(x: Any) -> bool:
-    """Is it of float32 or float64?"""
+    """Is it of a floating dtype?"""
     return "float" in x.type.dtype
+
+
+def widened(x: Any) -> Any:
+    """x, in float32 if it has 16 bits: squares of a few hundred overflow there, and other runtimes widen as well."""
+    return at.cast(x, "float32") if x.type.dtype in ("float16", "bfloat16") else x
 
 
 def scalar(value: float, like: Any) -> Any:

@@ -6,18 +6,25 @@ from typing import Any
 
 import aotensor.tensor as at
 from aotensor.importers.onnx.node import Node, Unsuited
-from aotensor.importers.onnx.rules.elementwise import scalar
+from aotensor.importers.onnx.rules.elementwise import scalar, widened
 from aotensor.importers.onnx.rules.table import rule
 from aotensor.importers.onnx.tensors import dtype_of
 
 
 def _normalised(x: Any, axes: Any, epsilon: float) -> tuple[Any, Any, Any]:
-    """(x − m) / sqrt(v + ε) over some axes, m, and the reciprocal of the root."""
+    """(x − m) / sqrt(v + ε) over some axes, m, and the reciprocal of the root; of dtypes of 16 bits in float32."""
+    x = widened(x)
     mean = at.mean(x, axis=axes, keepdims=True)
     centred = x - mean
     variance = at.mean(at.sqr(centred), axis=axes, keepdims=True)
     inverse = scalar(1, x) / at.sqrt(variance + scalar(epsilon, x))
     return centred * inverse, mean, inverse
+
+
+def _scaled(y: Any, scale: Any, bias: Any, dtype: str) -> Any:
+    """y·scale + bias in the dtype of y, which may be wider than that of the result."""
+    y = y * at.cast(scale, y.type.dtype)
+    return at.cast(y if bias is None else y + at.cast(bias, y.type.dtype), dtype)
 
 
 def _by_channel(values: Any, rank: int) -> Any:
@@ -29,30 +36,35 @@ def _by_channel(values: Any, rank: int) -> Any:
 def layer_normalization(node: Node, x: Any, scale: Any, bias: Any = None) -> Any:
     """Over all axes from `axis` on; also mean and reciprocal standard deviation"""
     axes = tuple(range(node.axis(x.type.ndim), x.type.ndim))
-    dtype = x.type.dtype
     y, mean, inverse = _normalised(x, axes, node["epsilon"])
-    y = y * scale
     stash = dtype_of(node["stash_type"], "the mean")
-    return [at.cast(y if bias is None else y + bias, dtype), at.cast(mean, stash), at.cast(inverse, stash)]
+    return [_scaled(y, scale, bias, x.type.dtype), at.cast(mean, stash), at.cast(inverse, stash)]
 
 
 @rule("BatchNormalization")
 def batch_normalization(node: Node, x: Any, scale: Any, bias: Any, mean: Any, variance: Any) -> Any:
     """By given mean and variance of channels; in training by those of the batch, which enter the running ones"""
     rank = x.type.ndim
+    wide = widened(x)
     if not node["training_mode"]:
+        variance = widened(variance)
         root = at.sqrt(variance + scalar(node["epsilon"], variance))
-        factor, shift = [_by_channel(at.cast(v, x.type.dtype), rank) for v in (scale / root, bias)]
-        return (x - _by_channel(at.cast(mean, x.type.dtype), rank)) * factor + shift
+        factor, shift, centre = [
+            _by_channel(at.cast(v, wide.type.dtype), rank) for v in (widened(scale) / root, bias, mean)
+        ]
+        return at.cast((wide - centre) * factor + shift, x.type.dtype)
     axes = tuple(i for i in range(rank) if i != 1)
     y, found, _ = _normalised(x, axes, node["epsilon"])
-    spread = at.mean(at.sqr(x - found), axis=axes)
+    spread = at.mean(at.sqr(wide - found), axis=axes)
     momentum = node["momentum"]
-    running = [
-        old * scalar(momentum, old) + at.cast(new, old.type.dtype) * scalar(1 - momentum, old)
-        for old, new in ((mean, at.mean(x, axis=axes)), (variance, spread))
-    ]
-    return [y * _by_channel(scale, rank) + _by_channel(bias, rank), *running]
+    running = [_running(old, new, momentum) for old, new in ((mean, at.mean(wide, axis=axes)), (variance, spread))]
+    return [_scaled(y, _by_channel(scale, rank), _by_channel(bias, rank), x.type.dtype), *running]
+
+
+def _running(old: Any, new: Any, momentum: float) -> Any:
+    wide = widened(old)
+    found = wide * scalar(momentum, wide) + at.cast(new, wide.type.dtype) * scalar(1 - momentum, wide)
+    return at.cast(found, old.type.dtype)
 
 
 @rule("InstanceNormalization")
@@ -60,7 +72,7 @@ def instance_normalization(node: Node, x: Any, scale: Any, bias: Any) -> Any:
     """Each channel of each instance for itself"""
     rank = x.type.ndim
     y = _normalised(x, tuple(range(2, rank)), node["epsilon"])[0]
-    return y * _by_channel(scale, rank) + _by_channel(bias, rank)
+    return _scaled(y, _by_channel(scale, rank), _by_channel(bias, rank), x.type.dtype)
 
 
 @rule("GroupNormalization")
@@ -73,10 +85,21 @@ def group_normalization(node: Node, x: Any, scale: Any, bias: Any) -> Any:
     grouped = at.reshape(x, [node.extent(x, 0), groups, channels // groups, *rest])
     y = _normalised(grouped, tuple(range(2, x.type.ndim + 1)), node["epsilon"])[0]
     if node.since < 21:
-        y = y * _by_channel(scale, x.type.ndim + 1) + _by_channel(bias, x.type.ndim + 1)
+        rank = x.type.ndim + 1
+        y = _scaled(y, _by_channel(scale, rank), _by_channel(bias, rank), x.type.dtype)
         return at.reshape(y, node.shape(x))
     y = at.reshape(y, node.shape(x))
-    return y * _by_channel(scale, x.type.ndim) + _by_channel(bias, x.type.ndim)
+    return _scaled(y, _by_channel(scale, x.type.ndim), _by_channel(bias, x.type.ndim), x.type.dtype)
+
+
+@rule("MeanVarianceNormalization")
+def mean_variance_normalization(node: Node, x: Any) -> Any:
+    """(x − m) / (standard deviation + 10⁻⁹) over some axes"""
+    axes = tuple(sorted({node.checked_axis(i, x.type.ndim) for i in node["axes"]}))
+    wide = widened(x)
+    centred = wide - at.mean(wide, axis=axes, keepdims=True)
+    deviation = at.sqrt(at.mean(at.sqr(centred), axis=axes, keepdims=True))
+    return at.cast(centred / (deviation + scalar(1e-9, wide)), x.type.dtype)
 
 
 @rule("LpNormalization")
@@ -85,8 +108,9 @@ def lp_normalization(node: Node, x: Any) -> Any:
     axis = node.axis(x.type.ndim)
     if node["p"] not in (1, 2):
         raise Unsuited(f"its p is {node['p']}")
-    norm = at.norm(x, ord=node["p"], axis=axis, keepdims=True)
-    return x / at.switch(at.eq(norm, scalar(0, x)), scalar(1, x), norm)
+    wide = widened(x)
+    norm = at.norm(wide, ord=node["p"], axis=axis, keepdims=True)
+    return at.cast(wide / at.switch(at.eq(norm, scalar(0, wide)), scalar(1, wide), norm), x.type.dtype)
 
 
 @rule("LRN")
@@ -98,9 +122,11 @@ def local_response(node: Node, x: Any) -> Any:
     before = (size - 1) // 2
     widths = [(0, 0)] * x.type.ndim
     widths[1] = (before, size - 1 - before)
-    squares = at.pad(at.sqr(x), widths, mode="constant", constant_values=0)
+    wide = widened(x)
+    squares = at.pad(at.sqr(wide), widths, mode="constant", constant_values=0)
     channels = node.extent(x, 1)
     total = squares[:, 0:channels]
     for shift in range(1, size):
         total = total + squares[:, shift : channels + shift]
-    return x / at.pow(scalar(node["bias"], x) + scalar(node["alpha"] / size, x) * total, scalar(node["beta"], x))
+    base = scalar(node["bias"], wide) + scalar(node["alpha"] / size, wide) * total
+    return at.cast(wide / at.pow(base, scalar(node["beta"], wide)), x.type.dtype)

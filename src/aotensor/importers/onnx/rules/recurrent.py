@@ -11,12 +11,13 @@ from aotensor.errors import GraphValueError
 from aotensor.importers.onnx.node import Node, Unsuited
 from aotensor.importers.onnx.rules.elementwise import scalar
 from aotensor.importers.onnx.rules.table import rule
+from aotensor.ops.elementwise.elementary import softsign
 
 _PLAIN: Final[dict[str, Callable[[Any], Any]]] = {
     "sigmoid": at.sigmoid,
     "tanh": at.tanh,
     "relu": at.relu,
-    "softsign": lambda x: x / (1 + at.abs(x)),
+    "softsign": softsign,
     "softplus": at.softplus,
 }
 

@@ -10,22 +10,25 @@ import numpy as np
 
 import aotensor.tensor as at
 from aotensor.importers.onnx.node import Node
-from aotensor.importers.onnx.rules.elementwise import is_float, scalar
+from aotensor.importers.onnx.rules.elementwise import is_float, scalar, widened
 from aotensor.importers.onnx.rules.table import RULES, Rule, rule
+from aotensor.ops.reduce.lengths import Length
+from aotensor.ops.reduce.sums import finished
 
 
 def _reduction(compute: Callable[[Any, tuple[int, ...] | None, bool], Any], single: Callable[[Any], Any]) -> Rule:
     """The rule of a reduction.   single: what it is of one element, where no axis is reduced"""
 
     def reduced(node: Node, x: Any, axes: Any = None) -> Any:
+        dtype, x = x.type.dtype, widened(x)
         chosen = node.axes()
         if not chosen and node["noop_with_empty_axes"]:
-            return at.cast(single(x), x.type.dtype)
+            return at.cast(single(x), dtype)
         rank = x.type.ndim
         wanted = tuple(sorted({node.checked_axis(i, rank) for i in chosen})) if chosen else tuple(range(rank))
         if not wanted:
-            return at.cast(single(x), x.type.dtype)
-        return at.cast(compute(x, wanted, bool(node["keepdims"])), x.type.dtype)
+            return at.cast(single(x), dtype)
+        return at.cast(compute(x, wanted, bool(node["keepdims"])), dtype)
 
     return reduced
 
@@ -47,10 +50,9 @@ def _float(x: Any) -> Any:
 
 
 def _norm(x: Any, axes: Any, keepdims: bool) -> Any:
-    """The 2-norm; its gradient at 0 is 0 along one axis or two."""
-    if len(axes) <= 2:
-        return at.norm(_float(x), axis=axes if len(axes) == 2 else axes[0], keepdims=keepdims)
-    return at.sqrt(at.sum(at.sqr(_float(x)), axis=axes, keepdims=keepdims))
+    """The 2-norm over any axes; its gradient at 0 is 0."""
+    x = _float(x)
+    return at.cast(finished(Length(axes)(x), axes, x, keepdims), x.type.dtype)
 
 
 def _extreme(compute: Callable[..., Any], is_max: bool) -> Callable[[Any, tuple[int, ...] | None, bool], Any]:
