@@ -12,6 +12,7 @@ from tools.fuzz.oracle import Matrix
 from tools.fuzz.program import AOT_NAMES, NUMPY_NAMES, Input, Options, Program, Step, declared_dims, run_text, widened
 from tools.fuzz.rules import BINARY, KINKED, REDUCING, SMOOTH, Rule
 from tools.fuzz.rules_arrays import ALGEBRA, LOOPS, MOVING, NEIGHBOURS, PRODUCTS, READING
+from tools.fuzz.rules_extremes import EXTREMES
 from tools.fuzz.rules_signals import SIGNALS, SPARSE_SOLVES
 from tools.fuzz.rules_sparse import SPARSE, TO_DENSE
 
@@ -27,7 +28,7 @@ FAMILIES: Final[dict[str, tuple[Sequence[Rule], float]]] = {
     "smooth": (SMOOTH, 3.0), "kinked": (KINKED, 0.7), "binary": (BINARY, 3.0), "reducing": (REDUCING, 2.5),
     "moving": (MOVING, 1.2), "reading": (READING, 1.2), "products": (PRODUCTS, 1.6), "algebra": (ALGEBRA, 0.4),
     "loops": (LOOPS, 0.6), "sparse": (SPARSE, 1.5), "to dense": (TO_DENSE, 2.0),
-    "signals": (SIGNALS, 1.5), "sparse solves": (SPARSE_SOLVES, 0.6),
+    "signals": (SIGNALS, 1.5), "extremes": (EXTREMES, 0.8), "sparse solves": (SPARSE_SOLVES, 0.6),
 }  # fmt: skip
 
 

@@ -75,6 +75,12 @@ def softplus(x: Array) -> Array:
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
+def half(x: Array) -> Array:
+    """The nearest numbers of float16."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.asarray(x).astype(np.float16).astype(np.asarray(x).dtype))
+
+
 # --- reductions ----------------------------------------------------------------------------------------------------
 
 
