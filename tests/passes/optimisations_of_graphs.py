@@ -60,6 +60,13 @@ GRAPH_ROWS: Final[Sequence[Row]] = (
         has(r"math\.exp", 1),
     ),
     Row(
+        "logarithms of sums of exponentials",
+        without_pass("stable-forms"),
+        of_vector(lambda x: at.log(at.sum(at.exp(x)))),
+        "tensor",
+        has(r"arith\.maximumf"),
+    ),
+    Row(
         "products of what was made dense",
         without_rule(SPARSE, Contract),
         of_sparse(lambda A, D, v, E, s, B: sp.dense_from_sparse(A) @ v),

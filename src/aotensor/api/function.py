@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext, suppress
+from functools import cached_property
 from pickle import PicklingError
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
@@ -26,6 +27,7 @@ from aotensor.graph.portable import Portable, from_portable, to_portable
 from aotensor.graph.substitute import Replacements
 from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.graph.walk import evaluate_all
+from aotensor.ops.stable.forms import in_stable_forms
 from aotensor.pictures.notebook import function_html
 from aotensor_runtime.threads import MOST, default_threads
 
@@ -192,10 +194,10 @@ class Function(Definition):
                     return self.run_compiled(args, kwargs)
 
     def reference(self, *args: object, **kwargs: object) -> Any:
-        """The same by the NumPy and SciPy reference."""
+        """The same by the NumPy and SciPy reference, of formulas in their stable forms."""
         values = dict(self.bind_arguments(args, kwargs))
         with called(self.names):
-            computed = evaluate_all(list(self.results.values()), values)
+            computed = evaluate_all(self._stable_results, values)
         by_name = dict(zip(self.results, computed, strict=True))
         for name, key in self.updates.items():
             self.state[name].set_value(by_name.pop(key))
@@ -208,6 +210,10 @@ class Function(Definition):
                 return [_fresh(x) for x in by_name.values()]
             case _:
                 return []
+
+    @cached_property
+    def _stable_results(self) -> list[Variable]:
+        return in_stable_forms(list(self.results.values()), list(self.arguments.values()))
 
     def bind_arguments(self, args: Sequence[object], kwargs: Mapping[str, object]) -> list[tuple[Variable, Array]]:
         """Call arguments as arrays of the inputs' types.

@@ -23,6 +23,7 @@ from aotensor.ops.scan.rewrite.loops import has_loops, hoist_from_loops, sink_be
 from aotensor.ops.scan.rewrite.merge import merge_loops
 from aotensor.ops.scan.rewrite.prune import prune_loops
 from aotensor.ops.scan.rewrite.tidy import tidy
+from aotensor.ops.stable.forms import use_stable_forms
 from aotensor.sparse.rewrites import rewrite_sparse
 
 
@@ -76,6 +77,7 @@ _BY_NAME: Final = {
     for step in (
         EXPAND,
         *LOOP_PASSES,
+        GraphPass("stable-forms", use_stable_forms),
         GraphPass("cse", unify),
         GraphPass("resolve-extents", resolve_extents),
         GraphPass("fuse-elementwise", fuse_elementwise, bodies_first=True),

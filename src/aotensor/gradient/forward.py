@@ -36,11 +36,12 @@ from aotensor.graph.op import (
     sum_terms,
 )
 from aotensor.graph.variable import Variable
-from aotensor.graph.walk import replace, toposort
+from aotensor.graph.walk import replace
 from aotensor.ops.create import is_zeros, zeros_like
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import zero_gradient
+from aotensor.ops.stable.forms import stable_order
 
 
 @remembers("f")
@@ -86,7 +87,7 @@ def push(outputs: Sequence[Variable], wrt: Sequence[Variable], points: Sequence[
     for x, point in zip(wrt, points, strict=True):
         collected.setdefault(x, []).append(point)
     tangents = {x: sum_terms(terms, add) for x, terms in collected.items()}
-    for node in toposort(outputs, stop=tangents):
+    for node in stable_order(outputs, tangents, tangents):
         for x, tangent in zip(node.outputs, _pushed(node, tangents), strict=True):
             if not is_disconnected(tangent):
                 tangents.setdefault(x, tangent)

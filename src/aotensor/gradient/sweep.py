@@ -27,6 +27,7 @@ from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.scan.branch import IfElse
+from aotensor.ops.stable.forms import stable_order
 from aotensor.sparse.convert import dense_origin, everywhere_as
 
 
@@ -50,7 +51,7 @@ class Sweep:
         self._sources = sources = [x for x, _ in seeds] + list(known)
         self._known = known
         self._stop = set(stop)
-        self._order = toposort(sources, stop=self._stop)
+        self._order = stable_order(sources, self._stop, {*wrt, *known, *self._stop})
         self._patterns: dict[Apply, Pattern] = {node: connection_pattern(node) for node in self._order}
         reached = self._reached(x for x in sources if not (x in known and is_disconnected(known[x])))
         self._connected = reached & self._useful(wrt)

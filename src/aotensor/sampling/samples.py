@@ -15,6 +15,7 @@ from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.subgraph import all_nodes
 from aotensor.graph.variable import SharedVariable
 from aotensor.graph.walk import evaluate_all
+from aotensor.ops.stable.forms import in_stable_forms
 from aotensor.sampling.dense_view import Arrays, Graph
 from aotensor.sampling.pairs import unpaired
 from aotensor.sampling.random_matrix import random_matrix
@@ -158,7 +159,8 @@ def reference_values(f: Graph, arrays: Mapping[str, Any]) -> list[Any]:
     Raises: what the reference raises.
     """
     with np.errstate(all="ignore"):
-        return evaluate_all(list(f.results.values()), {f.arguments[name]: x for name, x in arrays.items()})
+        values = {f.arguments[name]: x for name, x in arrays.items()}
+        return evaluate_all(in_stable_forms(list(f.results.values()), list(values)), values)
 
 
 def nearby_values(f: Graph, arrays: Mapping[str, Any], rng: np.random.Generator) -> list[Any]:

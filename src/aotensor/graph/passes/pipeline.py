@@ -36,6 +36,7 @@ class Step:
 
 STEPS: Final = (
     Step("expand", "graph", needed="ops that are made of others, and sparse matrices, end there"),
+    Step("stable-forms", "graph"),
     Step("cse", "graph", is_free=True),
     Step("merge-loops", "graph", is_free=True),
     Step("dce", "graph", is_free=True),
@@ -108,7 +109,7 @@ _TENSOR: Final = (
     "sum-scatters", "canonicalize",
 )  # fmt: skip
 _DEFAULT: Final = (
-    "expand", *_LOOPS, "sink-into-branches", "resolve-extents", "fuse-elementwise", *_TENSOR,
+    "expand", "stable-forms", *_LOOPS, "sink-into-branches", "resolve-extents", "fuse-elementwise", *_TENSOR,
     *(step.name for step in STEPS if step.level in ("nest", "loops")),
 )  # fmt: skip
 

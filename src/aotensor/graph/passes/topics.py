@@ -6,8 +6,8 @@ from typing import Final
 
 TOPICS: Final = {
     "arithmetic": (
-        "build", "expand", "cse", "resolve-extents", "canonicalize", "value-numbering", "stabilize", "check-bounds",
-        "expand-math",
+        "build", "expand", "stable-forms", "cse", "resolve-extents", "canonicalize", "value-numbering", "stabilize",
+        "check-bounds", "expand-math",
     ),
     "products": ("lower-to-nest", "emit-loops", "small-matrices"),
     "loops": (

@@ -1,0 +1,1 @@
+"""Formulas that overflow, underflow or cancel, and the stable functions that they are."""

@@ -1,0 +1,266 @@
+"""The stable form of a node, and of all nodes of a graph.
+
+    log(Σ exp(x))   →  logsumexp(x)          exp(x)/Σ exp(x)  →  softmax(x)        log(softmax(x))  →  log_softmax(x)
+    log(erfc(x))    →  log 2 + log_ndtr(…)   1/(1 + exp(−x))  →  sigmoid(x)        log(exp(x))      →  x
+
+One table, `RULES`, has two users. Derivatives are taken of stable forms (`stable_order`): a formula whose value is
+mended when it is compiled has a derivative that is nan all the same. Values get those that the pass `stabilize`, which
+sees scalars, does not know (`use_stable_forms`, the pass `stable-forms`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.graph.op import Apply, Op, tracing
+from aotensor.graph.passes.remarks import applied
+from aotensor.graph.passes.run import GraphPass
+from aotensor.graph.site import made_at, written_as
+from aotensor.graph.variable import Variable
+from aotensor.graph.walk import toposort
+from aotensor.ops.advanced import AdvancedSubtensor
+from aotensor.ops.elementwise.arithmetic import identity
+from aotensor.ops.elementwise.base import Elementwise, Row
+from aotensor.ops.elementwise.compare import and_, cast, eq, lt, switch
+from aotensor.ops.elementwise.special import erf, erfc
+from aotensor.ops.index import Subtensor
+from aotensor.ops.reduce.sums import Sum
+from aotensor.ops.shape.axes import DimShuffle
+from aotensor.ops.shape.broadcast import SpecifyShape
+from aotensor.ops.shape.reshape import Reshape
+from aotensor.ops.stable.logarithms import log_of_one_plus, stable_logarithm
+from aotensor.ops.stable.match import FAR, SOURCES, Look, kind_of
+from aotensor.ops.stable.products import stable_product
+
+_OF_SCALARS: Final = frozenset({"cast", "log", "log1mexp", "neg", "softplus", "sub"})
+"""Ops that the pass `stabilize` makes of logarithms: it sees the same formulas, and more of what is around them."""
+
+
+_DIRECT: Final = frozenset({"exp", "logit", "sqrt"})
+"""Roots of formulas that need no function that overflows."""
+
+_LINEAR: Final = frozenset(
+    {"add", "cast", "mul", "neg", "sub", "switch", "true_div"}
+    | {AdvancedSubtensor, DimShuffle, Reshape, SpecifyShape, Subtensor, Sum}
+)
+"""Ops whose derivatives may be constant."""
+
+_one = Elementwise(
+    Row("one_like", "1, with a derivative of exact zeros", np.ones_like, lambda s, x: s.constant(1.0, x.dtype), (None,))
+)
+_linear_view = Elementwise(
+    Row(
+        "linear_view",
+        "x, which took the place of what is not linear: its derivative is 1, but depends on x as that of the other",
+        np.array,
+        lambda s, x: x,
+        (lambda g, x, y: g * _one(x),),
+    )
+)
+
+
+_root_of_square = Elementwise(
+    Row(
+        "root_of_square",
+        "√(x²) without overflow; as that it has no derivative at 0",
+        np.abs,
+        lambda s, x: s.abs(x),
+        (lambda g, x, y: g * (x / y),),
+    )
+)
+
+
+def stable_form(node: Apply, look: Look) -> tuple[Variable, list[Apply]] | None:
+    """What the result of a node is by a formula that is stable, and the new nodes of that; None if it is already."""
+    rule, y = RULES[kind_of(node)], node.outputs[0]
+    with tracing() as made, made_at(written_as(node)):
+        found = rule(look, node)
+        if found is None or found is y or not dtypes.is_float(y.dtype):
+            return None
+        found = found if found.dtype == y.dtype else cast(found, y.dtype)
+    return (found, _used(found, made)) if found.broadcastable == y.broadcastable else None
+
+
+def _used(x: Variable, made: Sequence[Apply]) -> list[Apply]:
+    """The new nodes that x needs: rules try what comes to nothing."""
+    needed = {x}
+    for node in reversed(made):
+        if not needed.isdisjoint(node.outputs):
+            needed.update(node.inputs)
+    return [node for node in made if not needed.isdisjoint(node.outputs)]
+
+
+def stable_order(outputs: Iterable[Variable], stop: Collection[Variable], kept: Collection[Variable]) -> list[Apply]:
+    """The nodes that `outputs` need, each after those it depends on, for sweeps that differentiate them.
+
+    A node with a stable form is there as a copy of that, with the outputs of the node: variables stay what they are,
+    and the derivative goes through the stable form. Nothing behind a variable in `stop` is there, and no formula
+    reaches over one in `kept`, whose own derivative counts.
+    """
+    order: list[Apply] = []
+    for node, found in _stable_forms(toposort(outputs, stop=stop), Look(kept)):
+        if found is None:
+            order.append(node)
+        else:
+            form, made = found
+            view = _linear_view if all(kind_of(one) in _LINEAR for one in made) else identity
+            order += [*made, _giving(view, form, node.outputs)]
+    return order
+
+
+def _giving(op: Op, x: Variable, outputs: Sequence[Variable]) -> Apply:
+    """A node that gives outputs which another one owns: another way to them, for who walks along lists of nodes."""
+    made = Apply.__new__(Apply)
+    made.op, made.inputs, made.outputs = op, (x,), tuple(outputs)
+    return made
+
+
+def use_stable_forms(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
+    """The same graph by stable forms, as far as the pass `stabilize` does not know them: the pass `stable-forms`."""
+    nodes = toposort(outputs, stop=stop)
+    readers = Counter(x for node in nodes for x in node.inputs)
+    return _rewritten(outputs, nodes, Look(set(stop), is_value=True, readers=readers))
+
+
+def in_stable_forms(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
+    """The same graph by all stable forms, also in the bodies of loops: what the reference computes."""
+    return GraphPass("stable-forms", _all_stable_forms).run(outputs, stop)
+
+
+def _all_stable_forms(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
+    return _rewritten(outputs, toposort(outputs, stop=stop), Look(set(stop)))
+
+
+def _stable_forms(nodes: Sequence[Apply], look: Look) -> Iterator[tuple[Apply, tuple[Variable, list[Apply]] | None]]:
+    """Each node with its stable form. Only what is made of a function that overflows or vanishes is looked at."""
+    distance = look.distance
+    for node in nodes:
+        kind = kind_of(node)
+        nearest = min((distance[x] for x in node.inputs if x in distance), default=FAR + 1)
+        is_candidate = kind in RULES and (nearest <= FAR or kind in _DIRECT)
+        yield node, stable_form(node, look) if is_candidate else None
+        own = 0 if kind in SOURCES else nearest + 1
+        if own <= FAR:
+            distance.update((y, own) for y in node.outputs)
+
+
+def _rewritten(outputs: Sequence[Variable], nodes: Sequence[Apply], look: Look) -> list[Variable]:
+    """The graph with forms in place of nodes. They are looked for in the old graph, and made of the new one."""
+    new: dict[Variable, Variable] = {}
+    for node, found in _stable_forms(nodes, look):
+        is_used = found is not None and not (look.is_value and _is_of_scalars(node, found[1]))
+        for one in found[1] if found is not None and is_used else [node]:
+            _renew(one, new)
+        if found is not None and is_used:
+            applied("{} is computed by a formula that neither overflows nor cancels", node.outputs[0])
+            new[node.outputs[0]] = new.get(found[0], found[0])
+    return [new.get(x, x) for x in outputs]
+
+
+def _renew(node: Apply, new: dict[Variable, Variable]) -> None:
+    """Note the outputs of a node on new inputs, where it has any."""
+    copies = node.on([new.get(x, x) for x in node.inputs]).outputs
+    if copies is not node.outputs:
+        for old, copy in zip(node.outputs, copies, strict=True):
+            copy.name, copy.origins = old.name, old.origins
+            new[old] = copy
+
+
+def _is_of_scalars(node: Apply, made: Sequence[Apply]) -> bool:
+    """Does the pass `stabilize` find the logarithm that comes to these nodes?"""
+    kinds = {kind_of(one) for one in made}
+    return kind_of(node) in ("log", "log1p") and kinds <= _OF_SCALARS and not kinds.isdisjoint(_OF_SCALARS - {"neg"})
+
+
+# --- rules -----------------------------------------------------------------------------------------------------------
+
+
+def _logarithm(base: float) -> Callable[[Look, Apply], Variable | None]:
+    def rule(look: Look, node: Apply) -> Variable | None:
+        found = stable_logarithm(look, node.inputs[0])
+        if found is None:
+            return None
+        return found.value if base == math.e else found.value / math.log(base)
+
+    return rule
+
+
+def _log1p(look: Look, node: Apply) -> Variable | None:
+    found = log_of_one_plus(look, node.inputs[0])
+    return None if found is None else found.value
+
+
+def _xlogy(look: Look, node: Apply) -> Variable | None:
+    """x·log y, and 0 for x = 0 = y."""
+    x, y = node.inputs
+    found = stable_logarithm(look, y)
+    if found is None:
+        return None
+    return switch(and_(eq(x, 0), eq(found.value, -np.inf)), 0.0, x * found.value)
+
+
+def _product(look: Look, node: Apply) -> Variable | None:
+    return stable_product(look, node, _value_of_logarithm)
+
+
+def _value_of_logarithm(look: Look, x: Variable) -> Variable | None:
+    found = stable_logarithm(look, x)
+    return None if found is None else found.value
+
+
+def _exp(look: Look, node: Apply) -> Variable | None:
+    """exp(log x) has the derivative 1 at 0, too."""
+    x = None if look.is_value else look.argument(node.inputs[0], "log")
+    return None if x is None else switch(lt(x, 0), np.nan, x)
+
+
+def _sqrt(look: Look, node: Apply) -> Variable | None:
+    """√(x²) = |x|"""
+    (y,) = node.inputs
+    x, made = look.argument(y, "sqr"), look.node(y)
+    if x is None and made is not None and kind_of(made) == "mul" and len(made.inputs) == 2:
+        x = made.inputs[0] if made.inputs[0] is made.inputs[1] else None
+    return _root_of_square(x) if x is not None and dtypes.is_float(x.dtype) else None
+
+
+def _logit(look: Look, node: Apply) -> Variable | None:
+    return look.argument(node.inputs[0], "sigmoid")
+
+
+def _complement(look: Look, node: Apply) -> Variable | None:
+    """1 − erf(x), 1 + erf(x), erf(x) − 1 and 1 − erfc(x)"""
+    y = node.outputs[0]
+    for u, sign in ((look.one_minus(y), 1), (look.one_plus(y), -1)):
+        if u is not None and (x := look.argument(u, "erf")) is not None:
+            return erfc(x if sign > 0 else -x)
+        if u is not None and sign > 0 and (x := look.argument(u, "erfc")) is not None:
+            return erf(x)
+    pair, is_sum = node.inputs, kind_of(node) == "add"
+    for u, one in () if len(pair) != 2 else (pair, pair[::-1]) if is_sum else (pair,):
+        if look.number(one) == (-1 if is_sum else 1) and (x := look.argument(u, "erf")) is not None:
+            return -erfc(x)
+    return None
+
+
+RULES: Final[Mapping[str | type, Callable[[Look, Apply], Variable | None]]] = {
+    "log": _logarithm(math.e),
+    "log2": _logarithm(2.0),
+    "log10": _logarithm(10.0),
+    "log1p": _log1p,
+    "xlogy": _xlogy,
+    "true_div": _product,
+    "mul": _product,
+    "reciprocal": _product,
+    "exp": _exp,
+    "sqrt": _sqrt,
+    "logit": _logit,
+    "add": _complement,
+    "sub": _complement,
+}
+"""The name of the elementwise op at the root of a formula → its stable form."""

@@ -1,0 +1,187 @@
+"""What a formula is made of: operands found behind casts, signs and constants, as far as one may look."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.graph.op import Apply
+from aotensor.graph.variable import Constant, Variable
+from aotensor.ops.create import Alloc, FullLike
+from aotensor.ops.elementwise.base import Elementwise
+from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.index import Subtensor
+from aotensor.ops.reduce.extremum import Extremum
+from aotensor.ops.reduce.normalise import Softmax
+from aotensor.ops.reduce.sums import Prod, Sum
+from aotensor.ops.shape.axes import DimShuffle
+from aotensor.ops.shape.extents import ShapeI
+
+DEEPEST: Final = 8
+"""Nodes in a row that a formula is looked for in."""
+
+FAR: Final = DEEPEST + 4
+"""Nodes between the root of a formula and the functions in it, those of a product counted."""
+
+SOURCES: Final = frozenset({"erf", "erfc", "exp", "exp2", "expm1", "gamma", "kv", "sigmoid", Prod, Softmax})
+"""What makes a formula unstable: functions that overflow or vanish."""
+
+_NONNEGATIVE: Final = frozenset(
+    {"abs", "cosh", "erfc", "erfcx", "exp", "exp2", "isfinite", "kv", "kve", "sigmoid", "softplus", "sqr", "sqrt"}
+)
+_KEEPS_SIGN: Final = frozenset({"add", "cast", "identity", "maximum", "minimum", "mul", "reciprocal", "true_div"})
+
+
+def kind_of(node: Apply) -> str | type:
+    """What rules go by: the name of an elementwise op, the class of another one."""
+    return node.op.row.name if isinstance(node.op, Elementwise) else type(node.op)
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look at a graph.
+
+    kept: variables that nothing is looked for behind, because their own cotangents, tangents or values count.
+    is_value: is a value wanted that is compiled, where the pass `stabilize` rewrites formulas of scalars?
+    readers: the number of nodes that read a variable, where values are wanted. distance: the number of nodes between a
+    variable and the nearest of `SOURCES` that it is made of, up to `FAR`.
+    """
+
+    kept: Collection[Variable]
+    is_value: bool = False
+    readers: Mapping[Variable, int] = field(default_factory=dict)
+    distance: dict[Variable, int] = field(default_factory=dict)
+
+    def node(self, x: Variable) -> Apply | None:
+        """What makes x, or what is converted to x from another floating dtype; None where nothing may be seen."""
+        while x.owner is not None and x not in self.kept:
+            node = x.owner
+            if kind_of(node) not in ("cast", "identity") or not _is_real(node.inputs[0]):
+                return node
+            x = node.inputs[0]
+        return None
+
+    def argument(self, x: Variable, name: str) -> Variable | None:
+        """u where x is f(u), for f the elementwise function of that name."""
+        node = self.node(x)
+        return as_float(node.inputs[0], node) if node is not None and kind_of(node) == name else None
+
+    def number(self, x: Variable) -> float | None:
+        """The number that all elements of x are, if that is known."""
+        for _ in range(DEEPEST):
+            if isinstance(x, Constant):
+                return _uniform(x)
+            node = x.owner
+            if node is None or x in self.kept:
+                return None
+            if isinstance(node.op, DimShuffle | Alloc | FullLike) or kind_of(node) in ("cast", "identity"):
+                x = node.inputs[0]
+            elif kind_of(node) == "second":
+                x = node.inputs[1]
+            else:
+                return None
+        return None
+
+    def opposite(self, x: Variable) -> Variable | None:
+        """u where x is −u."""
+        node = self.node(x)
+        if node is None:
+            return None
+        if kind_of(node) == "neg":
+            return node.inputs[0]
+        if kind_of(node) == "sub" and self.number(node.inputs[0]) == 0:
+            return node.inputs[1]
+        if kind_of(node) == "mul" and len(node.inputs) == 2:
+            for u, factor in (node.inputs, node.inputs[::-1]):
+                if self.number(factor) == -1:
+                    return u
+        return None
+
+    def one_plus(self, x: Variable) -> Variable | None:
+        """u where x is 1 + u."""
+        node = self.node(x)
+        if node is not None and kind_of(node) == "add" and len(node.inputs) == 2:
+            for u, other in (node.inputs, node.inputs[::-1]):
+                if self.number(other) == 1:
+                    return u
+        return None
+
+    def one_minus(self, x: Variable) -> Variable | None:
+        """u where x is 1 − u, or 1 + (−u)."""
+        node = self.node(x)
+        if node is not None and kind_of(node) == "sub" and self.number(node.inputs[0]) == 1:
+            return node.inputs[1]
+        u = self.one_plus(x)
+        return None if u is None else self.opposite(u)
+
+    def is_nonnegative(self, x: Variable, depth: int = 0) -> bool:
+        """True if every element of x is known to be at least 0, or nan."""
+        if isinstance(x, Constant):
+            return not bool((x.data < 0).any())
+        if dtypes.is_discrete(x.dtype) and x.dtype.startswith("u"):
+            return True
+        node = x.owner
+        if node is None or depth == DEEPEST:
+            return False
+        kind, inputs = kind_of(node), node.inputs
+        if kind in _NONNEGATIVE or kind in (Softmax, ShapeI):
+            return True
+        if kind in _KEEPS_SIGN or kind in (Sum, Prod, Extremum):
+            is_square = kind == "mul" and len(inputs) == 2 and inputs[0] is inputs[1]
+            if is_square or all(self.is_nonnegative(y, depth + 1) for y in inputs):
+                return True
+        if kind in (DimShuffle, Subtensor, Alloc):
+            return self.is_nonnegative(inputs[0], depth + 1)
+        for u in (self.one_minus(x), self.one_plus(x)):
+            if u is not None and (self.argument(u, "sigmoid") or self.argument(u, "erf")) is not None:
+                return True
+        return False
+
+    def is_shifted(self, u: Variable) -> bool:
+        """Is u x − max x, whose exponential does not overflow?"""
+        node = self.node(u)
+        return node is not None and kind_of(node) == "sub" and _comes_from_maximum(node.inputs[1], DEEPEST)
+
+
+def as_float(x: Variable, node: Apply) -> Variable:
+    """An operand of a node in a floating dtype: that of the node, for an integer."""
+    return x if dtypes.is_float(x.dtype) else cast(x, node.outputs[0].dtype)
+
+
+def is_same(x: Variable, y: Variable, depth: int = 0) -> bool:
+    """Are two variables known to be equal, because the same ops make them of the same variables?"""
+    if x is y:
+        return True
+    if isinstance(x, Constant) and isinstance(y, Constant):
+        return x.type == y.type and bool(np.array_equal(x.data, y.data))
+    one, other = x.owner, y.owner
+    if one is None or other is None or depth == DEEPEST // 2 or x.index != y.index or one.op != other.op:
+        return False
+    return all(is_same(a, b, depth + 1) for a, b in zip(one.inputs, other.inputs, strict=True))
+
+
+def _is_real(x: Variable) -> bool:
+    return not x.is_sparse and dtypes.is_float(x.dtype)
+
+
+def _uniform(x: Constant) -> float | None:
+    if not x.data.size or dtypes.is_complex(x.dtype) or x.is_sparse:
+        return None
+    first = x.data.flat[0]
+    return float(first) if x.data.size == 1 or bool((x.data == first).all()) else None
+
+
+def _comes_from_maximum(x: Variable, depth: int) -> bool:
+    """Is x the maximum of something, perhaps moved, cut off from derivatives, or 0 where it is not finite?"""
+    node = x.owner
+    if node is None or depth == 0:
+        return False
+    if isinstance(node.op, Extremum):
+        return node.op.kind == "max"
+    found = node.inputs[1:] if kind_of(node) == "switch" else node.inputs[:1]
+    is_view = kind_of(node) in ("cast", "identity", "switch", "maximum") or not isinstance(node.op, Elementwise)
+    return is_view and any(_comes_from_maximum(y, depth - 1) for y in found)
