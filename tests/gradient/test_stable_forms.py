@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import importlib
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-import mpmath as mp
 import numpy as np
 import pytest
-from stable_cases import CASES, LOGARITHMS, ROOTS, Case
+from tools.stabilizations.__main__ import page
+from tools.stabilizations.cases import CASES, LOGARITHMS, ROOTS
+from tools.stabilizations.measure import derivatives, points_of, truth_of
+from tools.stabilizations.others import PYTENSOR
 
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.core.types import Array
 from aotensor.errors import DisconnectedInputError
 from aotensor.gradient import Rop, disconnected_grad, grad, grad_clip, hessian
-from aotensor.graph.variable import Variable
 from aotensor.ops.stable.forms import use_stable_forms
 
 DTYPES = ("float64", "float32")
@@ -27,29 +29,9 @@ TOLERANCE = {"float64": (1e-11, 1e-9, 1e-8), "float32": (1e-5, 1e-3, 2e-2)}
 TINY = {"float64": 1e-100, "float32": 1e-37}
 
 
-def points_of(case: Case, dtype: str) -> Array:
-    return np.clip(case.points, *((-1e30, 1e30) if dtype == "float32" else (None, None))).astype(dtype)
-
-
-def derivatives(case: Case, x: Variable) -> list[Variable]:
-    """The value and as many derivatives as the case has."""
-    found = [case.formula(x)]
-    for _ in range(case.orders):
-        found.append(grad(at.sum(found[-1]), x))
-    return found
-
-
 @cache
 def truth(name: str, dtype: str) -> list[list[float]]:
-    case = CASES[name]
-    with mp.workdps(60):
-        return [[_derivative(case, mp.mpf(float(x)), order) for x in points_of(case, dtype)]
-                for order in range(case.orders + 1)]  # fmt: skip
-
-
-def _derivative(case: Case, x: Any, order: int) -> float:
-    step = mp.mpf(10) ** -30 if abs(x) < 1e-3 else abs(x) * mp.mpf(10) ** -20
-    return float(mp.re(mp.diff(case.truth, x, order, h=step) if order else case.truth(x)))
+    return truth_of(CASES[name], points_of(CASES[name], dtype))
 
 
 def is_right(found: list[Array], name: str, dtype: str) -> bool:
@@ -108,6 +90,14 @@ def test_every_rule_has_a_case() -> None:
         module, _, table = symbol.partition(":")
         rules = getattr(importlib.import_module(module), table)
         assert set(rules) == {rule for case in CASES.values() if case.table == symbol for rule in case.rules}
+
+
+def test_the_page_names_what_there_is() -> None:
+    """The page is made by a command, and none of its rows is about something else than a case."""
+    assert {name for names in PYTENSOR.values() for name in names} <= set(CASES)
+    text = (Path(__file__).parents[2] / "docs/stabilizations.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ")[0] for line in page(lambda case: [0.0] * (case.orders + 1)).splitlines() if "|" in line]
+    assert rows == [line.split(" | ")[0] for line in text.splitlines() if "|" in line]
 
 
 # --- what users rely on ----------------------------------------------------------------------------------------------
