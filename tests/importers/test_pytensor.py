@@ -19,6 +19,7 @@ from pytensor.graph.op import Op  # noqa: E402
 from pytensor.raise_op import Assert  # noqa: E402
 from pytensor.tensor.random.basic import ChoiceWithoutReplacement, PermutationRV  # noqa: E402
 
+import aotensor as aot  # noqa: E402
 from aotensor.errors import GraphTypeError, MissingInputError  # noqa: E402
 from aotensor.importers.pytensor import NoCounterpart, from_pytensor, function  # noqa: E402
 
@@ -195,3 +196,22 @@ def test_wrong_arguments() -> None:
         from_pytensor([s], s)
     with pytest.raises(MissingInputError):
         function([], x + 1)
+
+
+@pytest.mark.parametrize(
+    ("build", "value", "slope"),
+    [
+        (lambda x: pt.log(pt.sum(pt.exp(x))), 1000, [1, 0, 0]),
+        (lambda x: pt.log(pt.special.softmax(x))[1], -3000, [-1, 1, 0]),
+        (lambda x: (pt.exp(x) / pt.exp(x).sum())[0], 1, [0, 0, 0]),
+        (lambda x: pt.log(pt.erfc(x[2])), -903.9741171106438, [0, 0, -60.03329639875625]),
+    ],
+)
+def test_what_pytensor_stabilises_is_stable(build: Any, value: float, slope: list[float]) -> None:
+    """Derivatives too, which PyTensor takes of the formula as it is written."""
+    x = pt.vector("x")
+    (ours,), y = from_pytensor([x], build(x))
+    f = aot.function([ours], [y, aot.grad(y, ours)])
+    for found in (f([1000.0, -2000.0, 30.0]), f.reference([1000.0, -2000.0, 30.0])):
+        np.testing.assert_allclose(found[0], value, rtol=1e-13)
+        np.testing.assert_allclose(found[1], slope, rtol=1e-13)
