@@ -20,6 +20,9 @@ import pytest
 from filecheck.matcher import Matcher
 from filecheck.options import Options as CheckOptions
 
+os.environ.pop("COLUMNS", None)  # set by readline, which pytest imports; commands of tests write to pipes
+os.unsetenv("COLUMNS")
+
 M_PERTURB: Final = -6
 FILL: Final = 0x7F
 

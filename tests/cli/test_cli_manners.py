@@ -217,7 +217,7 @@ def test_a_full_stdout_is_an_error(library: Path) -> None:
     ("arguments", "text"),
     [
         (("inspekt",), "error: no such command 'inspekt' (did you mean inspect?)"),
-        (("compile", "x.py", "--hpv", "w"), "or --hvp?)"),
+        (("compile", "x.py", "--hpv", "w"), "or --hvp or"),
         (("inspect", "x.py", "--stage", "loop"), "(did you mean loops?)"),
         (("compile", "MODEL:logistik"), "hint: did you mean logistic?"),
         (("run", "LIBRARY:logistik"), "hint: did you mean logistic"),

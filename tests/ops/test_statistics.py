@@ -96,8 +96,8 @@ LATE: list[tuple[Callable[[], Any], list[Any], str]] = [
     (lambda: at.quantile(X, X), [[0.5, -0.5]], "quantile: q has an element"),
     (lambda: at.topk(X, 3), [[1.0, 2.0]], "3 elements are wanted of an extent of 2"),
     (lambda: at.partition(X, 2), [[1.0, 2.0]], "index 2"),
-    (lambda: at.median(X), [np.zeros(0)], "index"),
-    (lambda: at.interp(X, X[:0], X[:0]), [[1.0]], "out of range"),
+    (lambda: at.median(X), [np.zeros(0)], "median: axis 0 is empty"),
+    (lambda: at.interp(X, X[:0], X[:0]), [[1.0]], "interp: xp: axis 0 is empty"),
     (lambda: at.tensorinv(M, 1), [np.ones((2, 3))], "extent"),
     (lambda: at.vectorize(at.dot, "(m,n),(n)->(m)")(M, X), [np.ones((2, 3)), np.ones(2)], "extent"),
 ]

@@ -149,3 +149,13 @@ def test_shares_that_round_to_one(dtype: str, tmp_path: Path) -> None:
                         of_second.append(-slope)
             exact += [of_first, of_second]
     check(aot.function([x], outputs, name="shares"), [values], exact, tmp_path, units=100)
+
+
+def test_functions_of_each_other_share_no_exponential() -> None:
+    """The argument of one is what another one gave: nothing to share there, but with its own derivative."""
+    x = at.vector("x", dtype="float64")
+    sigmoids, tangents = at.sigmoid(at.sigmoid(x)), at.tanh(at.tanh(x))
+    f = aot.function([x], [sigmoids, aot.grad(sigmoids.sum(), x), tangents, aot.grad(tangents.sum(), x)], name="f")
+    values = np.linspace(-3.0, 3.0, 7)
+    for found, expected in zip(f(values), f.reference(values), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-13)

@@ -271,7 +271,7 @@ GRAPH_ROWS: Final[Sequence[Row]] = (
         without_pass("value-numbering"),
         by_group(lambda y, e: y - e),
         "nest",
-        has(r"aot\.check", 2),
+        has(r"aot\.check", 1),
     ),
     Row(
         "what a window holds is computed there",

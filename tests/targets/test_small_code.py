@@ -53,6 +53,6 @@ def test_is_refused_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFi
         "import aotensor as aot, aotensor.tensor as at\nx = at.vector('x')\nf = aot.function([x], x.sum())\n"
     )
     arguments = ["compile", str(tmp_path / "m.py"), "--opt-size", "-O", "1", "-o", str(tmp_path / "out")]
-    assert run(arguments) == 3
+    assert run(arguments) == 2
     assert "opt_size does not go with optimisation level 1" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

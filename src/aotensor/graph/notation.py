@@ -52,6 +52,11 @@ CALLS: Final = {
     "sparse_lu_solve": "lu_solve(..., {0})", "sparse_solve": "solve", "sparse_solve_triangular": "solve_triangular",
     "squared_deviations": "({0} - mean({0}))**2", "structured_dot_grad_csc": "structured_dot_grad",
     "structured_dot_grad_csr": "structured_dot_grad", "union": "union1d", "usmm_csc_dense": "usmm",
-    "intersection": "multiply",
+    "intersection": "multiply", "slice_range": "arange", "sparse_triangle": "tril",
+    "angle_slope": "grad(arctan2({0}, {1}))", "arccosh_slope": "grad(arccosh({0}))",
+    "arcsinh_slope": "grad(arcsinh({0}))", "arctan_slope": "grad(arctan({0}))", "bose": "grad(log1mexp({0}))",
+    "gauss": "grad(erf({0}))", "half_gauss": "grad(erf({0}))", "hypot_slope": "grad(hypot({0}, {1}))",
+    "inverse_mills": "grad(log_ndtr({0}))", "logistic_density": "grad(sigmoid({0}))", "one_like": "ones_like",
+    "root_of_square": "abs", "sech_squared": "grad(tanh({0}))", "tanh_half": "2 * sigmoid({0}) - 1",
 }  # fmt: skip
 """Op → the name of a function that users know for it, or an expression of its operands' texts."""

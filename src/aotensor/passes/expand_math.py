@@ -58,13 +58,12 @@ def _share_exponentials(module: ModuleOp) -> None:
 
     LLVM sees that the exponentials are equal, once the functions are inlined. Alone, each is faster as it is.
     """
-    found = [(op, family, name) for op in walk(module) for family, name in family_of(op)]
+    found = [(op, family, name, *_argument(op, family)) for op in walk(module) for family, name in family_of(op)]
     beside: dict[object, set[tuple[str, bool]]] = {}
-    for op, family, name in found:
-        key, is_negated = _argument(op, family)
-        beside.setdefault(key, set()).add((name, is_negated))
-    for op, family, name in found:
-        if name in family.replaced and len(others := beside[_argument(op, family)[0]]) > 1:
+    for _, _, name, argument, is_negated in found:
+        beside.setdefault(argument, set()).add((name, is_negated))
+    for op, family, name, argument, _ in found:
+        if name in family.replaced and len(others := beside[argument]) > 1:
             names = " and ".join(sorted({other for other, _ in others}))
             applied("{} of {} share one exponential", names, op)
             kind = DTYPES[DTYPE_OF_FLOAT[op.results[0].type]].ir

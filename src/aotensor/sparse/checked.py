@@ -16,11 +16,13 @@ from aotensor.graph.op import Apply, Op, disconnected
 from aotensor.graph.operands import is_complex
 from aotensor.graph.sparse_type import check_structure
 from aotensor.graph.variable import Variable, as_tensor, constant
-from aotensor.ops.batching import check_steering
+from aotensor.ops.batching import check_steering, repeated
 from aotensor.ops.complex.parts import part_of, whole
 from aotensor.ops.create import alloc
 from aotensor.ops.linear import ConstantOp
+from aotensor.ops.reduce.extremum import max as largest_of
 from aotensor.ops.shape.extents import SymbolicExtent, extents_of
+from aotensor.ops.shape.join import join
 
 LARGEST: Final = int(np.iinfo(np.int32).max)
 
@@ -135,8 +137,11 @@ class Counted(ConstantOp):
         return value
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched, first=0)
-        return node.outputs
+        value, count = inputs
+        if not is_batched[1]:
+            return [self(value, count)]
+        largest = largest_of(join(0, constant(np.zeros(1, count.dtype)), count))
+        return [self(value if is_batched[0] else repeated(value, count), largest)]
 
     def lower(self, b: TensorBuilder, value: Tensor, count: Tensor) -> Tensor:
         lowered_count(b, b.scalars.cast(b.item(count), dtypes.INDEX), self.what)

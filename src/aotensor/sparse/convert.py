@@ -135,7 +135,7 @@ class SparseFromDense(SparseOp):
         extents, dims = (extent_of(x, 0), extent_of(x, 1)), (x.tensor_type.shape[0], x.tensor_type.shape[1])
         data = TakeAt()(ravel(x), rows * as_tensor(extents[1]) + columns)
         counts = sum_over(cast_dense(mask, type.index_dtype), axis=1 if is_csr else 0, dtype=type.index_dtype)
-        counts = counted(counts, extent_of(minor, 0), type.index_dtype, _ENTRIES)
+        counts = counted(counts, sum_over(counts, dtype="int64"), type.index_dtype, _ENTRIES)
         indices = cast_dense(minor, type.index_dtype)
         return [matrix_of(Parts(self.format, data, indices, starts(counts), *extents, dims, is_canonical=True))]
 
