@@ -36,8 +36,8 @@ _MAX_SOURCE: Final = 1 << 24
 class Model:
     """The functions of a model file, in order of definition.
 
-    opened: the user's own files that it opened or imported while it was loaded, itself left out. names: what the file
-    calls values that have no name of their own.
+    opened: the user's files that it opened or imported while it was loaded, without the model itself. names: what the
+    file calls values that have no name of their own.
     """
 
     path: Path
@@ -76,7 +76,7 @@ def load_model(text: str) -> Model:
 
 
 def _session() -> Session:
-    """What the command line has said of extents; nothing outside of one."""
+    """The extents given on the command line; none where no command is running."""
     context = click.get_current_context(silent=True)
     return (context.find_object(Session) if context is not None else None) or Session()
 

@@ -43,8 +43,11 @@ class Diagnostic:
 class AotensorError(Exception):
     """Base of every error that aotensor raises on purpose.
 
-    `str(error)` is the whole diagnostic; `error.diagnostic` holds it as data.
+    `str(error)` is the whole diagnostic; `error.diagnostic` holds it as data. is_located: it names an op and
+    its line already.
     """
+
+    is_located = False
 
     def __init__(self, title: str, *, lines: Iterable[str] = (), hint: str | None = None) -> None:
         self.diagnostic = Diagnostic(title, tuple(lines), hint)

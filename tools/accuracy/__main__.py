@@ -1,8 +1,7 @@
 """Errors of special functions and of their first and second derivatives against mpmath, compiled and by the reference.
 
-    python -m tools.accuracy                       measures all functions; what is there already is kept
-    python -m tools.accuracy --only betainc        one function, whose exact values are kept; several, by commas
-    python -m tools.accuracy --write               docs/accuracy.md, of what has been measured
+    python -m tools.accuracy --only betainc        measures one function; several, by commas
+    python -m tools.accuracy --write               measures all functions and writes docs/accuracy.md
 
 Exact values are kept in `build/accuracy`, one file per function, so that a run which was stopped goes on and a change
 of a formula is measured again in seconds: remove a file to compute its values again.
@@ -11,7 +10,6 @@ of a formula is measured again in seconds: remove a file to compute its values a
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -34,20 +32,16 @@ def main() -> None:
     names = options.only.split(",") if options.only else list(FUNCTIONS)
     if unknown := sorted(set(names) - set(FUNCTIONS)):
         parser.error(f"{', '.join(unknown)}: not among {', '.join(FUNCTIONS)}")
+    if options.only and options.write:
+        parser.error("--write needs all functions: leave out --only")
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for number, name in enumerate(names, start=1):
-        results = FOLDER / f"{name}.result.json"
-        if not (options.write and results.exists()) and (options.only or not results.exists()):
-            rows = measured(name, FOLDER / f"{name}.exact.json", options.seconds, f"{number}/{len(names)}")
-            results.write_text(json.dumps(rows), encoding="utf-8")
+    found = {
+        name: measured(name, FOLDER / f"{name}.exact.json", options.seconds, f"{number}/{len(names)}")
+        for number, name in enumerate(names, start=1)
+    }
     if options.write:
-        found = {name: json.loads(path.read_text()) for name in FUNCTIONS if (path := _result_of(name)).exists()}
         PAGE.write_text(page(found), encoding="utf-8")
-        sys.stdout.write(f"{PAGE}: {len(found)} of {len(FUNCTIONS)} functions\n")
-
-
-def _result_of(name: str) -> Path:
-    return FOLDER / f"{name}.result.json"
+        sys.stdout.write(f"{PAGE}: {len(found)} functions\n")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ reference of an imported program that aotensor differentiates, and by JAX.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 import numpy as np
+from tools.derivatives.command import parsed
 from tools.derivatives.jax_cases import Case, cases
 
 import aotensor as aot
@@ -169,16 +169,19 @@ def page(rows: Sequence[Row]) -> str:
         "# Derivatives of programs imported from JAX",
         "",
         f"With JAX {jax.__version__}, by `python -m tools.derivatives jax --write`: values, first and second",
-        "derivatives at ties, kinks, zeros, ends of domains and infinities, of an imported program that aotensor",
-        "differentiates and by JAX. Numbers that agree are counted; where some differ, the reason comes first, then",
-        "the first number that differs. Where the value of a scalar function is nan, outside of its domain, they",
-        "are not compared. Where JAX alone gives nan, its formula multiplies 0 by infinity, and the derivative here is",
-        "the limit.",
+        "derivatives at ties, kinks, zeros, ends of domains and infinities, by the reference of an imported program",
+        "that aotensor differentiates and by JAX. Numbers that agree are counted; where some differ, the reason comes",
+        "first, then the first number that differs. Where the value of a scalar function is nan, outside of its",
+        "domain, they are not compared. Where JAX alone gives nan, its formula multiplies 0 by infinity or divides",
+        "0 by 0; the derivative here is the limit where there is one, and finite where there is none (eigenvalues that",
+        "are equal).",
     ]
     for family in dict.fromkeys(row.case.family for row in rows):
         lines += ["", f"## {family}", "", "| | values | first | second | what differs |", f"|{'---|' * 5}"]
         lines += [_line(row) for row in rows if row.case.family == family]
-    lines += ["", f"Primitives that occur in these: {', '.join(f'`{name}`' for name in sorted(_seen(rows)))}."]
+    seen = _seen(rows)
+    for title, names in (("occur in these", seen), ("of the importer that no case has", set(COUNTERPARTS) - seen)):
+        lines += ["", f"Primitives that {title}: {', '.join(f'`{name}`' for name in sorted(names))}."]
     return "\n".join(lines) + "\n"
 
 
@@ -197,10 +200,7 @@ def _line(row: Row) -> str:
 
 def main(arguments: Sequence[str]) -> None:
     """Compare all cases, or those whose name holds a word, and write the page."""
-    parser = argparse.ArgumentParser(prog="python -m tools.derivatives jax", description=__doc__)
-    parser.add_argument("--only", default="", help="part of the names of cases")
-    parser.add_argument("--write", action="store_true", help=f"write docs/{PAGE.name}")
-    options = parser.parse_args(arguments)
+    options = parsed("jax", PAGE, __doc__, arguments)
     jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_disable_most_optimizations", True)  # XLA compiles for one call only
     rows = []

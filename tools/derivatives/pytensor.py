@@ -5,7 +5,6 @@ Derivatives are those of Σ cᵢ·yᵢ for the result y of an op, weights c that
 
 from __future__ import annotations
 
-import argparse
 import sys
 import warnings
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ import pytensor
 import pytensor.tensor as pt
 from pytensor.compile.mode import Mode
 from pytensor.graph.utils import MethodNotDefined
+from tools.derivatives.command import parsed
 from tools.derivatives.pytensor_cases import Case, cases
 from tools.derivatives.pytensor_reasons import REASONS
 
@@ -202,10 +202,7 @@ def _line(row: Row) -> str:
 
 def main(arguments: Sequence[str]) -> None:
     """Compare, print what differs, and write the page if that is wanted."""
-    parser = argparse.ArgumentParser(prog="python -m tools.derivatives pytensor", description=__doc__)
-    parser.add_argument("--only", default="", help="cases whose names contain this")
-    parser.add_argument("--write", action="store_true", help=f"write docs/{PAGE.name}")
-    options = parser.parse_args(arguments)
+    options = parsed("pytensor", PAGE, __doc__, arguments)
     warnings.simplefilter("ignore")
     rows = []
     for case in cases():

@@ -20,7 +20,7 @@ from aotensor_runtime.formats.read import STARTS
 from aotensor_runtime.systems.scratch import new_folder, writes_to
 
 MARK: Final = "-"
-"""What stands for standard input on a command line."""
+"""The argument that means standard input."""
 _STABLEHLO: Final = re.compile(rb"(?:\s|//[^\n]*\n|#[^\n]*\n)*(?:builtin\.)?module\b[^\n]*\{")
 _BYTECODE: Final = b"ML\xefR"
 _LARGEST: Final = {".py": 1 << 24, ".mlir": 1 << 31, ".onnx": 1 << 31, ".so": 1 << 31}
@@ -56,7 +56,7 @@ def standard_input() -> Path:
 
 
 def _remove_at_the_end(folder: Path) -> None:
-    """Also where nobody reads on what is written to a pipe, which ends the process."""
+    """Remove a folder when the process ends, also when it is ended because its output pipe was closed."""
     _folders.append(folder)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     if not hasattr(signal, "SIGPIPE"):

@@ -23,7 +23,8 @@ PREFIX: Final = {"neg": "-", "sparse_neg": "-", "invert": "~"}
 TRANSPARENT: Final = frozenset({
     "cast", "sparse_cast", "fitting", "specify_shape", "identity", "sparse_copy", "checked_structure", "canonical",
     "ascending", "nonempty", "parameter", "dense_from_sparse", "converged", "common_extent", "stored_everywhere",
-    "shared_entries", "counted", "divided", "check", "holomorphic_view", "as_pairs", "of_pairs",
+    "shared_entries", "counted", "divided", "check", "held", "holomorphic_view", "linear_view", "position_inside",
+    "as_pairs", "of_pairs",
 })  # fmt: skip
 """What hands on its first operand."""
 
@@ -37,7 +38,7 @@ CALLS: Final = {
     "conv3d_input": "grad(conv3d(..., {0}))", "dft": "fft({0})",
     "real_dft": "rfft({0})", "of_half_dft": "irfft({0})", "elimination_order": "lu_factor({0}).order",
     "expand_slices": "repeat({0}, diff({1}))", "extract_diagonal": "diagonal", "extremum_mask": "eq",
-    "length": "norm({0})", "unit_vector": "{0} / {1}",
+    "length": "norm({0})", "unit_vector": "grad(norm({0}))",
     "leading": "argtopk", "linear_recurrence": "scan", "lu_factors": "lu_factor({0})", "lu_permutation": "lu({0})",
     "matrix_shape": "({0}, {1})", "op_from_graph": "OpFromGraph", "other_format": "transpose",
     "pattern": "csr_matrix(({0}, {1}))", "permute_along_axis": "take_along_axis", "philox": "integers",
@@ -57,6 +58,9 @@ CALLS: Final = {
     "arcsinh_slope": "grad(arcsinh({0}))", "arctan_slope": "grad(arctan({0}))", "bose": "grad(log1mexp({0}))",
     "gauss": "grad(erf({0}))", "half_gauss": "grad(erf({0}))", "hypot_slope": "grad(hypot({0}, {1}))",
     "inverse_mills": "grad(log_ndtr({0}))", "logistic_density": "grad(sigmoid({0}))", "one_like": "ones_like",
-    "root_of_square": "abs", "sech_squared": "grad(tanh({0}))", "tanh_half": "2 * sigmoid({0}) - 1",
+    "root_of_square": "abs", "sech_squared": "grad(tanh({0}))", "tanh_half": "(2 * sigmoid({0}) - 1)",
+    "copysign": "(abs({0}) * sign({1}))", "gap_to_one": "(1 - ({0})**2)", "not_taken": "(({1}) - ({0}))",
+    "softsign": "(({0}) / (1 + abs({0})))", "softsign_root": "(1 / (1 + abs({0})))", "span_below": "(({1}) - ({0}))",
+    "span_up_to": "(({1}) - ({0}))", "times_rest": "(({0}) * (1 - ({0})))",
 }  # fmt: skip
 """Op → the name of a function that users know for it, or an expression of its operands' texts."""

@@ -33,7 +33,7 @@ class Variable(TensorOperators):
     origins: what a derivative is the derivative of, where it does not need all inputs of that.
     """
 
-    __slots__ = ("index", "name", "origins", "owner", "site", "type")
+    __slots__ = ("__weakref__", "index", "name", "origins", "owner", "site", "type")
 
     is_sparse = False
 

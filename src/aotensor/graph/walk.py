@@ -96,7 +96,7 @@ def evaluated(node: Apply, inputs: Sequence[Any]) -> tuple[Any, ...]:
     try:
         return node.op.evaluate(node, inputs)
     except AotensorError as error:
-        if hasattr(error, "located"):  # by a node inside of a loop
+        if error.is_located:  # by a node inside of a loop
             raise
         raise located_error(type(error), error.diagnostic, node, [np.shape(x) for x in inputs]) from error
     except (ArithmeticError, IndexError, MemoryError, ValueError) as error:
@@ -113,7 +113,7 @@ def located_error(
     """An error of a node with its expression and site in front, and the shapes that its inputs have here."""
     lines = [f"{x.describe()}, here {list(shape)}" for x, shape in zip(node.inputs, shapes, strict=True)]
     error = kind(located(node, found.title), lines=found.lines or lines, hint=found.hint)
-    error.located = True  # type: ignore[attr-defined]
+    error.is_located = True
     return error
 
 

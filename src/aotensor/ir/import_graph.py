@@ -56,7 +56,7 @@ class _Importer:
             builder: Any = self.builder  # the protocol says Tensor, the builder wants its own
             lowered: Any = node.op.lower(builder, *operands)
         except AotensorError as error:
-            if hasattr(error, "located"):
+            if error.is_located:
                 raise
             found, failed = error.diagnostic, self.builder.where  # the op itself, or one that is fused with others
             lines = [*found.lines, *(x.describe() for x in failed.inputs)]

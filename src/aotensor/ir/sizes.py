@@ -79,9 +79,10 @@ class Sizes:
 
     def refusal(self, text: str, found: Extent, expected: Extent, kind: str) -> GraphError:
         """The error of a check that fails whatever the arguments are."""
-        said = [n if isinstance(n, int) else self.number(n.ssa) for n in (found, expected)]
+        numbers = [n if isinstance(n, int) else self.number(n.ssa) for n in (found, expected)]
+        said = ["..." if n is None else n for n in numbers]
         error = _KINDS[kind](text.format(found=said[0], expected=said[1]))
-        error.located = True  # type: ignore[attr-defined]
+        error.is_located = True
         return error
 
     def need_check(self, extents: Sequence[Extent]) -> bool:

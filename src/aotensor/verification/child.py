@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -124,6 +125,7 @@ def _serve(sender: Connection, subject: str, jobs: Sequence[Job]) -> None:
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else 1
     except BaseException:
+        traceback.print_exc()  # the parent sees only that this process has ended
         code = 1
     finally:
         sys.stdout.flush()

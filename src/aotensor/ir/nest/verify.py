@@ -119,7 +119,7 @@ def _check_rows(x: SSAValue, accesses: Sequence[Access]) -> None:
     """Where all who write name the positions along an axis by numbers, they name all that is read."""
     assert isinstance(x.type, TensorType)
     writers = [access for access in accesses if access.is_write]
-    if any(access.view is not x or access.subscripts is None for access in accesses if access.is_write):
+    if any(access.view is not x or access.subscripts is None for access in writers):
         return
     for axis, extent in enumerate(x.type.get_shape()):
         written = {access.subscripts[axis] for access in writers if access.subscripts is not None}

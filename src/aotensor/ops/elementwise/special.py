@@ -229,26 +229,23 @@ def _times_argument(factor: float) -> Partial:
     return lambda g, x, y: switch(eq(y, 0), 0, -factor * g * (x * y))
 
 
-gauss: Final = Elementwise(
-    Row(
-        "gauss",
-        "e^(−x²), to the last digits however large x² is; derivative 0 where it underflows",
-        _reference_gauss(1.0),
-        lambda s, x: s.special("gauss", x),
-        (_times_argument(2.0),),
-        analytic=lambda x: np.exp(-x * x),
+def _gauss(name: str, factor: float, doc: str) -> Elementwise:
+    return Elementwise(
+        Row(
+            name,
+            doc,
+            _reference_gauss(factor),
+            lambda s, x: s.special(name, x),
+            (_times_argument(2.0 * factor),),
+            analytic=lambda x: np.exp(-factor * x * x),
+        )
     )
+
+
+gauss: Final = _gauss(
+    "gauss", 1.0, "e^(−x²), accurate also where x² is large; its derivative is 0 where it underflows."
 )
-half_gauss: Final = Elementwise(
-    Row(
-        "half_gauss",
-        "e^(−x²/2), likewise",
-        _reference_gauss(0.5),
-        lambda s, x: s.special("half_gauss", x),
-        (_times_argument(1.0),),
-        analytic=lambda x: np.exp(-x * x / 2),
-    )
-)
+half_gauss: Final = _gauss("half_gauss", 0.5, "e^(−x²/2), accurate also where x² is large.")
 
 erf = elementwise(
     "erf",

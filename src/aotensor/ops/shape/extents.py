@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -141,19 +142,31 @@ def as_extent(value: Any, what: str = "an extent") -> SymbolicExtent:
 
 def known_integer(x: Variable) -> int | None:
     """The value of an integer scalar that is computed from constants alone by integer scalars, else None."""
-    pending, seen = [x], {x}
+    if x not in _INTEGERS:
+        _INTEGERS[x] = _computed_integer(x)
+    return _INTEGERS[x]
+
+
+def _computed_integer(x: Variable) -> int | None:
+    pending, values = [x], dict[Variable, Array]()
+    seen = {x}
     while pending:
         y = pending.pop()
-        if y.is_sparse or y.ndim != 0 or y.dtype not in dtypes.INTEGERS:
+        if y.is_sparse or y.ndim != 0 or y.dtype not in dtypes.INTEGERS or _INTEGERS.get(y, 0) is None:
             return None
-        if isinstance(y, Constant):
-            continue
-        op = None if y.owner is None else y.owner.op
-        if y.owner is None or not isinstance(op, Elementwise) or op.row.guard is not None:
-            return None
-        pending += [operand for operand in y.owner.inputs if operand not in seen]
-        seen.update(y.owner.inputs)
-    return int(evaluate_all([x], {})[0])
+        if y in _INTEGERS:
+            values[y] = np.asarray(_INTEGERS[y], y.dtype)
+        elif not isinstance(y, Constant):
+            op = None if y.owner is None else y.owner.op
+            if y.owner is None or not isinstance(op, Elementwise) or op.row.guard is not None:
+                return None
+            pending += [operand for operand in y.owner.inputs if operand not in seen]
+            seen.update(y.owner.inputs)
+    return int(evaluate_all([x], values)[0])
+
+
+_INTEGERS: Final[WeakKeyDictionary[Variable, int | None]] = WeakKeyDictionary()
+"""What is known of integer scalars: extents are often computed from each other, and each is asked for once."""
 
 
 def as_extents(value: Any, count: int | None = None) -> list[SymbolicExtent]:

@@ -168,7 +168,7 @@ class Inference:
         return Inference(dict(zip(expansion.slots, given, strict=True))).run(expansion.outputs)
 
     def _located(self, error: GraphError, node: Apply) -> GraphError:
-        if hasattr(error, "located"):
+        if error.is_located:
             return error
         found = located_error(type(error), error.diagnostic, node, [self._shapes[x] for x in node.inputs])
         assert isinstance(found, GraphError)
