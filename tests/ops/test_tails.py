@@ -159,3 +159,12 @@ def test_functions_of_each_other_share_no_exponential() -> None:
     values = np.linspace(-3.0, 3.0, 7)
     for found, expected in zip(f(values), f.reference(values), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("height, width", [(np.inf, -2.0), (-np.inf, 0.0), (1.0, np.inf), (0.0, -np.inf)])
+def test_angles_of_points_at_infinity_do_not_change(height: float, width: float) -> None:
+    a, b = at.vector("a", dtype="float64"), at.vector("b", dtype="float64")
+    slopes = aot.grad(at.arctan2(a, b).sum(), [a, b])
+    f = aot.function([a, b], [*slopes, *(z for slope in slopes for z in aot.grad(slope.sum(), [a, b]))], name="f")
+    for run in (f, f.reference):
+        np.testing.assert_array_equal(run(np.array([height]), np.array([width])), np.zeros((6, 1)))

@@ -180,7 +180,7 @@ def page(rows: Sequence[Row]) -> str:
         lines += ["", f"## {family}", "", "| | values | first | second | what differs |", f"|{'---|' * 5}"]
         lines += [_line(row) for row in rows if row.case.family == family]
     seen = _seen(rows)
-    for title, names in (("occur in these", seen), ("of the importer that no case has", set(COUNTERPARTS) - seen)):
+    for title, names in (("occur in these", seen), ("occur in none", set(COUNTERPARTS) - seen)):
         lines += ["", f"Primitives that {title}: {', '.join(f'`{name}`' for name in sorted(names))}."]
     return "\n".join(lines) + "\n"
 

@@ -9,6 +9,7 @@ _ZERO: Final = "right where elements are 0, as the specification has it"
 _TIES: Final = (
     "equal elements keep their order, as the specification has it; PyTensor's order is that of NumPy's quicksort"
 )
+_STABLE: Final = "the stable form of the formula: PyTensor without rewrites overflows"
 _EQUAL: Final = "equal eigenvalues or singular values have no second derivatives: PyTensor divides rounding errors"
 
 REASONS: Final[dict[str, str]] = {
@@ -22,6 +23,8 @@ REASONS: Final[dict[str, str]] = {
     "ProdWithoutZeros": _ZERO,
     "CumOp of mul": _ZERO,
     "Pow": "the slopes of powers of 0 are those of the specification",
+    "logsumexp": _STABLE,
+    "logaddexp": _STABLE,
     "GammaIncC": "PyTensor's series for slopes by the order ends earlier",
     "Hyp2F1": "PyTensor's series for slopes by parameters ends early where one of them is a negative integer",
     "Eigh": _EQUAL,

@@ -75,13 +75,13 @@ def _emit_angle_slope(s: ScalarBuilder, a: Any, b: Any) -> Scalar:
 
 
 def _angle_slope_in_height(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
-    length = hypot(a, b)
-    return -2 * g * ((a / length) * (b / length)) / length / length
+    return -2 * g * y * _angle_slope(b, a)
 
 
 def _angle_slope_in_width(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
-    length = hypot(a, b)
-    return g * (((a - b) / length) * ((a + b) / length)) / length / length
+    length, other = hypot(a, b), _angle_slope(b, a)
+    far_out = (other - y) * (other + y)  # cancels for a near b, but has no quotient of infinities
+    return g * switch(eq(length, np.inf), far_out, ((a - b) / length) * ((a + b) / length) / length / length)
 
 
 _angle_slope: Final = Elementwise(
