@@ -101,9 +101,9 @@ def test_every_op_that_users_cannot_call_has_a_notation() -> None:
     """Also those that no example has."""
     from aotensor.graph.expression import _Writer
     from aotensor.graph.notation import INFIX, PREFIX, TRANSPARENT
-    from aotensor.ops.elementwise.base import _KNOWN
+    from aotensor.ops.elementwise.base import _KNOWN, MAKERS
 
-    known = public() | set(CALLS) | set(INFIX) | set(PREFIX) | TRANSPARENT | {"fused", "sqr"}
+    known = public() | set(CALLS) | set(INFIX) | set(PREFIX) | TRANSPARENT | {"fused", "sqr", "int_pow"}
     kinds, pending = set[type[Any]](), [Op]
     while pending:
         for kind in pending.pop().__subclasses__():
@@ -113,7 +113,7 @@ def test_every_op_that_users_cannot_call_has_a_notation() -> None:
     assert len(kinds) > 100
     concrete = [kind for kind in kinds if isinstance(kind.name, str) and not kind.__subclasses__()]
     scalar = {op.name for op in _KNOWN.values() if op.row.emit.__module__.startswith("aotensor.")}
-    names = {kind.name for kind in concrete} | scalar
+    names = {kind.name for kind in concrete} | scalar | set(MAKERS)
     missing = {name for name in names if name not in known and not hasattr(_Writer, f"_{name}")}
     assert missing == set()
 
@@ -124,3 +124,15 @@ def test_notations_are_what_users_can_call() -> None:
         filled = text.format("x", "y", "z") if "{" in text else f"{text}(x)"
         assert list(wrong_words(filled)) == [], text
         assert "{" in text or text in known
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_whole_powers_are_written_as_powers(dtype: str) -> None:
+    from aotensor.graph.expression import expression_of
+    from aotensor.ops.elementwise.base import known_elementwise
+
+    x = aot.tensor.tensor("x", dtype, (3,))
+    cube = known_elementwise("int_pow", (("exponent", 3),))
+    assert expression_of(cube(x)) == "x**3"
+    assert expression_of(cube(-x)) == "(-x)**3"
+    assert expression_of(aot.tensor.sqr(x) + 1) == "x**2 + 1.0"

@@ -119,8 +119,8 @@ class _Writer:
             return self._infix(*INFIX[op.name], operands)
         if op.name in PREFIX:
             return f"{PREFIX[op.name]}{self._inside(operands[0], 85)}", 85
-        if op.name == "sqr":
-            return f"{self._inside(operands[0], 91)}**2", 90
+        if op.name in ("sqr", "int_pow"):
+            return f"{self._inside(operands[0], 91)}**{_exponent(op)}", 90
         if op.name == "dot":
             return self._product(op.spec, operands)
         special = getattr(self, f"_{op.name}", None)
@@ -291,6 +291,12 @@ class _Writer:
     def _reshape(self, op: Any, operands: Any, x: Any) -> str:
         sizes = self._extents(op.dims, operands[1:])
         return f"{self._inside(operands[0], _ATOM)}.reshape({', '.join(sizes)})"
+
+
+def _exponent(op: Any) -> int:
+    """Of `sqr` and `int_pow`, real or complex."""
+    parameters = vars(op) if hasattr(op, "exponent") else dict(op.row.parameters)
+    return int(parameters.get("exponent") or 2)
 
 
 def _part_of(x: Any, part: str) -> Any:

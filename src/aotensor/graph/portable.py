@@ -93,7 +93,7 @@ class _Reader(pickle.Unpickler):
 
 
 def _state_of(part: Part) -> dict[str, Any]:
-    """The slots of a part, and its attributes where it has some."""
-    names = {name for kind in type(part).__mro__ for name in getattr(kind, "__slots__", ())}
+    """The slots of a part, but for the one of weak references, and its attributes where it has some."""
+    names = {name for kind in type(part).__mro__ for name in getattr(kind, "__slots__", ())} - {"__weakref__"}
     slots = {name: getattr(part, name) for name in sorted(names) if hasattr(part, name)}
     return slots | getattr(part, "__dict__", {})
