@@ -20,6 +20,8 @@ import pytest
 from filecheck.matcher import Matcher
 from filecheck.options import Options as CheckOptions
 
+pytest_plugins = ("needs", "budgets", "processes")
+
 os.environ.pop("COLUMNS", None)  # set by readline, which pytest imports; commands of tests write to pipes
 os.unsetenv("COLUMNS")
 
@@ -39,7 +41,6 @@ _fill_what_malloc_gives()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write what tests find into their golden files")
-    parser.addoption("--all", action="store_true", help="run also what shows again what other tests show")
 
 
 LAST = ("cli", "e2e", "importers", "packages", "targets")
@@ -47,14 +48,10 @@ LAST = ("cli", "e2e", "importers", "packages", "targets")
 events, of each `id()` among them, which makes compiling slower for all that comes later."""
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests that are marked `again` wait for --all; those that make others slower come last."""
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that make others slower come last."""
     items.sort(key=lambda item: item.path.parent.name in LAST)
-    if config.getoption("--all"):
-        return
-    waiting = [item for item in items if item.get_closest_marker("again")]
-    config.hook.pytest_deselected(items=waiting)
-    items[:] = [item for item in items if not item.get_closest_marker("again")]
 
 
 PLAIN = ("complex", "driver", "gradient", "graph", "importers", "ops", "random", "runtime", "sparse")

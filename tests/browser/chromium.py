@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import shutil
 import subprocess
 import tempfile
 import time
@@ -14,7 +13,8 @@ from pathlib import Path
 from select import select
 from typing import Any, Final
 
-NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "chrome")
+from needs import path_of
+
 PATIENCE: Final = 20.0  # seconds for one answer
 
 _KEYS: Final = {
@@ -23,11 +23,6 @@ _KEYS: Final = {
     "ArrowUp": ("ArrowUp", 38, ""), "ArrowLeft": ("ArrowLeft", 37, ""), "ArrowRight": ("ArrowRight", 39, ""),
     "End": ("End", 35, ""), "Home": ("Home", 36, ""),
 }  # fmt: skip
-
-
-def find() -> str | None:
-    """The browser's program, if it is installed."""
-    return next((path for name in NAMES if (path := shutil.which(name)) is not None), None)
 
 
 def _pipe() -> tuple[int, int]:
@@ -43,8 +38,7 @@ class Browser:
     """One page in a browser of its own; `complaints` are its errors, as the console shows them."""
 
     def __init__(self, width: int = 1600, height: int = 950) -> None:
-        program = find()
-        assert program is not None
+        program = path_of("chromium")
         self._folder = tempfile.TemporaryDirectory(prefix="browser-", ignore_cleanup_errors=True)
         to_browser, from_browser = _pipe(), _pipe()
         command = [

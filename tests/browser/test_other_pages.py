@@ -14,6 +14,8 @@ from aotensor_cli.page.html import page_html
 from aotensor_cli.page.located import Located
 from aotensor_cli.page.sources import Source
 
+pytestmark = pytest.mark.needs("chromium")
+
 HOSTILE = "</script><script>window.ran=1</script><img src=x onerror='window.ran=1'>\"'`<!--<script>\u202e\u2028\x1b[31m"
 
 HOSTILE_MODEL = """# </script><script>window.ran = 1</script><!--
@@ -116,7 +118,6 @@ def test_a_library_says_what_it_does_not_hold(browser: Browser, command: Callabl
     assert browser.complaints == []
 
 
-@pytest.mark.slow
 def test_a_graph_of_five_thousand_nodes_stays_usable(
     browser: Browser, command: Callable[..., str], tmp_path: Path
 ) -> None:

@@ -9,6 +9,8 @@ from chromium import Browser
 
 from aotensor.driver.stages import STAGES
 
+pytestmark = pytest.mark.needs("chromium")
+
 LOSS = "loss = at.softplus"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.server
-import importlib.util
 import json
 import shutil
 import sys
@@ -15,6 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 from chromium import Browser
+
+pytestmark = pytest.mark.needs("chromium", "zig")
 
 ROOT = Path(__file__).parents[2]
 Array: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
@@ -34,8 +35,6 @@ JSON.stringify([...document.querySelectorAll("#models section")].map((section) =
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server of a page that has the playground, and nothing else of the site."""
-    if importlib.util.find_spec("ziglang") is None:
-        pytest.skip("no ziglang (pip install 'aotensor[cross]')")
     sys.path.insert(0, str(ROOT / "docs" / "site"))
     try:
         import playground

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import importlib.util
 import json
 from pathlib import Path
 
@@ -13,6 +12,8 @@ from chromium import Browser
 
 import aotensor as aot
 import aotensor.tensor as at
+
+pytestmark = pytest.mark.needs("chromium", "zig")
 
 CALL = """
 (async () => {{
@@ -29,8 +30,6 @@ CALL = """
 
 
 def test_module(browser: Browser, tmp_path: Path) -> None:
-    if importlib.util.find_spec("ziglang") is None:
-        pytest.skip("no ziglang (pip install 'aotensor[cross]')")
     x, i = at.vector("x", dtype="float64", shape=("n",)), at.scalar("i", dtype="int64")
     y = at.exp(x).sum()
     functions = [aot.function([x], {"y": y, "g": aot.grad(y, x)}, name="f"), aot.function([x, i], x[i], name="pick")]

@@ -161,7 +161,7 @@ def test_strip_leaves_a_library_that_loads(lined: Path, tmp_path: Path) -> None:
     assert list(load(stripped).functions) == ["logistic"]
 
 
-@pytest.mark.parametrize("given", [pytest.param("net.py", marks=pytest.mark.again), "{}/net.py"])
+@pytest.mark.parametrize("given", ["net.py", "{}/net.py"])
 def test_the_same_bytes_in_every_folder(tmp_path: Path, spawn: Call, given: str) -> None:
     """Paths are those from the current folder, also of modules that Python knows by absolute ones."""
     contents = []

@@ -194,13 +194,7 @@ DAMAGED: dict[str, tuple[Callable[[str], str], str]] = {
 }  # fmt: skip
 
 
-ONCE_MORE = ("cut", "an unknown function is called", "a brace is missing", "a number twice", "a level below")
-
-
-@pytest.mark.parametrize(
-    ("edit", "title"),
-    [pytest.param(*x, id=k, marks=[pytest.mark.again] * (k in ONCE_MORE)) for k, x in DAMAGED.items()],
-)
+@pytest.mark.parametrize(("edit", "title"), [pytest.param(*x, id=k) for k, x in DAMAGED.items()])
 def test_damaged_texts_are_one_error(compiled: Callable[..., Answer], edit: Callable[[str], str], title: str) -> None:
     one_error(compiled(edit), title)
 

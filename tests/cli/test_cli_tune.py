@@ -78,7 +78,6 @@ def test_a_search_goes_on_where_it_was(folder: Path, call: Call) -> None:
     assert new.code == 0 and "going on" not in new.err
 
 
-@pytest.mark.again
 def test_several_functions_have_one_schedule(folder: Path, call: Call) -> None:
     out = folder / "both.mlir"
     answer = call("tune", folder / "two.py", *SIZES, "--time", "4", "-o", out)

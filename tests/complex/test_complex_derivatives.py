@@ -100,7 +100,6 @@ def test_wrong_derivatives_are_found() -> None:
         verify_grad(op, [POINT])
 
 
-@pytest.mark.again
 def test_verify_checks_complex_functions() -> None:
     z, w = at.zvector("z", shape=(4,)), at.cvector("w", shape=("n",))
     cost = at.abs(at.exp(z).sum() * w).sum()

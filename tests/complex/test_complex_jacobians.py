@@ -166,7 +166,6 @@ def test_refusals_and_zeros() -> None:
     np.testing.assert_allclose(constant.eval({z: POINT}), np.diag(POINT.conj()))
 
 
-@pytest.mark.again
 def test_against_jax() -> None:
     jax = pytest.importorskip("jax")
     with jax.enable_x64(True) if hasattr(jax, "enable_x64") else jax.experimental.enable_x64():

@@ -73,7 +73,7 @@ def test_norms_axes_and_dtypes() -> None:
         assert_near(reference[key], wanted, eps, key)
 
 
-@pytest.mark.parametrize("n", [6, pytest.param(17, marks=pytest.mark.again)])
+@pytest.mark.parametrize("n", [6, 17])
 def test_rows_of_any_extent_are_cut_or_filled(n: int) -> None:
     """The length is known, the extent is not. The loss is quadratic, so its differences are exact."""
     X, s = at.matrix("X", shape=("b", "m")), scipy.fft
@@ -121,7 +121,7 @@ def test_lengths_of_run_time() -> None:
         f(drawn(2, 3), drawn(2, 3).real, -1)
 
 
-@pytest.mark.parametrize("n", [6, *(pytest.param(n, marks=pytest.mark.again) for n in (1, 7))])
+@pytest.mark.parametrize("n", [6, 1, 7])
 def test_derivatives_at_lengths_of_run_time(n: int) -> None:
     """Those of the transforms whose lengths are known."""
     made: list[list[np.ndarray[Any, Any]]] = []

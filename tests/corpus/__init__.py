@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from corpus import draws, elements, loops, matrices, models, patterns, reductions, shapes
-from corpus.program import CORE, CORPUS, EMPTY, EXTENTS, NEEDS_ELEMENTS, draw, expected, program, texts_of
+from corpus.program import CORPUS, EMPTY, EXTENTS, NEEDS_ELEMENTS, draw, expected, program, texts_of
 
 __all__ = [
-    "CORE", "CORPUS", "EMPTY", "EXTENTS", "NEEDS_ELEMENTS", "draw", "draws", "elements", "expected", "loops",
+    "CORPUS", "EMPTY", "EXTENTS", "NEEDS_ELEMENTS", "draw", "draws", "elements", "expected", "loops",
     "matrices", "models", "patterns", "program", "reductions", "shapes", "texts_of",
 ]  # fmt: skip

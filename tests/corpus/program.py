@@ -30,14 +30,6 @@ EXTENTS: Final[dict[str, Mapping[str, int]]] = {
 }
 EMPTY: Final[Mapping[str, int]] = {"n": 0, "m": 5, "k": 0, "l": 3}
 
-CORE: Final = (
-    "steps_until_large", "integer_division", "chain_float32", "extremes", "concatenation_gradient", "chain_and_sum",
-    "batched_products", "rejected_draws", "symbolic_slices", "nothing_but_shape", "sparse_products", "argmax_of_rows",
-    "gathers", "exponentials", "batched_factors", "tensor_networks", "logistic", "two_layers", "running_sum", "sorting",
-    "scatters", "masks", "log_softmax",
-)  # fmt: skip
-"""Together these have every operation that the corpus has, at every level: what looks at texts looks at them."""
-
 NEEDS_ELEMENTS: Final = frozenset(
     {
         "argmax_of_rows", "max_of_axes", "softmax_rows", "extremes", "slices", "log_softmax", "sums_of_slices",
@@ -71,9 +63,8 @@ def program(make: Callable[[], InOut]) -> Builder:
 
 
 def texts_of() -> pytest.MarkDecorator:
-    """Parametrizes `make` over the corpus, for tests of texts; what is not in CORE waits for --all."""
-    rows = [pytest.param(make, id=k, marks=[pytest.mark.again] * (k not in CORE)) for k, make in CORPUS.items()]
-    return pytest.mark.parametrize("make", rows)
+    """Parametrizes `make` over the corpus."""
+    return pytest.mark.parametrize("make", CORPUS.values(), ids=CORPUS)
 
 
 def draw(inputs: Sequence[Variable], extents: Mapping[str, int], seed: int = 0) -> list[Array]:

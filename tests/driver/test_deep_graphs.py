@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.driver.recipe import Options, lower
 
 
-@pytest.mark.slow
 def test_a_chain_of_two_thousand_ops_is_lowered() -> None:
     y = x = at.vector("x")
     for _ in range(2000):

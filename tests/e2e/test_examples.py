@@ -133,24 +133,18 @@ def test_trust_region_reaches_one_optimum_by_three_methods(run: Runner) -> None:
     assert direct == through_python
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "example",
     [
         "logistic",
-        *(
-            pytest.param(name, marks=pytest.mark.again)
-            for name in (
-                "hello",
-                "mlp",
-                "convnet",
-                "gaussian_process",
-                "recurrent",
-                "bundle_adjustment",
-                "spectrum",
-                "power_flow",
-            )
-        ),
+        "hello",
+        "mlp",
+        "convnet",
+        "gaussian_process",
+        "recurrent",
+        "bundle_adjustment",
+        "spectrum",
+        "power_flow",
     ],
 )
 def test_every_example_verifies(run: Runner, example: str) -> None:
@@ -236,7 +230,6 @@ def test_ranks_of_mpi_fit_as_one(run: Runner, tmp_path: Path) -> None:
     assert found and float(found[1]) < 1e-6, done.stdout + done.stderr
 
 
-@pytest.mark.again
 def test_sparse_rows_fit_on_dask_as_in_memory(run: Runner) -> None:
     pytest.importorskip("distributed", reason="dask and distributed are not installed")
     text = run(EXAMPLES / "poisson_on_dask.py", "--rows", "5000")

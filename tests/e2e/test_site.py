@@ -19,7 +19,6 @@ FOREIGN = re.compile(r"""<(?:script|link|img)\b[^>]*\b(?:src|href)=["']?(?:https
 LISTED = ("aotensor", "aotensor.tensor", "aotensor.sparse", "aotensor.gradient", "aotensor.errors", "aotensor_runtime")
 
 
-@pytest.mark.slow
 def test_site(tmp_path: Path) -> None:
     for need in ("mkdocs", "material", "mkdocstrings", "ziglang"):
         if importlib.util.find_spec(need) is None:

@@ -37,16 +37,13 @@ PAGES = {
     "howto/scipy": (),
     "howto/frameworks": ("cc", "import jax", "import torch"),
     "howto/sklearn": ("import sklearn",),
-    "howto/r": ("Rscript", "cc", "make"),
-    "howto/rust": ("cargo", "cc"),
+    "howto/r": ("cc", "make"),
+    "howto/rust": ("cc",),
     "howto/pymc": ("import pymc",),
-    "howto/browser": ("node", "import ziglang"),
-    "playground": ("import ziglang",),
+    "howto/browser": ("node",),
+    "playground": (),
 }
-"""Page → programs and modules that it needs."""
-
-SHOWN_ELSEWHERE = ("howto/cpp", "howto/frameworks", "howto/sklearn", "howto/browser", "howto/rust", "playground")
-"""Pages with what tests of packages, of frameworks, of clients in C, and in a browser show in other words."""
+"""Page → programs and modules that it needs, beside those that are heavy."""
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -118,10 +115,10 @@ def skip_without(needs: tuple[str, ...]) -> None:
             pytest.skip(f"there is no {need}")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "page", [pytest.param(page, marks=pytest.mark.again) if page in SHOWN_ELSEWHERE else page for page in PAGES]
-)
+HEAVY = {"howto/r": ("R",), "howto/rust": ("cargo",), "howto/browser": ("zig",), "playground": ("zig",)}
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, marks=pytest.mark.needs(*HEAVY.get(page, ()))) for page in PAGES])
 def test_page(page: str, environment: dict[str, str]) -> None:
     skip_without(PAGES[page])
     if page == "schedules" and not Machine.host().facts.has_masks:
@@ -169,7 +166,6 @@ def data() -> tuple[Any, Any, Any]:
     return np.array([[1.0, 2], [3, -1], [0.5, 4]]), np.array([1.0, -1, 1]), np.array([0.25, -0.5])
 
 
-@pytest.mark.slow
 def test_the_door_to_r(logistic: Library, environment: dict[str, str]) -> None:
     """The three lines of README, with the file of C that the page has: the minimum that SciPy finds."""
     skip_without(PAGES["howto/r"])
@@ -186,7 +182,6 @@ def test_the_door_to_r(logistic: Library, environment: dict[str, str]) -> None:
     assert converged == "0" and 0 < float(value) < float(logistic.logistic(X, y, np.zeros(2))["loss"])
 
 
-@pytest.mark.slow
 def test_the_door_to_rust(logistic: Library, environment: dict[str, str]) -> None:
     """The three lines of README, in a program that prints the loss and its gradient."""
     skip_without(PAGES["howto/rust"])
@@ -208,7 +203,6 @@ def test_the_door_to_rust(logistic: Library, environment: dict[str, str]) -> Non
     np.testing.assert_allclose([*map(float, printed.split())], [0, expected["loss"], *expected["grad_w"]], rtol=1e-15)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("framework", ["jax", "torch"])
 def test_the_doors_to_frameworks(framework: str, logistic: Library) -> None:
     """The lines of README for JAX; PyTorch by the other import: the library's gradient."""
@@ -231,7 +225,6 @@ def test_the_doors_to_frameworks(framework: str, logistic: Library) -> None:
     np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-15)
 
 
-@pytest.mark.slow
 def test_the_doors_to_other_machines(environment: dict[str, str]) -> None:
     """Every command of README's last door."""
     skip_without(("import ziglang",))

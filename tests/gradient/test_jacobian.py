@@ -235,7 +235,6 @@ def test_hessian_of_logistic_regression(rng: np.random.Generator) -> None:
         np.testing.assert_allclose(f(X, y, w)["hessian"], expected, rtol=1e-12)
 
 
-@pytest.mark.slow
 def test_compiled_is_reference() -> None:
     """Every program of the table, with unknown extents, as one library."""
     for name, (build, arrays) in PROGRAMS.items():

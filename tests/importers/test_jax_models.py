@@ -38,13 +38,8 @@ def run(is_compiled: bool, f: aot.Function, *inputs: Any) -> list[Any]:
     return list(found.values()) if isinstance(found, dict) else found
 
 
-def rows(*plain: Any) -> Any:
-    """Cases by dtype and by whether they are compiled; what is not plain runs with `--all` only."""
-    pairs = [(dtype, is_compiled) for dtype in ("float64", "float32") for is_compiled in (False, True)]
-    return [pytest.param(*pair, marks=() if pair in plain else pytest.mark.again) for pair in pairs]
-
-
-@pytest.mark.parametrize(("dtype", "is_compiled"), rows(("float64", False), ("float32", True)))
+@pytest.mark.parametrize("is_compiled", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_perceptron_over_all_sizes_of_a_batch(dtype: str, is_compiled: bool) -> None:
     """One library for every n, also none and one; JAX compiles anew for each."""
     (n,) = jax.export.symbolic_shape("n")
@@ -62,7 +57,8 @@ def test_a_perceptron_over_all_sizes_of_a_batch(dtype: str, is_compiled: bool) -
         agree(run(is_compiled, after, *inputs), wanted, dtype)
 
 
-@pytest.mark.parametrize(("dtype", "is_compiled"), rows(("float64", False), ("float32", False)))
+@pytest.mark.parametrize("is_compiled", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_transformer(dtype: str, is_compiled: bool) -> None:
     params = weights(8, 11, 8, 2, dtype)
     tokens = TOKENS if dtype == "float64" else TOKENS[:1]
@@ -73,7 +69,8 @@ def test_a_transformer(dtype: str, is_compiled: bool) -> None:
         agree(run(is_compiled, f, *inputs), wanted, dtype)
 
 
-@pytest.mark.parametrize(("dtype", "is_compiled"), rows(("float64", True), ("float32", False)))
+@pytest.mark.parametrize("is_compiled", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_an_equation_of_motion(dtype: str, is_compiled: bool) -> None:
     rates, first = RATES.astype(dtype), FIRST.astype(dtype)
     step = jax.jit(jax.value_and_grad(predators, has_aux=True))

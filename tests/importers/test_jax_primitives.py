@@ -39,7 +39,6 @@ def test_the_reference_gives_what_jax_gives(program: Program) -> None:
     check(program, from_jax(program.function, *program.inputs).reference(*program.inputs))
 
 
-@pytest.mark.again
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.id)
 def test_compiled_code_gives_what_jax_gives(program: Program) -> None:
     check(program, from_jax(program.function, *program.inputs)(*program.inputs))

@@ -232,7 +232,6 @@ def test_negative_pads_take_away(tmp_path: Path) -> None:
     np.testing.assert_array_equal(f.reference(x)["y"], np.pad(x[:-1, 1:], [(1, 0), (0, 2)]))
 
 
-@pytest.mark.again
 def test_node_tests_by_the_reference() -> None:
     """No test gives a wrong value: each passes, or is refused by name."""
     from tools.onnx_node_tests import by_reference, load_cases

@@ -51,9 +51,9 @@ def point_of(model: Any, q: Any) -> dict[str, Any]:
     "make",
     [
         eight_schools,
-        *(pytest.param(MODELS[name], marks=pytest.mark.again) for name in ("radon", "mauna_loa")),
+        *(MODELS[name] for name in ("radon", "mauna_loa")),
         MODELS["lip_cancer"],
-        pytest.param(counties, marks=pytest.mark.again),
+        counties,
     ],
 )
 def test_densities_and_gradients_are_pymcs(make: Any, tmp_path: Path) -> None:
@@ -141,7 +141,6 @@ def test_what_is_refused(tmp_path: Path) -> None:
         compile_logp(eight_schools(), tmp_path, data="somewhere")
 
 
-@pytest.mark.again
 def test_the_example_finds_the_posterior(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -20,7 +20,6 @@ pytestmark = pytest.mark.filterwarnings("default")
 ROUGH: Final = {"gammainc by k": 1e-6}
 """Relative tolerance where PyTensor's graph has float32 in it."""
 SIZES: Final = {"elementwise": (5, 1, 0), "special_functions": (5, 1, 0), "shapes": (4, 1, 0)}
-QUICK: Final = ("elementwise", "shapes", "indexing", "control")
 
 
 def references(inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
@@ -44,10 +43,8 @@ def sizes_of(family: str) -> tuple[int, ...]:
     return SIZES.get(family, (4, 2))
 
 
-@pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.again)])
-@pytest.mark.parametrize(
-    "family", [f if f in QUICK else pytest.param(f, marks=pytest.mark.again) for f in cases.FAMILIES]
-)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("family", cases.FAMILIES)
 def test_graphs_that_users_write(family: str, dtype: str) -> None:
     """As they are, without PyTensor's rewrites; one library serves all sizes."""
     rng = np.random.default_rng(1)
@@ -61,7 +58,6 @@ def test_graphs_that_users_write(family: str, dtype: str) -> None:
             compare(family, outputs, f(*arguments), reference(*arguments), dtype)
 
 
-@pytest.mark.again
 @pytest.mark.parametrize("family", cases.FAMILIES)
 def test_the_mode(family: str) -> None:
     """Behind PyTensor's rewrites."""

@@ -108,7 +108,7 @@ def test_reflectors() -> None:
         function([b := pt.matrix("b", shape=(4, 3))], pt.linalg.qr(b, mode="raw"))
 
 
-@pytest.mark.parametrize("dtype", ["float64", pytest.param("complex128", marks=pytest.mark.again)])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_factors_of_tridiagonal_matrices(dtype: str) -> None:
     """As LAPACK's, and solutions by them, for one and several right-hand sides."""
     dl, d, du, b = (pt.vector(name, dtype=dtype) for name in ("dl", "d", "du", "b"))
@@ -173,7 +173,7 @@ def test_transforms_over_all_axes_but_the_first(shape: tuple[int, ...]) -> None:
     np.testing.assert_allclose(found[3], 3 * value**2, 1e-11, 1e-11)
 
 
-@pytest.mark.parametrize("is_odd", [False, pytest.param(True, marks=pytest.mark.again)])
+@pytest.mark.parametrize("is_odd", [False, True])
 def test_transforms_of_extents_of_run_time(is_odd: bool) -> None:
     """Without static shapes: one function for all of them."""
     x = pt.dtensor3("x")

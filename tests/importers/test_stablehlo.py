@@ -60,7 +60,7 @@ def test_values(name: str) -> None:
         agree(name, listed(f.reference(*stored(name, "x"))), stored(name, "y"))
 
 
-@pytest.mark.parametrize("name", [*COMPILED, *(pytest.param(name, marks=pytest.mark.again) for name in AGAIN)])
+@pytest.mark.parametrize("name", [*COMPILED, *AGAIN])
 def test_compiled_values(name: str) -> None:
     agree(name, listed(from_stablehlo(FOLDER / f"{name}.mlir")(*stored(name, "x"))), stored(name, "y"))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,20 +38,12 @@ def check(program: Program, found: Any) -> None:
         np.testing.assert_allclose(x, y, rtol, rtol, err_msg=f"output {position}")
 
 
-STORED = {path.stem for path in (Path(__file__).parent / "stablehlo").glob("*.mlir")}
-ROWS = [
-    pytest.param(program, id=program.id, marks=pytest.mark.again if program.id in STORED - {"draws"} else ())
-    for program in PROGRAMS
-]
-
-
-@pytest.mark.parametrize("program", ROWS)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.id)
 def test_the_reference_gives_what_jax_gives(program: Program) -> None:
     with np.errstate(all="ignore"):
         check(program, from_stablehlo(text_of(program.function, *program.inputs)).reference(*program.inputs))
 
 
-@pytest.mark.again
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.id)
 def test_compiled_code_gives_what_jax_gives(program: Program) -> None:
     check(program, from_stablehlo(text_of(program.function, *program.inputs))(*program.inputs))
@@ -96,7 +87,7 @@ def test_derivatives_through_loops_and_factors() -> None:
     np.testing.assert_allclose(found["grad_s"], wanted[1], 1e-11)
 
 
-@pytest.mark.parametrize("padding", ["SAME", pytest.param("VALID", marks=pytest.mark.again)])
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
 def test_gradients_of_pooling_go_to_the_first_of_equal_elements(padding: str) -> None:
     def loss(x: Any) -> Any:
         least = lax.reduce_window(x, jnp.inf, lax.min, (3, 2), (1, 2), padding)

@@ -36,7 +36,7 @@ def check_results(found: Sequence[Array], wanted: Sequence[Array]) -> None:
         np.testing.assert_allclose(x, y, rtol=rtol, atol=atol * scale)
 
 
-@pytest.mark.parametrize("size", [pytest.param(x, marks=[pytest.mark.again] * (x == "large")) for x in SIZES])
+@pytest.mark.parametrize("size", SIZES)
 @PROGRAMS
 def test_agrees_with_the_references(make: Callable[[], Program], size: str) -> None:
     """As imported, and after the passes at tensor level."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from itertools import product
 
 import numpy as np
 import pytest
@@ -60,7 +59,6 @@ def test_agrees_with_the_references(make: Callable[[], Program]) -> None:
         check(module, program, EMPTY)
 
 
-@pytest.mark.again
 @pytest.mark.parametrize("make", CORPUS.values(), ids=CORPUS)
 def test_every_pass_agrees(make: Callable[[], Program]) -> None:
     program, module = lowered(make)
@@ -69,18 +67,12 @@ def test_every_pass_agrees(make: Callable[[], Program]) -> None:
         check(module, program, EXTENTS["usual"])
 
 
-@pytest.mark.parametrize(
-    ("omitted", "name"),
-    [
-        pytest.param(omitted, name, marks=[pytest.mark.again] * ((i + j) % 3 > 0))
-        for (i, omitted), (j, name) in product(enumerate(OPTIONAL), enumerate(MIXED))
-    ],
-)
+@pytest.mark.parametrize("name", MIXED)
+@pytest.mark.parametrize("omitted", OPTIONAL)
 def test_no_pass_changes_a_result(omitted: str, name: str) -> None:
     _check_without(omitted, CORPUS[name])
 
 
-@pytest.mark.again
 @pytest.mark.parametrize("make", [make for name, make in CORPUS.items() if name not in MIXED])
 @pytest.mark.parametrize("omitted", OPTIONAL)
 def test_no_pass_changes_a_result_of_the_corpus(omitted: str, make: Callable[[], Program]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from corpus import CORE, CORPUS, texts_of
+from corpus import CORPUS, texts_of
 from levels import levels
 from xdsl.utils.exceptions import ParseError
 
@@ -37,29 +37,10 @@ def check_round_trip(text: str, is_brief: bool = False) -> None:
     assert again.is_structurally_equivalent(parsed)
 
 
-AGAIN = ("tensor", "tensor-opt", "loops")  # upstream reads these levels of the same programs
-
-
-@pytest.mark.parametrize(
-    "level",
-    [pytest.param(x, marks=[pytest.mark.again] * (x in AGAIN)) for x in ("tensor", "tensor-opt", "nest", "loops")],
-)
+@pytest.mark.parametrize("level", ["tensor", "tensor-opt", "nest", "loops"])
 @PROGRAMS
 def test_all_levels(make: Callable[[], Program], level: str) -> None:
     check_round_trip(levels(make)[level], is_brief=level != "tensor-opt" and make not in FULL)
-
-
-@pytest.mark.again
-def test_the_core_has_every_operation_of_the_corpus() -> None:
-    """At every level."""
-    missing = {(level, op) for make in CORPUS.values() for level, op in operations(make)}
-    for name in CORE:
-        missing -= operations(CORPUS[name])
-    assert missing == set()
-
-
-def operations(make: Callable[[], Program]) -> set[tuple[str, str]]:
-    return {(level, op.name) for level, text in levels(make).items() for op in parse_module(text).walk()}
 
 
 def test_several_programs_in_one_module() -> None:

@@ -27,9 +27,8 @@ def test_mlir_opt_accepts_every_module(make: Callable[[], Program]) -> None:
     assert rejected(levels(make)["library"]) == ""
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(MLIR_OPT is None or MLIR_RUNNER is None, reason=f"mlir-runner is missing: {WHERE}")
-@pytest.mark.parametrize("name", [pytest.param(x, marks=[pytest.mark.again] * (i % 2)) for i, x in enumerate(SAMPLE)])
+@pytest.mark.parametrize("name", SAMPLE)
 def test_mlir_runner_agrees(name: str) -> None:
     program = CORPUS[name]()
     text = levels(CORPUS[name])["library"]

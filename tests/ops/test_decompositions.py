@@ -65,7 +65,6 @@ def test_matrices_that_turn_out_not_to_be_square(op: Callable[[Variable], Variab
             call(np.ones((2, 3)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("n", [1, 2, 3, 40])
 def test_what_is_not_finite_gives_nan(n: int, bad: float, of_two: aot.Function) -> None:
@@ -183,7 +182,6 @@ def factors() -> Any:
     return aot.function([x, s], outputs, name="factors")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_factors_of_any_size(factors: Any, size: tuple[int, int], rng: np.random.Generator) -> None:
     """One library for all shapes, beyond the sizes where LAPACK starts to work in blocks."""
@@ -207,7 +205,6 @@ def test_factors_of_any_size(factors: Any, size: tuple[int, int], rng: np.random
     np.testing.assert_allclose(power, scipy.linalg.expm(s), rtol=1e-9, atol=1e-9 * np.abs(power).max())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("norm", [1e-8, 1.0, 6.0, 50.0, 600.0])
 def test_exponentials_of_any_size(norm: float, rng: np.random.Generator) -> None:
     """exp(x)·exp(−x) = 1, and exp of a symmetric matrix through its eigenvalues."""

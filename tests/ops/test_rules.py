@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from case import Case
 from row_programs import CompiledRows, combined_programs, half_program, row_program
-from tables import CASES, COMPILED, DIFFERENTIABLE, over
+from tables import CASES, COMPILED, DIFFERENTIABLE, by_level, over
 
 from aotensor.core.dtypes import HALVES, epsilon, is_float, is_half
 from aotensor.core.types import Array, TensorType
@@ -58,20 +58,13 @@ def _wanted(request: pytest.FixtureRequest, test: Callable[..., None]) -> dict[s
 HALF: Final = (
     "add", "true_div", "switch-broadcasts", "sum-keepdims", "prod-second", "op-CumSum", "sort-nan", "op-Softmax",
     "dot-matrices", "svd-square", "gather-rows", "scatter-set-rows", "scatter-inc-rows", "index-column-reversed",
-    "mask-set-rows", "reshape-rest-stack", "op-Join", "op-Split", "scan-taps", "ifelse-else", "shift",
-)  # fmt: skip
-HALF_AGAIN: Final = (
-    "exp", "gammaln", "maximum-ties", "pow-specials", "isfinite", "where", "var-ddof", "median-odd-axis", "norm-3",
-    "topk", "dot-with-itself", "matmul-batch", "einsum-ellipsis", "solve-matrix", "qr-r", "cholesky-odd", "inc-row",
+    "mask-set-rows", "reshape-rest-stack", "op-Join", "op-Split", "scan-taps", "ifelse-else", "shift", "exp",
+    "gammaln", "maximum-ties", "pow-specials", "isfinite", "where", "var-ddof", "median-odd-axis", "norm-3", "topk",
+    "dot-with-itself", "matmul-batch", "einsum-ellipsis", "solve-matrix", "qr-r", "cholesky-odd", "inc-row",
     "broadcast_arrays", "transpose", "alloc-of-shape", "diag-above", "scan-nested", "random-normal",
     "random-gamma-scale",
 )  # fmt: skip
 """Rows that are compiled for float16 and bfloat16, too: each way that an op has with dtypes that are stored only."""
-IN_HALF: Final = [
-    pytest.param(case, id=case.id, marks=[pytest.mark.again] * (case.id in HALF_AGAIN))
-    for case in CASES
-    if case.id in (*HALF, *HALF_AGAIN)
-]
 
 
 @pytest.fixture(scope="module", params=HALVES)
@@ -84,7 +77,7 @@ def halved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.mark.shows("tensor/0-halves", "tensor/0-half-rounding")
-@pytest.mark.parametrize("case", IN_HALF)
+@over(case for case in CASES if case.id in HALF)
 def test_halves_are_those_of_the_reference(case: Case, halved: CompiledRows) -> None:
     """Within 2 ulp: functions of float32 may differ in their last bit, which then rounds to the other side."""
     pairs = halved.results(case)
@@ -96,19 +89,6 @@ def test_halves_are_those_of_the_reference(case: Case, halved: CompiledRows) -> 
         np.testing.assert_allclose(*wide, rtol=tolerance, atol=tolerance / 4)
 
 
-OF_KNOWN_EXTENTS: Final = (
-    "exp", "sum-keepdims", "dot-matrices", "op-Softmax", "scatter-inc-rows", "op-Split", "svd-square", "scan-taps",
-    "scan-lstm", "foldl", "gather-rows", "sparse-structured-dot-sparse-csc-csr",
-    "sparse-structured-dot-sparse-data-csr-csc",
-)  # fmt: skip
-"""Rows that every run compiles for one shape, too: where a loop is shared out, all that decides is a number then."""
-FIXED: Final = [
-    pytest.param(case, id=case.id, marks=[pytest.mark.again] * (case.id not in OF_KNOWN_EXTENTS))
-    for case in CASES
-    if case.compiles
-]
-
-
 @pytest.fixture(scope="module")
 def fixed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> CompiledRows:
     """Rows with all extents in their types."""
@@ -117,17 +97,19 @@ def fixed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return CompiledRows.of(wanted, folder, 0, lambda case: [row_program(case.of_known_extents())], rows=12)
 
 
-@pytest.mark.parametrize("case", FIXED)
+@over(case for case in CASES if case.compiles)
 def test_rows_of_known_extents_are_the_reference(case: Case, fixed: CompiledRows) -> None:
+    """Rows compiled for one shape: where a loop is shared out, all that decides is a number then."""
     _check_results(case, fixed.results(case))
 
 
 def test_ids_are_unique() -> None:
     ids = [case.id for case in CASES]
-    assert {*HALF, *HALF_AGAIN, *OF_KNOWN_EXTENTS} - {*ids} == set()
+    assert {*HALF} - {*ids} == set()
     assert len(set(ids)) == len(ids), sorted({one for one in ids if ids.count(one) > 1})
 
 
+@pytest.mark.unlimited("every row, 40 s in all")
 @ALL
 def test_declared_types_hold(case: Case, rng: np.random.Generator) -> None:
     """dtype, rank and static dims of every output, and the value where the case knows it."""
@@ -145,6 +127,7 @@ def test_declared_types_hold(case: Case, rng: np.random.Generator) -> None:
         np.testing.assert_allclose(values[0], case.expected, rtol=rtol, atol=atol)
 
 
+@pytest.mark.unlimited("every row, 40 s in all")
 @SMOOTH
 def test_modes_are_adjoint(case: Case, rng: np.random.Generator) -> None:
     """⟨ȳ, J·ẋ⟩ = ⟨Jᵀ·ȳ, ẋ⟩: the two modes agree without any step size; derivatives have the types of their inputs."""
@@ -172,6 +155,7 @@ def test_modes_are_adjoint(case: Case, rng: np.random.Generator) -> None:
         assert abs(forward - reverse) <= rtol * _size(pulled, directions) + atol
 
 
+@pytest.mark.unlimited("every row, 40 s in all")
 @SMOOTH
 def test_derivatives_agree_with_differences(case: Case, rng: np.random.Generator) -> None:
     """⟨Jᵀ·ȳ, ẋ⟩ against (⟨ȳ, f(x + hẋ)⟩ − ⟨ȳ, f(x − hẋ)⟩) / 2h along some random directions."""
@@ -209,7 +193,8 @@ def test_derivatives_at_special_points(case: Case, rng: np.random.Generator) -> 
             np.testing.assert_allclose(found, np.broadcast_to(derivative, found.shape), rtol=1e-12, err_msg="forward")
 
 
-@ALL
+@pytest.mark.unlimited("tables.py says which rows run")
+@by_level(CASES)
 def test_a_batch_is_its_samples(case: Case, rng: np.random.Generator) -> None:
     """Three samples of all inputs at once, and of each input alone, against the samples one by one."""
     arrays = case.draw(rng)
@@ -226,7 +211,8 @@ def test_a_batch_is_its_samples(case: Case, rng: np.random.Generator) -> None:
     assert (refusals > 0) == (case.ragged or case.id in STEERED)
 
 
-@over(DIFFERENTIABLE, are_all_needed=False)
+@pytest.mark.unlimited("tables.py says which rows run")
+@by_level(DIFFERENTIABLE)
 def test_a_batch_of_derivatives_is_its_samples(case: Case, rng: np.random.Generator) -> None:
     """Jᵀ·ȳ for three ȳ at once, J·ẋ for three ẋ: what Jacobians are made of."""
     arrays = case.draw(rng)
@@ -242,14 +228,14 @@ def test_a_batch_of_derivatives_is_its_samples(case: Case, rng: np.random.Genera
     _check_batch(case, Rop(outputs, wrt, list(tangents)), values, tangents)
 
 
-@over((case for table in COMPILED.values() for case in table), are_all_needed=False)
+@pytest.mark.unlimited("tables.py says which rows run")
+@by_level(case for table in COMPILED.values() for case in table)
 def test_compiled_is_reference(case: Case, compiled: CompiledRows) -> None:
     """Values and derivatives of the library against the reference, dtypes included."""
     _check_results(case, compiled.results(case))
 
 
-@pytest.mark.again
-@pytest.mark.parametrize("case", [pytest.param(one, id=one.id) for one in DIFFERENTIABLE if one.compiles])
+@over(case for case in DIFFERENTIABLE if case.compiles)
 def test_outputs_are_right_together(case: Case, combined: CompiledRows) -> None:
     """Values, gradients, tangents and Hessian products of one graph share loops and storage, and keep their numbers."""
     results = combined.results(case)

@@ -1,4 +1,4 @@
-"""The case tables hold every op, so that every rule of it is tested; what waits for --all is met without it."""
+"""The case tables hold every op, so that every rule of it is tested."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import inspect
 from collections.abc import Iterator
 
 import numpy as np
-import pytest
-from tables import CASES, MET_AGAIN, MET_AGAIN_FILE, all_lowerings, cover
+from tables import CASES
 
 from aotensor.graph.op import Op
 from aotensor.graph.subgraph import all_nodes
@@ -33,24 +32,6 @@ def test_every_op_has_a_row(rng: np.random.Generator) -> None:
     concrete = {op.__name__ for op in known if not inspect.isabstract(op)}
     assert concrete - used == CONTROLS | MADE_FOR_COMPILING | COMPLEX | IN_HALF
     assert len(CASES) > 1000
-
-
-def test_every_run_meets_every_lowering(request: pytest.FixtureRequest) -> None:
-    """What `met_again.txt` lists has no lowering that the other rows lack.
-
-    --update-golden takes rows off the list where that does not hold; a list that is empty is made anew.
-    """
-    found = all_lowerings()
-    listed = MET_AGAIN & set(found)
-    if request.config.getoption("--update-golden"):
-        kept = set(found) - listed if listed else set()
-        again = sorted(set(found) - cover(found, lambda id: 4 + len(found[id]), kept))
-        MET_AGAIN_FILE.write_text("".join(f"{id}\n" for id in again), encoding="utf-8")
-        return
-    assert sorted(MET_AGAIN - listed) == [], "listed in met_again.txt, but no compiled row"
-    met = frozenset[object]().union(*(found[id] for id in set(found) - listed))
-    alone = {id: sorted(map(str, found[id] - met)) for id in sorted(listed) if not found[id] <= met}
-    assert alone == {}, "lowerings of rows in met_again.txt that no other row has: pytest --update-golden adds rows"
 
 
 def _ops(base: type[Op]) -> Iterator[type[Op]]:

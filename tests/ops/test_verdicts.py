@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from case import Case
-from tables import DIFFERENTIABLE, MET_AGAIN
+from tables import DIFFERENTIABLE, over
 
 from aotensor.core.dtypes import is_float
 from aotensor.core.types import Array
@@ -46,15 +46,9 @@ def _findings(case: Case, rng: np.random.Generator) -> list[Finding]:
     return [x for x in findings_at(point, reference, reference) if (x.output, x.input) not in changed]
 
 
-EACH_SIXTH = [
-    pytest.param(case, id=case.id, marks=[pytest.mark.again] * (case.id in MET_AGAIN or number % 6 > 0))
-    for number, case in enumerate(DIFFERENTIABLE)
-]
-"""That the derivatives are right is shown by test_rules.py; here, that what measures them says so."""
-
-
-@pytest.mark.parametrize("case", EACH_SIXTH)
+@over(DIFFERENTIABLE)
 def test_no_row_is_called_wrong(case: Case, rng: np.random.Generator) -> None:
+    """That derivatives are right is shown by test_rules.py; this test shows that `verify` says so."""
     with np.errstate(all="ignore"):
         found = _findings(case, rng)
     assert [str(x) for x in found if x.verdict is Verdict.WRONG] == []

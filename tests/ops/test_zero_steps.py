@@ -111,9 +111,7 @@ def test_the_reference_of_no_steps(name: str) -> None:
 FEW: Final = ["solve", "cholesky", "sizes", "sparse", "nested"]
 
 
-@pytest.mark.parametrize(
-    ("level", "names"), [(0, FEW), *(pytest.param(level, [*STEPS], marks=pytest.mark.again) for level in (0, 3))]
-)
+@pytest.mark.parametrize(("level", "names"), [(0, FEW), (0, [*STEPS]), (3, [*STEPS])], ids=["few", "all", "all-O3"])
 def test_compiled_loops_of_no_steps(level: int, names: list[str], tmp_path: Path) -> None:
     functions = [loop(name, has_gradient=name in ("solve", "nested", "branch")) for name in names]
     library = aot.compile(functions, tmp_path, name="steps", opt_level=level).load()
@@ -171,7 +169,7 @@ def expected(arguments: list[Array]) -> list[Array]:
     return [np.asarray(filtered(*arguments)), *(gradient_of(arguments, k) for k in (1, 3, 5)), *curved]
 
 
-@pytest.mark.parametrize("level", [None, 0, pytest.param(3, marks=pytest.mark.again)])
+@pytest.mark.parametrize("level", [None, 0, 3])
 def test_a_kalman_filter_of_no_steps(level: int | None, tmp_path: Path) -> None:
     f = kalman()
     call = f.reference if level is None else aot.compile(f, tmp_path, opt_level=level).load().kalman

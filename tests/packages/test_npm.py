@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 import tarfile
@@ -18,6 +17,8 @@ from aotensor.codegen.targets.custom_section import add_section
 from aotensor_cli.packaging.npm import semantic
 from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary
 from aotensor_runtime.formats.wasm import WasmFile
+
+pytestmark = pytest.mark.needs("zig")
 
 MAIN = """
 import {{ load }} from "@who/sums";
@@ -42,8 +43,6 @@ export { sum, other, message };
 
 @pytest.fixture(scope="module")
 def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if importlib.util.find_spec("ziglang") is None:
-        pytest.skip("no ziglang (pip install 'aotensor[cross]')")
     x = at.vector("x", dtype="float64")
     f = aot.function([x], x.sum(), name="total")
     made = aot.compile(f, tmp_path_factory.mktemp("npm"), name="Sums", target="wasm32-wasi")

@@ -63,7 +63,6 @@ def test_both_projects_say_the_same() -> None:
     assert (ROOT / "runtime" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
-@pytest.mark.slow
 def test_it_loads_a_library(built: Path, libraries: Path, tmp_path: Path) -> None:
     python = CleanPython(tmp_path / "venv")
     python.install(built)

@@ -117,7 +117,6 @@ def configured(folder: Path, sdk: Path) -> None:
 @CMAKE
 @CC
 @CXX
-@pytest.mark.slow
 def test_cmake(sdk: Path, tmp_path: Path) -> None:
     project(
         tmp_path / "user",
@@ -207,7 +206,6 @@ def test_pkg_config(packed: Path, tmp_path: Path) -> None:
 
 
 @CXX
-@pytest.mark.slow
 def test_cpp(sdk: Path, tmp_path: Path) -> None:
     (tmp_path / "main.cpp").write_text(MAIN_CPP)
     warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 import tarfile
 from pathlib import Path
@@ -12,6 +11,8 @@ from packaged import Package, run, succeed
 
 import aotensor as aot
 import aotensor.tensor as at
+
+pytestmark = pytest.mark.needs("zig")
 
 ASK = """
 cmake_minimum_required(VERSION 3.16)
@@ -28,8 +29,6 @@ message(STATUS "STATIC ${value}")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if importlib.util.find_spec("ziglang") is None:
-        pytest.skip("no ziglang (pip install 'aotensor[cross]')")
     made, x = tmp_path_factory.mktemp("elsewhere"), at.vector("x", dtype="float64")
     f = aot.function([x], {"loss": (x**2).sum(), "grad": 2 * x}, name="squares")
     for target in ("x86_64-windows-gnu", "arm64-macos"):

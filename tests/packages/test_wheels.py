@@ -72,7 +72,6 @@ def test_it_is_called_where_numpy_is_all(clean: CleanPython, tmp_path: Path) -> 
     assert clean(CALLS, cwd=tmp_path).split() == []
 
 
-@pytest.mark.slow
 def test_several_libraries_and_names_that_need_care(packed: Path, tmp_path: Path) -> None:
     python = CleanPython(tmp_path / "venv", others=["scipy"])
     python.install("pair==2.0rc1", links=packed)
@@ -91,7 +90,6 @@ assert {"a_b", "class_"} == set(pair.StdResult.__annotations__) and pair.Squares
 """)
 
 
-@pytest.mark.slow
 def test_types(clean: CleanPython, tmp_path: Path) -> None:
     mypy = [
         sys.executable,
@@ -115,7 +113,6 @@ def test_types(clean: CleanPython, tmp_path: Path) -> None:
         assert line.startswith(f"wrong.py:{number}:") and message in line
 
 
-@pytest.mark.slow
 def test_the_module_itself_is_typed(packed: Path, tmp_path: Path) -> None:
     for name in ("model", "pair"):
         zipfile.ZipFile(wheel(packed, name)).extractall(tmp_path)

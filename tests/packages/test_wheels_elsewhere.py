@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import importlib.util
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -19,6 +17,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 import pytest
+from needs import path_of
 from packaged import Package, run, succeed
 from packaging.tags import mac_platforms
 from packaging.utils import parse_wheel_filename
@@ -28,6 +27,8 @@ import aotensor as aot
 import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor_cli.packaging.tags import Platform, wheel_tag
+
+pytestmark = pytest.mark.needs("zig")
 
 LIBRARIES: Final = {
     "x86_64-windows-gnu": ("model.dll", "py3-none-win_amd64"),
@@ -70,8 +71,6 @@ def more() -> list[aot.Function]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Libraries by target, and those of this machine; `strict`, so the bits are the same."""
-    if importlib.util.find_spec("ziglang") is None:
-        pytest.skip("no ziglang (pip install 'aotensor[cross]')")
     made = tmp_path_factory.mktemp("elsewhere")
     for target in LIBRARIES:
         aot.compile(functions(), made / target, name="model", target=target, cpu="generic", fp="strict")
@@ -155,9 +154,7 @@ def test_tags(platform: Platform, oldest: list[tuple[int, int]], tag: str) -> No
 @pytest.fixture(scope="module")
 def windows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Windows]:
     """The Python for Windows, under wine, with a folder for temporary files of its own."""
-    wine, python = shutil.which("wine"), Path(os.environ.get(VARIABLE, "/nowhere")) / "python.exe"
-    if wine is None:
-        pytest.skip("no wine on the path (Debian: wine, wine64)")
+    wine, python = path_of("wine"), Path(os.environ.get(VARIABLE, "/nowhere")) / "python.exe"
     if not python.is_file():
         pytest.skip(f"no Python for Windows: python tools/windows_python.py FOLDER, {VARIABLE}=FOLDER")
     prefix = tmp_path_factory.mktemp("wine")
@@ -193,7 +190,6 @@ def site(folder: Path, windows: Windows, tmp_path_factory: pytest.TempPathFactor
     return site
 
 
-@pytest.mark.slow
 def test_windows_calls_it(windows: Windows, site: Path, tmp_path: Path) -> None:
     """What CALLS asks of the wheel for Linux; and the ways into a library are those of Linux, none that is slower."""
     assert windows("-c", CALLS, site=site).split() == []
@@ -265,7 +261,6 @@ assert all(getattr(blas_table(), name) for name, _ in blas_table()._fields_)
 """Some modules of these packages need `crealf`, which the C library of wine 8 lacks; none that is used here does."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scipy", [False, True])
 def test_windows_gives_the_numbers_of_here(
     scipy: bool, windows: Windows, site: Path, folder: Path, tmp_path: Path
@@ -310,7 +305,6 @@ print("fits")
 """
 
 
-@pytest.mark.slow
 def test_windows_loads_bytes_and_refuses_others(windows: Windows, site: Path, folder: Path, tmp_path: Path) -> None:
     """From a copy, of which old ones are swept; what is for other systems, and no library, is said in a sentence."""
     program, broken = tmp_path / "loads.py", tmp_path / "broken.dll"
@@ -354,7 +348,6 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.slow
 def test_windows_has_rounds(windows: Windows, site: Path, tmp_path: Path) -> None:
     """On threads and on processes, which get the library as bytes; of files, too."""
     X, w = at.matrix("X", dtype="float64", shape=("n", "p")), at.vector("w", dtype="float64", shape=("p",))

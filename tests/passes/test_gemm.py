@@ -61,14 +61,8 @@ BLOCKS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("extents", "flags"),
-    [
-        pytest.param(extents, flags, marks=[pytest.mark.again] * ((i + j) % 2))
-        for i, extents in enumerate(BLOCKS)
-        for j, flags in enumerate(FLAGS)
-    ],
-)
+@pytest.mark.parametrize("flags", FLAGS)
+@pytest.mark.parametrize("extents", BLOCKS)
 @pytest.mark.parametrize("dtype", SUFFIXES)
 def test_several_blocks(
     multiply: Product, rng: np.random.Generator, dtype: str, extents: tuple[int, int, int], flags: tuple[bool, bool]

@@ -13,7 +13,6 @@ import aotensor.tensor as at
 COUNT = 400  # vectors: with one branch inside another this would be deeper than Python's stack
 
 
-@pytest.mark.slow
 def test_the_first_of_many_checks_is_reported(tmp_path: Path) -> None:
     vectors = [at.dvector(f"x{k}") for k in range(COUNT)]
     f = aot.function(vectors, [at.max(x) for x in vectors], name="maxima")

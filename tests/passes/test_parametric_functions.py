@@ -52,7 +52,6 @@ def test_errors_against_mpmath(name: str, orders: tuple[int, ...], rng: np.rando
     check(name, orders, 16, rng)
 
 
-@pytest.mark.again
 @pytest.mark.parametrize(("name", "orders"), MEMBERS)
 def test_errors_against_mpmath_at_many_points(name: str, orders: tuple[int, ...], rng: np.random.Generator) -> None:
     check(name, orders, 200, rng)

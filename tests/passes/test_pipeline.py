@@ -115,9 +115,7 @@ def result(f: aot.Function, folder: Path, **options: Any) -> list[Any]:
     return found if isinstance(found, list) else [found]
 
 
-@pytest.mark.parametrize(
-    "row", [pytest.param(row, id=k, marks=[pytest.mark.again] * (i % 2)) for i, (k, row) in enumerate(PROGRAMS.items())]
-)
+@pytest.mark.parametrize("row", PROGRAMS.values(), ids=PROGRAMS)
 def test_no_optimisation_changes_a_result(row: Row, tmp_path: Path) -> None:
     (name,) = row.switch.about
     usual, without = (result(row.program(), tmp_path / key, **options) for key, options in (

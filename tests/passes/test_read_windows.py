@@ -56,7 +56,7 @@ def function(name: str, dtype: str = "float64") -> aot.Function:
     return aot.function([u], PROGRAMS[name](u), name="f")
 
 
-@pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.again)])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_windows_agree_with_the_reference(name: str, dtype: str) -> None:
     f, rng = function(name, dtype), np.random.default_rng(0)

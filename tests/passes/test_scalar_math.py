@@ -44,7 +44,6 @@ def test_error_over_the_whole_range(name: str, dtype: str, rng: np.random.Genera
     check_errors(name, dtype, CASES[name].points(dtype, 4000, rng), "host")
 
 
-@pytest.mark.again
 @CPUS
 @EACH
 @pytest.mark.parametrize("name", CASES)
@@ -71,7 +70,6 @@ def test_error_against_mpmath(name: str, rng: np.random.Generator) -> None:
     check_against_mpmath(name, 60, "host", rng)
 
 
-@pytest.mark.again
 @CPUS
 @pytest.mark.parametrize("name", CASES)
 def test_error_against_mpmath_at_many_points(name: str, cpu: str, rng: np.random.Generator) -> None:
@@ -92,7 +90,6 @@ def test_error_of_power(dtype: str, rng: np.random.Generator) -> None:
     check_power(dtype, "host", 5000, rng)
 
 
-@pytest.mark.again
 @CPUS
 @EACH
 def test_error_of_power_at_many_points(dtype: str, cpu: str, rng: np.random.Generator) -> None:

@@ -77,7 +77,7 @@ def inputs(name: str, dtype: str, rows: int) -> list[Any]:
     return [u, np.asfortranarray(u), np.repeat(u, 2, axis=0)[::2]] if rows >= needed else []
 
 
-@pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.again)])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_stacks_agree_with_the_reference(name: str, dtype: str) -> None:
     f = function(name, dtype)

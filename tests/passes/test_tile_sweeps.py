@@ -71,9 +71,7 @@ def listed(found: Any) -> list[np.ndarray]:
     return list(found) if isinstance(found, list | tuple) else [found]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.again] * (k % 2)) for k, name in enumerate(PROGRAMS)]
-)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_sweeps_agree_with_the_reference(name: str, tmp_path: Path) -> None:
     """On this machine, and on one where tiles are of few rows, on one core and on three."""
     f, rng = function(name), np.random.default_rng(0)

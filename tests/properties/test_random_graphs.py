@@ -66,7 +66,6 @@ def _values(rng: np.random.Generator, shape: tuple[int, int]) -> list[np.ndarray
 
 
 @pytest.mark.shows("tensor/0-second-order")
-@pytest.mark.slow
 @settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(program=programs(), shape=st.sampled_from([(3, 4), (5, 2), (1, 3), (4, 1)]))
 def test_three_ways_agree(

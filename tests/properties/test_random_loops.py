@@ -120,7 +120,6 @@ def test_modes_agree_and_rewrites_keep_values(recipe: Recipe) -> None:
         np.testing.assert_allclose(other, one, rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.slow
 @settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(recipe=recipes())
 def test_compiled_is_reference(recipe: Recipe, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -92,7 +92,6 @@ def test_torch(library: Library) -> None:
         assert operator(library.logistic).__doc__ == library.logistic.__doc__
 
 
-@pytest.mark.again
 def test_torch_keeps_it_whole(library: Library) -> None:
     """In one graph, without a break."""
     torch = pytest.importorskip("torch", reason="torch is not installed")

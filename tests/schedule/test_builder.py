@@ -46,13 +46,7 @@ GOOD = {
 }
 
 
-PARTS = ("tile", "fuse", "vectorize")
-"""Which others do, too, with more."""
-
-
-@pytest.mark.parametrize(
-    "edit", [pytest.param(x, id=k, marks=[pytest.mark.again] * (k in PARTS)) for k, x in GOOD.items()]
-)
+@pytest.mark.parametrize("edit", GOOD.values(), ids=GOOD)
 def test_schedules_that_compute_the_same(edit, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     schedule = edit(logistic().schedule)
     assert isinstance(schedule, Schedule)
@@ -180,7 +174,7 @@ def edits_at_random(own: Schedule, random: Random) -> Schedule:
     return schedule
 
 
-@pytest.mark.parametrize("make", [logistic, pytest.param(softmax_rows, marks=pytest.mark.again)])
+@pytest.mark.parametrize("make", [logistic, softmax_rows])
 def test_edits_at_random_compute_the_same_or_are_refused(make: Callable[[], aot.Function]) -> None:
     f = make()
     values = {key: x for key, x in arguments(300, 13).items() if key in f.arguments}

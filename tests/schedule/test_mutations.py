@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpus import CORE, CORPUS, draw, expected
+from corpus import CORPUS, draw, expected
 from mutations import KINDS, mutated
 from tiny_target import TINY
 from xdsl.dialects.builtin import ModuleOp
@@ -48,7 +48,7 @@ def check(module: ModuleOp, program: Program) -> None:
             np.testing.assert_allclose(found, y, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("name", [pytest.param(x, marks=[pytest.mark.again] * (x not in CORE)) for x in CORPUS])
+@pytest.mark.parametrize("name", CORPUS)
 def test_every_nest_is_a_schedule_of_itself(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the whole proof is made, which the same text does without."""
     _, text = own_nest(name)
@@ -62,10 +62,10 @@ def test_every_nest_is_a_schedule_of_itself(name: str, monkeypatch: pytest.Monke
 
 
 def edits() -> Iterator[Any]:
-    """Every kind on half of the programs, every program with half of the kinds; the rest waits."""
-    for (i, name), (j, kind) in product(enumerate(PROGRAMS), enumerate(KINDS)):
-        yield pytest.param(name, kind, range(2), marks=[pytest.mark.again] * ((i + j) % 2), id=f"{name}-{kind}-few")
-        yield pytest.param(name, kind, range(2, 9), marks=pytest.mark.again, id=f"{name}-{kind}-many")
+    """Every kind on every program, few and many times."""
+    for name, kind in product(PROGRAMS, KINDS):
+        yield pytest.param(name, kind, range(2), id=f"{name}-{kind}-few")
+        yield pytest.param(name, kind, range(2, 9), id=f"{name}-{kind}-many")
 
 
 @pytest.mark.parametrize(("name", "kind", "seeds"), [*edits()])
@@ -90,13 +90,8 @@ def test_what_is_accepted_computes_the_same(name: str, kind: str, seeds: range) 
 PIPELINES = ("parallelize", "jam", "coalesce", "vectorize", "block-rows")
 
 
-@pytest.mark.parametrize(
-    ("left_out", "name"),
-    [
-        pytest.param(step, name, marks=[pytest.mark.again] * ((i + j) % 2))
-        for (i, step), (j, name) in product(enumerate(PIPELINES), enumerate(("logistic", "two_layers", "softmax_rows")))
-    ],
-)
+@pytest.mark.parametrize("left_out", PIPELINES)
+@pytest.mark.parametrize("name", ["logistic", "two_layers", "softmax_rows"])
 def test_a_nest_without_a_pass_is_a_schedule(name: str, left_out: str) -> None:
     """Chunks and their sums, blocks and their buffers, leave no trace in what a nest computes."""
     program = CORPUS[name]()

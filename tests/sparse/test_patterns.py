@@ -132,11 +132,9 @@ def _pattern(m: Any) -> Any:
     return type(m)((np.ones(len(m.data)), m.indices, m.indptr), m.shape)
 
 
-SLOW = pytest.mark.slow
 PROPERTY = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-@SLOW
 @PROPERTY
 @given(ms=pairs(1), dtype=INDICES)
 @pytest.mark.shows("sparse/0-unsorted", "sparse/0-duplicates", "sparse/0-empty")
@@ -158,7 +156,6 @@ def test_one_matrix(calls: dict[str, list[Call]], ms: list[Any], dtype: str) -> 
         assert found[1].dtype == found[2].dtype == dtype
 
 
-@SLOW
 @PROPERTY
 @given(ms=pairs(2), dtype=INDICES)
 def test_two_matrices(calls: dict[str, list[Call]], ms: list[Any], dtype: str) -> None:
@@ -179,7 +176,6 @@ def test_two_matrices(calls: dict[str, list[Call]], ms: list[Any], dtype: str) -
                 np.testing.assert_array_equal(values, m.toarray()[_coordinates(pattern)])
 
 
-@SLOW
 @PROPERTY
 @given(ms=factors(), dtype=INDICES)
 @pytest.mark.shows("sparse/7-true_dot", "sparse/0-empty")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,16 +22,6 @@ FULL, TURNED = f"tensor<{ROWS}x{COLUMNS}x", f"tensor<{COLUMNS}x{ROWS}x"
 BOTH = pytest.mark.parametrize("format", ["csr", "csc"])
 
 Program = Callable[..., Variable]
-
-
-def in_turns(programs: Mapping[str, Program]) -> pytest.MarkDecorator:
-    """Each program with one of the formats, which take turns; the other one waits for --all."""
-    rows = [
-        pytest.param(name, format, marks=[pytest.mark.again] * ((i + j) % 2), id=f"{name}-{format}")
-        for i, name in enumerate(programs)
-        for j, format in enumerate(("csr", "csc"))
-    ]
-    return pytest.mark.parametrize(("name", "format"), rows)
 
 
 class Setting:
@@ -80,7 +70,8 @@ LOSSES: dict[str, Program] = {
 
 
 @pytest.mark.shows("sparse/13-masked-gradient")
-@in_turns(LOSSES)
+@BOTH
+@pytest.mark.parametrize("name", LOSSES)
 def test_the_gradient_of_data_is_never_a_full_matrix(name: str, format: str, rng: np.random.Generator) -> None:
     it = Setting(format, rng)
     it.check(grad(LOSSES[name](A=it.A, **it.dense), it.data))
@@ -117,7 +108,8 @@ MATRICES: dict[str, Program] = {
 }
 
 
-@in_turns(MATRICES)
+@BOTH
+@pytest.mark.parametrize("name", MATRICES)
 def test_a_sample_is_taken_of_what_a_matrix_is_made_of(name: str, format: str, rng: np.random.Generator) -> None:
     it = Setting(format, rng)
     it.check(sample_at(MATRICES[name](**it.dense), it.A))

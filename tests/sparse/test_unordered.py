@@ -181,7 +181,7 @@ def prepared(outputs: list[Variable], inputs: list[Variable]) -> list[Variable]:
 
 @pytest.mark.parametrize(
     ("form", "is_known"),
-    [(reference, True), pytest.param(prepared, True, marks=pytest.mark.again), (prepared, False)],
+    [(reference, True), (prepared, True), (prepared, False)],
     ids=["reference", "prepared", "prepared-input"],
 )
 @pytest.mark.shows("sparse/0-unsorted", "sparse/0-duplicates", "sparse/0-pushforward", "sparse/0-second-order")
@@ -212,9 +212,8 @@ COMPILED = (
 )  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.shows("sparse/0-unsorted", "sparse/0-duplicates")
-@pytest.mark.parametrize("format", ["csr", pytest.param("csc", marks=pytest.mark.again)])
+@pytest.mark.parametrize("format", ["csr", "csc"])
 def test_library_is_the_dense_formula(format: str, tmp_path: Path) -> None:
     """Values and gradients of some rows; one function serves all structures, whose vectors are inputs."""
     rows = [row for row in TABLE if row.id in COMPILED]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -42,9 +41,7 @@ def still(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """The folder of the libraries, shared and static, for a target; skips where there is no ziglang."""
-    if importlib.util.find_spec("ziglang") is None:
-        pytest.skip("no ziglang (pip install 'aotensor[cross]')")
+    """The folder of the libraries, shared and static, for a target."""
 
     @cache
     def libraries(target: str, fp: str = "contract") -> Path:

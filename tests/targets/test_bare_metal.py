@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shutil
 import subprocess
@@ -13,29 +12,24 @@ from pathlib import Path
 from typing import Final
 
 import embedded_models
+import foreign
 import numpy as np
 import pytest
 
 import aotensor as aot
 from aotensor_cli.model import load_model
 
+pytestmark = pytest.mark.needs("zig", "qemu-system")
+
 _EXAMPLE: Final = Path(__file__).parents[2] / "examples" / "embedded"
 _X: Final = [[1, 2, -1], [1, 0.5, 3], [1, -1, 0.25], [1, 0, -2], [1, 3, 0.5], [1, -2, 1.5], [1, 1, 1], [1, -0.5, -3]]
 
 
-@pytest.fixture(autouse=True)
-def _tools() -> None:
-    for tool in ("qemu-system-arm", "make"):
-        if shutil.which(tool) is None:
-            pytest.skip(f"no {tool}")
-    if importlib.util.find_spec("ziglang") is None:
-        pytest.skip("no ziglang (pip install 'aotensor[cross]')")
-
-
 def test_a_gradient_on_a_cortex_m4(tmp_path: Path) -> None:
+    make = foreign.tool("make", "make")
     compiler = f"{sys.executable} -m ziglang cc -target thumb-freestanding-eabihf -mcpu=cortex_m4"
     command = [
-        "make", "--no-print-directory", "-s", "-C", str(_EXAMPLE), f"BUILD={tmp_path}", f"ARM_CC={compiler}",
+        make, "--no-print-directory", "-s", "-C", str(_EXAMPLE), f"BUILD={tmp_path}", f"ARM_CC={compiler}",
         f"AOTENSOR={sys.executable} -m aotensor_cli", "run",
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
@@ -135,7 +129,6 @@ SECTIONS {
     return _Board("riscv32-unknown-elf", "generic-rv32", "+m,+a,+c", zig, emulator, start, memory)
 
 
-@pytest.mark.again
 @pytest.mark.parametrize("made", [_cortex_m4, _riscv32])
 def test_numbers_have_the_bits_of_this_machine(made: Callable[[], _Board], tmp_path: Path) -> None:
     """Sparse structs, float64 by the compiler's runtime, products: all models of the embedded libraries, strict."""

@@ -41,7 +41,7 @@ def _undefined(archive: Path) -> set[str]:
     return {line.split()[-1] for line in told.splitlines() if " U " in line or " w " in line}
 
 
-@pytest.mark.parametrize("fp", ["contract", pytest.param("strict", marks=pytest.mark.again)])
+@pytest.mark.parametrize("fp", ["contract", "strict"])
 def test_objects_refer_to_three_functions_at_most(fp: str, tmp_path: Path) -> None:
     functions = [*embedded_models.functions(), _elementwise("float64"), _elementwise("float32")]
     aot.compile(
@@ -121,8 +121,8 @@ def test_the_command_line_makes_an_archive(tmp_path: Path, capsys: pytest.Captur
     ("target", "cpu", "machine"),
     [
         ("thumbv6m-none-eabi", "cortex-m0", 40),
-        pytest.param("riscv64-unknown-elf", "generic-rv64", 243, marks=pytest.mark.again),
-        pytest.param("aarch64-none-elf", "generic", 183, marks=pytest.mark.again),
+        ("riscv64-unknown-elf", "generic-rv64", 243),
+        ("aarch64-none-elf", "generic", 183),
     ],
 )
 def test_targets_without_a_board_here(target: str, cpu: str, machine: int, tmp_path: Path) -> None:

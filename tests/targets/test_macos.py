@@ -10,6 +10,8 @@ from foreign import Made
 
 from aotensor.codegen.targets.support import EXECUTED
 
+pytestmark = pytest.mark.needs("zig")
+
 
 @pytest.mark.parametrize(("triple", "machine"), [("arm64-macos", "ARM64"), ("x86_64-macos", "X86_64")])
 def test_files(triple: str, machine: str, made: Made) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 import embedded_models
-import pytest
 
 import aotensor as aot
 from aotensor_runtime.manifest import Manifest
@@ -68,7 +67,6 @@ def test_no_call_takes_more_than_the_bound(still: Path) -> None:
     _compare(still)
 
 
-@pytest.mark.again
 def test_nor_does_one_of_code_for_all_cpus(tmp_path: Path) -> None:
     aot.compile(embedded_models.functions(), tmp_path, name="model", malloc=False, emit="static", cpu="generic")
     _compare(tmp_path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import sys
@@ -20,6 +19,8 @@ import aotensor.tensor as at
 from aotensor.codegen.entry.layout import offset_of, size_of
 from aotensor_runtime import Library
 from aotensor_runtime.abi import HEADER, STRUCTS
+
+pytestmark = pytest.mark.needs("zig")
 
 WASI = """
 import sys, wasmtime
@@ -120,8 +121,6 @@ console.log(text([
 def test_kinds_of_values(tmp_path: Path) -> None:
     """State, truth values, 64-bit integers, sparse results; what needs LAPACK or more than 4 GiB says so."""
     node = foreign.tool("node", "nodejs")
-    if importlib.util.find_spec("ziglang") is None:
-        pytest.skip("no ziglang (pip install 'aotensor[cross]')")
     x, n = at.vector("x", dtype="float64"), at.scalar("n", dtype="int64")
     state = aot.shared(2.0, name="state")
     flags, i, A = at.vector("flags", dtype="bool"), at.vector("i", dtype="int64"), at.matrix("A", dtype="float64")
@@ -148,8 +147,6 @@ def test_kinds_of_values(tmp_path: Path) -> None:
 
 def test_structs_of_the_header(tmp_path: Path) -> None:
     """With pointers of 32 bits every struct is laid out as a C compiler does it."""
-    if importlib.util.find_spec("ziglang") is None:
-        pytest.skip("no ziglang (pip install 'aotensor[cross]')")
     lines = [f'#include "{HEADER}"', "#include <stddef.h>"]
     for name, struct in STRUCTS.items():
         lines.append(f'_Static_assert(sizeof({name}) == {size_of(struct, 4)}, "size of {name}");')

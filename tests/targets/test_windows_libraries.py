@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 from collections.abc import Callable
@@ -19,6 +18,8 @@ from aotensor.codegen.targets.archive import import_archive
 from aotensor.codegen.targets.link import _THREADS
 from aotensor.codegen.targets.stack import stack_probe
 from aotensor_runtime import Library
+
+pytestmark = pytest.mark.needs("zig", "wine")
 
 TRIPLE = "x86_64-windows-gnu"
 C_LIBRARY = (
@@ -82,8 +83,6 @@ def threaded() -> aot.Function:
 def test_threads(tmp_path: Path, quiet: dict[str, str]) -> None:
     """Any number of threads gives the bits of one, and those of Linux; callers at the same time, unloading, too."""
     wine = foreign.tool("wine", "wine, wine64")
-    if importlib.util.find_spec("ziglang") is None:
-        pytest.skip("no ziglang (pip install 'aotensor[cross]')")
     aot.compile(threaded(), tmp_path, target=TRIPLE, cpu="generic", emit=("lib", "static"))
     source = Path(__file__).with_name("windows_threads.c")
     command = [*foreign.ZIG, "cc", "-target", TRIPLE, *foreign.FLAGS, f"-I{tmp_path}", "-c", source]

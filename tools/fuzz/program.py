@@ -229,7 +229,7 @@ def second_order(
         if "stack" in wants:
             found["stack", name] = stack
         if "hessian" in wants and x.ndim == 1:
-            found["hessian", name] = hessian(cost, x, sparse=True)
+            found["hessian", name] = hessian(cost, x, sparse=True, disconnected_inputs="ignore")
         if "jacobian" in wants and x.ndim == 1:
             found |= {("jacobian", f"{y_name} by {name}"): jacobian(y, x, sparse=True, disconnected_inputs="ignore")
                       for y_name, y in smooth.items() if y.ndim == 1}  # fmt: skip

@@ -1,0 +1,150 @@
+"""Which tests run by default, which with `--ci`, as `.ci/run` asks, and which with `--all`.
+
+A change waits for a few minutes, so each test function has a budget of seconds, by the times in `times.txt`:
+
+1. By default it has 1 s. Of a parametrised test that takes longer, as many cases run as fit: those of float64 and CSR
+   first, evenly spread over the rest. A test whose single case takes longer waits for `--ci`.
+2. With `--ci` it has 3 s, and at least one case runs unless that takes more than 20 s.
+3. With `--all` everything runs, compiled with LLVM's optimiser.
+
+Exceptions give a reason: `unlimited(reason)` has no budget, `level("ci" or "all", reason)` waits. What needs emulators,
+browsers or other languages (`Need.is_heavy` in needs.py) waits for `--ci`. A test that is named by its id always runs.
+`--record-times` runs everything and writes how long it took; a test that is not recorded is taken to be short.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pytest
+from _pytest.terminal import TerminalReporter
+from needs import NEEDS
+
+TIMES: Final = Path(__file__).with_name("times.txt")
+RECORDED: Final = 1.0
+"""Seconds. Tests that are shorter in all their cases are not recorded."""
+
+DEFAULT, CI, ALL = LEVELS = ("default", "ci", "all")
+BUDGET: Final = {DEFAULT: 1.0, CI: 3.0}
+"""Seconds of a test function."""
+LONGEST: Final = {DEFAULT: 1.0, CI: 20.0}
+"""Seconds that a single case may take."""
+OTHERS: Final = ("complex128", "float32", "complex64", "float16", "bfloat16", "csc")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--ci", action="store_true", help="what .ci/run promises: more cases, emulators, browsers")
+    parser.addoption("--all", action="store_true", help="every case, compiled with LLVM's optimiser")
+    parser.addoption("--record-times", action="store_true", help="every case; write tests/times.txt")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--record-times") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Recorder())
+
+
+def level_of_run(config: pytest.Config) -> str:
+    """The level that the options ask for; tests that are named by their ids have the highest."""
+    is_named = all("::" in argument for argument in config.args)
+    if is_named or config.getoption("--all") or config.getoption("--record-times"):
+        return ALL
+    return CI if config.getoption("--ci") else DEFAULT
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect what waits for a higher level; skip what this machine cannot run."""
+    level = level_of_run(config)
+    allowed = [item for item in items if LEVELS.index(_marked(item)) <= LEVELS.index(level)]
+    kept = set(allowed) if level == ALL else {x for group in _functions(allowed) for x in _within(group, level)}
+    waiting = [item for item in items if item not in kept]
+    items[:] = [item for item in items if item in kept]
+    if waiting:
+        config.hook.pytest_deselected(items=waiting)
+
+
+def _marked(item: pytest.Item) -> str:
+    """The level of a test by its marks, which skip it where something is missing."""
+    found = [DEFAULT]
+    for mark in item.iter_markers("level"):
+        level, reason = mark.args
+        assert level in (CI, ALL) and reason, f"{item.nodeid}: level('ci' or 'all', reason)"
+        found.append(level)
+    for need in (NEEDS[name] for mark in item.iter_markers("needs") for name in mark.args):
+        found += [CI] * need.is_heavy
+        if need.missing:
+            item.add_marker(pytest.mark.skip(reason=need.reason))
+    return max(found, key=LEVELS.index)
+
+
+# --- budgets ---------------------------------------------------------------------------------------------------------
+
+
+@cache
+def recorded() -> Mapping[str, float]:
+    """Test function → seconds of one of its cases, on average."""
+    lines = TIMES.read_text(encoding="utf-8").splitlines() if TIMES.exists() else []
+    pairs = (line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
+    return {name: float(seconds) for seconds, name in pairs}
+
+
+def function_of(nodeid: str) -> str:
+    """The id without parameters, from `tests` on."""
+    return nodeid.partition("[")[0]
+
+
+def _functions(items: Sequence[pytest.Item]) -> Iterator[list[pytest.Item]]:
+    """Cases by function."""
+    found: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        found[function_of(item.nodeid)].append(item)
+    yield from found.values()
+
+
+def _within(cases: list[pytest.Item], level: str) -> list[pytest.Item]:
+    """The cases of one function that its budget allows at a level."""
+    each = recorded().get(function_of(cases[0].nodeid), 0.0)
+    if each * len(cases) <= BUDGET[level] or cases[0].get_closest_marker("unlimited"):
+        return cases
+    n = max(int(BUDGET[level] / each), int(each <= LONGEST[level]))
+    preferred = [case for case in cases if not _is_of_other_kind(case)]
+    rest = [case for case in cases if _is_of_other_kind(case)]
+    return _spread(preferred, n) + _spread(rest, n - len(preferred))
+
+
+def _spread(cases: list[pytest.Item], n: int) -> list[pytest.Item]:
+    """At most n cases, evenly spread."""
+    return cases if n >= len(cases) else [cases[k * len(cases) // n] for k in range(n)]
+
+
+def _is_of_other_kind(item: pytest.Item) -> bool:
+    """True for another floating-point dtype than float64, and another format than CSR."""
+    params: Mapping[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+    return any(str(value) in OTHERS for value in params.values() if isinstance(value, str | np.dtype))
+
+
+class _Recorder:
+    """Writes what a run tells of the tests' times."""
+
+    def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
+        seconds: defaultdict[str, float] = defaultdict(float)
+        cases: defaultdict[str, set[str]] = defaultdict(set)
+        for reports in terminalreporter.stats.values():
+            for report in reports:
+                if isinstance(report, pytest.TestReport):
+                    seconds[function_of(report.nodeid)] += report.duration
+                    cases[function_of(report.nodeid)].add(report.nodeid)
+        write_times({name: (time, len(cases[name])) for name, time in seconds.items()})
+
+
+def write_times(found: Mapping[str, tuple[float, int]]) -> None:
+    """Merge (seconds, cases) of functions that ran into the file."""
+    known = {name: each for name, each in recorded().items() if name not in found}
+    known |= {name: time / n for name, (time, n) in found.items() if time > RECORDED}
+    head = "# Seconds of a case, on average, of tests that take more than 1 s in all: pytest --record-times\n"
+    lines = (f"{each:.2g} {name}\n" for name, each in sorted(known.items()))
+    TIMES.write_text(head + "".join(lines), encoding="utf-8")

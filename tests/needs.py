@@ -1,0 +1,111 @@
+"""What some tests need beyond the package's own requirements, for `@pytest.mark.needs("cc")` and `path_of("cc")`.
+
+A run says in its first lines what it will skip, and why.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Need:
+    """One of some programs, or all of some modules.
+
+    shows: what is not tested without;  install: how to get it;  is_heavy: its tests wait for `--ci` (budgets.py)
+    """
+
+    shows: str
+    install: str
+    programs: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    is_heavy: bool = False
+
+    @property
+    def path(self) -> str | None:
+        """The first of the programs that this machine has."""
+        return next((path for name in self.programs if (path := shutil.which(name)) is not None), None)
+
+    @property
+    def missing(self) -> list[str]:
+        """Names of what is not installed; empty if the tests can run."""
+        absent = [name for name in self.modules if importlib.util.find_spec(name) is None]
+        return absent + ([" or ".join(self.programs)] if self.programs and self.path is None else [])
+
+    @property
+    def reason(self) -> str:
+        """Why a test is skipped."""
+        return f"no {', '.join(self.missing)}: {self.install}"
+
+
+def _debian(package: str) -> str:
+    return f"Debian's {package}, which .ci/run installs"
+
+
+def _extra(name: str) -> str:
+    return f"pip install 'aotensor[{name}]'"
+
+
+NEEDS: Final = {
+    "cc": Need("C clients, headers, linking", _debian("gcc"), ("cc", "gcc", "clang")),
+    "c++": Need("C++ clients", _debian("g++"), ("c++", "g++", "clang++")),
+    "mlir-opt": Need("upstream MLIR's verdict on every level", _debian("mlir-22-tools"), ("mlir-opt-22", "mlir-opt")),
+    "mlir-runner": Need("programs run by upstream MLIR", _debian("mlir-22-tools"), ("mlir-runner-22", "mlir-runner")),
+    "clang": Need("the sanitizers of clang", _debian("clang-22"), ("clang-22", "clang")),
+    "opt": Need("ThreadSanitizer, faults of LLVM", _debian("llvm-22"), ("opt-22",)),
+    "gdb": Need("debug information in gdb", _debian("gdb"), ("gdb",)),
+    "perf": Need("profiles by perf", _debian("linux-perf"), ("perf",)),
+    "cmake": Need("SDKs in CMake projects", _debian("cmake"), ("cmake",)),
+    "pkg-config": Need("SDKs by pkg-config", _debian("pkg-config"), ("pkg-config",)),
+    "node": Need("JavaScript and WebAssembly", _debian("nodejs"), ("node",)),
+    "chromium": Need(
+        "pages in a browser",
+        _debian("chromium"),
+        ("chromium", "chromium-browser", "google-chrome", "chrome"),
+        is_heavy=True,
+    ),
+    "qemu": Need("libraries for AArch64 and RISC-V", _debian("qemu-user"), ("qemu-aarch64",), is_heavy=True),
+    "qemu-system": Need("bare-metal boards", _debian("qemu-system-arm"), ("qemu-system-arm",), is_heavy=True),
+    "wine": Need("libraries for Windows", _debian("wine"), ("wine",), is_heavy=True),
+    "R": Need("R clients", _debian("r-base-core"), ("Rscript",), is_heavy=True),
+    "cargo": Need("Rust clients", _debian("cargo"), ("cargo",), is_heavy=True),
+    "zig": Need("libraries for other systems", _extra("cross"), modules=("ziglang",), is_heavy=True),
+    "wasmtime": Need("WebAssembly by wasmtime", _extra("test"), modules=("wasmtime",)),
+    "frameworks": Need(
+        "the importers", "pip install 'aotensor[doors]', or .ci/doors", modules=("jax", "onnx", "pymc", "pytensor")
+    ),
+    "files": Need("chunks of HDF5, Zarr and Arrow files", _extra("files"), modules=("h5py", "zarr", "pyarrow")),
+    "dask": Need("rounds on dask", _extra("dask"), modules=("distributed",)),
+    "mpi": Need("rounds by MPI", _extra("mpi"), modules=("mpi4py",)),
+    "docs": Need("the site", _extra("docs"), modules=("mkdocs",)),
+}
+"""Short name → what it is."""
+
+
+def path_of(name: str) -> str:
+    """The program of a need; skips the test that asks where there is none."""
+    path = NEEDS[name].path
+    if path is None:
+        pytest.skip(NEEDS[name].reason)
+    return path
+
+
+def pytest_report_header() -> Iterator[str]:
+    """What this machine lacks, one line each."""
+    for need in NEEDS.values():
+        if need.missing:
+            yield f"skips {need.shows}: {need.reason}"
+    if (os.cpu_count() or 1) == 1:
+        yield "one core: tests of threads compare results only"
+    if not os.access(ROOT, os.W_OK):
+        yield "the checkout is read-only: --update-golden cannot write, nothing is cached"
