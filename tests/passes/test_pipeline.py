@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from optimisation_programs import recurrent, vectors
+from optimisation_programs import recurrent, two_products, vectors
 from optimisations import ROWS
 from switches import Row
 from xdsl.dialects.builtin import ModuleOp
@@ -42,12 +43,11 @@ def test_the_table_is_what_runs() -> None:
 
 def test_the_options_are_described() -> None:
     text = (Path(__file__).parents[2] / "docs/ir.md").read_text()
-    options = {f"{step.name}{{{option}=N}}" for step in STEPS for option in step.options}
-    assert set(re.findall(r"^\| `([\w-]+\{[\w-]+=N\})`", text, re.MULTILINE)) == options
-    for option in options:
-        assert (
-            pipeline_of(str(DEFAULT).replace(f",{option.split('{')[0]},", f",{option.replace('N', '4')},")) != DEFAULT
-        )
+    options = {(step.name, option): most for step in STEPS for option, (_, most) in step.options.items()}
+    described = re.findall(r"^\| `([\w-]+)\{([\w-]+)=N\}`", text, re.MULTILINE)
+    assert sorted(described) == sorted(options)
+    for (name, option), most in options.items():
+        assert pipeline_of(str(DEFAULT).replace(f",{name},", f",{name}{{{option}={most}}},")) != DEFAULT
 
 
 def test_text_comes_back() -> None:
@@ -65,7 +65,8 @@ def test_text_comes_back() -> None:
     [
         ("fuze", (), "there is no pass 'fuze'", "did you mean fuse?"),
         (None, ["fuze"], "there is no pass 'fuze'", "did you mean fuse?"),
-        ("fuse{most=3}", (), "pass fuse has no option 'most'", "there are max-statements"),
+        ("fuse{most=3}", (), "pass fuse has no option 'most'", "there are max-statements, reorder"),
+        ("fuse{reorder=2}", (), "option reorder of pass fuse is 2, not a number from 0 to 1", None),
         ("jam{bye=3}", (), "pass jam has no option 'bye'", "did you mean by?"),
         ("cse{by=3}", (), "pass cse has no option 'by'", "it has none"),
         ("jam{by=two}", (), "option 'by=two' of pass jam is not understood", "name=number"),
@@ -124,6 +125,16 @@ def test_no_optimisation_changes_a_result(row: Row, tmp_path: Path) -> None:
     for x, y in zip(usual, without, strict=True):
         dense = [z.toarray() if hasattr(z, "toarray") else z for z in (x, y)]
         np.testing.assert_allclose(*dense, rtol=1e-12 if dense[0].dtype != np.float32 else 1e-5)
+
+
+@pytest.mark.parametrize(("make", "step"), [(two_products, "fuse{reorder=0}")])
+def test_an_option_that_turns_a_decision_off_changes_no_result(
+    make: Callable[[], aot.Function], step: str, tmp_path: Path
+) -> None:
+    passes = str(DEFAULT).replace(f",{step.partition('{')[0]},", f",{step},")
+    usual, other = result(make(), tmp_path / "usual"), result(make(), tmp_path / "other", passes=passes)
+    for x, y in zip(usual, other, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-12)
 
 
 def test_without_any_optimisation() -> None:

@@ -109,21 +109,22 @@ def chosen_passes(passes: Sequence[Pass], pipeline: Pipeline) -> tuple[Pass, ...
     return tuple(by_name[one.name] for one in pipeline.passes if one.name in by_name)
 
 
+def _options(pipeline: Pipeline, name: str) -> dict[str, int]:
+    """The options that a pipeline sets for a pass."""
+    return dict(option for one in pipeline.passes if one.name == name for option in one.options)
+
+
 def _facts(target: Target, pipeline: Pipeline, name: str) -> Target:
     """The facts that a pass goes by: those of the machine, but for its options."""
-    options: dict[str, Any] = {
-        fact: value
-        for one in pipeline.passes
-        if one.name == name
-        for key, value in one.options
-        for fact in _FACTS[name, key]
-    }
-    return replace(target, **options)
+    options = _options(pipeline, name).items()
+    facts: dict[str, Any] = {fact: value for key, value in options for fact in _FACTS[name, key]}
+    return replace(target, **facts)
 
 
 def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...]:
     """Passes from tensor level to nests, and on nests: one decision each."""
-    most = next((value for one in pipeline.passes if one.name == "fuse" for _, value in one.options), None)
+    fusing = _options(pipeline, "fuse")
+    most, reorders = fusing.get("max-statements"), bool(fusing.get("reorder", True))
     block, tile, sums, jams, matrices, lanes, sweeps, chunks, ahead = (
         _facts(target, pipeline, name)
         for name in (
@@ -139,7 +140,7 @@ def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...
         Pass("rematerialize", rematerialize, NEST_FORM, NEST_FORM),
         Pass("divide-slices", divide_slices, NEST_FORM, NEST_FORM),
         Pass("interchange", interchange, NEST_FORM, NEST_FORM),
-        Pass("fuse", lambda module: fuse(module, most), NEST_FORM, NEST_FORM),
+        Pass("fuse", lambda module: fuse(module, most, reorders), NEST_FORM, NEST_FORM),
         Pass("place-values", place_values, NEST_FORM, NEST_FORM),
         Pass("block-rows", lambda module: block_rows(module, block), NEST_FORM, NEST_FORM),
         Pass("tile-columns", lambda module: tile_columns(module, tile), NEST_FORM, NEST_FORM),

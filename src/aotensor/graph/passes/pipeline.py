@@ -60,7 +60,7 @@ STEPS: Final = (
     Step("rematerialize", "nest"),
     Step("divide-slices", "nest"),
     Step("interchange", "nest"),
-    Step("fuse", "nest", options={"max-statements": (1, 1 << 20)}),
+    Step("fuse", "nest", options={"max-statements": (1, 1 << 20), "reorder": (0, 1)}),
     Step("place-values", "nest"),
     Step("block-rows", "nest", options={"elements": (1, 1 << 20)}),
     Step("tile-columns", "nest", options={"prefetch-distance": (0, 1 << 20)}),

@@ -57,10 +57,13 @@ _ALLOWS: Final = {
 """Why a statement is not fused → what would allow it; what needs a complete value waits for it in any program."""
 
 
-def fuse(module: ModuleOp, most: int | None = None) -> None:
-    """Fuse the loops of every function.   most: statements of a loop that others join, if there is a limit"""
+def fuse(module: ModuleOp, most: int | None = None, reorders: bool = True) -> None:
+    """Fuse the loops of every function.
+
+    most: statements of a loop that others join, if there is a limit. reorders: may statements leave program order?
+    """
     for function in functions_of(module):
-        _fuse_block(function.body.block, most)
+        _fuse_block(function.body.block, most, reorders)
 
 
 @dataclass(eq=False)
@@ -95,9 +98,10 @@ class _Slot:
                 self.along[x].add(axis)
 
 
-def _fuse_block(block: Block, most: int | None) -> None:
+def _fuse_block(block: Block, most: int | None, reorders: bool) -> None:
     is_top_level = isinstance(block.parent_op(), func.FuncOp)
-    prologue, slots = _Arrangement(is_top_level, most).run(advanced(deferred(items_of(block))))
+    items = items_of(block)
+    prologue, slots = _Arrangement(is_top_level, most).run(advanced(deferred(items)) if reorders else items)
     terminator = block.last_op if is_top_level else None
     for op in list(block.ops):
         if op is not terminator:
@@ -115,7 +119,7 @@ def _fuse_block(block: Block, most: int | None) -> None:
         block.insert_ops_before(ordered, terminator)
     for slot in slots:
         if slot.shared:
-            _fuse_block(slot.shared[0].body.block, most)
+            _fuse_block(slot.shared[0].body.block, most, reorders)
 
 
 class _Arrangement:
