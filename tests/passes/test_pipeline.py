@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from optimisation_programs import recurrent, two_products, vectors
+from optimisation_programs import recurrent, scattered, two_products, vectors
 from optimisations import ROWS
 from switches import Row
 from xdsl.dialects.builtin import ModuleOp
@@ -127,7 +127,9 @@ def test_no_optimisation_changes_a_result(row: Row, tmp_path: Path) -> None:
         np.testing.assert_allclose(*dense, rtol=1e-12 if dense[0].dtype != np.float32 else 1e-5)
 
 
-@pytest.mark.parametrize(("make", "step"), [(two_products, "fuse{reorder=0}")])
+@pytest.mark.parametrize(
+    ("make", "step"), [(two_products, "fuse{reorder=0}"), (scattered, "tile-columns{prefetch-distance=0}")]
+)
 def test_an_option_that_turns_a_decision_off_changes_no_result(
     make: Callable[[], aot.Function], step: str, tmp_path: Path
 ) -> None:

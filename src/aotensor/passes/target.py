@@ -24,7 +24,7 @@ class Target:
     smallest_block, largest_block: rows of such a block.
     loops_together: loops of a kernel beyond which they are functions of their own.
     smallest_function: operations of such a loop: a call costs some, too.
-    prefetch_distance: stored entries between the one that is worked on and the one that is fetched.
+    prefetch_distance: stored entries between the one that is worked on and the one that is fetched; 0 fetches none.
     entries_ahead: entries of a compressed matrix between those that are worked on and those that are fetched.
     sweeps_together: sweeps over neighbouring rows that follow each other.
     window_rows: rows that such a sweep goes over before the next one follows, at least.

@@ -304,7 +304,7 @@ class _Tiling:
     def _prefetch(self, b: Builder, entry: SSAValue, columns: Sequence[SSAValue]) -> None:
         """Fetch what a later entry adds to: rows that are scattered in memory come late otherwise."""
         for op in self.statements:
-            if op.scatter is None:
+            if op.scatter is None or not self.target.prefetch_distance:
                 continue
             indices = op.inputs[op.scatter.value.data]
             if isinstance(indices.owner, ValueOp):
