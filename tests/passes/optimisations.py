@@ -42,6 +42,7 @@ from switches import Row, has, lacks, never, nothing, one, replaced, without_pas
 
 import aotensor as aot
 import aotensor.tensor as at
+from aotensor.graph.passes.pipeline import BY_NAME
 
 NEST: Final = "aotensor.passes.nest"
 LOWERINGS: Final[Mapping[str, str]] = {
@@ -338,3 +339,5 @@ NEST_ROWS: Final[Sequence[Row]] = (
 )
 
 ROWS: Final = (*GRAPH_ROWS, *NEST_ROWS, *CORE_ROWS, *KERNEL_ROWS, *LOOP_ROWS)
+BY_PASS: Final[Mapping[str, Row]] = {row.switch.about: row for row in reversed(ROWS) if row.switch.about in BY_NAME}
+"""For each pass the first row that leaves it out."""

@@ -1,55 +1,61 @@
 """Optimisations by how they are switched off, and what a program shows of each.
 
-A row says: with the optimisation the text of one stage of a program has a property, without it it has not. So a row
-fails if the optimisation is gone, and if the property does not depend on it.
+A row says: with the optimisation the text of one stage of a program has a property; without it, it has not. So a row
+fails if the optimisation is gone, and if the property does not depend on it. A switch is a
+pass that does not run, an option of a pass or of the compiler, a fact of the machine, a rule less in a table, or a
+program that the optimisation does not apply to.
 """
 
 from __future__ import annotations
 
-import importlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import pytest
-from xdsl.dialects.builtin import ModuleOp
 
 import aotensor as aot
 from aotensor.driver.recipe import Options, stage_text
-from aotensor.graph.passes.pipeline import Pipeline, pipeline_of
-from aotensor.passes.pipeline import Pass, PassRunner
+from aotensor.graph.passes.pipeline import DEFAULT, Pipeline, pipeline_of
 from aotensor.passes.target import Target
 
 Holds: TypeAlias = Callable[[str], bool]
 """A property of the text of a stage, or of one kernel in it."""
+Program: TypeAlias = Callable[[], aot.Function]
 
-OPTIONS = Options(target="x86_64-linux-gnu", cpu="icelake-server", facts=Target())
+FACTS = Target()
+OPTIONS = Options(target="x86_64-linux-gnu", cpu="icelake-server", facts=FACTS)
 """One machine for all rows, whatever the tests run on."""
 
 
 @dataclass(frozen=True)
 class Switch:
-    """What turns an optimisation off.
+    """What turns an optimisation off, or shows a program that it does not apply to.
 
-    about: the pass, or the symbols in the sources (`module:name`), that it concerns.
+    about: the pass that does not run, or the rule that is gone. options: how to compile, from how a row compiles.
+    program: the one to compile instead of the row's. rules: a table of rules, and the key of the one to leave out.
+    symbol, value: what is replaced in the sources, and by what.
     """
 
-    about: tuple[str, ...]
-    off: Callable[[pytest.MonkeyPatch], None]
+    about: str = ""
+    options: Callable[[Options], Options] = lambda options: options
+    program: Program | None = None
+    rules: tuple[dict[type, Any], type] | None = None
+    symbol: str = ""
+    value: object = None
 
 
 @dataclass(frozen=True)
 class Row:
-    """An optimisation: with it the text of `stage` has the property, without it it has not.
+    """An optimisation: with it the text of `stage` has the property; without it, it has not.
 
-    program: makes a function, in the state of the switch. cores: are loops cut into chunks? What a row looks for is
-    easier seen in whole ones.
+    cores: are loops cut into chunks? What a row looks for is easier seen in whole ones.
     """
 
     name: str
     switch: Switch
-    program: Callable[[], aot.Function]
+    program: Program
     stage: str
     holds: Holds
     part: str = "kernel"
@@ -57,55 +63,72 @@ class Row:
 
     @property
     def options(self) -> Options:
+        """How the program is compiled with the optimisation."""
         return OPTIONS if self.cores else replace(OPTIONS, pipeline=pipeline_of(None, ["parallelize"]))
 
     def shows(self) -> bool:
         """Has the text the property?"""
-        f = self.program()
-        return self.holds(part_of(stage_text([f], self.stage, self.options), f"@{f.name}.{self.part}"))
+        return self._holds(self.program(), self.options)
+
+    def shows_without(self) -> bool:
+        """Has the text the property, in the state of the switch?"""
+        program = self.switch.program or self.program
+        with pytest.MonkeyPatch.context() as patch:
+            if self.switch.rules is not None:
+                patch.delitem(*self.switch.rules)
+            if self.switch.symbol:
+                patch.setattr(self.switch.symbol, self.switch.value)
+            return self._holds(program(), self.switch.options(self.options))
+
+    def _holds(self, f: aot.Function, options: Options) -> bool:
+        return self.holds(part_of(stage_text([f], self.stage, options), f"@{f.name}.{self.part}"))
 
 
 def without_pass(name: str) -> Switch:
-    """The pass does not run, on graphs or on modules."""
-    run, at = PassRunner.run, Pipeline.at
+    """The pass does not run: `--disable-pass`."""
 
-    def some(self: PassRunner, module: ModuleOp, passes: Sequence[Pass]) -> None:
-        run(self, module, [step for step in passes if step.name != name])
+    def without(options: Options) -> Options:
+        passes = (options.pipeline or DEFAULT).passes
+        return replace(options, pipeline=Pipeline(tuple(one for one in passes if one.name != name)))
 
-    def off(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(PassRunner, "run", some)
-        patch.setattr(Pipeline, "at", lambda self, level: [one for one in at(self, level) if one.name != name])
+    return Switch(name, without)
 
-    return Switch((name,), off)
+
+def with_option(text: str) -> Switch:
+    """A pass has an option, as `--passes` has it: "jam{by=4}"."""
+    name = text.partition("{")[0]
+
+    def chosen(options: Options) -> Options:
+        names = [text if one.name == name else str(one) for one in (options.pipeline or DEFAULT).passes]
+        return replace(options, pipeline=pipeline_of(",".join(names)))
+
+    return Switch(options=chosen)
+
+
+def on_machine(**facts: Any) -> Switch:
+    """The machine has other facts."""
+    return Switch(options=lambda options: replace(options, facts=replace(FACTS, **facts)))
+
+
+def compiled(**given: Any) -> Switch:
+    """The compiler has other options."""
+    return Switch(options=lambda options: replace(options, **given))
+
+
+def not_for(program: Program) -> Switch:
+    """The optimisation does not apply to this program, so the property does not hold for it."""
+    return Switch(program=program)
+
+
+def without_rule(rules: dict[type, Any], key: type) -> Switch:
+    """A table of rules has none for a key."""
+    assert key in rules
+    return Switch(key.__name__, rules=(rules, key))
 
 
 def replaced(symbol: str, value: object) -> Switch:
     """`module:name` or `module:Class.name` is something else."""
-    module, _, name = symbol.partition(":")
-
-    def off(patch: pytest.MonkeyPatch) -> None:
-        *owners, last = name.split(".")
-        target: Any = importlib.import_module(module)
-        for owner in owners:
-            target = getattr(target, owner)
-        patch.setattr(target, last, value)
-
-    return Switch((symbol,), off)
-
-
-def without_rule(symbol: str, key: Any, value: object = None) -> Switch:
-    """A table of rules, `module:name`, has another one for a key; None: it has none."""
-    module, _, name = symbol.partition(":")
-
-    def off(patch: pytest.MonkeyPatch) -> None:
-        table = dict(getattr(importlib.import_module(module), name))
-        if value is None:
-            del table[key]
-        else:
-            table[key] = value
-        patch.setattr(importlib.import_module(module), name, table)
-
-    return Switch((f"{symbol}[{key.__name__}]",), off)
+    return Switch(symbol=symbol.replace(":", "."), value=value)
 
 
 def never(*_: object, **__: object) -> bool:

@@ -16,7 +16,7 @@ the original overflowed or cancelled. Formulas are found across elementwise oper
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
 from xdsl.dialects import arith, func, math
@@ -62,7 +62,7 @@ def _rewrite_body(op: GenericOp) -> None:
 
 def _rewrite(reader: Reader, root: Operation) -> bool:
     """Replace an operation if a rule applies to the formula whose root it is."""
-    rule = _RULES.get(type(root))
+    rule = RULES.get(type(root))
     if rule is None or not root.results[0].uses:
         return False
     formula = Formula(reader, root)
@@ -199,7 +199,7 @@ def _choice(f: Formula) -> SSAValue | None:
 
 
 _Rule: TypeAlias = Callable[[Formula], Scalar | SSAValue | None]
-_RULES: Final[Mapping[type[Operation], _Rule]] = {
+RULES: Final[dict[type[Operation], _Rule]] = {
     math.LogOp: _log,
     math.Log1pOp: _log1p,
     arith.SubfOp: _difference,
