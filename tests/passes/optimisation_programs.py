@@ -9,8 +9,6 @@ import aotensor as aot
 import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.graph.variable import Variable
-from aotensor.ops.shape.extents import extent_of
-from aotensor.sparse.compressed import sum_at
 from aotensor.sparse.sample import sample_at
 
 
@@ -211,8 +209,9 @@ def eigenvalues() -> aot.Function:
     return function([x], at.linalg.eigh(x)[0])
 
 
-def mixture() -> aot.Function:
-    X, mu = at.matrix("X", dtype="float64", shape=("n", 8)), at.matrix("mu", dtype="float64", shape=(4, 8))
+def mixture(p: str | int = 8, k: str | int = 4) -> aot.Function:
+    """Distances of rows from those of a matrix, which is small unless p and k are names."""
+    X, mu = matrix("X", "n", p), matrix("mu", k, p)
     return function([X, mu], (mu**2).sum(axis=1), ((X[:, None, :] - mu[None, :, :]) ** 2).sum(axis=2))
 
 
@@ -254,13 +253,8 @@ def sparse_sum() -> aot.Function:
     return aot.function([x, y], x + y, name="f")
 
 
-def added_to_zeros(x: Any, positions: Any, slots: Any) -> Any:
-    """The entries of a matrix at the slots of a wider pattern, by sums."""
-    return sum_at(x, slots, extent_of(positions, 0))
-
-
-def sparse_times_dense() -> aot.Function:
-    A, E = csr(), matrix("E", "n", "k")
+def sparse_times_dense(columns: str | int = "k") -> aot.Function:
+    A, E = csr(), matrix("E", "n", columns)
     return function([A, E], A @ E)
 
 
@@ -295,19 +289,31 @@ def checked() -> aot.Function:
     return function([x, y, z], x + y + z)
 
 
+def checked_apart() -> aot.Function:
+    """Between two checks there is a division, which must not run before the first one has passed."""
+    x, y, k = at.dvector("x"), at.dvector("y"), at.lscalar("k")
+    return function([x, y, k], at.reshape(x + y, (x.shape[0] // k, k)))
+
+
 def product() -> aot.Function:
     x, y = matrix("x"), matrix("y", "n", "k")
     return function([x, y], x @ y)
 
 
-def small_product() -> aot.Function:
-    x, y = matrix("x", 3, 3), matrix("y", 3, 3)
+def small_product(extent: int = 3) -> aot.Function:
+    x, y = matrix("x", extent, extent), matrix("y", extent, extent)
     return function([x, y], x @ y)
 
 
 def two_buffers() -> aot.Function:
     x = matrix("x", "n", "n")
     return function([x], (x @ x) @ (x @ at.exp(x)) @ x)
+
+
+def two_vectors(is_compared: bool = True) -> aot.Function:
+    """Exponentials of two vectors, whose extents a sum compares."""
+    x, y = at.vector("x", shape=("n",)), at.vector("y", shape=("m",))
+    return function([x, y], at.exp(x), at.exp(y), *([x + y] if is_compared else []))
 
 
 def two_products() -> aot.Function:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from optimisation_programs import (
-    added_to_zeros,
     by_group,
     chain,
     choice_of_rows,
@@ -33,18 +32,19 @@ from optimisation_programs import (
     ten_columns,
     two_products,
     two_sweeps,
+    two_vectors,
 )
 from optimisations_of_cores import CORE_ROWS
 from optimisations_of_graphs import GRAPH_ROWS
 from optimisations_of_kernels import KERNEL_ROWS
 from optimisations_of_loops import LOOP_ROWS
-from switches import Row, has, lacks, never, nothing, one, replaced, without_pass
+from switches import Row, has, lacks, not_for, on_machine, with_option, without_pass
 
 import aotensor as aot
+import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.graph.passes.pipeline import BY_NAME
 
-NEST: Final = "aotensor.passes.nest"
 LOWERINGS: Final[Mapping[str, str]] = {
     "expand": "nothing is compiled without; its rules have rows of their own",
     "lower-to-nest": "nothing is compiled without",
@@ -65,42 +65,42 @@ NEST_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "statements wait for their readers",
-        replaced(f"{NEST}.fuse:deferred", list),
+        with_option("fuse{reorder=0}"),
         two_products,
         "nest",
         has(r"nest\.for", 7),
     ),
     Row(
         "statements wait beside those of their reader",
-        replaced(f"{NEST}.fusion.order:_joined_last", lambda items, reader, maker: list(items)),
+        with_option("fuse{reorder=0}"),
         choice_of_rows,
         "nest",
         has(r"nest\.for %\w+ in %1 ", 1),
     ),
     Row(
         "a vector between two sweeps over a matrix comes first",
-        replaced(f"{NEST}.fuse:advanced", list),
+        with_option("fuse{reorder=0}"),
         of_matrix(lambda x: aot.grad((at.logsumexp(x, axis=0) ** 2).sum(), x)),
         "nest",
         has(r"nest\.for %\w+ in %1 ", 3),
     ),
     Row(
         "loops of unknown extent stand outside",
-        replaced(f"{NEST}.fuse:_buries", never),
+        not_for(lambda: mixture("p", "k")),
         mixture,
         "nest",
         has(r"(%\w+) = tensor\.dim %X[\s\S]*\n    nest\.for %\w+ in \1 "),
     ),
     Row(
         "extents that are found equal are one",
-        replaced("aotensor.ir.build:_FunctionImporter._unify", nothing),
-        of_vector(lambda x: x[1:] - x[:-1]),
+        not_for(lambda: two_vectors(is_compared=False)),
+        two_vectors,
         "nest",
         has(r"nest\.for", 1),
     ),
     Row(
         "what is computed by several statements takes the place of an operand",
-        replaced(f"{NEST}.assign_memory:_computing", lambda op: [op]),
+        without_pass("assign-memory"),
         of_matrix(lambda x: aot.grad((at.logsumexp(x, axis=0) ** 2).sum(), x)),
         "nest",
         has(r"nest\.value\[%1, %\w+\] over"),
@@ -114,7 +114,7 @@ NEST_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "softplus and sigmoid share an exponential",
-        replaced("aotensor.passes.expand_math:_share_exponentials", nothing),
+        not_for(of_vector(lambda x: at.softplus(x) + at.sigmoid(2.0 * x))),
         of_vector(lambda x: at.softplus(x) + at.sigmoid(x)),
         "llvm",
         has(r"call double @\"aot\.sigmoid_shared"),
@@ -128,7 +128,7 @@ NEST_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "what needs vectors is apart from sums by group",
-        replaced(f"{NEST}.fuse:_needs_vectors", never),
+        not_for(by_group(lambda y, e: y - e)),
         by_group(lambda y, e: at.exp(y - e)),
         "nest",
         has(r"nest\.for %\w+ in %1 ", 3),
@@ -162,15 +162,8 @@ NEST_ROWS: Final[Sequence[Row]] = (
         has(r"tensor\.extract %E\[", 2),
     ),
     Row(
-        "stacked columns are written where they belong",
+        "stacked columns share the loop that computes them, and are written where they belong",
         without_pass("eliminate-copies"),
-        stacked,
-        "loops",
-        lacks(r"memref\.alloc|memref\.view"),
-    ),
-    Row(
-        "parts share the loop that computes them",
-        replaced("aotensor.passes.windows.assemblies:_axis_of_parts", nothing),
         stacked,
         "loops",
         lacks(r"memref\.alloc|memref\.view"),
@@ -198,7 +191,7 @@ NEST_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "rows with nests of known extents advance together",
-        replaced(f"{NEST}.jam:_reason_against_nests", lambda *_: "switched off"),
+        on_machine(direct_bytes=0),
         mixture_gradient,
         "nest",
         has(r"(%\w+) = tensor\.dim %X[\s\S]* in \1 jam 4 \{"),
@@ -226,21 +219,21 @@ NEST_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "columns that are left are a vector under a mask",
-        replaced(f"{NEST}.tile_columns:_Tiling._masks_the_rest", never),
+        on_machine(has_masks=False),
         sparse_times_dense,
         "nest",
         has(r"lanes 8 parallel masked", 4),
     ),
     Row(
         "one column that is left is a sum over the entries of a row",
-        replaced(f"{NEST}.tile_columns:_Tiling._column", nothing),
+        not_for(lambda: sparse_times_dense(16)),
         sparse_times_dense,
         "nest",
         has(r"nest\.entries", 4),
     ),
     Row(
         "rows that are scattered are fetched early",
-        replaced(f"{NEST}.tile_columns:_Tiling._prefetch", nothing),
+        with_option("tile-columns{prefetch-distance=0}"),
         scattered,
         "loops",
         has(r"memref\.prefetch"),
@@ -261,7 +254,7 @@ NEST_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "short rows go entry by entry, or by terms that are made before",
-        replaced(f"{NEST}.row_vectors:_most_terms", one),
+        on_machine(has_slow_gathers=False),
         of_sparse(lambda A, D, v, E, s, B: A @ v),
         "nest",
         has(" terms 128 "),
@@ -303,7 +296,7 @@ NEST_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "entries of a sparse sum are read, not added to zeros",
-        replaced("aotensor.sparse.patterns:TakePresent", lambda: added_to_zeros),
+        not_for(of_sparse(lambda A, D, v, E, s, B: sp.sp_sum(A, axis=0))),
         sparse_sum,
         "tensor",
         lacks("aot.sum_at"),
@@ -331,7 +324,7 @@ NEST_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "parts of outputs are computed in place",
-        replaced(f"{NEST}.assign_memory:_Assignment._is_free", never),
+        without_pass("assign-memory"),
         joined,
         "loops",
         has(r"memref\.view", 2),

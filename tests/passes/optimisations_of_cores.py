@@ -14,11 +14,9 @@ from optimisation_programs import (
     sparse_square,
     sparse_times_dense,
 )
-from switches import Row, has, lacks, nothing, replaced, without_pass
+from switches import FACTS, Row, has, lacks, not_for, on_machine, without_pass
 
 import aotensor.tensor as at
-
-CHUNKS: Final = "aotensor.passes.nest.cores.chunks"
 
 CORE_ROWS: Final[Sequence[Row]] = (
     Row(
@@ -31,7 +29,7 @@ CORE_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "what is filled stays on the core that goes on with it",
-        replaced(f"{CHUNKS}:_is_fill", lambda loop: False),
+        on_machine(fill_work=FACTS.chunk_work),
         scattered,
         "nest",
         has(r"arith\.constant 786432 : index"),
@@ -39,7 +37,7 @@ CORE_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "rows of much work are chunks of their own",
-        replaced(f"{CHUNKS}:Chunks._group", lambda self: self.target.row_group),
+        on_machine(step_work=1 << 60),
         images,
         "nest",
         lacks(r"arith\.constant 8 : index"),
@@ -79,7 +77,7 @@ CORE_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "a second part of a sum pays where a third does not",
-        replaced(f"{CHUNKS}:Chunks._work_of_pair", lambda self, counts: self.target.sum_work),
+        on_machine(pair_work=FACTS.sum_work, far_pair_work=FACTS.sum_work),
         scattered,
         "nest",
         has(r"arith\.constant 160 : index"),
@@ -87,7 +85,7 @@ CORE_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "parts of sums at positions are added by several cores",
-        replaced(f"{CHUNKS}:Chunks._on_cores", lambda self, added, *_: added),
+        not_for(linear_model),
         scattered,
         "nest",
         has(r" cores \{", 3),
@@ -95,7 +93,7 @@ CORE_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "chunks of sparse rows are equal by entries",
-        replaced(f"{CHUNKS}:_indptr_of", nothing),
+        without_pass("parallelize"),
         sparse_times_dense,
         "nest",
         has(r"nest\.balance", 2),

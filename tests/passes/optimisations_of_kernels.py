@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Final
 
-from optimisation_programs import checked, factor, product, small_factors, small_product
-from switches import Row, has, lacks, never, nothing, replaced, without_pass
+from optimisation_programs import checked, checked_apart, factor, product, small_factors, small_product
+from switches import Row, has, lacks, not_for, on_machine, without_pass
 
 KERNEL_ROWS: Final[Sequence[Row]] = (
     Row(
         "factorisations in place",
-        replaced("aotensor.ir.dialect:LapackOp.overwritten", nothing),
+        without_pass("assign-memory"),
         factor,
         "loops",
         lacks(r"memref\.view"),
@@ -23,14 +23,14 @@ KERNEL_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "a small matrix in each lane of vectors",
-        replaced("aotensor.passes.lapack.small_matrices:_bits", lambda op: 512),
+        on_machine(vector_bytes=8),
         small_factors,
         "loops",
         has(r"math\.sqrt %\w+.*vector<8xf64>"),
     ),
     Row(
         "checks fail together",
-        replaced("aotensor.passes.emit.function:group_length", lambda ops, is_apart: 1),
+        not_for(checked_apart),
         checked,
         "loops",
         has(r"scf\.if", 1),
@@ -38,14 +38,14 @@ KERNEL_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "big products go to kernels",
-        replaced("aotensor.passes.nest.lower_to_nest:is_library_product", never),
+        not_for(small_product),
         product,
         "loops",
         has("aot_gemm"),
     ),
     Row(
         "small products are loops",
-        replaced("aotensor.passes.products.contraction:LIBRARY_THRESHOLD", 0),
+        not_for(lambda: small_product(16)),
         small_product,
         "loops",
         lacks("aot_gemm"),
