@@ -310,6 +310,13 @@ def two_buffers() -> aot.Function:
     return function([x], (x @ x) @ (x @ at.exp(x)) @ x)
 
 
+def four_buffers() -> aot.Function:
+    """The same, but that the first buffer is read last: all are needed at one time."""
+    x = matrix("x", "n", "n")
+    e = at.exp(x)
+    return function([x], (x @ x) @ (x @ e) @ e)
+
+
 def two_vectors(is_compared: bool = True) -> aot.Function:
     """Exponentials of two vectors, whose extents a sum compares."""
     x, y = at.vector("x", shape=("n",)), at.vector("y", shape=("m",))
@@ -342,8 +349,8 @@ def narrow_sum() -> aot.Function:
     return function([x], at.exp(x * x + 1).sum())
 
 
-def known() -> aot.Function:
-    x = at.vector("x", dtype="float64", shape=(1000,))
+def known(extent: int = 1000) -> aot.Function:
+    x = at.vector("x", dtype="float64", shape=(extent,))
     return function([x], x * 2.0)
 
 

@@ -1,7 +1,7 @@
 """Optimisations by how they are switched off, and what a program shows of each.
 
 A row says: with the optimisation the text of one stage of a program has a property; without it, it has not. So a row
-fails if the optimisation is gone, and if the property does not depend on it. A switch is a
+fails if the optimisation is gone, and if the property does not depend on it. No switch changes a private name: it is a
 pass that does not run, an option of a pass or of the compiler, a fact of the machine, a rule less in a table, or a
 program that the optimisation does not apply to.
 """
@@ -35,15 +35,12 @@ class Switch:
 
     about: the pass that does not run, or the rule that is gone. options: how to compile, from how a row compiles.
     program: the one to compile instead of the row's. rules: a table of rules, and the key of the one to leave out.
-    symbol, value: what is replaced in the sources, and by what.
     """
 
     about: str = ""
     options: Callable[[Options], Options] = lambda options: options
     program: Program | None = None
     rules: tuple[dict[type, Any], type] | None = None
-    symbol: str = ""
-    value: object = None
 
 
 @dataclass(frozen=True)
@@ -76,8 +73,6 @@ class Row:
         with pytest.MonkeyPatch.context() as patch:
             if self.switch.rules is not None:
                 patch.delitem(*self.switch.rules)
-            if self.switch.symbol:
-                patch.setattr(self.switch.symbol, self.switch.value)
             return self._holds(program(), self.switch.options(self.options))
 
     def _holds(self, f: aot.Function, options: Options) -> bool:
@@ -124,25 +119,6 @@ def without_rule(rules: dict[type, Any], key: type) -> Switch:
     """A table of rules has none for a key."""
     assert key in rules
     return Switch(key.__name__, rules=(rules, key))
-
-
-def replaced(symbol: str, value: object) -> Switch:
-    """`module:name` or `module:Class.name` is something else."""
-    return Switch(symbol=symbol.replace(":", "."), value=value)
-
-
-def never(*_: object, **__: object) -> bool:
-    """In place of a condition."""
-    return False
-
-
-def one(*_: object, **__: object) -> int:
-    """In place of a number of things that are done together."""
-    return 1
-
-
-def nothing(*_: object, **__: object) -> None:
-    """In place of what would do something."""
 
 
 def part_of(text: str, symbol: str) -> str:
