@@ -74,6 +74,21 @@ def test_kinks_and_ties(name: str) -> None:
     assert_same(lambda x, y: weighted([KINKS[name](x, y)], jnp.sum), x, y, is_compiled=name in ("max", "clamp"))
 
 
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_products_at_positions_that_repeat(is_compiled: bool) -> None:
+    """JAX differentiates them by what is multiplied only: it judges ours by one product after the other."""
+
+    def at_once(x: Any, y: Any) -> Any:
+        return weighted([x.at[PLACES].mul(UPDATES + y[PLACES])], jnp.sum)
+
+    def one_by_one(x: Any, y: Any) -> Any:
+        for place, row in zip(PLACES, UPDATES + y[PLACES], strict=True):
+            x = x.at[place].mul(row)
+        return weighted([x], jnp.sum)
+
+    assert_same(at_once, TIES + 1, TIES.T - 1, is_compiled=is_compiled, like=one_by_one)
+
+
 def test_edges_of_domains() -> None:
     x = np.array([0.0, -0.0, np.inf, 1.0])
     for function in (lax.rsqrt, lax.cbrt, lambda x: lax.integer_pow(x, -2), lambda x: lax.pow(x, 0.5), jnp.sqrt):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 jax = pytest.importorskip("jax", reason="JAX is not installed")
 
 from jax.experimental import sparse  # noqa: E402  (they need JAX)
-from jax_cases import PROGRAMS, Program  # noqa: E402
+from jax_cases import POSITIONS, PROGRAMS, Program  # noqa: E402
 
+import aotensor as aot  # noqa: E402
 from aotensor.importers.jax import NoCounterpart, from_jax  # noqa: E402
 from aotensor.importers.stablehlo import from_stablehlo  # noqa: E402
 
@@ -89,6 +91,29 @@ def test_derivatives_of_reductions_by_functions_of_ones_own() -> None:
         found = call(x)
         np.testing.assert_allclose(found["out"], loss(x), 1e-12)
         np.testing.assert_allclose(found["grad_x"], jax.grad(closed)(x), 1e-10)
+
+
+def products_at(x: Any, i: Any) -> Any:
+    """Products at positions that repeat, of windows that overlap, and extrema of such windows."""
+    found = []
+    for mode in ("clip", "drop"):
+        found += [
+            x.at[i].mul(x[:1] + 2, mode=mode), x.at[:, i].mul(np.arange(6.0) - 2, mode=mode),
+            x.at[i, 1:3].mul(-2.0, mode=mode), x.at[i[:, None], i[None]].max(0.3, mode=mode),
+        ]  # fmt: skip
+    whole, i = x.astype("int32"), jax.numpy.clip(i, 0, 4)
+    return (
+        *found, jax.ops.segment_prod(x, i[:5], 5), jax.ops.segment_prod(whole, i[:5], 3), x.at[i[:0]].mul(x[:0]),
+        x.at[i, i].mul(1.5, mode="promise_in_bounds"), (x > 0).at[i].min(x[0] > 0),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("opt_level", [None, pytest.param(0, marks=pytest.mark.again), 3])
+def test_updates_of_positions_that_repeat(opt_level: int | None, tmp_path: Path) -> None:
+    program = Program("products", products_at, (np.random.default_rng(3).normal(size=(5, 5)), POSITIONS))
+    f = from_jax(products_at, *program.inputs)
+    call = f.reference if opt_level is None else aot.compile([f], tmp_path, opt_level=opt_level).load()[f.name]
+    check(program, call(*program.inputs))
 
 
 @pytest.mark.parametrize("through_text", [False, True])

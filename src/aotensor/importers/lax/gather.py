@@ -92,13 +92,6 @@ class Windows:
         """
         return tuple(self._positions(axis, outside) for axis in self.indexed)
 
-    def everywhere(self) -> list[at.Variable]:
-        """Positions along each of `indexed`, then `slices`, which broadcast to what is selected."""
-        rank = len(self.batch) + len(self.cut)
-        found = [_behind(x, len(self.slices)) for x in self.index()]
-        found += [_line(self.wholes[d], rank + k, rank + len(self.slices)) for k, d in enumerate(self.slices)]
-        return found
-
     def _positions(self, axis: int, outside: Extent | None) -> at.Variable:
         rank = len(self.batch) + len(self.cut)
         if axis in self.batch_axes:

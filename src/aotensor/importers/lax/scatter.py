@@ -11,6 +11,7 @@ import aotensor.tensor as at
 from aotensor.core import dtypes
 from aotensor.importers.lax.gather import Windows, mode_of
 from aotensor.importers.lax.table import Context, Equation, Extent, enter, rule
+from aotensor.importers.lax.updates import updated
 
 _NOTE = "in every mode: outside of the array windows are moved inside, or dropped"
 
@@ -106,44 +107,45 @@ def _scatter_sub(
     return _added(context, equation, x, starts, -updates)
 
 
-def _has_doubles(equation: Equation) -> str:
-    is_one = all(extent == 1 for extent in equation.invars[1].aval.shape[:-1])
-    return "" if is_one or equation.params["unique_indices"] else "without unique_indices"
+def _is_single(equation: Equation) -> bool:
+    """Is there one window, or a promise that windows do not overlap?"""
+    return bool(equation.params["unique_indices"]) or all(n == 1 for n in equation.invars[1].aval.shape[:-1])
 
 
-@rule("scatter-mul", check=_has_doubles, note="for one window, or with `unique_indices`")
+@rule("scatter-mul", note=_NOTE)
 def _scatter_mul(
     context: Context, equation: Equation, x: at.Variable, starts: at.Variable, updates: at.Variable
 ) -> at.Variable:
-    """The updates put into ones, times x."""
-    return x * _scatter(context, equation, at.ones_like(x), starts, updates)
+    """The updates put into ones, times x; where windows overlap, all products one after the other."""
+    if _is_single(equation):
+        return x * _scatter(context, equation, at.ones_like(x), starts, updates)
+    return _combined(at.mul, 1, context, equation, x, starts, updates)
 
 
-def _bounded(bound: Callable[..., at.Variable], is_upper: bool) -> Callable[..., at.Variable]:
-    """The bound of each element and its updates: sorted, of several updates the last one stays, which is the bound."""
+def _combined(
+    combine: Callable[..., at.Variable],
+    neutral: Any,
+    context: Context,
+    equation: Equation,
+    x: at.Variable,
+    starts: at.Variable,
+    updates: at.Variable,
+) -> at.Variable:
+    found = _windows(context, equation, starts)
+    if _fits_nowhere(found):
+        return x
+    values = _unless_outside(found, _in_order(found, equation, updates), neutral)
+    wholes = [found.wholes[d] for d in found.indexed]
+    return found.turned_back(updated(combine, found.turned(x), found.index(), wholes, values))
+
+
+def _bounded(combine: Callable[..., at.Variable], is_upper: bool) -> Callable[..., at.Variable]:
+    """The bound of each element and its updates."""
 
     def convert(
         context: Context, equation: Equation, x: at.Variable, starts: at.Variable, updates: at.Variable
     ) -> at.Variable:
-        found = _windows(context, equation, starts)
-        if _fits_nowhere(found):
-            return x
-        neutral = _extreme(x.dtype, is_upper)
-        values = _unless_outside(found, _in_order(found, equation, updates), neutral)
-        order = [*found.indexed, *found.slices]
-        position: Any = 0
-        for axis, places in zip(order, found.everywhere(), strict=True):
-            position = position * found.wholes[axis] + places
-        positions = at.reshape(
-            at.broadcast_to(position, [values.shape[d] if n is None else n for d, n in enumerate(values.static_shape)]),
-            [-1],
-        )
-        flat = at.reshape(values, [-1])
-        ranks = _ascending(flat, is_upper)
-        target = found.turned(x)
-        blank = at.reshape(at.full(context.extents([]), neutral, dtype=x.dtype) + at.zeros_like(target), [-1])
-        best = at.set_subtensor(blank[positions[ranks]], flat[ranks])
-        return found.turned_back(bound(target, at.reshape(best, [found.wholes[d] for d in order])))
+        return _combined(combine, _extreme(x.dtype, is_upper), context, equation, x, starts, updates)
 
     return convert
 
@@ -155,13 +157,6 @@ def _extreme(dtype: str, is_upper: bool) -> Any:
     if dtypes.is_float(dtype):
         return -np.inf if is_upper else np.inf
     return np.iinfo(dtype).min if is_upper else np.iinfo(dtype).max
-
-
-def _ascending(x: at.Variable, is_upper: bool) -> at.Variable:
-    """The order in which the largest comes last, or the smallest; nan behind all."""
-    if is_upper:
-        return at.argsort(x)
-    return at.argsort(-x) if dtypes.is_float(x.dtype) else at.flip(at.argsort(x))
 
 
 enter("scatter-max", _bounded(at.maximum, is_upper=True), note=_NOTE)

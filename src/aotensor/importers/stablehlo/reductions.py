@@ -27,7 +27,7 @@ from aotensor.importers.stablehlo.windows import gather, is_neutral, reduce_wind
 
 _SCATTERED: Final = (
     "one operand, by a sum, difference, product, maximum, minimum, or the update itself; windows outside of the array "
-    "are dropped; products for one window, or with `unique_indices`"
+    "are dropped"
 )
 _WINDOWS: Final = "windows of up to 4096 elements; by a function of your own in C order"
 _SUMS: Final = "by a function of your own in C order, one row after the other"
