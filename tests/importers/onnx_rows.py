@@ -147,6 +147,16 @@ ROWS: Final = [
     Row("GatherND", [normal(2, 3, 4)], [np.array([[[1]], [[2]]], "int64")], {"batch_dims": 1}),
     Row("ScatterElements", [normal(3, 3), np.array([[0, 2, -1]], "int64"), normal(1, 3)], (), {"axis": 0}),
     Row("ScatterND", [normal(4, 2), np.array([[1], [1]], "int64"), normal(2, 2)], (), {"reduction": "add"}),
+    *(
+        Row(op, [*inputs, normal(*inputs[1].shape[:2], *last)], (), {"reduction": reduction, **options})
+        for reduction in ("mul", "max", "min")
+        for op, inputs, last, options in (
+            ("ScatterElements", [normal(4, 3), RNG.integers(-3, 3, (4, 5))], [], {"axis": 1}),
+            ("ScatterND", [normal(4, 3), RNG.integers(-4, 4, (2, 3, 1))], [3], {}),
+        )
+    ),
+    Row("ScatterND", [ints(2, -1), np.array([[1], [0], [1]]), ints(2**40, 3, 5)], (), {"reduction": "mul"}),
+    Row("ScatterND", [normal(2, 2), np.zeros((0, 2), "int64"), normal(0)], (), {"reduction": "max"}),
     Row("LayerNormalization", [normal(2, 3, 4), normal(3, 4), normal(3, 4)], (), {"axis": 1}, outputs=3),
     Row("GroupNormalization", [normal(2, 4, 3), normal(2), normal(2)], (), {"num_groups": 2}),
     Row("Gemm", [normal(4, 3), normal(2, 4), normal(1, 2)], (), {"transA": 1, "transB": 1, "alpha": 0.5, "beta": 2.0}),

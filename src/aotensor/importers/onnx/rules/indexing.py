@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 import aotensor.tensor as at
 from aotensor.errors import GraphValueError
+from aotensor.importers.lax.updates import updated
 from aotensor.importers.onnx.node import Node, Unsuited
 from aotensor.importers.onnx.rules.table import rule
+
+_COMBINED: Final[Mapping[str, Callable[..., Any]]] = {"mul": at.mul, "max": at.maximum, "min": at.minimum}
+"""Reductions whose updates are combined one after the other."""
 
 
 @rule("Gather")
@@ -36,23 +41,26 @@ def gather_nd(node: Node, x: Any, indices: Any) -> Any:
 
 @rule("ScatterElements")
 def scatter_elements(node: Node, x: Any, indices: Any, updates: Any) -> Any:
-    """x with updates at positions along an axis, put or added"""
-    return _scattered(node, x[_places(node, indices, node.axis(x.type.ndim))], updates)
+    """x with updates at positions along an axis, put or combined; positions may repeat"""
+    return _scattered(node, x, _places(node, indices, node.axis(x.type.ndim)), updates)
 
 
 @rule("ScatterND")
 def scatter_nd(node: Node, x: Any, indices: Any, updates: Any) -> Any:
-    """x with slices at positions that the last axis of `indices` holds, put or added"""
-    return _scattered(node, x[tuple(_columns(node, x, indices, 0))], updates)
+    """x with slices at positions that the last axis of `indices` holds, put or combined; positions may repeat"""
+    return _scattered(node, x, tuple(_columns(node, x, indices, 0)), updates)
 
 
-def _scattered(node: Node, places: Any, updates: Any) -> Any:
+def _scattered(node: Node, x: Any, places: tuple[Any, ...], updates: Any) -> Any:
     reduction = node["reduction"] or "none"
     if reduction == "none":
-        return at.set_subtensor(places, updates)
-    if reduction != "add":
-        raise Unsuited(f"its reduction is {reduction!r}")
-    return at.inc_subtensor(places, updates)
+        return at.set_subtensor(x[places], updates)
+    if reduction == "add":
+        return at.inc_subtensor(x[places], updates)
+    if reduction not in _COMBINED:
+        raise GraphValueError(f"attribute reduction is {reduction!r}, not none, add, {', '.join(_COMBINED)}")
+    wholes = [node.extent(x, axis) for axis in range(len(places))]
+    return updated(_COMBINED[reduction], x, places, wholes, updates)
 
 
 def _places(node: Node, indices: Any, axis: int) -> tuple[Any, ...]:
