@@ -33,15 +33,20 @@ def _neutral(combine: Combine, dtype: str) -> Any:
     return int(combine is at.mul)
 
 
-def pooled(x: at.Variable, params: Mapping[str, Any], combine: Combine) -> at.Variable:
-    """Each window of x combined, in C order; what is outside of x changes nothing."""
+def pooled(
+    x: at.Variable, params: Mapping[str, Any], combine: Combine, counts: Mapping[int, Extent] | None = None
+) -> at.Variable:
+    """Each window of x combined, in C order; what is outside of x changes nothing.
+
+    counts: how many windows there are by axis, where that is not all that fit in
+    """
     sizes = [int(n) for n in params["window_dimensions"]]
     x = padded(x, _widths(x, params), at.constant(np.asarray(_neutral(combine, x.dtype), x.dtype)))
     axes = _moved_axes(params)
-    counts = _counts(x, params)
+    counts = _counts(x, params) if counts is None else counts
     groups = [axes] if prod(sizes) <= _MOST_TERMS else [[d] for d in reversed(axes)]
     for group in groups:  # the last axis first, so that of equal elements the first in C order is taken
-        x = reduce(combine, [x[index] for index in _places(x.ndim, params, counts, group)])
+        x = reduce(combine, [x[index] for index in window_slices(x.ndim, params, counts, group)])
     return x
 
 
@@ -71,7 +76,7 @@ def _counts(x: at.Variable, params: Mapping[str, Any]) -> dict[int, Extent]:
     }
 
 
-def _places(
+def window_slices(
     rank: int, params: Mapping[str, Any], counts: Mapping[int, Extent], group: Sequence[int]
 ) -> Iterator[tuple[slice, ...]]:
     """For each element of a window, in C order, where all windows have theirs."""
@@ -135,7 +140,7 @@ def _reduce_window(context: Context, equation: Equation, *inputs: at.Variable) -
     program = SimpleNamespace(jaxpr=body_of(params["jaxpr"]), consts=params.get("consts", ()))
     inside = _inside(xs[0], _widths(xs[0], params))
     xs = [padded(x, _widths(x, params), start) for x, start in zip(xs, starts, strict=True)]
-    places = list(_places(xs[0].ndim, params, _counts(xs[0], params), _moved_axes(params)))
+    places = list(window_slices(xs[0].ndim, params, _counts(xs[0], params), _moved_axes(params)))
     found = [at.fill(x[places[0]], start) for x, start in zip(xs, starts, strict=True)]
     if len(places) > _MOST_TERMS:
         *rows, mask = (None if x is None else at.stack([x[index] for index in places], axis=0) for x in (*xs, inside))
@@ -181,7 +186,7 @@ def _scattered(context: Context, equation: Equation, source: at.Variable, x: at.
     wide = padded(x, widths, at.constant(np.zeros((), x.dtype)))
     inside = _inside(x, widths)
     counts = _counts(wide, params)
-    places = list(_places(x.ndim, params, counts, _moved_axes(params)))
+    places = list(window_slices(x.ndim, params, counts, _moved_axes(params)))
     chosen = _selected(wide, inside, places, _SELECTS[_select(equation)])
     found = at.zeros_like(wide)
     for number, index in enumerate(places):

@@ -7,6 +7,7 @@ from aotensor.importers.onnx.rules import (  # noqa: F401  (their rules enter th
     elementwise,
     indexing,
     normalisations,
+    pools,
     products,
     quantised,
     recurrent,

@@ -1,0 +1,142 @@
+"""Pools: the largest element, the mean or the norm of windows that move over the axes behind batch and channel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from operator import mul
+from typing import Any
+
+import numpy as np
+
+import aotensor.tensor as at
+from aotensor.core import dtypes
+from aotensor.errors import GraphValueError
+from aotensor.importers.lax.pooling import pooled, window_slices
+from aotensor.importers.onnx.node import Node, Unsuited
+from aotensor.importers.onnx.rules.elementwise import scalar, widened
+from aotensor.importers.onnx.rules.table import rule
+from aotensor.importers.onnx.rules.windows import numbers, pads_of
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """How windows move along one axis.   extent: of the tensor. before, after: pads. count: of windows
+
+    extra: elements behind the pads that windows may read, with `ceil_mode`.
+    """
+
+    extent: Any
+    size: int
+    stride: int
+    dilation: int
+    before: int
+    after: int
+    count: Any
+    extra: int
+
+    def elements(self, with_pads: bool) -> Any:
+        """Of each window, how many elements the tensor has, or the tensor with its pads."""
+        library: Any = np if isinstance(self.extent, int) else at
+        start = library.arange(self.count, dtype="int64") * self.stride
+        low, high = (0, self.before + self.after) if with_pads else (self.before, self.before)
+        first = library.maximum(-((start - low) // self.dilation), 0)
+        last = library.minimum((self.extent + high - 1 - start) // self.dilation, self.size - 1)
+        return last - first + 1
+
+
+def _axes(node: Node, x: Any) -> list[_Axis]:
+    """Raises: GraphValueError for windows that are larger than the tensor with its pads"""
+    rank = int(x.type.ndim) - 2
+    if rank < 1:
+        raise GraphValueError(f"a tensor of rank {x.type.ndim} has no axes behind batch and channel")
+    sizes, strides, dilations = (numbers(node, name, rank, 1) for name in ("kernel_shape", "strides", "dilations"))
+    spans = [(n - 1) * d + 1 for n, d in zip(sizes, dilations, strict=True)]
+    is_ceil = bool(node["ceil_mode"]) and (node["auto_pad"] or "NOTSET") == "NOTSET"
+    found = []
+    for k, (before, after) in enumerate(pads_of(node, x, spans, strides)):
+        extent, stride = node.extent(x, k + 2), strides[k]
+        count = _count(extent, before, extent + (before + after - spans[k]), stride, is_ceil)
+        if isinstance(count, int) and count < 1:
+            raise GraphValueError(f"a window of {spans[k]} is larger than the {extent} + {before + after} of its axis")
+        extra = stride - 1 if is_ceil else 0
+        found.append(_Axis(extent, sizes[k], stride, dilations[k], before, after, count, extra))
+    return found
+
+
+def _count(extent: Any, before: int, room: Any, stride: int, is_ceil: bool) -> Any:
+    """How many windows there are; the last one may reach beyond the pads, but not begin behind the tensor.
+
+    room: the positions of windows that are inside, less one
+    """
+    if not is_ceil or stride == 1:
+        return room // stride + 1
+    count = -(-room // stride) + 1
+    is_behind = (count - 1) * stride >= extent + before
+    return count - (int(is_behind) if isinstance(extent, int) else at.cast(is_behind, "int64"))
+
+
+def _params(axes: Iterable[_Axis]) -> dict[str, Any]:
+    """The windows as `jax.lax` describes them, of a tensor that has its pads."""
+    return {
+        "window_dimensions": [1, 1, *(one.size for one in axes)],
+        "window_strides": [1, 1, *(one.stride for one in axes)],
+        "window_dilation": [1, 1, *(one.dilation for one in axes)],
+        "padding": [(0, 0), (0, 0), *((0, 0) for _ in axes)],
+    }
+
+
+def _counts(axes: Iterable[_Axis]) -> dict[int, Any]:
+    return {k + 2: one.count for k, one in enumerate(axes)}
+
+
+def _padded(x: Any, axes: Iterable[_Axis], value: Any) -> Any:
+    widths = [(0, 0), (0, 0), *((one.before, one.after + one.extra) for one in axes)]
+    return at.pad(x, widths, mode="constant", constant_values=scalar(value, x)) if any(map(any, widths)) else x
+
+
+@rule("MaxPool")
+def max_pool(node: Node, x: Any) -> Any:
+    """Without the output Indices"""
+    if node.wants(1):
+        raise Unsuited("its output Indices")
+    axes, dtype = _axes(node, x), str(x.type.dtype)
+    lowest = -np.inf if dtypes.is_float(dtype) else np.iinfo(dtype).min
+    return pooled(_padded(x, axes, lowest), _params(axes), at.maximum, _counts(axes))
+
+
+@rule("AveragePool")
+def average_pool(node: Node, x: Any) -> Any:
+    """Sums of windows by the number of their elements, with pads or without; never those behind the pads"""
+    axes = _axes(node, x)
+    wide = widened(x)
+    total = pooled(_padded(wide, axes, 0), _params(axes), at.add, _counts(axes))
+    elements = [one.elements(bool(node["count_include_pad"])) for one in axes]
+    shapes = [[-1, *[1] * (len(axes) - 1 - k)] for k in range(len(axes))]
+    number = reduce(mul, (one.reshape(shape) for one, shape in zip(elements, shapes, strict=True)))
+    return at.cast(total / at.cast(at.as_tensor(number), wide.type.dtype), x.type.dtype)
+
+
+@rule("LpPool")
+def norm_pool(node: Node, x: Any) -> Any:
+    """(Σ |x|^p)^(1/p) of each window"""
+    axes, power = _axes(node, x), int(node["p"])
+    if power < 1:
+        raise GraphValueError(f"attribute p is {power}, not a number from 1 on")
+    wide = _padded(widened(x), axes, 0)
+    counts = _counts(axes)
+    elements = [wide[index] for index in window_slices(wide.type.ndim, _params(axes), counts, list(counts))]
+    return at.cast(at.norm(at.stack(elements, axis=0), ord=power, axis=0), x.type.dtype)
+
+
+@rule("GlobalAveragePool")
+def global_average_pool(node: Node, x: Any) -> Any:
+    """The mean over all axes behind the channel"""
+    return at.mean(x, axis=tuple(range(2, x.type.ndim)), keepdims=True)
+
+
+@rule("GlobalMaxPool")
+def global_max_pool(node: Node, x: Any) -> Any:
+    """The largest over all axes behind the channel"""
+    return at.max(x, axis=tuple(range(2, x.type.ndim)), keepdims=True)
