@@ -16,36 +16,57 @@ from aotensor.importers.onnx.functions import function_of
 
 
 def evaluated(row: Row) -> Callable[..., Any]:
-    """The first output of a row as a function of its inputs, by the evaluator of the package."""
+    """The outputs of a row as a function of its inputs, by the evaluator of the package; one alone as it is."""
     evaluator = ReferenceEvaluator(row.model("g"))
-    return lambda *xs: np.asarray(evaluator.run(None, {f"x{i}": x for i, x in enumerate(xs)})[0])
+
+    def call(*xs: Any) -> Any:
+        found = [np.asarray(y) for y in evaluator.run(None, {f"x{i}": x for i, x in enumerate(xs)})]
+        return found[0] if row.outputs == 1 else found
+
+    return call
 
 
 def assert_values_and_slopes(
     row: Row, folder: Path, wanted: Callable[..., Any] | None = None, levels: Sequence[int] = (0, 3)
 ) -> None:
-    """By the reference and compiled, of float64.   wanted: the first output, by default what the evaluator gives"""
-    wanted = evaluated(row) if wanted is None else wanted
-    value = wanted(*row.inputs)
-    weights = np.arange(1.0, 1 + value.size).reshape(value.shape)
-    model = row.model("weighted")
-    graph = model.graph
-    graph.initializer.append(numpy_helper.from_array(weights, "weights"))
-    graph.node.append(helper.make_node("Mul", ["y0", "weights"], ["product"]))
-    graph.node.append(helper.make_node("ReduceSum", ["product"], ["loss"], keepdims=0))
-    graph.output.insert(0, helper.make_tensor_value_info("loss", 0, None))
+    """By the reference and compiled; gradients of inputs of float64.   wanted: the outputs, by default `evaluated`"""
+    compute = evaluated(row) if wanted is None else wanted
+    values = _listed(compute(*row.inputs))
+    weights = [np.arange(1.0, 1 + y.size).reshape(y.shape) / 8 for y in values]
     moving = [k for k, x in enumerate(row.inputs) if x.dtype == np.float64]
-    f = function_of(model, None, "weighted", [f"x{k}" for k in moving])
-    slopes = {f"grad_x{k}": _differences(lambda *xs: np.sum(wanted(*xs) * weights), row.inputs, k) for k in moving}
+
+    def loss(*xs: Any) -> Any:
+        return sum(np.sum(y * w) for y, w in zip(_listed(compute(*xs)), weights, strict=True))
+
+    slopes = {f"grad_x{k}": _differences(loss, row.inputs, k) for k in moving}
+    f = function_of(_weighted(row, weights), None, "weighted", [f"x{k}" for k in moving])
     calls: list[Any] = [f.reference]
     for level in levels:
         calls.append(aot.compile([f], folder / str(level), name="weighted", opt_level=level).load().weighted)
     for call in calls:
         found = call(*row.inputs)
-        assert found["y0"].shape == value.shape
-        np.testing.assert_allclose(found["y0"], value, 1e-12, 1e-12)
+        for k, value in enumerate(values):
+            assert found[f"y{k}"].shape == value.shape
+            np.testing.assert_allclose(found[f"y{k}"], value, 1e-12, 1e-12)
         for name, slope in slopes.items():
             np.testing.assert_allclose(found[name], slope, 1e-6, 1e-6, err_msg=name)
+
+
+def _listed(found: Any) -> list[Any]:
+    return found if isinstance(found, list) else [found]
+
+
+def _weighted(row: Row, weights: Sequence[np.ndarray[Any, Any]]) -> Any:
+    """The model of a row whose first output is the weighted sum of all its outputs."""
+    model = row.model("weighted")
+    graph, terms = model.graph, [f"term{k}" for k in range(len(weights))]
+    for k, weight in enumerate(weights):
+        graph.initializer.append(numpy_helper.from_array(weight, f"weight{k}"))
+        graph.node.append(helper.make_node("Mul", [f"y{k}", f"weight{k}"], [f"product{k}"]))
+        graph.node.append(helper.make_node("ReduceSum", [f"product{k}"], [f"term{k}"], keepdims=0))
+    graph.node.append(helper.make_node("Sum", terms, ["loss"]))
+    graph.output.insert(0, helper.make_tensor_value_info("loss", 0, None))
+    return model
 
 
 def _differences(loss: Callable[..., Any], xs: Sequence[np.ndarray[Any, Any]], place: int) -> np.ndarray[Any, Any]:

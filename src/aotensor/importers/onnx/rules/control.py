@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 
@@ -12,48 +13,88 @@ from aotensor.errors import GraphValueError
 from aotensor.importers.onnx.node import Node, Unsuited
 from aotensor.importers.onnx.rules.table import rule
 
+_MANY: Final = 1 << 48
+"""Steps of a loop that only its condition ends: at a nanosecond each, three days."""
+
+_ROWS: Final = 1 << 16
+"""Results of steps that have a place before it is known how many there are."""
+
 
 @rule("If")
 def branches(node: Node, scope: Any, condition: Any) -> Any:
-    """What one of two graphs gives; only that one is computed. One that is known is chosen when the model is read."""
+    """What one of two graphs gives; only that one is computed. One that is known is chosen when the model is read.
+
+    Extents may differ, ranks and dtypes not.
+    """
     if isinstance(condition, at.Constant):
         chosen = "then_branch" if bool(condition.data.reshape(-1)[0]) else "else_branch"
         return node.walk.subgraph(node[chosen], [], scope)
-    first, second = (node.walk.subgraph(node[name], [], scope) for name in ("then_branch", "else_branch"))
-    for x, y in zip(first, second, strict=True):
-        if x.type.dtype != y.type.dtype or x.type.ndim != y.type.ndim or x.type.shape != y.type.shape:
-            raise Unsuited(f"its branches give {x.type} and {y.type}")
-    test = at.reshape(condition, ())
-    found = aot.ifelse(test, first, second)
-    return found if isinstance(found, list | tuple) else [found]
+    sides = [node.walk.subgraph(node[name], [], scope) for name in ("then_branch", "else_branch")]
+    if len(sides[0]) != len(sides[1]):
+        raise GraphValueError(f"then_branch gives {len(sides[0])} tensors, else_branch {len(sides[1])}")
+    wanted = [k for k in range(len(sides[0])) if node.wants(k)]
+    for x, y, name in ((sides[0][k], sides[1][k], node.outputs[k]) for k in wanted):
+        if x.type.dtype != y.type.dtype or x.type.ndim != y.type.ndim:
+            raise Unsuited(
+                f"its output {name!r} is {x.type} by then_branch and {y.type} by else_branch, and ranks and dtypes "
+                "must agree unless the condition is known when the model is read, as of extents that are fixed"
+            )
+    then, otherwise = ([side[k] for k in wanted] for side in sides)
+    found = iter(aot.ifelse(at.reshape(condition, ()), then, otherwise))
+    return [next(found) if k in wanted else None for k in range(len(sides[0]))]
 
 
 @rule("Loop")
 def loop(node: Node, scope: Any, count: Any, condition: Any, *initial: Any) -> Any:
-    """Steps up to a number that is known, or until a condition fails after a step; last states, then what steps give"""
+    """Steps up to a number, or until a condition fails after a step; last states, then what steps give.
+
+    Where a condition may end a loop of very many steps that have results, it runs twice: first to count them.
+    """
     body = node["body"]
-    if count is None:
-        raise Unsuited("it has no largest number of steps")
-    limit = node.entries(0)[0]
-    if not isinstance(limit, int) or limit < 1:
-        raise Unsuited("its number of steps is not known when the model is read, or none")
-    if condition is not None and not (isinstance(condition, at.Constant) and bool(condition.data.reshape(-1)[0])):
-        raise Unsuited("its first condition is not known to hold when the model is read")
     if None in initial:
         raise GraphValueError("a state is left out")
     states = [at.tensor_copy(x) for x in initial]
-    is_endless = _keeps_condition(body)
-
-    def step(number: Any, *values: Any) -> Any:
-        outputs = node.walk.subgraph(body, [number, at.constant(np.bool_(True)), *values], scope)
-        going, results = outputs[0], _fitting(outputs[1:], states)
-        if is_endless:
-            return results
-        return results, aot.until(at.invert(at.reshape(going, ())))
-
+    names = [item.name for item in body.input[2:]]
     collected = len(body.output) - 1 - len(states)
-    steps = at.arange(limit, dtype="int64")
-    return _run(step, [steps], states, collected, limit)
+    limit = _MANY if count is None else _limit(node, count)
+
+    def step(number: Any, *values: Any) -> tuple[Any, list[Any]]:
+        outputs = node.walk.subgraph(body, [number, at.constant(np.bool_(True)), *values], scope)
+        return outputs[0], _fitting(outputs[1:], states, names)
+
+    def counted(number: Any, *values: Any) -> list[Any]:
+        return step(number, *values)[1]
+
+    def guarded(number: Any, *values: Any) -> Any:
+        going, results = step(number, *values)
+        return [number + 1, *results], aot.until(at.invert(at.reshape(going, ())))
+
+    if _keeps_condition(body):
+        if count is None:
+            raise Unsuited("it has neither a number of steps nor a condition that its body changes")
+        steps = _unless(condition, limit)
+        return _run(counted, [at.arange(steps, dtype="int64")], states, collected, steps)
+    steps = _unless(condition, min(limit, _MANY) if isinstance(limit, int) else at.minimum(limit, _MANY))
+    found = _run(guarded, [], [at.constant(np.int64(0)), *states], collected, steps)
+    if collected and not (isinstance(limit, int) and limit <= _ROWS):
+        return _run(counted, [at.arange(found[0], dtype="int64")], states, collected, found[0])
+    return found[1:]
+
+
+def _limit(node: Node, count: Any) -> Any:
+    """The largest number of steps: an int where it is known, else a scalar."""
+    known = node.walk.extents.entries(count)
+    limit = at.reshape(at.cast(count, "int64"), ()) if known is None else known.ravel()[0]
+    return max(limit, 0) if isinstance(limit, int) else at.maximum(limit, 0)
+
+
+def _unless(condition: Any, steps: Any) -> Any:
+    """The number of steps; 0 where the first condition fails."""
+    if condition is None:
+        return steps
+    if isinstance(condition, at.Constant):
+        return steps if bool(condition.data.reshape(-1)[0]) else 0
+    return at.switch(at.reshape(condition, ()), steps, at.constant(np.int64(0)))
 
 
 @rule("Scan")
@@ -64,6 +105,7 @@ def scan(node: Node, scope: Any, *inputs: Any) -> Any:
         raise GraphValueError(f"{number} sequences among {len(inputs)} inputs, or one of them left out")
     cut = len(inputs) - number
     states, sequences = [at.tensor_copy(x) for x in inputs[:cut]], list(inputs[cut:])
+    names = [item.name for item in body.input[:cut]]
     collected = len(body.output) - cut
     axes_in, axes_out = node["scan_input_axes"] or [0] * number, node["scan_output_axes"] or [0] * collected
     back_in = node["scan_input_directions"] or [0] * number
@@ -78,9 +120,9 @@ def scan(node: Node, scope: Any, *inputs: Any) -> Any:
     def step(*values: Any) -> Any:
         slices, current = values[:number], values[number:]
         outputs = node.walk.subgraph(body, [*current, *slices], scope)
-        return _fitting(outputs, states)
+        return _fitting(outputs, states, names)
 
-    found = _run(step, turned, states, collected, None)
+    found = _run(step, turned, states, collected, node.extent(turned[0], 0))
     results = found[:cut]
     for x, axis, is_back in zip(found[cut:], axes_out, back_out, strict=True):
         y = at.flip(x, 0) if is_back else x
@@ -88,25 +130,31 @@ def scan(node: Node, scope: Any, *inputs: Any) -> Any:
     return results
 
 
-def _fitting(outputs: list[Any], states: list[Any]) -> list[Any]:
+def _fitting(outputs: list[Any], states: list[Any], names: Sequence[str]) -> list[Any]:
     """Outputs of a step as a list of its own tensors.   Raises: Unsuited for a state that changes its type"""
-    for x, state in zip(outputs, states, strict=False):
-        if x.type.dtype != state.type.dtype or x.type.ndim != state.type.ndim:
-            raise Unsuited(f"a state of type {state.type} becomes {x.type} in a step")
-        if any(
-            isinstance(n, int) and isinstance(m, int) and n != m
-            for n, m in zip(x.type.shape, state.type.shape, strict=True)
-        ):
-            raise Unsuited(f"a state of type {state.type} becomes {x.type} in a step")
+    for x, state, name in zip(outputs, states, names, strict=False):
+        pairs = zip(x.type.shape, state.type.shape, strict=False)
+        differ = any(isinstance(n, int) and isinstance(m, int) and n != m for n, m in pairs)
+        if x.type.dtype != state.type.dtype or x.type.ndim != state.type.ndim or differ:
+            raise Unsuited(f"its state {name!r} of type {state.type} becomes {x.type} in a step of body")
     return [at.tensor_copy(x) for x in outputs]
 
 
-def _run(step: Any, sequences: list[Any], states: list[Any], collected: int, limit: int | None) -> list[Any]:
-    """Last states and what steps give, of at least one step."""
+def _run(step: Any, sequences: list[Any], states: list[Any], collected: int, steps: Any) -> list[Any]:
+    """Last states, which are the first ones after no steps, and what steps give."""
     info: list[Any] = [*states, *[None] * collected]
-    found, _ = aot.scan(step, sequences=sequences, outputs_info=info, n_steps=limit)
-    results = list(found) if isinstance(found, list | tuple) else [found]
-    return [x[-1] for x in results[: len(states)]] + results[len(states) :]
+    found = aot.scan(
+        step, sequences or None, info or None, n_steps=None if sequences else steps, return_list=True,
+        return_updates=False,
+    )  # fmt: skip
+    count = len(states)
+    if isinstance(steps, int) and steps == 0:
+        return [*states, *found[count:]]
+    if isinstance(steps, int) or not states:
+        return [*(x[-1] for x in found[:count]), *found[count:]]
+    # a loop that has other results runs outside of the branch, and x[-1] would be checked there
+    last = [x[at.maximum(x.shape[0] - 1, 0)] if collected else x[-1] for x in found[:count]]
+    return [*aot.ifelse(at.gt(steps, 0), last, states), *found[count:]]
 
 
 def _keeps_condition(body: Any) -> bool:
