@@ -29,9 +29,9 @@ import aotensor as aot
 from aotensor.errors import AotensorError, UnsupportedError
 from aotensor.importers.onnx import NoCounterpart
 from aotensor.importers.onnx.functions import function_of
+from aotensor.importers.onnx.model import OLDEST
 
 PAGE = Path(__file__).parents[1] / "docs" / "onnx_nodes.md"
-_OLDEST = 13
 _KNOWN = re.compile(r"must be known|nor made of extents|not known when")
 _CHUNK = 40  # functions of a library
 
@@ -48,7 +48,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Outcome:
-    """verdict: passes, refused, wrong, or old for operators before opset 13. operator: as the test's model has it."""
+    """verdict: passes, refused, wrong, or old for opsets that are not read. operator: as the test's model has it."""
 
     name: str
     operator: str
@@ -76,7 +76,7 @@ def operator_of(case: Any) -> str:
 def is_old(case: Any) -> bool:
     """Is it of an opset that is not read?"""
     versions = {item.domain: item.version for item in case.model.opset_import}
-    return bool(versions.get("", _OLDEST) < _OLDEST)
+    return bool(versions.get("", OLDEST) < OLDEST)
 
 
 def prepared(case: Any) -> Iterator[Prepared]:
@@ -182,7 +182,7 @@ def page(outcomes: Sequence[Outcome], compiled: int) -> str:
         "",
         f"Written by `python -m tools.onnx_node_tests --write --compile N` with onnx {onnx.__version__}.",
         f"Of {len(outcomes)} tests {counts['passes']} pass by the reference, {counts['refused']} are refused by name,",
-        f"{counts['wrong']} are wrong, {counts['old']} are of opsets before {_OLDEST}.",
+        f"{counts['wrong']} are wrong, {counts['old']} are of opsets before {OLDEST}.",
         f"Of those that pass {compiled} functions were compiled, and pass, too.",
         "",
         "| operator | pass | refused | why |",
@@ -192,7 +192,7 @@ def page(outcomes: Sequence[Outcome], compiled: int) -> str:
         tests = rows[operator]
         refused = Counter(_short(x.reason) for x in tests if x.verdict == "refused")
         old = sum(x.verdict == "old" for x in tests)
-        why = [*(reason for reason, _ in refused.most_common(3)), *([f"{old} before opset {_OLDEST}"] if old else [])]
+        why = [*(reason for reason, _ in refused.most_common(3)), *([f"{old} before opset {OLDEST}"] if old else [])]
         passing = sum(x.verdict == "passes" for x in tests)
         lines.append(f"| {operator} | {passing} | {sum(refused.values())} | {'; '.join(why)} |")
     return "\n".join(lines) + "\n"

@@ -97,7 +97,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "text": (lambda: net(node("Abs", "x"), dtype=TensorProto.STRING), "input 'x' has dtype STRING"),
     "number": (lambda: net(node("Abs", "x"), dtype=99), "a dtype of number 99"),
     "rank": (lambda: net(node("Abs", "x"), x=None), "input 'x' has no shape, not even a rank"),
-    "old": (lambda: net(node("Abs", "x"), opset=11), "its operators are of opset 11, and 13 is the oldest"),
+    "old": (lambda: net(node("Abs", "x"), opset=6), "its operators are of opset 6, and 7 is the oldest"),
     "new": (lambda: net(node("Abs", "x"), opset=999), "its operators are of opset 999"),
     "shapes": (
         lambda: net(node("MatMul", "x w"), tensors=[numpy_helper.from_array(np.ones((3, 2)), "w")], x=[2, 4]),

@@ -29,7 +29,7 @@ def from_onnx(
 ) -> aot.Function:
     """The Function of an ONNX model, which gives a dict of its outputs by name. Nothing of the file is executed.
 
-    path: a file with operators of opset 13 or later. Data outside of the file are read from its folder, or below, only.
+    path: a file with operators of opset 7 or later. Data outside of the file are read from its folder, or below, only.
     name: of the function, by default the file's as an identifier, else the graph's.
     dims: extents of dims by their name in the model: {"batch": 1}. shapes: of inputs: {"input": (1, 3, 224, 224)};
     names and None stay open.

@@ -12,8 +12,11 @@ from google.protobuf.message import DecodeError, Error, Message
 
 from aotensor.errors import GraphTypeError, GraphValueError
 
-OLDEST: Final = 13
-"""The oldest version of the standard operators: since then axes of Squeeze and ReduceSum are inputs."""
+OLDEST: Final = 7
+"""The oldest version of the standard operators that is read: since then they broadcast as NumPy does."""
+
+SETTLED: Final = 13
+"""The version in whose form nodes of older ones are read."""
 
 
 class DamagedModel(GraphValueError):
@@ -76,7 +79,7 @@ def check_opsets(opsets: Mapping[str, int], what: str) -> None:
     if version < OLDEST:
         raise GraphValueError(
             f"{what}: its operators are of opset {version}, and {OLDEST} is the oldest that is read",
-            hint=f"onnx.version_converter.convert_version(model, {OLDEST + 4})",
+            hint=f"onnx.save(onnx.version_converter.convert_version(onnx.load('old.onnx'), {SETTLED}), 'new.onnx')",
         )
     newest = onnx.defs.onnx_opset_version()
     if version > newest:

@@ -115,16 +115,18 @@ class Node:
         return [self.extent(x, i) for i in range(x.type.ndim)]
 
 
-def attributes_of(proto: Any, schema: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+def attributes_of(proto: Any, schema: Any, given: Mapping[str, Any], later: Any = None) -> dict[str, Any]:
     """Attributes of a node by name, with the defaults of the standard.
 
-    given: attributes of the function that the node is part of, which its own refer to.
+    given: attributes of the function that the node is part of, which its own refer to. later: the record of a later
+    version of the operator, for defaults of attributes that this version has not yet.
 
     Raises: GraphTypeError, GraphValueError for attributes of another kind, or that are missing.
     """
     known = schema.attributes if schema is not None else {}
     found: dict[str, Any] = {}
-    for name, item in known.items():
+    more = later.attributes if later is not None else {}
+    for name, item in {**more, **known}.items():
         if item.default_value.type:
             found[name] = attribute_value(item.default_value)
     for item in proto.attribute:

@@ -16,8 +16,9 @@ from aotensor.errors import AotensorError, GraphTypeError, GraphValueError, Unsu
 from aotensor.graph.site import Site, made_at
 from aotensor.importers.errors import NoCounterpart, Untranslated
 from aotensor.importers.onnx.extents import Extents
-from aotensor.importers.onnx.model import check_opsets, opsets_of
+from aotensor.importers.onnx.model import SETTLED, check_opsets, opsets_of
 from aotensor.importers.onnx.node import Node, Unsuited, attributes_of
+from aotensor.importers.onnx.older import RENAMED, renewed
 from aotensor.importers.onnx.rules import RULES
 from aotensor.importers.onnx.tensors import array_of, element_of
 
@@ -123,14 +124,16 @@ class Walk:
             return self._function(local, inputs, given, scope, opsets_of(local), proto.output)
         lost = [Lost()] * len(proto.output)
         schema = _schema(proto.op_type, domain, scope.opsets)
-        if schema is None:
+        if schema is None or schema.deprecated:
             return self._without(f"{domain}.{proto.op_type}" if domain else proto.op_type, "", place, lost)
         _check_counts(proto, schema)
-        attributes = attributes_of(proto, schema, scope.attributes)
+        is_old = not domain and scope.opsets[domain] < SETTLED
+        later = _schema(proto.op_type, domain, {"": SETTLED}) if is_old else None
+        attributes = attributes_of(proto, schema, scope.attributes, later)
         formal = [item.name for item in schema.inputs]
         names = list(proto.output)
         node = Node(proto.op_type, domain, schema.since_version, inputs, names, self, place, attributes, formal)
-        rule = RULES.get((domain, proto.op_type))
+        rule = RULES.get((domain, RENAMED.get(proto.op_type, proto.op_type)))
         if rule is None and not (schema.has_function or schema.has_context_dependent_function):
             return self._without(proto.op_type, "", place, lost)
         if any(isinstance(x, Lost) for x in inputs):
@@ -142,8 +145,9 @@ class Walk:
                 return self._function(body, inputs, attributes, scope, opsets, proto.output)
             if proto.op_type in _GRAPHS:
                 return _several(rule(node, scope, *inputs))
+            node = renewed(node)
             followed = self.extents.follow(node)
-            return [followed] if followed is not None else self._folded(node, _several(rule(node, *inputs)))
+            return [followed] if followed is not None else self._folded(node, _several(rule(node, *node.inputs)))
         except Unsuited as error:
             return self._without(proto.op_type, str(error), place, lost)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import pi, sqrt
 from typing import Any
 
 import aotensor.tensor as at
+from aotensor.importers.onnx.model import SETTLED
 from aotensor.importers.onnx.node import Node, Unsuited
 from aotensor.importers.onnx.rules.elementwise import scalar, widened
 from aotensor.importers.onnx.rules.table import rule
@@ -113,22 +115,34 @@ def shrink(node: Node, x: Any) -> Any:
 @rule("Softmax")
 def softmax(node: Node, x: Any) -> Any:
     """exp(x) / Σ exp(x) along an axis"""
-    return at.softmax(x, axis=node.axis(x.type.ndim))
+    return _along(node, x, at.softmax)
 
 
 @rule("LogSoftmax")
 def log_softmax(node: Node, x: Any) -> Any:
     """x − log Σ exp(x) along an axis"""
-    return at.log_softmax(x, axis=node.axis(x.type.ndim))
+    return _along(node, x, at.log_softmax)
 
 
 @rule("Hardmax")
 def hardmax(node: Node, x: Any) -> Any:
     """1 at the first maximum along an axis, else 0"""
+
+    def first(y: Any, axis: int) -> Any:
+        places = at.arange(node.extent(y, axis), dtype="int64")
+        places = at.reshape(places, [-1, *[1] * (y.type.ndim - 1 - axis)])
+        return at.cast(at.eq(places, at.argmax(y, axis=axis, keepdims=True)), y.type.dtype)
+
+    return _along(node, x, first)
+
+
+def _along(node: Node, x: Any, compute: Callable[..., Any]) -> Any:
+    """Along an axis; before opset 13 along that and all behind it, as one."""
     axis = node.axis(x.type.ndim)
-    places = at.arange(node.extent(x, axis), dtype="int64")
-    places = at.reshape(places, [-1, *[1] * (x.type.ndim - 1 - axis)])
-    return at.cast(at.eq(places, at.argmax(x, axis=axis, keepdims=True)), x.type.dtype)
+    if node.since >= SETTLED or axis == x.type.ndim - 1:
+        return compute(x, axis=axis)
+    shape = node.shape(x)
+    return at.reshape(compute(at.reshape(x, [*shape[:axis], -1]), axis=axis), shape)
 
 
 @rule("Dropout")
@@ -136,7 +150,7 @@ def dropout(node: Node, x: Any, ratio: Any = None, training: Any = None) -> Any:
     """x itself and a mask of True, as in inference"""
     if training is not None and bool(node.static(2)) and not (ratio is not None and float(node.static(1) or 0) == 0):
         raise Unsuited("it is in training mode, where it draws random numbers")
-    return [x, at.ones_like(x, dtype="bool")]
+    return [x, at.ones_like(x, dtype="bool" if node.since >= 10 else x.type.dtype)]
 
 
 @rule("NegativeLogLikelihoodLoss")

@@ -100,6 +100,8 @@ def _unless(condition: Any, steps: Any) -> Any:
 @rule("Scan")
 def scan(node: Node, scope: Any, *inputs: Any) -> Any:
     """Steps over slices of tensors; last states, then what steps give, side by side"""
+    if node.since < 9:
+        raise Unsuited("its sequences are in batches, as before opset 9")
     body, number = node["body"], node["num_scan_inputs"]
     if not 1 <= number <= len(inputs) or None in inputs:
         raise GraphValueError(f"{number} sequences among {len(inputs)} inputs, or one of them left out")

@@ -46,6 +46,10 @@ def batch_normalization(node: Node, x: Any, scale: Any, bias: Any, mean: Any, va
     """By given mean and variance of channels; in training by those of the batch, which enter the running ones"""
     rank = x.type.ndim
     wide = widened(x)
+    if node["spatial"] == 0:
+        raise Unsuited("its attribute spatial is 0: mean and variance of each element")
+    if node.since < 14 and any(map(node.wants, range(1, 5))):
+        raise Unsuited("it is in training mode, by its outputs behind the first")
     if not node["training_mode"]:
         variance = widened(variance)
         root = at.sqrt(variance + scalar(node["epsilon"], variance))

@@ -1,0 +1,100 @@
+"""Nodes of opsets 7 to 12 in the form of opset 13: what were attributes are inputs, and operators have their new names.
+
+What else an operator meant before, its rule knows by `Node.since`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+import aotensor.tensor as at
+from aotensor.errors import GraphValueError
+from aotensor.importers.onnx.node import Node, Unsuited
+
+_UNBOUNDED: Final = 3.4028234e38
+"""A bound that float32 does not reach: what Clip has by default."""
+
+
+def renewed(node: Node) -> Node:
+    """The node as opset 13 writes it.   Raises: Unsuited, GraphValueError for forms that it has not"""
+    before, change = _FORMS.get(node.op, (0, _same)) if not node.domain else (0, _same)
+    return change(node) if node.since < before else node
+
+
+def _same(node: Node) -> Node:
+    return node
+
+
+def _with(node: Node, *inputs: Any, **options: Any) -> Node:
+    attributes = {**node.attributes, **options.pop("attributes", {})}
+    return replace(node, inputs=[*node.inputs[:1], *inputs], attributes=attributes, **options)
+
+
+def _ints(values: Sequence[int]) -> Any:
+    return at.constant(np.asarray(values, "int64"))
+
+
+def _bounds(node: Node) -> Node:
+    """Clip: min, max"""
+    like = node.inputs[0].type.dtype
+    found = [node[name] for name in ("min", "max")]
+    return _with(node, *(None if abs(x) >= _UNBOUNDED else at.constant(x, dtype=like) for x in found))
+
+
+def _pads(node: Node) -> Node:
+    """Pad: pads, value"""
+    return _with(node, _ints(node["pads"]), at.constant(node["value"], dtype=node.inputs[0].type.dtype))
+
+
+def _count(node: Node) -> Node:
+    """TopK: k"""
+    return _with(node, _ints([node["k"]]))
+
+
+def _range(node: Node) -> Node:
+    """Slice: starts, ends, axes"""
+    axes = node["axes"]
+    return _with(node, _ints(node["starts"]), _ints(node["ends"]), None if axes is None else _ints(axes))
+
+
+def _scattered(node: Node) -> Node:
+    """Scatter, which is ScatterElements"""
+    return replace(node, op="ScatterElements")
+
+
+def _resized(node: Node) -> Node:
+    """Upsample and Resize: scales, between coordinates that begin at 0
+
+    Raises: Unsuited for nearest elements that lie between two of them where there are fewer: the standard has no rule
+    """
+    if node["scales"] is not None:
+        scales = np.asarray(node["scales"], "float32")
+    else:
+        found = node.static(1)
+        if found is None:
+            raise GraphValueError("its scales are left out")
+        scales = found.ravel()
+    mode = node["mode"]
+    if mode == "nearest" and any(s < 1 and round(1 / float(s)) * float(s) != 1 for s in scales):
+        raise Unsuited(f"nearest elements by scales {scales.tolist()} below 1 before opset 11")
+    forms = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+    return _with(node, None, at.constant(scales), attributes=forms, op="Resize")
+
+
+_FORMS: Final[Mapping[str, tuple[int, Callable[[Node], Node]]]] = {
+    "Clip": (11, _bounds),
+    "Pad": (11, _pads),
+    "Resize": (11, _resized),
+    "Scatter": (11, _scattered),
+    "Slice": (10, _range),
+    "TopK": (10, _count),
+    "Upsample": (10, _resized),
+}
+"""Operator → the first version of its new form, and how it comes into that."""
+
+RENAMED: Final[Mapping[str, str]] = {"Scatter": "ScatterElements", "Upsample": "Resize"}
+"""Operators that have other names now."""
