@@ -48,7 +48,7 @@ CASES: Final[dict[str, Case]] = {
         2, sigmoid, (*OVERFLOW, (30.0, 40.0), (-40.0, -30.0), (-1e-3, 1e-3)), lambda x: 1 / (1 + mp.exp(-x))
     ),
     "sigmoid_shared": Case(
-        2, sigmoid, (*OVERFLOW, (30.0, 40.0), (-40.0, -30.0), (-1e-3, 1e-3)), lambda x: 1 / (1 + mp.exp(-x))
+        2.5, sigmoid, (*OVERFLOW, (30.0, 40.0), (-40.0, -30.0), (-1e-3, 1e-3)), lambda x: 1 / (1 + mp.exp(-x))
     ),
     "logistic_density": Case(
         5, logistic_density, (*OVERFLOW, (-40.0, 40.0), (-1e-3, 1e-3)), lambda x: mp.exp(-x) / (1 + mp.exp(-x)) ** 2
@@ -76,9 +76,9 @@ CASES: Final[dict[str, Case]] = {
     "arctan": Case(3, np.arctan, ((0.4, 0.45), (2.3, 2.5)), mp.atan),
     "cbrt": Case(2, np.cbrt, NEAR_ONE, lambda x: mp.sign(x) * mp.cbrt(abs(x))),
     "erf": Case(2, scipy.special.erf, ((0.9, 1.1), (3.0, 6.0)), mp.erf),
-    "i0": Case(4, scipy.special.i0, ((7.0, 9.0), (600.0, 720.0)), lambda x: mp.besseli(0, x)),
+    "i0": Case(6, scipy.special.i0, ((7.0, 9.0), (600.0, 720.0)), lambda x: mp.besseli(0, x)),
     "i1": Case(
-        4, lambda x: np.copysign(scipy.special.i1(x), x), ((7.0, 9.0), (600.0, 720.0)), lambda x: mp.besseli(1, x)
+        5, lambda x: np.copysign(scipy.special.i1(x), x), ((7.0, 9.0), (600.0, 720.0)), lambda x: mp.besseli(1, x)
     ),
     "erfc": Case(4, scipy.special.erfc, ((0.7, 1.5), (1.5, 10.5), (25.0, 27.5)), mp.erfc),
 }

@@ -80,14 +80,14 @@ _J1_Q: Final = (
 
 
 def i0(x: Value) -> Value:
-    """I₀(x).   Bound: 4 ulp."""
+    """I₀(x).   Bound: 6 ulp."""
     wide = abs(x.cast("float64"))
     series = polynomial(_square_of_half(wide), _I_NEAR[0])
     return where(wide < _END, series, _growing(wide, _I0_FAR)).cast(x.dtype)
 
 
 def i1(x: Value) -> Value:
-    """I₁(x).   Bound: 4 ulp."""
+    """I₁(x).   Bound: 5 ulp."""
     wide = x.cast("float64")
     size = abs(wide)
     series = size * 0.5 * polynomial(_square_of_half(size), _I_NEAR[1])
