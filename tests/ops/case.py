@@ -34,7 +34,9 @@ class Case:
     numeric: compare derivatives with central differences too (float64 only): off at kinks and for non-finite values.
     rtol, atol: of compiled against reference, and of duality; `reason` says why they are wider than the default.
     specials: expected derivatives at kinks: position → ȳᵀ·J for ȳ of ones.
-    expected: the value itself, where a closed form is known.
+    expected: the value from elsewhere: NumPy, SciPy, a closed form. A function of the input arrays returns it where it
+        depends on them. A tuple has one value per output; anything else is the value of the only output.
+    identities: the same for values that are not unique: of the inputs and the outputs, pairs of arrays that are equal.
     compiles: whether the compiled library is compared too.
     ragged: extents depend on values, so that samples that differ make no batch.
     keeps_places: samples of a batch are multiples of the input, not its elements in another order.
@@ -52,6 +54,7 @@ class Case:
     reason: str = ""
     specials: dict[int, Any] | None = None
     expected: Any = None
+    identities: Callable[..., Sequence[tuple[Any, Any]]] | None = None
     compiles: bool = True
     ragged: bool = False
     keeps_places: bool = False
@@ -60,6 +63,19 @@ class Case:
     def draw(self, rng: np.random.Generator) -> list[Array]:
         """The input arrays. Python floats become float64, ints int64."""
         return [np.asarray(value) for value in (self.inputs(rng) if callable(self.inputs) else self.inputs)]
+
+    @property
+    def has_oracle(self) -> bool:
+        """Whether its value is compared with anything but the ops' own references."""
+        return self.expected is not None or self.identities is not None
+
+    def oracle(self, arrays: Sequence[Array], values: Sequence[Array]) -> list[tuple[Array, Array]]:
+        """Pairs of arrays that are equal if the values are right."""
+        found = list(self.identities(*arrays, *values)) if self.identities is not None else []
+        if self.expected is not None:
+            known = self.expected(*arrays) if callable(self.expected) else self.expected
+            found += zip(values, known if isinstance(known, tuple) else (known,), strict=True)
+        return [(np.asarray(left), np.asarray(right)) for left, right in found]
 
     def variables(self, arrays: Sequence[Array]) -> list[Variable]:
         """One symbol per input, with the dims that the case asks for."""
@@ -102,16 +118,31 @@ def normal(*shapes: Sequence[int]) -> Callable[[np.random.Generator], Sequence[A
     return lambda rng: [np.asarray(rng.normal(size=shape)) for shape in shapes]
 
 
+def slope(f: Callable[..., Any], position: int = 0) -> Callable[..., Array]:
+    """The derivative of Σ f by an input, for `expected`: by complex steps, exact but for roundings.   f: analytic"""
+
+    def derivative(*arrays: Array) -> Array:
+        found = np.zeros(arrays[position].shape)
+        for place in np.ndindex(found.shape):
+            xs = [*arrays]
+            xs[position] = arrays[position].astype("complex128")
+            xs[position][place] += 1e-30j
+            found[place] = np.imag(np.sum(f(*xs))) / 1e-30
+        return found
+
+    return derivative
+
+
 def value(id: str, build: Callable[..., Any], inputs: Sequence[Any], expected: Any, **options: Any) -> Case:
     """A row for the value alone, known in closed form."""
-    return Case(id=id, build=build, inputs=inputs, expected=np.asarray(expected), wrt=(), **options)
+    return Case(id=id, build=build, inputs=inputs, expected=expected, wrt=(), **options)
 
 
-def kink(id: str, build: Callable[..., Any], inputs: Sequence[Any], **derivatives: Any) -> Case:
-    """A row for the derivatives at special points: `x0=[…]` for the first input, and so on."""
-    expected = {int(key[1:]): np.asarray(derivative, dtype=float) for key, derivative in derivatives.items()}
+def kink(id: str, build: Callable[..., Any], inputs: Sequence[Any], expected: Any = None, **derivatives: Any) -> Case:
+    """A row for the value, and the derivatives at special points: `x0=[…]` for the first input, and so on."""
+    specials = {int(key[1:]): np.asarray(derivative, dtype=float) for key, derivative in derivatives.items()}
     arrays = [np.asarray(x, dtype=float) for x in inputs]
-    return Case(id=id, build=build, inputs=arrays, numeric=False, specials=expected)
+    return Case(id=id, build=build, inputs=arrays, numeric=False, expected=expected, specials=specials)
 
 
 def int8(*values: int) -> Array:

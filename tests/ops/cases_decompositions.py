@@ -109,7 +109,7 @@ EIGH = [
     second("eigvalsh", at.eigvalsh, symmetric(3, 3)),
     value("eigh-signs", lambda x: at.eigh(x)[1], [SWAP], [[ROOT, ROOT], [-ROOT, ROOT]], rtol=1e-9, atol=1e-12),
     value("eigh-int", at.eigvalsh, [np.array([[2, 0], [0, 1]])], [1.0, 2.0]),
-    value("eigh-1-by-1", at.eigh, [np.array([[-3.0]])], [-3.0]),
+    value("eigh-1-by-1", at.eigh, [np.array([[-3.0]])], ([-3.0], [[1.0]])),
     value("eigh-nothing", lambda x: at.eigh(x)[1], [np.zeros((0, 0))], np.zeros((0, 0))),
     value("eigvalsh-no-samples", at.eigvalsh, [np.zeros((0, 2, 2))], np.zeros((0, 2))),
     value("eigvalsh-equal", at.eigvalsh, [np.eye(3)], [1.0, 1.0, 1.0]),
@@ -144,7 +144,7 @@ SVD = [
     fixed("singular-values-batch", values, spread(2, 4, 3)),
     second("singular-values", values, spread(3, 2)),
     value("svd-signs", lambda x: at.svd(x)[0], [-np.diag([2.0, 1.0])], np.eye(2)),
-    value("svd-no-rows", lambda x: at.svd(x), [np.zeros((0, 2))], np.zeros((0, 0))),
+    value("svd-no-rows", lambda x: at.svd(x), [np.zeros((0, 2))], (np.zeros((0, 0)), [], np.eye(2))),
     value("svd-no-rows-vt", lambda x: at.svd(x)[2], [np.zeros((0, 2))], np.eye(2)),
     value("svd-no-columns", lambda x: at.svd(x)[0], [np.zeros((3, 0))], np.eye(3)),
     value("svd-thin-no-columns", lambda x: thin(x)[0], [np.zeros((3, 0))], np.zeros((3, 0))),
@@ -169,7 +169,7 @@ QR = [
     second("qr", lambda x: at.qr(x)[0], spread(3, 2)),
     value("qr-no-columns", lambda x: at.qr(x, "complete")[0], [np.zeros((2, 0))], np.eye(2)),
     value("qr-no-rows", lambda x: at.qr(x)[1], [np.zeros((0, 2))], np.zeros((0, 2))),
-    value("qr-1-by-1", lambda x: at.qr(x), [np.array([[3.0]])], [[1.0]]),
+    value("qr-1-by-1", lambda x: at.qr(x), [np.array([[3.0]])], ([[1.0]], [[3.0]])),
 ]
 
 PINV = [

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from case import Case, value
+import scipy.sparse
+from case import Case, slope, value
 
 import aotensor.sparse as sp
 from aotensor.core.types import Dim
@@ -38,6 +39,13 @@ def dense_of(data: np.ndarray, indices: Sequence[int] = INDICES, indptr: Sequenc
     return grid.transpose(0, 2, 1, 3).reshape(3 * data.shape[1], 3 * data.shape[2])
 
 
+def _scipy() -> Any:
+    """The matrix of these blocks as SciPy's csr, sorted and without duplicates."""
+    matrix = scipy.sparse.bsr_matrix((BLOCKS, INDICES, INDPTR), SHAPE).tocsr()
+    matrix.sum_duplicates()
+    return matrix
+
+
 def on_blocks(id: str, build: Callable[..., Any], *more: np.ndarray, data: Any = None, **options: Any) -> Case:
     """A row for blocks in any order, and other arrays."""
     blocks = BLOCKS if data is None else data
@@ -53,11 +61,18 @@ def _derivative(build: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, *rest: grad(sum_over(build(bsr(x), *rest) ** 3), x)
 
 
-def derivative_on(id: str, build: Callable[..., Any], *more: np.ndarray, compiles: bool = True) -> Case:
-    """The gradient of a row on blocks."""
+def derivative_on(
+    id: str, build: Callable[..., Any], formula: Callable[..., Any], *more: np.ndarray, compiles: bool = True
+) -> Case:
+    """The gradient of a row on blocks.   formula: of the dense matrix and the other arrays"""
     dims: list[tuple[Dim, ...]] = [(None, 2, 3), *((None,) * x.ndim for x in more)]
     return Case(
-        id=f"bsr-{id}-derivative", inputs=[BLOCKS, *more], dims=dims, build=_derivative(build), compiles=compiles
+        id=f"bsr-{id}-derivative",
+        inputs=[BLOCKS, *more],
+        dims=dims,
+        build=_derivative(build),
+        expected=slope(lambda x, *rest: formula(dense_of(x), *rest) ** 3),
+        compiles=compiles,
     )
 
 
@@ -87,34 +102,38 @@ PRODUCTS = [
     product("left", "int16", (2, 3), 3),
     product("left", "float64", (4, 3), 3),
     on_blocks("dot-transposed", lambda A, x: sp.dot(A.T, x), ROW, expected=dense_of(BLOCKS).T @ ROW),
-    on_blocks("dot-mixed", sp.dot, COLUMN.astype("float32"), numeric=False, reason="float32"),
+    on_blocks("dot-mixed", sp.dot, COLUMN.astype("float32"), numeric=False, reason="float32",
+              expected=dense_of(BLOCKS) @ COLUMN.astype("float32")),
     on_blocks("dot-empty", sp.dot, COLUMNS[:, :0], expected=np.zeros((6, 0))),
     on_blocks("structured-dot", sp.structured_dot, COLUMNS, expected=dense_of(BLOCKS) @ COLUMNS),
     on_blocks("usmm", lambda A, x, z: sp.usmm(2.0, A, x, z), COLUMNS, np.ones((6, 5)),
               expected=2 * dense_of(BLOCKS) @ COLUMNS + 1),
     on_blocks("dot-sparse", lambda A: sp.dot(A, A.T), expected=dense_of(BLOCKS) @ dense_of(BLOCKS).T, compiles=False),
-    derivative_on("dot", sp.dot, COLUMN, compiles=False),
-    derivative_on("structured-dot", sp.structured_dot, COLUMNS),
-    derivative_on("left", lambda A, x: sp.dot(x, A), ROWS, compiles=False),
+    derivative_on("dot", sp.dot, np.matmul, COLUMN, compiles=False),
+    derivative_on("structured-dot", sp.structured_dot, np.matmul, COLUMNS),
+    derivative_on("left", lambda A, x: sp.dot(x, A), lambda A, x: x @ A, ROWS, compiles=False),
 ]  # fmt: skip
 
 CONVERSIONS = [
     on_blocks("toarray", lambda A: A.toarray(), expected=dense_of(BLOCKS), shows=("sparse/3-bsr",)),
-    on_blocks("tocsr", lambda A: sp.csm_data(A.tocsr()), shows=("sparse/3-bsr",), compiles=False),
+    on_blocks("tocsr", lambda A: sp.csm_data(A.tocsr()), shows=("sparse/3-bsr",), compiles=False,
+              expected=_scipy().data),
     on_blocks("tocsc", lambda A: A.tocsc().toarray(), expected=dense_of(BLOCKS), compiles=False),
-    on_blocks("other-blocks", lambda A: sp.csm_data(A.tobsr((3, 1))) ** 2, shows=("sparse/3-bsr",), compiles=False),
-    on_blocks("there-and-back", lambda A: sp.csm_data((A.tocsr() * 2.0).tobsr((2, 3))), compiles=False),
+    on_blocks("other-blocks", lambda A: sp.csm_data(A.tobsr((3, 1))) ** 2, shows=("sparse/3-bsr",), compiles=False,
+              expected=_scipy().tobsr((3, 1)).data ** 2),
+    on_blocks("there-and-back", lambda A: sp.csm_data((A.tocsr() * 2.0).tobsr((2, 3))), compiles=False,
+              expected=2 * _scipy().tobsr((2, 3)).data),
     on_blocks("transpose", lambda A: A.T.toarray(), expected=dense_of(BLOCKS).T, compiles=False),
     Case(id="bsr-from-dense", build=lambda x: sp.csm_data(sp.bsr_from_dense(x, (3, 3))), inputs=[FULL], compiles=False,
-         ragged=True,
+         ragged=True, expected=FULL.reshape(2, 3, 3, 3).transpose(0, 2, 1, 3).reshape(6, 3, 3),
          shows=("sparse/3-bsr",)),
     Case(id="bsr-stored-everywhere", inputs=[FULL], dims=[SHAPE],
          build=lambda x: sp.csm_data(stored_everywhere(x, "bsr", (2, 3))) ** 2,
          expected=FULL.reshape(3, 2, 3, 3).transpose(0, 2, 1, 3).reshape(9, 2, 3) ** 2),
     value("bsr-from-dense-indices", lambda x: sp.csm_indices(sp.bsr_from_dense(x, (2, 3))), [dense_of(BLOCKS)],
           [0, 2, 1], ragged=True),
-    derivative_on("toarray", lambda A: A.toarray()),
-    derivative_on("tocsr", lambda A: sp.csm_data(A.tocsr()), compiles=False),
+    derivative_on("toarray", lambda A: A.toarray(), lambda A: A),
+    derivative_on("tocsr", lambda A: sp.csm_data(A.tocsr()), lambda A: A, compiles=False),
 ]  # fmt: skip
 
 ARITHMETIC = [
@@ -129,13 +148,15 @@ ARITHMETIC = [
     on_blocks("scale-rows", lambda A, v: sp.row_scale(A, v).toarray(), ROW, compiles=False,
               expected=dense_of(BLOCKS) * ROW[:, None]),
     on_blocks("times-itself", lambda A: (A * -A).toarray(), expected=-(dense_of(BLOCKS) ** 2), compiles=False),
-    on_blocks("structured", lambda A: sp.structured_exp(sp.structured_add(A, 0.5)).toarray(), shows=("sparse/6-bsr",)),
-    on_blocks("cast", lambda A: A.astype("float32").toarray(), numeric=False, rtol=1e-7, reason="float32 in between"),
+    on_blocks("structured", lambda A: sp.structured_exp(sp.structured_add(A, 0.5)).toarray(), shows=("sparse/6-bsr",),
+              expected=np.where(dense_of(BLOCKS) != 0, np.exp(dense_of(BLOCKS) + 0.5), 0)),
+    on_blocks("cast", lambda A: A.astype("float32").toarray(), numeric=False, rtol=1e-7, reason="float32 in between",
+              expected=dense_of(BLOCKS)),
     *(on_blocks(f"sum-{axis}", lambda A, axis=axis: A.sum(axis=axis), expected=dense_of(BLOCKS).sum(axis),
                 shows=("sparse/10-bsr",)) for axis in (None, 0, 1)),
     on_blocks("diagonal", lambda A: A.diagonal(1), expected=np.diag(dense_of(BLOCKS), 1), compiles=False),
-    derivative_on("sum", lambda A: A.sum(axis=0), compiles=False),
-    derivative_on("times", lambda A, d: (A * A * d).toarray(), FULL, compiles=False),
+    derivative_on("sum", lambda A: A.sum(axis=0), lambda A: A.sum(axis=0), compiles=False),
+    derivative_on("times", lambda A, d: (A * A * d).toarray(), lambda A, d: A * A * d, FULL, compiles=False),
 ]  # fmt: skip
 
 CASES = PRODUCTS + CONVERSIONS + ARITHMETIC

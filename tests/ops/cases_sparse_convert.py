@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from case import NAN, Case, value
 
 import aotensor.sparse as sp
@@ -43,23 +44,34 @@ def _derivative(build: Callable[..., Variable]) -> Callable[..., Variable]:
     return lambda x: grad(sum_over(build(x) ** 3), x)
 
 
-def _both(id: str, build: Callable[[Variable], Variable], **options: Any) -> list[Case]:
-    """A row for data of csr, and one for csc."""
-    kinds = (("csr", csr), ("csc", csc))
+def _scipy(data: np.ndarray, format: str) -> Any:
+    """The matrix of `csr` or `csc`, as SciPy's."""
+    make = scipy.sparse.csr_matrix if format == "csr" else scipy.sparse.csc_matrix
+    return make((data, INDICES, INDPTR), (4, 3) if format == "csr" else (3, 4))
+
+
+def _dense(m: Any) -> np.ndarray:
+    return np.asarray(m.toarray())
+
+
+def _both(id: str, build: Callable[[Variable], Variable], expected: Callable[[Any], Any], **options: Any) -> list[Case]:
+    """A row for data of csr, and one for csc.   expected: of SciPy's matrix"""
     return [
-        Case(id=f"{id}-{name}", build=lambda data, make=make: build(make(data)), inputs=[DATA], **options)
-        for name, make in kinds
-    ]
+        Case(id=f"{id}-{format}", build=lambda data, make=make: build(make(data)), inputs=[DATA],
+             expected=expected(_scipy(DATA, format)), **options)
+        for format, make in (("csr", csr), ("csc", csc))
+    ]  # fmt: skip
 
 
 DENSE = [
-    *_both("dense-from-sparse", sp.dense_from_sparse, shows=("sparse/3-dense_from_sparse",)),
-    *_both("dense-from-sparse-regular", lambda x: sp.dense_from_sparse(x, structured=False)),
-    *_both("toarray", lambda x: x.todense(), shows=("sparse/3-toarray",)),
+    *_both("dense-from-sparse", sp.dense_from_sparse, _dense, shows=("sparse/3-dense_from_sparse",)),
+    *_both("dense-from-sparse-regular", lambda x: sp.dense_from_sparse(x, structured=False), _dense),
+    *_both("toarray", lambda x: x.todense(), _dense, shows=("sparse/3-toarray",)),
     value("dense-from-sparse-value", lambda data: csr(data).toarray(), [DATA], dense_of(DATA)),
     value("dense-from-sparse-int8", lambda data: csc(data).toarray(), [np.arange(5, dtype="int8")],
           dense_of(np.arange(5, dtype="int8")).T),
-    Case(id="dense-from-sparse-float32", build=lambda data: csr(data).toarray(), inputs=[DATA.astype("float32")]),
+    Case(id="dense-from-sparse-float32", build=lambda data: csr(data).toarray(), inputs=[DATA.astype("float32")],
+         expected=dense_of(DATA)),
     Case(id="dense-from-sparse-duplicates", build=lambda data: csr(data, *DOUBLE).toarray(),
          inputs=[np.array([2.0, 3.0, 4.0])], expected=[[0, 5, 0], [4, 0, 0]], shows=("sparse/0-duplicates",)),
     Case(id="dense-from-sparse-duplicates-derivative", build=_derivative(lambda data: csr(data, *DOUBLE).toarray()),
@@ -71,7 +83,8 @@ DENSE = [
          inputs=[np.zeros(0)], expected=np.zeros((2, 0)), shows=("sparse/0-empty",)),
     Case(id="dense-from-sparse-no-rows", build=lambda data: csr(data, [], [0], (0, 3)).toarray(), inputs=[np.zeros(0)],
          expected=np.zeros((0, 3))),
-    Case(id="dense-from-sparse-derivative", build=_derivative(lambda data: csr(data).toarray()), inputs=[DATA]),
+    Case(id="dense-from-sparse-derivative", build=_derivative(lambda data: csr(data).toarray()), inputs=[DATA],
+         expected=3 * DATA**2),
 ]  # fmt: skip
 
 FROM_DENSE = [
@@ -79,6 +92,7 @@ FROM_DENSE = [
         id=f"sparse-from-dense-{name}-{kind}",
         build=lambda x, make=make, structured=structured: make(x, structured=structured).toarray() ** 2,
         inputs=[M + 1 if kind == "full" else M],
+        expected=(M + 1 if kind == "full" else M) ** 2,
         numeric=kind == "full",
         ragged=True,
         shows=("sparse/3-csr_from_dense",),
@@ -86,8 +100,8 @@ FROM_DENSE = [
     for name, make in (("csr", sp.csr_from_dense), ("csc", sp.csc_from_dense))
     for kind, structured in (("full", False), ("zeros", True))
 ] + [
-    value("csr-from-dense-parts", lambda x: sp.csm_properties(sp.csr_from_dense(x))[:3], [M], [1.0, 2.0, 3.0],
-          ragged=True),
+    value("csr-from-dense-parts", lambda x: sp.csm_properties(sp.csr_from_dense(x))[:3], [M],
+          ([1.0, 2.0, 3.0], [1, 0, 2], [0, 1, 3]), ragged=True),
     value("csc-from-dense-data", lambda x: sp.csm_data(sp.csc_from_dense(x)), [M], [2.0, 1.0, 3.0], ragged=True),
     value("csc-from-dense-indices", lambda x: sp.csm_indices(sp.csc_from_dense(x)), [M], [1, 0, 1], ragged=True),
     value("csc-from-dense-indptr", lambda x: sp.csm_indptr(sp.csc_from_dense(x)), [M], [0, 1, 2, 3]),
@@ -112,16 +126,21 @@ EVERYWHERE = [
 ]
 
 TRANSPOSE = [
-    *_both("sparse-transpose", lambda x: x.T.toarray(), shows=("sparse/4-transpose",)),
+    *_both("sparse-transpose", lambda x: x.T.toarray(), lambda m: m.toarray().T, shows=("sparse/4-transpose",)),
     value("sparse-transpose-value", lambda data: csr(data).transpose().toarray(), [DATA], dense_of(DATA).T),
-    Case(id="sparse-transpose-derivative", build=_derivative(lambda data: csr(data).T.toarray()), inputs=[DATA]),
+    Case(
+        id="sparse-transpose-derivative",
+        build=_derivative(lambda data: csr(data).T.toarray()),
+        inputs=[DATA],
+        expected=3 * DATA**2,
+    ),
 ]
 
 CASTS = [
-    *_both("sparse-cast-float32", lambda x: sp.fcast(x).toarray(), shows=("sparse/3-casts",), rtol=1e-7,
+    *_both("sparse-cast-float32", lambda x: sp.fcast(x).toarray(), _dense, shows=("sparse/3-casts",), rtol=1e-7,
            numeric=False, reason="float32 in between"),
     Case(id="sparse-cast-from-float32", build=lambda data: sp.dcast(csr(data)).toarray() ** 2,
-         inputs=[DATA.astype("float32")]),
+         inputs=[DATA.astype("float32")], expected=dense_of(DATA**2)),
     Case(id="sparse-cast-to-int16", build=lambda data: csr(data).astype("int16").toarray(), inputs=[DATA * 3.5],
          numeric=False, expected=dense_of((DATA * 3.5).astype("int16")), shows=("sparse/3-cast",)),
     value("sparse-cast-saturates", lambda data: sp.csm_data(sp.bcast(csc(data))),
@@ -129,14 +148,15 @@ CASTS = [
     value("sparse-cast-from-int", lambda data: sp.lcast(csr(data)).astype("float32").toarray(),
           [np.arange(5, dtype="int8")], dense_of(np.arange(5.0))),
     Case(id="sparse-cast-through-int", build=lambda data: sp.dcast(sp.icast(csr(data))).toarray() ** 2, inputs=[DATA],
-         numeric=False),
+         numeric=False, expected=dense_of(np.trunc(DATA) ** 2)),
 ]  # fmt: skip
 
 REFORMAT = [
-    *_both("sparse-reformat-csc", lambda x: sp.csm_data(sp.csc_from_dense(x)) ** 2, shows=("sparse/3-csr_from_dense",)),
-    *_both("sparse-reformat-csr", lambda x: sp.csr_from_dense(x).toarray() ** 2),
+    *_both("sparse-reformat-csc", lambda x: sp.csm_data(sp.csc_from_dense(x)) ** 2, lambda m: m.tocsc().data ** 2,
+           shows=("sparse/3-csr_from_dense",)),
+    *_both("sparse-reformat-csr", lambda x: sp.csr_from_dense(x).toarray() ** 2, lambda m: m.toarray() ** 2),
     Case(id="sparse-reformat-derivative", build=_derivative(lambda data: sp.csc_from_dense(csr(data)).toarray()),
-         inputs=[DATA]),
+         inputs=[DATA], expected=3 * DATA**2),
     Case(id="sparse-reformat-duplicates", build=lambda data: sp.csc_from_dense(csr(data, *DOUBLE)).toarray(),
          inputs=[np.array([2.0, 3.0, 4.0])], expected=[[0, 5, 0], [4, 0, 0]]),
     value("sparse-reformat-indices", lambda data: sp.csm_indices(sp.csc_from_dense(csr(data))), [DATA],

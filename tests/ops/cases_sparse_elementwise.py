@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from case import Case, kink, value
+from case import Case, kink, slope, value
 from cases_sparse_convert import DATA, INDICES, INDPTR, csc, csr, dense_of
 
 import aotensor.sparse as sp
@@ -29,7 +29,8 @@ UNARY: dict[str, tuple[Any, np.ndarray, str]] = {
     "sqr": (np.square, HALVES, "sqr"),
     "sqrt": (np.sqrt, POSITIVE, "sqrt"),
     "abs": (np.abs, HALVES, "abs"),
-    **{name: (getattr(np, name), HALVES, "degrees") for name in ("rad2deg", "deg2rad")},
+    "rad2deg": (lambda a: a * (180 / np.pi), HALVES, "degrees"),
+    "deg2rad": (lambda a: a * (np.pi / 180), HALVES, "degrees"),
     **{
         name: (getattr(np, name), HALVES, "trigonometric")
         for name in ("sin", "arcsin", "tan", "arctan", "sinh", "arcsinh", "tanh", "arctanh")
@@ -46,6 +47,11 @@ def _derivative(build: Callable[..., Variable]) -> Callable[..., Variable]:
     return lambda x, *rest: grad(sum_over(build(x, *rest) ** 2), x)
 
 
+def _analytic(function: Any) -> Any:
+    """The function for complex steps: |a| is √a² where a is not 0."""
+    return {np.abs: lambda a: np.sqrt(a * a)}.get(function, function)
+
+
 def _unary(name: str, function: Any, data: np.ndarray, slug: str) -> list[Case]:
     """A function of the entries, and its derivative where that varies."""
     f, id = getattr(sp, name), f"structured-{name.removeprefix('structured_')}"
@@ -55,7 +61,8 @@ def _unary(name: str, function: Any, data: np.ndarray, slug: str) -> list[Case]:
     }
     rows = [Case(id=id, build=lambda data: f(csr(data)).toarray(), expected=dense_of(function(data)), **options)]
     if slug not in ("ceil-floor-trunc", "rint", "sign"):
-        rows.append(Case(id=f"{id}-derivative", build=_derivative(lambda data: f(csc(data)).toarray()), **options))
+        rows.append(Case(id=f"{id}-derivative", build=_derivative(lambda data: f(csc(data)).toarray()),
+                         expected=slope(lambda data: _analytic(function)(data) ** 2), **options))  # fmt: skip
     return rows
 
 
@@ -69,13 +76,17 @@ def _binary(name: str, function: Any, data: np.ndarray, s: float) -> list[Case]:
         found: Variable = getattr(sp, f"structured_{name}")(csr(data), s).toarray()
         return found
 
+    def squared(data: np.ndarray, s: np.ndarray) -> Any:
+        return function(data, s) ** 2
+
     shows = (RULE, f"sparse/6-structured_{name}")
     return [
         Case(id=f"structured-{name}", build=applied, inputs=[data, s], expected=dense_of(function(data, s)),
              shows=shows),
-        Case(id=f"structured-{name}-derivative", build=_derivative(applied), inputs=[data, s], shows=shows),
+        Case(id=f"structured-{name}-derivative", build=_derivative(applied), inputs=[data, s], shows=shows,
+             expected=slope(squared)),
         Case(id=f"structured-{name}-derivative-of-scalar", inputs=[data, s], shows=shows,
-             build=lambda data, s: grad(sum_over(applied(data, s) ** 2), s)),
+             build=lambda data, s: grad(sum_over(applied(data, s) ** 2), s), expected=slope(squared, 1)),
     ]  # fmt: skip
 
 
@@ -86,12 +97,13 @@ WITH_SCALAR = [
     *_binary("maximum", np.maximum, POSITIVE, 1.0),
     *_binary("add", np.add, HALVES, 2.0),
     kink("structured-minimum-tie", lambda data, s: sp.structured_minimum(csr(data), s).toarray(), [KINK, 2],
-         x0=[1, 1, 0, 0, 0], x1=3),
+         dense_of(np.minimum(KINK, 2)), x0=[1, 1, 0, 0, 0], x1=3),
     kink("structured-maximum-tie", lambda data, s: sp.structured_maximum(csr(data), s).toarray(), [KINK, 2],
-         x0=[0, 1, 1, 1, 1], x1=1),
+         dense_of(np.maximum(KINK, 2)), x0=[0, 1, 1, 1, 1], x1=1),
     kink("structured-pow-zero", lambda data, s: sp.structured_pow(csr(data), s).toarray(), [[0.0, 1, 1, 1, 1], 2],
-         x0=[0, 2, 2, 2, 2], x1=0),
-    kink("structured-abs-zero", lambda data: sp.abs(csr(data)).toarray(), [[0.0, 1, -1, 2, -2]], x0=[0, 1, -1, 1, -1]),
+         dense_of(np.array([0.0, 1, 1, 1, 1])), x0=[0, 2, 2, 2, 2], x1=0),
+    kink("structured-abs-zero", lambda data: sp.abs(csr(data)).toarray(), [[0.0, 1, -1, 2, -2]],
+         dense_of(np.array([0.0, 1, 1, 2, 2])), x0=[0, 1, -1, 1, -1]),
     Case(id="structured-pow-literal", build=lambda data: (csr(data) ** 3).toarray(), inputs=[HALVES],
          expected=dense_of(HALVES**3), shows=("sparse/5-operators",)),
     Case(id="structured-pow-float32", build=lambda data: sp.structured_pow(csr(data), 2.5).toarray(),
@@ -107,7 +119,8 @@ OTHERS = [
           lambda data: sp.structured_exp(csr(data, [1, 1, 0], [0, 3], (1, 3))).toarray(),
           [np.array([1.0, 2.0, 0.0])], [[1.0, np.exp(3.0), 0.0]], shows=("sparse/0-duplicates", RULE)),
     Case(id="structured-sqr-of-duplicates", shows=("sparse/0-duplicates",),
-         build=lambda data: sp.sqr(csr(data, [1, 1, 0], [0, 3], (1, 3))).toarray(), inputs=[np.array([1.0, 2.0, 4.0])]),
+         build=lambda data: sp.sqr(csr(data, [1, 1, 0], [0, 3], (1, 3))).toarray(), inputs=[np.array([1.0, 2.0, 4.0])],
+         expected=[[16, 9, 0]]),
     Case(id="structured-chain", build=lambda data: (-sp.sin(sp.structured_exp(csr(data)))).toarray(), inputs=[HALVES],
          expected=-dense_of(np.sin(np.exp(HALVES)))),
     value("structured-sqr-int8", lambda data: sp.sqr(csr(data)).toarray(), [np.array([1, -2, 3, 4, 5], "int8")],
@@ -122,7 +135,7 @@ OTHERS = [
     Case(id="sparse-neg-csr", build=lambda data: (-csr(data)).toarray(), inputs=[DATA], expected=-dense_of(DATA),
          shows=("sparse/4-neg",)),
     Case(id="sparse-neg-csc", build=lambda data: sp.neg(csc(data)).toarray() ** 2, inputs=[DATA],
-         shows=("sparse/4-neg",)),
+         expected=dense_of(DATA).T ** 2, shows=("sparse/4-neg",)),
     value("sparse-neg-uint8", lambda data: (-csr(data)).toarray(), [np.array([1, 2, 3, 4, 5], "uint8")],
           dense_of(np.array([255, 254, 253, 252, 251], "uint8")), shows=("sparse/4-neg",)),
 ]  # fmt: skip

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from case import Case
+from cases_sparse_products import stored, unstored
 from scipy.sparse import csc_matrix, csr_matrix
 
 import aotensor.sparse as sp
@@ -30,6 +32,11 @@ def made(data: Variable, format: str, dtype: str = "int32") -> Variable:
     return sp.CSM(format)(data, indices, indptr, np.array(PATTERN.shape))  # type: ignore[no-any-return]
 
 
+def _values(data: np.ndarray, format: str, index: Index) -> np.ndarray:
+    """x[index] of the dense matrix of `made`."""
+    return np.asarray(unstored(format, data, DENSE != 0)[index])
+
+
 def data_of(x: Variable) -> Variable:
     """The stored values."""
     return sp.CSMProperties()(x)[0]  # type: ignore[no-any-return]
@@ -51,12 +58,17 @@ def window(
         found: Variable = sample_at(x, sp.constant(checkered.asformat(format)))
         return found
 
+    def expected(data: np.ndarray, *at: Any, format: str) -> np.ndarray:
+        place = index(*map(_concrete, at))
+        return stored(format, _values(data, format, place), (checkered.toarray() if elsewhere else DENSE[place]) != 0)
+
     what, taken = ("elsewhere", sampled) if elsewhere else ("data", lambda x, format: data_of(x))
     return [
         Case(
             id=f"sparse_window-{id}-{what}-{format}",
             build=lambda data, *at, format=format: taken(made(data, format)[index(*at)], format),
             inputs=lambda rng: [rng.normal(size=8), *map(np.asarray, symbols)],
+            expected=partial(expected, format=format),
             wrt=(0,),
             shows=(f"sparse/8-{shows}",),
             **options,
@@ -76,6 +88,7 @@ def elements(id: str, index: Callable[..., Index], *symbols: Any, shows: str, **
             id=f"sparse_elements-{id}-{format}",
             build=lambda data, *at, format=format: made(data, format)[index(*at)],
             inputs=lambda rng: [rng.normal(size=8), *map(np.asarray, symbols)],
+            expected=lambda data, *at, format=format: _values(data, format, index(*map(_concrete, at))),
             wrt=(0,),
             shows=(f"sparse/8-{shows}",),
             **options,
@@ -84,12 +97,13 @@ def elements(id: str, index: Callable[..., Index], *symbols: Any, shows: str, **
     ]
 
 
-def unsorted(id: str, build: Callable[[Variable], Variable]) -> Case:
-    """A row for a matrix with places out of order and twice."""
+def unsorted(id: str, build: Callable[[Variable], Variable], formula: Callable[[np.ndarray], Any]) -> Case:
+    """A row for a matrix with places out of order and twice.   formula: of the dense matrix"""
     return Case(
         id=f"sparse_window-unsorted-{id}",
         build=lambda data: build(sp.CSR(data, *UNSORTED, (4, 5))),
         inputs=lambda rng: [rng.normal(size=10)],
+        expected=lambda data: formula(csr_matrix((data, *UNSORTED), (4, 5)).toarray()),
         shows=("sparse/0-unsorted", "sparse/0-duplicates"),
     )
 
@@ -123,9 +137,15 @@ CASES: list[Case] = [
     *elements("vectors", lambda r, c: np.s_[r, c], [0, 3, 3], [3, 2, 2], ragged=True, shows="get_item_2lists"),
     *elements("mask", lambda: np.s_[DENSE > 3], shows="get_item_2lists"),
     *elements("empty-lists", lambda: np.s_[[], []], shows="get_item_2lists"),
-    unsorted("rows", lambda x: sample_at(x[::-1], sp.constant(FULL))),
-    unsorted("columns", lambda x: sample_at(x[:, [4, 3, 0, 3, 0]], sp.constant(FULL))),
-    unsorted("mask", lambda x: sample_at(x[:, 1:4], sp.constant(csc_matrix(FULL[:, 1:4])))),
-    unsorted("element", lambda x: x[0, 3]),
-    unsorted("elements", lambda x: x[[0, 3, 0], [3, 0, 2]]),
+    unsorted("rows", lambda x: sample_at(x[::-1], sp.constant(FULL)), lambda x: x[::-1].ravel()),
+    unsorted(
+        "columns",
+        lambda x: sample_at(x[:, [4, 3, 0, 3, 0]], sp.constant(FULL)),
+        lambda x: x[:, [4, 3, 0, 3, 0]].ravel(),
+    ),
+    unsorted(
+        "mask", lambda x: sample_at(x[:, 1:4], sp.constant(csc_matrix(FULL[:, 1:4]))), lambda x: x[:, 1:4].T.ravel()
+    ),
+    unsorted("element", lambda x: x[0, 3], lambda x: x[0, 3]),
+    unsorted("elements", lambda x: x[[0, 3, 0], [3, 0, 2]], lambda x: x[[0, 3, 0], [3, 0, 2]]),
 ]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from case import Case
+from case import Case, slope
 from cases_sparse_products import Program, both, on_data
 
 import aotensor.sparse as sp
@@ -17,7 +18,6 @@ GENERAL = np.array([[4.0, 1.0, 0.0, -1.0], [0.0, 5.0, 0.0, 2.0], [1.0, 0.0, 3.0,
 HALF = np.array([[3.0, 1.0, 0.0, 0.5], [0.0, 2.5, -1.0, 0.0], [0.0, 0.0, 4.0, 1.0], [0.0, 0.0, 0.0, 2.0]])
 """Half of a symmetric positive definite matrix, which is this plus its transpose."""
 
-POSITIVE = HALF + HALF.T
 COLUMN = np.array([1.0, -2.0, 0.5, 3.0])
 COLUMNS = np.array([[1.0, 2.0], [-2.0, 0.5], [0.5, -1.0], [3.0, 4.0]])
 SOLVED: dict[str, Any] = {
@@ -69,33 +69,49 @@ def _derivative(program: Program) -> Program:
     return lambda A, b: grad(sum_over(program(A, b) ** 2), b)
 
 
-def _most(program: Program, dense: Any, full: Any, name: str) -> list[Case]:
+def _whole(half: np.ndarray) -> np.ndarray:
+    return half + half.T
+
+
+def _solved(full: Callable[[np.ndarray], np.ndarray]) -> Callable[..., Any]:
+    """x with full(A)·x = b, by NumPy; b is a vector or a matrix, and there may be a guess of x."""
+    return lambda A, b, *guess: np.linalg.solve(full(A), b)
+
+
+def _most(program: Program, dense: Any, full: Callable[[np.ndarray], np.ndarray], name: str) -> list[Case]:
     """What `_all` has that another way to a solution could do differently."""
     kinds = "-vector-csr", "-vector-csc", "-matrix-csr", "-float32-csr", "-derivative-csr"
     return [case for case in _all(program, dense, full, name) if case.id.endswith(tuple(name + x for x in kinds))]
 
 
-def _all(program: Program, dense: Any, full: Any, name: str) -> list[Case]:
-    on = {"dense": dense, "mask": dense != 0, "keeps_places": True, **SOLVED}
+def _all(program: Program, dense: Any, full: Callable[[np.ndarray], np.ndarray], name: str) -> list[Case]:
+    """Rows for a way to solve full(A)·x = b."""
+    solved = _solved(full)
+    on = {"dense": dense, "mask": dense != 0, "keeps_places": True, "formula": solved, **SOLVED}
     single = {**on, "dense": dense.astype("float32"), "dtype": "float32"}
     return [
-        *both(f"{name}-vector", program, COLUMN, expected=np.linalg.solve(full, COLUMN), **on),
-        *both(f"{name}-matrix", program, COLUMNS, expected=np.linalg.solve(full, COLUMNS), **on),
+        *both(f"{name}-vector", program, COLUMN, **on),
+        *both(f"{name}-matrix", program, COLUMNS, **on),
         on_data(f"{name}-float32", program, COLUMN.astype("float32"), **{**single, "rtol": 1e-7, "atol": 1e-9}),
         on_data(f"{name}-int64-indices", program, COLUMN, index_dtype="int64", **on),
         on_data(f"{name}-static", program, COLUMN, dims=[(int((dense != 0).sum()),), (4,)], **on),
         on_data(f"{name}-no-columns", program, COLUMNS[:, :0], **on),
-        on_data(f"{name}-zero", program, 0 * COLUMN, expected=0 * COLUMN, **on),
-        on_data(f"{name}-derivative", _derivative(program), COLUMN, **on),
+        on_data(f"{name}-zero", program, 0 * COLUMN, **on),
+        on_data(
+            f"{name}-derivative",
+            _derivative(program),
+            COLUMN,
+            **{**on, "formula": slope(lambda A, b: solved(A, b) ** 2, 1)},
+        ),
     ]
 
 
 CASES: list[Case] = [
-    *_all(symmetric(), HALF, POSITIVE, "cg"),
-    *_all(general, GENERAL, GENERAL, "bicgstab"),
-    *_all(direct, GENERAL, GENERAL, "direct"),
-    *_most(cholesky, HALF, POSITIVE, "cholesky"),
-    *_most(triangle(lower=True), GENERAL, np.tril(GENERAL), "triangle-lower"),
+    *_all(symmetric(), HALF, _whole, "cg"),
+    *_all(general, GENERAL, np.asarray, "bicgstab"),
+    *_all(direct, GENERAL, np.asarray, "direct"),
+    *_most(cholesky, HALF, _whole, "cholesky"),
+    *_most(triangle(lower=True), GENERAL, np.tril, "triangle-lower"),
     *both(
         "triangle-upper-unit",
         triangle(unit_diagonal=True),
@@ -111,9 +127,25 @@ CASES: list[Case] = [
         **EXACT,
     ),
     on_data(
-        "cg-plain", symmetric(preconditioner=None), COLUMN, dense=HALF, mask=HALF != 0, keeps_places=True, **SOLVED
+        "cg-plain",
+        symmetric(preconditioner=None),
+        COLUMN,
+        dense=HALF,
+        mask=HALF != 0,
+        formula=_solved(_whole),
+        keeps_places=True,
+        **SOLVED,
     ),
     on_data(
-        "cg-start", symmetric(), COLUMN, COLUMN, dense=HALF, mask=HALF != 0, wrt=(0, 1), keeps_places=True, **SOLVED
+        "cg-start",
+        symmetric(),
+        COLUMN,
+        COLUMN,
+        dense=HALF,
+        mask=HALF != 0,
+        formula=_solved(_whole),
+        wrt=(0, 1),
+        keeps_places=True,
+        **SOLVED,
     ),
 ]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from case import Case
+from case import Case, slope
 
 import aotensor.sparse as sp
 import aotensor.tensor as at
@@ -61,7 +61,24 @@ def _data(pattern: Pattern, seed: int = 0, dtype: str = "float64") -> np.ndarray
     return values.astype(dtype) if dtype[0] == "f" else (10 * values).astype(dtype)
 
 
-def _one(name: str, pattern: Pattern, build: Callable[[Parts], Any], dtype: str = "int32", **more: Any) -> Case:
+def _places(pattern: Pattern) -> tuple[np.ndarray, np.ndarray]:
+    """Row and column of each entry, in the order of the data."""
+    format, indices, indptr, _ = pattern
+    slices, within = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), np.array(indices, int)
+    return (slices, within) if format == "csr" else (within, slices)
+
+
+def _one(
+    name: str,
+    pattern: Pattern,
+    build: Callable[[Parts], Any],
+    formula: Callable[[np.ndarray], Any] | None = None,
+    dtype: str = "int32",
+    **more: Any,
+) -> Case:
+    """A row for one matrix.   formula: the value, of the dense matrix"""
+    if formula is not None:
+        more["expected"] = lambda data: formula(_numpy(pattern, data))
     return Case(
         id=f"pattern-{name}",
         build=lambda data: build(parts_of(_matrix(pattern, data, dtype))),
@@ -70,7 +87,17 @@ def _one(name: str, pattern: Pattern, build: Callable[[Parts], Any], dtype: str 
     )
 
 
-def _two(name: str, left: Pattern, right: Pattern, build: Callable[[Parts, Parts], Any], **more: Any) -> Case:
+def _two(
+    name: str,
+    left: Pattern,
+    right: Pattern,
+    build: Callable[[Parts, Parts], Any],
+    formula: Callable[..., Any] | None = None,
+    **more: Any,
+) -> Case:
+    """A row for two matrices.   formula: the value, of both dense matrices"""
+    if formula is not None:
+        more["expected"] = lambda x, y: formula(_numpy(left, x), _numpy(right, y))
     dtypes, values = more.pop("indices", ("int32", "int32")), more.pop("values", ("float64", "float64"))
     return Case(
         id=f"pattern-{name}",
@@ -81,15 +108,36 @@ def _two(name: str, left: Pattern, right: Pattern, build: Callable[[Parts, Parts
 
 
 def _product(name: str, left: Pattern, right: Pattern, **more: Any) -> Case:
-    values = more.get("values", ("float64", "float64"))
-    expected = _numpy(left, _data(left, 1, values[0])) @ _numpy(right, _data(right, 2, values[1]))
-    return _two(name, left, right, lambda p, q: _dense(sparse_product(p, q)), expected=expected, **more)
+    return _two(name, left, right, lambda p, q: _dense(sparse_product(p, q)), np.matmul, **more)
+
+
+def _both(name: str, left: Pattern, right: Pattern, **more: Any) -> Case:
+    """A row for exp(p)·q at the entries that both have; those of p may repeat."""
+
+    def expected(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        places, q, stored = _places(left), _numpy(right, y), _numpy(right, np.ones(len(y)))
+        dense = np.zeros(left[3])
+        np.add.at(dense, places, np.exp(x) * q[places] * (stored[places] != 0))
+        return dense
+
+    return _two(name, left, right, _intersection, expected=expected, **more)
+
+
+def _looked_up(name: str, left: Pattern, right: Pattern, build: Callable[[Parts, Parts], Any], **more: Any) -> Case:
+    """A row for each entry of p times that of q at its place."""
+    expected = lambda x, y: x * _numpy(right, y)[_places(left)]  # noqa: E731
+    return _two(name, left, right, build, expected=expected, **more)
 
 
 def _in_order(p: Parts) -> Variable:
     """The sorted matrix by its values, squared, each with the column that it is in."""
     q = canonical(p)
     return q.data**2 * (q.indices + 1)
+
+
+def _ordered(P: np.ndarray, Q: np.ndarray) -> np.ndarray:
+    """What `_in_order` gives for the product of OTHER and TALL."""
+    return np.asarray((P @ Q)[STORED] ** 2 * (STORED[1] + 1))
 
 
 def _negated(p: Parts) -> Parts:
@@ -114,6 +162,10 @@ def _union_sum(p: Parts, q: Parts) -> Variable:
     return _dense(replace(p, data=p.data + 2 * q.data))
 
 
+def _weighted(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return x + 2 * y
+
+
 def _union_max(p: Parts, q: Parts) -> Variable:
     p, q = on_union(p, q)
     return _dense(replace(p, data=at.exp(p.data) * at.sin(q.data)))
@@ -132,6 +184,18 @@ def _sample_of_duplicates(p: Parts, q: Parts) -> Variable:
     return sample_at(matrix_of(replace(q, is_canonical=False)), matrix_of(p)) * p.data
 
 
+STORED = np.nonzero(_numpy(OTHER, np.ones(7)) @ _numpy(TALL, np.ones(7)))
+"""Rows and columns of the product of OTHER and TALL, in order."""
+SAMPLED = [0, 0, 2, 3], [0, 1, 0, 2]
+"""Row and column of what `_sampled` reads."""
+
+
+def _slopes(cost: Callable[..., Any]) -> Callable[..., Any]:
+    """The derivatives by the data of OTHER and of TALL of a function of the dense product."""
+    of_data = lambda x, y: cost(_numpy(OTHER, x) @ _numpy(TALL, y))  # noqa: E731
+    return lambda x, y: (slope(of_data)(x, y), slope(of_data, 1)(x, y))
+
+
 WHOLE = _numpy(SHUFFLED, _data(SHUFFLED))
 FIXED = _numpy(SORTED, _data(SORTED))
 
@@ -139,38 +203,50 @@ CASES = [
     _one("other-format", SORTED, lambda p: _dense(other_format(p)), expected=FIXED),
     _one("other-format-data", SORTED, lambda p: other_format(p).data, expected=FIXED.T[FIXED.T != 0]),
     _one("other-format-shuffled", SHUFFLED, lambda p: _dense(other_format(p)), expected=WHOLE),
-    _one("other-format-indices", SHUFFLED, lambda p: [other_format(p).indices, other_format(p).indptr], wrt=()),
-    _one("other-format-columns", COLUMNS, lambda p: _dense(other_format(p)), dtype="int64"),
-    _one("other-format-empty", EMPTY, lambda p: _dense(other_format(p))),
-    _one("other-format-flat", FLAT, lambda p: _dense(other_format(p))),
+    _one(
+        "other-format-indices",
+        SHUFFLED,
+        lambda p: [other_format(p).indices, other_format(p).indptr],
+        wrt=(),
+        expected=([0, 3, 3, 1, 3, 0, 0, 3], [0, 3, 5, 7, 8, 8]),
+    ),
+    _one("other-format-columns", COLUMNS, lambda p: _dense(other_format(p)), np.asarray, dtype="int64"),
+    _one("other-format-empty", EMPTY, lambda p: _dense(other_format(p)), np.asarray),
+    _one("other-format-flat", FLAT, lambda p: _dense(other_format(p)), np.asarray),
     _one("canonical", SHUFFLED, lambda p: canonical(p).data ** 2, expected=WHOLE[WHOLE != 0] ** 2),
     _one("canonical-dense", SHUFFLED, lambda p: _dense(canonical(p)), dtype="int64", expected=WHOLE),
-    _one("canonical-float32", SHUFFLED, lambda p: at.exp(canonical(p).data), values="float32"),
-    _one("canonical-empty", EMPTY, lambda p: _dense(canonical(p))),
-    _one("canonical-flat", FLAT, lambda p: canonical(p).data),
-    _one("compress", SHUFFLED, lambda p: _dense(compress(p, at.eq(p.indices % 2, 0)))),
+    _one(
+        "canonical-float32",
+        SHUFFLED,
+        lambda p: at.exp(canonical(p).data),
+        lambda x: np.exp(x[x != 0]),
+        values="float32",
+    ),
+    _one("canonical-empty", EMPTY, lambda p: _dense(canonical(p)), np.asarray),
+    _one("canonical-flat", FLAT, lambda p: canonical(p).data, expected=np.zeros(0)),
+    _one("compress", SHUFFLED, lambda p: _dense(compress(p, at.eq(p.indices % 2, 0))), lambda x: x * [1, 0, 1, 0, 1]),
     _one("compress-none", SORTED, lambda p: _dense(compress(p, p.indices < 0)), expected=np.zeros((4, 5))),
-    _one("compress-by-value", SORTED, lambda p: _dense(compress(p, p.data > 1)), ragged=True),
-    _two("positions", SORTED, OTHER, _found),
-    _two("positions-unsorted", SHUFFLED, OTHER, _found),
-    _two("positions-other-format", SORTED, COLUMNS, _found, indices=("int32", "int64")),
-    _two("positions-in-nothing", SORTED, EMPTY, _found, expected=np.zeros(6)),
-    _two("positions-of-nothing", EMPTY, SORTED, _found),
-    _two("intersection", SORTED, OTHER, _intersection),
-    _two("intersection-int64", OTHER, SORTED, _intersection, indices=("int64", "int32")),
-    _two("intersection-shuffled", SHUFFLED, OTHER, _intersection),
-    _two("intersection-other-format", COLUMNS, OTHER, _intersection),
-    _two("intersection-with-nothing", EMPTY, OTHER, _intersection, expected=np.zeros((4, 5))),
-    _two("intersection-of-nothing", FLAT, FLAT, _intersection),
-    _two("intersection-same", SORTED, SORTED, _intersection),
-    _two("union", SORTED, OTHER, _union_sum),
-    _two("union-nonlinear", SORTED, OTHER, _union_max),
-    _two("union-int64", SORTED, OTHER, _union_sum, indices=("int64", "int32")),
-    _two("union-other-format", COLUMNS, OTHER, _union_sum),
-    _two("union-with-nothing", EMPTY, OTHER, _union_sum),
-    _two("union-of-nothing", FLAT, FLAT, _union_sum),
-    _two("union-same", SORTED, SORTED, _union_sum),
-    _two("union-int", SORTED, OTHER, _union_sum, values=("int8", "int8"), wrt=()),
+    _one("compress-by-value", SORTED, lambda p: _dense(compress(p, p.data > 1)), lambda x: x * (x > 1), ragged=True),
+    _looked_up("positions", SORTED, OTHER, _found),
+    _looked_up("positions-unsorted", SHUFFLED, OTHER, _found),
+    _looked_up("positions-other-format", SORTED, COLUMNS, _found, indices=("int32", "int64")),
+    _looked_up("positions-in-nothing", SORTED, EMPTY, _found),
+    _looked_up("positions-of-nothing", EMPTY, SORTED, _found),
+    _both("intersection", SORTED, OTHER),
+    _both("intersection-int64", OTHER, SORTED, indices=("int64", "int32")),
+    _both("intersection-shuffled", SHUFFLED, OTHER),
+    _both("intersection-other-format", COLUMNS, OTHER),
+    _both("intersection-with-nothing", EMPTY, OTHER),
+    _both("intersection-of-nothing", FLAT, FLAT),
+    _both("intersection-same", SORTED, SORTED),
+    _two("union", SORTED, OTHER, _union_sum, _weighted),
+    _two("union-nonlinear", SORTED, OTHER, _union_max, lambda x, y: np.exp(x) * np.sin(y)),
+    _two("union-int64", SORTED, OTHER, _union_sum, _weighted, indices=("int64", "int32")),
+    _two("union-other-format", COLUMNS, OTHER, _union_sum, _weighted),
+    _two("union-with-nothing", EMPTY, OTHER, _union_sum, _weighted),
+    _two("union-of-nothing", FLAT, FLAT, _union_sum, _weighted),
+    _two("union-same", SORTED, SORTED, _union_sum, _weighted),
+    _two("union-int", SORTED, OTHER, _union_sum, _weighted, values=("int8", "int8"), wrt=()),
     _product("product", SORTED, TALL),
     _product("product-columns", COLUMNS, TALL_COLUMNS),
     _product("product-csr-csc", OTHER, TALL_COLUMNS),
@@ -182,17 +258,40 @@ CASES = [
     _product("product-empty", EMPTY, TALL),
     _product("product-void", VOID, SORTED),
     _product("product-flat", ("csr", [], [0, 0, 0], (2, 0)), ("csr", [], [0], (0, 3))),
-    _two("product-shuffled", SHUFFLED, TALL, lambda p, q: _dense(sparse_product(replace(p, is_canonical=False), q))),
-    _two("product-in-order", OTHER, TALL, lambda p, q: _in_order(sparse_product(p, q))),
-    _two("product-sorted", OTHER, TALL, lambda p, q: _in_order(_negated(sparse_product(p, q)))),
-    _two("product-of-products", OTHER, COLUMNS, lambda p, q: _dense(sparse_product(sparse_product(p, q.turned), q))),
-    _two("product-pattern", OTHER, TALL, product_pattern, wrt=()),
-    _two("product-sampled", OTHER, TALL, _sampled),
-    _two("product-derivatives", OTHER, TALL, _derivatives),
     _two(
-        "product-derivatives-of-values", OTHER, TALL, lambda p, q: grad((_sampled(p, q) ** 3).sum(), [p.data, q.data])
+        "product-shuffled",
+        SHUFFLED,
+        TALL,
+        lambda p, q: _dense(sparse_product(replace(p, is_canonical=False), q)),
+        np.matmul,
     ),
-    _two("sample-sparse", SORTED, OTHER, lambda p, q: sample_at(matrix_of(q), matrix_of(p)) * p.data),
-    _two("sample-sparse-columns", SORTED, COLUMNS, lambda p, q: sample_at(matrix_of(q), matrix_of(p)) * p.data),
-    _two("sample-duplicates", SORTED, SHUFFLED, _sample_of_duplicates),
+    _two("product-in-order", OTHER, TALL, lambda p, q: _in_order(sparse_product(p, q)), _ordered),
+    _two("product-sorted", OTHER, TALL, lambda p, q: _in_order(_negated(sparse_product(p, q))), _ordered),
+    _two(
+        "product-of-products",
+        OTHER,
+        COLUMNS,
+        lambda p, q: _dense(sparse_product(sparse_product(p, q.turned), q)),
+        lambda x, y: x @ y.T @ y,
+    ),
+    _two(
+        "product-pattern",
+        OTHER,
+        TALL,
+        product_pattern,
+        wrt=(),
+        expected=(STORED[1], np.append(0, np.cumsum(np.bincount(STORED[0])))),
+    ),
+    _two("product-sampled", OTHER, TALL, _sampled, lambda x, y: (x @ y)[SAMPLED]),
+    _two("product-derivatives", OTHER, TALL, _derivatives, expected=_slopes(np.square)),
+    _two(
+        "product-derivatives-of-values",
+        OTHER,
+        TALL,
+        lambda p, q: grad((_sampled(p, q) ** 3).sum(), [p.data, q.data]),
+        expected=_slopes(lambda x: x[SAMPLED] ** 3),
+    ),
+    _looked_up("sample-sparse", SORTED, OTHER, lambda p, q: sample_at(matrix_of(q), matrix_of(p)) * p.data),
+    _looked_up("sample-sparse-columns", SORTED, COLUMNS, lambda p, q: sample_at(matrix_of(q), matrix_of(p)) * p.data),
+    _looked_up("sample-duplicates", SORTED, SHUFFLED, _sample_of_duplicates),
 ]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from case import Case
+from case import Case, slope
 
 import aotensor.sparse as sp
 from aotensor.core.types import Array
@@ -37,6 +37,13 @@ def stored(format: str, dense: Array, mask: Array) -> Array:
     return dense[mask] if format == "csr" else dense.T[mask.T]
 
 
+def unstored(format: str, data: Array, mask: Array) -> Array:
+    """The dense matrix that `stored` takes data from."""
+    dense = np.zeros(mask.shape if format == "csr" else mask.T.shape, data.dtype)
+    dense[mask if format == "csr" else mask.T] = data
+    return dense if format == "csr" else dense.T
+
+
 def on_data(
     id: str,
     program: Program,
@@ -44,15 +51,21 @@ def on_data(
     format: str = "csr",
     dense: Array = DENSE,
     mask: Array = MASK,
+    formula: Callable[..., Any] | None = None,
     **options: Any,
 ) -> Case:
-    """A row for a program of a sparse matrix, which is made of its data inside, and of dense operands."""
+    """A row for a program of a sparse matrix, which is made of its data inside, and of dense operands.
+
+    formula: the value, or the tuple of all, of the dense matrix and the operands
+    """
     indices, indptr = pattern(format, mask, options.pop("index_dtype", "int32"))
     dtype = options.pop("dtype", "float64")
 
     def build(data: Variable, *rest: Variable) -> Variable:
         return program(sp.CSM(format)(data, indices, indptr, np.array(mask.shape)), *rest)
 
+    if formula is not None:
+        options["expected"] = lambda data, *rest: formula(unstored(format, data, mask), *rest)
     inputs = [stored(format, dense, mask).astype(dtype), *operands]
     return Case(id=f"sparse-{id}-{format}", build=build, inputs=inputs, **options)
 
@@ -67,6 +80,12 @@ def _derivative(program: Program) -> Program:
     return lambda *xs: grad(sum_over(program(*xs) ** 3), xs[-1])
 
 
+def _second(id: str, program: Program, *operands: Any, formula: Callable[..., Any], **options: Any) -> list[Case]:
+    """Rows for the derivative of the sum of cubes with respect to the last operand."""
+    derivative = slope(lambda *xs: formula(*xs) ** 3, len(operands))
+    return both(id, _derivative(program), *operands, formula=derivative, **options)
+
+
 def _shapes(op: Any, name: str) -> list[Case]:
     """Vectors and matrices on both sides, dtypes, empty extents and second derivatives of one product."""
     right, left, narrow = RIGHT[:, 0], LEFT[0], DENSE.astype("float32")
@@ -76,13 +95,13 @@ def _shapes(op: Any, name: str) -> list[Case]:
         *both(f"{name}-vector", op, right, expected=DENSE @ right),
         *both(f"{name}-from-matrix", lambda A, x: op(x, A), LEFT, expected=LEFT @ DENSE),
         *both(f"{name}-from-vector", lambda A, x: op(x, A), left, expected=left @ DENSE),
-        *both(f"{name}-float32", op, RIGHT.astype("float32"), dense=narrow, dtype="float32"),
+        *both(f"{name}-float32", op, RIGHT.astype("float32"), dense=narrow, dtype="float32", expected=DENSE @ RIGHT),
         *both(f"{name}-int64-indices", op, RIGHT, index_dtype="int64", expected=DENSE @ RIGHT),
         *both(f"{name}-static", op, RIGHT, dims=[(5,), (4, 2)], expected=DENSE @ RIGHT),
         *both(f"{name}-nothing-stored", op, right, mask=np.zeros((3, 4), bool), expected=np.zeros(3)),
-        *both(f"{name}-no-rows", op, RIGHT, mask=MASK[:0], dense=DENSE[:0]),
+        *both(f"{name}-no-rows", op, RIGHT, mask=MASK[:0], dense=DENSE[:0], expected=np.zeros((0, 2))),
         *both(f"{name}-no-columns", op, right[:0], mask=MASK[:, :0], dense=DENSE[:, :0], expected=np.zeros(3)),
-        *both(f"{name}-no-result-columns", op, RIGHT[:, :0]),
+        *both(f"{name}-no-result-columns", op, RIGHT[:, :0], expected=np.zeros((3, 0))),
     ]
 
 
@@ -90,9 +109,9 @@ def _sums(op: Any, name: str) -> list[Case]:
     """Rows whose derivatives add sparse matrices up, or are zeros."""
     right = RIGHT[:, 0]
     return [
-        *both(f"{name}-second", _derivative(op), RIGHT),
-        *both(f"{name}-second-vector", _derivative(op), right),
-        *both(f"{name}-second-from-left", _derivative(lambda A, x: op(x, A)), LEFT),
+        *_second(f"{name}-second", op, RIGHT, formula=np.matmul),
+        *_second(f"{name}-second-vector", op, right, formula=np.matmul),
+        *_second(f"{name}-second-from-left", lambda A, x: op(x, A), LEFT, formula=lambda A, x: x @ A),
         *both(
             f"{name}-mixed", op, right.astype("float32"), dtype="int32", wrt=(1,), expected=DENSE.astype(int) @ right
         ),
@@ -141,37 +160,25 @@ def _sampling() -> list[Case]:
     shorts = [x.astype("float32") for x in (NARROW, RIGHT)]
     return [
         *both("sampling-dot", program, NARROW, RIGHT, expected=sampled),
-        *both("sampling-dot-data", lambda A, d, e: sp.CSMProperties()(sp.sampling_dot(d, e, A))[0], NARROW, RIGHT),
-        *both("sampling-dot-second", lambda A, d, e: grad(sum_over(program(A, d, e) ** 3), d), NARROW, RIGHT),
-        *both("sampling-dot-float32", program, *shorts, dense=DENSE.astype("float32"), dtype="float32"),
-        *both(
-            "sampling-dot-mixed",
-            program,
-            *shorts,
-            dtype="int32",
-            wrt=(1, 2),
-            expected=(NARROW @ RIGHT.T) * DENSE.astype(int),
+        *(
+            on_data("sampling-dot-data", lambda A, d, e: sp.csm_data(sp.sampling_dot(d, e, A)), NARROW, RIGHT,
+                    format=format, expected=stored(format, sampled, MASK))
+            for format in ("csr", "csc")
         ),
-        *both(
-            "sampling-dot-nothing-stored",
-            program,
-            NARROW,
-            RIGHT,
-            mask=np.zeros((3, 4), bool),
-            expected=np.zeros((3, 4)),
-        ),
+        *both("sampling-dot-second", lambda A, d, e: grad(sum_over(program(A, d, e) ** 3), d), NARROW, RIGHT,
+              formula=slope(lambda A, d, e: ((d @ e.T) * A) ** 3, 1)),
+        *both("sampling-dot-float32", program, *shorts, dense=DENSE.astype("float32"), dtype="float32",
+              expected=sampled),
+        *both("sampling-dot-mixed", program, *shorts, dtype="int32", wrt=(1, 2),
+              expected=(NARROW @ RIGHT.T) * DENSE.astype(int)),
+        *both("sampling-dot-nothing-stored", program, NARROW, RIGHT, mask=np.zeros((3, 4), bool),
+              expected=np.zeros((3, 4))),
         *both("sampling-dot-no-inner", program, NARROW[:, :0], RIGHT[:, :0], expected=np.zeros((3, 4))),
-        *both(
-            "sampling-dot-int",
-            program,
-            NARROW.astype("int8"),
-            RIGHT.astype("int8"),
-            dense=DENSE.astype("int8"),
-            dtype="int8",
-            wrt=(),
-        ),
-        *both("sampling-dot-no-rows", program, NARROW[:0], RIGHT, mask=MASK[:0], dense=DENSE[:0]),
-    ]
+        *both("sampling-dot-int", program, NARROW.astype("int8"), RIGHT.astype("int8"), dense=DENSE.astype("int8"),
+              dtype="int8", wrt=(), formula=lambda A, d, e: (d @ e.T) * A),
+        *both("sampling-dot-no-rows", program, NARROW[:0], RIGHT, mask=MASK[:0], dense=DENSE[:0],
+              expected=np.zeros((0, 4))),
+    ]  # fmt: skip
 
 
 def _data_gradients() -> list[Case]:
@@ -191,8 +198,13 @@ def _data_gradients() -> list[Case]:
             RIGHT,
             NARROW,
             wrt=(1, 2),
+            formula=lambda A, d, ct: np.where(MASK, ct @ d.T, 0),
         ),
     ]
+
+
+def _usmm_of(A: Array, alpha: Array, y: Array, z: Array) -> Any:
+    return alpha * (A @ y) + z
 
 
 def _usmm() -> list[Case]:
@@ -223,7 +235,7 @@ def _usmm() -> list[Case]:
             RIGHT.T,
             expected=RIGHT.T - 1.5 * (left @ DENSE),
         ),
-        *both("usmm-vector", lambda A, a, y, z: sp.usmm(a, A, y, z), alpha, RIGHT[:, 0], z[:, 0]),
+        *both("usmm-vector", lambda A, a, y, z: sp.usmm(a, A, y, z), alpha, RIGHT[:, 0], z[:, 0], formula=_usmm_of),
         *both("usmm-row", lambda A, a, y, z: sp.usmm(a, A, y, z), alpha, RIGHT, z[:1], expected=z[:1] - 1.5 * product),
         *both(
             "usmm-float32",
@@ -231,9 +243,20 @@ def _usmm() -> list[Case]:
             RIGHT.astype("float32"),
             z.astype("float32"),
             dtype="float32",
+            expected=z + 0.5 * product,
         ),
-        *both("usmm-second", lambda A, a, y, z: grad(sum_over(sp.usmm(a, A, y, z) ** 3), y), alpha, RIGHT, z),
-        *both("usmm-second-alpha", lambda A, a, y, z: grad(sum_over(sp.usmm(a, A, y, z) ** 3), a), alpha, RIGHT, z),
+        *(
+            case
+            for name, position in (("second", 2), ("second-alpha", 1))
+            for case in both(
+                f"usmm-{name}",
+                lambda *xs, position=position: grad(sum_over(sp.usmm(xs[1], xs[0], *xs[2:]) ** 3), xs[position]),
+                alpha,
+                RIGHT,
+                z,
+                formula=slope(lambda *xs: _usmm_of(*xs) ** 3, position),
+            )
+        ),
         Case(
             id="sparse-usmm-csc-dense", build=by_vectors, inputs=[alpha, vectors, RIGHT, z], expected=z - 1.5 * product
         ),
@@ -262,6 +285,22 @@ def _pairs(id: str, op: Program, **options: Any) -> list[Case]:
     return rows
 
 
+def _data(id: str, op: Program) -> list[Case]:
+    """Rows for the values of a product, in any order within a slice, at the places of the product of the patterns."""
+    product, places = DENSE @ OTHER, MASK @ OTHER_MASK
+
+    def in_order(format: str, data: Array) -> Array:
+        starts = pattern(format, places)[1]
+        return np.concatenate([np.sort(part) for part in np.split(data, starts[1:-1])])
+
+    def identities(format: str) -> Any:
+        expected = in_order(format, stored(format, product, places))
+        return lambda A, B, data: [(in_order(format, data), expected)]
+
+    cases = _pairs(id, lambda A, B: sp.csm_data(op(A, B)))
+    return [replace(case, identities=identities(case.id[-3:])) for case in cases]
+
+
 def _sparse_sparse() -> list[Case]:
     product = DENSE @ OTHER
     weights = np.arange(9.0).reshape(3, 3)
@@ -273,15 +312,38 @@ def _sparse_sparse() -> list[Case]:
         *_pairs("dot-sparse", sp.dot, expected=product),
         *_pairs("structured-dot-sparse", as_tensor(sp.structured_dot), expected=product),
         *_pairs("true-dot-sparse", as_tensor(sp.true_dot), expected=product),
-        *_pairs("structured-dot-sparse-data", lambda A, B: sp.csm_data(sp.structured_dot(A, B))),
-        *_pairs("true-dot-sparse-data", lambda A, B: sp.csm_data(sp.true_dot(A, B))),
+        *_data("structured-dot-sparse-data", sp.structured_dot),
+        *_data("true-dot-sparse-data", sp.true_dot),
         *_pairs("usmm-sparse", lambda A, B: sp.usmm(2.0, A, B, weights), expected=2 * product + weights),
         *both("true-dot", lambda A, y: sp.dense_from_sparse(sp.true_dot(A, y)), RIGHT, expected=DENSE @ RIGHT),
-        *both("true-dot-data", lambda A, y: sp.csm_data(sp.true_dot(A, y)), RIGHT),
-        *both("true-dot-from-left", lambda A, x: sp.csm_data(sp.true_dot(x, A)), LEFT),
-        *both("true-dot-sparse-grad", lambda A, y: sp.dense_from_sparse(sp.true_dot(A, y, False)), RIGHT, wrt=(0,)),
-        *both("true-dot-second", _derivative(lambda A, y: sp.dense_from_sparse(sp.true_dot(A, y))), RIGHT),
-        *both("true-dot-no-columns", lambda A, y: sp.dense_from_sparse(sp.true_dot(A, y)), RIGHT[:, :0]),
+        *(
+            on_data(
+                f"true-dot-{name}",
+                lambda *xs, op=op: sp.csm_data(op(*xs)),
+                operand,
+                format=format,
+                expected=stored(format, value, places),
+            )
+            for name, op, operand, value, places in (
+                ("data", sp.true_dot, RIGHT, DENSE @ RIGHT, MASK @ np.ones((4, 2), bool)),
+                ("from-left", lambda A, x: sp.true_dot(x, A), LEFT, LEFT @ DENSE, np.ones((2, 3), bool) @ MASK),
+            )
+            for format in ("csr", "csc")
+        ),
+        *both(
+            "true-dot-sparse-grad",
+            lambda A, y: sp.dense_from_sparse(sp.true_dot(A, y, False)),
+            RIGHT,
+            wrt=(0,),
+            expected=DENSE @ RIGHT,
+        ),
+        *_second("true-dot-second", lambda A, y: sp.dense_from_sparse(sp.true_dot(A, y)), RIGHT, formula=np.matmul),
+        *both(
+            "true-dot-no-columns",
+            lambda A, y: sp.dense_from_sparse(sp.true_dot(A, y)),
+            RIGHT[:, :0],
+            expected=np.zeros((3, 0)),
+        ),
     ]
 
 
@@ -300,7 +362,9 @@ _STRUCTURED = [
 
 CASES: list[Case] = [
     *_showing("dot", _DOT),
-    *_showing("dot", both("dot-sparse-grad", lambda A, y: sp.dot(A, y, sparse_grad=True), RIGHT)),
+    *_showing(
+        "dot", both("dot-sparse-grad", lambda A, y: sp.dot(A, y, sparse_grad=True), RIGHT, expected=DENSE @ RIGHT)
+    ),
     *_showing("structured_dot", _STRUCTURED),
     *_showing("sampling_dot", _sampling()),
     *_showing("structured_dot_grad", _data_gradients()),

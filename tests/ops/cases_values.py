@@ -105,7 +105,7 @@ CASES: list[Case] = [
     value("hypot-wide", at.hypot, [np.array([3e200, 3e-200, INF, 0.0]), np.array([4e200, 4e-200, NAN, 0.0])],
            [5e200, 5e-200, INF, 0]),
     value("weak-int8", lambda x: x + 1, [int8(1)], [2]),
-    value("weak-float32", lambda x: x * 0.1, [np.float32([3.0])], np.float32(3) * np.float32(0.1)),
+    value("weak-float32", lambda x: x * 0.1, [np.float32([3.0])], [np.float32(3) * np.float32(0.1)]),
     value("weak-int-float", lambda x: x + 1.5, [np.array([1])], [2.5]),
     value("weak-reversed", lambda x: 2.0 ** x, [int8(3)], [8]),
     value("scalar-scalar", lambda x, y: x * y + 1, [np.float64(2.0), np.float64(3.0)], 7),
