@@ -112,6 +112,18 @@ def test_order_keeps_factors_sparse() -> None:
     assert is_full[0] == 1 and sorted(order) == list(range(40)) and 0 in order[-2:]
 
 
+@pytest.mark.parametrize("index_dtype", ["int32", "int64"])
+@pytest.mark.parametrize("name", MATRICES)
+def test_order_is_a_permutation(name: str, index_dtype: str) -> None:
+    """And `is_full` says whether every diagonal element is stored, which a stored zero is."""
+    matrix = MATRICES[name].tocsc()
+    order, is_full = elimination_order(matrix.indices.astype(index_dtype), matrix.indptr.astype(index_dtype))
+    n = matrix.shape[0]
+    columns = np.repeat(np.arange(n), np.diff(matrix.indptr))
+    assert sorted(order) == list(range(n))
+    assert is_full.tolist() == [set(columns[columns == matrix.indices]) == set(range(n))]
+
+
 def test_unsorted_and_repeated_entries() -> None:
     data, b = at.dvector("data"), at.dvector("b")
     indices, indptr = np.array([2, 0, 0, 1, 2, 1]), np.array([0, 3, 4, 6])
