@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Iterator
 
 import numpy as np
-import pytest
 from tables import CASES, TABLES
 
 from aotensor.graph.op import Op

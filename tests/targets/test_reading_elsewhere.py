@@ -20,6 +20,7 @@ from aotensor_runtime.container import Container
 from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary, LibraryError
 from aotensor_runtime.formats.read import read_image
 
+pytestmark = pytest.mark.needs("zig")
 FILES = {
     "x86_64-windows-gnu": ("model.dll", "Windows on x86-64", "ucrtbase.dll"),
     "x86_64-macos": ("libmodel.dylib", "macOS on x86-64", "/usr/lib/libSystem.B.dylib"),
