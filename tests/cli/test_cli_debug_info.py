@@ -111,7 +111,7 @@ def test_disassembly_shows_the_source(lined: Path) -> None:
     assert (ROOT / MODEL).read_text().splitlines()[LOSS - 1] in text
 
 
-@pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is missing: `.ci/run` installs it")
+@pytest.mark.needs("gdb")
 def test_gdb_stops_at_a_line_of_the_model(tmp_path: Path, spawn: Call) -> None:
     library = compiled(spawn, tmp_path, "-g", cpu=())
     (tmp_path / "driver.py").write_text(DRIVER)
@@ -125,7 +125,7 @@ def test_gdb_stops_at_a_line_of_the_model(tmp_path: Path, spawn: Call) -> None:
     assert f"Located in {ROOT / MODEL}" in said_
 
 
-@pytest.mark.skipif(shutil.which("perf") is None, reason="perf is missing: Debian has it in linux-perf")
+@pytest.mark.needs("perf")
 def test_perf_charges_lines_of_the_model(tmp_path: Path, spawn: Call) -> None:
     library = compiled(spawn, tmp_path, "-g", cpu=())
     (tmp_path / "driver.py").write_text(DRIVER)

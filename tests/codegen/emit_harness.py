@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import ml_dtypes  # noqa: F401  (np.dtype("bfloat16"))
 import numpy as np
 from loaded import address_of, loaded
+from needs import NEEDS
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, func, math, memref, scf, vector
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, Float64Type, IndexType, MemRefType, ModuleOp
@@ -22,7 +22,7 @@ from aotensor.codegen.emit import emit_module
 from aotensor.codegen.machine import Machine
 from aotensor.ir.upstream import GatherOp, ReallocOp
 
-MLIR_OPT = shutil.which("mlir-opt-22") or shutil.which("mlir-opt")
+MLIR_OPT = NEEDS["mlir-opt"].path
 DIALECTS = (builtin.Builtin, func.Func, scf.Scf, arith.Arith, math.Math, memref.MemRef, vector.Vector)
 MLIR_TYPES = {"float32": "f32", "float64": "f64", "bool": "i1"} | {
     f"{sign}int{bits}": f"i{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)

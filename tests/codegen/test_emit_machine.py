@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from emit_harness import Compiled, emitted, optimised, parse
+from needs import path_of
 
 from aotensor.codegen.emit import emit_module
 from aotensor.codegen.llvm import binding
@@ -152,9 +152,7 @@ def test_cross_compilation(triple: str, kind: bytes) -> None:
 
 def test_position_independent(tmp_path: Path) -> None:
     """A shared library can be linked from it: no relocation needs a fixed address."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("cc is not installed: linking is not checked")
+    compiler = path_of("cc")
     table = """
 "memref.global"() <{
   sym_name = "t", sym_visibility = "private", type = memref<2xf64>, initial_value = dense<[1.0, 2.0]> : tensor<2xf64>

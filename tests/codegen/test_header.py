@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from entry_harness import handmade, handmade_library
+from needs import NEEDS
 from sparse_harness import sparse_library
 
 from aotensor.codegen.header import header_text
@@ -15,7 +15,7 @@ from aotensor.codegen.library import Blueprint, write_library
 from aotensor.codegen.machine import Machine
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, OutputSpec
 
-CC, CXX = shutil.which("cc"), shutil.which("c++")
+CC, CXX = NEEDS["cc"].path, NEEDS["c++"].path
 FLAGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")
 
 CLIENT = r"""
@@ -83,7 +83,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.skipif(CC is None, reason="no C compiler: install gcc or clang")
+@pytest.mark.needs("cc")
 @pytest.mark.parametrize("link", [["-lhandmade", "-Wl,-rpath,."], ["-l:libhandmade.a"]], ids=["shared", "static"])
 def test_c_program(folder: Path, link: list[str]) -> None:
     command = [str(CC), "-std=c99", *FLAGS, "client.c", "-o", "client", "-L.", *link, "-lm"]
@@ -92,7 +92,7 @@ def test_c_program(folder: Path, link: list[str]) -> None:
     assert done.stdout == SAID
 
 
-@pytest.mark.skipif(CXX is None, reason="no C++ compiler: install g++ or clang++")
+@pytest.mark.needs("c++")
 def test_cpp_program(folder: Path) -> None:
     (folder / "client.cpp").write_text(CLIENT.replace("NULL", "nullptr"))
     command = [str(CXX), "-std=c++17", *FLAGS, "client.cpp", "-o", "client_cpp", "-L.", "-lhandmade", "-Wl,-rpath,."]
@@ -123,7 +123,7 @@ def test_prototypes() -> None:
     assert max(map(len, text.splitlines())) <= 120
 
 
-@pytest.mark.skipif(CC is None, reason="no C compiler: install gcc or clang")
+@pytest.mark.needs("cc")
 def test_hostile_names_and_texts(tmp_path: Path) -> None:
     names = ("int", "class", "a b", "*/ x", "/*", "ü", "x", "context", "workspace", "9\\")
     inputs = tuple(ArgumentSpec(name, "bool", (f"{name}_0",)) for name in names)
@@ -134,7 +134,7 @@ def test_hostile_names_and_texts(tmp_path: Path) -> None:
     subprocess.run([str(CC), "-std=c99", *FLAGS, "-fsyntax-only", "x.c"], check=True, cwd=tmp_path)
 
 
-@pytest.mark.skipif(CC is None, reason="no C compiler: install gcc or clang")
+@pytest.mark.needs("cc")
 def test_two_headers_in_one_program(tmp_path: Path) -> None:
     for name in ("one", "two"):
         manifest = Blueprint(name, handmade().specs, Machine.host(), "0", prefix=f"{name}_").manifest()

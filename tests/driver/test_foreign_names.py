@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from needs import path_of
 
 import aotensor as aot
 import aotensor.tensor as at
@@ -16,7 +16,7 @@ from aotensor.ir.context import parse_module
 from aotensor.ir.text import text_of
 from aotensor_runtime.typed.parameters import is_reserved
 
-needs_cc = pytest.mark.skipif(shutil.which("gcc") is None, reason="no C compiler: gcc is not on the path")
+needs_cc = pytest.mark.needs("cc")
 HEADERS = (
     "assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg stdbool"
     " stddef stdint stdio stdlib string time uchar wchar wctype"
@@ -45,8 +45,8 @@ def test_dims_and_variables_beyond_ascii(tmp_path: Path) -> None:
 def test_every_macro_of_the_standard_headers_is_reserved(language: str, standard: str) -> None:
     """The preprocessor lists the macros; those with parameters, and names that begin with `_`, are left out."""
     done = subprocess.run(
-        ["gcc", "-x", language, f"-std={standard}", "-dM", "-E", "-"], input=INCLUDES, capture_output=True, text=True,
-        check=True,
+        [path_of("cc"), "-x", language, f"-std={standard}", "-dM", "-E", "-"],
+        input=INCLUDES, capture_output=True, text=True, check=True,
     )  # fmt: skip
     names = {line.split()[1] for line in done.stdout.splitlines()}
     macros = {name for name in names if "(" not in name and not name.startswith("_")}
@@ -84,7 +84,7 @@ def test_headers_of_functions_with_such_names(tmp_path: Path) -> None:
     for language, standard in (("c", "c99"), ("c++", "c++17")):
         for first, second in ((INCLUDES, '#include "names.h"\n'), ('#include "names.h"\n', INCLUDES)):
             command = [
-                "gcc",
+                path_of("cc"),
                 "-x",
                 language,
                 f"-std={standard}",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from needs import path_of
 from programs import EXAMPLES
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror"]
@@ -15,10 +16,7 @@ STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror"]
 
 @pytest.fixture(scope="session")
 def cc() -> str:
-    found = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if found is None:
-        pytest.skip("no C compiler: none of cc, gcc, clang is on the path")
-    return found
+    return path_of("cc")
 
 
 @pytest.fixture(scope="session")
@@ -80,9 +78,7 @@ def test_loops_run_on_the_threads_of_the_program(cc: str, library: str, logistic
 
 
 def test_header_is_also_cpp(logistic_folder: Path, tmp_path: Path) -> None:
-    compiler = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
-    if compiler is None:
-        pytest.skip("no C++ compiler: none of c++, g++, clang++ is on the path")
+    compiler = path_of("c++")
     source = tmp_path / "use.cpp"
     source.write_text('#include "logistic.h"\nint main() { return logistic_workspace(3, 2) < 0; }\n')
     command = [compiler, "-std=c++11", "-Wall", "-Wextra", "-Werror", f"-I{logistic_folder}", "-c", str(source)]

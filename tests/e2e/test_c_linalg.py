@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from needs import NEEDS
 from programs import Runner
 
 import aotensor as aot
@@ -17,7 +17,7 @@ from aotensor.errors import LibraryError
 from aotensor.gradient import grad
 from aotensor_runtime.abi import Blas
 
-CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+CC = NEEDS["cc"].path
 
 
 def gaussian() -> aot.Function:
@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.skipif(CC is None, reason="no C compiler: none of cc, gcc, clang is on the path")
+@pytest.mark.needs("cc")
 def test_a_client_brings_the_functions_or_is_told_so(folder: Path) -> None:
     source, program = Path(__file__).parent / "linalg_client.c", folder / "client"
     command = [str(CC), "-std=c99", "-Wall", "-Wextra", "-Werror", f"-I{folder}", str(source), "-o", str(program)]

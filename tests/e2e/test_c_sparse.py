@@ -7,10 +7,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from needs import NEEDS
 from programs import EXAMPLES, Runner
 
-CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-needs_cc = pytest.mark.skipif(CC is None, reason="no C compiler: none of cc, gcc, clang is on the path")
+CC = NEEDS["cc"].path
+needs_cc = pytest.mark.needs("cc")
 EXPECTED = """\
 energy 216.600 -> 77.226 in 58 steps
 flows: 2300 entries, largest through an edge 0.874

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from needs import NEEDS
 
 import aotensor as aot
 import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor_cli.packaging.cpp import cpp_text
 
-CC, CXX = shutil.which("cc"), shutil.which("c++")
+CC, CXX = NEEDS["cc"].path, NEEDS["c++"].path
 HERE = Path(__file__).parent
 EXPECTED = """\
 right: 0
@@ -138,12 +138,12 @@ def _run(folder: Path, compiler: str, source: Path, *flags: str) -> str:
     return "".join(line.rstrip() + "\n" for line in done.stdout.splitlines())
 
 
-@pytest.mark.skipif(CC is None, reason="no C compiler: cc is not on the path")
+@pytest.mark.needs("cc")
 def test_structs_of_callers(folder: Path) -> None:
     assert _run(folder, str(CC), HERE / "structs_client.c", "-std=c99") == EXPECTED
 
 
-@pytest.mark.skipif(CXX is None, reason="no C++ compiler: c++ is not on the path")
+@pytest.mark.needs("c++")
 def test_spans_whose_size_is_a_sum_of_dims(folder: Path) -> None:
     source = folder / "spans.cpp"
     source.write_text(SPANS)

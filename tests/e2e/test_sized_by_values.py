@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from needs import path_of
 
 import aotensor as aot
 import aotensor.tensor as at
@@ -155,9 +155,7 @@ def test_a_buffer_inside_that_finds_no_memory_is_an_error(count: int) -> None:
 
 
 def test_a_c_program_gets_its_rows_from_the_allocator(folder: Path) -> None:
-    cc = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if cc is None:
-        pytest.skip("no C compiler: none of cc, gcc, clang is on the path")
+    cc = path_of("cc")
     source, program = folder / "client.c", folder / "client"
     source.write_text(CLIENT)
     command = [cc, "-std=c99", "-Wall", "-Wextra", "-Werror", f"-I{folder}", str(source), "-o", str(program)]

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from needs import path_of
 
 import aotensor as aot
 import aotensor.tensor as at
@@ -33,10 +34,7 @@ int main(void) {
 
 @pytest.fixture(scope="module")
 def cc() -> str:
-    found = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if found is None:
-        pytest.skip("no C compiler: none of cc, gcc, clang is on the path")
-    return found
+    return path_of("cc")
 
 
 def functions() -> list[aot.Function]:

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from needs import path_of
 
 import aotensor as aot
 import aotensor.tensor as at
@@ -25,10 +26,7 @@ LINKS = {
 
 @pytest.fixture(scope="module")
 def cc() -> str:
-    found = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if found is None:
-        pytest.skip("no C compiler: none of cc, gcc, clang is on the path")
-    return found
+    return path_of("cc")
 
 
 def build(folder: Path, library: str, function: str, factor: int, prefix: str = "") -> None:
@@ -97,9 +95,7 @@ def test_prefixes_and_one_function(cc: str, tmp_path: Path) -> None:
 
 
 def test_cpp(folder: Path) -> None:
-    compiler = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
-    if compiler is None:
-        pytest.skip("no C++ compiler: none of c++, g++, clang++ is on the path")
+    compiler = path_of("c++")
     shutil.copy(folder / "two_libraries.c", folder / "two_libraries.cpp")
     command = [compiler, "-std=c++11", "-Wall", "-Wextra", "-Werror", "two_libraries.cpp", "-o", "cpp"]
     done = run([*command, *LINKS["shared"]], folder)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +20,7 @@ from tools.fuzz.structure_cases import CANONICAL, Case, drawn
 from aotensor.ops.elementwise.base import Elementwise
 
 CAN_SANITIZE = sanitizers.CLANG is not None and next(Path("/usr/lib/llvm-22").rglob("libclang_rt.msan-x86_64.a"), None)
-needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler: cc is not on the path")
+needs_cc = pytest.mark.needs("cc")
 PLAIN = Program(
     0, (("n", (3, 8)),), (Input("x", "at.tensor(dtype='float64', shape=('n',))", "v.floats(1, (n,))"),),
     (

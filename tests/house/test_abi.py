@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from needs import NEEDS
 
 from aotensor_runtime import abi
 
-CC = shutil.which("cc")
+CC = NEEDS["cc"].path
 
 
 def _program() -> str:
@@ -35,7 +35,7 @@ def _constants() -> dict[str, int]:
     return codes | statuses | {"AOTENSOR_ABI_VERSION": abi.ABI_VERSION, "AOTENSOR_CANONICAL": abi.CANONICAL}
 
 
-@pytest.mark.skipif(CC is None, reason="no C compiler: install gcc or clang")
+@pytest.mark.needs("cc")
 def test_offsets_are_those_of_the_c_compiler(tmp_path: Path) -> None:
     source, program = tmp_path / "offsets.c", tmp_path / "offsets"
     source.write_text(_program())

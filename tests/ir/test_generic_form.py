@@ -18,9 +18,7 @@ from aotensor.ir.build import Program
 from aotensor.ir.context import generic_text, parse_module
 from aotensor.ir.text import text_of
 
-needs_mlir = pytest.mark.skipif(
-    MLIR_OPT is None, reason="mlir-opt is missing: Debian has it in mlir-22-tools, `.ci/run` installs it"
-)
+needs_mlir = pytest.mark.needs("mlir-opt")
 
 
 def refused(text: str, *options: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import corpus
 import pytest
 from corpus import CORPUS, texts_of
-from upstream import MLIR_OPT, rejected
+from upstream import rejected
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, ModuleOp
 from xdsl.dialects.linalg.ops import GenericOp
@@ -73,7 +73,7 @@ def test_texts_with_locations_are_read_back(name: str) -> None:
         assert any(is_located(op) for op in parsed.walk())
 
 
-@pytest.mark.skipif(MLIR_OPT is None, reason="mlir-opt is missing: Debian has it in mlir-22-tools")
+@pytest.mark.needs("mlir-opt")
 @pytest.mark.parametrize("name", ["logistic", "running_sum", "sparse_products", "sorting"])
 def test_mlir_opt_reads_locations(name: str) -> None:
     module, _ = build([CORPUS[name]()])

@@ -7,12 +7,11 @@ from collections.abc import Callable
 import pytest
 from corpus import CORPUS, EXTENTS, draw, expected, texts_of
 from levels import levels
-from upstream import MLIR_OPT, MLIR_RUNNER, count_mismatches, printed, rejected
+from upstream import count_mismatches, printed, rejected
 
 from aotensor.ir.build import Program
 from aotensor.ir.context import parse_module
 
-WHERE = "Debian has it in mlir-22-tools, `.ci/run` installs it"
 SAMPLE = (
     "scalars_only", "static_ones", "one_value_twice", "input_returned", "constants_returned", "integer_division",
     "unsigned_wide", "casts", "sums_of_rank_3", "argmax_of_rows", "softmax_rows", "reshape_and_back", "slices",
@@ -21,13 +20,13 @@ SAMPLE = (
 )  # fmt: skip
 
 
-@pytest.mark.skipif(MLIR_OPT is None, reason=f"mlir-opt is missing: {WHERE}")
+@pytest.mark.needs("mlir-opt")
 @texts_of()
 def test_mlir_opt_accepts_every_module(make: Callable[[], Program]) -> None:
     assert rejected(levels(make)["library"]) == ""
 
 
-@pytest.mark.skipif(MLIR_OPT is None or MLIR_RUNNER is None, reason=f"mlir-runner is missing: {WHERE}")
+@pytest.mark.needs("mlir-opt", "mlir-runner")
 @pytest.mark.parametrize("name", SAMPLE)
 def test_mlir_runner_agrees(name: str) -> None:
     program = CORPUS[name]()
@@ -37,7 +36,7 @@ def test_mlir_runner_agrees(name: str) -> None:
         assert count_mismatches(text, program, arrays, expected(program, arrays)) == 0, size
 
 
-@pytest.mark.skipif(MLIR_OPT is None or MLIR_RUNNER is None, reason=f"mlir-runner is missing: {WHERE}")
+@pytest.mark.needs("mlir-opt", "mlir-runner")
 def test_the_comparison_sees_a_difference() -> None:
     program = CORPUS["scalars_only"]()
     arrays = draw([x for _, x in program.inputs], EXTENTS["usual"])
@@ -47,7 +46,7 @@ def test_the_comparison_sees_a_difference() -> None:
     assert count_mismatches(text, program, arrays, wanted) == 1
 
 
-@pytest.mark.skipif(MLIR_OPT is None, reason=f"mlir-opt is missing: {WHERE}")
+@pytest.mark.needs("mlir-opt")
 @pytest.mark.parametrize("name", ["chain_and_sum", "logistic", "sorting"])
 def test_what_mlir_opt_prints_is_read_back(name: str) -> None:
     """The other way round: a module in upstream's own style parses here."""

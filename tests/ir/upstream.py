@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+from needs import NEEDS
 
 from aotensor.core.types import Array
 from aotensor.ir.build import Program
 from aotensor.ir.types import element_type
 
-MLIR_OPT: Final = shutil.which("mlir-opt-22") or shutil.which("mlir-opt")
-MLIR_RUNNER: Final = shutil.which("mlir-runner-22") or shutil.which("mlir-runner")
+MLIR_OPT: Final = NEEDS["mlir-opt"].path
+MLIR_RUNNER: Final = NEEDS["mlir-runner"].path
 
 LOWERING: Final = (
     "--convert-vector-to-scf", "--convert-scf-to-cf", "--convert-vector-to-llvm", "--arith-expand",

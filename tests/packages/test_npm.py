@@ -8,6 +8,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from needs import path_of
 from packaged import Package, succeed
 from packaging.version import Version
 
@@ -65,9 +66,7 @@ def test_installed_and_imported(module: Path, package: Package, tmp_path: Path) 
     ]
     assert about["exports"]["."] == {"types": "./Sums.d.mts", "default": "./Sums.mjs"} and about["version"] == "1.2.0"
     assert about["engines"] == {"node": ">=18"} and about["files"] == ["Sums.wasm", "Sums.mjs", "Sums.d.mts"]
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("no node on the path (Debian: nodejs)")
+    node = path_of("node")
     _install(file, tmp_path)
     (tmp_path / "package.json").write_text('{"type": "module"}')
     (tmp_path / "main.js").write_text(MAIN.format())

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import tarfile
 from pathlib import Path
 
 import pytest
 from packaged import run, succeed
 
-CMAKE = pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed (Debian and PyPI: cmake)")
-PKG_CONFIG = pytest.mark.skipif(
-    shutil.which("pkg-config") is None, reason="pkg-config is not installed (Debian: pkg-config)"
-)
-CC = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler: cc is not on the path")
-CXX = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler: c++ is not on the path")
+CMAKE, PKG_CONFIG, CC, CXX = (pytest.mark.needs(name) for name in ("cmake", "pkg-config", "cc", "c++"))
 
 MAIN_C = """#include <model.h>
 #include <stdio.h>

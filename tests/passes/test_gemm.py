@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,6 +23,7 @@ from gemm_harness import (
     defined,
     operands,
 )
+from needs import NEEDS
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
@@ -32,7 +32,7 @@ from aotensor.codegen.emit import emit_module
 from aotensor.codegen.machine import Machine
 from aotensor.passes.gemm.dispatch import add_gemm_kernels
 
-MLIR_OPT = shutil.which("mlir-opt-22") or shutil.which("mlir-opt")
+MLIR_OPT = NEEDS["mlir-opt"].path
 
 
 @pytest.fixture(params=[16, 32, 64])
@@ -197,7 +197,7 @@ def test_same_text_every_time() -> None:
     assert str(defined("float64")) == str(defined("float64"))
 
 
-@pytest.mark.skipif(MLIR_OPT is None, reason="mlir-opt is not installed")
+@pytest.mark.needs("mlir-opt")
 @pytest.mark.parametrize("width", [16, 32, 64])
 def test_upstream_accepts_the_module(width: int) -> None:
     assert MLIR_OPT is not None

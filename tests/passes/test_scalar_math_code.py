@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 
 import numpy as np
 import pytest
+from needs import NEEDS
 from scalar_math_harness import Library, library
 
 from aotensor.codegen.machine import Machine
@@ -17,7 +17,7 @@ from aotensor.passes.expand_math import expand_math
 from aotensor.passes.scalar_math.table import define
 from aotensor.passes.target import Target
 
-MLIR_OPT = shutil.which("mlir-opt-22") or shutil.which("mlir-opt")
+MLIR_OPT = NEEDS["mlir-opt"].path
 MATH_NAMES = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "erf", "sin", "cos", "tan", "asin", "acos", "atan",
     "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from needs import NEEDS
 
 import aotensor as aot
 import aotensor.tensor as at
 
-CC = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+CC = NEEDS["cc"].path
 START = np.array([0x0123456789ABCDEF, 41], "uint64")
 
 
@@ -24,7 +24,7 @@ def walk() -> aot.Function:
     return aot.function([state, scale], {"x": x, "counts": counts, "next_state": following}, name="walk")
 
 
-@pytest.mark.skipif(CC is None, reason="no C compiler: none of cc, gcc, clang is on the path")
+@pytest.mark.needs("cc")
 def test_a_client_holds_the_state(tmp_path: Path) -> None:
     f = walk()
     aot.compile(f, tmp_path)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from needs import path_of
 
 import aotensor as aot
 import aotensor.sparse as sp
@@ -108,8 +108,7 @@ def test_torch_keeps_it_whole(library: Library) -> None:
 
 def test_jax(library: Library) -> None:
     jax = pytest.importorskip("jax", reason="jax is not installed")
-    if shutil.which("cc") is None:
-        pytest.skip("there is no cc")
+    path_of("cc")
     from aotensor_runtime.frameworks.jax import operator
 
     call = operator(library.logistic)

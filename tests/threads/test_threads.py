@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from needs import path_of
 
 import aotensor as aot
 import aotensor.tensor as at
@@ -26,10 +27,7 @@ STRICT = ("-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initi
 
 @pytest.fixture(scope="module")
 def cc() -> str:
-    found = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if found is None:
-        pytest.skip("no C compiler: none of cc, gcc, clang is on the path")
-    return found
+    return path_of("cc")
 
 
 def model() -> aot.Function:
