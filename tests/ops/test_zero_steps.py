@@ -227,3 +227,25 @@ def test_a_size_that_values_of_a_row_decide() -> None:
     f = aot.function([x], aot.scan(lambda row: at.nonzero(row)[0], [x], return_updates=False), name="f")
     with pytest.raises(GraphValueError, match="the size of a result may differ from step to step"):
         f.reference(np.zeros((0, 3)))
+
+
+@pytest.mark.parametrize("shape", [("k",), (3,), ()])
+@pytest.mark.parametrize("has_condition", [False, True])
+def test_a_branch_reads_the_last_row_of_a_loop_that_others_need(shape: tuple[Any, ...], has_condition: bool) -> None:
+    """No steps are an error where the row is read, not where the loop runs."""
+    n, x = at.scalar("n", dtype="int64"), at.tensor("x", dtype="float64", shape=shape)
+
+    def step(s: Variable, t: Variable) -> Any:
+        return ([2 * s, t + s], aot.until(s.sum() > 100)) if has_condition else [2 * s, t + s]
+
+    (s, t), _ = aot.scan(step, outputs_info=[x, 3 * x], n_steps=n)
+    last = aot.ifelse(n > 0, t[-1], x)
+    f = aot.function([n, x], [s, last, aot.grad(last.sum(), x)])
+    value = np.ones([3] * len(shape))
+    for found, expected in zip(f(0, value), (np.zeros((0, *value.shape)), value, value), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    for found, expected in zip(f(2, value), (np.stack([2 * value, 4 * value]), 6 * value, 6 * value), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    g = aot.function([n, x], [s, t[-1]])
+    with pytest.raises(IndexError, match="there is no step"):
+        g(0, value)

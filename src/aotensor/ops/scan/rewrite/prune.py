@@ -6,7 +6,7 @@ h = scan(f, x, h0); h[-1]          →    h = scan(f, x, h0), the last value onl
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 
 from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import applied
@@ -14,6 +14,7 @@ from aotensor.graph.site import made_at
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
 from aotensor.ops.index import Subtensor
+from aotensor.ops.scan.branch import IfElse
 from aotensor.ops.scan.extents import rebuilt
 from aotensor.ops.scan.layout import Results
 from aotensor.ops.scan.op import Scan
@@ -25,13 +26,14 @@ def prune_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list
     """The graph with every loop reduced to the outputs that are read, and to what these need."""
     nodes = toposort(outputs, stop=stop)
     readers = _readers(nodes, outputs)
+    always = _evaluated_always(outputs)
     known: dict[Variable, Variable] = {}
     for node in nodes:
         if not any(x in readers for x in node.outputs):
             continue
         if isinstance(node.op, Scan):
             with made_at(node.outputs[0].site):
-                made = _pruned(node, readers, known)
+                made = _pruned(node, readers, known, always)
             _report(node, made)
             known.update(made)
         elif not _is_last_row(node) or node.inputs[0] not in known or known[node.inputs[0]].ndim == node.inputs[0].ndim:
@@ -94,16 +96,40 @@ def _live(
         states = wider
 
 
+def _evaluated_always(outputs: Sequence[Variable]) -> set[Apply]:
+    """The nodes that no branch of an `ifelse` decides on."""
+    found: set[Apply] = set()
+    pending = [x.owner for x in outputs]
+    while pending:
+        node = pending.pop()
+        if node is not None and node not in found:
+            found.add(node)
+            needed = node.inputs[:1] if isinstance(node.op, IfElse) else node.inputs
+            pending += [x.owner for x in needed]
+    return found
+
+
 def _pruned(
-    node: Apply, readers: Mapping[Variable, Sequence[Apply | None]], known: Mapping[Variable, Variable]
+    node: Apply,
+    readers: Mapping[Variable, Sequence[Apply | None]],
+    known: Mapping[Variable, Variable],
+    always: Set[Apply],
 ) -> dict[Variable, Variable]:
-    """Output → its replacement; of a state whose last row alone is read, this row."""
+    """Output → its replacement; of a state whose last row alone is read, this row.
+
+    Such a loop refuses to take no step. So a branch that reads a last row only counts if nothing else needs the loop.
+    """
     draft = Draft.of(node, known)
     outputs = draft.op.results(node.outputs)
     states, slots = _live(draft, outputs, readers)
     kept = sorted(states)
     draft.keep_states(kept)
-    at_end = [_is_read_at_end(outputs.states[k], node, readers) for k in kept]
+    needed = [x for x in node.outputs if x in readers]
+    is_for_last_rows = all(reader is not None and _is_last_row(reader) for x in needed for reader in readers[x])
+    at_end = [
+        _is_read_at_end(x, node, readers) and (is_for_last_rows or always >= {*readers.get(x, ())})
+        for x in (outputs.states[k] for k in kept)
+    ]
     became_last = [
         on and last and outputs.states[k] in readers for k, on, last in zip(kept, draft.is_stacked, at_end, strict=True)
     ]
