@@ -65,8 +65,10 @@ class Length(AxisOp):
             return np.asarray(unit * scale.reshape(unit.shape))
 
     def continued(self, x: Any) -> Any:
-        centre = x.mean(axis=self.axes, keepdims=True) if self.is_centred else 0
-        return np.sqrt(np.square(x - centre).sum(axis=self.axes))
+        """The square root of the sum; nan at 0, where the length has a kink and no continuation."""
+        from_centre = x - (x.mean(axis=self.axes, keepdims=True) if self.is_centred else 0)
+        is_kink = ~np.any(np.real(from_centre), axis=self.axes)
+        return np.where(is_kink, np.nan, np.sqrt(np.square(from_centre).sum(axis=self.axes)))
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         (x,) = inputs
