@@ -86,3 +86,18 @@ def test_a_value_that_one_branch_hands_to_another(tmp_path: Path) -> None:
     derivative, curved = aot.compile(f, tmp_path).load().f(given, ways, tangents)
     np.testing.assert_allclose(derivative, np.where(is_exp, ways * np.exp(given), 2.0 * ways), rtol=1e-14)
     np.testing.assert_allclose(curved, np.where(is_exp, ways * np.exp(given) * tangents, 0.0), rtol=1e-14)
+
+
+@pytest.mark.parametrize("opt_level", [0, 3])
+def test_a_state_decides_how_long_a_slice_is(opt_level: int, tmp_path: Path) -> None:
+    """The slice has memory of its own in each step, none in the workspace, whose size follows from dims."""
+    x, places = at.vector("x", shape=(4,)), at.vector("places", dtype="int64", shape=(4,))
+
+    def step(i: Variable, row: Variable) -> list[Variable]:
+        k = at.clip(i, 0, 3)
+        return [i + 1, at.set_subtensor(row[k], row[places[k]] + row[k : k + 1].sum())]
+
+    (_, rows), _ = aot.scan(step, outputs_info=[at.constant(np.int64(0)), x], n_steps=4)
+    f = aot.function([x, places], rows[-1], name="f")
+    library = aot.compile(f, tmp_path, opt_level=opt_level).load()
+    np.testing.assert_array_equal(library.f(np.arange(1.0, 5.0), np.array([1, 3, 0, 2])), [3, 6, 6, 10])

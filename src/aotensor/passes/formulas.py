@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
-
-from aotensor.ir.types import index
 
 
 def follows_from_dims(values: Iterable[SSAValue], inputs: Sequence[SSAValue]) -> bool:
@@ -19,7 +18,7 @@ def follows_from_dims(values: Iterable[SSAValue], inputs: Sequence[SSAValue]) ->
                 return False
         elif not (op.name.startswith("arith.")):
             return False
-    return not any(isinstance(x, BlockArgument) and x.type == index for x in _leaves(values))
+    return not any(isinstance(x, BlockArgument) and not isinstance(x.type, MemRefType) for x in _leaves(values))
 
 
 def slice_of(values: Iterable[SSAValue]) -> list[Operation]:

@@ -124,7 +124,7 @@ class Walk:
             return self._function(local, inputs, given, scope, opsets_of(local), proto.output)
         lost = [Lost()] * len(proto.output)
         schema = _schema(proto.op_type, domain, scope.opsets)
-        if schema is None or schema.deprecated:
+        if schema is None or _is_gone(schema, domain):
             return self._without(f"{domain}.{proto.op_type}" if domain else proto.op_type, "", place, lost)
         _check_counts(proto, schema)
         is_old = not domain and scope.opsets[domain] < SETTLED
@@ -232,6 +232,11 @@ def _schema(op: str, domain: str, opsets: Mapping[str, int]) -> Any | None:
         return onnx.defs.get_schema(op, version, domain)
     except onnx.defs.SchemaError:
         return None
+
+
+def _is_gone(schema: Any, domain: str) -> bool:
+    """True for an operator that was removed; one that has a new form is deprecated in the old one too."""
+    return bool(schema.deprecated and onnx.defs.get_schema(schema.name, domain=domain).deprecated)
 
 
 def _check_counts(proto: Any, schema: Any) -> None:

@@ -137,7 +137,7 @@ class Look:
         if kind in (DimShuffle, Subtensor, Alloc):
             return self.is_nonnegative(inputs[0], depth + 1)
         for u in (self.one_minus(x), self.one_plus(x)):
-            if u is not None and (self.argument(u, "sigmoid") or self.argument(u, "erf")) is not None:
+            if u is not None and any(self.argument(u, name) is not None for name in ("sigmoid", "erf")):
                 return True
         return False
 

@@ -224,7 +224,8 @@ class _Product:
             return False
         found, is_negative = factors_of(look, node)
         squared = [one for one in found if look.number(one.x) != -1]
-        base = look.opposite(x) or x
+        opposite = look.opposite(x)
+        base = x if opposite is None else opposite
         is_negative ^= (len(found) - len(squared)) % 2 == 1
         return is_negative and sum(one.power for one in squared) == 2 and all(is_same(one.x, base) for one in squared)
 
