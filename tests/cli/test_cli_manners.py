@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -186,7 +187,7 @@ def test_a_program_error_as_data(call: Call, small: Path) -> None:
     ],
 )
 def test_closed_streams(small: Path, arguments: str, code: int, closed: str) -> None:
-    command = f"{' '.join(PYTHON)} {arguments} {closed}"
+    command = f"{shlex.join(PYTHON)} {arguments} {closed}"
     done = subprocess.run(["sh", "-c", command], cwd=small.parent, capture_output=True, text=True, timeout=120)
     assert done.returncode == code
     if code and "2>&-" not in closed:
