@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -120,7 +121,7 @@ def test_module_runs_like_the_command(spawn: Call) -> None:
 
 
 def test_closed_pipe_ends_quietly(model: Path) -> None:
-    command = f"{sys.executable} -m aotensor_cli compile {model} --emit loops | head -n 1"
+    command = f"{shlex.quote(sys.executable)} -m aotensor_cli compile {model} --emit loops | head -n 1"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
     assert done.stdout == "builtin.module {\n"
     assert "error" not in done.stderr

@@ -129,7 +129,7 @@ def test_devices_as_outputs(call: Call, small: Path, tmp_path: Path) -> None:
 
 
 def test_pipes_as_models_and_not_as_data(small: Path, library: Path) -> None:
-    command = f"cat {small} | {' '.join(PYTHON)} compile /dev/stdin --emit graph"
+    command = f"cat {small} | {shlex.join(PYTHON)} compile /dev/stdin --emit graph"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and done.stdout.startswith("function f("), done.stderr
     os.mkfifo(small.parent / "x.npy")

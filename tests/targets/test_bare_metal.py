@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -27,10 +28,10 @@ _X: Final = [[1, 2, -1], [1, 0.5, 3], [1, -1, 0.25], [1, 0, -2], [1, 3, 0.5], [1
 
 def test_a_gradient_on_a_cortex_m4(tmp_path: Path) -> None:
     make = foreign.tool("make", "make")
-    compiler = f"{sys.executable} -m ziglang cc -target thumb-freestanding-eabihf -mcpu=cortex_m4"
+    compiler = f"{shlex.quote(sys.executable)} -m ziglang cc -target thumb-freestanding-eabihf -mcpu=cortex_m4"
     command = [
         make, "--no-print-directory", "-s", "-C", str(_EXAMPLE), f"BUILD={tmp_path}", f"ARM_CC={compiler}",
-        f"AOTENSOR={sys.executable} -m aotensor_cli", "run",
+        f"AOTENSOR={shlex.quote(sys.executable)} -m aotensor_cli", "run",
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     found = re.search(r"loss (\S+)\ngrad (\S+) (\S+) (\S+)\nstack kept\n", done.stderr)
