@@ -22,7 +22,7 @@ ROOT: Final = Path(__file__).parents[1]
 class Need:
     """One of some programs, or all of some modules.
 
-    shows: what is not tested without;  install: how to get it;  is_heavy: its tests wait for `--ci` (budgets.py)
+    shows: what its tests show;  install: how to get it;  is_heavy: its tests wait for `--ci` (budgets.py)
     """
 
     shows: str
@@ -38,7 +38,7 @@ class Need:
 
     @property
     def missing(self) -> list[str]:
-        """Names of what is not installed; empty if the tests can run."""
+        """The missing programs and modules; empty if the tests can run."""
         absent = [name for name in self.modules if importlib.util.find_spec(name) is None]
         return absent + ([" or ".join(self.programs)] if self.programs and self.path is None else [])
 

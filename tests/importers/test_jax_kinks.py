@@ -76,7 +76,7 @@ def test_kinks_and_ties(name: str) -> None:
 
 @pytest.mark.parametrize("is_compiled", [False, True])
 def test_products_at_positions_that_repeat(is_compiled: bool) -> None:
-    """JAX differentiates them by what is multiplied only: it judges ours by one product after the other."""
+    """JAX differentiates by the operand only, so the expected derivatives are those of successive products in JAX."""
 
     def at_once(x: Any, y: Any) -> Any:
         return weighted([x.at[PLACES].mul(UPDATES + y[PLACES])], jnp.sum)

@@ -62,7 +62,7 @@ def looped(is_live: bool) -> Callable[..., list[Any]]:
 @pytest.mark.parametrize("condition", [True, False])
 @pytest.mark.parametrize(("count", "is_live"), [(0, False), (1, True), (3, False), (4, True), (9, True)])
 def test_loops_whose_steps_are_computed(count: int, is_live: bool, condition: bool, tmp_path: Path) -> None:
-    """Last states and what the steps give, of as many steps as an input says, with gradients."""
+    """Final states, results of steps and gradients of a loop whose number of steps is an input."""
     inputs = [np.array(count, "int64"), np.array(condition), np.array([1.0, 2.0])]
     row = Row("Loop", inputs, (), {"body": step_graph(is_live)}, 2)
     assert_values_and_slopes(row, tmp_path, looped(is_live), (3,) if condition else (0,))
@@ -82,7 +82,7 @@ def test_loops_of_no_steps_without_gradients(is_live: bool, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("count", ["", "count"])
 def test_loops_that_only_their_condition_ends(count: str, tmp_path: Path) -> None:
-    """Without a number, or with the largest that there is, as exporters write `while`."""
+    """No number of steps, or the largest int64, as exporters write `while`."""
     nodes = [helper.make_node("Loop", [count, "", "x"], ["last", "rows"], name="only", body=step_graph(True))]
     infos = [helper.make_tensor_value_info(n, DOUBLE, None if n != "x" else [2]) for n in ("x", "last", "rows")]
     largest = numpy_helper.from_array(np.array(2**63 - 1), "count")

@@ -1,4 +1,4 @@
-"""Models of opsets 7 to 12: what operators meant then, by NumPy, and by what the package converts them to."""
+"""Models of opsets 7 to 12, compared with NumPy and with the models that the package onnx converts them to."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_operators_mean_what_they_meant(tmp_path: Path) -> None:
 
 
 NOT_CONVERTED = {"hardmax", "linear"}
-"""What the converter of the package leaves as it is, or moves by half an element."""
+"""Operators that the converter of the package onnx converts to other results."""
 
 
 @pytest.mark.parametrize("name", sorted(ROWS.keys() - NOT_CONVERTED))

@@ -36,7 +36,7 @@ def _neutral(combine: Combine, dtype: str) -> Any:
 def pooled(
     x: at.Variable, params: Mapping[str, Any], combine: Combine, counts: Mapping[int, Extent] | None = None
 ) -> at.Variable:
-    """Each window of x combined, in C order; what is outside of x changes nothing.
+    """Each window of x combined, in C order; elements outside x change nothing.
 
     counts: how many windows there are by axis, where that is not all that fit in
     """
