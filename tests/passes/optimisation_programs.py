@@ -344,6 +344,18 @@ def many_functions(x: Any) -> Any:
     return x
 
 
+def sines(x: Any, count: int) -> Any:
+    """So many sines, one of the other."""
+    for _ in range(count):
+        x = at.sin(x)
+    return x
+
+
+def sines_of_a_number() -> aot.Function:
+    x = at.dscalar("x")
+    return function([x], sines(x, 80))
+
+
 def narrow_sum() -> aot.Function:
     (x,) = vectors("x", "float32")
     return function([x], at.exp(x * x + 1).sum())

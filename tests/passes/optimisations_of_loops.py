@@ -14,6 +14,8 @@ from optimisation_programs import (
     narrow_sum,
     of_sparse,
     of_vector,
+    sines,
+    sines_of_a_number,
     two_buffers,
 )
 from switches import Row, compiled, has, lacks, not_for, on_machine, without_pass
@@ -45,6 +47,20 @@ LOOP_ROWS: Final[Sequence[Row]] = (
         of_vector(lambda x: reduce(lambda y, k: at.sin(y) + k, range(24), x)),
         "loops",
         has("interleave = 2 .*lane_bits = 64"),
+    ),
+    Row(
+        "elementary functions of a long block are called",
+        without_pass("outline-math"),
+        sines_of_a_number,
+        "llvm",
+        has(r'call double @"aot\.sin\.f64\.outlined"'),
+    ),
+    Row(
+        "loops call functions of vectors",
+        not_for(of_vector(lambda x: sines(x, 20))),
+        of_vector(lambda x: sines(x, 300)),
+        "llvm",
+        has(r'aot\.sin\.f64\.outlined"\(double .*_ZGV_LLVM_N8v_aot\.sin\.f64\.outlined\(aot\.sin\.f64\.x8\)'),
     ),
     Row(
         "the rest of a narrow loop under a mask",

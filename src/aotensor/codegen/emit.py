@@ -21,7 +21,7 @@ from xdsl.ir import Operation
 
 from aotensor.codegen import emit_arith, emit_control, emit_memory, emit_parallel, emit_vector, llvm
 from aotensor.codegen.calls.lanes import define_lane_function
-from aotensor.codegen.calls.rare import RARE_FUNCTIONS, mark_rare
+from aotensor.codegen.calls.rare import keep_variants, mark_rare
 from aotensor.codegen.debug_info import DebugInfo
 from aotensor.codegen.emit_alias import read_only, view_scopes
 from aotensor.codegen.emit_state import SCALAR_FUNCTION_PREFIX, Emitter, Handler, element_bytes, flat_types
@@ -33,7 +33,7 @@ from aotensor.ir.location import Locations, is_located
 from aotensor.ir.upstream import ParallelOp, walk
 from aotensor.passes.outline import APART
 from aotensor.passes.scalar_math.table import APART as LONG
-from aotensor.passes.scalar_math.table import is_lane_function, is_vector_symbol
+from aotensor.passes.scalar_math.table import RARE_FUNCTIONS, is_lane_function, is_vector_symbol, split_symbol
 
 _HANDLERS: Final[Mapping[type[Operation], Handler]] = {
     **emit_arith.HANDLERS,
@@ -76,6 +76,7 @@ def emit_module(
     for op in definitions:
         told = target.vector_bits, threads and system_of(target.triple).has_threads, target.has_half, debug_info
         _define(functions, op, *told)
+    keep_variants(result)
     if target.for_size:
         for function in result.functions:
             if function.blocks:
@@ -94,7 +95,7 @@ def _declare(module: Module, op: func.FuncOp, exported: Container[str]) -> Funct
     llvm.mark_function(function, "nounwind")
     scalar = symbol.startswith(SCALAR_FUNCTION_PREFIX)
     if not op.body.blocks:
-        if scalar:
+        if scalar and split_symbol(symbol)[0] not in RARE_FUNCTIONS:
             raise InternalError(f"emit: scalar function {symbol} has no body and should have been expanded")
         return function
     private = op.sym_visibility is not None and op.sym_visibility.data == "private"

@@ -11,10 +11,10 @@ from xdsl.ir import Operation
 
 from aotensor.codegen import llvm
 from aotensor.codegen.calls.lanes import mark_lane_call
-from aotensor.codegen.calls.rare import RARE_FUNCTIONS, mark_rare_call
+from aotensor.codegen.calls.rare import mark_outlined_call, mark_rare_call
 from aotensor.codegen.emit_state import Emitter, Handler, register_type
 from aotensor.codegen.llvm import Node, Value
-from aotensor.passes.scalar_math.table import is_lane_function
+from aotensor.passes.scalar_math.table import OUTLINED, RARE_FUNCTIONS, is_lane_function
 
 
 def _call(e: Emitter, op: func.CallOp) -> None:
@@ -22,6 +22,8 @@ def _call(e: Emitter, op: func.CallOp) -> None:
     result = e.builder.call(e.functions[symbol], e.flatten(op.arguments))
     if symbol in RARE_FUNCTIONS:
         mark_rare_call(result, symbol)
+    elif symbol.endswith(OUTLINED):
+        mark_outlined_call(result, symbol, e.functions)
     elif is_lane_function(symbol):
         mark_lane_call(result, symbol)
     if op.res:

@@ -233,7 +233,7 @@ def lower(
         result.built, guard = with_bounds_check(result.built)
         runner.run(module, [guard])
     _keep_text(result, "loops", texts)
-    runner.run(module, math_recipe(_math_facts(machine, options)))
+    runner.run(module, math_recipe(_math_facts(machine, options), pipeline))
     return result
 
 

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from xdsl.dialects import arith, func, memref, vector
@@ -38,19 +39,32 @@ def expand_math(module: ModuleOp, target: Target = _PLAIN) -> None:
     for op in list(walk(module)):
         if type(op) in EXPANDED and (symbol := function_of(op)) is not None:
             Rewriter.replace_op(op, func.CallOp(symbol, op.operands, [op.results[0].type]))
-    present = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)}
-    defined = {symbol for symbol, op in present.items() if op.body.blocks}
-    wanted = _called_functions(module)
+    declared = {op.sym_name.data for op in _functions(module) if not op.body.blocks}
+    wanted = add_definitions(module, _called_functions(module), target)
+    for op in _functions(module):
+        if op.sym_name.data in declared - set(wanted) and op.sym_name.data.startswith(PREFIX):
+            Rewriter.erase_op(op)
+
+
+def add_definitions(module: ModuleOp, symbols: Sequence[str], target: Target) -> list[str]:
+    """Define functions `@aot.*` at the end of a module, unless they are there; gives their names, and of those called.
+
+    Raises: InternalError if there is no function of such a name.
+    """
+    present = {op.sym_name.data: op for op in _functions(module)}
+    wanted = list(symbols)
     for symbol in wanted:  # grows: a definition may call further functions
-        if symbol not in defined:
+        if symbol not in present or not present[symbol].body.blocks:
             if symbol in present:
                 Rewriter.erase_op(present[symbol])
-            definition = define(symbol, target.has_tables)
-            module.body.block.add_op(definition)
-            wanted += [callee for callee in _called_functions(definition) if callee not in wanted]
-    for symbol in present.keys() - defined - set(wanted):
-        if symbol.startswith(PREFIX):
-            Rewriter.erase_op(present[symbol])
+            present[symbol] = define(symbol, target.has_tables)
+            module.body.block.add_op(present[symbol])
+            wanted += [callee for callee in _called_functions(present[symbol]) if callee not in wanted]
+    return wanted
+
+
+def _functions(module: ModuleOp) -> list[func.FuncOp]:
+    return [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]
 
 
 def _share_exponentials(module: ModuleOp) -> None:

@@ -48,6 +48,7 @@ from aotensor.passes.nest.tile_columns import tile_columns
 from aotensor.passes.nest.vectorize import vectorize
 from aotensor.passes.outline import outline
 from aotensor.passes.outline_chunks import outline_chunks
+from aotensor.passes.outline_math import outline_math
 from aotensor.passes.plan_memory import plan_memory
 from aotensor.passes.products.factor_sums import factor_sums
 from aotensor.passes.products.transpose_factors import transpose_factors
@@ -94,6 +95,7 @@ _FACTS: Final = {
     ("vectorize", "interleave"): ["interleave", "interleave_plain"],
     ("hint-vectors", "interleave"): ["interleave", "interleave_crowded"],
     ("outline", "loops-together"): ["loops_together"],
+    ("outline-math", "operations"): ["inlined_operations", "inlined_in_module"],
     ("small-matrices", "largest"): ["largest_generated"],
     ("tile-sweeps", "together"): ["sweeps_together"],
     ("tile-sweeps", "window"): ["window_rows"],
@@ -186,9 +188,17 @@ EXPAND_MATH: Final = Pass("expand-math", expand_math, LOOP_FORM, LOOP_FORM)
 """For a machine without tables in registers."""
 
 
-def math_recipe(target: Target) -> tuple[Pass, ...]:
-    """The pass that gives elementary functions the bodies that suit a machine."""
-    return (replace(EXPAND_MATH, run=lambda module: expand_math(module, target)),)
+def math_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...]:
+    """Passes that give elementary functions the bodies that suit a machine."""
+    calls = _facts(target, pipeline, "outline-math")
+    passes = (
+        replace(EXPAND_MATH, run=lambda module: expand_math(module, target)),
+        Pass("outline-math", lambda module: outline_math(module, calls), LOOP_FORM, LOOP_FORM),
+    )
+    return chosen_passes(passes, pipeline)
+
+
+MATH_RECIPE: Final = math_recipe(_MOST)
 
 
 def library_recipe(vector_bits: int, target: Target = _MOST) -> tuple[Pass, ...]:

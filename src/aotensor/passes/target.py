@@ -24,6 +24,8 @@ class Target:
     smallest_block, largest_block: rows of such a block.
     loops_together: loops of a kernel beyond which they are functions of their own.
     smallest_function: operations of such a loop: a call costs some, too.
+    inlined_operations: of bodies of elementary functions in one block outside of loops, beyond which these are called.
+    inlined_in_module: the same of all innermost loops of a module, which as vectors run up to twice as long so.
     prefetch_distance: stored entries between the one that is worked on and the one that is fetched; 0 fetches none.
     entries_ahead: entries of a compressed matrix between those that are worked on and those that are fetched.
     sweeps_together: sweeps over neighbouring rows that follow each other.
@@ -68,6 +70,8 @@ class Target:
     largest_block: int = 1024
     loops_together: int = 16
     smallest_function: int = 24
+    inlined_operations: int = 2000
+    inlined_in_module: int = 10_000
     prefetch_distance: int = 32
     entries_ahead: int = 128
     sweeps_together: int = 10

@@ -79,7 +79,8 @@ def mark_lane_call(call: Value, symbol: str) -> None:
     """Tell the vectoriser about the variants of a function of numbers."""
     attributes = ["memory(none)", "willreturn", "nounwind"]
     if symbol in _FORMULAS:
-        attributes.append(variants_attribute(symbol, "N", "v" * len(_FORMULAS[symbol][0])))
+        operands = "v" * len(_FORMULAS[symbol][0])
+        attributes.append(variants_attribute(symbol, "N", operands, {n: vector_symbol(symbol, n) for n in LANES}))
     for attribute in attributes:
         set.add(call.attributes, attribute)
 

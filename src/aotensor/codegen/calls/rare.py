@@ -9,13 +9,13 @@ if it is empty (the ABI that LLVM's loop vectoriser knows as `vector-function-ab
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping
 from typing import Final
 
 from aotensor.codegen import llvm
 from aotensor.codegen.llvm import Builder, Function, Module, Value
-from aotensor.passes.scalar_math.table import vector_symbol
+from aotensor.passes.scalar_math.table import OUTLINED, is_vector_symbol, vector_symbol
 
-RARE_FUNCTIONS: Final = ("aot.far_angle.f64",)
 LANES: Final = (2, 4, 8, 16)
 """Of the variants."""
 PURE: Final = ("noinline", "memory(none)", "willreturn", "nounwind")
@@ -24,27 +24,58 @@ PURE: Final = ("noinline", "memory(none)", "willreturn", "nounwind")
 def mark_rare(function: Function) -> None:
     """Keep a function of one float apart from its callers, and define its variants for vectors under a mask."""
     llvm.mark_function(function, "cold", *PURE)
-    variants = [_define_variant(function, count) for count in LANES]
-    module = function.module
-    array = llvm.ir.ArrayType(llvm.pointer, len(variants))
-    used = llvm.ir.GlobalVariable(module, array, "llvm.compiler.used")  # or the variants are gone before they are used
-    used.linkage, used.section = "appending", "llvm.metadata"
-    used.initializer = llvm.ir.Constant(array, [variant.bitcast(llvm.pointer) for variant in variants])
+    for count in LANES:
+        _define_variant(function, count)
+
+
+def keep_variants(module: Module) -> None:
+    """Have LLVM keep functions of vectors that only attributes of calls name, until its vectoriser has run.
+
+    And outlined functions of numbers as they are: it would drop an operand that is the same constant in every call.
+    """
+    variants = [
+        f
+        for f in module.functions
+        if f.blocks and f.linkage == "internal" and (is_vector_symbol(f.name) or f.name.endswith(OUTLINED))
+    ]
+    if variants:
+        array = llvm.ir.ArrayType(llvm.pointer, len(variants))
+        used = llvm.ir.GlobalVariable(module, array, "llvm.compiler.used")
+        used.linkage, used.section = "appending", "llvm.metadata"
+        used.initializer = llvm.ir.Constant(array, [variant.bitcast(llvm.pointer) for variant in variants])
 
 
 def mark_rare_call(call: Value, symbol: str) -> None:
     """Tell the vectoriser about the variants."""
-    for attribute in ("memory(none)", "willreturn", "nounwind", variants_attribute(symbol, "M", "v")):
+    _mark_pure(call, variants_attribute(symbol, "M", "v", {n: vector_symbol(symbol, n) for n in LANES}))
+
+
+def mark_outlined_call(call: Value, symbol: str, functions: Container[str]) -> None:
+    """Tell the vectoriser about those functions of vectors that compute the same as one of numbers.
+
+    functions: all of the module
+    """
+    plain = symbol.removesuffix(OUTLINED)
+    variants = {n: name for n in LANES if (name := vector_symbol(plain, n)) in functions}
+    operands = "v" * len(call.args)
+    _mark_pure(call, *([variants_attribute(symbol, "N", operands, variants)] if variants else []))
+
+
+def _mark_pure(call: Value, *attributes: str) -> None:
+    for attribute in ("memory(none)", "willreturn", "nounwind", *attributes):
         set.add(call.attributes, attribute)
 
 
-def variants_attribute(symbol: str, mask: str, operands: str) -> str:
-    """What names the variants on a call.   mask: "M" if they take one, else "N". operands: "v" for each"""
-    names = ",".join(f"_ZGV_LLVM_{mask}{count}{operands}_{symbol}({vector_symbol(symbol, count)})" for count in LANES)
+def variants_attribute(symbol: str, mask: str, operands: str, variants: Mapping[int, str]) -> str:
+    """What names functions of vectors on a call of one of numbers.
+
+    mask: "M" if they take one, else "N". operands: "v" for each. variants: lanes → symbol
+    """
+    names = ",".join(f"_ZGV_LLVM_{mask}{count}{operands}_{symbol}({name})" for count, name in variants.items())
     return f'"vector-function-abi-variant"="{names}"'
 
 
-def _define_variant(function: Function, count: int) -> Function:
+def _define_variant(function: Function, count: int) -> None:
     """The function on every lane, if any lane is wanted; else nothing of meaning."""
     module: Module = function.module
     element = function.function_type.return_type
@@ -72,4 +103,3 @@ def _define_variant(function: Function, count: int) -> Function:
     chosen.add_incoming(nothing, entry)
     chosen.add_incoming(whole, work)
     b.ret(chosen)
-    return variant

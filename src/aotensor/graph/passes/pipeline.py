@@ -83,6 +83,7 @@ STEPS: Final = (
     Step("outline-chunks", "loops"),
     Step("outline", "loops", options={"loops-together": (0, 1 << 20)}),
     Step("expand-math", "loops", needed="elementary functions get their bodies there"),
+    Step("outline-math", "loops", options={"operations": (0, 1 << 30)}),
 )
 """Every pass, in the order in which those that are not free run."""
 

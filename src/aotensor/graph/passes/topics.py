@@ -18,7 +18,7 @@ TOPICS: Final = {
     "memory": ("eliminate-copies", "place-values", "assign-memory", "fetch-ahead", "hand-over", "plan-memory"),
     "vectors": ("transpose-factors", "tile-columns", "row-vectors", "short-vectors", "vectorize", "hint-vectors"),
     "cores": ("chunk-scans", "mark-parallel", "parallelize"),
-    "code": ("outline-chunks", "outline"),
+    "code": ("outline-chunks", "outline", "outline-math"),
 }  # fmt: skip
 """Topic → passes, both in the order in which one reads them."""
 

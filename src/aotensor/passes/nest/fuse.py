@@ -48,6 +48,10 @@ _GATHERING: Final = 8
 """Operations on single numbers that take as long as what a shared loop saves: an element that is written and read, one
 that is read, and one at an index that is computed, which vectors do not make faster."""
 
+_MOST_STREAMS: Final = 32
+"""Tensors of a loop that what shares none of them may join. More streams than a processor fetches ahead bring nothing,
+and LLVM's time grows with the square of them: 300 vectors, each with its gradient, took 12 s in one loop."""
+
 Axis: TypeAlias = "tuple[int, Way]"
 _ALLOWS: Final = {
     "that loop has as many statements as it may": "a larger number, as in --passes ...,fuse{max-statements=64},...",
@@ -83,6 +87,11 @@ class _Slot:
     jumps: bool = False
     gathers: int = 0
     tail: list[Operation] = field(default_factory=list)
+
+    @property
+    def streams(self) -> int:
+        """The number of tensors that the loop goes through."""
+        return len(self.made.keys() | self.along.keys())
 
     def add(self, item: Item, loop: LoopOp) -> None:
         assert item.statement is not None
@@ -200,6 +209,8 @@ class _Arrangement:
             reason = "it needs a value that is complete only behind that loop"
         elif not slot.shared or not _candidates(item.loops, slot.shared[0]):
             reason = "no loop of equal extent may stand outside"
+        elif item.is_deferred and slot.streams >= _MOST_STREAMS:
+            reason = f"it shares nothing with that loop, which goes through {slot.streams} tensors"
         elif not slot.made.keys().isdisjoint(gathers(statement)):
             reason = "it reads at indices that are computed"
         elif any(_needs_vectors(statement, loop, slot) for loop in _candidates(item.loops, slot.shared[0])):
@@ -230,7 +241,9 @@ class _Arrangement:
                 if all(_meet_within(x, slot, statement.reads, loop) for x in flows):
                     return loop
             elif (
-                item.is_deferred or _shares_operand(statement, loop, slot) or _goes_beside(item, statement, loop, slot)
+                (item.is_deferred and slot.streams < _MOST_STREAMS)
+                or _shares_operand(statement, loop, slot)
+                or _goes_beside(item, statement, loop, slot)
             ):
                 return loop
         return None

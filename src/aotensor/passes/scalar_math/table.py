@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, func
+from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerAttr,
-    SymbolRefAttr,
     UnitAttr,
     VectorType,
 )
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotensor.core import dtypes
 from aotensor.core.dtypes import DTYPES
 from aotensor.errors import InternalError
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.ir.types import element_type, f64, i64
+from aotensor.ir.types import element_type, f64, i1, i64
 from aotensor.passes.scalar_math import (
     bessel,
     exponential,
@@ -84,6 +83,10 @@ LANE_FUNCTIONS: Final[Mapping[str, Sequence[Attribute]]] = {
 """Functions to f64 that some machines have instructions for, which `codegen/calls/lanes.py` writes: their operands."""
 
 
+RARE_FUNCTIONS: Final = ("aot.far_angle.f64",)
+"""Those that almost no number needs: with masks, `codegen/calls/rare.py` defines them for vectors."""
+
+
 def is_lane_function(symbol: str) -> bool:
     """Is it one of these, of a number or of a vector?"""
     return split_symbol(symbol)[0] in LANE_FUNCTIONS
@@ -102,6 +105,9 @@ def define(symbol: str, has_tables: bool = False) -> func.FuncOp:
     Raises: InternalError if there is no such function.
     """
     scalar, lanes = split_symbol(symbol)
+    if scalar in RARE_FUNCTIONS and lanes is not None:
+        wide = VectorType(f64, [lanes])
+        return func.FuncOp.external(symbol, [wide, VectorType(i1, [lanes])], [wide])
     if lanes is not None:
         return _widened(define(scalar, has_tables), symbol, lanes)
     if has_tables and scalar in LANE_FUNCTIONS:
@@ -159,6 +165,14 @@ def is_vector_symbol(symbol: str) -> bool:
     return split_symbol(symbol)[1] is not None
 
 
+OUTLINED: Final = ".outlined"
+
+
+def outlined_symbol(symbol: str) -> str:
+    """What the function with the same body is called that is not inlined: `aot.exp.f64.outlined`."""
+    return f"{symbol}{OUTLINED}"
+
+
 def split_symbol(symbol: str) -> tuple[str, int | None]:
     """The function of scalars, and the lanes if it is one of vectors."""
     scalar, _, count = symbol.rpartition(".x")
@@ -178,16 +192,41 @@ def _widened(function: func.FuncOp, symbol: str, lanes: int) -> func.FuncOp:
         symbol, ([wide(x) for x in signature.inputs], [wide(x) for x in signature.outputs]), visibility="private"
     )
     values: dict[SSAValue, SSAValue] = dict(zip(function.body.block.args, made.body.block.args, strict=True))
-    for op in function.body.block.ops:
+    *ops, end = function.body.block.ops
+    _widen(ops, made.body.block, values, lanes)
+    made.body.block.add_op(end.clone(values))
+    return made
+
+
+def _widen(
+    ops: Iterable[Operation], made: Block, values: dict[SSAValue, SSAValue], lanes: int, mask: Sequence[SSAValue] = ()
+) -> None:
+    """Operations on vectors, at the end of a block.
+
+    values: what stands for their operands. mask: of the lanes that want them, which the functions that are called get
+    """
+    for op in ops:
+        if isinstance(op, scf.IfOp):  # rarely taken (`value.rarely`): both sides, chosen lane by lane
+            condition = values[op.cond]
+            sides = []
+            for region in op.regions:
+                *inner, end = region.block.ops
+                _widen(inner, made, values, lanes, [condition])
+                sides.append([values[x] for x in end.operands])
+            for result, then, otherwise in zip(op.results, *sides, strict=True):
+                chosen = arith.SelectOp(condition, then, otherwise)
+                made.add_op(chosen)
+                values[result] = chosen.result
+            continue
         copy = op.clone(values)
         for result in copy.results:
-            result._type = wide(result.type)
+            result._type = VectorType(result.type, [lanes])
         if isinstance(copy, func.CallOp):
-            copy.properties["callee"] = SymbolRefAttr(vector_symbol(copy.callee.root_reference.data, lanes))
+            symbol = vector_symbol(copy.callee.root_reference.data, lanes)
+            copy = func.CallOp(symbol, [*copy.operands, *mask], [x.type for x in copy.results])
         if isinstance(copy, arith.ConstantOp) and isinstance(op, arith.ConstantOp):
             assert isinstance(op.value, FloatAttr | IntegerAttr)
             kind: Any = copy.result.type
             copy.properties["value"] = DenseIntOrFPElementsAttr.from_list(kind, [op.value.value.data])
-        made.body.block.add_op(copy)
+        made.add_op(copy)
         values.update(zip(op.results, copy.results, strict=True))
-    return made

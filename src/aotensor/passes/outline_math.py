@@ -1,0 +1,106 @@
+"""Call the elementary functions of a long block instead of inlining them.
+
+    %y0 = func.call @aot.sin.f64(%x0)                %y0 = func.call @aot.sin.f64.outlined(%x0)
+    …  hundreds of such calls in one block    →      …
+                                                     func.func private @aot.sin.f64.outlined(%x: f64) {aot.apart}
+
+`expand-math` gives each function a body that LLVM inlines, so that it is scheduled, and made into vectors, with what
+stands around it. LLVM's time grows with the square of what stands in one block: a chain of 1,000 operations, half of
+them sines, and its gradient took 20 s inlined and 2 s called, and ran no slower.
+
+In an innermost loop the function of as many lanes as `hint-vectors` says is defined, too, and LLVM's vectoriser calls
+it. Calls cost more there: 200 sines and tanhs of a vector took 1.3 times as long to run, and sines with cosines of the
+same angles 2.1 times. So loops are left as they are until all of a module have five times as many operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+
+from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, SymbolRefAttr, UnitAttr
+from xdsl.ir import Block
+
+from aotensor.ir.upstream import walk
+from aotensor.passes.expand_math import add_definitions
+from aotensor.passes.exponentials import PREFIX
+from aotensor.passes.remarks import applied
+from aotensor.passes.scalar_math.table import APART, is_vector_symbol, outlined_symbol, vector_symbol
+from aotensor.passes.target import Target
+
+
+def outline_math(module: ModuleOp, target: Target) -> None:
+    """Call the elementary functions of long blocks, and those of innermost loops if there are many in the module.
+
+    `target.inlined_operations` and `target.inlined_in_module` say how many operations LLVM is given at once.
+    """
+    functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)}
+    lengths = {symbol: sum(1 for _ in walk(op)) for symbol, op in functions.items() if _is_inlined(symbol, op)}
+    kernels = [op for symbol, op in functions.items() if not symbol.startswith(PREFIX)]
+    found = [(block, calls) for op in kernels for block in _blocks(op) if (calls := _calls(block, lengths))]
+    in_loops = sum(lengths[_callee(call)] for block, calls in found if _is_innermost(block) for call in calls)
+    lanes: dict[str, set[int]] = {}
+    for block, calls in found:
+        length, most = sum(lengths[_callee(call)] for call in calls), target.inlined_operations
+        what = "{} calls of {} are not inlined: their bodies have {} operations, more than {}"
+        if _is_innermost(block):
+            length, most = in_loops, target.inlined_in_module
+            what = "{} calls of {} are not inlined: the bodies of all loops have {} operations, more than {}"
+        if length <= most:
+            continue
+        names = ", ".join(sorted({_callee(call).split(".")[1] for call in calls}))
+        applied(what, len(calls), names, length, most, calls[0])
+        for call in calls:
+            name = _callee(call)
+            lanes.setdefault(name, set()).update(_lanes(block, call, target))
+            call.properties["callee"] = SymbolRefAttr(outlined_symbol(name))
+    for name, counts in lanes.items():
+        module.body.block.add_op(_outlined(functions[name], outlined_symbol(name)))
+        add_definitions(module, [vector_symbol(name, count) for count in sorted(counts)], target)
+
+
+def _calls(block: Block, known: Container[str]) -> list[func.CallOp]:
+    return [op for op in block.ops if type(op) is func.CallOp and _callee(op) in known]
+
+
+def _callee(call: func.CallOp) -> str:
+    return call.callee.root_reference.data
+
+
+def _is_inlined(symbol: str, op: func.FuncOp) -> bool:
+    is_scalar = symbol.startswith(PREFIX) and not is_vector_symbol(symbol)
+    return is_scalar and bool(op.body.blocks) and APART not in op.attributes
+
+
+def _blocks(function: func.FuncOp) -> Iterator[Block]:
+    """All blocks of a function, also those inside of its loops and branches."""
+    yield from function.body.blocks
+    for op in walk(function.body):
+        for region in op.regions:
+            yield from region.blocks
+
+
+def _is_innermost(block: Block) -> bool:
+    """Is it the body of a loop without others inside?"""
+    return isinstance(block.parent_op(), scf.ForOp) and not any(op.regions for op in block.ops)
+
+
+def _lanes(block: Block, call: func.CallOp, target: Target) -> set[int]:
+    """Of the vectors that LLVM may make of an innermost loop around a call: none or one number."""
+    loop = block.parent_op()
+    if loop is None or "novector" in loop.attributes or not _is_innermost(block):
+        return set()
+    bits = loop.attributes.get("lane_bits")
+    width = bits.value.data if isinstance(bits, IntegerAttr) else call.results[0].type.bitwidth  # type: ignore[attr-defined]
+    count = target.register_bits // width
+    return {count} if count > 1 else set()
+
+
+def _outlined(function: func.FuncOp, symbol: str) -> func.FuncOp:
+    """A function that is called, with the body of one that is inlined."""
+    kind = function.function_type
+    made = func.FuncOp(symbol, (list(kind.inputs), list(kind.outputs)), visibility="private")
+    call = func.CallOp(function.sym_name.data, made.body.block.args, list(kind.outputs))
+    made.body.block.add_ops([call, func.ReturnOp(*call.results)])
+    made.attributes[APART] = UnitAttr()
+    return made
