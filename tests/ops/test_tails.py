@@ -12,6 +12,7 @@ from tails import TAILS, fits
 
 import aotensor as aot
 import aotensor.tensor as at
+from aotensor.gradient import Rop
 
 DTYPES = pytest.mark.parametrize("dtype", ["float64", "float32"])
 UNITS = {"erfcx": 1000}
@@ -168,3 +169,20 @@ def test_angles_of_points_at_infinity_do_not_change(height: float, width: float)
     f = aot.function([a, b], [*slopes, *(z for slope in slopes for z in aot.grad(slope.sum(), [a, b]))], name="f")
     for run in (f, f.reference):
         np.testing.assert_array_equal(run(np.array([height]), np.array([width])), np.zeros((6, 1)))
+
+
+@pytest.mark.parametrize("exponent", [900, 500, -500, -900])
+def test_second_derivatives_of_angles_and_lengths_do_not_depend_on_the_unit(exponent: int) -> None:
+    """The second derivative by the point itself is beyond all numbers; along a direction of its length it is not."""
+    x, v, unit = at.dvector("x"), at.dvector("v"), 2.0**exponent
+    found = []
+    for scale in (unit, 1.0):
+        y = at.arctan2(x * scale, (1.5 + x * x) * scale) + at.hypot(x * scale, x * x * scale) / scale
+        first = aot.grad(y.sum(), x)
+        found += [Rop(first, x, v), aot.grad((first * v).sum(), x)]
+    f = aot.function([x, v], found, name="f")
+    given = np.array([-2.0, -0.4, 0.3, 1.7]), np.array([1.0, 0.5, -2.0, 3.0])
+    for run in (f, f.reference):
+        scaled, backward, plain, other = run(*given)
+        for value in (scaled, backward, other):
+            np.testing.assert_allclose(value, plain, rtol=1e-13)

@@ -80,8 +80,9 @@ def _angle_slope_in_height(g: Variable, a: Variable, b: Variable, y: Variable) -
 
 def _angle_slope_in_width(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
     length, other = hypot(a, b), _angle_slope(b, a)
-    far_out = (other - y) * (other + y)  # cancels for a near b, but has no quotient of infinities
-    return g * switch(eq(length, np.inf), far_out, ((a - b) / length) * ((a + b) / length) / length / length)
+    far_out = g * (other - y) * (other + y)  # cancels for a near b, but has no quotient of infinities
+    # 1/length² may overflow or vanish where g/length, of a tangent as long as the point, does not
+    return switch(eq(length, np.inf), far_out, g / length * ((a - b) / length) * ((a + b) / length) / length)
 
 
 _angle_slope: Final = Elementwise(
