@@ -54,6 +54,12 @@ CASES: list[Case] = [
     Case(id="linear_recurrence", build=LinearRecurrence(0), inputs=[FACTORS, TERMS]),
     Case(id="linear_recurrence-reverse", build=LinearRecurrence(1, reverse=True), inputs=[FACTORS, TERMS]),
     Case(id="linear_recurrence-one", build=LinearRecurrence(0), inputs=normal((1,), (1,)), dims=[(None,), (None,)]),
+    Case(
+        id="linear_recurrence-known-by-one",
+        build=LinearRecurrence(0),
+        inputs=normal((2, 3), (2, 3)),
+        dims=[(2, 3), (None, 3)],
+    ),
     Case(id="linear_recurrence-own", build=lambda x: LinearRecurrence(0)(x, x), inputs=[FACTORS]),
     Case(
         id="linear_recurrence-second",

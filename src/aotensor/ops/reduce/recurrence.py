@@ -104,8 +104,11 @@ class LinearRecurrence(AxisOp):
         return [term if is_disconnected(term) else self(a, term)]
 
     def lower(self, b: TensorBuilder, a: Tensor, c: Tensor) -> Tensor:
-        for axis, extents in enumerate(zip(a.extents, c.extents, strict=True)):
-            b.same_extent(extents, f"extents along axis {axis} of factors and terms")
+        extents = [
+            b.same_extent(found, f"extents along axis {axis} of factors and terms")
+            for axis, found in enumerate(zip(a.extents, c.extents, strict=True))
+        ]
+        a, c = b.broadcast(a, extents), b.broadcast(c, extents)  # an extent may be known of one of them only
         if not self.reverse:
             return b.recur(a, c, self.axis)
         return mirror(b, b.recur(mirror(b, a, self.axis), mirror(b, c, self.axis), self.axis), self.axis)
