@@ -22,7 +22,7 @@ from aotensor.core.types import dim_name
 from aotensor.graph.expression import called
 from aotensor.graph.variable import Variable
 from aotensor.ir.dialect import CheckOp
-from aotensor.ir.extents import depends_on_arguments_only, extents_function, follow_from_arguments
+from aotensor.ir.extents import AllSources, extents_function, is_scalar
 from aotensor.ir.import_graph import import_graph
 from aotensor.ir.index_builder import Extent, Tensor
 from aotensor.ir.location import Locations, locate_behind
@@ -123,7 +123,7 @@ class _FunctionImporter:
         self.block.add_op(func.ReturnOp(*(x.ssa for x in outputs)))
         main = func.FuncOp(name, (inputs, [x.ssa.type for x in outputs]), Region(self.block))
         main.attributes["dims"] = self._dim_names()
-        if not follow_from_arguments(extents):
+        if not AllSources(is_scalar)(extents):
             self.builder.checks.append(("value", COMPUTED_TWICE))
             main.attributes["sizes_check"] = IntegerAttr(len(self.builder.checks), i64)
         main.attributes["results"] = ArrayAttr(StringAttr(key) for key, _ in self.program.outputs)
@@ -132,7 +132,8 @@ class _FunctionImporter:
             main.attributes["complex_results"] = ArrayAttr(IntegerAttr(k, i64) for k in pairs)
         self.module.body.block.add_op(main)
         self.module.body.block.add_op(extents_function(main, extents))
-        checks = [op for op in self.block.ops if isinstance(op, CheckOp) and depends_on_arguments_only(op)]
+        is_known = AllSources(is_scalar)
+        checks = [op for op in self.block.ops if isinstance(op, CheckOp) and is_known(op.operands)]
         self._unify(checks)
         for op in checks:
             Rewriter.erase_op(op)

@@ -9,7 +9,7 @@ check %m                     →       check %m                     what guards 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
 from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import TensorType
@@ -47,7 +47,8 @@ def extents_function(main: func.FuncOp, extents: Sequence[SSAValue]) -> func.Fun
 def _needed(block: Block, roots: Sequence[SSAValue]) -> list[Operation]:
     """Operations of a block: those of the checks on arguments, then those that `roots` depend on with their guards."""
     checks = [op for op in block.ops if isinstance(op, CheckOp)]
-    first = _closure(block, [op for op in checks if depends_on_arguments_only(op)], ())
+    is_known = AllSources(is_scalar)
+    first = _closure(block, [op for op in checks if is_known(op.operands)], ())
     rest = _closure(block, (), roots)
     computed = [position for position, op in enumerate(block.ops) if op in rest and _is_computation(op)]
     if computed:
@@ -90,7 +91,8 @@ def pin_rounding(block: Block, extents: Iterable[SSAValue]) -> set[Operation]:
 
     `@f` and `@f.extents` compute such an extent both, in different loops. Gives the operations that are pinned.
     """
-    pinned = _closure(block, (), [x for x in extents if not follow_from_arguments([x])])
+    is_known = AllSources(is_scalar)
+    pinned = _closure(block, (), [x for x in extents if not is_known([x])])
     for op in pinned:
         for inner in walk(op):
             if "fastmath" in inner.properties:
@@ -98,14 +100,38 @@ def pin_rounding(block: Block, extents: Iterable[SSAValue]) -> set[Operation]:
     return pinned
 
 
-def depends_on_arguments_only(op: Operation) -> bool:
-    """True if an operation follows from the inputs by scalar arithmetic alone."""
-    return follow_from_arguments(op.operands)
+class AllSources:
+    """Tells whether some values, and all that they are made of, have a property: `AllSources(is_scalar)([n])`.
+
+    It looks at each value once, also for later questions: make a new one when the IR has changed.
+    """
+
+    def __init__(self, has: Callable[[SSAValue], bool]) -> None:
+        self._has = has
+        self._known: dict[SSAValue, bool] = {}
+
+    def __call__(self, values: Iterable[SSAValue]) -> bool:
+        return all(map(self._verdict, values))
+
+    def _verdict(self, value: SSAValue) -> bool:
+        known, pending = self._known, [value]
+        while pending:  # without recursion: sums can be long chains
+            x = pending[-1]
+            operands: Sequence[SSAValue] = ()
+            if x not in known and self._has(x):
+                operands = x.owner.operands if isinstance(x.owner, Operation) else ()
+                if missing := [y for y in operands if y not in known]:
+                    pending += missing
+                    continue
+                known[x] = all(known[y] for y in operands)
+            known.setdefault(x, False)
+            pending.pop()
+        return known[value]
 
 
-def follow_from_arguments(values: Iterable[SSAValue]) -> bool:
-    """True if values follow from the inputs by scalar arithmetic alone."""
-    return not any(isinstance(x.owner, Operation) and _is_computation(x.owner) for x in sources(values))
+def is_scalar(x: SSAValue) -> bool:
+    """Is a value an argument, or made by scalar arithmetic?"""
+    return not (isinstance(x.owner, Operation) and _is_computation(x.owner))
 
 
 def sources(values: Iterable[SSAValue], stop: type[Operation] | None = None) -> Iterator[SSAValue]:

@@ -6,19 +6,25 @@ from collections.abc import Iterable, Sequence
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from aotensor.ir.extents import AllSources
 
-def follows_from_dims(values: Iterable[SSAValue], inputs: Sequence[SSAValue]) -> bool:
-    """True if index values are made of constants and the dims of inputs alone; those of outputs may depend on data."""
-    for op in slice_of(values):
-        if isinstance(op, memref.DimOp):
-            if op.source not in inputs:
-                return False
-        elif not (op.name.startswith("arith.")):
-            return False
-    return not any(isinstance(x, BlockArgument) and not isinstance(x.type, MemRefType) for x in _leaves(values))
+
+def follows_from_dims(inputs: Sequence[SSAValue]) -> AllSources:
+    """Are index values made of constants and the dims of inputs alone? Those of outputs may depend on data."""
+
+    def may(x: SSAValue) -> bool:
+        match x.owner:
+            case memref.DimOp():
+                return x.owner.source in inputs
+            case Operation():
+                return x.owner.name.startswith("arith.")
+            case _:
+                return isinstance(x.type, MemRefType)
+
+    return AllSources(may)
 
 
 def slice_of(values: Iterable[SSAValue]) -> list[Operation]:
@@ -37,11 +43,6 @@ def slice_of(values: Iterable[SSAValue]) -> list[Operation]:
         if isinstance(op, Operation):
             order.setdefault(op)
     return list(order)
-
-
-def _leaves(values: Iterable[SSAValue]) -> list[SSAValue]:
-    direct = list(values)
-    return [*direct, *(x for op in slice_of(direct) for x in op.operands)]
 
 
 def hoist(block: Block, values: Sequence[SSAValue]) -> InsertPoint:

@@ -88,11 +88,12 @@ def _assign_offsets(kernel: func.FuncOp) -> SSAValue:
     inputs = block.args[: len(_names_of_dims(kernel))]
     _make_serial(kernel, inputs)
     allocs = [op for op in walk(kernel) if type(op) is memref.AllocOp and GROWS not in op.attributes]
-    buffers = [op for op in allocs if follows_from_dims(op.dynamic_sizes, inputs)]
+    is_known = follows_from_dims(inputs)
+    buffers = [op for op in allocs if is_known(op.dynamic_sizes)]
     positions, ends = _program_order(kernel)
     homes = {op: _parallel_loop(op) for op in buffers}
     loops = [loop for loop in dict.fromkeys(homes.values()) if loop is not None]
-    counted = [loop for loop in loops if follows_from_dims((loop.upper, loop.step), inputs)]
+    counted = [loop for loop in loops if is_known((loop.upper, loop.step))]
     needed = [x for op in buffers for x in op.dynamic_sizes]
     prologue = hoist(block, [*needed, *(x for loop in counted for x in (loop.upper, loop.step))])
     b = LoopBuilder(Builder(prologue))
@@ -168,9 +169,10 @@ def _lay_out(b: LoopBuilder, slots: Iterable[_Slot]) -> Extent:
 
 def _make_serial(kernel: func.FuncOp, inputs: Sequence[SSAValue]) -> None:
     """Let loops run on one core that allocate memory: a chunk has no way to say that there is none."""
+    is_known = follows_from_dims(inputs)
     for op in [op for op in walk(kernel) if type(op) is memref.AllocOp]:
         loop = _parallel_loop(op)
-        if loop is None or follows_from_dims(op.dynamic_sizes, inputs):
+        if loop is None or is_known(op.dynamic_sizes):
             continue
         hint = "extents that follow from those of the inputs"
         missed("{} runs on one core: {} is allocated in it, as its size depends on values", loop, op, hint=hint)

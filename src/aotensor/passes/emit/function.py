@@ -13,7 +13,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from aotensor.ir.dialect import CheckOp, LapackOp, NonzeroOp, ReshapeOp, ScatterOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.dialect_sparse import DirectOp, PatternOp, ProductAtOp
-from aotensor.ir.extents import follow_from_arguments
+from aotensor.ir.extents import AllSources, is_scalar
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.nest.loops import LoopOp
@@ -84,9 +84,10 @@ class FunctionEmitter:
     def _computed_sizes(self) -> dict[SSAValue, list[tuple[int, int]]]:
         """Extents that follow from computed tensors: the outputs, and their axes, that have them."""
         found: dict[SSAValue, list[tuple[int, int]]] = {}
+        is_known = AllSources(is_scalar)
         for number, x in enumerate(returned_values(self.function)):
             for axis, n in enumerate(self.extents.shape(x) if isinstance(x.type, TensorType) else ()):
-                if isinstance(n, SSAValue) and not follow_from_arguments([n]):
+                if isinstance(n, SSAValue) and not is_known([n]):
                     found.setdefault(n, []).append((number, axis))
         return found
 

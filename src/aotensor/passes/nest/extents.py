@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint
 from aotensor.ir.dialect import CheckOp, LapackOp, NonzeroOp, ReshapeOp, SelectOp
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, PatternOp, ProductAtOp, SegmentSumOp, SumAtOp
-from aotensor.ir.extents import depends_on_arguments_only
+from aotensor.ir.extents import AllSources, is_scalar
 from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import DoOp, ProductOp, ValueOp
 
@@ -30,6 +30,7 @@ class Extents:
         self._shapes: dict[SSAValue, tuple[ExtentKey, ...]] = {}
         self._same: dict[ExtentKey, ExtentKey] = {}
         self._age = {op: number for number, op in enumerate(function.body.block.ops)}
+        self._is_known = AllSources(is_scalar)
         self._read_arguments(function)
         for op in function.body.block.ops:
             self._read(op)
@@ -93,7 +94,7 @@ class Extents:
                 assert isinstance(op.positions.type, TensorType)
                 last = (op.positions.type.get_shape()[-1],) if op.ranks is None else self._shapes[op.ranks]
                 self._shapes[op.positions] = (*self._shapes[op.source][:-1], *last)
-            case CheckOp() if depends_on_arguments_only(op):
+            case CheckOp() if self._is_known(op.operands):
                 self._unify(op)
             case ScanOp() | BranchOp():
                 self._shapes.update((x, self._sized(x, sizes)) for x, sizes in op.result_sizes())
