@@ -15,6 +15,7 @@ from aotensor.api.function import Function
 from aotensor.gradient import grad, grad_scale, undefined_grad
 from aotensor.graph.variable import Variable
 from aotensor.sampling.rounding import nearby
+from aotensor.verification.derivatives import measure
 from aotensor.verification.derivatives.check import GradientChecks
 from aotensor.verification.derivatives.ladder import STEPS, Derivative, Ladder, judge_differences, judge_order
 from aotensor.verification.derivatives.verdict import Gradient, Judgement, Verdict
@@ -330,3 +331,21 @@ def test_compiled_gradients_are_compared_too() -> None:
     assert "(compiled)" in gradient.detail
     assert gradient.culprit is None
     assert {x.execution for x in gradient.findings if x.verdict is WRONG} == {"compiled"}
+
+
+def test_each_method_works_in_its_own_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Progress moves on with the rows: none of them does the work of those after it."""
+    done: list[str] = []
+    for name in ("_ladders", "_complex_step"):
+        original = getattr(measure, name)
+        monkeypatch.setattr(measure, name, lambda *given, f=original, n=name: (done.append(n), f(*given))[1])
+    x = at.vector("x")
+    checks = GradientChecks(aot.function([x], at.exp(x).sum(), name="f"), seed=0)
+    assert checks.row("duality").endswith("derivatives right")
+    assert done == []
+    assert checks.row("Taylor order").endswith("derivatives right")
+    assert set(done) == {"_ladders"}
+    checks.row("differences")
+    assert set(done) == {"_ladders"}
+    checks.row("complex step")
+    assert set(done) == {"_ladders", "_complex_step"}

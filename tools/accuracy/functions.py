@@ -107,11 +107,12 @@ def _beta_density(a: Any, b: Any, x: Any) -> Any:
 
 
 def _owens(h: Any, a: Any) -> Any:
-    # t = tan θ
-    end = mp.atan(a)
-    near = min(end, 2 / (1 + h))
-    points = [0, near / 4, near, *(near + (end - near) * k / 4 for k in range(1, 5) if near < end)]
-    return mp.quad(lambda u: mp.exp(-(h**2) / (2 * mp.cos(u) ** 2)), points) / (2 * mp.pi)
+    # in pieces of the width of the peak, up to where the integrand has no digits left, and of that of 1/(1 + t²)
+    reach = min(a, mp.sqrt(5 * mp.mp.dps) / h)
+    inner = [mp.mpf(2) ** k / h for k in range(-1, 8)] + [mp.mpf(4) ** k for k in range(-1, 500)]
+    points = [0, *sorted(t for t in inner if t < reach), reach]
+    integral = mp.quad(lambda t: mp.exp(-((h * t) ** 2) / 2) / (1 + t * t), points)
+    return mp.exp(-h * h / 2) * integral / (2 * mp.pi)
 
 
 def _rising(z: Any, m: Any) -> Any:

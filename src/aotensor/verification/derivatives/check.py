@@ -19,7 +19,7 @@ from aotensor.sampling.pairs import paired
 from aotensor.sampling.samples import Sample, Sampler, reference_values
 from aotensor.verification.child import Job
 from aotensor.verification.derivatives.culprit import first_culprit, purposeful
-from aotensor.verification.derivatives.measure import METHODS, Point, findings_at
+from aotensor.verification.derivatives.measure import METHODS, Point, PointChecks
 from aotensor.verification.derivatives.program import Compiled, Derivatives, Execution, Reference
 from aotensor.verification.derivatives.verdict import Finding, Gradient, Judgement, Verdict, concluded
 from aotensor.verification.report import CheckFailed, CheckSkipped
@@ -51,6 +51,7 @@ class GradientChecks:
         self._derivatives = Derivatives(outputs if inputs else {}, inputs)
         self._reference = Reference(self._derivatives)
         self._executions: list[Execution] = [self._reference]
+        self._findings: dict[str, list[Finding]] = {}
 
     def compile(self, build: Build, samples: int, rtol: float | None) -> str:
         """Compile the derivatives, and compare them with the reference; from now on findings include compiled ones.
@@ -80,7 +81,7 @@ class GradientChecks:
     def row(self, method: str) -> str:
         """What one method says of all gradients.   Raises: CheckFailed, CheckSkipped"""
         self._check_any()
-        found = [x for x in self.findings if x.method == method]
+        found = self._found_by(method)
         wrong = [x for x in found if x.verdict is Verdict.WRONG]
         if wrong:
             raise CheckFailed(str(wrong[0]))
@@ -106,21 +107,23 @@ class GradientChecks:
                 return error.diagnostic.title
         return "values are computed in float32"
 
+    def _found_by(self, method: str) -> list[Finding]:
+        """The findings of one method at all points and of all executions, made when they are first asked for."""
+        if method not in self._findings:
+            found = [x for checks in self._at_points for x in checks.findings(method)]
+            self._findings[method] = [self._adjusted(x) for x in found]
+        return self._findings[method]
+
     @cached_property
-    def findings(self) -> list[Finding]:
-        """Of all methods, pairs, points and executions."""
-        found = []
-        for point in self._points:
-            for execution in self._executions:
-                found += [self._adjusted(x) for x in findings_at(point, self._reference, execution)]
-        return found
+    def _at_points(self) -> list[PointChecks]:
+        return [PointChecks(x, self._reference, execution) for x in self._points for execution in self._executions]
 
     @cached_property
     def gradients(self) -> list[Gradient]:
         """One verdict per pair of a floating output and a floating input that it depends on."""
         found = []
         for pair in self._derivatives.pulled:
-            own = tuple(x for x in self.findings if (x.output, x.input) == pair)
+            own = tuple(x for method in METHODS for x in self._found_by(method) if (x.output, x.input) == pair)
             verdict, detail = concluded(own)
             culprit = self._culprit if verdict is Verdict.WRONG else None
             found.append(Gradient(*pair, verdict, detail, own, culprit))

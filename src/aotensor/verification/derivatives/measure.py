@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, TypeVar
 
 import numpy as np
@@ -82,27 +83,61 @@ def _random(rng: np.random.Generator, shape: tuple[int, ...], low: float, high: 
 
 def findings_at(point: Point, reference: Reference, execution: Execution) -> Iterator[Finding]:
     """Every method on every derivative, as `execution` computes them."""
-    d = execution.derivatives
-    derivatives = _Derivatives(point, reference, execution)
-    for name, x in d.inputs.items():
-        if point.directions[name].size == 0:
-            continue
-        outputs = [key for key in d.outputs if (key, name) in derivatives.of]
-        if not outputs:
-            continue
-        ladders = _ladders(point, reference, execution, name, x)
-        for key in outputs:
-            derivative, given = derivatives.of[key, name], derivatives.dtypes[key]
-            tested = reference.dtype(key) if execution is reference else given
-            judged = [("duality", _judge_duality(derivative, derivatives.forward[key, name], _DUALITY[given]))]
-            judged.append(("Taylor order", judge_order(ladders[key], derivative)))
-            tolerance = _DERIVATIVE[tested] if tested == given else _ROUNDED_DERIVATIVE[given]
-            judged.append(("differences", judge_differences(ladders[key], derivative, tolerance)))
-            if tested == "float64":
-                step = _complex_step(point, reference, key, name, x)
-                judged += [("complex step", _judge_step(derivative, step, _COMPLEX[given]))] if step is not None else []
-            for method, judgement in judged:
-                yield Finding(key, name, method, execution.name, judgement)
+    checks = PointChecks(point, reference, execution)
+    for method in METHODS:
+        yield from checks.findings(method)
+
+
+class PointChecks:
+    """Every method on every derivative at one point, as `execution` computes them; each does its own work when asked.
+
+    Duality computes the derivatives, Taylor order the values along the directions; the others use these.
+    """
+
+    def __init__(self, point: Point, reference: Reference, execution: Execution) -> None:
+        self._point, self._reference, self._execution = point, reference, execution
+        self._ladders: dict[str, dict[str, Ladder]] = {}
+
+    def findings(self, method: str) -> Iterator[Finding]:
+        """What one of `METHODS` finds, for every pair that it can be applied to."""
+        d = self._execution.derivatives
+        for name in d.inputs:
+            if self._point.directions[name].size == 0:
+                continue
+            for key in d.outputs:
+                if (key, name) in self._derivatives.of:
+                    judgement = self._judgement(method, key, name)
+                    if judgement is not None:
+                        yield Finding(key, name, method, self._execution.name, judgement)
+
+    @cached_property
+    def _derivatives(self) -> _Derivatives:
+        return _Derivatives(self._point, self._reference, self._execution)
+
+    def _ladder(self, key: str, name: str) -> Ladder:
+        if name not in self._ladders:
+            x = self._execution.derivatives.inputs[name]
+            self._ladders[name] = _ladders(self._point, self._reference, self._execution, name, x)
+        return self._ladders[name][key]
+
+    def _judgement(self, method: str, key: str, name: str) -> Judgement | None:
+        """Of one derivative; None where the method cannot be applied."""
+        derivative, given = self._derivatives.of[key, name], self._derivatives.dtypes[key]
+        tested = self._reference.dtype(key) if self._execution is self._reference else given
+        match method:
+            case "duality":
+                return _judge_duality(derivative, self._derivatives.forward[key, name], _DUALITY[given])
+            case "Taylor order":
+                return judge_order(self._ladder(key, name), derivative)
+            case "differences":
+                tolerance = _DERIVATIVE[tested] if tested == given else _ROUNDED_DERIVATIVE[given]
+                return judge_differences(self._ladder(key, name), derivative, tolerance)
+            case _:
+                if tested != "float64":
+                    return None
+                x = self._execution.derivatives.inputs[name]
+                step = _complex_step(self._point, self._reference, key, name, x)
+                return None if step is None else _judge_step(derivative, step, _COMPLEX[given])
 
 
 class _Derivatives:
