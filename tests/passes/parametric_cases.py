@@ -76,6 +76,12 @@ def _beta_points(rng: np.random.Generator, count: int) -> Sequence[Array]:
     return a, b, x
 
 
+def _beta_function_points(rng: np.random.Generator, count: int) -> Sequence[Array]:
+    a, b = 10 ** rng.uniform(-8, 4, (2, 2 * count))
+    b[::5], a[::7] = a[::5], np.ceil(a[::7])
+    return a, b
+
+
 def _lower(a: Any, x: Any) -> Any:
     return mp.gammainc(a, 0, x, regularized=True)
 
@@ -182,6 +188,9 @@ PARAMETRIC: Final[dict[str, Parametric]] = {
     "gammainc": Parametric(_lower, _gamma_points, {(): 1e-15, (1,): 4e-14, (2,): 2e-12}, varying=_lower_tail),
     "gammaincc": Parametric(_upper, _gamma_points, {(): 1e-15, (1,): 4e-14, (2,): 2e-12}, varying=_upper_tail),
     "gamma_density": Parametric(_gamma_density, _gamma_points, {(): 1e-15, (1,): 1e-13}),
+    "beta": Parametric(
+        mp.beta, _beta_function_points, {(): 1e-14, (1, 1): 1e-12, (2, 0): 1e-12, (1, 2): 1e-10}, digits=100
+    ),
     "betainc": Parametric(
         _beta,
         _beta_points,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -19,6 +21,11 @@ SPECIAL_FUNCTIONS = {
     "gammaln": scipy.special.gammaln,
     "psi": scipy.special.psi,
     "tri_gamma": lambda x: scipy.special.polygamma(1, x),
+}
+LOGARITHMS_OF_GAMMA = {
+    "betaln": lambda p, q: mp.loggamma(p) + mp.loggamma(q) - mp.loggamma(p + q),
+    "psi_growth": lambda p, q: mp.psi(0, p + q) - mp.psi(0, p),
+    "tri_gamma_fall": lambda p, q: mp.psi(1, p) - mp.psi(1, p + q),
 }
 
 
@@ -222,5 +229,20 @@ def test_every_function_is_checked() -> None:
         "pow",
         "arctan2",
         "far_angle",
+        *LOGARITHMS_OF_GAMMA,
     }
     assert checked == {name for name, function in FUNCTIONS.items() if not function.is_apart}
+
+
+def test_differences_of_logarithms_of_gamma() -> None:
+    """ln B, and how far ψ and ψ′ change, where one operand is much smaller than the other: values of mpmath."""
+    sizes = [1e-300, 1e-8, 0.1, 2.0, 7.9, 8.1, 50.0, 1e4, 1e100]
+    a, b = map(np.array, zip(*product(sizes, sizes), strict=True))
+    for name, formula in LOGARITHMS_OF_GAMMA.items():
+        found = library("host")(name, a, b)
+        for p, q, y in zip(a, b, found, strict=True):
+            with mp.workdps(50 + 2 * int(abs(np.log10(p)) + abs(np.log10(q)))):
+                wanted = formula(mp.mpf(float(p)), mp.mpf(float(q)))
+                if 1e-300 < abs(wanted) < 1e300:
+                    error = abs(float((mp.mpf(float(y)) - wanted) / wanted))
+                    assert error < 2e-14 * (1 + abs(float(mp.log(abs(wanted))))), (name, p, q)

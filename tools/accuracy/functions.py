@@ -115,6 +115,12 @@ def _owens(h: Any, a: Any) -> Any:
     return mp.exp(-h * h / 2) * integral / (2 * mp.pi)
 
 
+def _beta(a: Any, b: Any) -> Any:
+    """B with digits for a + b."""
+    with mp.extradps(int(abs(mp.log10(a / b)))):
+        return mp.beta(a, b)
+
+
 def _rising(z: Any, m: Any) -> Any:
     """(z)ₘ with digits for z + m."""
     with mp.extradps(int(max(0, mp.log10(z / abs(m))))):
@@ -193,8 +199,8 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "xlog1py": Function(at.xlog1py, lambda x, y: x * mp.log1p(y), some(30, SIZES, SIZES), "x y"),
     "arctan2": Function(at.arctan2, mp.atan2, some(40, SIGNED, SIGNED), "y x"),
     "hypot": Function(at.hypot, mp.hypot, some(40, SIGNED, SIGNED), "x y"),
-    "beta": Function(at.beta, mp.beta, some(40, SIZES, SIZES), "a b", bounds=_LOOSE),
-    "betaln": Function(at.betaln, lambda a, b: mp.log(mp.beta(a, b)), some(40, SIZES, SIZES), "a b", bounds=_LOOSE),
+    "beta": Function(at.beta, _beta, some(40, SIZES, SIZES), "a b", bounds=_LOOSE),
+    "betaln": Function(at.betaln, lambda a, b: mp.log(_beta(a, b)), some(40, SIZES, SIZES), "a b", bounds=_LOOSE),
     "gammainc": Function(at.gammainc, _lower, _SHAPES, "a x", bounds=_LOOSE),
     "gammaincc": Function(at.gammaincc, _upper, _SHAPES, "a x", bounds=_LOOSE),
     "gammal": Function(at.gammal, lambda k, x: mp.gammainc(k, 0, x), _SHAPES, "k x", bounds=_LOOSE),

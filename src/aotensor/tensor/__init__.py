@@ -74,6 +74,7 @@ from aotensor.ops.linalg.pinv import pinv
 from aotensor.ops.linalg.qr import qr
 from aotensor.ops.linalg.svd import svd
 from aotensor.ops.reduce.normalise import log_softmax, logsumexp, softmax
+from aotensor.ops.elementwise.parametric.beta import beta, betaln
 from aotensor.ops.elementwise.parametric.bessel import i0, i1, iv, ive, j0, j1, jv, kn, kv, kve
 from aotensor.ops.elementwise.parametric.composed import chi2sf, factorial, gammal, gammau, owens_t, poch
 from aotensor.ops.elementwise.parametric.hypergeometric import hyp2f1
@@ -82,7 +83,7 @@ from aotensor.ops.elementwise.parametric.incomplete_gamma import gammainc, gamma
 from aotensor.ops.elementwise.parametric.quantiles import betaincinv, gammainccinv, gammaincinv
 from aotensor.ops.elementwise.polygamma import polygamma
 from aotensor.ops.elementwise.powers import pow, power
-from aotensor.ops.elementwise.probability import beta, betaln, erfcinv, erfcx, erfinv, gamma, log_ndtr, ndtri
+from aotensor.ops.elementwise.probability import erfcinv, erfcx, erfinv, gamma, log_ndtr, ndtri
 from aotensor.ops.shape.rearrange import flip, pad, repeat, roll, tile
 from aotensor.ops.reduce.sums import all, any, mean, prod, sum
 from aotensor.ops.reduce.extremum import argmax, argmin, max, max_and_argmax, min, ptp

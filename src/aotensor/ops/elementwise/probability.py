@@ -1,4 +1,4 @@
-"""Inverse and scaled error functions, gamma and beta functions: composed of the basic special functions."""
+"""Inverse and scaled error functions, Γ, the normal distribution: composed of the basic special functions."""
 
 from __future__ import annotations
 
@@ -177,10 +177,10 @@ erfcx = elementwise(
 )
 
 
-# --- gamma and beta --------------------------------------------------------------------------------------------------
+# --- gamma -----------------------------------------------------------------------------------------------------------
 
 
-def _is_gamma_negative(s: ScalarBuilder, x: Any) -> Scalar:
+def is_gamma_negative(s: ScalarBuilder, x: Any) -> Scalar:
     """Γ(x) < 0: below 0 where ⌊x⌋ is odd."""
     halved = s.mul(s.constant(0.5, x.dtype), s.math("floor", x))
     is_odd = s.compare("ne", halved, s.math("floor", halved))
@@ -191,7 +191,7 @@ def _emit_gamma(s: ScalarBuilder, x: Any) -> Scalar:
     """±e^{ln |Γ(x)|}; nan at negative integers and −inf, ±inf at ±0."""
     zero, one = s.constant(0.0, x.dtype), s.constant(1.0, x.dtype)
     size = s.math("exp", s.special("gammaln", x))
-    signed = s.select(_is_gamma_negative(s, x), s.neg(size), size)
+    signed = s.select(is_gamma_negative(s, x), s.neg(size), size)
     is_pole = s.and_(s.compare("lt", x, zero), s.compare("eq", s.math("floor", x), x))
     signed = s.select(is_pole, s.constant(np.nan, x.dtype), signed)
     return s.select(s.compare("eq", x, zero), s.div(one, x), signed)
@@ -203,33 +203,6 @@ gamma = elementwise(
     scipy_special("gamma"),
     _emit_gamma,
     (lambda g, x, y: g * y * psi(x),),
-)
-
-
-def _emit_betaln(s: ScalarBuilder, a: Any, b: Any) -> Scalar:
-    separate = s.add(s.special("gammaln", a), s.special("gammaln", b))
-    return s.sub(separate, s.special("gammaln", s.add(a, b)))
-
-
-def _emit_beta(s: ScalarBuilder, a: Any, b: Any) -> Scalar:
-    size = s.math("exp", _emit_betaln(s, a, b))
-    numerator = s.xor(_is_gamma_negative(s, a), _is_gamma_negative(s, b))
-    return s.select(s.xor(numerator, _is_gamma_negative(s, s.add(a, b))), s.neg(size), size)
-
-
-betaln = elementwise(
-    "betaln",
-    "ln |B(a, b)|, from three logarithms of Γ.",
-    scipy_special("betaln"),
-    _emit_betaln,
-    (lambda g, a, b, y: g * (psi(a) - psi(a + b)), lambda g, a, b, y: g * (psi(b) - psi(a + b))),
-)
-beta = elementwise(
-    "beta",
-    "B(a, b) = Γ(a)·Γ(b)/Γ(a + b), from three logarithms of Γ.",
-    scipy_special("beta"),
-    _emit_beta,
-    (lambda g, a, b, y: g * y * (psi(a) - psi(a + b)), lambda g, a, b, y: g * y * (psi(b) - psi(a + b))),
 )
 
 

@@ -16,18 +16,18 @@ from typing import Final
 from aotensor.passes.scalar_math.logarithm import split
 from aotensor.passes.scalar_math.value import Value, fma, polynomial, where
 
-_SHIFT: Final = 8
+SHIFT: Final = 8
 # z·(log Γ(z) − (z − ½)·log z + z − ½·log 2π), z²·(log z − 1/(2z) − ψ(z)) and z³·(ψ′(z) − 1/z − 1/(2z²)) in powers of
 # 1/z² for z ≥ 8, relative errors 2**-51, 2**-47 and 2**-44
 _LOG_GAMMA: Final = (
     0.0833333333333333, -0.0027777777776148115, 0.000793650668633953, -0.0005952032019781785, 0.000837325679103786,
     -0.001653646824000604,
 )  # fmt: skip
-_PSI: Final = (
+PSI: Final = (
     0.08333333333333288, -0.008333333331226022, 0.0039682523715481935, -0.004166222751331127, 0.007519460011654625,
     -0.01772066483136327,
 )  # fmt: skip
-_TRI_GAMMA: Final = (
+TRI_GAMMA: Final = (
     0.16666666666666052, -0.03333333330470196, 0.023809502122253603, -0.03332729578238774, 0.07498956778484787,
     -0.2068053320538126,
 )  # fmt: skip
@@ -69,7 +69,7 @@ def _expanded(roots: tuple[int, ...]) -> list[int]:
 
 
 # Π (a + k) for k = 1 ... 7, and the numerators of Σ 1/(a + k) and Σ 1/(a + k)²
-_RAISED: Final = tuple(range(1, _SHIFT))
+_RAISED: Final = tuple(range(1, SHIFT))
 _PRODUCT: Final = tuple(float(c) for c in _expanded(_RAISED))
 _SUM: Final = tuple(i * c for i, c in enumerate(_PRODUCT))[1:]
 _SUM_OF_SQUARES: Final = tuple(
@@ -92,8 +92,8 @@ class _Argument:
     @staticmethod
     def of(x: Value) -> _Argument:
         size = abs(x)
-        is_raised = size < float(_SHIFT)
-        z = where(is_raised, size + float(_SHIFT), size)
+        is_raised = size < float(SHIFT)
+        z = where(is_raised, size + float(SHIFT), size)
         fraction = where(size < 2.0**52, size - ((size + 2.0**52) - 2.0**52), 0.0)
         return _Argument(size, is_raised, z, 1.0 / z, split(z, is_normal=True).log(), fraction)
 
@@ -136,22 +136,27 @@ def gammaln(x: Value) -> Value:
 
     and log|Γ(−a)| = −log Γ(a) − log(a·|sin πa|/π).
     """
-    wide = x.cast("float64")
+    return gammaln_in_parts(x.cast("float64"))[0].cast(x.dtype)
+
+
+def gammaln_in_parts(wide: Value) -> tuple[Value, Value, Value]:
+    """log|Γ(x)|, and for x ≥ 8 log x and the rest of Stirling's series, of which it is made."""
     size = abs(wide)
     # a negative number as small as that has the logarithm of its size, like a positive one
     is_reflected = wide < -(2.0**-60)
-    positive, sine = _log_gamma(size), abs(_Argument.fraction_sine(size))
+    positive, log, series = _log_gamma(size)
+    sine = abs(_Argument.fraction_sine(size))
     reflected = -positive - split(sine * (1.0 / math.pi) * where(size < 2.0**52, size, 1.0)).log()
     reflected = where(sine.eq(0.0), reflected.like(math.inf), reflected)
     result = where(is_reflected, reflected, where(size.eq(0.0), size.like(math.inf), positive))
-    return where(size.eq(math.inf), wide, result).cast(x.dtype)
+    return where(size.eq(math.inf), wide, result), log, series
 
 
-def _log_gamma(x: Value) -> Value:
-    """log Γ(x) for x > 0."""
-    is_low, is_below, is_far = x < 0.5, x < 1.25, x >= float(_SHIFT)
+def _log_gamma(x: Value) -> tuple[Value, Value, Value]:
+    """log Γ(x) for x > 0, and what it is made of for x ≥ 8."""
+    is_low, is_below, is_far = x < 0.5, x < 1.25, x >= float(SHIFT)
     product, s = x.like(1.0), x - 2.0
-    for k in range(1, _SHIFT - 1):  # down by 1 as long as it is above 2.5
+    for k in range(1, SHIFT - 1):  # down by 1 as long as it is above 2.5
         is_above = x >= k + 1.5
         product, s = where(is_above, product * (x - float(k)), product), where(is_above, x - (k + 2.0), s)
     s = where(is_low, x, where(is_below, x - 1.0, s))
@@ -161,7 +166,7 @@ def _log_gamma(x: Value) -> Value:
     inverse = 1.0 / x
     series = inverse * polynomial(inverse * inverse, _LOG_GAMMA)
     far = fma(x - 0.5, log - 1.0, series + (0.5 * math.log(2.0 * math.pi) - 0.5))
-    return where(is_far, far, where(is_below, near - log, near + log))
+    return where(is_far, far, where(is_below, near - log, near + log)), log, series
 
 
 def psi(x: Value) -> Value:
@@ -174,7 +179,7 @@ def psi(x: Value) -> Value:
     wide = x.cast("float64")
     a, is_reflected = _Argument.of(wide), _is_negative(wide)
     square = a.inverse * a.inverse
-    series = a.log_z - fma(a.inverse, 0.5, square * polynomial(square, _PSI))
+    series = a.log_z - fma(a.inverse, 0.5, square * polynomial(square, PSI))
     product, numerator = polynomial(a.size, _PRODUCT), polynomial(a.size, _SUM)
     above = where(is_reflected, numerator, fma(a.size, numerator, product))
     below = where(is_reflected, product, a.size * product)
@@ -207,7 +212,7 @@ def tri_gamma(x: Value) -> Value:
     wide = x.cast("float64")
     a, is_reflected = _Argument.of(wide), _is_negative(wide)
     square = a.inverse * a.inverse
-    series = a.inverse * (1.0 + fma(a.inverse, 0.5, square * polynomial(square, _TRI_GAMMA)))
+    series = a.inverse * (1.0 + fma(a.inverse, 0.5, square * polynomial(square, TRI_GAMMA)))
     size_squared = a.size * a.size
     product, numerator = polynomial(a.size, _PRODUCT), polynomial(a.size, _SUM_OF_SQUARES)
     product_squared = product * product

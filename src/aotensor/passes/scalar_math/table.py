@@ -26,6 +26,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type, f64, i1, i64
 from aotensor.passes.scalar_math import (
     bessel,
+    beta,
     exponential,
     gamma,
     hyperbolic,
@@ -66,7 +67,9 @@ _ONE_OPERAND: Final[tuple[Callable[[Value], Value], ...]] = (
     bessel.i0, bessel.i1, bessel.j0, bessel.j1,
     hyperbolic.sinh, hyperbolic.cosh, hyperbolic.arcsinh, hyperbolic.arccosh, hyperbolic.arctanh,
 )  # fmt: skip
-_TWO_OPERANDS: Final[tuple[Callable[[Value, Value], Value], ...]] = (power.pow, inverse_trigonometric.arctan2)
+_TWO_OPERANDS: Final[tuple[Callable[[Value, Value], Value], ...]] = (
+    power.pow, inverse_trigonometric.arctan2, beta.betaln, beta.psi_growth, beta.tri_gamma_fall,
+)  # fmt: skip
 
 FUNCTIONS: Final[Mapping[str, ScalarFunction]] = {
     **{formula.__name__: ScalarFunction(formula) for formula in _ONE_OPERAND},

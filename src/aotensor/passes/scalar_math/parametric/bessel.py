@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from aotensor.passes.scalar_math.parametric.control import Item, branch, repeat, sum_terms
-from aotensor.passes.scalar_math.parametric.gamma_parts import log_gamma_of_successor, psi_series
+from aotensor.passes.scalar_math.parametric.gamma_parts import floor, log_gamma_of_successor, psi_series
 from aotensor.passes.scalar_math.parametric.jet import Jet, choose
-from aotensor.passes.scalar_math.parametric.modified_bessel import cosine_pi, floor, is_odd, is_whole, sine_pi
+from aotensor.passes.scalar_math.parametric.modified_bessel import cosine_pi, is_odd, is_whole, sine_pi
 from aotensor.passes.scalar_math.value import Value, where
 
 _HANKEL_FROM: Final = 30.0

@@ -13,6 +13,7 @@ from typing import Final
 
 from aotensor.passes.scalar_math.parametric import (
     bessel,
+    beta,
     hypergeometric,
     incomplete_beta,
     incomplete_gamma,
@@ -37,6 +38,7 @@ FAMILIES: Final[Mapping[str, Family]] = {
     "gammainc": Family(incomplete_gamma.gammainc, 2, 1),
     "gammaincc": Family(incomplete_gamma.gammaincc, 2, 1),
     "gamma_density": Family(incomplete_gamma.gamma_density, 2, 1),
+    "beta": Family(beta.beta, 2, 2),
     "betainc": Family(incomplete_beta.betainc, 3, 2),
     "beta_density": Family(incomplete_beta.beta_density, 3, 2),
     "gammaincinv": Family(inverses.gammaincinv, 2),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from aotensor.passes.scalar_math.gamma import LOG_GAMMA_NEAR_2
@@ -92,12 +93,42 @@ def log_gamma_growth(a: Jet, b: Jet) -> Jet:
 
 
 def log_gamma_growth_above(a: Jet, b: Jet) -> Jet:
-    """ln Γ(1 + a + b) − ln Γ(1 + a) for a > 0 and 0 < b ≤ 0.1: b·∫₀¹ ψ(1 + a + s·b) ds by Gauss's rule."""
-    total = a.constant(0.0)
-    for node, weight in zip(*_GAUSS, strict=True):
-        point = a + 1.0 + b * node
-        total = total + point.compose(lambda v: _psi_taylor(v, a.order)) * weight
-    return b * total
+    """ln Γ(1 + a + b) − ln Γ(1 + a) for a > 0 and 0 < b ≤ 0.1."""
+    return b * mean_of_psi(a, b)
+
+
+def mean_of_psi(a: Jet | float, b: Jet) -> Jet:
+    """(ln Γ(1 + a + b) − ln Γ(1 + a))/b for a ≥ 0 and 0 ≤ b ≤ 0.1: ∫₀¹ ψ(1 + a + s·b) ds by Gauss's rule."""
+    return _mean(b * node + (a + 1.0) for node in _GAUSS[0])
+
+
+def slope_of_mean_of_psi(a: Jet, b: Jet) -> Jet:
+    """(`mean_of_psi` for a − that for 0)/a, for small a without a difference."""
+
+    def near() -> Jet:
+        """∫₀¹∫₀¹ ψ′(1 + t·a + s·b) ds dt"""
+        inner = [b * node + (a * other + 1.0) for node in _GAUSS[0] for other in _GAUSS[0]]
+        weights = [one * two for one in _GAUSS[1] for two in _GAUSS[1]]
+        return _mean(inner, weights, 1).dense()
+
+    return branch(a.value < 0.1, near, lambda: ((mean_of_psi(a, b) - mean_of_psi(0.0, b)) / a).dense())
+
+
+def _mean(points: Iterable[Jet], weights: Sequence[float] | None = None, order: int = 0) -> Jet:
+    """Σ weights[i]·ψ⁽ⁿ⁾(points[i]).   order: n, 0 or 1"""
+    terms = [
+        point.compose(partial(_psi_taylor, count=point.order, order=order)) * weight
+        for point, weight in zip(points, weights or _GAUSS[1], strict=True)
+    ]
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+def expm1_quotient(v: Jet) -> Jet:
+    """(eᵛ − 1)/v for |v| ≤ ½."""
+    return v.polynomial([1.0 / math.factorial(k + 1) for k in range(15)])
 
 
 _GAUSS: Final = (
@@ -107,10 +138,11 @@ _GAUSS: Final = (
 """Nodes and weights of five points on (0, 1)."""
 
 
-def _psi_taylor(v: Value, order: int) -> Iterable[Value]:
-    """ψ(v), ψ′(v), ψ″(v)/2, …"""
-    for k, term in enumerate(psi_series(v, order + 1), start=1):
-        yield term * float(k)
+def _psi_taylor(v: Value, count: int, order: int) -> Iterable[Value]:
+    """ψ⁽ⁿ⁾(v) and `count` derivatives of it over their factorials."""
+    for k, term in enumerate(psi_series(v, count + 1 + order), start=1):
+        if k > order:
+            yield term * float(math.factorial(k) / math.factorial(k - 1 - order))
 
 
 def expm1_taylor(v: Value, order: int) -> Iterable[Value]:
@@ -140,3 +172,14 @@ def exponential_times(exponent: Jet, factor: Jet) -> Jet:
     growth = (value - capped).call("exp")
     found = exponent.with_value(capped).exp() * factor
     return found.each(lambda part: where(part.eq(0.0), part, part * growth))
+
+
+def is_gamma_negative(x: Value) -> Value:
+    """Γ(x) < 0: below 0 where ⌊x⌋ is odd."""
+    half = floor(x) * 0.5
+    return (x < 0.0) & floor(half).ne(half)
+
+
+def floor(v: Value) -> Value:
+    """⌊v⌋."""
+    return Value(v.builder, v.builder.math("floor", v.scalar))

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from aotensor.passes.scalar_math.parametric.control import Item, branch, repeat, sum_terms
+from aotensor.passes.scalar_math.parametric.gamma_parts import floor, is_gamma_negative
 from aotensor.passes.scalar_math.parametric.jet import Jet
-from aotensor.passes.scalar_math.parametric.modified_bessel import floor, is_odd
 from aotensor.passes.scalar_math.value import Value, where
 
 _SERIES_WITHIN: Final = 0.5
@@ -119,10 +119,6 @@ def _at_one(a: Value, b: Value, c: Value) -> Value:
     rest = c - a - b
     logarithm = c.call("gammaln_apart") + rest.call("gammaln_apart")
     logarithm = logarithm - (c - a).call("gammaln_apart") - (c - b).call("gammaln_apart")
-    is_negative = _is_gamma_negative(c) ^ _is_gamma_negative(c - a) ^ _is_gamma_negative(c - b)
+    is_negative = is_gamma_negative(c) ^ is_gamma_negative(c - a) ^ is_gamma_negative(c - b)
     size = logarithm.call("exp")
     return where(rest > 0.0, where(is_negative, -size, size), math.inf)
-
-
-def _is_gamma_negative(x: Value) -> Value:
-    return (x < 0.0) & is_odd(floor(x))

@@ -19,7 +19,7 @@ from typing import Final
 
 from aotensor.passes.scalar_math.parametric import debye
 from aotensor.passes.scalar_math.parametric.control import Item, branch, repeat, sum_terms
-from aotensor.passes.scalar_math.parametric.gamma_parts import exponential_times, log_gamma_of_successor
+from aotensor.passes.scalar_math.parametric.gamma_parts import exponential_times, floor, log_gamma_of_successor
 from aotensor.passes.scalar_math.parametric.jet import Jet, choose
 from aotensor.passes.scalar_math.value import Value, where
 
@@ -62,11 +62,6 @@ def is_odd(v: Value) -> Value:
     """Whether an integer is odd."""
     half = v * 0.5
     return floor(half).ne(half)
-
-
-def floor(v: Value) -> Value:
-    """⌊v⌋."""
-    return Value(v.builder, v.builder.math("floor", v.scalar))
 
 
 def _second_kind(v: Value, x: Value, order: int, is_scaled: bool) -> Value:

@@ -12,7 +12,14 @@ from collections.abc import Iterable
 from typing import Final
 
 from aotensor.passes.scalar_math.parametric.control import branch, repeat
-from aotensor.passes.scalar_math.parametric.gamma_parts import exponential_times, log1p_less, psi_series, stirling_rest
+from aotensor.passes.scalar_math.parametric.gamma_parts import (
+    exponential_times,
+    floor,
+    is_gamma_negative,
+    log1p_less,
+    psi_series,
+    stirling_rest,
+)
 from aotensor.passes.scalar_math.parametric.jet import Jet, choose
 from aotensor.passes.scalar_math.value import Value, where
 
@@ -66,7 +73,7 @@ def _with_rest(z: Jet, rest: Jet, product: Jet) -> Value:
             yield from psi_series(v, z.order)
 
         size = exponential_times(total.compose(log_gamma) - z.compose(log_gamma), product)
-        is_odd = _is_gamma_negative(total.value) ^ _is_gamma_negative(z.value)
+        is_odd = is_gamma_negative(total.value) ^ is_gamma_negative(z.value)
         return choose(is_odd, -size, size).dense()
 
     def quotient() -> Jet:
@@ -80,14 +87,4 @@ def _with_rest(z: Jet, rest: Jet, product: Jet) -> Value:
 
 
 def _is_pole(x: Value) -> Value:
-    return (x <= 0.0) & _floor(x).eq(x)
-
-
-def _is_gamma_negative(x: Value) -> Value:
-    """Γ(x) < 0: below 0 where ⌊x⌋ is odd."""
-    half = _floor(x) * 0.5
-    return (x < 0.0) & _floor(half).ne(half)
-
-
-def _floor(x: Value) -> Value:
-    return Value(x.builder, x.builder.math("floor", x.scalar))
+    return (x <= 0.0) & floor(x).eq(x)
