@@ -112,8 +112,8 @@ ROWS = [
     Row("ndtri", [(0.01, 0.99)], [[0, 1, -0.1, 1.1, NAN, 0.5, 1e-300, 1e-16, 0.9999]], LIMITS),
     Row("chi2sf", [(0.5, 9), (0.5, 9)], [[0, 1, -1, INF, 3], [1, 0, 1, 2, NAN]], LIMITS),
     Row("factorial", [(0.1, 9)], [[0, 1, 5, -0.5, 170, 200]], LIMITS),
-    Row("gammal", [(0.5, 6), (0.5, 6)], [[1, 2], [0, INF]], LIMITS),
-    Row("gammau", [(0.5, 6), (0.5, 6)], [[1, 2], [0, INF]], LIMITS),
+    Row("gammal", [(0.5, 6), (0.5, 6)], SHAPES_AND_POINTS, LIMITS),
+    Row("gammau", [(0.5, 6), (0.5, 6)], SHAPES_AND_POINTS, LIMITS),
     Row("betainc", [(0.5, 6), (0.5, 6), (0.1, 0.9)], BETA_EDGES, LIMITS),
 ]
 

@@ -191,6 +191,13 @@ PARAMETRIC: Final[dict[str, Parametric]] = {
     "beta": Parametric(
         mp.beta, _beta_function_points, {(): 1e-14, (1, 1): 1e-12, (2, 0): 1e-12, (1, 2): 1e-10}, digits=100
     ),
+    "gammal": Parametric(
+        lambda k, x: mp.gammainc(k, 0, x), _gamma_points, {(): 1e-14, (1,): 1e-13, (2,): 2e-12}, digits=110
+    ),
+    "gammau": Parametric(mp.gammainc, _gamma_points, {(): 1e-14, (1,): 1e-13, (2,): 2e-12}, digits=110),
+    "gamma_power": Parametric(
+        lambda k, x: mp.exp((k - 1) * mp.log(x) - x), _gamma_points, {(): 1e-14, (1,): 1e-14, (2,): 1e-14}
+    ),
     "betainc": Parametric(
         _beta,
         _beta_points,

@@ -14,32 +14,35 @@ _DIFFERENCES: Final = {
     1: ((-1, mp.mpf(-1) / 2), (1, mp.mpf(1) / 2)),
     2: ((-1, mp.mpf(1)), (0, mp.mpf(-2)), (1, mp.mpf(1))),
 }
-_STEP: Final = mp.mpf(10) ** -25
 _DIGITS: Final = (60, 100, 170, 290, 480, 800)
+_STEPS: Final = (mp.mpf(10) ** -25, mp.mpf(10) ** -24)
+"""In turns: what depends on them is no derivative, as that of a function whose derivative is 0."""
 _AGREEMENT: Final = mp.mpf(10) ** -20
 
 
 def derivative(function: Callable[..., Any], orders: Sequence[int], operands: Sequence[float]) -> Any | None:
     """∂^orders of a function at a point; None where no number of digits is enough.
 
-    The step is 1e-25 of the operand, or 1e-25 above 1.
+    The step is 1e-25 or 1e-24 of the operand, or that above 1.
     """
     before = None
-    for digits in _DIGITS:
+    for number, digits in enumerate(_DIGITS):
         with mp.workdps(digits):
-            found = _difference(function, orders, operands)
+            found = _difference(function, orders, operands, _STEPS[number % 2])
             if found is None or (before is not None and abs(found - before) <= abs(found) * _AGREEMENT and found):
                 return found
             before = found
     return None
 
 
-def _difference(function: Callable[..., Any], orders: Sequence[int], operands: Sequence[float]) -> Any | None:
+def _difference(
+    function: Callable[..., Any], orders: Sequence[int], operands: Sequence[float], share: Any
+) -> Any | None:
     points = [mp.mpf(float(x)) for x in operands]
     sums: list[tuple[Any, list[Any]]] = [(mp.mpf(1), [])]
     size = mp.mpf(1)
     for x, order in zip(points, orders, strict=True):
-        step = min(abs(x), mp.mpf(1)) * _STEP
+        step = min(abs(x), mp.mpf(1)) * share
         sums = [(w * weight, [*xs, x + k * step]) for w, xs in sums for k, weight in _DIFFERENCES[order]]
         size *= step**order
     values = [weight * function(*xs) for weight, xs in sums]

@@ -12,21 +12,19 @@ from aotensor.core.types import Array
 from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
-from aotensor.ops.elementwise.elementary import exp
-from aotensor.ops.elementwise.parametric.incomplete_gamma import gammainc, gammaincc
+from aotensor.ops.elementwise.parametric.incomplete_gamma import gammaincc
 from aotensor.ops.elementwise.parametric.quadrature import derivative_of_exponential, of_orders
 from aotensor.ops.elementwise.probability import gamma
 from aotensor.ops.elementwise.scipy_reference import scipy_special
-from aotensor.ops.elementwise.special import erf, gammaln
+from aotensor.ops.elementwise.special import erf, half_gauss
 
 
 def _owens_in_height(g: Variable, h: Variable, a: Variable, y: Variable) -> Variable:
-    return g * (exp(-0.5 * h * h) * erf(a * h * sqrt(0.5)) * (-0.5 / sqrt(2 * pi)))
+    return g * (half_gauss(h) * erf(a * h * sqrt(0.5)) * (-0.5 / sqrt(2 * pi)))
 
 
 def _owens_in_slope(g: Variable, h: Variable, a: Variable, y: Variable) -> Variable:
-    square = 1 + a * a
-    return g * (exp(-0.5 * (h * h) * square) / (2 * pi * square))
+    return g * (half_gauss(h) * half_gauss(a * h) / (2 * pi * (1 + a * a)))
 
 
 owens_t = elementwise(
@@ -103,15 +101,3 @@ def factorial(n: Any) -> Variable:
 def chi2sf(x: Any, k: Any) -> Variable:
     """The probability that a χ² variable of k degrees of freedom is above x: Q(k/2, x/2)."""
     return gammaincc(as_tensor(k) / 2, as_tensor(x) / 2)
-
-
-@coerced
-def gammal(k: Any, x: Any) -> Variable:
-    """γ(k, x) = ∫₀ˣ tᵏ⁻¹e⁻ᵗ dt for k > 0."""
-    return gammainc(k, x) * exp(gammaln(k))
-
-
-@coerced
-def gammau(k: Any, x: Any) -> Variable:
-    """Γ(k, x) = ∫ₓ^∞ tᵏ⁻¹e⁻ᵗ dt for k > 0."""
-    return gammaincc(k, x) * exp(gammaln(k))

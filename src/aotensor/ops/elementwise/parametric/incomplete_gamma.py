@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from math import comb, factorial
 from typing import Any
@@ -45,20 +46,25 @@ def _reference_density(order: int) -> Any:
     return reference
 
 
-def _density_in_x(order: int, g: Variable, a: Variable, x: Variable, y: Variable) -> Variable:
-    """∂/∂x: (a − 1 − x)/x of the density, and what its derivatives in a make of that; the limits at x = 0 and ∞."""
+def density_in_x(
+    of_order: Callable[[int], Elementwise], order: int, g: Variable, a: Variable, x: Variable, y: Variable
+) -> Variable:
+    """∂/∂x: (a − 1 − x)/x of a density, and what its derivatives in a make of that; the limits at x = 0 and ∞.
+
+    of_order: the derivatives in a of xᵃ⁻¹e⁻ˣ, or of a multiple of it that is 1 at a = 1 and 2.
+    """
     is_far = or_(isinf(a), isinf(x))
     shape, point = switch(is_far, 1.0, a), switch(is_far, 1.0, x)
     derivative = y / point * (shape - 1 - point)
     if order:
-        derivative = derivative + order / point * _density(order - 1)(a, x)
+        derivative = derivative + order / point * of_order(order - 1)(a, x)
         at_zero = switch(gt(a, 2), 0.0, np.nan)
     else:
         below_1 = switch(gt(a, 0), -np.inf, np.nan)
         below_2 = switch(gt(a, 1), np.inf, switch(eq(a, 1), -1.0, below_1))
         at_zero = switch(gt(a, 2), 0.0, switch(eq(a, 2), 1.0, below_2))
     derivative = switch(eq(x, 0), at_zero, switch(is_far, y, derivative))
-    return inside(_is_outside(a, x), g, g * derivative)
+    return inside(is_outside_of_shapes(a, x), g, g * derivative)
 
 
 @cache
@@ -71,8 +77,8 @@ def _density(order: int) -> Elementwise:
             _reference_density(order),
             of_orders("gamma_density", order),
             (
-                lambda g, a, x, y: inside(_is_outside(a, x), g, g * _density(order + 1)(a, x)),
-                lambda g, a, x, y: _density_in_x(order, g, a, x, y),
+                lambda g, a, x, y: inside(is_outside_of_shapes(a, x), g, g * _density(order + 1)(a, x)),
+                lambda g, a, x, y: density_in_x(_density, order, g, a, x, y),
             ),
             parameters=(("order", order),),
         )
@@ -82,7 +88,7 @@ def _density(order: int) -> Elementwise:
 MAKERS["gamma_density"] = lambda order=0: _density(order)
 
 
-def _is_outside(a: Variable, x: Variable) -> Variable:
+def is_outside_of_shapes(a: Variable, x: Variable) -> Variable:
     return or_(lt(a, 0), lt(x, 0))
 
 
@@ -167,10 +173,10 @@ def _partials(name: str, order: int) -> Any:
     sign = 1 if name == "gammainc" else -1
 
     def in_shape(g: Variable, a: Variable, x: Variable, y: Variable) -> Variable:
-        return inside(_is_outside(a, x), g, g * MAKERS[name](order + 1)(a, x))
+        return inside(is_outside_of_shapes(a, x), g, g * MAKERS[name](order + 1)(a, x))
 
     def in_argument(g: Variable, a: Variable, x: Variable, y: Variable) -> Variable:
-        return inside(_is_outside(a, x), g, sign * g * _density(order)(a, x))
+        return inside(is_outside_of_shapes(a, x), g, sign * g * _density(order)(a, x))
 
     return in_shape, in_argument
 

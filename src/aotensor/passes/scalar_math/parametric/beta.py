@@ -40,7 +40,7 @@ def beta(a: Value, b: Value, order_a: int = 0, order_b: int = 0) -> Value:
         )
 
     def regular() -> Jet:
-        size = exponential_times(_logarithm(a, b, p.top), p.constant(1.0).dense())
+        size = exponential_times(_logarithm(a, b, p.top), p.constant(1.0)).dense()
         is_negative = is_gamma_negative(a) ^ is_gamma_negative(b) ^ is_gamma_negative(a + b)
         return choose(is_negative, -size, size).dense()
 

@@ -21,6 +21,7 @@ from aotensor.passes.scalar_math.parametric import (
     modified_bessel,
     owens_t,
     rising,
+    unregularised,
 )
 from aotensor.passes.scalar_math.value import Value
 
@@ -39,6 +40,9 @@ FAMILIES: Final[Mapping[str, Family]] = {
     "gammaincc": Family(incomplete_gamma.gammaincc, 2, 1),
     "gamma_density": Family(incomplete_gamma.gamma_density, 2, 1),
     "beta": Family(beta.beta, 2, 2),
+    "gammal": Family(unregularised.gammal, 2, 1),
+    "gammau": Family(unregularised.gammau, 2, 1),
+    "gamma_power": Family(unregularised.gamma_power, 2, 1),
     "betainc": Family(incomplete_beta.betainc, 3, 2),
     "beta_density": Family(incomplete_beta.beta_density, 3, 2),
     "gammaincinv": Family(inverses.gammaincinv, 2),

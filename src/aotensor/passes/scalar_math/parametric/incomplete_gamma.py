@@ -34,7 +34,7 @@ _TEMME_FROM: Final = 200.0
 _TEMME_WITHIN: Final = 0.3
 _LARGEST: Final = 2000.0
 """From there on the density is 0 for a < 8."""
-_SMALL: Final = 1.1
+SMALL: Final = 1.1
 """Largest x for which the series in x alone are used beyond x = a."""
 
 
@@ -59,7 +59,7 @@ def _of_domain(a: Value, x: Value, order: int, is_upper: bool) -> Value:
     is_inside = (a >= 0.0) & (x > 0.0) & (a < math.inf) & (x < math.inf)
     safe_a, safe_x = where(is_inside, a, 1.0), where(is_inside, x, 1.0)
     (parameter,) = Jet.parameters([safe_a], (order,))
-    regular = _ratio(parameter, safe_x, is_upper).derivative
+    regular = ratio(parameter, safe_x, is_upper).derivative
     # at the edges: P(a, 0) = 0 = P(∞, x), P(a, ∞) = 1, with derivatives 0
     is_edge = ((a > 0.0) & x.eq(0.0)) | (a.eq(math.inf) & (x >= 0.0) & (x < math.inf))
     is_far = (a >= 0.0) & (a < math.inf) & x.eq(math.inf)
@@ -70,7 +70,7 @@ def _of_domain(a: Value, x: Value, order: int, is_upper: bool) -> Value:
     return where(is_inside, regular, outside)
 
 
-def _ratio(a: Jet, x: Value, is_upper: bool) -> Jet:
+def ratio(a: Jet, x: Value, is_upper: bool) -> Jet:
     """Q if `is_upper`, else P, for a ≥ 0 and x > 0, both finite."""
 
     def lower(p: Jet) -> Jet:
@@ -82,8 +82,8 @@ def _ratio(a: Jet, x: Value, is_upper: bool) -> Jet:
     size = a.value
     is_near = (size > _TEMME_FROM) & (abs(x - size) < size * _TEMME_WITHIN)
     # below 1.1 as Cephes has it: where P is at most about ½, or a so large that Q has no small relative change there
-    is_long = where(x > 0.5, x * _SMALL < size, where(x < 0.5, x, 0.5).call("log") * size < -0.4)
-    is_low = where(x > _SMALL, x <= size, is_long)
+    is_long = where(x > 0.5, x * SMALL < size, where(x < 0.5, x, 0.5).call("log") * size < -0.4)
+    is_low = where(x > SMALL, x <= size, is_long)
     return branch(
         is_near,
         lambda: _by_temme(a, x, is_upper).dense(),
@@ -91,7 +91,7 @@ def _ratio(a: Jet, x: Value, is_upper: bool) -> Jet:
             is_low,
             lambda: lower(_by_powers(a, x)).dense(),
             lambda: branch(
-                x > _SMALL,
+                x > SMALL,
                 lambda: upper(_by_fraction(a, x)).dense(),
                 lambda: upper(_near_zero(a, x)).dense(),
             ),
@@ -148,8 +148,12 @@ def _by_powers(a: Jet, x: Value) -> Jet:
 
 
 def _by_fraction(a: Jet, x: Value) -> Jet:
-    fraction = continued_fraction((x + 1.0) - a, lambda k: (x + 2.0 * k + 1.0) - a, lambda k: (a - k) * k)
-    return a * density_factor(a, x) * fraction
+    return a * density_factor(a, x) * fraction(a, x)
+
+
+def fraction(a: Jet, x: Value) -> Jet:
+    """Γ(a, x)/(xᵃe⁻ˣ) for x > 1.1 and x > a."""
+    return continued_fraction((x + 1.0) - a, lambda k: (x + 2.0 * k + 1.0) - a, lambda k: (a - k) * k)
 
 
 def _near_zero(a: Jet, x: Value) -> Jet:
