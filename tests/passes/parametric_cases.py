@@ -171,7 +171,7 @@ def _scaled_by(function: Any, sign: int) -> Callable[..., Any]:
     return lambda v, x: function(v, x) * mp.exp(sign * x)
 
 
-MODIFIED: Final = {(): 1e-14, (1,): 1e-12, (2,): 1e-11}
+MODIFIED: Final = {(): 1e-14, (1, 0): 1e-12, (2, 0): 1e-11, (0, 1): 1e-12, (1, 1): 1e-11, (0, 2): 1e-11}
 
 
 def _hypergeometric_points(rng: np.random.Generator, count: int) -> Sequence[Array]:

@@ -14,7 +14,7 @@ import aotensor.tensor as at
 from aotensor.ops.elementwise.base import MAKERS
 
 BOUND: Final = 4e-14
-"""Relative error of the compiled functions at all of these points."""
+"""Relative error of the compiled functions at all of these points; three times that for second derivatives."""
 
 POINTS: Final = [
     # name, orders, operands, value, relative error of the reference; None where it has no digits
@@ -41,18 +41,40 @@ POINTS: Final = [
     ("gammainc", (2,), (9.0, 1e-20), 6.4294492542049058e-183, 1e-12),
     ("gammainc", (2,), (1e-100, 0.5), -0.58675958376872604, 1e-13),
     ("gamma_density", (0,), (2.0, 1e-200), 1e-200, 1e-13),
-    ("iv", (0,), (1.0, 1e-300), 5e-301, 1e-15),
-    ("iv", (1,), (0.5, 1e-300), -5.5174129491102813e-148, 1e-15),
-    ("iv", (1,), (2.0, 1e300), -np.inf, None),
-    ("ive", (0,), (2.0, 1e200), 3.9894228040143268e-101, None),
+    ("iv", (0, 0), (1.0, 1e-300), 5e-301, 1e-12),
+    ("iv", (1, 0), (0.5, 1e-300), -5.5174129491102813e-148, 1e-12),
+    ("iv", (1, 0), (2.0, 1e300), -np.inf, 0.0),
+    ("ive", (0, 0), (2.0, 1e200), 3.9894228040143268e-101, 1e-13),
     ("jv", (1,), (0.5, 1e-300), -5.5174129491102813e-148, 1e-15),
-    ("kv", (1,), (2.0, 1e300), 0.0, None),
-    ("kv", (0,), (1e-300, 1.0301600456524176e-300), 690.86174523957288, None),
-    ("kv", (1,), (1e-16, 1e-30), 1.1053978163727224e-11, None),
-    ("kv", (1,), (1e-16, 5.0), 6.7669375678755187e-20, None),
+    ("kv", (1, 0), (2.0, 1e300), 0.0, 0.0),
+    ("kv", (0, 0), (1e-300, 1.0301600456524176e-300), 690.86174523957288, 1e-13),
+    ("kv", (1, 0), (1e-16, 1e-30), 1.1053978163727224e-11, 1e-13),
+    ("kv", (1, 0), (1e-16, 5.0), 6.7669375678755187e-20, 1e-13),
     ("jv", (1,), (1e20, 0.01), 0.0, 0.0),
     ("jv", (2,), (1e-16, 1e-30), 4786.0933362657961, 1e-12),
-    ("iv", (1,), (1e300, 1e-100), 0.0, 0.0),
+    ("iv", (1, 0), (1e300, 1e-100), 0.0, 0.0),
+    ("iv", (0, 2), (2.0, 1e-200), 0.25, 1e-12),
+    ("iv", (1, 1), (1e-8, 100.0), -1.0629233867727794e32, 1e-13),
+    ("iv", (1, 1), (-3.0, 1e-100), -np.inf, 0.0),
+    ("iv", (0, 2), (1e-200, 1.0172274873110988e-200), -9.6641536429023313e199, 1e-12),
+    ("iv", (0, 1), (5.0, 1e300), np.inf, 0.0),
+    ("ive", (0, 1), (0.1, 1e20), -1.9947114020071634e-31, 1e-13),
+    ("ive", (1, 1), (1e-8, 1e20), 5.9841342060214899e-59, 1e-13),
+    ("ive", (0, 2), (0.1, 1e20), 2.9920671030107448e-51, 1e-13),
+    ("kv", (0, 0), (1.0, 700.0), 4.6731107967079664e-306, 1e-13),
+    ("kv", (1, 1), (1e-100, 1.5053039041043995e-100), -35132.939698984432, 1e-13),
+    ("kv", (1, 1), (-3.0, 1e-100), np.inf, 0.0),
+    ("kv", (2, 0), (5.0, 1e300), 0.0, 0.0),
+    ("kve", (0, 1), (0.1, 1e20), -6.2665706865775011e-31, 1e-13),
+    ("kve", (1, 1), (1e-8, 1e20), -1.8799712059732504e-58, 1e-13),
+    ("beta", (1, 1), (1e-100, 1.5), 0.9880917038289645, 1e-12),
+    ("beta", (1, 1), (1e-8, 1e-8), 2.4041137522030276, 1e-12),
+    ("gammal", (0,), (300.0, 2.0), 9.2508944029218546e86, 1e-13),
+    ("gammal", (2,), (1000.0, 1e-200), 0.0, 0.0),
+    ("gammau", (1,), (300.0, 2.0), np.inf, 0.0),
+    ("gammau", (1,), (1e-100, 1.5), 0.07563361352708417, 1e-13),
+    ("gammau", (2,), (1e-16, 9.6003476e-17), 16721.691351480180, 1e-13),
+    ("gamma_power", (1,), (1e-300, 50.0), 1.5090627553901771e-23, 1e-13),
     ("poch", (0, 1), (100.0, 1000.0), np.inf, None),
     ("poch", (1, 0), (1e20, 30.0), np.inf, None),
 ]
@@ -73,7 +95,8 @@ def test_parameters_far_from_1(
     name: str, orders: tuple[int, ...], operands: tuple[float, ...], exact: float, reference_error: float | None
 ) -> None:
     arrays = [np.array([x]) for x in operands]
-    assert library()(member(name, orders), *arrays)[0] == pytest.approx(exact, rel=BOUND, abs=0)
+    bound = BOUND if sum(orders) < 2 else 3 * BOUND
+    assert library()(member(name, orders), *arrays)[0] == pytest.approx(exact, rel=bound, abs=0)
     if reference_error is not None:
         op = MAKERS[name](*orders) if any(orders) or name.endswith("density") else getattr(at, name)
         with np.errstate(all="ignore"):  # as `Elementwise.evaluate` has it

@@ -75,7 +75,8 @@ from aotensor.ops.linalg.qr import qr
 from aotensor.ops.linalg.svd import svd
 from aotensor.ops.reduce.normalise import log_softmax, logsumexp, softmax
 from aotensor.ops.elementwise.parametric.beta import beta, betaln
-from aotensor.ops.elementwise.parametric.bessel import i0, i1, iv, ive, j0, j1, jv, kn, kv, kve
+from aotensor.ops.elementwise.parametric.bessel import i0, i1, j0, j1, jv
+from aotensor.ops.elementwise.parametric.modified_bessel import iv, ive, kn, kv, kve
 from aotensor.ops.elementwise.parametric.composed import chi2sf, factorial, owens_t, poch
 from aotensor.ops.elementwise.parametric.unregularised import gammal, gammau
 from aotensor.ops.elementwise.parametric.hypergeometric import hyp2f1

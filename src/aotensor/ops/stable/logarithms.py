@@ -17,7 +17,7 @@ from aotensor.graph.variable import Constant, Variable, constant
 from aotensor.ops.advanced import AdvancedSubtensor
 from aotensor.ops.elementwise.compare import ge, switch
 from aotensor.ops.elementwise.elementary import log
-from aotensor.ops.elementwise.parametric.bessel import kve
+from aotensor.ops.elementwise.parametric.modified_bessel import kve
 from aotensor.ops.elementwise.probability import log_ndtr
 from aotensor.ops.elementwise.special import gammaln, log1mexp, logaddexp, softplus
 from aotensor.ops.index import Subtensor

@@ -12,9 +12,9 @@ import numpy as np
 from aotensor.core.types import Array
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.arithmetic import abs as absolute
-from aotensor.ops.elementwise.arithmetic import sign
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
-from aotensor.ops.elementwise.compare import and_, isinf, lt, neq, switch
+from aotensor.ops.elementwise.compare import and_, lt, neq, switch
+from aotensor.ops.elementwise.parametric.modified_bessel import iv
 from aotensor.ops.elementwise.parametric.quadrature import derivative_of_exponential, of_orders
 from aotensor.ops.elementwise.scipy_reference import scipy_special
 
@@ -22,27 +22,21 @@ _DISTANCE = 0.02
 _POINTS = np.arange(-5, 6)
 
 
-def _reference(name: str, order: int) -> Callable[..., Array]:
+def _reference(order: int) -> Callable[..., Array]:
     """SciPy's, and its derivatives in v by differences of tenth order: 1e-11 while |ln(x/v)| is below 5.
 
-    For J and I with x < 1 of the quotient by (x/2)ᵛ/Γ(v + 1), which is about 1: SciPy gives I₁(1e-300) = 0, and the
-    power is no polynomial in v for small x.
+    For x < 1 of the quotient by (x/2)ᵛ/Γ(v + 1), which is about 1: the power is no polynomial in v for small x.
     """
-    function = scipy_special(name)
+    function = scipy_special("jv")
 
     def reference(v: Array, x: Array) -> Array:
         orders, points = np.broadcast_arrays(v.astype(np.float64), x.astype(np.float64))
         with np.errstate(all="ignore"):
             found = _differences(function, order, orders, points) if order else function(orders, points)
             if order:
-                found = np.where(points == 0, _at_zero(name, order, orders), found)
+                found = np.where(points == 0, _at_zero(order, orders), found)
                 is_outside = ~(points >= 0) | ~np.isfinite(points + orders)
-                if name == "kv":
-                    found = np.where(np.isposinf(points) & np.isfinite(orders), 0.0, found)
-                    is_outside = ~(points >= 0) | ~np.isfinite(orders)
                 found = np.where(is_outside, np.nan, found)
-            if name.startswith("k"):
-                return np.asarray(found, x.dtype)
             is_near = (points != 0) & (np.abs(points) < 1) & (orders > -0.8) & ~np.isnan(found)
             near = _by_first_term(function, order, orders, np.where(is_near, points, 0.5))
             return np.asarray(np.where(is_near & np.isfinite(near), near, found), x.dtype)
@@ -81,86 +75,54 @@ def _first_term(order: int, v: Array, x: Array) -> Any:
     return np.where(main == 0, 0.0, main * derivative_of_exponential((order,), slopes))
 
 
-def _at_zero(name: str, order: int, v: Array) -> Array:
+def _at_zero(order: int, v: Array) -> Array:
     """A derivative in v at x = 0."""
-    odd = (-1.0) ** order
-    if name.startswith("k"):
-        at_zero = 0.0 if order % 2 else np.inf
-        return np.where(v == 0, at_zero, np.where(v < 0, odd, 1.0) * np.inf)
-    return np.where(v > 0, 0.0, np.where(v == 0, odd * np.inf, np.nan))
+    return np.where(v > 0, 0.0, np.where(v == 0, (-1.0) ** order * np.inf, np.nan))
 
 
-def _slope(name: str, below: Variable, above: Variable, x: Variable, y: Variable) -> Any:
-    """∂/∂x from the orders v − 1 and v + 1.   Source: DLMF 10.6.1, 10.29.1"""
-    match name:
-        case "jv":
-            return (below - above) * 0.5
-        case "iv":
-            return (below + above) * 0.5
-        case "ive":
-            return (below + above) * 0.5 - sign(x) * y
-        case "kv":
-            return (below + above) * -0.5
-        case _:
-            mean = (below + above) * 0.5
-            return switch(isinf(mean), 0.0, y) - mean
-
-
-def _partials(name: str, order: int) -> Any:
+def _partials(order: int) -> Any:
     def of(v: Variable, x: Variable, n: int = order) -> Variable:
-        found: Variable = MAKERS[name](n)(v, x)
-        return found
+        return _jv(n)(v, x)
 
     def in_argument(g: Variable, v: Variable, x: Variable, y: Variable) -> Variable:
+        """(J_{v−1} − J_{v+1})/2.   Source: DLMF 10.6.1"""
         below, above = of(v - 1, x), of(v + 1, x)
-        if name.startswith("k"):
-            return scaled(g, below, above, x, y)
-        # v − 1 has no digits of a small v: J_{v−1} = 2v/x·J_v − J_{v+1}, I_{v−1} = 2v/x·I_v + I_{v+1}
+        # v − 1 has no digits of a small v: J_{v−1} = 2v/x·J_v − J_{v+1}
         is_small = and_(and_(lt(absolute(v), 0.5), lt(absolute(x), 1)), neq(x, 0))
         point = switch(is_small, x, 1.0)
         twice = 2 * (v / point * y + order / point * of(v, x, order - 1) if order else v / point * y)
-        below = switch(is_small, twice - above if name == "jv" else twice + above, below)
-        return scaled(g, below, above, x, y)
-
-    def scaled(g: Variable, below: Variable, above: Variable, x: Variable, y: Variable) -> Variable:
-        found: Variable = g * _slope(name, below, above, x, y)
+        found: Variable = g * (switch(is_small, twice - above, below) - above) * 0.5
         return found
 
     return (lambda g, v, x, y: g * of(v, x, order + 1), in_argument)
 
 
-def _function(name: str, doc: str) -> Elementwise:
-    op = elementwise(name, doc, _reference(name, 0), of_orders(name), _partials(name, 0))
+jv = elementwise(
+    "jv",
+    "J_v(x), of real order; for x < 0 of whole orders alone. Differentiable in both to any order.",
+    _reference(0),
+    of_orders("jv"),
+    _partials(0),
+)
 
-    @cache
-    def of_order(order: int) -> Elementwise:
-        if not order:
-            return op
-        return Elementwise(
-            Row(
-                name,
-                f"a derivative of {name} in its order",
-                _reference(name, order),
-                of_orders(name, order),
-                _partials(name, order),
-                parameters=(("order", order),),
-            )
+
+@cache
+def _jv(order: int) -> Elementwise:
+    if not order:
+        return jv
+    return Elementwise(
+        Row(
+            "jv",
+            "a derivative of J in its order",
+            _reference(order),
+            of_orders("jv", order),
+            _partials(order),
+            parameters=(("order", order),),
         )
-
-    MAKERS[name] = of_order
-    return op
+    )
 
 
-jv = _function("jv", "J_v(x), of real order; for x < 0 of whole orders alone. Differentiable in both to any order.")
-iv = _function("iv", "I_v(x), of real order; for x < 0 of whole orders alone. Differentiable in both to any order.")
-ive = _function("ive", "e^{−|x|}·I_v(x). Differentiable in both to any order.")
-kv = _function("kv", "K_v(x), of real order; ∞ at x = 0, nan below. Differentiable in both to any order.")
-kve = _function("kve", "eˣ·K_v(x). Differentiable in both to any order.")
-
-
-def kn(n: Any, x: Any) -> Variable:
-    """K_n(x), as `kv`."""
-    return kv(n, x)
+MAKERS["jv"] = _jv
 
 
 def _of_whole_order(name: str, doc: str, partial: Any) -> Elementwise:

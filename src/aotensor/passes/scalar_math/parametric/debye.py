@@ -11,7 +11,7 @@ from functools import cache
 from typing import Final
 
 from aotensor.passes.scalar_math.parametric.jet import Jet
-from aotensor.passes.scalar_math.value import Value, where
+from aotensor.passes.scalar_math.value import where
 
 FROM: Final = 40.0
 """w from which on the terms below leave 1e-16."""
@@ -35,17 +35,17 @@ def _coefficients() -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(float(row[k + 2 * i]) for i in range(k + 1)) for k, row in enumerate(rows))
 
 
-def hypotenuse(v: Jet, x: Value) -> Jet:
+def hypotenuse(v: Jet, x: Jet) -> Jet:
     """w = √(v² + x²), also where the squares overflow or underflow."""
-    size = where(v.value > x, v.value, x)
+    size = where(v.value > x.value, v.value, x.value)
     is_small = size < 2.0**-400
-    up = where(size > 2.0**400, x.like(2.0**-700), where(is_small, x.like(2.0**700), 1.0))
-    down = where(size > 2.0**400, x.like(2.0**700), where(is_small, x.like(2.0**-700), 1.0))
-    scaled = v * up
-    return (scaled * scaled + (x * up) * (x * up)).sqrt() * down
+    up = where(size > 2.0**400, size.like(2.0**-700), where(is_small, size.like(2.0**700), 1.0))
+    down = where(size > 2.0**400, size.like(2.0**700), where(is_small, size.like(2.0**-700), 1.0))
+    scaled, other = v * up, x * up
+    return (scaled * scaled + other * other).sqrt() * down
 
 
-def exponent(v: Jet, w: Jet, x: Value) -> Jet:
+def exponent(v: Jet, w: Jet, x: Jet) -> Jet:
     """E, which is at most 0: about −v²/(2x) for small v."""
     rest = v / (w + x) * v
     return rest - v * ((v + rest) / x).log1p()

@@ -154,8 +154,9 @@ class Jet:
 
     def compose(self, taylor: Callable[[Value], Iterable[Value]]) -> Jet:
         """f(self) from f(v), f′(v), f″(v)/2, …, of which as many are taken as the order asks for."""
-        coefficients = [c for c, _ in zip(taylor(self.value), range(self.order + 1), strict=False)]
         rest = Jet(self.top, {index: part for index, part in self.parts.items() if index != self._zero})
+        varying = (n for n, *indices in zip(self.top, *rest.parts, strict=True) if any(indices))
+        coefficients = [c for _, c in zip(range(sum(varying) + 1), taylor(self.value), strict=False)]
         if not rest.parts:
             return self.constant(coefficients[0])
         result = self.constant(coefficients[-1])

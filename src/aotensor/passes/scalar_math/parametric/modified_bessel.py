@@ -15,42 +15,48 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from aotensor.passes.scalar_math.parametric import debye
 from aotensor.passes.scalar_math.parametric.control import Item, branch, repeat, sum_terms
-from aotensor.passes.scalar_math.parametric.gamma_parts import exponential_times, floor, log_gamma_of_successor
-from aotensor.passes.scalar_math.parametric.jet import Jet, choose
+from aotensor.passes.scalar_math.parametric.gamma_parts import (
+    exponential_times,
+    floor,
+    is_gamma_negative,
+    log_gamma_of_successor,
+)
+from aotensor.passes.scalar_math.parametric.jet import Index, Jet, choose
 from aotensor.passes.scalar_math.value import Value, where
 
 _EVEN_BELOW: Final = 0.5
 """Where K is an integral over cosh(v·u): for small v the terms to both sides of the saddle cancel in derivatives."""
 
 
-def iv(v: Value, x: Value, order: int = 0) -> Value:
-    """I_v(x), or a derivative in v; for x < 0 of whole orders alone, nan for others.
+def iv(v: Value, x: Value, order: int = 0, order_x: int = 0) -> Value:
+    """I_v(x), or a derivative in v and x; for x < 0 of whole orders alone, nan for others.
 
     Bound: relative error 1e-14·(1 + |ln I_v|); first derivatives 1e-12·(1 + |ln|), second ones 1e-11.
     """
-    return _first_kind(v, x, order, is_scaled=False)
+    return _first_kind(v, x, order, order_x, is_scaled=False)
 
 
-def ive(v: Value, x: Value, order: int = 0) -> Value:
-    """e^{−|x|}·I_v(x), or a derivative in v."""
-    return _first_kind(v, x, order, is_scaled=True)
+def ive(v: Value, x: Value, order: int = 0, order_x: int = 0) -> Value:
+    """e^{−|x|}·I_v(x), or a derivative in v and x."""
+    return _first_kind(v, x, order, order_x, is_scaled=True)
 
 
-def kv(v: Value, x: Value, order: int = 0) -> Value:
-    """K_v(x), or a derivative in v: ∞ at x = 0, nan below.
+def kv(v: Value, x: Value, order: int = 0, order_x: int = 0) -> Value:
+    """K_v(x), or a derivative in v and x: ±∞ at x = 0, nan below.
 
     Bound: relative error 1e-14·(1 + |ln K_v|); first derivatives 1e-12·(1 + |ln|), second ones 1e-11.
     """
-    return _second_kind(v, x, order, is_scaled=False)
+    return _second_kind(v, x, order, order_x, is_scaled=False)
 
 
-def kve(v: Value, x: Value, order: int = 0) -> Value:
-    """eˣ·K_v(x), or a derivative in v."""
-    return _second_kind(v, x, order, is_scaled=True)
+def kve(v: Value, x: Value, order: int = 0, order_x: int = 0) -> Value:
+    """eˣ·K_v(x), or a derivative in v and x."""
+    return _second_kind(v, x, order, order_x, is_scaled=True)
 
 
 def is_whole(v: Value) -> Value:
@@ -64,44 +70,76 @@ def is_odd(v: Value) -> Value:
     return floor(half).ne(half)
 
 
-def _second_kind(v: Value, x: Value, order: int, is_scaled: bool) -> Value:
+def _operands(v: Value, x: Value, order: int, order_x: int) -> tuple[Jet, Jet]:
+    """v as it is and x by its relative changes, x·(1 + ε), of which derivatives neither overflow nor underflow."""
+    own, point = Jet.parameters([v, x], (order, order_x))
+    return own, point if not order_x else Jet(point.top, {**point.parts, (0, 1): x})
+
+
+@dataclass(frozen=True)
+class _Units:
+    """What makes derivatives by x of those by relative changes: a factor x⁻ʲ, or a term of an exponent if that is 0."""
+
+    term: Value | None
+    factor: Value | None
+
+    @staticmethod
+    def of(x: Value, order: int) -> _Units:
+        if not order:
+            return _Units(None, None)
+        factor = inverse = 1.0 / x
+        for _ in range(order - 1):
+            factor = factor * inverse
+        is_far = (x < 1e-100) | (x > 1e100)
+        return _Units(where(is_far, x.call("log") * -float(order), 0.0), where(is_far, 1.0, factor))
+
+    def times(self, exponent: Jet, factor: Jet) -> Jet:
+        """e^exponent·factor in units of x."""
+        if self.term is None or self.factor is None:
+            return exponential_times(exponent, factor)
+        return exponential_times(exponent + self.term, factor) * self.factor
+
+
+def _second_kind(v: Value, x: Value, order: int, order_x: int, is_scaled: bool) -> Value:
     is_inside = (x > 0.0) & (x < math.inf) & (abs(v) < math.inf)
-    (parameter,) = Jet.parameters([where(is_inside, v, 0.0)], (order,))
     point = where(is_inside, x, 1.0)
-    mirrored = choose(v < 0.0, -parameter, parameter)
-    found = _mirrored_second_kind(mirrored, point, 0.0 if is_scaled else -point).derivative
-    if order:  # beyond the largest number, where coefficients are ∞ − ∞
-        found = where(found.ne(found), x.like(math.inf), found)
+    own, at = _operands(where(is_inside, v, 0.0), point, order, order_x)
+    mirrored = choose(v < 0.0, -own, own)
+    units = _Units.of(point, order_x)
+    shift = at.constant(0.0) if is_scaled else -at
+    found = _mirrored_second_kind(mirrored, at, shift, None, units).derivative
     # the derivatives of an even function of v
-    at_zero = where(v < 0.0, (-1.0) ** order * math.inf, x.like(math.inf))
-    if order % 2:
-        at_zero = where(v.eq(0.0), 0.0, at_zero)
+    infinite = where(v < 0.0, (-1.0) ** (order + order_x) * math.inf, x.like((-1.0) ** order_x * math.inf))
+    if order or order_x:  # beyond the largest number or below the smallest one, where coefficients are ∞ − ∞ or 0·∞
+        found = where(found.ne(found), where(point > abs(v), 0.0, infinite), found)
+    at_zero = where(v.eq(0.0), 0.0, infinite) if order % 2 else infinite
     # with SciPy nan at ∞ where the result is scaled
     at_infinity = where(x.eq(math.inf), x.like(math.nan if is_scaled else 0.0), math.nan)
     outside = where(x.eq(0.0), at_zero, at_infinity)
     return where(is_inside, found, where(abs(v) < math.inf, outside, math.nan))
 
 
-def _mirrored_second_kind(v: Jet, x: Value, shift: Value | float) -> Jet:
-    """e^{x + shift}·K_v(x) for v ≥ 0 and x > 0."""
+def _mirrored_second_kind(v: Jet, x: Jet, shift: Jet, factor: Jet | None, units: _Units) -> Jet:
+    """factor·e^{x + shift}·K_v(x) for v ≥ 0 and x > 0."""
     w = debye.hypotenuse(v, x)
 
     def by_debye() -> Jet:
-        return (debye.series(v, w, -1.0) * (math.pi * 0.5 / w).sqrt()).dense()
+        return (debye.series(v, w, -1.0) * (math.sqrt(math.pi * 0.5) / w.sqrt())).dense()
 
     def far() -> Jet:
-        front = (shift - debye.exponent(v, w, x)).exp()
-        return (front * branch(w.value >= debye.FROM, by_debye, lambda: _integral(v, w, x).dense())).dense()
+        integral = branch(w.value >= debye.FROM, by_debye, lambda: _integral(v, w, x).dense())
+        return units.times(shift - debye.exponent(v, w, x), integral if factor is None else integral * factor).dense()
 
     def near() -> Jet:
-        return (_even_integral(v, x) * (shift * x.like(1.0)).call("exp")).dense()
+        integral = _even_integral(v, x)
+        return units.times(shift, integral if factor is None else integral * factor).dense()
 
-    return branch((v.value < _EVEN_BELOW) & (x < debye.FROM), near, far)
+    return branch((v.value < _EVEN_BELOW) & (x.value < debye.FROM), near, far)
 
 
-def _even_integral(v: Jet, x: Value) -> Jet:
+def _even_integral(v: Jet, x: Jet) -> Jet:
     """eˣ·K_v(x) = ∫₀^∞ cosh(v·u)·e^{−x·(cosh u − 1)} du, of which odd derivatives in v are small for small v."""
-    step = _step(x)
+    step = _step(x.value)
     growth = step.call("exp")
 
     def goes_on(k: Value, power: Value, total: Jet, term: Jet) -> Value:
@@ -111,7 +149,7 @@ def _even_integral(v: Jet, x: Value) -> Jet:
         return found & (power < 1e308)
 
     def again(k: Value, power: Value, total: Jet, term: Jet) -> Sequence[Item]:
-        weight = (x * ((power - 1.0) * (0.5 / power - 0.5))).call("exp")
+        weight = (x * ((power - 1.0) * (0.5 / power - 0.5))).exp()
         following = ((v * (k * step)).compose(even) * weight).dense()
         return k + 1.0, power * growth, (total + following).dense(), following
 
@@ -120,7 +158,7 @@ def _even_integral(v: Jet, x: Value) -> Jet:
             yield u.call("sinh" if k % 2 else "cosh") * (1.0 / math.factorial(k))
 
     first = v.constant(0.5).dense()
-    total = repeat((x.like(1.0), growth, first, first), goes_on, again)[2]
+    total = repeat((step.like(1.0), growth, first, first), goes_on, again)[2]
     assert isinstance(total, Jet)
     return total * step
 
@@ -130,7 +168,7 @@ def _step(w: Value) -> Value:
     return 9.0 / (38.0 + 1.1 * w)
 
 
-def _integral(v: Jet, w: Jet, x: Value) -> Jet:
+def _integral(v: Jet, w: Jet, x: Jet) -> Jet:
     """½·∫ e^{−w·(cosh u − 1) − v·(sinh u − u)} du, by steps that leave 1e-17 for w ≤ 40."""
     step = _step(w.value)
     growth = step.call("exp")
@@ -158,58 +196,89 @@ def _integral(v: Jet, w: Jet, x: Value) -> Jet:
     return total * (0.5 * step)
 
 
-def _first_kind(v: Value, x: Value, order: int, is_scaled: bool) -> Value:
+def _first_kind(v: Value, x: Value, order: int, order_x: int, is_scaled: bool) -> Value:
     size, whole = abs(x), is_whole(v)
     is_inside = (size > 0.0) & (size < math.inf) & (abs(v) < math.inf) & ((x > 0.0) | whole)
-    (parameter,) = Jet.parameters([where(is_inside, v, 1.0)], (order,))
     point = where(is_inside, size, 1.0)
-    shift = 0.0 if is_scaled else point
+    own, at = _operands(where(is_inside, v, 1.0), point, order, order_x)
+    units = _Units.of(point, order_x)
     found = branch(
         (v < 0.0) & (~whole if not order else v.eq(v)),
-        lambda: _of_negative_order(parameter, point, shift).dense(),
-        lambda: _mirrored_first_kind(choose(v < 0.0, -parameter, parameter), point, shift).dense(),
+        lambda: _of_negative_order(own, at, is_scaled, units).dense(),
+        lambda: _mirrored_first_kind(choose(v < 0.0, -own, own), at, is_scaled, units).dense(),
     ).derivative
-    if order:
-        # beyond the smallest number, where coefficients are 0·∞
-        found = where(found.ne(found) & (v > point), x.like(0.0), found)
-        found = where(x < 0.0, math.nan, found)
-        at_zero = where(v > 0.0, x.like(0.0), where(v.eq(0.0), x.like((-1.0) ** order * math.inf), math.nan))
-    else:
-        found = where((x < 0.0) & is_odd(v), -found, found)
-        pole = math.nan if is_scaled else math.inf
-        at_zero = where(v.eq(0.0), x.like(1.0), where((v > 0.0) | whole, x.like(0.0), pole))
+    if order or order_x:
+        # beyond the smallest number or the largest one, where coefficients are 0·∞ or ∞ − ∞
+        is_lost = found.ne(found)
+        found = where(is_lost & (v > point), x.like(0.0), found)
         if not is_scaled:
-            at_zero = where(v.eq(math.inf) & (x.eq(x)), 0.0, at_zero)
+            infinite = where(v < 0.0, x.like(math.inf), (-1.0) ** order * math.inf)
+            found = where(is_lost & (abs(v) <= point), infinite, found)
+    if order:
+        found = where(x < 0.0, math.nan, found)
+    else:
+        found = where((x < 0.0) & (is_odd(v) ^ v.like(float(order_x % 2)).ne(0.0)), -found, found)
+    at_zero = _at_zero(v, whole, order, order_x, is_scaled)
     has_limit = x.eq(0.0) & v.eq(v) & (abs(v) < math.inf)
     if not order and not is_scaled:
+        at_zero = where(v.eq(math.inf) & (x.eq(x)), 0.0, at_zero)
         has_limit = has_limit | (v.eq(math.inf) & (size < math.inf))
     return where(is_inside, found, where(has_limit, at_zero, math.nan))
 
 
-def _mirrored_first_kind(v: Jet, x: Value, shift: Value | float) -> Jet:
-    """e^{shift − x}·I_v(x) for v ≥ 0 and x > 0."""
+def _at_zero(v: Value, whole: Value, order: int, order_x: int, is_scaled: bool) -> Value:
+    """A derivative of I at x = 0, also of what is scaled by e^{−|x|}, which has a kink there."""
+    if order:
+        infinite = v.like((-1.0) ** order * math.inf)
+        return where(v > float(order_x), v.like(0.0), where(v.eq(float(order_x)), infinite, math.nan))
+    if not order_x:
+        without = math.nan if is_scaled else math.inf
+        return where(v.eq(0.0), v.like(1.0), where((v > 0.0) | whole, v.like(0.0), without))
+    # I = (x/2)ᵛ/Γ(v + 1) + …
+    pole = where(is_gamma_negative(v + (1.0 - order_x)), v.like(-math.inf), math.inf)
+    found = where((v > float(order_x)) | whole, v.like(0.0), pole)
+    for k in range(order_x // 2 + 1):
+        own = order_x - 2 * k
+        size = math.factorial(order_x) / (2.0**order_x * math.factorial(k) * math.factorial(own + k))
+        found = where(abs(v).eq(float(own)), size, found)
+    return found
+
+
+def _mirrored_first_kind(v: Jet, x: Jet, is_scaled: bool, units: _Units) -> Jet:
+    """I_v(x), or e^{−x}·I_v(x), for v ≥ 0 and x > 0."""
 
     def by_debye() -> Jet:
         w = debye.hypotenuse(v, x)
-        exponent = debye.exponent(v, w, x) + shift
-        return exponential_times(exponent, debye.series(v, w, 1.0) / (w * (2.0 * math.pi)).sqrt()).dense()
+        exponent = debye.exponent(v, w, x)
+        series = debye.series(v, w, 1.0) / (w * (2.0 * math.pi)).sqrt()
+        return units.times(exponent if is_scaled else exponent + x, series).dense()
 
     def by_powers() -> Jet:
-        half = 0.5 * x
+        half = x * 0.5
         square = half * half
         series = sum_terms(v.constant(1.0), lambda k: square / ((v + k) * k))
-        front = (v * half.call("log") - log_gamma_of_successor(v)).exp()
-        return (front * series * (shift - x).call("exp")).dense()
+        exponent = v * _log_of_half(x) - log_gamma_of_successor(v)
+        return units.times(exponent, series * (-x).exp() if is_scaled else series).dense()
 
-    is_far = v.value * v.value + x * x >= debye.FROM**2
+    is_far = v.value * v.value + x.value * x.value >= debye.FROM**2
     return branch(is_far, by_debye, by_powers)
 
 
-def _of_negative_order(v: Jet, x: Value, shift: Value | float) -> Jet:
-    """e^{shift − x}·I_v(x) for v < 0."""
+def _log_of_half(x: Jet) -> Jet:
+    """ln(x/2) for x·(1 + ε), of which the derivatives are numbers."""
+    value = x.value
+    found: dict[Index, Value] = {(0, 0): (value * 0.5).call("log")}
+    for j in range(1, x.top[1] + 1):
+        found[0, j] = value.like((-1.0) ** (j + 1) / j)
+    return Jet(x.top, found)
+
+
+def _of_negative_order(v: Jet, x: Jet, is_scaled: bool, units: _Units) -> Jet:
+    """I_v(x), or e^{−x}·I_v(x), for v < 0."""
     mirrored = -v
-    other = _mirrored_second_kind(mirrored, x, shift - 2.0 * x)
-    return _mirrored_first_kind(mirrored, x, shift) + sine_pi(mirrored) * other * (2.0 / math.pi)
+    sine = sine_pi(mirrored) * (2.0 / math.pi)
+    other = _mirrored_second_kind(mirrored, x, x * (-2.0 if is_scaled else -1.0), sine, units)
+    return _mirrored_first_kind(mirrored, x, is_scaled, units) + other
 
 
 def sine_pi(v: Jet) -> Jet:
