@@ -10,7 +10,7 @@ import pytest
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.errors import DisconnectedInputError, GraphTypeError, GraphValueError, NullTypeGradError
+from aotensor.errors import DisconnectedInputError, GraphTypeError, GraphValueError, NullTypeGradError, UnsupportedError
 from aotensor.gradient import Rop, disconnected_grad, hessian, jacobian, undefined_grad, zero_grad
 from aotensor.graph.variable import Variable
 
@@ -285,3 +285,34 @@ def test_lengths_are_checked_at_run_time() -> None:
     growing = scan(lambda a, old: at.concatenate([old, old]), x, h)
     with pytest.raises(ValueError, match="state 0 of extents"):
         growing.eval({x: X, h: X})
+
+
+# --- samples of loops that end by a condition ------------------------------------------------------------------------
+
+
+def test_samples_leave_a_loop_one_by_one() -> None:
+    """Heron's square roots of a batch: each sample keeps its value once it is done, as if it were alone."""
+    a, many = at.scalar("a"), at.vector("many", shape=("m",))
+
+    def step(k: Variable, x: Variable, count: Variable) -> Any:
+        new = 0.5 * (x + a / x)
+        return [new, count + 1], aot.until(at.abs(new - x) < 1e-3)
+
+    x, count = aot.reduce(step, at.arange(50), [at.constant(1.0), at.constant(0)], return_updates=False)
+    wide = at.vectorize_graph([x, count], {a: many})
+    f = aot.function([many], [*wide, aot.grad(wide[0].sum(), many)])
+    single = aot.function([a], [x, count, aot.grad(x, a)])
+    points = np.array([2.0, 1.0, 1e6, 0.01])
+    alone = [np.array(row) for row in zip(*(single(point) for point in points), strict=True)]
+    assert len(set(alone[1])) == 4
+    for found in (f(points), f.reference(points)):
+        for one, other in zip(found, alone, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-13)
+    assert f(np.zeros(0))[0].shape == (0,)
+
+
+def test_samples_do_not_leave_a_loop_that_stacks_one_by_one() -> None:
+    a, many = at.scalar("a"), at.vector("many")
+    rows = scan(lambda x: (x / 2, aot.until(x < a)), outputs_info=[at.constant(1.0)], n_steps=9)
+    with pytest.raises(UnsupportedError, match="differs from sample to sample, in a loop that stacks"):
+        at.vectorize_graph(rows, {a: many})

@@ -16,9 +16,13 @@ from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
 from aotensor.graph.vectorize import batch
 from aotensor.ops.batching import repeated
+from aotensor.ops.create import zeros
+from aotensor.ops.elementwise.compare import cast, invert, or_, switch
 from aotensor.ops.linear import zero_gradient
+from aotensor.ops.reduce.sums import all as all_of
 from aotensor.ops.scan.layout import Operands, Results, Slots
-from aotensor.ops.shape.axes import moveaxis
+from aotensor.ops.shape.axes import dimshuffle, expand_dims, moveaxis
+from aotensor.ops.shape.extents import shape_i
 
 if TYPE_CHECKING:
     from aotensor.ops.scan.op import Scan
@@ -165,11 +169,13 @@ def batched(op: Scan, inputs: Sequence[Variable], is_batched: Sequence[bool]) ->
         made = op.results(batch(op.body.outputs, {x: new for x, new in pairs if new is not x}))
         old = op.results(op.body.outputs)
         grown = [on or new.ndim > x.ndim for on, new, x in zip(states, made.states, old.states, strict=True)]
+        has_lanes = made.last is not None and made.last.ndim > 0
+        if has_lanes:
+            _check_lanes(op)
+            grown = [True] * len(states)
         if grown == states:
             break
         states = grown
-    if made.last is not None and made.last.ndim > 0:
-        raise UnsupportedError("scan: a condition that differs from sample to sample", hint="stop when all are done")
     made.states = [
         repeated(new, taps[0]) if on and new.ndim == x.ndim else new
         for new, taps, on, x in zip(made.states, wide.taps, states, old.states, strict=True)
@@ -184,8 +190,50 @@ def batched(op: Scan, inputs: Sequence[Variable], is_batched: Sequence[bool]) ->
         ],
         given.constants,
     )
+    if has_lanes:
+        return _lanes(op, operands, wide, made, example)
     loop = changed(op, body=Subgraph(tuple(wide.flat()), tuple(made.flat())))
     return _unmoved(op, loop.results(loop.apply(*operands.flat()).outputs), states, made, old)
+
+
+def _check_lanes(op: Scan) -> None:
+    """Raises: UnsupportedError unless samples may stop one by one: results have one extent for all samples."""
+    if op.mapped or any(op.is_stacked) or any(-1 not in taps for taps in op.taps):
+        raise UnsupportedError(
+            "scan: a condition that differs from sample to sample, in a loop that stacks values",
+            hint="stop when all are done, or read last values only",
+        )
+
+
+def _lanes(
+    op: Scan, operands: Operands[Variable], wide: Slots[Variable], made: Results[Variable], example: Variable
+) -> list[Variable]:
+    """The last values and the numbers of steps of a loop that each sample leaves by itself.
+
+    A sample that is done keeps its states; the loop ends when all are done.
+    """
+    assert made.last is not None
+    mask = zeros([shape_i(example, 0)], "bool")
+    done, count = Variable(TensorType("bool", (None,))), Variable(TensorType("int64", (None,)))
+    last = [taps[lags.index(-1)] for taps, lags in zip(wide.taps, op.taps, strict=True)]
+    kept = [
+        switch(dimshuffle(done, [0, *[None] * (new.ndim - 1)]), old, new)
+        for new, old in zip(made.states, last, strict=True)
+    ]
+    is_done = or_(done, made.last)
+    taken = count + cast(invert(done), "int64")
+    inputs = Slots(wide.sequences, [*wide.taps, [done], [count]], wide.constants)
+    outputs = Results([*kept, is_done, taken], made.mapped, all_of(is_done))
+    loop = changed(
+        op,
+        body=Subgraph(tuple(inputs.flat()), tuple(outputs.flat())),
+        taps=(*op.taps, (-1,), (-1,)),
+        is_stacked=(*op.is_stacked, False, False),
+    )
+    first = [expand_dims(mask, 0), expand_dims(cast(mask, "int64"), 0)]
+    initial = Operands(operands.n_steps, operands.sequences, [*operands.initial, *first], operands.constants)
+    found = loop.results(loop.apply(*initial.flat()).outputs)
+    return [*found.states[: len(op.taps)], found.states[-1]]
 
 
 def _samples(x: Variable, on: bool) -> Variable:
