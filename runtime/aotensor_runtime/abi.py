@@ -33,7 +33,10 @@ DTYPE_SIZES: Final[dict[str, int]] = {name: record.size for name, record in DTYP
 
 
 class Status(IntEnum):
-    """Return values of every entry point; CHECK and above are checks of one function (see `Manifest.check`)."""
+    """Return values of every entry point; CHECK and above are checks of one function (see `Manifest.check`).
+
+    NOT_CONVERGED is that of all checks of the kind "convergence".
+    """
 
     OK = 0
     NULL_POINTER = 1
@@ -50,6 +53,7 @@ class Status(IntEnum):
     NO_FUNCTION = 12
     BAD_STRUCTURE = 13
     BAD_INDEX = 14
+    NOT_CONVERGED = 15
     CHECK = 1000
 
 

@@ -11,7 +11,8 @@ AotensorError                              everything below; carries a Diagnosti
 ├── ArgumentError                          a call that the signature does not allow
 │   ├── ArgumentTypeError  (TypeError)         number of arguments, names, dtypes, ranks
 │   ├── ArgumentValueError (ValueError)        sizes that do not go together
-│   │   └── ArgumentLinAlgError (LinAlgError)      a matrix that is singular, not positive definite, ...
+│   │   ├── ArgumentLinAlgError (LinAlgError)      a matrix that is singular, not positive definite, ...
+│   │   └── ArgumentConvergenceError (ArithmeticError)  a solver that must converge and did not
 │   └── ArgumentIndexError (IndexError)        an index outside its axis
 ├── ToolError              (RuntimeError)      a tool is missing or failed, a temporary folder cannot be written
 ├── ChunkError                             a chunk of rows that a worker could not compute, by position and file
@@ -106,6 +107,10 @@ class ArgumentValueError(ArgumentError, ValueError):
 
 class ArgumentLinAlgError(ArgumentValueError, LinAlgError):
     """A matrix without the factorisation or the inverse that is asked for."""
+
+
+class ArgumentConvergenceError(ArgumentValueError, ArithmeticError):
+    """A solver that must converge and did not."""
 
 
 class ArgumentIndexError(ArgumentError, IndexError):

@@ -17,6 +17,7 @@ from aotensor_runtime.arrays.plain import AnyArray
 from aotensor_runtime.arrays.poison import poison
 from aotensor_runtime.errors import (
     AotensorError,
+    ArgumentConvergenceError,
     ArgumentIndexError,
     ArgumentLinAlgError,
     ArgumentTypeError,
@@ -45,6 +46,7 @@ _STATUS_ERRORS: Final[dict[int, type[AotensorError]]] = {
     Status.NO_MEMORY: OutOfMemory,
     Status.BAD_STRUCTURE: ArgumentValueError,
     Status.BAD_INDEX: ArgumentIndexError,
+    Status.NOT_CONVERGED: ArgumentConvergenceError,
 }
 
 _CHECK_ERRORS: Final[dict[str, type[AotensorError]]] = {
@@ -52,6 +54,7 @@ _CHECK_ERRORS: Final[dict[str, type[AotensorError]]] = {
     "type": ArgumentTypeError,
     "memory": OutOfMemory,
     "linalg": ArgumentLinAlgError,
+    "convergence": ArgumentConvergenceError,
 }
 """By `Check.kind`; all other kinds are about values."""
 

@@ -132,12 +132,16 @@ class Manifest:
         """Status codes by function and number of the check, from 1.
 
         A code follows from what it says and from the function: it is the same in every library that has this check,
-        and two libraries in one program have no code in common that means two things.
+        and two libraries in one program have no code in common that means two things. Solvers that must converge have
+        one code in all libraries.
         """
         codes: dict[tuple[str, int], int] = {}
         meaning: dict[int, str] = {}
         for spec in self.functions:
             for number, check in enumerate(spec.checks, 1):
+                if check.kind == "convergence":
+                    codes[spec.name, number] = int(Status.NOT_CONVERGED)
+                    continue
                 text = f"{spec.name}\0{check.kind}\0{check.message}"
                 attempts = (_hashed(f"{text}\0{k}") for k in itertools.count())
                 codes[spec.name, number] = next(x for x in attempts if meaning.setdefault(x, text) == text)

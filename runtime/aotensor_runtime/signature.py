@@ -34,8 +34,8 @@ _WITHOUT_NUMBERS: Final = (
 class Check:
     """A check that a function makes on its values; number k of a function is its k-th check, counted from 1.
 
-    kind: "index" gives IndexError, "type" TypeError, "linalg" LinAlgError, anything else (such as "shape", "value")
-    ValueError.
+    kind: "index" gives IndexError, "type" TypeError, "linalg" LinAlgError, "convergence" ArithmeticError, anything else
+    (such as "shape", "value") ValueError.
     message: may hold {found} and {expected}, two integers.
     """
 

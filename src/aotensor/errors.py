@@ -5,6 +5,7 @@ AotensorError                          everything below; carries a Diagnostic
 │   ├── GraphTypeError   (TypeError)       dtypes, ranks or kinds that do not go together
 │   ├── GraphValueError  (ValueError)      sizes or options that do not go together
 │   │   ├── GraphLinAlgError (LinAlgError)     a matrix that is singular, not positive definite, ...
+│   │   ├── GraphConvergenceError (ArithmeticError)  a solver that must converge and did not
 │   │   ├── GraphOverflowError (OverflowError) a number or a size that 64 bits do not hold
 │   │   └── ScheduleError                  a schedule that does not compute what its function does
 │   ├── GraphIndexError  (IndexError)      an index outside its axis
@@ -32,6 +33,7 @@ from numpy.linalg import LinAlgError
 
 from aotensor_runtime.errors import (
     AotensorError,
+    ArgumentConvergenceError,
     ArgumentError,
     ArgumentIndexError,
     ArgumentLinAlgError,
@@ -52,6 +54,7 @@ from aotensor_runtime.errors import (
 
 __all__ = [
     "AotensorError",
+    "ArgumentConvergenceError",
     "ArgumentError",
     "ArgumentIndexError",
     "ArgumentLinAlgError",
@@ -65,6 +68,7 @@ __all__ = [
     "DisconnectedInputError",
     "ForeignLibrary",
     "GradientError",
+    "GraphConvergenceError",
     "GraphError",
     "GraphIndexError",
     "GraphLinAlgError",
@@ -105,6 +109,10 @@ class GraphValueError(GraphError, ValueError):
 
 class GraphLinAlgError(GraphValueError, LinAlgError):
     """A matrix without the factorisation or the inverse that is asked for."""
+
+
+class GraphConvergenceError(GraphValueError, ArithmeticError):
+    """A solver that must converge and did not."""
 
 
 class GraphOverflowError(GraphValueError, OverflowError):

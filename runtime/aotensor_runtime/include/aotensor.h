@@ -66,6 +66,7 @@ enum {
   AOTENSOR_NO_FUNCTION    = 12,  /* a function of BLAS or LAPACK is needed, and aotensor_context.blas lacks it  */
   AOTENSOR_BAD_STRUCTURE  = 13,  /* a sparse matrix whose indptr does not start at 0, rise and end with nnz     */
   AOTENSOR_BAD_INDEX      = 14,  /* a sparse matrix with an index outside of its rows or columns                */
+  AOTENSOR_NOT_CONVERGED  = 15,  /* a solver that must converge did not; the message of the context says why  */
   AOTENSOR_CHECK          = 1000
 };
 

@@ -270,7 +270,7 @@ class TensorBuilder(Protocol):
     ) -> None:
         """Stop with an error unless the condition holds. `{found}` and `{expected}` in the message become numbers.
 
-        kind: value (ValueError), index (IndexError) or linalg (LinAlgError).
+        kind: value (ValueError), index (IndexError), linalg (LinAlgError) or convergence (ArithmeticError).
         """
         ...
 

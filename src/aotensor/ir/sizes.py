@@ -19,7 +19,7 @@ from xdsl.ir import Operation, SSAValue
 
 from aotensor.core import dtypes
 from aotensor.core.types import MAX_ELEMENTS
-from aotensor.errors import GraphError, GraphIndexError, GraphLinAlgError, GraphValueError
+from aotensor.errors import GraphConvergenceError, GraphError, GraphIndexError, GraphLinAlgError, GraphValueError
 from aotensor.ir.index_builder import Extent, IndexBuilder
 from aotensor.ir.scalar_builder import Scalar
 
@@ -27,7 +27,12 @@ TOO_LARGE: Final = "{found} elements or more are too many: an array has at most 
 _Shape: TypeAlias = "tuple[int, Counter[SSAValue]]"
 """The factors of a number of elements: the product of those that are numbers, and the others."""
 _ANYTHING: Final = (-(1 << 63), (1 << 63) - 1)
-_KINDS: Final = {"value": GraphValueError, "index": GraphIndexError, "linalg": GraphLinAlgError}
+_KINDS: Final = {
+    "value": GraphValueError,
+    "index": GraphIndexError,
+    "linalg": GraphLinAlgError,
+    "convergence": GraphConvergenceError,
+}
 _ORDERED: Final[Sequence[Callable[[int, int], bool]]] = (operator.lt, operator.le, operator.gt, operator.ge)
 _COMPARE: Final[Sequence[Callable[[int, int], bool]]] = (operator.eq, operator.ne, *_ORDERED, *_ORDERED)
 """Predicates of `arith.cmpi` by their numbers."""

@@ -22,7 +22,7 @@ from aotensor.codegen.entry.text import check_template, define_check_message, de
 from aotensor.codegen.llvm import Bytes, Function, Module, Type, Value, i32, i64, pointer
 from aotensor.codegen.targets.systems import system_of
 from aotensor.errors import InternalError, UnsupportedError
-from aotensor_runtime.abi import ABI_VERSION, MANIFEST_SECTION, WORKSPACE_ALIGNMENT
+from aotensor_runtime.abi import ABI_VERSION, MANIFEST_SECTION, WORKSPACE_ALIGNMENT, Status
 from aotensor_runtime.manifest import (
     ArgumentSpec,
     FunctionSpec,
@@ -56,7 +56,11 @@ def add_entries(module: Module, manifest: Manifest) -> tuple[str, ...]:
         validate(spec)
         own = [codes[spec.name, number] for number in range(1, len(spec.checks) + 1)]
         _define_function(constants, core, manifest.prefix, spec, own)
-        texts |= {code: f"{spec.name}: {check.static_text()}" for code, check in zip(own, spec.checks, strict=True)}
+        texts |= {
+            code: f"{spec.name}: {check.static_text()}"
+            for code, check in zip(own, spec.checks, strict=True)
+            if code >= Status.CHECK
+        }
     _define_library_entries(constants, manifest, texts)
     return exported
 

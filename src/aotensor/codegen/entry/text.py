@@ -31,6 +31,7 @@ STATUS_TEXTS: Final[dict[Status, str]] = {
     Status.NO_FUNCTION: "a function of BLAS or LAPACK is needed, but aotensor_context.blas does not have it",
     Status.BAD_STRUCTURE: "a sparse matrix has an indptr that does not start at 0, rise and end with nnz",
     Status.BAD_INDEX: "a sparse matrix has an index outside of its rows or columns",
+    Status.NOT_CONVERGED: "a solver that must converge did not",
 }
 """What aotensor_status_message answers."""
 

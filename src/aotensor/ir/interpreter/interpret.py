@@ -26,6 +26,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotensor.core.types import Array
 from aotensor.errors import (
+    GraphConvergenceError,
     GraphError,
     GraphIndexError,
     GraphLinAlgError,
@@ -216,7 +217,11 @@ def _call(function: func.FuncOp, arguments: Sequence[Array]) -> list[Array]:
     return _run(function.body.block, dict(zip(function.body.block.args, arguments, strict=True)))
 
 
-_CHECK_ERRORS: Final[dict[str, type[GraphError]]] = {"index": GraphIndexError, "linalg": GraphLinAlgError}
+_CHECK_ERRORS: Final[dict[str, type[GraphError]]] = {
+    "index": GraphIndexError,
+    "linalg": GraphLinAlgError,
+    "convergence": GraphConvergenceError,
+}
 
 
 def _check(op: CheckOp, condition: Array, found: Array, expected: Array) -> Sequence[Array]:
