@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.parent.name in LAST)
 
 
-PLAIN = ("complex", "driver", "gradient", "graph", "importers", "ops", "random", "runtime", "sparse")
+PLAIN = ("complex", "driver", "gradient", "graph", "importers", "ops", "random", "runtime", "solutions", "sparse")
 """Folders whose tests look at values, and leave to others what LLVM makes of the code."""
 
 

@@ -14,7 +14,7 @@ from sources import ROOT, Import, Source, sources, target_of
 
 # Each layer imports from itself and from those to its left.
 LAYERS: Final = (
-    "base", "core", "graph", "ops", "sparse", "gradient", "sampling", "ir", "passes", "codegen", "driver",
+    "base", "core", "graph", "ops", "sparse", "gradient", "solutions", "sampling", "ir", "passes", "codegen", "driver",
     "pictures", "verification", "api", "splitting", "tensor", "assembly", "top", "importers", "cli",
 )  # fmt: skip
 

@@ -132,7 +132,7 @@ from aotensor.ops.symbols import (
     zcol, zmatrix, zrow, zscalar, ztensor3, ztensor4, ztensor5, zvector,
 )
 from aotensor.ops.random.stream import RandomStream
-from aotensor.tensor import linalg, random
+from aotensor.tensor import linalg, optimize, random
 
 __all__ = [
     "Constant", "RandomStream", "SharedVariable", "TensorType", "Variable", "abs", "add", "advanced_inc_subtensor1",
@@ -166,21 +166,21 @@ __all__ = [
     "matrix_inverse", "matrix_power", "matrix_transpose", "matvec", "max", "max_and_argmax", "max_pool1d",
     "max_pool2d", "max_pool3d", "maximum", "mean", "median", "meshgrid", "mgrid", "min", "minimum", "mod", "moveaxis",
     "mul", "mul_without_zeros", "nan", "nan_to_num", "ndtri", "neg", "neq", "newaxis", "nonzero", "nonzero_values",
-    "norm", "not_equal", "ogrid", "ones", "ones_like", "or_", "ordqz", "outer", "owens_t", "pack", "pad", "partition",
-    "percentile", "permute_row_elements", "pi", "pinv", "poch", "polar", "polygamma", "pow", "power", "prod", "psi",
-    "ptp", "qr", "quantile", "qz", "rad2deg", "random", "ravel", "ravel_multi_index", "real", "reciprocal", "relu",
-    "repeat", "reshape", "rfft", "right_shift", "rint", "roll", "round", "round_half_away_from_zero",
-    "round_half_to_even", "row", "rows", "scalar", "scalar_from_tensor", "scalars", "scan", "schur", "searchsorted",
-    "second", "set_subtensor", "sgn", "shape", "shape_i", "shape_padaxis", "shape_padleft", "shape_padright", "shared",
-    "sigmoid", "sign", "sin", "sinh", "size", "slogdet", "smallest", "softmax", "softplus", "solve",
-    "solve_continuous_lyapunov", "solve_discrete_are", "solve_discrete_lyapunov", "solve_sylvester",
-    "solve_triangular", "sort", "specify_broadcastable", "specify_shape", "split", "split_dims", "sqr", "sqrt",
-    "sqrtm", "square", "squeeze", "stack", "stacklists", "std", "sub", "sum", "svd", "swapaxes", "switch", "take",
+    "norm", "not_equal", "ogrid", "ones", "ones_like", "optimize", "or_", "ordqz", "outer", "owens_t", "pack", "pad",
+    "partition", "percentile", "permute_row_elements", "pi", "pinv", "poch", "polar", "polygamma", "pow", "power",
+    "prod", "psi", "ptp", "qr", "quantile", "qz", "rad2deg", "random", "ravel", "ravel_multi_index", "real",
+    "reciprocal", "relu", "repeat", "reshape", "rfft", "right_shift", "rint", "roll", "round",
+    "round_half_away_from_zero", "round_half_to_even", "row", "rows", "scalar", "scalar_from_tensor", "scalars", "scan",
+    "schur", "searchsorted", "second", "set_subtensor", "sgn", "shape", "shape_i", "shape_padaxis", "shape_padleft",
+    "shape_padright", "shared", "sigmoid", "sign", "sin", "sinh", "size", "slogdet", "smallest", "softmax", "softplus",
+    "solve", "solve_continuous_lyapunov", "solve_discrete_are", "solve_discrete_lyapunov", "solve_sylvester",
+    "solve_triangular", "sort", "specify_broadcastable", "specify_shape", "split", "split_dims", "sqr", "sqrt", "sqrtm",
+    "square", "squeeze", "stack", "stacklists", "std", "sub", "sum", "svd", "swapaxes", "switch", "take",
     "take_along_axis", "tan", "tanh", "tensor", "tensor3", "tensor4", "tensor5", "tensor_copy", "tensor_from_scalar",
     "tensordot", "tensorinv", "tensorsolve", "tile", "topk", "topk_and_argtopk", "trace", "transpose", "tri",
     "tri_gamma", "tril", "tril_indices", "tril_indices_from", "triu", "triu_indices", "triu_indices_from", "true_div",
     "trunc", "unique", "unpack", "unravel_index", "until", "var", "vecdot", "vecmat", "vector", "vectorize",
-    "vectorize_graph", "vectors", "vertical_stack", "vstack", "wcol", "where", "wmatrix", "wrow", "wscalar",
-    "wtensor3", "wtensor4", "wtensor5", "wvector", "xlog1py", "xlogx", "xlogy", "xor", "zcol", "zeros", "zeros_like",
-    "zmatrix", "zrow", "zscalar", "ztensor3", "ztensor4", "ztensor5", "zvector",
+    "vectorize_graph", "vectors", "vertical_stack", "vstack", "wcol", "where", "wmatrix", "wrow", "wscalar", "wtensor3",
+    "wtensor4", "wtensor5", "wvector", "xlog1py", "xlogx", "xlogy", "xor", "zcol", "zeros", "zeros_like", "zmatrix",
+    "zrow", "zscalar", "ztensor3", "ztensor4", "ztensor5", "zvector",
 ]

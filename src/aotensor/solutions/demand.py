@@ -1,0 +1,59 @@
+"""A solution that a call may not go on without."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType
+from aotensor.errors import GraphConvergenceError, GraphLinAlgError
+from aotensor.graph.op import Apply
+from aotensor.graph.variable import Variable
+from aotensor.ops.linear import LinearOp
+from aotensor.ops.reduce.extremum import max as max_of
+from aotensor.solutions.results import REASONS, Ending
+
+
+@dataclass(frozen=True)
+class Demand(LinearOp):
+    """(x, status) → x. A status other than CONVERGED is an error at run time, which says why the search ended."""
+
+    name: ClassVar[str] = "demand"
+    solver: str
+
+    def infer_type(self, x: TensorType, status: TensorType) -> TensorType:
+        return x
+
+    def reference(self, x: Array, status: Array) -> Array:
+        for reason in REASONS:
+            if status == reason:
+                raise (GraphLinAlgError if reason == Ending.SINGULAR else GraphConvergenceError)(self._message(reason))
+        return np.array(x)
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        return cotangent
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        x, status = inputs
+        return self.apply(x, max_of(status) if is_batched[1] else status).outputs
+
+    def lower(self, b: TensorBuilder, x: Tensor, status: Tensor) -> Tensor:
+        v = b.scalars
+        found = b.item(status)
+        for reason in REASONS:
+            is_other = v.compare("ne", found, v.constant(int(reason), "int64"))
+            kind = "linalg" if reason == Ending.SINGULAR else "convergence"
+            b.check(is_other, self._message(reason), kind=kind)
+        return x
+
+    def _message(self, reason: Ending) -> str:
+        return f"{self.solver}: {REASONS[reason]}"
+
+
+def demanded(solver: str, x: Variable, status: Variable) -> Variable:
+    """x, where a solver of that name ended with success."""
+    return Demand(solver)(x, status)  # type: ignore[no-any-return]

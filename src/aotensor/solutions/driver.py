@@ -1,0 +1,82 @@
+"""From a problem and a search to the op and its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.subgraph import Subgraph
+from aotensor.graph.variable import Variable
+from aotensor.ops.elementwise.compare import eq
+from aotensor.solutions.demand import demanded
+from aotensor.solutions.formulas import ending, largest, number
+from aotensor.solutions.implicit import as_op
+from aotensor.solutions.problem import Problem
+from aotensor.solutions.results import Ending, Solution
+
+ROUNDINGS = 10
+"""A tolerance is not below so many of them."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How long and how exactly a solver of that name searches, and whether calls fail where it does not converge."""
+
+    name: str
+    tol: float | None
+    maxiter: int
+    raise_on_failure: bool
+
+    def __post_init__(self) -> None:
+        """Raises: GraphTypeError, GraphValueError for a tolerance or a number of steps that is none."""
+        tol, steps = self.tol, self.maxiter
+        if tol is not None:
+            if isinstance(tol, bool) or not isinstance(tol, int | float | np.floating | np.integer):
+                raise GraphTypeError(f"{self.name}: tol is a number, not {type(tol).__name__}")
+            if not 0 < tol < 1:
+                raise GraphValueError(f"{self.name}: tol is between 0 and 1, not {tol}")
+        if isinstance(steps, bool) or not isinstance(steps, int | np.integer):
+            raise GraphTypeError(f"{self.name}: maxiter is a number of steps, not {type(steps).__name__}")
+        if steps < 1:
+            raise GraphValueError(f"{self.name}: maxiter is at least 1, not {steps}")
+
+    def tolerance(self, x: Variable, default: float = 0.5) -> Variable:
+        """The tolerance, in reach of the dtype of x. default: the power of ε that it is if it was not given."""
+        epsilon = float(np.finfo(x.dtype).eps)
+        return number(max(epsilon**default if self.tol is None else self.tol, ROUNDINGS * epsilon), x)
+
+
+def solution_of(
+    options: Options,
+    problem: Problem,
+    starts: Sequence[tuple[Variable, Variable]],
+    found: tuple[Variable, Variable, Variable, Variable],
+    equations: tuple[Variable, Variable],
+) -> Solution:
+    """The solution by a search, as an op.
+
+    starts: pairs of what the search reads first, and the symbol for it. found: x, steps, what is to be 0, status.
+    equations: G and ∂G/∂x, on the slots of the problem.
+    """
+    x, count, value, status = found
+    outputs = (x, eq(status, ending(Ending.CONVERGED)), count, largest(value), status)
+    search = Subgraph((*(symbol for _, symbol in starts), *problem.slots), outputs)
+    made = as_op(options.name, [given for given, _ in starts], problem.parameters, search, problem.graph(*equations))
+    if options.raise_on_failure:
+        made[0] = demanded(options.name, made[0], made[-1])
+    return Solution(*made)
+
+
+def symbol(x: Variable, name: str) -> Variable:
+    """Stands for a value in a search."""
+    return Variable(x.type, name=name)
+
+
+def finite_number(name: str, what: str, value: Any) -> None:
+    """Raises: GraphValueError for a number of Python that is not finite."""
+    if isinstance(value, float | np.floating) and not np.isfinite(value):
+        raise GraphValueError(f"{name}: {what} is a finite number, not {value}")

@@ -1,0 +1,90 @@
+"""A solution as an op: a search, and derivatives by the implicit function theorem.
+
+    G(x, p) = 0        ẋ = −J⁻¹·(∂G/∂p·ṗ)        p̄ = −(∂G/∂p)ᵀ·J⁻ᵀ·x̄        J = ∂G/∂x at the solution
+
+All of it is a graph of the solution and of p, so it can be differentiated again. No step of the search is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aotensor.gradient.composite import OpFromGraph
+from aotensor.gradient.forward import push_through
+from aotensor.gradient.sweep import pull_through
+from aotensor.graph.expansion import Expansion
+from aotensor.graph.op import disconnected, is_disconnected, is_null
+from aotensor.graph.subgraph import Subgraph
+from aotensor.graph.variable import Variable
+from aotensor.ops.elementwise.compare import switch
+from aotensor.ops.linear import zero_gradient
+from aotensor.solutions.formulas import number, solved
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Derivatives of x with G(x, p) = 0; nan where the search failed or J is singular.
+
+    equations: (x, *p) → (G, J), with G and J scalars, or (n,) and (n, n). starts: the number of inputs before p.
+    """
+
+    equations: Subgraph
+    starts: int
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        """Cotangents of the start, which are zeros, and of p."""
+        x, success, *_ = outputs
+        place = [x, *inputs[self.starts :]]
+        value, matrix = self.equations.inlined(place)
+        direction = -_only_if(success, solved(matrix, cotangents[0], True))
+        graph = Expansion(self.equations.inputs, self.equations.outputs[:1])
+        terms = pull_through(graph, place, [value], [direction])
+        return [*map(zero_gradient, inputs[: self.starts]), *(_unless_failed(success, term) for term in terms[1:])]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        """The tangent of the solution; the others have none."""
+        x, success, *rest = outputs
+        place = [x, *inputs[self.starts :]]
+        value, matrix = self.equations.inlined(place)
+        graph = Expansion(self.equations.inputs, self.equations.outputs[:1])
+        (moved,) = push_through(graph, place, [value], [disconnected(), *tangents[self.starts :]])
+        found = zero_gradient(x) if is_disconnected(moved) else -_only_if(success, solved(matrix, moved, False))
+        return [found, *(disconnected() for _ in (success, *rest))]
+
+
+def _unless_failed(success: Variable, term: Variable) -> Variable:
+    """A term, nan after a failure also where the equations at the last x do not depend on the parameter."""
+    is_left = is_disconnected(term) or is_null(term) or term.is_sparse
+    return term if is_left else _only_if(success, term)
+
+
+def _only_if(success: Variable, x: Variable) -> Variable:
+    return switch(success, x, number(float("nan"), x))
+
+
+def as_op(
+    name: str, starts: Sequence[Variable], parameters: Sequence[Variable], search: Subgraph, equations: Subgraph
+) -> list[Variable]:
+    """The outputs of a search as an op that is differentiated by the equations which its first output solves.
+
+    search: (*starts, *parameters) → (solution, success, …). equations: (solution, *parameters) → (G, J).
+    """
+    count = len(starts)
+    connected = equations.influences[0]
+    others = [False] * (len(search.outputs) - 1)
+    pattern = [[k < count or k - count + 1 in connected, *others] for k in range(len(search.inputs))]
+    rules = Rules(equations, count)
+    op = OpFromGraph(
+        list(search.inputs),
+        list(search.outputs),
+        pullback=rules.pullback,
+        pushforward=rules.pushforward,
+        connection_pattern=pattern,
+        name=name,
+    )
+    return list(op.apply(*starts, *parameters).outputs)

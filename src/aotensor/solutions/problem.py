@@ -1,0 +1,151 @@
+"""Functions that users give, as subgraphs of an unknown and of all that they read besides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aotensor.config import config
+from aotensor.core import dtypes
+from aotensor.core.types import TensorType
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.gradient.jacobians import jacobian
+from aotensor.graph.operations import sparse
+from aotensor.graph.subgraph import Subgraph
+from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.walk import replace
+from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.scan.step import captured
+from aotensor.ops.shape.extents import extents_of
+from aotensor.ops.shape.join import stack
+from aotensor.ops.shape.reshape import reshape
+from aotensor.solutions.results import Solution
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """The unknown of a problem: where the search starts, as the user gave it, and as a vector."""
+
+    given: Variable
+    flat: Variable
+
+    def shaped(self, x: Variable) -> Variable:
+        """A vector in the shape of what was given."""
+        return x if self.given.ndim == 1 else reshape(x, extents_of(self.given), ndim=self.given.ndim)
+
+    def restored(self, found: Solution) -> Solution:
+        """A solution for the vector as one of the shape that was given."""
+        return found._replace(solution=self.shaped(found.solution))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Outputs of a user's function of an unknown, with the values from outside that it reads.
+
+    slot: stands for the unknown, (n,) or a scalar. slots: stand for the values in `parameters`.
+    """
+
+    slot: Variable
+    slots: tuple[Variable, ...]
+    output: Variable
+    parameters: tuple[Variable, ...]
+
+    def graph(self, *outputs: Variable) -> Subgraph:
+        """Outputs as functions of the unknown and of the parameters."""
+        return Subgraph((self.slot, *self.slots), outputs)
+
+    def at(self, output: Variable, x: Variable) -> Variable:
+        """An output at another x, on the slots of the parameters."""
+        return replace([output], {self.slot: x})[0]
+
+
+def unknown(name: str, what: str, x0: Any, dtype: str | None = None) -> Unknown:
+    """Where a search starts.
+
+    Raises: GraphTypeError unless x0 is a real dense tensor.
+    """
+    x = sparse().as_sparse_or_tensor(x0)
+    if x.is_sparse or dtypes.is_complex(x.dtype):
+        raise GraphTypeError(
+            f"{name}: {what} is a dense real tensor",
+            lines=[x.describe()],
+            hint="solve for the real and the imaginary parts, or for the stored values",
+        )
+    kind = dtypes.promote(x.dtype if dtypes.is_float(x.dtype) else config.floatX, dtype or "float32")
+    x = cast(x, kind if dtypes.is_float(x.dtype) or dtype else config.floatX)
+    return Unknown(x, x if x.ndim == 1 else reshape(x, [-1]))
+
+
+def arguments(args: Any) -> list[Variable]:
+    """The further arguments of a function, which are one value or a tuple of them."""
+    given = args if isinstance(args, tuple | list) else (args,)
+    return [sparse().as_sparse_or_tensor(x) for x in given]
+
+
+def scalar_output(what: str) -> Callable[[Variable, Variable], Variable]:
+    """A check that a function returns a scalar.   It raises: GraphValueError"""
+
+    def check(x: Variable, found: Variable) -> Variable:
+        if found.ndim != 0:
+            raise GraphValueError(f"{what} returns a scalar", lines=[found.describe()])
+        return found
+
+    return check
+
+
+def called(name: str, what: str, fn: Callable[..., Any], values: Sequence[Variable]) -> Variable:
+    """What a user's function returns; a list of tensors of one shape is stacked.
+
+    Raises: GraphTypeError if it is not callable, or returns something else.
+    """
+    if not callable(fn):
+        raise GraphTypeError(f"{name}: {what} is a function, not {type(fn).__name__}")
+    found = fn(*values)
+    if isinstance(found, list | tuple):
+        found = stack(list(found))
+    if found is None:
+        raise GraphTypeError(f"{name}: {what} returned nothing")
+    found = as_tensor(found)
+    if dtypes.is_complex(found.dtype):
+        raise GraphTypeError(f"{name}: {what} is complex", lines=[found.describe()])
+    return found
+
+
+def traced(
+    name: str,
+    what: str,
+    fn: Callable[..., Any],
+    given: Unknown,
+    args: Sequence[Variable],
+    check: Callable[[Variable, Variable], Variable],
+    is_scalar: bool = False,
+) -> tuple[Problem, Unknown]:
+    """The problem that a function states, and its unknown, in the wider dtype of the two.
+
+    check: (symbol in the user's shape, what fn returned) → the output as the solver wants it.
+    is_scalar: the slot has the rank of the user's x, not that of a vector.
+
+    Raises: GraphTypeError, GraphValueError for a function that does not fit, or does not depend on x.
+    """
+    while True:
+        shape = given.given.tensor_type.shape if is_scalar else given.flat.tensor_type.shape
+        slot = Variable(TensorType(given.flat.dtype, shape), name="x")
+        x = slot if is_scalar else given.shaped(slot)
+        output = check(x, called(name, what, fn, [x, *args]))
+        if not dtypes.is_float(output.dtype) or dtypes.promote(output.dtype, slot.dtype) == slot.dtype:
+            break
+        given = unknown(name, "x0", given.given, output.dtype)
+    output = cast(output, slot.dtype)
+    outer = captured([output], [slot])
+    slots = tuple(Variable(value.type, name=value.name) for value in outer)
+    output = replace([output], dict(zip(outer, slots, strict=True)))[0]
+    problem = Problem(slot, slots, output, tuple(outer))
+    if 0 not in problem.graph(output).influences[0]:
+        raise GraphValueError(f"{name}: {what} does not depend on x", lines=[output.describe()])
+    return problem, given
+
+
+def slopes(output: Variable, x: Variable) -> Variable:
+    """∂output[i]/∂x[j]; zeros where nothing connects."""
+    return jacobian(output, x, disconnected_inputs="ignore")  # type: ignore[no-any-return]

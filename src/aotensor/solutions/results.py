@@ -1,0 +1,55 @@
+"""What a solver returns, and how its search may end."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from aotensor.graph.variable import Variable
+
+
+class Ending(IntEnum):
+    """How a search ended: the `status` of a solution."""
+
+    RUNNING = -1
+    CONVERGED = 0
+    TOO_MANY_STEPS = 1
+    SINGULAR = 2
+    NOT_FINITE = 3
+    NO_PROGRESS = 4
+    NO_BRACKET = 5
+
+
+REASONS: Final = {
+    Ending.TOO_MANY_STEPS: "no solution after the largest number of steps",
+    Ending.SINGULAR: "the derivative is singular or not finite",
+    Ending.NOT_FINITE: "the function is not finite",
+    Ending.NO_PROGRESS: "no step makes progress any more",
+    Ending.NO_BRACKET: "the ends do not bracket a solution",
+}
+"""Ending → what it means, for messages."""
+
+
+class Solution(NamedTuple):
+    """What a solver found.
+
+    solution: like x0; the last iterate if `success` is false. success: bool scalar. iterations: int64 scalar.
+    residual: floating scalar, the largest magnitude of what shall be 0. status: int64 scalar, an `Ending`.
+    """
+
+    solution: Variable
+    success: Variable
+    iterations: Variable
+    residual: Variable
+    status: Variable
+
+
+class Minimum(NamedTuple):
+    """A `Solution` of a minimisation, with the value of the function there, which is differentiable too."""
+
+    solution: Variable
+    success: Variable
+    iterations: Variable
+    residual: Variable
+    status: Variable
+    fun: Variable

@@ -1,0 +1,205 @@
+"""Roots and fixed points of functions that users write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.gradient.reverse import grad
+from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.variable import Constant, Variable
+from aotensor.ops.shape.reshape import reshape
+from aotensor.solutions.anderson import anderson
+from aotensor.solutions.broyden import broyden
+from aotensor.solutions.driver import Options, finite_number, solution_of, symbol
+from aotensor.solutions.formulas import number, solved
+from aotensor.solutions.newton import newton
+from aotensor.solutions.problem import Unknown, arguments, scalar_output, slopes, traced, unknown
+from aotensor.solutions.results import Solution
+from aotensor.solutions.scalar_roots import brent_root, secant
+
+ROOT_METHODS = ("newton", "broyden")
+SCALAR_METHODS = ("newton", "halley", "secant", "brentq")
+MEMORY = 5
+"""Steps that Anderson's method combines."""
+
+
+@coerced
+def root(
+    F: Callable[..., Any],
+    x0: Any,
+    args: Any = (),
+    *,
+    method: str = "newton",
+    tol: float | None = None,
+    maxiter: int = 100,
+    raise_on_failure: bool = False,
+) -> Solution:
+    """x with F(x, *args) = 0, found inside of the library, starting at x0.
+
+    F: a function of symbols that returns as many elements as x has, in the shape of x, or a list of them for a vector.
+    It may read other variables. x0: a dense real tensor of any rank. method: "newton", with the exact Jacobian and a
+    line search; "broyden", with a Jacobian at the start and the end, which steps improve.
+    tol: the length of a last full step beside that of x, √ε by default: the error is far smaller. maxiter: the largest
+    number of steps. raise_on_failure: a call that does not converge fails, with status AOTENSOR_NOT_CONVERGED.
+
+    Returns a named tuple of solution (like x0), success, iterations, residual (max |F|), and status (an `Ending`).
+    Without success the solution is the last iterate, and its derivatives are nan. They are those of the equation, by
+    the implicit function theorem, forward and in reverse, to any order, in all that F reads; x0 gets zeros.
+
+    Raises: GraphTypeError, GraphValueError for arguments of another kind, and an F that does not depend on x or gives
+    another number of elements. Cost: a factorisation (n, n) per Newton step, one for all derivatives.
+    """
+    options = Options("root", tol, maxiter, raise_on_failure)
+    one_of("root: method", method, ROOT_METHODS)
+    given = unknown("root", "x0", x0)
+
+    def vector(x: Variable, found: Variable) -> Variable:
+        return _like("root: F", x, found)
+
+    problem, given = traced("root", "F", F, given, arguments(args), vector)
+    output, matrix = problem.output, slopes(problem.output, problem.slot)
+    start, tolerance = symbol(given.flat, "x0"), options.tolerance(problem.slot)
+
+    def residual(x: Variable) -> Variable:
+        return problem.at(output, x)
+
+    def jacobian(x: Variable) -> Variable:
+        return problem.at(matrix, x)
+
+    if method == "newton":
+        found = newton(residual, lambda x, f: -solved(jacobian(x), f), start, tolerance, maxiter)
+    else:
+        found = broyden(residual, jacobian, start, tolerance, maxiter)
+    return given.restored(solution_of(options, problem, [(given.flat, start)], found, (output, matrix)))
+
+
+@coerced
+def root_scalar(
+    f: Callable[..., Any],
+    args: Any = (),
+    *,
+    x0: Any = None,
+    x1: Any = None,
+    bracket: Any = None,
+    method: str | None = None,
+    tol: float | None = None,
+    maxiter: int = 100,
+    raise_on_failure: bool = False,
+) -> Solution:
+    """The number x with f(x, *args) = 0, by a bracket (a, b) or from x0.
+
+    method: "brentq", which needs a bracket whose ends give different signs, and is the default with one; "newton",
+    "halley" with exact derivatives, from x0; "secant" from x0 and x1, which is near x0 by default.
+    tol: of brentq half the width of the last bracket, 10 ε by default; else as in `root`, like all other options.
+
+    Returns what `root` returns. Without a change of sign, `success` is false and `status` is `Ending.NO_BRACKET`.
+    Raises: GraphTypeError, GraphValueError as `root`, and for a method that lacks its start.
+    """
+    options = Options("root_scalar", tol, maxiter, raise_on_failure)
+    if method is None:
+        method = "newton" if bracket is None else "brentq"
+    one_of("root_scalar: method", method, SCALAR_METHODS)
+    if method == "brentq":
+        return _by_bracket(options, f, bracket, args)
+    if x0 is None:
+        raise GraphTypeError(f"root_scalar: {method} starts at x0, which is not given")
+    given = _scalar("root_scalar", "x0", x0)
+    problem, given = traced("root_scalar", "f", f, given, arguments(args), scalar_output("root_scalar: f"), True)
+    output, x = problem.output, problem.slot
+    slope = grad(output, x)
+    start, tolerance = symbol(given.given, "x0"), options.tolerance(x)
+    starts = [(given.given, start)]
+
+    def value(x: Variable) -> Variable:
+        return problem.at(output, x)
+
+    if method == "secant":
+        near = given.given * number(1 + 1e-4, x) + number(1e-4, x)
+        second = near if x1 is None else _scalar("root_scalar", "x1", x1, x.dtype).given
+        starts.append((second, symbol(second, "x1")))
+        found = secant(value, start, starts[1][1], tolerance, maxiter)
+    else:
+        curve = grad(slope, x, disconnected_inputs="ignore") if method == "halley" else None
+
+        def direction(x: Variable, f: Variable) -> Variable:
+            d = problem.at(slope, x)
+            return -f / d if curve is None else -2 * f * d / (2 * d * d - f * problem.at(curve, x))
+
+        found = newton(value, direction, start, tolerance, maxiter)
+    return solution_of(options, problem, starts, found, (output, slope))
+
+
+def _by_bracket(options: Options, f: Callable[..., Any], bracket: Any, args: Any) -> Solution:
+    if not isinstance(bracket, tuple | list) or len(bracket) != 2:
+        raise GraphTypeError("root_scalar: brentq needs a bracket, a pair (a, b)")
+    a, b = ends_of("root_scalar", "bracket", bracket)
+    problem, low = traced("root_scalar", "f", f, a, arguments(args), scalar_output("root_scalar: f"), True)
+    high = _scalar("root_scalar", "an end of bracket", b.given, low.given.dtype).given
+    starts = [(low.given, symbol(low.given, "a")), (high, symbol(high, "b"))]
+    tolerance = options.tolerance(low.given, 1.0)
+    found = brent_root(lambda x: problem.at(problem.output, x), starts[0][1], starts[1][1], tolerance, options.maxiter)
+    return solution_of(options, problem, starts, found, (problem.output, grad(problem.output, problem.slot)))
+
+
+@coerced
+def fixed_point(
+    g: Callable[..., Any],
+    x0: Any,
+    args: Any = (),
+    *,
+    method: str = "anderson",
+    tol: float | None = None,
+    maxiter: int = 500,
+    raise_on_failure: bool = False,
+) -> Solution:
+    """x with g(x, *args) = x, by repetition from x0.
+
+    g: as F of `root`. method: "anderson", which combines the last 5 steps, or "iteration", which does not.
+    tol: the length of g(x) − x beside that of x, ε^¾ by default. Other options, results and derivatives: as in `root`.
+
+    Raises: as `root`. Cost: products of vectors only in each step; one factorisation (n, n) for derivatives.
+    """
+    options = Options("fixed_point", tol, maxiter, raise_on_failure)
+    one_of("fixed_point: method", method, ("anderson", "iteration"))
+    given = unknown("fixed_point", "x0", x0)
+
+    def vector(x: Variable, found: Variable) -> Variable:
+        return _like("fixed_point: g", x, found)
+
+    problem, given = traced("fixed_point", "g", g, given, arguments(args), vector)
+    start, tolerance = symbol(given.flat, "x0"), options.tolerance(problem.slot, 0.75)
+    found = anderson(
+        lambda x: problem.at(problem.output, x), start, tolerance, maxiter, MEMORY if method == "anderson" else 0
+    )
+    distance = problem.slot - problem.output
+    equations = distance, slopes(distance, problem.slot)
+    return given.restored(solution_of(options, problem, [(given.flat, start)], found, equations))
+
+
+def _like(what: str, x: Variable, found: Variable) -> Variable:
+    """A result in the shape of x, as a vector.   Raises: GraphValueError for another rank or other known extents."""
+    pairs = zip(x.tensor_type.shape, found.tensor_type.shape, strict=False)
+    differ = any(isinstance(m, int) and isinstance(n, int) and m != n for m, n in pairs)
+    if found.ndim != x.ndim or differ:
+        raise GraphValueError(f"{what} has the shape of x", lines=[f"x: {x.type}", found.describe()])
+    return found if found.ndim == 1 else reshape(found, [-1])
+
+
+def _scalar(name: str, what: str, value: Any, dtype: str | None = None) -> Unknown:
+    """Raises: GraphValueError unless it is a finite scalar."""
+    finite_number(name, what, value)
+    given = unknown(name, what, value, dtype)
+    if given.given.ndim != 0:
+        raise GraphValueError(f"{name}: {what} is a scalar", lines=[given.given.describe()])
+    return given
+
+
+def ends_of(name: str, what: str, pair: Any) -> tuple[Unknown, Unknown]:
+    """Two scalars of one dtype.   Raises: GraphValueError for two equal ones, or one that is not finite."""
+    a, b = (_scalar(name, f"an end of {what}", end) for end in pair)
+    a, b = (_scalar(name, f"an end of {what}", end.given, other.given.dtype) for end, other in ((a, b), (b, a)))
+    if isinstance(a.given, Constant) and isinstance(b.given, Constant) and a.given.data == b.given.data:
+        raise GraphValueError(f"{name}: the ends of {what} are equal, {a.given.data}")
+    return a, b
