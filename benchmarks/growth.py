@@ -1,45 +1,73 @@
 """How compile time grows with the graph: processor seconds for value and gradient of longer and longer programs.
 
-    python benchmarks/growth.py [--cases cheap:1000,scalar:500]
+    python benchmarks/growth.py [--cases cheap:1000,scalar:500] [--memory]
 
 Each figure is of a process of its own that has compiled something small before, from symbols to something that can be
 called. Nothing of the program itself is cached; the bodies of exp and tanh, which aotensor compiles once per machine,
 are. JAX: jit(value_and_grad).lower().compile(). CasADi, for one element: C code by `cc -O1`, whose time is included.
+With --memory, the largest resident MiB of each process instead.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import process_time
+from types import SimpleNamespace
 from typing import Any, Final
 
-SIZES: Final = {"cheap": (10, 100, 1000, 5000), "exp": (10, 100, 400), "scalar": (500, 2000, 8000)}
-"""cheap: products and sums of vectors. exp: exp(-y*y) and tanh of vectors. scalar: numbers, with ten inputs."""
+SIZES: Final = {
+    "cheap": (10, 100, 1000, 5000), "exp": (10, 100, 400), "scalar": (500, 2000, 8000),
+    "sin": (250, 500, 1000, 2000, 4000), "sines": (50, 100, 200), "numbers": (125, 250, 500),
+    "vectors": (75, 150, 300), "outputs": (500, 1000, 2000),
+}  # fmt: skip
+"""cheap: products and sums of vectors. exp: exp(-y*y) and tanh of vectors. scalar: numbers, with ten inputs. sin: a
+chain of numbers, half of it sines. sines: sines of a vector. numbers, vectors: so many inputs, with their gradients.
+outputs: so many sines of one number, without gradients."""
 CONTENDERS: Final = ("aotensor", "JAX", "CasADi")
 LONGEST: Final = 100.0
 """Seconds that a process may take; who took longer is not asked for longer programs of the kind."""
+_NUMBERS: Final = ("scalar", "sin", "numbers", "outputs")
 
 
-def program(kind: str, count: int, x: Any, exp: Callable[[Any], Any], tanh: Callable[[Any], Any]) -> Any:
-    """The last value of a chain. x: a vector, or a list of numbers"""
-    if kind == "scalar":
-        values = list(x)
-        for i in range(count):
-            values.append(values[-1] * values[-3] + values[(i * 7) % len(values)])
-        return values[-1]
-    y = x
+def inputs_of(kind: str, count: int) -> int:
+    """How many inputs a program has."""
+    return {"scalar": 10, "numbers": count, "vectors": count}.get(kind, 1)
+
+
+def program(kind: str, count: int, x: Sequence[Any], f: Any) -> list[Any]:
+    """The outputs. x: the inputs. f: has exp, tanh, sin and sum"""
+    y = x[0]
+    match kind:
+        case "scalar":
+            values = list(x)
+            for i in range(count):
+                values.append(values[-1] * values[-3] + values[(i * 7) % len(values)])
+            return [values[-1]]
+        case "numbers":
+            for a, b in zip(x[1:], x, strict=False):
+                y = y + f.sin(a) * b
+            return [y]
+        case "vectors":
+            return [sum(f.sum(f.sin(v) ** 2) for v in x)]
+        case "outputs":
+            return [f.sin(y * (k + 1.0)) for k in range(count)]
     for i in range(count):
         if kind == "exp":
-            y = exp(-y * y) if i % 2 else tanh(y)
+            y = f.exp(-y * y) if i % 2 else f.tanh(y)
+        elif kind == "sin":
+            y = f.sin(y) if i % 2 else y * 1.01 + 0.1
+        elif kind == "sines":
+            y = f.sin(y)
         else:
-            y = y * 1.01 + 0.5 if i % 2 else y * y - 0.3 * x if i % 3 else y - 0.1 * y
-    return y
+            y = y * 1.01 + 0.5 if i % 2 else y * y - 0.3 * x[0] if i % 3 else y - 0.1 * y
+    return [f.sum(y)]
 
 
 def of_aotensor(kind: str, count: int) -> float:
@@ -49,14 +77,15 @@ def of_aotensor(kind: str, count: int) -> float:
     import aotensor as aot
     import aotensor.tensor as at
 
-    values = [np.full(10, 0.5)] if kind != "scalar" else [np.full((), 0.5)] * 10
     v = at.dvector("v")
     warm = at.tanh(at.exp(-v * v)) * os.getpid()  # in no cache
     aot.function([v], aot.grad(warm.sum(), v))(np.full(10, 0.5))
     start = process_time()
-    given: list[Any] = [at.dscalar(f"x{k}") for k in range(10)] if kind == "scalar" else [at.dvector("x")]
-    y = program(kind, count, given if kind == "scalar" else given[0], at.exp, at.tanh).sum()
-    aot.function(given, [y, *aot.grad(y, given)], name="chain")(*values)
+    shape = () if kind in _NUMBERS else ("n",)
+    given: list[Any] = [at.tensor(f"x{k}", dtype="float64", shape=shape) for k in range(inputs_of(kind, count))]
+    outputs = program(kind, count, given, at)
+    gradients = [] if kind == "outputs" else aot.grad(outputs[0], given)
+    aot.function(given, [*outputs, *gradients], name="chain")(*(np.full((10,) * len(shape), 0.5) for _ in given))
     return process_time() - start
 
 
@@ -67,13 +96,11 @@ def of_jax(kind: str, count: int) -> float:
     jax.config.update("jax_enable_x64", True)
     jax.jit(jnp.sin).lower(jnp.ones(3)).compile()
     start = process_time()
-    given = jnp.full(10, 0.5)
-
-    def cost(x: Any) -> Any:
-        rows = [x[k] for k in range(10)] if kind == "scalar" else x
-        return jnp.sum(program(kind, count, rows, jnp.exp, jnp.tanh))
-
-    jax.jit(jax.value_and_grad(cost)).lower(given).compile()
+    given = [jnp.full(() if kind in _NUMBERS else 10, 0.5) for _ in range(inputs_of(kind, count))]
+    if kind == "outputs":
+        jax.jit(lambda x: program(kind, count, x, jnp)).lower(given).compile()
+    else:
+        jax.jit(jax.value_and_grad(lambda x: program(kind, count, x, jnp)[0])).lower(given).compile()
     return process_time() - start
 
 
@@ -81,9 +108,10 @@ def of_casadi(kind: str, count: int) -> float:
     import casadi as ca
 
     start, before = process_time(), os.times()
-    x = ca.SX.sym("x", 10 if kind == "scalar" else 1)
-    y = program(kind, count, [x[k] for k in range(10)] if kind == "scalar" else x, ca.exp, ca.tanh)
-    f = ca.Function("chain", [x], [y, ca.gradient(y, x)])
+    x = [ca.SX.sym(f"x{k}") for k in range(inputs_of(kind, count))]
+    y = program(kind, count, x, SimpleNamespace(exp=ca.exp, tanh=ca.tanh, sin=ca.sin, sum=lambda v: v))
+    gradients = [] if kind == "outputs" else [ca.gradient(y[0], ca.vertcat(*x))]
+    f = ca.Function("chain", x, [*y, *gradients])
     with tempfile.TemporaryDirectory() as folder:
         here = os.getcwd()
         os.chdir(folder)
@@ -95,7 +123,7 @@ def of_casadi(kind: str, count: int) -> float:
     return process_time() - start + own
 
 
-MEASURES: Final = {"aotensor": of_aotensor, "JAX": of_jax, "CasADi": of_casadi}
+MEASURES: Final[dict[str, Callable[[str, int], float]]] = {"aotensor": of_aotensor, "JAX": of_jax, "CasADi": of_casadi}
 
 
 def case(text: str) -> tuple[str, int]:
@@ -106,8 +134,8 @@ def case(text: str) -> tuple[str, int]:
     return kind, int(count)
 
 
-def measured(contender: str, kind: str, count: int, cache: Path) -> str:
-    """The seconds as text, or why there are none."""
+def measured(contender: str, kind: str, count: int, cache: Path, is_memory: bool = False) -> str:
+    """The seconds, or the MiB, as text, or why there are none."""
     command = [sys.executable, __file__, "--one", contender, kind, str(count)]
     environment = os.environ | {"AOTENSOR_CACHE_DIR": str(cache), "OPENBLAS_NUM_THREADS": "1"}
     try:
@@ -117,7 +145,8 @@ def measured(contender: str, kind: str, count: int, cache: Path) -> str:
     except subprocess.TimeoutExpired:
         return f"> {LONGEST:.0f}"
     if done.returncode == 0:
-        return f"{float(done.stdout.split()[-1]):.2f}"
+        seconds, mebibytes = done.stdout.split()[-2:]
+        return mebibytes if is_memory else f"{float(seconds):.2f}"
     if "ModuleNotFoundError" in done.stderr:
         return "not installed"
     print(f"{contender}, {count} {kind}: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
@@ -128,11 +157,14 @@ def main() -> None:
     if sys.argv[1:2] == ["--one"]:
         sys.setrecursionlimit(100_000)
         contender, kind, count = sys.argv[2:]
-        print(MEASURES[contender](kind, int(count)))
+        seconds = MEASURES[contender](kind, int(count))
+        print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=lambda text: [case(one) for one in text.split(",")], metavar="KIND:SIZE,...")
-    chosen = parser.parse_args().cases or [(kind, n) for kind, sizes in SIZES.items() for n in sizes]
+    parser.add_argument("--memory", action="store_true", help="resident MiB instead of seconds")
+    asked = parser.parse_args()
+    chosen = asked.cases or [(kind, n) for kind, sizes in SIZES.items() for n in sizes]
     print("| operations | " + " | ".join(CONTENDERS) + " | aotensor / JAX |")
     print("|---|" + "---|" * (len(CONTENDERS) + 1))
     with tempfile.TemporaryDirectory() as folder:
@@ -140,7 +172,8 @@ def main() -> None:
         given_up: set[tuple[str, str]] = set()
         for kind, n in chosen:
             found = {
-                one: "-" if (one, kind) in given_up else measured(one, kind, n, Path(folder)) for one in CONTENDERS
+                one: "-" if (one, kind) in given_up else measured(one, kind, n, Path(folder), asked.memory)
+                for one in CONTENDERS
             }
             given_up.update((one, kind) for one, text in found.items() if text.startswith(">"))
             try:
