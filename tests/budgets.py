@@ -48,9 +48,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_Recorder())
 
 
+def is_affected(config: pytest.Config) -> bool:
+    """Does affected.py say which tests run?"""
+    return bool(config.getoption("--affected") or config.getoption("--affected-by"))
+
+
 def level_of_run(config: pytest.Config) -> str:
-    """The level that the options ask for; tests that are named by their ids have the highest."""
-    is_named = all("::" in argument for argument in config.args)
+    """The level that the options ask for; tests that are named by their ids or affected.py have the highest."""
+    is_named = all("::" in argument for argument in config.args) or is_affected(config)
     if is_named or config.getoption("--all") or config.getoption("--record-times"):
         return ALL
     return CI if config.getoption("--ci") else DEFAULT

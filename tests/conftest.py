@@ -20,7 +20,7 @@ import pytest
 from filecheck.matcher import Matcher
 from filecheck.options import Options as CheckOptions
 
-pytest_plugins = ("needs", "budgets", "processes")
+pytest_plugins = ("needs", "budgets", "processes", "reach", "affected")
 
 os.environ.pop("COLUMNS", None)  # set by readline, which pytest imports; commands of tests write to pipes
 os.unsetenv("COLUMNS")
@@ -79,7 +79,8 @@ def plain_code(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
             patch.setattr("aotensor.driver.cache.OPT_LEVEL", 0)
             own = tmp_path_factory.getbasetemp()
             shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
-            patch.setenv("AOTENSOR_CACHE_DIR", str(shared / "plain"))
+            if not request.config.getoption("--record-reach"):  # which has a folder for each test
+                patch.setenv("AOTENSOR_CACHE_DIR", str(shared / "plain"))
         yield
 
 

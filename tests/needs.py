@@ -57,6 +57,7 @@ def _extra(name: str) -> str:
 
 
 NEEDS: Final = {
+    "git": Need("what a change reaches", _debian("git"), ("git",)),
     "cc": Need("C clients, headers, linking", _debian("gcc"), ("cc", "gcc", "clang")),
     "c++": Need("C++ clients", _debian("g++"), ("c++", "g++", "clang++")),
     "mlir-opt": Need("upstream MLIR's verdict on every level", _debian("mlir-22-tools"), ("mlir-opt-22", "mlir-opt")),

@@ -19,12 +19,18 @@ LONG: Final = 20.0
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Start a pool if a folder or nothing is named. Single files, single tests and `-k` need none: it takes seconds."""
+    if any(Path(one).is_dir() for one in config.args):
+        start_pool(config)
+
+
+def start_pool(config: pytest.Config) -> None:
+    """Run the tests in a pool of processes, unless this is a worker, or has one core, or an option forbids it."""
     options = config.option
     is_worker = "PYTEST_XDIST_WORKER" in os.environ
     is_plain = options.usepdb or options.keyword or options.collectonly
     if is_worker or is_plain or getattr(options, "numprocesses", 0) is not None:
         return
-    if (os.cpu_count() or 1) > 1 and any(Path(one).is_dir() for one in config.args):
+    if (os.cpu_count() or 1) > 1:
         options.numprocesses = config.hook.pytest_xdist_auto_num_workers(config=config)
         options.dist = "worksteal"
 

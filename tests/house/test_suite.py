@@ -45,7 +45,7 @@ TIMES = """
 9 test_many.py::test_longer
 99 test_many.py::test_longest
 """
-PLUGINS = ("conftest", "needs", "budgets", "processes")
+PLUGINS = ("conftest", "needs", "budgets", "processes", "reach", "tracing", "units", "affected", "changes")
 
 
 @pytest.fixture

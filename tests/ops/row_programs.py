@@ -13,6 +13,7 @@ import ml_dtypes  # noqa: F401  (np.dtype("bfloat16"))
 import numpy as np
 from case import Case
 from tiny_target import TINY
+from tracing import Reached, again, reaching
 
 import aotensor as aot
 import aotensor_runtime as art
@@ -51,6 +52,7 @@ class CompiledRows:
     opt_level: int
     programs: Callable[[Case], Sequence[RowProgram]]
     _compiled: dict[str, list[tuple[RowProgram, art.LibraryFunction]]] = field(default_factory=dict)
+    _reached: dict[str, Reached] = field(default_factory=dict)
     _broken: set[str] = field(default_factory=set)
 
     @staticmethod
@@ -69,6 +71,7 @@ class CompiledRows:
         """(compiled, reference) of the outputs and the derivatives, of all programs of the row."""
         if case.id not in self._compiled:
             self._compile_neighbours(case)
+        again(self._reached[case.id])
         return [pair for program, call in self._compiled[case.id] for pair in program.results(call)]
 
     def _compile_neighbours(self, case: Case) -> None:
@@ -84,14 +87,19 @@ class CompiledRows:
 
     def _compile(self, cases: Sequence[Case]) -> None:
         name = f"rows_{_identifier(cases[0].id)}_{len(cases)}"
-        programs = {case.id: self.programs(case) for case in cases}
+        programs = dict[str, Sequence[RowProgram]]()
+        for case in cases:
+            with reaching() as self._reached[case.id]:
+                programs[case.id] = self.programs(case)
         functions = [program.function for several in programs.values() for program in several]
         path = self.folder / f"{name}.so"
-        lowered = lower(functions, Options(opt_level=self.opt_level, facts=TINY), texts=())
-        path.write_bytes(make_library(lowered, name, is_shipped=False).shared())
+        with reaching() as reached:
+            lowered = lower(functions, Options(opt_level=self.opt_level, facts=TINY), texts=())
+            path.write_bytes(make_library(lowered, name, is_shipped=False).shared())
         library = art.load(path)
         for id, several in programs.items():
             self._compiled[id] = [(program, getattr(library, program.function.name)) for program in several]
+            self._reached[id].add(reached)
 
 
 def _identifier(id: str) -> str:
