@@ -123,7 +123,7 @@ def _beta(a: Any, b: Any) -> Any:
 
 def _rising(z: Any, m: Any) -> Any:
     """(z)ₘ with digits for z + m."""
-    with mp.extradps(int(max(0, mp.log10(z / abs(m))))):
+    with mp.extradps(int(abs(mp.log10(z / abs(m))))):
         return mp.rf(z, m)
 
 

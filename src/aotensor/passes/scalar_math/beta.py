@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from aotensor.passes.scalar_math.gamma import PSI, SHIFT, TRI_GAMMA, gammaln_in_parts, psi, tri_gamma
+from aotensor.passes.scalar_math.gamma import PSI, SHIFT, TRI_GAMMA, gammaln_in_parts, psi_by_series, tri_gamma
 from aotensor.passes.scalar_math.logarithm import log1p
 from aotensor.passes.scalar_math.value import Value, fma, polynomial, where
 
@@ -56,7 +56,7 @@ def psi_growth(a: Value, b: Value) -> Value:
     near = where(is_raised, q / (p + q) / p + _sum_of_inverses(p, q), 0.0)
     positive = log1p(q * s) + fma(difference, 0.5, rest) + near
     is_positive = (p > 0.0) & (q > 0.0) & (w < float("inf"))
-    return where(is_positive, positive, psi(p + q) - psi(p)).cast(a.dtype)
+    return where(is_positive, positive, psi_by_series(p + q) - psi_by_series(p)).cast(a.dtype)
 
 
 def tri_gamma_fall(a: Value, b: Value) -> Value:

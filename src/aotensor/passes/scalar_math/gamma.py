@@ -177,6 +177,12 @@ def psi(x: Value) -> Value:
     ψ(−a) = ψ(a) + 1/a + π·cot(πa).
     """
     wide = x.cast("float64")
+    found = psi_by_series(wide)
+    return where((wide < 4.0) & ~_is_negative(wide), _psi_below_4(wide), found).cast(x.dtype)
+
+
+def psi_by_series(wide: Value) -> Value:
+    """ψ(x) as the sum that it is, which loses digits near the zero."""
     a, is_reflected = _Argument.of(wide), _is_negative(wide)
     square = a.inverse * a.inverse
     series = a.log_z - fma(a.inverse, 0.5, square * polynomial(square, PSI))
@@ -188,8 +194,7 @@ def psi(x: Value) -> Value:
     cotangent = math.pi * polynomial(a.fraction * a.fraction, _COS_PI) / a.sin_pi()
     is_pole = a.fraction.eq(0.0) & (a.size >= 1.0)
     reflected = where(is_pole, cotangent.like(math.nan), regular + cotangent)
-    positive = where(wide < 4.0, _psi_below_4(wide), where(wide.eq(math.inf), wide, regular))
-    return where(is_reflected, reflected, positive).cast(x.dtype)
+    return where(is_reflected, reflected, where(wide.eq(math.inf), wide, regular))
 
 
 def _psi_below_4(x: Value) -> Value:

@@ -12,21 +12,18 @@ from aotensor.core.types import Array
 from aotensor.graph.operations import dense
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
-from aotensor.ops.elementwise.parametric.quadrature import derivative_of_exponential, integral_from_end, of_orders
+from aotensor.ops.elementwise.parametric.quadrature import (
+    derivative_of_exponential,
+    growth_of_polygamma,
+    integral_from_end,
+    mean,
+    of_orders,
+)
 from aotensor.ops.elementwise.probability import is_gamma_negative
 from aotensor.ops.elementwise.scipy_reference import scipy_special
 from aotensor.ops.elementwise.special import tri_gamma
 
-_GAUSS = tuple(0.5 * x + shift for x, shift in zip(np.polynomial.legendre.leggauss(24), (0.5, 0.0), strict=True))
-"""Nodes and weights on (0, 1), for integrands whose poles are no closer to it than it is long."""
-
 # --- logarithm -------------------------------------------------------------------------------------------------------
-
-
-def _mean(function: Any, a: Array, b: Array) -> Array:
-    """∫₀¹ f(a + s·b) ds."""
-    nodes, weights = _GAUSS
-    return np.asarray(np.sum(function(a[..., None] + nodes * b[..., None]) * weights, axis=-1))
 
 
 def _wide(a: Array, b: Array) -> list[Array]:
@@ -38,18 +35,8 @@ def _reference_betaln(a: Array, b: Array) -> Array:
     p, q = _wide(a, b)
     is_positive = (np.minimum(p, q) > 0) & np.isfinite(p + q)
     least, most = (np.where(is_positive, x(p, q), 1.0) for x in (np.minimum, np.maximum))
-    found = scipy_special("gammaln")(least) - least * _mean(scipy_special("psi"), most, least)
+    found = scipy_special("gammaln")(least) - least * mean(scipy_special("psi"), most, least)
     return np.where(is_positive, found, scipy_special("betaln")(p, q)).astype(a.dtype)
-
-
-def _growth(order: int, a: Array, b: Array) -> Array:
-    """ψ⁽ⁿ⁾(a + b) − ψ⁽ⁿ⁾(a); for positive b ≤ a as an integral."""
-    p, q = _wide(a, b)
-    polygamma = scipy_special("polygamma")
-    is_near = (q > 0) & (q <= p) & np.isfinite(p)
-    point, step = np.where(is_near, p, 1.0), np.where(is_near, q, 1.0)
-    near = step * _mean(lambda x: polygamma(order + 1, x), point, step)
-    return np.where(is_near, near, polygamma(order, p + q) - polygamma(order, p))
 
 
 def _polygamma(order: int, x: Variable) -> Variable:
@@ -61,7 +48,7 @@ _tri_gamma_fall: Final = Elementwise(
     Row(
         "tri_gamma_fall",
         "ψ′(a) − ψ′(a + b)",
-        lambda a, b: (-_growth(1, a, b)).astype(a.dtype),
+        lambda a, b: (-growth_of_polygamma(1, a, b)).astype(a.dtype),
         lambda s, a, b: s.special("tri_gamma_fall", a, b),
         (
             lambda g, a, b, y: g * (_polygamma(2, a) - _polygamma(2, a + b)),
@@ -73,7 +60,7 @@ _psi_growth: Final = Elementwise(
     Row(
         "psi_growth",
         "ψ(a + b) − ψ(a)",
-        lambda a, b: _growth(0, a, b).astype(a.dtype),
+        lambda a, b: growth_of_polygamma(0, a, b).astype(a.dtype),
         lambda s, a, b: s.special("psi_growth", a, b),
         (lambda g, a, b, y: -g * _tri_gamma_fall(a, b), lambda g, a, b, y: g * tri_gamma(a + b)),
     )
@@ -113,8 +100,8 @@ def _reference_derivative(i: int, j: int) -> Any:
             slopes: dict[tuple[int, ...], Any] = {
                 (k, n): -polygamma(k + n - 1, p + q) for k in range(i + 1) for n in range(j + 1) if k and n
             }
-            slopes |= {(k, 0): -_growth(k - 1, p, q) for k in range(1, i + 1)}
-            slopes |= {(0, n): -_growth(n - 1, q, p) for n in range(1, j + 1)}
+            slopes |= {(k, 0): -growth_of_polygamma(k - 1, p, q) for k in range(1, i + 1)}
+            slopes |= {(0, n): -growth_of_polygamma(n - 1, q, p) for n in range(1, j + 1)}
             regular = _reference_beta(p, q) * derivative_of_exponential((i, j), slopes)
             is_small = (np.minimum(p, q) > 0) & (np.minimum(p, q) < 0.1) & np.isfinite(p + q)
             small = _integral(i, j, np.where(is_small, p, 0.05), np.where(is_small, q, 1.0))
@@ -158,7 +145,7 @@ _beta_fall: Final = Elementwise(
     Row(
         "beta_fall",
         "−∂B/∂a = y·(ψ(a + b) − ψ(a)) for y = B(a, b), whose derivative in b is no difference of products",
-        lambda a, b, y: y * _growth(0, a, b).astype(a.dtype),
+        lambda a, b, y: y * growth_of_polygamma(0, a, b).astype(a.dtype),
         lambda s, a, b, y: s.mul(y, s.special("psi_growth", a, b)),
         (
             lambda g, a, b, y, fall: -g * (fall * _psi_growth(a, b) + y * _tri_gamma_fall(a, b)),

@@ -13,7 +13,12 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
 from aotensor.ops.elementwise.parametric.incomplete_gamma import gammaincc
-from aotensor.ops.elementwise.parametric.quadrature import derivative_of_exponential, of_orders
+from aotensor.ops.elementwise.parametric.quadrature import (
+    derivative_of_exponential,
+    growth_of_polygamma,
+    mean,
+    of_orders,
+)
 from aotensor.ops.elementwise.probability import gamma
 from aotensor.ops.elementwise.scipy_reference import scipy_special
 from aotensor.ops.elementwise.special import erf, half_gauss
@@ -40,23 +45,39 @@ owens_t = elementwise(
 
 
 def _reference_poch(i: int, j: int) -> Any:
-    """SciPy's, and its derivatives by those of ln Γ, which are nan where Γ has a pole."""
-    if not i and not j:
-        return scipy_special("poch")
+    """SciPy's, which loses digits for large z, and its derivatives by those of ln Γ.
+
+    For small z of z·(z + 1)ₘ₋₁. Derivatives are nan where Γ has a pole, except at z = 0.
+    """
 
     def reference(z: Array, m: Array) -> Array:
-        polygamma, top, steps = scipy_special("polygamma"), z.astype(np.float64), m.astype(np.float64)
+        top, steps = np.broadcast_arrays(z.astype(np.float64), m.astype(np.float64))
         with np.errstate(all="ignore"):
-            derivatives: dict[tuple[int, ...], Any] = {
-                (k, n): polygamma(k + n - 1, top + steps) - (polygamma(k - 1, top) if not n else 0.0)
-                for k in range(i + 1)
-                for n in range(j + 1)
-                if k + n
-            }
-            found = scipy_special("poch")(top, steps) * derivative_of_exponential((i, j), derivatives)
+            found = _poch_derivative(i, j, top, steps)
+            if i or j:
+                is_small = (np.abs(top) < 0.5) & (np.abs(steps) > 0.1 * np.abs(top))
+                own, rest = np.where(is_small, top + 1, 1.5), steps - 1
+                small = top * _poch_derivative(i, j, own, rest)
+                if i:
+                    small = small + i * _poch_derivative(i - 1, j, own, rest)
+                found = np.where(is_small, small, found)
         return np.asarray(found, z.dtype)
 
     return reference
+
+
+def _poch_derivative(i: int, j: int, z: Array, m: Array) -> Array:
+    polygamma = scipy_special("polygamma")
+    is_large = (z > 50) & (np.abs(m) <= 0.5 * z)
+    own, change = np.where(is_large, z, 60.0), np.where(is_large, m, 1.0)
+    found = np.where(is_large, np.exp(change * mean(scipy_special("psi"), own, change)), scipy_special("poch")(z, m))
+    slopes: dict[tuple[int, ...], Any] = {
+        (k, n): polygamma(k + n - 1, z + m) if n else growth_of_polygamma(k - 1, z, m)
+        for k in range(i + 1)
+        for n in range(j + 1)
+        if k + n
+    }
+    return np.asarray(found * derivative_of_exponential((i, j), slopes))
 
 
 def _partials_of_poch(i: int, j: int) -> Any:
@@ -82,7 +103,7 @@ MAKERS["poch"] = _poch
 poch = elementwise(
     "poch",
     "(z)ₘ = Γ(z + m)/Γ(z), a polynomial in z for whole m; ∞ where Γ(z + m) alone has a pole, 0 where Γ(z) has.",
-    scipy_special("poch"),
+    _reference_poch(0, 0),
     of_orders("poch"),
     _partials_of_poch(0, 0),
 )

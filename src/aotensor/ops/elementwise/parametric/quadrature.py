@@ -16,6 +16,7 @@ import numpy as np
 
 from aotensor.core.builders import Scalar, ScalarBuilder
 from aotensor.core.types import Array
+from aotensor.ops.elementwise.scipy_reference import scipy_special
 
 Index: TypeAlias = tuple[int, ...]
 
@@ -59,3 +60,22 @@ def integral_from_end(integrand: Callable[[Array], Any], scale: Array) -> Array:
     wide = np.asarray(scale)[..., None]
     values = integrand(wide * _DISTANCES)
     return np.asarray(np.sum(np.where(np.isfinite(values), values, 0.0) * _WEIGHTS, axis=-1) * wide[..., 0])
+
+
+_GAUSS = np.polynomial.legendre.leggauss(24)
+
+
+def mean(function: Callable[[Array], Any], a: Array, b: Array) -> Array:
+    """∫₀¹ f(a + s·b) ds by Gauss's rule, for f without poles closer to the range than it is long.   a, b: (…)"""
+    nodes, weights = _GAUSS
+    return np.asarray(np.sum(function(a[..., None] + 0.5 * (1 + nodes) * b[..., None]) * 0.5 * weights, axis=-1))
+
+
+def growth_of_polygamma(order: int, a: Array, b: Array) -> Array:
+    """ψ⁽ⁿ⁾(a + b) − ψ⁽ⁿ⁾(a); where |b| is below the smaller operand, as an integral.   a, b: (…)"""
+    p, q = np.broadcast_arrays(a.astype(np.float64), b.astype(np.float64))
+    polygamma = scipy_special("polygamma")
+    is_near = (np.abs(q) <= np.minimum(p, p + q)) & np.isfinite(p)
+    point, step = np.where(is_near, p, 1.0), np.where(is_near, q, 1.0)
+    near = step * mean(lambda x: polygamma(order + 1, x), point, step)
+    return np.where(is_near, near, polygamma(order, p + q) - polygamma(order, p))

@@ -148,7 +148,8 @@ def _by_powers(a: Jet, x: Value) -> Jet:
 
 
 def _by_fraction(a: Jet, x: Value) -> Jet:
-    return a * density_factor(a, x) * fraction(a, x)
+    quotient = fraction(a, x)
+    return a * density_factor(a, x) * quotient
 
 
 def fraction(a: Jet, x: Value) -> Jet:

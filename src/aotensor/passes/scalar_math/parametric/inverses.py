@@ -64,8 +64,7 @@ def _beta_odds(a: Value, b: Value, tail: Value) -> Value:
         return value, density * y * x
 
     # (1 − t)ᵇ⁻¹ ≤ 2 up to ½, which bounds x from below; the logarithm of the odds is about normal
-    total = a.call("gammaln_apart") + b.call("gammaln_apart") - (a + b).call("gammaln_apart")
-    exponent = tail.call("log") + a.call("log") + total
+    exponent = tail.call("log") + a.call("log") + a.call("betaln_apart", b)
     near_zero = (exponent / a).call("exp")
     bound = (exponent - where(b < 1.0, b.like(math.log(2.0)), 0.0)) / a
     bound = where(bound < -math.log(2.0), bound, -math.log(2.0)).call("exp")

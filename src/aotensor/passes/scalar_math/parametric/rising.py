@@ -17,6 +17,7 @@ from aotensor.passes.scalar_math.parametric.gamma_parts import (
     floor,
     is_gamma_negative,
     log1p_less,
+    mean_of_psi,
     psi_series,
     stirling_rest,
 )
@@ -24,6 +25,8 @@ from aotensor.passes.scalar_math.parametric.jet import Jet, choose
 from aotensor.passes.scalar_math.value import Value, where
 
 _FACTORS: Final = 40.0
+_LITTLE: Final = 0.1
+"""Largest |m| for which ln Γ(z + m) − ln Γ(z) is m times a mean of ψ: it is small with m, as its derivatives in z."""
 _FAR: Final = 8.0
 """From there on Stirling's formula has the logarithm of the quotient without a difference of large numbers."""
 
@@ -55,35 +58,50 @@ def poch(z: Value, m: Value, order_z: int = 0, order_m: int = 0) -> Value:
     )
     assert isinstance(rest, Jet)
     assert isinstance(product, Jet)
-    return _with_rest(top, rest, product)
+    return _with_rest(top, m, rest, product)
 
 
-def _with_rest(z: Jet, rest: Jet, product: Jet) -> Value:
+def _with_rest(z: Jet, m: Value, rest: Jet, product: Jet) -> Value:
     is_whole = rest.value.eq(0.0)
     total = z + rest
 
     def far() -> Jet:
         ratio = rest / z
-        main = z * log1p_less(ratio, (total / z).value) - 0.5 * ratio.log1p() + rest * total.log()
+        logarithm = ratio.log1p()
+        # z·(ln(1 + r) − r), of which for large r no part is left in the derivative
+        less = choose(ratio.value > 1.0, z * logarithm - rest, z * log1p_less(ratio, (total / z).value))
+        main = less - 0.5 * logarithm + rest * total.log()
         return exponential_times(main + (stirling_rest(total) - stirling_rest(z)), product).dense()
 
     def near() -> Jet:
+        """About the pole at 0 with 1/Γ(z) = z/Γ(1 + z)."""
+
         def log_gamma(v: Value) -> Iterable[Value]:
             yield v.call("gammaln_apart")
             yield from psi_series(v, z.order)
 
-        size = exponential_times(total.compose(log_gamma) - z.compose(log_gamma), product)
-        is_odd = is_gamma_negative(total.value) ^ is_gamma_negative(z.value)
+        is_about_0 = abs(z.value) < 0.5
+        below = z + where(is_about_0, z.value.like(1.0), 0.0)
+        factor = choose(is_about_0, product * z, product)
+        size = exponential_times(total.compose(log_gamma) - below.compose(log_gamma), factor)
+        is_odd = is_gamma_negative(total.value) ^ is_gamma_negative(below.value)
         return choose(is_odd, -size, size).dense()
 
+    def little() -> Jet:
+        growth = rest * mean_of_psi(z, rest) - (rest / z).log1p()
+        return exponential_times(growth, product).dense()
+
     def quotient() -> Jet:
-        return branch((z.value >= _FAR) & (total.value >= _FAR), far, near)
+        is_little = (abs(rest.value) <= _LITTLE) & (z.value > 0.0) & (total.value > 0.0)
+        return branch(is_little, little, lambda: branch((z.value >= _FAR) & (total.value >= _FAR), far, near).dense())
 
     # of a whole m nothing is left, but what m changes: Γ(z + m)/Γ(z) as a function of m near 0
     regular = (branch(is_whole, product.dense, quotient) if not z.top[1] else quotient()).derivative
+    if z.order:  # beyond the largest number, where coefficients are 0·∞
+        return where(regular.ne(regular) & (z.value > 0.0) & (m >= 1.0), regular.like(math.inf), regular)
     above, below = _is_pole(total.value) & ~is_whole, _is_pole(z.value) & ~is_whole
     infinite = where(above & ~below, z.value.like(math.inf), regular)
-    return where(below & ~above, z.value.like(0.0), infinite) if not z.order else regular
+    return where(below & ~above, z.value.like(0.0), infinite)
 
 
 def _is_pole(x: Value) -> Value:
