@@ -35,6 +35,24 @@ def test_every_function_against_differences_of_both_parts() -> None:
         np.testing.assert_allclose(found[f"push_{name}"], w * slope, rtol=1e-8, err_msg=name)
 
 
+@pytest.mark.parametrize("shapes", [((), (3, 4)), ((4,), (3, 4)), ((1, 4), (3, 1))])
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide"])
+def test_tangents_of_operands_that_are_repeated(name: str, shapes: tuple[tuple[int, ...], ...]) -> None:
+    rng = np.random.default_rng(3)
+    points, tangents = ([rng.normal(size=s) + 1j * rng.normal(size=s) for s in shapes] for _ in range(2))
+    inputs = [at.tensor(f"z{k}", dtype="complex128", shape=s) for k, s in enumerate(shapes)]
+    y = {"add": at.add, "subtract": at.sub, "multiply": at.mul, "divide": at.true_div}[name](*inputs)
+    function, step = getattr(np, name), 1e-6
+    for moving in ([0, 1], [0], [1]):
+        found = Rop(y, [inputs[k] for k in moving], [at.constant(tangents[k]) for k in moving])
+        ahead, behind = (
+            function(*(p + s * step * t * (k in moving) for k, (p, t) in enumerate(zip(points, tangents, strict=True))))
+            for s in (1, -1)
+        )
+        got = aot.function(inputs, found, on_unused_input="ignore").reference(*points)
+        np.testing.assert_allclose(got, (ahead - behind) / (2 * step), rtol=1e-7)
+
+
 @pytest.mark.shows("tensor/12-gradients")
 def test_the_convention_is_that_the_cost_changes_by_the_real_part() -> None:
     z, x = at.zscalar("z"), at.scalar("x")

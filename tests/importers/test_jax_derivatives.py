@@ -198,6 +198,57 @@ def test_forward_mode(name: str) -> None:
     np.testing.assert_allclose(found, jax.jvp(loss, [jnp.asarray(X)], [jnp.asarray(t)])[1], 1e-12)
 
 
+@pytest.mark.skipif(not hasattr(jax.config, "jax_custom_vjp3"), reason="this JAX has one kind of custom_vjp")
+def test_rules_of_the_newer_custom_vjp() -> None:
+    """It is a primitive of another name, which is lowered like any that has no rule here."""
+    jax.config.update("jax_custom_vjp3", True)
+    try:
+
+        @jax.custom_vjp
+        def f(x: Any) -> Any:
+            return jnp.sin(x)
+
+        f.defvjp(lambda x: (f(x), jnp.cos(x)), lambda kept, g: (2 * kept * g,))
+        assert_same(lambda x: jnp.sum(f(x) * x), X)
+        assert_same(lambda x: jnp.sum(jax.vmap(f)(x) * x), X)
+        imported = from_jax(lambda x: jnp.sum(f(x)), X)
+        (x,), (cost,) = imported.arguments.values(), imported.results.values()
+        with pytest.raises(MissingRuleError, match="no derivative of f: a rule of custom_vjp is for reverse mode"):
+            pushforward(cost, x, at.constant(X))
+    finally:
+        jax.config.update("jax_custom_vjp3", False)
+
+
+def test_rules_of_primitives_of_the_users_own() -> None:
+    from jax.extend.core import Primitive
+    from jax.interpreters import ad, mlir
+
+    own = Primitive("own_sine")
+    own.def_impl(np.sin)
+    own.def_abstract_eval(lambda x: x)
+    mlir.register_lowering(own, mlir.lower_fun(jnp.sin, multiple_results=False))
+    ad.primitive_jvps[own] = lambda primals, tangents: (own.bind(*primals), 5.0 * primals[0] * tangents[0])
+    assert_same(lambda x: jnp.sum(own.bind(x) * x), X)
+    (cost,) = from_jax(lambda x: jnp.sum(own.bind(x)), X).results.values()
+    assert not all(node.op.is_faithful() for node in toposort([cost]))
+
+
+def test_cotangents_that_are_zero_are_symbolic_zeros_to_a_rule() -> None:
+    kinds = []
+
+    @jax.custom_vjp
+    def both(x: Any) -> Any:
+        return x * 2, x * 3
+
+    def backward(kept: Any, cotangents: Any) -> Any:
+        kinds.append([type(g) is jax.custom_derivatives.SymbolicZero for g in cotangents])
+        return (7.0 * cotangents[1],)
+
+    both.defvjp(lambda x: (both(x.value), None), backward, symbolic_zeros=True)
+    assert_same(lambda x: jnp.sum(both(x)[1] * x), X)
+    assert kinds and all(kind == [True, False] for kind in kinds)
+
+
 def test_rules_that_read_values_of_the_program_around_them_are_refused() -> None:
     """As by JAX, of programs that it compiles."""
 

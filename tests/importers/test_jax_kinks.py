@@ -89,6 +89,47 @@ def test_products_at_positions_that_repeat(is_compiled: bool) -> None:
     assert_same(at_once, TIES + 1, TIES.T - 1, is_compiled=is_compiled, like=one_by_one)
 
 
+@pytest.mark.parametrize("mode", ["clip", "fill", "promise_in_bounds"])
+def test_windows_that_are_the_whole_array_at_many_positions(mode: str) -> None:
+    """Also where some lie outside."""
+    x, starts = TIES[:, 0] + 0.25, np.array([[0], [0 if mode == "promise_in_bounds" else 1]])
+    read = lax.GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(), start_index_map=(0,))
+    write = lax.ScatterDimensionNumbers(
+        update_window_dims=(1,), inserted_window_dims=(), scatter_dims_to_operand_dims=(0,)
+    )
+
+    def loss(x: Any) -> Any:
+        values = jnp.stack([x * x, x + 1])
+        found = [lax.gather(x, starts, read, x.shape, mode=mode, fill_value=2.0)]
+        found += [lax.scatter_add(x, starts, values, write, mode=mode)]
+        found += [lax.scatter(x, starts[1:], values[:1], write, mode=mode)]
+        return weighted(found, lambda y: jnp.sum(jnp.sin(y)))
+
+    assert_same(loss, x)
+
+
+def test_maxima_at_positions_outside_have_the_derivatives_of_jax() -> None:
+    """Its program of derivatives promises that they lie inside."""
+    write = lax.ScatterDimensionNumbers(
+        update_window_dims=(1,), inserted_window_dims=(), scatter_dims_to_operand_dims=(0,)
+    )
+    places = np.array([[9], [1], [1]])
+    for combine in (lax.scatter_max, lax.scatter_min):
+        assert_same(
+            lambda x, y, f=combine: jnp.sum(jnp.sin(f(x, places, y, write))), np.linspace(-1, 1, 10), TIES[:, :2]
+        )
+
+
+def test_complex_functions() -> None:
+    """By real and imaginary parts: the derivatives of the logistic function, and of sums of different ranks."""
+
+    def loss(x: Any, y: Any) -> Any:
+        z = lax.complex(x, y)
+        return jnp.sum(jnp.abs(lax.logistic(z) + z[0]) ** 2)
+
+    assert_same(loss, np.array([0.3, -1.0]), np.array([0.5, 2.0]))
+
+
 def test_edges_of_domains() -> None:
     x = np.array([0.0, -0.0, np.inf, 1.0])
     for function in (lax.rsqrt, lax.cbrt, lambda x: lax.integer_pow(x, -2), lambda x: lax.pow(x, 0.5), jnp.sqrt):

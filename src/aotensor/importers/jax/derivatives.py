@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, Final, TypeAlias
 
 import jax
 import numpy as np
 from jax.extend.source_info_util import user_context
+from jax.interpreters import ad
 
 import aotensor.tensor as at
 from aotensor.errors import MissingRuleError
@@ -21,10 +23,15 @@ from aotensor.graph.op import disconnected, is_disconnected
 from aotensor.graph.variable import Constant
 from aotensor.graph.walk import leaves
 from aotensor.importers.jax.sites import is_jax, site_of
+from aotensor.importers.lax.rules import RULES
 from aotensor.importers.lax.table import Equation, Program, body_of, is_literal, programs_in
+from aotensor.ops.create import is_zeros
 
-_USERS: Final = frozenset({"custom_jvp_call", "custom_vjp_call"})
+_USERS: Final = frozenset({"call_hi_primitive", "custom_jvp_call", "custom_vjp_call"})
 """Primitives that carry rules, the user's or those of `jax.nn` and its kin."""
+
+_TRANSPOSED: Final = frozenset({"call_hi_primitive_linearized", "custom_lin"})
+"""Linear maps that JAX knows only transposed, by a rule of custom_vjp."""
 
 _PRIMITIVES: Final = frozenset({
     "abs", "cbrt", "clamp", "cummax", "cummin", "custom_linear_solve", "integer_pow", "max", "min", "pow", "reduce_max",
@@ -32,19 +39,24 @@ _PRIMITIVES: Final = frozenset({
 })  # fmt: skip
 """Primitives whose derivatives are JAX's own: ours differ at ties, kinks, or the edge of the domain."""
 
+_AROUND: Final = "its rule reads a value of the program around it: make that an argument, or an array of NumPy"
+
 Run: TypeAlias = Callable[[Mapping[str, at.Variable], Any, Sequence[at.Variable]], list[at.Variable]]
 """(extents by name, program, inputs) → the outputs of a program, imported.   Raises: NoCounterpart"""
 
 
 def keeps_rule(equation: Equation) -> bool:
-    """Is the derivative of this equation the one that JAX takes?"""
+    """Is the derivative of this equation the one that JAX takes?
+
+    So it is for primitives that the table of rules does not have: a user's own may have any derivative.
+    """
     name = equation.primitive.name
     if name == "integer_pow" and equation.params["y"] >= 0:
         return False
     has_derivative = any(_is_inexact(x.aval) for x in equation.outvars) and any(
         _is_inexact(x.aval) for x in equation.invars if not is_literal(x)
     )
-    return has_derivative and (name in _USERS or name in _PRIMITIVES)
+    return has_derivative and (name in _USERS or name in _PRIMITIVES or name not in RULES)
 
 
 def with_rule(
@@ -95,7 +107,7 @@ class _Rule:
     names: dict[str, int | Constant]
     run: Run
     is_wide: bool
-    _traced: dict[tuple[int, ...] | None, Any] = field(default_factory=dict)
+    _traced: dict[tuple[tuple[int, ...] | None, tuple[int, ...]], Any] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -105,13 +117,21 @@ class _Rule:
     @property
     def is_users(self) -> bool:
         """Is the rule one of the user's own, which may be meant to differ from the derivative of the value?"""
-        place = str(getattr(self._described, "func_src_info", None) or "").partition(" at ")[2]
-        return self.equation.primitive.name in _USERS and not is_jax(place)
+        primitive = self.equation.primitive
+        if primitive.name not in _USERS:
+            rule = ad.primitive_jvps.get(primitive) if primitive.name not in RULES else None
+            while isinstance(rule, partial):
+                rule = rule.func
+            return not str(getattr(rule, "__module__", None) or "jax").startswith("jax")
+        return not is_jax(str(getattr(self._described, "func_src_info", None) or "").partition(" at ")[2])
 
     @property
     def _described(self) -> Any:
         """What JAX knows of the function that has a rule: its name, and `name at file:line`; None of primitives."""
-        inner = self.equation.params.get("call_jaxpr") if self.equation.primitive.name in _USERS else None
+        if self.equation.primitive.name not in _USERS:
+            return None
+        traced = getattr(self.equation.params.get("_prim"), "traced", None)
+        inner = self.equation.params.get("call_jaxpr", getattr(traced, "jaxpr", None))
         return getattr(getattr(inner, "jaxpr", None), "debug_info", None)
 
     @property
@@ -136,8 +156,10 @@ class _Rule:
 
     def pulled(self, inputs: Sequence[at.Variable], cotangents: Sequence[at.Variable]) -> list[at.Variable]:
         """Cotangents of the inputs of the op.   Raises: as `_program`"""
-        program = self._program(None)
-        found = self._run(program, inputs, [cotangents[k] for k in self.moved])
+        known = [k for k in self.moved if not is_zeros(cotangents[k])]  # to JAX the others are symbolic zeros
+        moved = known or self.moved
+        program = self._program(None, tuple(moved))
+        found = self._run(program, inputs, [cotangents[k] for k in moved])
         terms: dict[int, at.Variable] = {}
         for place, term in zip(self.moving.values(), found, strict=True):
             terms[place] = terms[place] + term if place in terms else term
@@ -146,38 +168,42 @@ class _Rule:
     def pushed(self, inputs: Sequence[at.Variable], tangents: Sequence[at.Variable]) -> list[at.Variable]:
         """Tangents of the outputs of the op.   Raises: as `_program`"""
         moving = {k: place for k, place in self.moving.items() if not is_disconnected(tangents[place])}
-        found = iter(self._run(self._program(tuple(moving)), inputs, [tangents[place] for place in moving.values()]))
+        program = self._program(tuple(moving), tuple(self.moved))
+        found = iter(self._run(program, inputs, [tangents[place] for place in moving.values()]))
         return [next(found) if k in self.moved else disconnected() for k in range(len(self.equation.outvars))]
 
     def _run(self, program: Any, inputs: Sequence[at.Variable], others: Sequence[at.Variable]) -> list[at.Variable]:
         values, names = ([_of(x, inputs) for x in found] for found in (self.values, self.names.values()))
         try:
             return self.run(dict(zip(self.names, names, strict=True)), program, [*values, *others])
-        except jax.errors.TracerArrayConversionError as error:
-            around = "its rule reads a value of the program around it: make that an argument, or an array of NumPy"
-            raise self._refusal(around) from error
+        except (jax.errors.TracerArrayConversionError, jax.errors.UnexpectedTracerError) as error:
+            raise self._refusal(_AROUND) from error
 
-    def _program(self, moving: tuple[int, ...] | None) -> Any:
-        """The derivative as a program of the operands and what is put in: cotangents, or tangents of those moving.
+    def _program(self, moving: tuple[int, ...] | None, moved: tuple[int, ...]) -> Any:
+        """The derivative as a program of the operands and what is put in: tangents of those moving, or cotangents.
+
+        moving: None for cotangents. moved: the results that are differentiated.
 
         Raises: MissingRuleError with the function and its line where JAX has none
         """
-        if moving not in self._traced:
+        if (moving, moved) not in self._traced:
             specs = [_spec(x) for x in self.variables]
             with _width(self.is_wide):
                 try:
                     if moving is None:
-                        cotangents = [_spec(self.equation.outvars[k]) for k in self.moved]
-                        made = jax.make_jaxpr(self._backward)(specs, cotangents)
+                        cotangents = [_spec(self.equation.outvars[k]) for k in moved]
+                        made = jax.make_jaxpr(self._backward(moved))(specs, cotangents)
                     else:
-                        made = jax.make_jaxpr(self._forward(moving))(specs, [specs[k] for k in moving])
+                        made = jax.make_jaxpr(self._forward(moving, moved))(specs, [specs[k] for k in moving])
+                except jax.errors.UnexpectedTracerError as error:
+                    raise self._refusal(_AROUND) from error
                 except Exception as error:  # what a rule of the user's raises, and what JAX says of it
                     said = str(error).strip().partition("\n")[0][:200]
                     raise self._refusal(f"{type(error).__name__}: {said}") from error
             if moving and _is_reverse_alone(made):
                 raise self._refusal("a rule of custom_vjp is for reverse mode, and this is forward mode")
-            self._traced[moving] = made
-        return self._traced[moving]
+            self._traced[moving, moved] = made
+        return self._traced[moving, moved]
 
     def _outputs(self, values: Sequence[Any]) -> list[Any]:
         """What the equation gives in JAX, at its line.   values: of `variables`"""
@@ -189,23 +215,28 @@ class _Rule:
             found = primitive.bind(*functions, *given, **params)
         return list(found) if primitive.multiple_results else [found]
 
-    def _restricted(self, values: Sequence[Any], moving: Sequence[int]) -> Callable[..., Any]:
-        """The floating results as a function of the operands that move."""
+    def _restricted(self, values: Sequence[Any], moving: Sequence[int], moved: Sequence[int]) -> Callable[..., Any]:
+        """Some floating results as a function of the operands that move."""
 
         def function(*xs: Any) -> list[Any]:
             given = dict(zip(moving, xs, strict=True))
             found = self._outputs([given.get(k, x) for k, x in enumerate(values)])
-            return [found[k] for k in self.moved]
+            return [found[k] for k in moved]
 
         return function
 
-    def _backward(self, values: Sequence[Any], cotangents: Sequence[Any]) -> Any:
-        _, pull = jax.vjp(self._restricted(values, tuple(self.moving)), *(values[k] for k in self.moving))
-        return pull(list(cotangents))
+    def _backward(self, moved: Sequence[int]) -> Callable[..., Any]:
+        def backward(values: Sequence[Any], cotangents: Sequence[Any]) -> Any:
+            function = self._restricted(values, tuple(self.moving), moved)
+            _, pull = jax.vjp(function, *(values[k] for k in self.moving))
+            return pull(list(cotangents))
 
-    def _forward(self, moving: Sequence[int]) -> Callable[..., Any]:
+        return backward
+
+    def _forward(self, moving: Sequence[int], moved: Sequence[int]) -> Callable[..., Any]:
         def forward(values: Sequence[Any], tangents: Sequence[Any]) -> Any:
-            return jax.jvp(self._restricted(values, moving), [values[k] for k in moving], list(tangents))[1]
+            function = self._restricted(values, moving, moved)
+            return jax.jvp(function, [values[k] for k in moving], list(tangents))[1]
 
         return forward
 
@@ -241,7 +272,7 @@ class _Differentiated(OpFromGraph):
         return not self._rule.is_users
 
     def is_dual(self) -> bool:
-        return bool(self._rule.equation.primitive.name != "custom_vjp_call")
+        return self._rule.equation.primitive.name not in ("call_hi_primitive", "custom_vjp_call")
 
 
 def _of(found: int | Constant, inputs: Sequence[at.Variable]) -> at.Variable:
@@ -258,7 +289,7 @@ def _is_inexact(aval: Any) -> bool:
 
 def _is_reverse_alone(program: Program) -> bool:
     """Does a forward derivative hold linear maps that JAX knows only transposed?"""
-    found = [one.primitive.name == "custom_lin" or any(map(_is_reverse_alone, programs_in(one)))
+    found = [one.primitive.name in _TRANSPOSED or any(map(_is_reverse_alone, programs_in(one)))
              for one in body_of(program).eqns]  # fmt: skip
     return any(found)
 

@@ -42,7 +42,7 @@ def _linear_solve(context: Context, equation: Equation, *inputs: at.Variable) ->
     return context.run(equation.params["jaxprs"].solve, [*consts["solve"], *inputs[start:]])
 
 
-@rule("stop_gradient")
+@rule("stop_gradient", takes_keys=True)
 def _stop_gradient(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
     return zero_grad(x) if x.dtype.startswith(("float", "complex")) else x
 

@@ -60,6 +60,10 @@ def _clamped(low: at.Variable, x: at.Variable, high: at.Variable) -> at.Variable
     return at.minimum(at.maximum(x, low), high)
 
 
+def _logistic(x: at.Variable) -> at.Variable:
+    return at.reciprocal(1 + at.exp(-x)) if dtypes.is_complex(x.dtype) else at.sigmoid(x)
+
+
 def _gammainc_slope(a: at.Variable, x: at.Variable) -> at.Variable:
     """∂/∂a of the regularised lower incomplete gamma function."""
     found: at.Variable = aot.grad(at.sum(at.gammainc(a, x)), a)
@@ -74,7 +78,7 @@ enter_functions({
     "div": _divided, "eq": at.eq, "erf": at.erf, "erf_inv": at.erfinv, "erfc": at.erfc, "exp": at.exp, "exp2": at.exp2,
     "expm1": at.expm1, "floor": at.floor, "ge": at.ge, "gt": at.gt, "igamma": at.gammainc, "igammac": at.gammaincc,
     "igamma_grad_a": _gammainc_slope, "imag": at.imag, "is_finite": at.isfinite, "le": at.le, "lgamma": at.gammaln,
-    "log": at.log, "log1p": at.log1p, "logistic": at.sigmoid, "lt": at.lt, "max": at.maximum, "min": at.minimum,
+    "log": at.log, "log1p": at.log1p, "logistic": _logistic, "lt": at.lt, "max": at.maximum, "min": at.minimum,
     "mul": at.mul, "ne": at.neq, "neg": at.neg, "pow": _power, "real": at.real,
     "regularized_incomplete_beta": at.betainc, "rem": _remainder, "rsqrt": lambda x: at.reciprocal(at.sqrt(x)),
     "select_n": _chosen, "sign": at.sign, "sin": at.sin, "sinh": at.sinh, "sqrt": at.sqrt, "square": at.sqr,

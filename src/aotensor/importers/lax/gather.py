@@ -41,8 +41,10 @@ class Windows:
 
     @cached_property
     def slices(self) -> list[int]:
-        """The axes along which windows are whole."""
-        return [d for d in self.kept if _is_same(self.sizes[d], self.wholes[d])]
+        """The axes along which windows are whole, wherever they start; of a batch one axis at least is another."""
+        moves = self.start_axes if self.mode == "fill_or_drop" else ()
+        found = [d for d in self.kept if d not in moves and _is_same(self.sizes[d], self.wholes[d])]
+        return found[1:] if self.batch and len(found) == len(self.wholes) else found
 
     @cached_property
     def indexed(self) -> list[int]:
@@ -175,7 +177,7 @@ def _gather(context: Context, equation: Equation, x: at.Variable, starts: at.Var
         one = x[window(x, found.single(), found.wholes, found.sizes)]
         result = at.dimshuffle(one, found.kept) if dropped else one
     else:
-        chosen = found.turned(x)[found.index()]
+        chosen = found.turned(x)[found.index()] if x.ndim else at.full(found.batch, x)
         result = at.dimshuffle(chosen, [int(d) for d in np.argsort(found.axes_of_selection(dims.offset_dims))])
     if found.is_inside is None:
         return result

@@ -17,6 +17,9 @@ _NOTE = "in every mode: outside of the array windows are moved inside, or droppe
 
 
 def _windows(context: Context, equation: Equation, starts: at.Variable) -> Windows:
+    mode = mode_of(equation)
+    if mode == "promise_in_bounds" and equation.primitive.name != "scatter":
+        mode = "fill_or_drop"  # as XLA does: derivatives of scatter-max and scatter-min break the promise
     dims, shape = equation.params["dimension_numbers"], equation.invars[0].aval.shape
     dropped = {*map(int, dims.inserted_window_dims), *map(int, dims.operand_batching_dims)}
     kept = [d for d in range(len(shape)) if d not in dropped]
@@ -35,7 +38,7 @@ def _windows(context: Context, equation: Equation, starts: at.Variable) -> Windo
             zip(map(int, dims.operand_batching_dims), map(int, dims.scatter_indices_batching_dims), strict=True)
         ),
         starts=starts,
-        mode=mode_of(equation),
+        mode=mode,
     )
 
 

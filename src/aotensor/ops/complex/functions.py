@@ -22,7 +22,7 @@ from aotensor.ops.complex import formulas
 from aotensor.ops.complex.parts import joined, parts, real, same_shape, to_complex, whole
 from aotensor.ops.elementwise import powers
 from aotensor.ops.elementwise.arithmetic import add, mul, sqr
-from aotensor.ops.elementwise.base import unbroadcast
+from aotensor.ops.elementwise.base import expanded, unbroadcast
 from aotensor.ops.elementwise.compare import cast, eq, switch
 from aotensor.ops.elementwise.elementary import cos, cosh, log, sin, sinh, sqrt
 from aotensor.ops.linear import zero_gradient
@@ -101,10 +101,11 @@ class ComplexFunction(Op):
     ) -> list[Variable]:
         (y,) = outputs
         terms = [
-            self._scaled(to_complex(t, y.dtype), k, inputs, y) for k, t in enumerate(tangents) if not is_disconnected(t)
+            expanded(self._scaled(to_complex(t, y.dtype), k, inputs, y), y)
+            for k, t in enumerate(tangents)
+            if not is_disconnected(t)
         ]
-        total = sum_terms(terms, add)
-        return [total if is_disconnected(total) else add(total, zero_gradient(y)) if total.ndim < y.ndim else total]
+        return [sum_terms(terms, add)]
 
     def _scaled(self, g: Variable, position: int, inputs: Sequence[Variable], y: Variable) -> Variable:
         if self.exponent is not None:

@@ -183,7 +183,7 @@ class Elementwise(Op):
             if position not in self.row.unread and not is_disconnected(tangent)
         ]
         scaled = [self.scaled(tangent, position, inputs, y) for position, tangent in varying]
-        total = sum_terms([_expanded(term, y) for term in scaled if term is not None], dense().add)
+        total = sum_terms([expanded(term, y) for term in scaled if term is not None], dense().add)
         return [zero_gradient(y) if is_disconnected(total) else total]
 
     def scaled(self, g: Variable, position: int, inputs: Sequence[Variable], y: Variable) -> Variable | None:
@@ -280,7 +280,7 @@ def unbroadcast(g: Variable, x: Variable) -> Variable:
     return dense().cast(g, x.dtype) if dtypes.is_inexact(x.dtype) else g
 
 
-def _expanded(g: Variable, y: Variable) -> Variable:
+def expanded(g: Variable, y: Variable) -> Variable:
     """g repeated to the extents of y, in its dtype."""
     if is_null(g):
         return g

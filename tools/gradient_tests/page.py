@@ -1,0 +1,120 @@
+"""The pages: a row per file, then everything that is refused or differs, with its reason."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from typing import Any, Final
+
+FILES: Final[Mapping[str, Sequence[str]]] = {
+    "jax": (
+        "custom_api_test.py",
+        "custom_linear_solve_test.py",
+        "custom_root_test.py",
+        "lax_autodiff_test.py",
+        "nn_test.py",
+    ),
+    "pytensor": (
+        "test_gradient.py",
+        "compile/test_builders.py",
+        "scan/test_basic.py",
+        "sparse/test_basic.py",
+        "sparse/test_math.py",
+        "tensor/signal/test_conv.py",
+        "tensor/test_basic.py",
+        "tensor/test_complex.py",
+        "tensor/test_elemwise.py",
+        "tensor/test_extra_ops.py",
+        "tensor/test_fft.py",
+        "tensor/test_fourier.py",
+        "tensor/test_math.py",
+        "tensor/test_math_scipy.py",
+        "tensor/test_nlinalg.py",
+        "tensor/test_optimize.py",
+        "tensor/test_reshape.py",
+        "tensor/test_shape.py",
+        "tensor/test_slinalg.py",
+        "tensor/test_sort.py",
+        "tensor/test_special.py",
+        "tensor/test_subtensor.py",
+        "tensor/test_xlogx.py",
+    ),
+}
+"""Framework → files below tests/: of JAX those of custom derivatives and of derivatives of `lax` and `jax.nn`, of
+PyTensor those that call `verify_grad`."""
+_VERDICTS: Final = ("same", "refused", "wrong", "nothing")
+
+_OTHER_VALUE: Final = (
+    "the forward rule of the test returns another value than the function: JAX takes it wherever a derivative is "
+    "taken, and here the value is always that of the function"
+)
+REASONS: Final[Mapping[str, str]] = {
+    "Test::test_kwargs": _OTHER_VALUE,
+    "test_optimize_remat_gh21303": _OTHER_VALUE,
+}
+"""Part of the name of a test → why it differs."""
+
+
+def reason_of(line: Mapping[str, Any]) -> str:
+    """Why a comparison differs, "" if that is not known."""
+    return next((reason for name, reason in REASONS.items() if name in line["test"]), "")
+
+
+def page(framework: str, found: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """The page of one framework.   found: by file, the lines of the plugin"""
+    title, repository, kept = {
+        "jax": (
+            "JAX",
+            "jax-ml/jax",
+            "`grad`, `vjp`, `jvp`, `linearize`, `jacfwd`, `jacrev`, `hessian` or `check_grads`",
+        ),
+        "pytensor": ("PyTensor", "pymc-devs/pytensor", "`verify_grad`"),
+    }[framework]
+    total = Counter(line["verdict"] for lines in found.values() for line in lines)
+    orders = Counter(o for lines in found.values() for line in lines for o in line["orders"].split(", ") if o)
+    undefined = sum(line["undefined"] for lines in found.values() for line in lines)
+    lines = [
+        f"# Derivatives in {title}'s own tests",
+        "",
+        f"Written by `python -m tools.gradient_tests {framework} FOLDER --write` from a checkout of {repository} at",
+        f"version {version(framework)}. Each function that a test gives to {kept}",
+        "is imported at the same point and differentiated here, in directions that are random; the results are those",
+        f"of {title} up to rounding, or the row says what is not. Complex numbers are differentiated by their real and",
+        "imaginary parts. At most 12 programs of a test are compared, of at most 100,000 numbers each.",
+        "",
+        f"{total['same']} programs agree in value and derivatives, {total['refused']} are refused,",
+        f"{total['wrong']} differ for a reason below; of {total['nothing']} nothing has a derivative, or {title}",
+        "has none.",
+        f"Compared are {', '.join(f'{n} {name}' for name, n in orders.items())} (derivatives).",
+        f"{undefined} numbers are nan in {title} alone, where its formula divides 0 by 0 or multiplies it by infinity.",
+        "",
+        "| file | agree | refused | differ | nothing |",
+        "|---|---|---|---|---|",
+    ]
+    for name, made in found.items():
+        counts = Counter(line["verdict"] for line in made)
+        lines.append(f"| `{name}` | {' | '.join(str(counts[v]) for v in _VERDICTS)} |")
+    lines += ["", "## Refused or different", "", "| programs | tests | why |", "|---|---|---|", *_reasons(found)]
+    return "\n".join(lines) + "\n"
+
+
+def _reasons(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
+    """Rows by reason, those of most programs first."""
+    tests: dict[str, list[str]] = {}
+    for lines in found.values():
+        for line in lines:
+            if line["verdict"] in ("refused", "wrong"):
+                reason = reason_of(line) or f"{'' if line['verdict'] == 'refused' else 'open: '}{line['reason']}"
+                tests.setdefault(_cell(reason), []).append(re.split(r"::|\[", line["test"], maxsplit=3)[-1])
+    for reason, names in sorted(tests.items(), key=lambda item: -len(item[1])):
+        shown = list(dict.fromkeys(re.sub(r"\d+$", "", name) for name in names))
+        more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
+        yield f"| {len(names)} | {', '.join(f'`{name}`' for name in shown[:3])}{more} | {reason} |"
+
+
+def _cell(text: str) -> str:
+    """A text as a cell of a table, without addresses in memory."""
+    text = re.sub(r" ?(at )?0x[0-9a-f]+", "", text)
+    return re.sub(r"\s+", " ", text).replace("|", "\\|").replace("<", "&lt;").replace("[", "\\[")
