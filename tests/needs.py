@@ -88,6 +88,7 @@ NEEDS: Final = {
     "files": Need("chunks of HDF5, Zarr and Arrow files", _extra("files"), modules=("h5py", "zarr", "pyarrow")),
     "dask": Need("rounds on dask", _extra("dask"), modules=("distributed",)),
     "mpi": Need("rounds by MPI", _extra("mpi"), modules=("mpi4py",)),
+    "bridgestan": Need("BridgeStan's own client", "pip install bridgestan", modules=("bridgestan",)),
     "docs": Need("the site", _extra("docs"), modules=("mkdocs",)),
 }
 """Short name → what it is."""

@@ -7,11 +7,13 @@ import os
 import re
 import time
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from aotensor.api.interfaces.registry import INTERFACES, with_interfaces
 from aotensor.codegen.files import made_folder, write_file, write_files
 from aotensor.codegen.targets.systems import system_of
 from aotensor.driver.build import FORMS, TEXTS, Build
@@ -62,6 +64,10 @@ from aotensor_cli.terminal.render import progress, show, show_json, show_table, 
 )  # fmt: skip
 @library_options
 @short_option
+@click.option(
+    "--abi", "interfaces", metavar="NAME", type=click.Choice(list(INTERFACES)), multiple=True,
+    help=f"Also export the symbols of another project's interface; may be repeated: {', '.join(INTERFACES)}.",
+)  # fmt: skip
 @click.option("--grad", metavar="WRT,...", help="Add <name>_grad: the first output and its gradients.")
 @click.option("--hvp", metavar="WRT,...", help="Add <name>_hvp: also the Hessian times tangent_<WRT>.")
 @click.option("--dump-ir", metavar="DIR", type=click.Path(path_type=Path), help="Write the IR after every pass.")
@@ -112,7 +118,12 @@ def _compile(models: Sequence[str], flags: dict[str, Any]) -> None:
     derived += with_hessian_products(functions, hvp) if hvp is not None else []
     if flags["dump_ir"] is not None:
         os.environ["AOTENSOR_DUMP"] = str(flags["dump_ir"])
-    build = Build([*functions, *derived], _library_name(flags["name"]), _options(flags))
+    functions, options, name = [*functions, *derived], _options(flags), _library_name(flags["name"])
+    if flags["interfaces"]:
+        chosen = list(dict.fromkeys(flags["interfaces"]))
+        functions, layers = with_interfaces(chosen, functions, name or functions[0].name)
+        options = replace(options, layers=layers)
+    build = Build(functions, name, options)
     build.short = flags["short"]
     build.seconds["load the model"] = time.perf_counter() - start
     is_quiet = flags["quiet"]

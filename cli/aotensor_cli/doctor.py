@@ -24,6 +24,9 @@ from aotensor_runtime.blas import blas_table
 
 _PACKAGES: Final = ("numpy", "scipy", "llvmlite", "xdsl", "click", "rich", "packaging")
 
+_CLIENTS: Final = {"bridgestan": "bridgestan"}
+"""Interface → the package that loads libraries by it."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -69,6 +72,8 @@ def _findings() -> Iterator[Finding]:
     yield _guarded("BLAS", _blas)
     yield _fast_calls()
     yield _guarded("cache", _cache)
+    for interface, package in _CLIENTS.items():
+        yield _client(interface, package)
     yield _tool("mlir-opt", ("mlir-opt", "mlir-opt-22"), "cross-checks loop IR", "Debian: mlir-22-tools")
 
 
@@ -87,6 +92,15 @@ def _package(name: str) -> Finding:
     if version is None:
         return Finding(name, "missing", "not installed", f"pip install {name}")
     return Finding(name, "ok", version)
+
+
+def _client(interface: str, package: str) -> Finding:
+    """A program that loads libraries by an interface; compiling for it needs none."""
+    version = installed(package)
+    name = f"abi {interface}"
+    if version is None:
+        return Finding(name, "optional", f"{package} is not installed", f"pip install {package} loads such libraries")
+    return Finding(name, "ok", f"{package} {version}")
 
 
 def _guarded(name: str, look: Callable[[], Finding]) -> Finding:

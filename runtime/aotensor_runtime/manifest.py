@@ -31,10 +31,11 @@ from aotensor_runtime.signature import (
     form_of,
     signature_text,
 )
+from aotensor_runtime.typed.interfaces import InterfaceSpec, read_interface
 
 __all__ = [
-    "MAX_IDENTIFIER", "MAX_NAME", "SPARSE_PARTS", "ArgumentSpec", "Check", "Default", "FunctionSpec", "Manifest",
-    "ManifestError", "OutputKind", "OutputSpec", "SparseSpec", "SparseValue", "ValuePool", "form_of",
+    "MAX_IDENTIFIER", "MAX_NAME", "SPARSE_PARTS", "ArgumentSpec", "Check", "Default", "FunctionSpec", "InterfaceSpec",
+    "Manifest", "ManifestError", "OutputKind", "OutputSpec", "SparseSpec", "SparseValue", "ValuePool", "form_of",
     "read_versions", "signature_text", "validate",
 ]  # fmt: skip
 
@@ -61,6 +62,7 @@ class Manifest:
     compiler's passes, where they are not the usual ones. schedule: the file of loops that it was compiled by, and its
     digest, where it was not the compiler's own schedule. levels: of CPUs above `cpu` that have code of their own.
     allocates: may its functions ask the C library for memory? freestanding: does it do without a C library?
+    interfaces: of other projects, beside ours.
     """
 
     name: str
@@ -79,14 +81,15 @@ class Manifest:
     levels: tuple[str, ...] = ()
     allocates: bool = True
     freestanding: bool = False
+    interfaces: tuple[InterfaceSpec, ...] = ()
     schema: int = field(default=SCHEMA)
 
     def to_json(self) -> str:
         """One line of ASCII; the same manifest gives the same text."""
         tree = asdict(self)
         # left out where they say nothing, so that runtimes that do not know of them read all other libraries
-        for name, usual in (("schedule", ""), ("levels", ()), ("allocates", True), ("freestanding", False)):
-            if tree[name] == usual:
+        for name, usual in _UNUSUAL.items():
+            if tree[name] in (usual, ()):
                 del tree[name]
         for function in tree["functions"]:
             for name in _BOUNDS:
@@ -123,6 +126,11 @@ class Manifest:
             if spec.name == name:
                 return spec
         raise KeyError(name)
+
+    def typed_symbol(self, function: str) -> str:
+        """The symbol of the typed entry of a function."""
+        is_taken = any(function in interface.functions for interface in self.interfaces)
+        return f"{self.prefix}{function}{'_typed' if is_taken else ''}"
 
     def status_of(self, function: str, check: int) -> int:
         """Status code of check number `check` (from 1) of a function.   Raises: KeyError"""
@@ -351,13 +359,19 @@ def _function(node: Node) -> FunctionSpec:
     )
 
 
+_UNUSUAL: Final[dict[str, object]] = {
+    "schedule": "", "levels": [], "allocates": True, "freestanding": False, "interfaces": [],
+}  # fmt: skip
+"""Fields that older libraries do not have, and what they mean there."""
+
+
 def _manifest(node: Node) -> Manifest:
     names = ("name", "aotensor", "abi", "llvm", "target", "cpu", "features", "fp", "functions", "prefix", "sections")
     name, version, abi, llvm, target, cpu, features, fp, functions, prefix, sections, *rest = node.fields(
         *names, "pipeline", "schedule", "levels", "allocates", "freestanding", "schema",
-        optional={"schedule": "", "levels": [], "allocates": True, "freestanding": False},
+        "interfaces", optional=_UNUSUAL,
     )  # fmt: skip
-    pipeline, schedule, levels, allocates, freestanding, schema = rest
+    pipeline, schedule, levels, allocates, freestanding, schema, interfaces = rest
     require(len(sections.items(Node.name)) <= _MAX_SECTIONS, "manifest", f"more than {_MAX_SECTIONS} extra sections")
     require(len(functions.items(lambda x: x)) <= _MAX_FUNCTIONS, "manifest", f"more than {_MAX_FUNCTIONS} functions")
     require(schema.count() == SCHEMA, "manifest", f"schema {schema.value} is not {SCHEMA}")
@@ -378,5 +392,6 @@ def _manifest(node: Node) -> Manifest:
         levels=levels.items(Node.name),
         allocates=allocates.boolean(),
         freestanding=freestanding.boolean(),
+        interfaces=interfaces.items(read_interface),
         schema=SCHEMA,
     )

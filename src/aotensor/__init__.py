@@ -16,6 +16,7 @@ from aotensor import errors
 from aotensor.api.function import Function, function
 from aotensor.api.library import compile, load
 from aotensor.config import config
+from aotensor.densities.parameter import Parameter
 from aotensor.driver.signature import In, Out
 from aotensor.gradient import grad, subgraph_grad
 from aotensor.gradient.composite import OpFromGraph
@@ -36,6 +37,7 @@ __all__ = [
     "Op",
     "OpFromGraph",
     "Out",
+    "Parameter",
     "Rounds",
     "clone_replace",
     "compile",

@@ -14,7 +14,8 @@ from sources import ROOT, Import, Source, sources, target_of
 
 # Each layer imports from itself and from those to its left.
 LAYERS: Final = (
-    "base", "core", "graph", "ops", "sparse", "gradient", "solutions", "sampling", "ir", "passes", "codegen", "driver",
+    "base", "core", "graph", "ops", "sparse", "gradient", "solutions", "densities", "sampling", "ir", "passes", "codegen",
+    "driver",
     "pictures", "verification", "api", "splitting", "tensor", "assembly", "top", "importers", "cli",
 )  # fmt: skip
 
@@ -24,6 +25,7 @@ DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor.api.function", "aotensor.driver.recipe"): "xDSL and LLVM load at the first compile",
     ("aotensor.api.function", "aotensor.verification.calls"): "a mode that few ask for",
     ("aotensor.api.function", "aotensor.verification.verify"): "xDSL and LLVM load at the first compile",
+    ("aotensor.api.library", "aotensor.api.interfaces.registry"): "xDSL and LLVM load at the first compile",
     ("aotensor.api.library", "aotensor.driver.artifact"): "xDSL and LLVM load at the first compile",
     ("aotensor.api.library", "aotensor.driver.recipe"): "xDSL and LLVM load at the first compile",
     ("aotensor.api.library", "aotensor_runtime"): "the runtime loads with the first library",

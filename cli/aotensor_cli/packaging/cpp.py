@@ -129,7 +129,7 @@ class _Entry:
     def of(manifest: Manifest, spec: FunctionSpec) -> _Entry:
         *values, workspace = entry_parameters(spec)
         dims = dict(zip(spec.typed_dims, parameter_names(spec), strict=False))
-        return _Entry(spec, Symbols.of(manifest.prefix, spec.name), tuple(values), workspace.name, dims)
+        return _Entry(spec, Symbols.in_library(manifest, spec.name), tuple(values), workspace.name, dims)
 
     def size(self, x: Parameter) -> str | None:
         """The number of elements of an array as C++ computes it; None if its extents are no numbers and dims."""

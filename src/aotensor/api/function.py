@@ -15,6 +15,7 @@ from aotensor.api.modes import Profile, checked_mode
 from aotensor.api.remarks import Remarks
 from aotensor.api.schedule import Schedule, hand_schedule
 from aotensor.core.types import Array
+from aotensor.densities.parameter import Parameter
 from aotensor.driver.cache import load_compiled, loaded
 from aotensor.driver.definition import Definition, Options, check_locations, check_short
 from aotensor.driver.hand import schedule_note
@@ -55,6 +56,7 @@ def function(
     trust_input: bool = False,
     passes: str | None = None,
     disable_passes: Collection[str] = (),
+    parameters: Mapping[str, Parameter] | None = None,
 ) -> Function:
     """A function of symbolic inputs, compiled at its first call.
 
@@ -72,6 +74,8 @@ def function(
     on_unused_input: "raise" (default), "warn" or "ignore".
     passes, disable_passes: which passes of the compiler run, as text (`"fuse,jam{by=4}"`, all that are needed among
     them), and which ones do not; for debugging, docs/ir.md lists them.
+    parameters: of a log density for samplers: each is an input, or all are one after the other in the first input, a
+    vector; the other inputs are data. What is computed does not change; docs/howto/bridgestan.md.
     accept_inplace, trust_input: accepted and without effect: no op works in place, and arguments are checked in native
     code at no cost.
 
@@ -94,6 +98,7 @@ def function(
         on_unused_input=on_unused_input,
         passes=passes,
         disable_passes=disable_passes,
+        parameters=parameters,
     )
 
 
@@ -329,7 +334,11 @@ class Function(Definition):
 
         Raises: PicklingError for an op or a value that cannot be pickled, such as one of a class in a function.
         """
-        state = {key: value for key, value in vars(self).items() if key not in ("_prepared", "_compiled", "_direct")}
+        state = {
+            key: value
+            for key, value in vars(self).items()
+            if key not in ("_prepared", "_compiled", "_direct", "density")
+        }
         try:
             graph = to_portable(state)
         except Exception as error:  # whatever an op of the user raises
@@ -350,7 +359,7 @@ class Function(Definition):
 def _restored(graph: Portable, library: bytes | None) -> Function:
     """Unpickle: a function that is compiled if the other one was, and runs here."""
     f = Function.__new__(Function)
-    vars(f).update(from_portable(graph), _compiled=None, _direct=None)
+    vars(f).update(from_portable(graph), _compiled=None, _direct=None, density=None)
     if library is not None:
         f.adopt(library)
     return f

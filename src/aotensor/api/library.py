@@ -16,6 +16,7 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.passes.pipeline import pipeline_of
 
 if TYPE_CHECKING:
+    from aotensor.codegen.abi.interface import Layer
     from aotensor.driver.artifact import Artifact
     from aotensor_runtime.library import Library
 
@@ -42,6 +43,7 @@ def compile(
     schedule: str | os.PathLike[str] | Schedule | None = None,
     debug_info: bool = False,
     emit: str | Collection[str] = "lib",
+    abi: str | Sequence[str] | None = None,
 ) -> Artifact:
     """Write `lib<name>.so` and `<name>.h` into the folder `path`, and return where they are.
 
@@ -63,6 +65,9 @@ def compile(
     debug_info: the library knows the lines of the model, for debuggers and profilers; its code is the same.
     emit: "lib", or "static" for `lib<name>.a` instead, which needs no linker here; or both in a tuple.
 
+    abi: an interface of another project, or several, whose symbols the library also exports: "bridgestan" for a log
+    density with parameters (docs/howto/bridgestan.md). `prefix` does not go before its names.
+
     Raises: ScheduleError for a schedule that does not compute what the functions do, GraphError for a wrong program,
     ToolError for a missing linker, OSError for an unwritable folder.
     """
@@ -78,8 +83,15 @@ def compile(
     from aotensor.driver.recipe import Options
 
     kinds = kinds_of(emit)
+    layers: Sequence[Layer] = ()
+    if abi is not None:
+        from aotensor.api.interfaces.registry import chosen_interfaces, with_interfaces
+
+        name = name or chosen[0].name
+        chosen, layers = with_interfaces(chosen_interfaces(abi), chosen, name)
     options = Options(target, cpu, features, opt_level, fp, prefix, verify=check, check=check, threads=threads)
     options = replace(options, debug_info=debug_info, opt_size=opt_size, malloc=malloc, freestanding=freestanding)
+    options = replace(options, layers=layers)
     if passes is not None or disable_passes is not None:
         options = replace(options, pipeline=pipeline_of(passes, () if disable_passes is None else disable_passes))
     if schedule is not None:

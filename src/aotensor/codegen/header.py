@@ -9,7 +9,15 @@ from typing import Final
 
 from aotensor.codegen.entry.names import OwnSymbols, Symbols, c_suffix, is_for_python
 from aotensor_runtime.abi import ABI_VERSION, HEADER, WORKSPACE_ALIGNMENT
-from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue, form_of
+from aotensor_runtime.manifest import (
+    ArgumentSpec,
+    FunctionSpec,
+    InterfaceSpec,
+    Manifest,
+    OutputSpec,
+    SparseValue,
+    form_of,
+)
 from aotensor_runtime.typed.parameters import Value, parameter_names, typed_parameters
 
 _WIDTH: Final = 116
@@ -27,6 +35,7 @@ def header_text(manifest: Manifest) -> str:
         f"#if AOTENSOR_ABI_VERSION != {ABI_VERSION}",
         '#error "a header of another version of aotensor was included before this one"\n#endif',
         *(_function(manifest, spec) for spec in manifest.functions),
+        *(_interface(interface) for interface in manifest.interfaces),
         _common(manifest),
         _apart(manifest),
         f"#ifdef __cplusplus\n}}\n#endif\n#endif /* {guard} */",
@@ -35,7 +44,7 @@ def header_text(manifest: Manifest) -> str:
 
 
 def _function(manifest: Manifest, spec: FunctionSpec) -> str:
-    symbols = Symbols.of(manifest.prefix, spec.name)
+    symbols = Symbols.in_library(manifest, spec.name)
     dims = ", ".join(f"int64_t {name}" for name in parameter_names(spec)[: len(spec.workspace_dims)]) or "void"
     return "\n".join([
         _comment(_typed_text(manifest, spec)),
@@ -51,6 +60,13 @@ def _function(manifest: Manifest, spec: FunctionSpec) -> str:
 
 
 _UNIFORM: Final = ("aotensor_context *context", "const aotensor_array *inputs", "aotensor_array *outputs")
+
+
+def _interface(interface: InterfaceSpec) -> str:
+    """What another project's interface has here; that project's header declares it."""
+    version = _plain(f"{interface.name} {interface.version}")
+    lines = [f"Interface {version}, for programs that load libraries by it. Beside the entries above it exports:"]
+    return _comment([*lines, "  " + ", ".join(map(_plain, interface.symbols))])
 
 
 def _typed_text(manifest: Manifest, spec: FunctionSpec) -> list[str]:

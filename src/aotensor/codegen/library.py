@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Final
 
 import aotensor.ir  # noqa: F401  (before xDSL)
+from aotensor.codegen.abi.interface import Layer, refuse_without_libc
 from aotensor.codegen.container import add_sections, seal, with_sections
 from aotensor.codegen.embedded.math import add_math
 from aotensor.codegen.embedded.symbols import refuse_foreign
 from aotensor.codegen.entry.entries import add_entries
 from aotensor.codegen.entry.names import shared_symbols
+from aotensor.codegen.entry.tables import Constants
 from aotensor.codegen.entry.threads import PARALLEL
 from aotensor.codegen.files import write_files
 from aotensor.codegen.header import header_text
@@ -42,7 +44,7 @@ from aotensor.codegen.targets.systems import MACOS, WASM, System, system_of
 from aotensor.errors import OptionError
 from aotensor.passes.target import Target
 from aotensor_runtime.abi import ABI_VERSION
-from aotensor_runtime.manifest import FunctionSpec, Manifest
+from aotensor_runtime.manifest import FunctionSpec, InterfaceSpec, Manifest
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Blueprint:
 
     version: of aotensor. sections: extra content by name, such as IR texts. values: `ValuePool.data`. pipeline,
     schedule, levels, allocates, freestanding: as in `Manifest`. debug_info: the module has some, which is kept.
+    layers: interfaces of other projects.
     """
 
     name: str
@@ -67,6 +70,7 @@ class Blueprint:
     levels: Sequence[str] = ()
     allocates: bool = True
     freestanding: bool = False
+    layers: Sequence[Layer] = ()
 
     def manifest(self) -> Manifest:
         return Manifest(
@@ -86,6 +90,9 @@ class Blueprint:
             levels=tuple(self.levels),
             allocates=self.allocates,
             freestanding=self.freestanding,
+            interfaces=tuple(
+                InterfaceSpec(layer.name, layer.version, layer.symbols, layer.functions) for layer in self.layers
+            ),
         )
 
 
@@ -243,7 +250,10 @@ def build_library(
     """
     manifest = blueprint.manifest()
     others = _add_levels(module, blueprint, levels, threads, facts)
+    refuse_without_libc(blueprint.layers, blueprint.machine.triple, blueprint.allocates)
     exported = add_entries(module, manifest)
+    for layer in blueprint.layers:
+        layer.add(Constants(module), manifest)
     add_sections(module, manifest, blueprint.sections, blueprint.values)
     products = product_parts(module, threads, facts, blueprint.fp == "strict")
     matrices = matrix_parts(module, threads, blueprint.allocates)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TypedDict
 
 from aotensor.core.garbage import rare_collections
+from aotensor.densities.density import Density
+from aotensor.densities.parameter import Parameter, checked_parameters
 from aotensor.driver.hand import HandSchedule
 from aotensor.driver.naming import c_name, input_names, local_names, output_names
 from aotensor.driver.prepare import passes_over
@@ -50,6 +52,7 @@ class Options(TypedDict, total=False):
     on_unused_input: str | None
     passes: str | None
     disable_passes: Collection[str]
+    parameters: Mapping[str, Parameter] | None
 
 
 class Definition:
@@ -73,6 +76,7 @@ class Definition:
         on_unused_input: str | None = None,
         passes: str | None = None,
         disable_passes: Collection[str] = (),
+        parameters: Mapping[str, Parameter] | None = None,
     ) -> None:
         policy = "raise" if on_unused_input is None else on_unused_input
         if policy not in ("raise", "warn", "ignore"):
@@ -86,6 +90,10 @@ class Definition:
         self.name = name or "function"
         #: what the header says about it, in one sentence
         self.doc = ""
+        #: of a log density, its parameters by name
+        self.parameters = checked_parameters(parameters)
+        #: of a log density that an importer has made, what gives its parameters
+        self.density: Callable[[], Density] | None = None
         self.is_named = name is not None
         wishes = checked_inputs(inputs)
         self.inputs = [one.variable for one in wishes]

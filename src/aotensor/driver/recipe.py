@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 import aotensor.ir  # noqa: F401  (before xDSL)
+from aotensor.codegen.abi.interface import Layer
 from aotensor.codegen.calls.lapack import define_lapack_calls
 from aotensor.codegen.conditional_loops import mark_conditional_loops
 from aotensor.codegen.embedded.stack import stack_bounds
@@ -62,10 +63,7 @@ from aotensor.passes.target import Target
 from aotensor.passes.wording import worded
 from aotensor.sampling.vectors import make_vectors
 from aotensor_runtime.abi import WORKSPACE_ALIGNMENT
-from aotensor_runtime.manifest import (
-    MAX_IDENTIFIER,
-    FunctionSpec,
-)
+from aotensor_runtime.manifest import MAX_IDENTIFIER, FunctionSpec
 from aotensor_runtime.vectors import SECTION as VECTORS_SECTION
 
 if TYPE_CHECKING:
@@ -86,6 +84,7 @@ class Options:
     facts: of the machine, for passes on loops; those of the CPU by default. Any give right code.
     pipeline: the passes that run; by default those that the functions ask for. schedule: the loops to compile; by
     default those that the functions ask for, or those that passes make. sections: further ones, by name.
+    layers: interfaces of other projects, over the functions.
     """
 
     target: str | None = None
@@ -105,6 +104,7 @@ class Options:
     opt_size: bool = False
     malloc: bool = True
     freestanding: bool = False
+    layers: Sequence[Layer] = ()
 
     @property
     def has_threads(self) -> bool:
@@ -331,6 +331,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
         [level.cpu for level in lowered.options.upper_levels() if level.cpu],
         lowered.options.allocates,
         lowered.options.freestanding,
+        lowered.options.layers,
     )
     kernels = emit(lowered)
     # a module of its own: one that has been printed keeps the names that it had then, and levels rename

@@ -14,6 +14,7 @@ from math import prod
 from os import PathLike
 from typing import Any, Final
 
+import numpy as np
 import pymc
 import pytensor
 from pytensor.compile.mode import optdb
@@ -24,6 +25,7 @@ from pytensor.tensor.rewriting.shape import ShapeFeature
 
 import aotensor as aot
 import aotensor.tensor as at
+from aotensor.densities.density import Density, Part, joined, pieces, raveled
 from aotensor.driver.artifact import Artifact
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.importers.errors import NoCounterpart
@@ -32,7 +34,7 @@ from aotensor.importers.pytensor.rewrites import shielded
 from aotensor.importers.pytensor.table import Walk
 from aotensor.importers.pytensor.values import shared_of, symbol
 
-__all__ = ["NoCounterpart", "Slice", "compile_logp", "logp_functions", "slices"]
+__all__ = ["NoCounterpart", "Slice", "compile_logp", "density_of_model", "logp_functions", "slices"]
 
 _REWRITES: Final = ("canonicalize", "stabilize", "specialize", "local_check_parameter_to_ninf_switch")
 """What PyMC has done to a log density, up to work in place: parameters outside of their domain give −∞."""
@@ -107,7 +109,68 @@ def logp_functions(model: pymc.Model, *, data: str = "embedded", prefix: str = "
         f = aot.function(graph.inputs(), outputs, name=f"{prefix}{name}", on_unused_input="ignore")
         f.doc = f"{text} at the unconstrained vector q of {size}: {layout}"
         made.append(f)
+    made[0].density = lambda: density_of_model(model)
     return made
+
+
+def density_of_model(model: pymc.Model) -> Density:
+    """The log density of a model with its parameters by name, for samplers of other projects.
+
+    What `pymc.Data` holds is data, whose values now are taken where a sampler gives no others. Transformed values are
+    the Deterministics.
+
+    Raises: as `logp_functions`
+    """
+    parts = slices(model)
+    size = parts[-1].stop if parts else 0
+    graph = _Model(model, parts, size, has_inputs=True, column_major=True)
+    jacobian = at.scalar("jacobian", dtype="bool")
+    with_jacobian, without = graph.value([model.logp(), model.logp(jacobian=False)], _REWRITES)
+    names, values = _constrained(model)
+    constrained = dict(zip(names, graph.value(values, _REWRITES[:-1]), strict=True))
+    shapes = model.eval_rv_shapes()
+    by_value = {model.rvs_to_values[x].name: x for x in model.free_RVs}
+    variables = [by_value[part.name] for part in parts]
+    own = [
+        Part(x.name, tuple(map(int, shapes[x.name])), part.stop - part.start)
+        for x, part in zip(variables, parts, strict=True)
+    ]
+    theta = at.vector("theta", dtype="float64", shape=(sum(part.size for part in own),))
+    data = {x.name: ours for x, ours in graph.data.items()}
+    defaults = {x.name: x.get_value() for x in graph.data}
+    given = {graph.q: np.zeros(size), **{ours: x.get_value() for x, ours in graph.data.items()}}
+    transformed = {
+        x.name: at.specify_shape(constrained[x.name], constrained[x.name].eval(given).shape)
+        for x in model.deterministics
+    }
+    return Density(
+        graph.q,
+        jacobian,
+        at.switch(jacobian, with_jacobian, without),
+        tuple(own),
+        tuple(at.reshape(constrained[part.name], part.shape) for part in own),
+        theta,
+        _unconstrained(model, graph, variables, own, theta),
+        data,
+        transformed,
+        defaults,
+    )
+
+
+def _unconstrained(
+    model: pymc.Model, graph: _Model, variables: Sequence[Any], parts: Sequence[Part], theta: at.Variable
+) -> at.Variable:
+    """The unconstrained vector of all parameters."""
+    symbols = [x.type() for x in variables]
+    moved = []
+    for x, value in zip(variables, symbols, strict=True):
+        transform = model.rvs_to_transforms[x]
+        moved.append(value if transform is None else transform.forward(value, *x.owner.inputs))
+    moved = clone_replace(moved, dict(zip(variables, symbols, strict=True)), rebuild_strict=False)
+    found = pieces(theta, [(part.shape, part.size) for part in parts])
+    known = {x: at.cast(ours, x.type.dtype) for x, ours in zip(symbols, found, strict=True)}
+    free = graph.value(moved, _REWRITES[:-1], known)
+    return joined([at.cast(raveled(x), "float64") for x in free])
 
 
 def compile_logp(
@@ -126,25 +189,35 @@ def compile_logp(
 class _Model:
     """A model's graph on slices of one vector."""
 
-    def __init__(self, model: pymc.Model, parts: Sequence[Slice], size: int, has_inputs: bool) -> None:
+    def __init__(
+        self, model: pymc.Model, parts: Sequence[Slice], size: int, has_inputs: bool, column_major: bool = False
+    ) -> None:
         self.q = at.vector("q", dtype="float64", shape=(size,))
         by_name = {x.name: x for x in model.value_vars}
         self._values: dict[Any, Any] = {}
         for part in parts:
             x = by_name[part.name]
-            cut = at.reshape(self.q[part.start : part.stop], part.shape)
+            shape = part.shape[::-1] if column_major else part.shape
+            cut = at.reshape(self.q[part.start : part.stop], shape)
+            cut = at.transpose(cut) if column_major and len(shape) > 1 else cut
             self._values[x] = at.cast(cut, x.type.dtype)
-        self._inputs = {x: symbol(x) for x in model.data_vars if hasattr(x, "get_value")} if has_inputs else {}
+        #: what pymc.Data holds, as inputs
+        self.data = {x: symbol(x) for x in model.data_vars if hasattr(x, "get_value")} if has_inputs else {}
 
     def inputs(self) -> list[Any]:
         """q, then the data."""
-        return [self.q, *self._inputs.values()]
+        return [self.q, *self.data.values()]
 
-    def value(self, outputs: Sequence[Any], rewrites: Sequence[str]) -> list[Any]:
-        """Graphs of the model's value variables, behind rewrites of PyTensor.   Raises: NoCounterpart"""
-        shared = {x for x in _leaves(outputs) if hasattr(x, "get_value") and x not in self._inputs}
+    def value(
+        self, outputs: Sequence[Any], rewrites: Sequence[str], values: Mapping[Any, Any] | None = None
+    ) -> list[Any]:
+        """Graphs of the model's value variables, or of other `values`, behind rewrites of PyTensor.
+
+        Raises: NoCounterpart
+        """
+        shared = {x for x in _leaves(outputs) if hasattr(x, "get_value") and x not in self.data}
         fixed = {x: x.type.make_constant(x.get_value()) for x in shared if not hasattr(x.get_value(), "bit_generator")}
-        known = {**self._values, **self._inputs}
+        known = {**(self._values if values is None else values), **self.data}
         symbols = {x: x.type() for x in known}
         for old, new in symbols.items():
             new.name = old.name

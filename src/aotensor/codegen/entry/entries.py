@@ -55,7 +55,7 @@ def add_entries(module: Module, manifest: Manifest) -> tuple[str, ...]:
     for spec in manifest.functions:
         validate(spec)
         own = [codes[spec.name, number] for number in range(1, len(spec.checks) + 1)]
-        _define_function(constants, core, manifest.prefix, spec, own)
+        _define_function(constants, core, Symbols.in_library(manifest, spec.name), spec, own)
         texts |= {
             code: f"{spec.name}: {check.static_text()}"
             for code, check in zip(own, spec.checks, strict=True)
@@ -88,8 +88,10 @@ def _define_signature(constants: Constants, symbol: str, texts: Sequence[str]) -
     c.give(NULL)
 
 
-def _define_function(constants: Constants, core: Core, prefix: str, spec: FunctionSpec, codes: Sequence[int]) -> None:
-    module, symbols = constants.module, Symbols.of(prefix, spec.name)
+def _define_function(
+    constants: Constants, core: Core, symbols: Symbols, spec: FunctionSpec, codes: Sequence[int]
+) -> None:
+    module = constants.module
     sizes = module.globals.get(f"{spec.name}.workspace_bytes")
     kept = _kept_count(module, spec)
     extents, kernel = _define_extents_adapter(module, spec, kept), _define_kernel_adapter(module, spec, kept)

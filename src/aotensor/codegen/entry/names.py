@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from aotensor.codegen.targets.systems import system_of
@@ -46,8 +46,15 @@ class Symbols:
 
     @staticmethod
     def of(prefix: str, function: str) -> Symbols:
+        """Where no other interface takes the function's name."""
         name = prefix + function
         return Symbols(name, f"{name}_workspace", f"{name}_call")
+
+    @staticmethod
+    def in_library(manifest: Manifest, function: str) -> Symbols:
+        """Of a function of a library."""
+        usual = Symbols.of(manifest.prefix, function)
+        return replace(usual, typed=manifest.typed_symbol(function))
 
     @property
     def all(self) -> tuple[str, str, str]:
@@ -109,13 +116,13 @@ def is_for_python(triple: str, freestanding: bool = False) -> bool:
 
 
 def exported_symbols(manifest: Manifest) -> tuple[str, ...]:
-    """Every symbol of the library, in the order of the header.
+    """Every symbol of the library, in the order of the header; those of other projects' interfaces last.
 
     Raises: GraphValueError if two functions would get the same symbol, or one that C or the C library has taken.
     """
     names: list[str] = []
     for spec in manifest.functions:
-        names += Symbols.of(manifest.prefix, spec.name).all
+        names += Symbols.in_library(manifest, spec.name).all
     names += [*shared_symbols(manifest), *OwnSymbols.of(manifest).all]
     for name in names:
         if name in _FUNCTIONS or is_reserved(name):
@@ -126,4 +133,12 @@ def exported_symbols(manifest: Manifest) -> tuple[str, ...]:
     doubles = [name for name, count in Counter(names).items() if count > 1]
     if doubles:
         raise GraphValueError(f"two functions of the library export {doubles[0]!r}", hint="rename one of them")
+    for interface in manifest.interfaces:
+        clashes = sorted(set(names) & set(interface.symbols))
+        if clashes:
+            raise GraphValueError(
+                f"the interface {interface.name} exports {clashes[0]!r}, and so does a function of the library",
+                hint="rename the function, or use a prefix, which the interface's names do not get",
+            )
+        names += interface.symbols
     return tuple(names)

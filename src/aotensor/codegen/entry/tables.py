@@ -158,6 +158,13 @@ class Constants:
             return NULL
         return self.data("entry.list", ir.Constant(ir.ArrayType(i64, len(values)), [number(v) for v in values]))
 
+    def words(self, name: str, values: Sequence[Value | int]) -> Value:
+        """A table of 64-bit numbers and addresses; NULL if it is empty."""
+        if not values:
+            return NULL
+        fields = [number(x) if isinstance(x, int) else x for x in values]
+        return self.data(name, ir.Constant(ir.LiteralStructType([x.type for x in fields]), fields))
+
 
 def function_table(
     constants: Constants,

@@ -1,0 +1,30 @@
+"""What a manifest says about interfaces of other projects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from aotensor_runtime.json_node import Node, require
+
+_MAX_SYMBOLS: Final = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class InterfaceSpec:
+    """The interface of another project that a library has, too.
+
+    symbols: that it exports. functions: those of ours whose names it takes: their typed entry is `<function>_typed`.
+    """
+
+    name: str
+    version: str
+    symbols: tuple[str, ...]
+    functions: tuple[str, ...] = ()
+
+
+def read_interface(node: Node) -> InterfaceSpec:
+    """One interface of a manifest.   Raises: ManifestError"""
+    name, version, symbols, functions = node.fields("name", "version", "symbols", "functions")
+    require(len(symbols.items(lambda x: x)) <= _MAX_SYMBOLS, node.path, f"more than {_MAX_SYMBOLS} symbols")
+    return InterfaceSpec(name.name(), version.name(), symbols.items(Node.name), functions.items(Node.name))

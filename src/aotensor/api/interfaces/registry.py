@@ -1,0 +1,41 @@
+"""The interfaces by name, and the choice of some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
+
+from aotensor.api.function import Function
+from aotensor.api.interfaces.bridgestan import for_bridgestan
+from aotensor.codegen.abi.interface import Layer
+from aotensor.errors import GraphTypeError, GraphValueError
+
+Prepare: TypeAlias = Callable[[Sequence[Function], str], tuple[list[Function], Layer]]
+"""Functions and the library's name → functions that the interface needs beside them, and its layer."""
+
+INTERFACES: Final[dict[str, Prepare]] = {"bridgestan": for_bridgestan}
+
+
+def chosen_interfaces(abi: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The names that a user asks for, each once.   Raises: GraphTypeError, GraphValueError for an unknown one"""
+    if abi is None:
+        return ()
+    names = (abi,) if isinstance(abi, str) else tuple(abi)
+    for name in names:
+        if not isinstance(name, str):
+            raise GraphTypeError(f"abi is a name or names, not {name!r:.60}")
+        if name not in INTERFACES:
+            raise GraphValueError(f"abi {name!r:.60} is unknown", hint=f"there are {', '.join(INTERFACES)}")
+    return tuple(dict.fromkeys(names))
+
+
+def with_interfaces(
+    names: Sequence[str], functions: Sequence[Function], library: str
+) -> tuple[list[Function], tuple[Layer, ...]]:
+    """All functions to compile for interfaces, and their layers.   Raises: as the interfaces"""
+    chosen, layers = list(functions), list[Layer]()
+    for name in names:
+        more, layer = INTERFACES[name](functions, library)
+        chosen += more
+        layers.append(layer)
+    return chosen, tuple(layers)

@@ -1,0 +1,389 @@
+"""Kernels of BridgeStan that construct a model from data, and answer what it is made of.
+
+model: descriptor of every data value (aotensor_array), then the memory that each has of its own (0: none)
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from aotensor.codegen.abi.bridgestan_table import (
+    ALL_NAMES,
+    CONSTRAINED,
+    DATA,
+    DATA_COUNT,
+    INFO,
+    LOG_DENSITY,
+    NAME,
+    NAMES,
+    TRANSFORMED,
+    UNCONSTRAINED,
+    UNCONSTRAINED_NAMES,
+    VALUE_DEFAULT,
+    VALUE_DTYPE,
+    VALUE_EXTENTS,
+    VALUE_NAME,
+    VALUE_RANK,
+    VALUE_SHAPE,
+    VALUE_SIZE,
+    VALUE_WORDS,
+)
+from aotensor.codegen.abi.json_reader import (
+    NOT_A_NUMBER,
+    NOT_AN_INTEGER,
+    OTHER_RANK,
+    RAGGED,
+    document_error,
+    measure,
+    member,
+    store,
+)
+from aotensor.codegen.abi.language import (
+    WORD,
+    Address,
+    Bool,
+    Int32,
+    UInt32,
+    allocate,
+    byte,
+    close_file,
+    copy,
+    invoke,
+    length,
+    open_file,
+    read_file,
+    release,
+    set_byte,
+    set_int32,
+    set_real,
+    set_word,
+    stack,
+    table,
+    text,
+    word,
+)
+from aotensor.codegen.abi.messages import BUFFER, begin, fail, say, say_number
+from aotensor_runtime.abi import DTYPE_CODES, Array, Context, Status
+
+ARRAY: Final = 32
+"""Bytes of an aotensor_array on targets with addresses of 64 bits."""
+CONTEXT: Final = 120
+"""No less than the bytes of an aotensor_context."""
+MESSAGE_AT: Final = Context.message.offset // WORD
+MESSAGE_SIZE_AT: Final = Context.message_size.offset // WORD
+CONTEXT_SIZE: Final = Context.parallel_for.offset
+MESSAGE_BYTES: Final = 800
+SHAPE_AT: Final = Array.shape.offset // WORD
+STRIDES_AT: Final = Array.strides.offset // WORD
+RANK_AT: Final = Array.rank.offset // 4
+DTYPE_AT: Final = Array.dtype.offset // 4
+FLOAT: Final = DTYPE_CODES["float64"]
+TRUTH: Final = DTYPE_CODES["bool"]
+OUTPUTS_NEEDED: Final = int(Status.OUTPUTS_NEEDED)
+
+
+def describe(arrays: Address, k: int, data: Address, shape: Address, rank: int, dtype: int) -> None:
+    """Descriptor k: a row-major array."""
+    array = arrays + k * ARRAY
+    set_word(array, 0, data)
+    set_word(array, SHAPE_AT, shape)
+    set_word(array, STRIDES_AT, 0)
+    set_int32(array, RANK_AT, rank)
+    set_int32(array, DTYPE_AT, dtype)
+
+
+def attach_data(arrays: Address, k: int, model: Address) -> None:
+    """The descriptors of the model's data, from number k on."""
+    copy(arrays + k * ARRAY, model, word(table(), DATA_COUNT) * ARRAY)
+
+
+def run(entry: Address, inputs: Address, outputs: Address, buffer: Address) -> int:
+    """The status of a call of a uniform entry; its message goes to the buffer."""
+    message = stack(MESSAGE_BYTES)
+    context = stack(CONTEXT)
+    for k in range(CONTEXT // WORD):
+        set_word(context, k, 0)
+    set_word(context, 0, CONTEXT_SIZE)
+    set_word(context, MESSAGE_AT, message)
+    set_word(context, MESSAGE_SIZE_AT, MESSAGE_BYTES)
+    set_byte(message, 0, 0)
+    status = invoke(entry, context, inputs, outputs)
+    if status != 0:
+        say(buffer, message)
+        if byte(message, 0) == 0:
+            say(buffer, text("status "))
+            say_number(buffer, status)
+    return status
+
+
+def record_of(records: Address, k: int) -> int:
+    """The address of record k."""
+    return records + k * VALUE_WORDS * WORD
+
+
+def say_wrong(buffer: Address, what: Address, record: Address, wrong: int) -> None:
+    """Say what is wrong with a value, by the codes of the reader."""
+    say(buffer, what)
+    say(buffer, text(": "))
+    say(buffer, word(record, VALUE_NAME))
+    if wrong == RAGGED:
+        say(buffer, text(": rows of different lengths"))
+    elif wrong == OTHER_RANK:
+        say(buffer, text(": expected an array of rank "))
+        say_number(buffer, word(record, VALUE_RANK))
+    elif wrong == NOT_A_NUMBER:
+        say(buffer, text(": expected numbers"))
+    elif wrong == NOT_AN_INTEGER:
+        say(buffer, text(": expected integers"))
+    else:
+        say(buffer, text(": a number is out of range"))
+
+
+def is_document(source: Address, what: Address, buffer: Address) -> bool:
+    """Is a text one JSON object? Else the buffer says where it is wrong."""
+    at = document_error(source)
+    if at < 0:
+        return True
+    say(buffer, what)
+    say(buffer, text(": not a JSON object: unexpected "))
+    say(buffer, text("end of text") if byte(source, at) == 0 else text("character"))
+    say(buffer, text(" at byte "))
+    say_number(buffer, at)
+    return False
+
+
+def measured(source: Address, i: int, record: Address, shape: Address, what: Address, buffer: Address) -> bool:
+    """Find the extents of the value at i; false, and the buffer says why, where they do not fit."""
+    rank = word(record, VALUE_RANK)
+    for axis in range(rank):
+        set_word(shape, axis, -1)
+    wrong = measure(source, i, 0, rank, shape)
+    if wrong != 0:
+        say_wrong(buffer, what, record, wrong)
+        return False
+    for axis in range(rank):
+        expected = word(word(record, VALUE_EXTENTS), axis)
+        if word(shape, axis) < 0:
+            set_word(shape, axis, expected if expected > 0 else 0)
+        if expected >= 0 and word(shape, axis) != expected:
+            say(buffer, what)
+            say(buffer, text(": "))
+            say(buffer, word(record, VALUE_NAME))
+            say(buffer, text(": extent "))
+            say_number(buffer, axis)
+            say(buffer, text(" is "))
+            say_number(buffer, word(shape, axis))
+            say(buffer, text(", expected "))
+            say_number(buffer, expected)
+            return False
+    return True
+
+
+def read_data(model: Address, source: Address, k: int, buffer: Address) -> bool:
+    """Take data value k from a JSON text, or its default; false, and the buffer says why, if neither is there."""
+    record = record_of(word(table(), DATA), k)
+    rank = word(record, VALUE_RANK)
+    i = -1
+    if source != 0:
+        i = member(source, word(record, VALUE_NAME))
+    if i < 0:
+        if word(record, VALUE_DEFAULT) == 0:
+            say(buffer, text("data: "))
+            say(buffer, word(record, VALUE_NAME))
+            say(buffer, text(" is missing"))
+            return False
+        describe(model, k, word(record, VALUE_DEFAULT), word(record, VALUE_SHAPE), rank, word(record, VALUE_DTYPE))
+        return True
+    shape = stack(WORD * rank)
+    if not measured(source, i, record, shape, text("data"), buffer):
+        return False
+    count = 1
+    for axis in range(rank):
+        count = count * word(shape, axis)
+    memory = allocate(WORD * (2 * rank + 2) + count * word(record, VALUE_SIZE))
+    if memory == 0:
+        say(buffer, text("no memory left for data"))
+        return False
+    set_word(model + word(table(), DATA_COUNT) * ARRAY, k, memory)
+    strides = memory + WORD * rank
+    data = (strides + WORD * rank + 15) // 16 * 16
+    step = 1
+    for back in range(rank):
+        axis = rank - 1 - back
+        set_word(memory, axis, word(shape, axis))
+        set_word(strides, axis, step)
+        step = step * word(shape, axis)
+    describe(model, k, data, memory, rank, word(record, VALUE_DTYPE))
+    wrong = store(source, i, 0, rank, word(record, VALUE_DTYPE), data, 0, strides)
+    if wrong != 0:
+        say_wrong(buffer, text("data"), record, wrong)
+    return wrong == 0
+
+
+def is_consistent(model: Address, buffer: Address) -> bool:
+    """Do the extents of all data fit together? A call without memory for its result says so, before it computes."""
+    count = word(table(), UNCONSTRAINED)
+    point = allocate(WORD * (count + 1))
+    if point == 0:
+        say(buffer, text("no memory left for a point"))
+        return False
+    for k in range(count):
+        set_real(point, k, 0.0)
+    shape = stack(WORD)
+    set_word(shape, 0, count)
+    jacobian = stack(1)
+    set_byte(jacobian, 0, 1)
+    inputs = stack((2 + word(table(), DATA_COUNT)) * ARRAY)
+    outputs = stack(ARRAY)
+    describe(inputs, 0, point, shape, 1, FLOAT)
+    describe(inputs, 1, jacobian, 0, 0, TRUTH)
+    attach_data(inputs, 2, model)
+    describe(outputs, 0, 0, 0, 0, FLOAT)
+    messages = stack(BUFFER)
+    begin(messages)
+    status = run(word(table(), LOG_DENSITY), inputs, outputs, messages)
+    release(point)
+    if status != OUTPUTS_NEEDED:
+        say(buffer, text("data: "))
+        set_byte(messages + WORD, word(messages, 0), 0)
+        say(buffer, messages + WORD)
+        return False
+    return True
+
+
+def read_whole_file(path: Address, buffer: Address) -> int:
+    """The text of a file in memory of its own; 0, and the buffer says why, if it cannot be read."""
+    file = open_file(path, text("rb"))
+    if file == 0:
+        say(buffer, text("cannot read the file "))
+        say(buffer, path)
+        return 0
+    room = 65536
+    memory = allocate(room + 1)
+    used = 0
+    while memory != 0:
+        got = read_file(memory + used, 1, room - used, file)
+        if got <= 0:
+            break
+        used += got
+        if used == room:
+            larger = allocate(room * 2 + 1)
+            if larger != 0:
+                copy(larger, memory, used)
+            release(memory)
+            memory = larger
+            room = room * 2
+    close_file(file)
+    if memory == 0:
+        say(buffer, text("no memory left for data"))
+        return 0
+    set_byte(memory, used, 0)
+    return memory
+
+
+def same(x: Address, y: Address) -> bool:
+    """Are two texts the same?"""
+    i = 0
+    while byte(x, i) == byte(y, i):
+        if byte(x, i) == 0:
+            return True
+        i += 1
+    return False
+
+
+def is_path(data: Address) -> bool:
+    """Does a text end with ".json"?"""
+    size = length(data)
+    if size < 5:
+        return False
+    return same(data + size - 5, text(".json"))
+
+
+def read_all(model: Address, data: Address, buffer: Address) -> bool:
+    """Take all data from a JSON text, a file, or defaults."""
+    source = data
+    if data != 0 and byte(data, 0) == 0:
+        source = 0
+    own = 0
+    if source != 0 and is_path(source):
+        own = read_whole_file(source, buffer)
+        if own == 0:
+            return False
+        source = own
+    fits = True
+    if source != 0:
+        fits = is_document(source, text("data"), buffer)
+    k = 0
+    while fits and k < word(table(), DATA_COUNT):
+        fits = read_data(model, source, k, buffer)
+        k += 1
+    if own != 0:
+        release(own)
+    if fits and word(table(), DATA_COUNT) > 0:
+        return is_consistent(model, buffer)
+    return fits
+
+
+def bs_model_construct(data: Address, seed: UInt32, error: Address) -> Address:
+    """A model with data; 0 and a message if they do not fit."""
+    buffer = stack(BUFFER)
+    begin(buffer)
+    say(buffer, text("construct: "))
+    count = word(table(), DATA_COUNT)
+    model = allocate(count * (ARRAY + WORD) + WORD)
+    if model == 0:
+        say(buffer, text("no memory left"))
+        fail(error, buffer)
+        return 0
+    for k in range(count):
+        set_word(model + count * ARRAY, k, 0)
+    if read_all(model, data, buffer):
+        return model
+    fail(error, buffer)
+    bs_model_destruct(model)
+    return 0
+
+
+def bs_model_destruct(model: Address) -> None:
+    """Free a model."""
+    if model == 0:
+        return
+    count = word(table(), DATA_COUNT)
+    for k in range(count):
+        release(word(model + count * ARRAY, k))
+    release(model)
+
+
+def bs_free_error_msg(error: Address) -> None:
+    """Free a message."""
+    release(error)
+
+
+def bs_name(model: Address) -> Address:
+    """The name of the model."""
+    return word(table(), NAME)
+
+
+def bs_model_info(model: Address) -> Address:
+    """What the model was compiled with."""
+    return word(table(), INFO)
+
+
+def bs_param_names(model: Address, include_tp: Bool, include_gq: Bool) -> Address:
+    """Names of the constrained parameters, and of the transformed ones; nothing is generated."""
+    return word(table(), ALL_NAMES) if include_tp != 0 else word(table(), NAMES)
+
+
+def bs_param_unc_names(model: Address) -> Address:
+    """Names of the unconstrained parameters."""
+    return word(table(), UNCONSTRAINED_NAMES)
+
+
+def bs_param_num(model: Address, include_tp: Bool, include_gq: Bool) -> Int32:
+    """How many numbers `bs_param_constrain` writes."""
+    return word(table(), CONSTRAINED) + (word(table(), TRANSFORMED) if include_tp != 0 else 0)
+
+
+def bs_param_unc_num(model: Address) -> Int32:
+    """Length of the unconstrained vector."""
+    return word(table(), UNCONSTRAINED)

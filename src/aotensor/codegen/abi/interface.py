@@ -1,0 +1,41 @@
+"""What an interface adds to a library: one record, whatever the interface."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from aotensor.codegen.entry.tables import Constants
+from aotensor.codegen.targets.systems import system_of
+from aotensor.errors import OptionError
+from aotensor_runtime.manifest import Manifest
+
+
+class Layer(ABC):
+    """The entries of another project's interface, over the entries of one library.
+
+    name, version: of the interface. symbols: all that it exports. functions: those of ours whose names it takes, so
+    that our typed entries are called `<function>_typed`.
+    """
+
+    name: str
+    version: str
+    symbols: tuple[str, ...]
+    functions: tuple[str, ...] = ()
+
+    @abstractmethod
+    def add(self, constants: Constants, manifest: Manifest) -> None:
+        """Define the symbols in a module that has our entries."""
+
+
+def refuse_without_libc(layers: Sequence[Layer], triple: str, allocates: bool) -> None:
+    """Raises: OptionError where interfaces cannot allocate memory, or addresses have 32 bits"""
+    if not layers:
+        return
+    names = ", ".join(layer.name for layer in layers)
+    if not allocates:
+        raise OptionError(
+            f"the interface {names} allocates memory", hint="leave out --no-malloc and --freestanding (malloc=False)"
+        )
+    if system_of(triple).pointer_bytes != 8:
+        raise OptionError(f"the interface {names} needs addresses of 64 bits, which {triple} does not have")
