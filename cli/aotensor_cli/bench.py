@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 
 from aotensor.api.cost.clock import Timing, timed
@@ -19,15 +18,14 @@ from aotensor.driver.recipe import Options
 from aotensor_cli.benching.agreement import difference
 from aotensor_cli.benching.inputs import dims_of, dims_text, hint_of_dims, make_inputs, parse_sizes
 from aotensor_cli.benching.plot import Bar, check_plot, write_plot
-from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import load_model
-from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, extent_options, json_option, similar
-from aotensor_cli.reading.completion import complete_subject
+from aotensor_cli.options import Exit, Refusal, similar
 from aotensor_cli.reading.library import is_library, naming, read_library, split_name
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk, time_text
 from aotensor_runtime import Library, LibraryFunction
-from aotensor_runtime.threads import MOST, default_threads
+from aotensor_runtime.systems.limits import MOST_THREADS
+from aotensor_runtime.threads import default_threads
 
 
 @dataclass(frozen=True)
@@ -76,44 +74,11 @@ class Row:
         return found if self.other is None else found | {"compared": vars(self.other)}
 
 
-@click.command(context_settings=CONTEXT, short_help=COMMANDS["bench"])
-@click.argument("subject", metavar="MODEL|LIBRARY", shell_complete=complete_subject)
-@click.option("--sizes", metavar="n=1000,p=100", multiple=True, help="Extents of dims; may be repeated. Default: 1000.")
-@click.option("--threads", metavar="1,2", help="Numbers of threads. Default: 1, and all that there are.")
-@click.option(
-    "--seconds",
-    type=click.FloatRange(min=0.01),
-    default=1.0,
-    show_default=True,
-    help="For each function, size and number.",
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the inputs.")
-@click.option("--limits/--no-limits", default=True, help="Measure what the machine can do, for the share of it.")
-@click.option(
-    "--compare", metavar="LIBRARY", type=click.Path(path_type=Path),
-    help="Another library with the same functions: they take turns, outputs are compared first.",
-)  # fmt: skip
-@click.option(
-    "--plot", metavar="FILE.svg|FILE.png", type=click.Path(path_type=Path),
-    help="Draw the times beside the machine's limit. Needs matplotlib: pip install 'aotensor[plot]'.",
-)  # fmt: skip
-@extent_options
-@json_option
-@debug_option
-def command(
+def run(
     subject: str, sizes: tuple[str, ...], threads: str | None, seconds: float, seed: int, limits: bool,
     compare: Path | None, plot: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
-    """Measure the time per call, beside what the machine can do.
-
-    Each function of a model or a library is called on inputs of given sizes, on bound arrays, as in a loop. GB/s counts
-    every input and output once, GFLOP/s the operations of the formula that the library carries. The limit is that of
-    the roofline model, by streams over as many bytes and by multiply-adds that are measured here, or by a matrix
-    product if that is faster and the function has one. Below the table are the limits for data in memory, and how fast
-    elements are read at random places. Inputs are
-    random: floats from 0.1 to 0.9, square matrices positive definite, integers 0 and 1. With --compare the exit code is
-    1 if outputs differ.
-    """
+    """Run `aotensor bench` with the parameters that `commands/bench.py` declares; returns the exit code."""
     if plot is not None:
         check_plot(plot)
     library = _library(subject)
@@ -175,8 +140,10 @@ def _threads(text: str | None) -> list[int]:
     if text is None:
         return sorted({1, default_threads()})
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() and 1 <= int(part[:10]) <= MOST for part in parts):
-        raise Refusal(f"--threads {text!r:.100} is not understood", f"write numbers from 1 to {MOST}, such as 1,2")
+    if not all(part.isdecimal() and 1 <= int(part[:10]) <= MOST_THREADS for part in parts):
+        raise Refusal(
+            f"--threads {text!r:.100} is not understood", f"write numbers from 1 to {MOST_THREADS}, such as 1,2"
+        )
     return list(dict.fromkeys(map(int, parts)))
 
 

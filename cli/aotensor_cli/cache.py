@@ -11,28 +11,14 @@ import click
 from aotensor.config import size_in_bytes
 from aotensor.driver.folder import store
 from aotensor.driver.store import KINDS, Entry, Store
-from aotensor_cli.main import COMMANDS
-from aotensor_cli.options import CONTEXT, Refusal, debug_option, json_option
+from aotensor_cli.options import Refusal
 from aotensor_cli.terminal.render import show_json, show_table, size_text
 
-_ACTIONS: Final = ("show", "list", "prune", "clear")
 _AGES: Final = ((86400, "days"), (3600, "hours"), (60, "minutes"), (1, "seconds"))
 
 
-@click.command(context_settings=CONTEXT, short_help=COMMANDS["cache"])
-@click.argument("action", metavar="[show|list|prune|clear]", type=click.Choice(_ACTIONS), default="show")
-@click.option("--size", metavar="SIZE", help="What prune leaves, such as 500M. Default: the limit of the cache.")
-@json_option
-@debug_option
-def command(action: str, size: str | None, as_json: bool) -> None:
-    """Show or empty the cache of compiled functions.
-
-    Calling a Function compiles it into the folder AOTENSOR_CACHE_DIR (default: ~/.cache/aotensor), which holds
-    AOTENSOR_CACHE_SIZE at most (default: 1G): what was used longest ago goes first. All of it can be made again.
-
-    show: where it is, and how much. list: every entry, the one used last first. prune: remove what killed processes
-    left behind, and old entries until --size remains. clear: remove all entries.
-    """
+def run(action: str, size: str | None, as_json: bool) -> None:
+    """Run `aotensor cache` with the parameters that `commands/cache.py` declares."""
     cache = store()
     if size is not None and action != "prune":
         raise Refusal("--size goes with prune only")

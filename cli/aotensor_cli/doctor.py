@@ -14,8 +14,7 @@ from typing import Final
 import click
 
 from aotensor.driver.folder import store
-from aotensor_cli.main import COMMANDS
-from aotensor_cli.options import CONTEXT, Exit, debug_option, json_option
+from aotensor_cli.options import Exit
 from aotensor_cli.terminal.render import show_json, show_table, size_text
 from aotensor_cli.version import abi_version, installed
 from aotensor_runtime.abi import Blas
@@ -38,14 +37,8 @@ class Finding:
     hint: str = ""
 
 
-@click.command(context_settings=CONTEXT, short_help=COMMANDS["doctor"])
-@json_option
-@debug_option
-def command(as_json: bool) -> int:
-    """Show what aotensor finds on this machine, and what to install.
-
-    Exit code 4 if something is missing that compiling needs.
-    """
+def run(as_json: bool) -> int:
+    """Run `aotensor doctor` with the parameters that `commands/doctor.py` declares; returns the exit code."""
     findings = [*_findings()]
     missing = [x for x in findings if x.verdict == "missing"]
     if as_json:

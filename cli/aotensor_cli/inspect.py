@@ -11,30 +11,17 @@ import click
 
 from aotensor.driver.hand import schedule_note
 from aotensor.driver.stages import IR_STAGES, STAGES
-from aotensor.graph.passes.pipeline import BY_NAME
 from aotensor.graph.passes.remarks import Remark
-from aotensor_cli.main import COMMANDS
-from aotensor_cli.options import (
-    CONTEXT,
-    Exit,
-    Refusal,
-    debug_option,
-    extent_options,
-    json_option,
-    pass_options,
-    short_option,
-    similar,
-    what_there_is,
-)
+from aotensor.graph.passes.steps import BY_NAME
+from aotensor_cli.options import Exit, Refusal, similar, what_there_is
 from aotensor_cli.page.of_library import library_page
-from aotensor_cli.page.options import DRAWN, MEMORY, PageOptions, page_options
-from aotensor_cli.page.options import chosen as page_wanted
-from aotensor_cli.reading.completion import complete_subject, completes, functions_of_subject, passes
+from aotensor_cli.page.wanted import PageOptions
+from aotensor_cli.page.wanted import chosen as page_wanted
 from aotensor_cli.reading.describe import Description, describe, section_text, signature
 from aotensor_cli.reading.library import is_library, naming, read_library, split_name
 from aotensor_cli.reading.remarks import Choice, recorded_remarks
-from aotensor_cli.terminal.difference import Moment, View
-from aotensor_cli.terminal.output import output_option
+from aotensor_cli.terminal.difference import View
+from aotensor_cli.terminal.output import printed_to
 from aotensor_cli.terminal.render import show, show_json, show_table, talk
 from aotensor_cli.terminal.report import Sources, show_report
 from aotensor_runtime.container import Container
@@ -45,61 +32,17 @@ _WITH_NESTS: Final = {"nest", *(name for name, step in BY_NAME.items() if step.l
 """The stage and the passes whose texts have a short form."""
 
 
-@click.command(context_settings=CONTEXT, short_help=COMMANDS["inspect"])
-@click.argument("subject", metavar="MODEL|LIBRARY", shell_complete=complete_subject)
-@click.option(
-    "--stage", type=Moment(MEMORY), metavar="STAGE|PASS",
-    help=f"Print the text of one stage: {', '.join(STAGES)}; or of a model what a pass left, such as fuse or "
-    f"canonicalize.1, the first of several runs. With --format svg a picture of {', '.join(DRAWN)}.",
-)  # fmt: skip
-@click.option(
-    "--diff", "base", type=Moment("before"), metavar="STAGE|PASS|before",
-    help="With --stage: what turned this into that; before: what the pass of --stage did.",
-)  # fmt: skip
-@click.option("--locations", is_flag=True, help="With --stage of a model: the line that each operation comes from.")
-@short_option
-@click.option("--remarks", is_flag=True, help="What became of each line of the model, and why.")
-@click.option("--line", "lines", metavar="[FILE:]N", multiple=True, help="Remarks about this line; may be repeated.")
-@click.option(
-    "--op", "ops", metavar="NAME", multiple=True,
-    help="Remarks that name this value or function, or have this operator: grad_w, exp, @; may be repeated.",
-)  # fmt: skip
-@click.option(
-    "--pass",
-    "deciders",
-    metavar="NAME",
-    multiple=True,
-    shell_complete=completes(passes),
-    help="Remarks of this pass; may be repeated.",
-)
-@click.option(
-    "--function", "name", metavar="F", shell_complete=completes(functions_of_subject),
-    help="Only this function; with --stage asm of a model its kernel alone, with the lines that it is made of.",
-)  # fmt: skip
-@click.option(
-    "--format", "form", type=click.Choice(["text", "json", "dot", "svg", "html"]), default="text", show_default=True,
-    help="dot draws --stage graph of a model for Graphviz, svg a stage as a picture, html makes a page of everything.",
-)  # fmt: skip
-@extent_options
-@page_options
-@output_option
-@pass_options
-@json_option
-@debug_option
-def command(
+def run(out: Path | None, **flags: Any) -> int:
+    """Run `aotensor inspect` with the parameters that `commands/inspect.py` declares; returns the exit code."""
+    with printed_to(out):
+        return _inspect(**flags)
+
+
+def _inspect(
     subject: str, stage: str | None, locations: bool, short: bool, remarks: bool, name: str | None, form: str,
     as_json: bool, passes: str | None, disabled: tuple[str, ...], lines: tuple[str, ...], ops: tuple[str, ...],
     deciders: tuple[str, ...], base: str | None, bench: Path | None, sizes: tuple[str, ...], sources: tuple[Path, ...],
 ) -> int:  # fmt: skip
-    """Show what is in a model or a library, at every stage.
-
-    Without --stage: signatures, dims and dtypes, target, size, symbols, dependencies, an estimate of the work per
-    call, and what each pass did to the number of operations. A library is read, never executed. What is damaged in it
-    is named, the rest is shown, and the exit code is 2.
-
-    --format html -o page.html makes one page that needs no network: source, graph, loops with the time that they are
-    estimated to take, every stage, remarks, memory plan and machine code, linked by location.
-    """
     form = "json" if as_json else form
     path, chosen = split_name(subject)
     page = page_wanted(form, stage, is_library(path), bench, sizes, sources)

@@ -14,14 +14,15 @@ from aotensor.driver.snapshots import Snapshots
 from aotensor.driver.stages import BEFORE, STAGES
 from aotensor.errors import InternalError, ToolError
 from aotensor.graph.expression import called
-from aotensor.graph.passes.pipeline import BY_NAME
 from aotensor.graph.passes.remarks import Remark
+from aotensor.graph.passes.steps import BY_NAME
 from aotensor.ir.context import generic_text
 from aotensor_cli.model import Model, load_model
 from aotensor_cli.options import Refusal, similar, what_there_is
 from aotensor_cli.page.dot import graph_dot
 from aotensor_cli.page.of_model import ModelPage, started
-from aotensor_cli.page.options import MEMORY, PageOptions
+from aotensor_cli.page.options import MEMORY
+from aotensor_cli.page.wanted import PageOptions
 from aotensor_cli.reading.describe import Description, describe
 from aotensor_cli.reading.pipeline import chosen_pipeline
 from aotensor_cli.terminal.difference import View

@@ -40,7 +40,7 @@ COMMANDS: Final = {
 
 
 class CommandGroup(click.Group):
-    """Commands by name, each in the module of its name, which is imported when the command is used."""
+    """Commands by name, each in a module of `commands`, which is imported when its parameters are needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -57,7 +57,7 @@ class CommandGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"aotensor_cli.{cmd_name}").command
+        command: click.Command = import_module(f"aotensor_cli.commands.{cmd_name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

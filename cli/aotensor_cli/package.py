@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import click
-
 from aotensor.codegen.files import made_folder, write_files
-from aotensor_cli.main import COMMANDS
-from aotensor_cli.options import CONTEXT, debug_option, json_option
 from aotensor_cli.packaging.distributions import package_wheel, runtime_wheel
 from aotensor_cli.packaging.libraries import read_libraries
 from aotensor_cli.packaging.names import distribution_name, read_version
@@ -18,24 +14,8 @@ from aotensor_cli.packaging.sdk import sdk_content, sdk_name
 from aotensor_cli.terminal.render import show, show_json, talk
 from aotensor_cli.version import installed
 
-_KINDS = ("wheel", "sdk", "npm")
 
-
-@click.command(context_settings=CONTEXT, short_help=COMMANDS["package"])
-@click.argument("libraries", metavar="LIBRARY...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "-o", "folder", metavar="DIR", type=click.Path(path_type=Path), help="Folder of the files. Default: here."
-)
-@click.option("--name", metavar="N", help="Name of the package. Default: that of the first library.")
-@click.option("--version", "version_text", metavar="V", default="0.1.0", show_default=True, help="Version, as PEP 440.")
-@click.option(
-    "--emit", "kinds", type=click.Choice(_KINDS), multiple=True, metavar="KIND",
-    help=f"What to make, instead of all; may be repeated: {', '.join(_KINDS)}.",
-)  # fmt: skip
-@click.option("--with-runtime", is_flag=True, help="Also write the wheel of aotensor-runtime, which the wheel needs.")
-@json_option
-@debug_option
-def command(
+def run(
     libraries: tuple[Path, ...],
     folder: Path | None,
     name: str | None,
@@ -44,15 +24,7 @@ def command(
     with_runtime: bool,
     as_json: bool,
 ) -> None:
-    """Make a wheel, an SDK or an npm package of libraries.
-
-    The wheel has the libraries and a typed function for each of theirs; it needs NumPy and aotensor-runtime. The SDK is
-    a .tar.gz with headers, libraries, a CMake package with the target <name>::<name>, and a file for pkg-config. A
-    static library goes into the SDK if it is given beside the shared one, and so does the import library that lies
-    beside a DLL. Of NAME.wasm, a .tgz for npm has the module for JavaScript and types for TypeScript. Libraries are
-    read, never executed. The same input gives the same bytes; SOURCE_DATE_EPOCH dates what is inside. Nothing is
-    written if anything fails.
-    """
+    """Run `aotensor package` with the parameters that `commands/package.py` declares."""
     version = read_version(version_text)
     if any(path.suffix == SUFFIX for path in libraries) or "npm" in kinds:
         _finish(folder, npm_files(libraries, name, version, [*kinds, *(["runtime"] if with_runtime else [])]), as_json)

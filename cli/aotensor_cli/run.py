@@ -6,16 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 
 from aotensor.codegen.files import write_file
 from aotensor.sampling.agreement import absolute_tolerance, disagreement
 from aotensor_cli.arrays import file_content, read_file, read_matrix, read_value
-from aotensor_cli.main import COMMANDS
 from aotensor_cli.matrices import is_matrix, stored_values, text_of, tree_of
-from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, json_option, similar
-from aotensor_cli.reading.completion import complete_subject
+from aotensor_cli.options import Exit, Refusal, similar
 from aotensor_cli.reading.kinds import refuse_other_kinds
 from aotensor_cli.reading.library import is_library, split_name
 from aotensor_cli.terminal.render import show, show_json
@@ -26,33 +23,10 @@ _FORGIVING = {"float64": 1e-7, "float32": 1e-4}
 """Relative tolerance of --expect: files may come from another program, with less digits."""
 
 
-@click.command(context_settings=CONTEXT, short_help=COMMANDS["run"])
-@click.argument("subject", metavar="LIBRARY[:F]", shell_complete=complete_subject)
-@click.argument("inputs", metavar="NAME=FILE...", nargs=-1)
-@click.option(
-    "-o",
-    "output",
-    metavar="OUT",
-    type=click.Path(path_type=Path),
-    help="Save the outputs: .npy, .npz, .mtx, .json or .csv.",
-)
-@click.option(
-    "--expect", metavar="FILE", type=click.Path(path_type=Path), help="Compare the outputs with those in a file."
-)
-@click.option(
-    "--rtol", type=click.FloatRange(min=0), help="Relative tolerance of --expect. Default: 1e-7, 1e-4 for float32."
-)
-@json_option
-@debug_option
-def command(
+def run(
     subject: str, inputs: tuple[str, ...], output: Path | None, expect: Path | None, rtol: float | None, as_json: bool
 ) -> int:
-    """Call a function of a library on data from files.
-
-    Inputs are files (.npy, .npz, .mtx, .csv, .json) or literals (NAME=3.0, NAME=[1,2]); an array of an .npz file that
-    has another name is FILE.npz:KEY. A sparse input is an .npz of scipy.sparse.save_npz, or an .mtx. Outputs are
-    printed, or saved with -o in files that can be inputs again. With --expect the exit code is 1 if an output differs.
-    """
+    """Run `aotensor run` with the parameters that `commands/run.py` declares; returns the exit code."""
     function = _function(subject)
     arguments = _arguments(function, inputs)
     outputs = _outputs(function, function(**arguments))

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import click
-
 from aotensor import Function
 from aotensor.codegen.files import write_files
 from aotensor.codegen.machine import Machine
@@ -20,10 +18,8 @@ from aotensor.driver.recipe import Options, package_version, stage_text
 from aotensor.passes.schedule.edit import described
 from aotensor.passes.schedule.joined import joined
 from aotensor_cli.benching.inputs import dims_of, dims_text, hint_of_dims, make_inputs, parse_sizes
-from aotensor_cli.main import COMMANDS
 from aotensor_cli.model import load_model
-from aotensor_cli.options import CONTEXT, Exit, Refusal, debug_option, extent_options, json_option
-from aotensor_cli.reading.completion import complete_subject
+from aotensor_cli.options import Exit, Refusal
 from aotensor_cli.reading.library import is_library, split_name
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk, time_text
@@ -32,7 +28,7 @@ from aotensor_cli.tuning.measure import Setting
 from aotensor_cli.tuning.report import report, wrong
 from aotensor_cli.tuning.search import Found, Search
 from aotensor_runtime import Library
-from aotensor_runtime.threads import MOST, default_threads
+from aotensor_runtime.threads import default_threads
 
 
 @dataclass(frozen=True)
@@ -45,39 +41,11 @@ class Tuned:
     journal: Journal
 
 
-@click.command(context_settings=CONTEXT, short_help=COMMANDS["tune"])
-@click.argument("model", metavar="MODEL", shell_complete=complete_subject)
-@click.option(
-    "--sizes", metavar="n=1000,p=100", multiple=True,
-    help="Extents of dims to be fast at; may be repeated: then the geometric mean counts. Default: 1000.",
-)  # fmt: skip
-@click.option(
-    "--time", "seconds", metavar="SECONDS", type=click.FloatRange(min=1), default=60.0, show_default=True,
-    help="How long to search; for all functions together.",
-)  # fmt: skip
-@click.option("--threads", type=click.IntRange(1, MOST), help="That run it. Default: all that there are.")
-@click.option(
-    "-o", "--output", "out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
-    help="The schedule. Default: <name>.nest.mlir; beside it FILE.md, the report, and FILE.jsonl, the trials.",
-)  # fmt: skip
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the inputs.")
-@click.option("--restart", is_flag=True, help="Forget the trials of an earlier search.")
-@extent_options
-@json_option
-@debug_option
-def command(
+def run(
     model: str, sizes: tuple[str, ...], seconds: float, threads: int | None, out: Path | None, seed: int, restart: bool,
     as_json: bool,
 ) -> int:  # fmt: skip
-    """Search for a faster schedule of a model's loops by measuring.
-
-    It is written for `aotensor compile --schedule`. What is tried: every pass otherwise than usual, then edits of
-    the loops of the best nest so far, those first where time is estimated to go: sizes of blocks and chunks, rows
-    that advance together, vectors, tiles, fused and interchanged loops. Each nest is proved to compute the same,
-    compiled, compared with what the compiler's own gives, and timed in turns with the best so far. A search that
-    was stopped goes on where it was, if model, sizes, threads and machine are the same. Inputs are those of
-    `aotensor bench`. Where nothing is faster, the schedule is the compiler's own.
-    """
+    """Run `aotensor tune` with the parameters that `commands/tune.py` declares; returns the exit code."""
     path, chosen = split_name(model)
     if is_library(path):
         raise Refusal(f"{path}: this is compiled already", "tune the model")

@@ -9,10 +9,9 @@ from typing import Final, SupportsIndex
 from aotensor_runtime.abi import MAX_THREADS
 from aotensor_runtime.errors import ArgumentTypeError, ArgumentValueError
 from aotensor_runtime.systems import here
+from aotensor_runtime.systems.limits import MOST_THREADS
 
 VARIABLE: Final = "AOTENSOR_NUM_THREADS"
-MOST: Final = 1024
-"""The largest number that is no mistake."""
 
 
 def checked_threads(function: str, value: object) -> int:
@@ -20,9 +19,9 @@ def checked_threads(function: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         raise ArgumentTypeError(f"{function}: num_threads is an integer, not {value!r:.60}")
     count = operator.index(value)
-    if not 1 <= count <= MOST:
+    if not 1 <= count <= MOST_THREADS:
         raise ArgumentValueError(
-            f"{function}: num_threads is {str(count)[:30]}", hint=f"give 1 to {MOST}, or None for the default"
+            f"{function}: num_threads is {str(count)[:30]}", hint=f"give 1 to {MOST_THREADS}, or None for the default"
         )
     return count
 
@@ -43,7 +42,7 @@ def default_threads() -> int:
 def check_environment() -> None:
     """Refuse a value of AOTENSOR_NUM_THREADS that libraries would not understand.   Raises: ArgumentValueError"""
     text = os.environ.get(VARIABLE)
-    if text is not None and not (text.isascii() and text.isdecimal() and 1 <= int(text[:10]) <= MOST):
+    if text is not None and not (text.isascii() and text.isdecimal() and 1 <= int(text[:10]) <= MOST_THREADS):
         raise ArgumentValueError(
-            f"the environment variable {VARIABLE} is {text[:60]!r}", hint=f"set it to 1 to {MOST}, or unset it"
+            f"the environment variable {VARIABLE} is {text[:60]!r}", hint=f"set it to 1 to {MOST_THREADS}, or unset it"
         )

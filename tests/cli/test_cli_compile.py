@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from command_line import LOGISTIC, Call
 
-from aotensor.driver.build import ELSEWHERE, FORMS, TEXTS
+from aotensor.driver.stages import ELSEWHERE, FORMS, TEXTS
 from aotensor_cli.compile import dependency_rule
 from aotensor_runtime import load
 

@@ -6,6 +6,8 @@ import os
 import shlex
 import subprocess
 import sys
+from importlib import import_module
+from inspect import Parameter, signature
 from pathlib import Path
 
 import llvmlite.binding
@@ -27,6 +29,50 @@ def test_help_and_version_load_no_heavy_module(arguments: list[str]) -> None:
     for heavy in ("numpy", "scipy", "llvmlite", "xdsl", "aotensor", "rich"):
         assert f"'{heavy}'" not in done.stderr
     assert done.stdout
+
+
+HEAVY = ("numpy", "scipy", "llvmlite", "xdsl", "rich", "aotensor", "aotensor_runtime")
+
+STARTS = f"""
+import contextlib, io, os, sys
+from aotensor_cli.main import run
+
+def loads(label, *arguments):
+    out = io.TextIOWrapper(io.BytesIO())
+    with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
+        run(arguments)
+    loaded = [name for name in {HEAVY} if sys.modules.pop(name, None)]
+    print(label, "answers" if out.buffer.getvalue() else "is silent", *loaded, sep="|")
+
+for name in sys.argv[1:]:
+    loads(name + " --help", name, "--help")
+os.environ["_AOTENSOR_COMPLETE"] = "bash_complete"
+values = ("compile --emit ", "compile --target ", "compile --disable-pass ", "inspect --stage ", "inspect --pass ")
+for line in ("", *(name + " --" for name in sys.argv[1:]), *values):
+    os.environ["COMP_WORDS"] = "aotensor " + line
+    os.environ["COMP_CWORD"] = str(1 + line.count(" "))
+    loads(line)
+"""
+
+
+def test_help_and_completion_of_commands_load_no_compiler() -> None:
+    """One process for all, in which each answer is blamed for what it loads."""
+    command = [sys.executable, "-c", STARTS, *main.COMMANDS]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2 * len(main.COMMANDS) + 6
+    assert [line for line in lines if not line.endswith("|answers")] == []
+
+
+@pytest.mark.parametrize("name", main.COMMANDS)
+def test_run_accepts_the_parameters_that_are_declared(name: str) -> None:
+    declared = import_module(f"aotensor_cli.commands.{name}").command.params
+    accepted = signature(import_module(f"aotensor_cli.{name}").run).parameters
+    given = {x.name for x in declared if x.expose_value}
+    given |= {"session"} & accepted.keys()  # of `click.pass_obj`
+    others = any(x.kind is Parameter.VAR_KEYWORD for x in accepted.values())
+    named = {x.name for x in accepted.values() if x.kind is not Parameter.VAR_KEYWORD}
+    assert named <= given if others else named == given
 
 
 def test_help_is_fast(spawn: Call) -> None:

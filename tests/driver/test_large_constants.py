@@ -47,7 +47,7 @@ def test_small_ones_are_in_the_texts(tmp_path: Path, rng: np.random.Generator) -
 
 
 def test_a_text_that_is_too_long_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aotensor.driver.stages.MAX_SECTION_BYTES", 300)
+    monkeypatch.setattr("aotensor.driver.snapshots.MAX_SECTION_BYTES", 300)
     container = Container(compiled(np.ones((9, 7)), tmp_path).read_bytes())
     said = {stage: container.extra(f"ir.{stage}").decode() for stage in ("graph", *STAGES)}
     assert len(said["graph"]) <= 300 and not said["graph"].startswith("//")

@@ -66,7 +66,8 @@ DOORS: Final[Mapping[tuple[str, str], str]] = {
         "aotensor_cli.model",
         "aotensor.importers.pytensor.functions",
     ): "functions of PyTensor, if the file has imported it",
-    ("aotensor_cli.main", "aotensor_cli.*"): "a command loads when it runs: --help answers at once",
+    ("aotensor_cli.main", "aotensor_cli.commands.*"): "a command is declared when it is used: --help answers at once",
+    ("aotensor_cli.commands.declaration", "aotensor_cli.*"): "the compiler loads when a command runs",
     ("aotensor_cli.main", "aotensor_cli.version"): "a command loads when it runs: --help answers at once",
     ("aotensor_cli.main", "aotensor_cli.failure"): "only errors need it",
     ("aotensor_cli.inspect", "aotensor_cli.inspect_model"): "a library is inspected without the compiler",
@@ -83,8 +84,6 @@ DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor_cli.main", "aotensor_cli.reading.completion"): "only shells that complete a word need it",
     ("aotensor_cli.reading.completion", "aotensor.codegen.machine"): "completing a word loads what knows it",
     ("aotensor_cli.reading.completion", "aotensor.codegen.targets.levels"): "completing a word loads what knows it",
-    ("aotensor_cli.reading.completion", "aotensor.codegen.targets.systems"): "completing a word loads what knows it",
-    ("aotensor_cli.reading.completion", "aotensor.graph.passes.pipeline"): "completing a word loads what knows it",
     ("aotensor_cli.reading.completion", "aotensor_runtime.container"): "completing a word loads what knows it",
     ("aotensor_cli.matrices", "scipy.io"): "half a second, for one file format",
     ("aotensor_cli.matrices", "scipy.sparse"): "a command without matrices does not need it",
@@ -137,7 +136,7 @@ RUNTIME_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "pictures": ("notebook.html", "notebook.library"),
     "verification": ("", "arrays.poison", "container", "elf", "errors", "formats.read", "library", "machine",
                      "manifest", "notebook.html", "signature", "systems.scratch", "vectors"),
-    "api": ("", "abi", "machine", "notebook.html", "signature", "threads"),
+    "api": ("", "abi", "machine", "notebook.html", "signature", "systems.limits", "threads"),
     "splitting": ("", "abi", "rounds.protocol", "rounds.split", "signature"),
 }  # fmt: skip
 
@@ -203,6 +202,23 @@ def test_third_parties_stay_in_their_layers() -> None:
             and not any(is_inside(source.module, allowed) for allowed in ONLY_IN.get(name, ()))
         ):
             wrong.append(place(source, item))
+    assert wrong == []
+
+
+def test_modules_that_help_reads_alone_import_the_standard_library_only() -> None:
+    """Anything else would load the packages around them, which `aotensor_cli.commands.names` does without."""
+    calls = [
+        ast.literal_eval(node.args[0])
+        for node in ast.walk(sources()["aotensor_cli.commands.names"].tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "_alone"
+    ]
+    assert len(calls) >= 5
+    wrong = [
+        place(sources()[name], item)
+        for name in calls
+        for item in sources()[name].imports()
+        if not item.is_for_types and item.module.split(".")[0] not in sys.stdlib_module_names
+    ]
     assert wrong == []
 
 

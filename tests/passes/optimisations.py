@@ -43,7 +43,7 @@ from switches import Row, has, lacks, not_for, on_machine, with_option, without_
 import aotensor as aot
 import aotensor.sparse as sp
 import aotensor.tensor as at
-from aotensor.graph.passes.pipeline import BY_NAME
+from aotensor.graph.passes.steps import BY_NAME
 
 LOWERINGS: Final[Mapping[str, str]] = {
     "expand": "nothing is compiled without; its rules have rows of their own",

@@ -21,8 +21,9 @@ from aotensor.driver.cache import _key
 from aotensor.driver.prepare import GRAPH_RECIPE
 from aotensor.driver.recipe import Options, lower
 from aotensor.errors import GraphTypeError, GraphValueError, InternalError
-from aotensor.graph.passes.pipeline import DEFAULT, OPTIMISATIONS, STEPS, Pipeline, pipeline_of
+from aotensor.graph.passes.pipeline import DEFAULT, Pipeline, pipeline_of
 from aotensor.graph.passes.run import GraphPass, run_passes
+from aotensor.graph.passes.steps import OPTIMISATIONS, STEPS
 from aotensor.ir.build import Program, build
 from aotensor.ir.forms import NEST_FORM, Form
 from aotensor.passes.pipeline import LOOP_RECIPE, MATH_RECIPE, NEST_RECIPE, TENSOR_RECIPE, Pass, PassRunner

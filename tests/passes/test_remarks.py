@@ -25,8 +25,8 @@ import aotensor as aot
 import aotensor.tensor as at
 from aotensor.driver.prepare import GRAPH_RECIPE
 from aotensor.driver.recipe import Options, lower
-from aotensor.graph.passes.pipeline import BY_NAME
 from aotensor.graph.passes.remarks import Remark, listener
+from aotensor.graph.passes.steps import BY_NAME
 from aotensor.graph.passes.topics import TOPICS, topic_of
 from aotensor.ir.build import Program, build
 from aotensor.passes.nest.fuse import fuse

@@ -13,7 +13,8 @@ from foreign import Made
 import aotensor as aot
 from aotensor.codegen.targets import linker
 from aotensor.codegen.targets.linker import Linker
-from aotensor.codegen.targets.systems import TARGETS, canonical, system_of
+from aotensor.codegen.targets.systems import canonical, system_of
+from aotensor.codegen.targets.triples import TARGETS
 from aotensor.errors import GraphValueError, ToolError, UnsupportedError
 from aotensor_runtime import load
 from aotensor_runtime.errors import ForeignLibrary, UnsupportedMachine

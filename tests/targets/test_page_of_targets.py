@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from aotensor.codegen.targets.support import EXECUTED, support, table
-from aotensor.codegen.targets.systems import BARE, TARGETS
+from aotensor.codegen.targets.triples import BARE, TARGETS
 from aotensor_cli.main import run
 
 ROOT = Path(__file__).parents[2]

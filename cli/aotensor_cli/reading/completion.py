@@ -15,6 +15,8 @@ from typing import Final
 import click
 from click.shell_completion import CompletionItem
 
+from aotensor_cli.commands.names import OPTIMISATIONS, PASSES, TARGETS
+
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 _ALONE: Final = "_AOTENSOR_NAME_ALONE"
@@ -103,9 +105,7 @@ def _is_function(called: ast.expr) -> bool:
 
 def targets(_: click.Context) -> Sequence[str]:
     """Triples that code is made for."""
-    from aotensor.codegen.targets.systems import BARE, TARGETS
-
-    return (*TARGETS, *BARE)
+    return TARGETS
 
 
 def cpus(context: click.Context) -> list[str]:
@@ -125,15 +125,11 @@ def features(context: click.Context) -> list[str]:
     return [sign + name for sign in "+-" for name in known_names(context.params.get("target")).features]
 
 
-def passes(_: click.Context) -> list[str]:
+def passes(_: click.Context) -> Sequence[str]:
     """Names of passes."""
-    from aotensor.graph.passes.pipeline import BY_NAME
-
-    return list(BY_NAME)
+    return PASSES
 
 
 def optimisations(_: click.Context) -> Sequence[str]:
     """Names of passes that can be left out."""
-    from aotensor.graph.passes.pipeline import OPTIMISATIONS
-
     return OPTIMISATIONS

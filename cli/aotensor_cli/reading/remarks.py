@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from aotensor.driver.stages import REMARKS_SECTION
-from aotensor.graph.passes.pipeline import BY_NAME
 from aotensor.graph.passes.remarks import Remark, by_line
+from aotensor.graph.passes.steps import BY_NAME
 from aotensor_cli.options import Refusal, similar, what_there_is
 from aotensor_runtime.container import Container
 from aotensor_runtime.errors import DamagedLibrary

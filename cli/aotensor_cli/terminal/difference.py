@@ -5,29 +5,15 @@ from __future__ import annotations
 import difflib
 import sys
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import click
 
-from aotensor.driver.stages import BEFORE, STAGES
-from aotensor.graph.passes.pipeline import BY_NAME
+from aotensor.driver.stages import BEFORE
 from aotensor_cli.terminal.plain import is_plain, printable
 from aotensor_cli.terminal.render import show, show_json, talk
 
 _COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
-
-
-class Moment(click.Choice[str]):
-    """A stage or a pass; behind the name of a pass, the number of its run may stand."""
-
-    def __init__(self, *others: str) -> None:
-        super().__init__((*STAGES, *BY_NAME, *others))
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name as it is.   Raises: BadParameter for what is none"""
-        name, _, number = str(value).partition(".")
-        is_run = name in BY_NAME and number.isdecimal() and len(number) < 4
-        return f"{super().convert(name, param, ctx)}.{int(number)}" if is_run else super().convert(value, param, ctx)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.graph.walk import evaluate_all
 from aotensor.ops.stable.forms import in_stable_forms
 from aotensor.pictures.notebook import function_html
-from aotensor_runtime.threads import MOST, default_threads
+from aotensor_runtime.systems.limits import MOST_THREADS
+from aotensor_runtime.threads import default_threads
 
 if TYPE_CHECKING:
     from aotensor.api.cost.cost import Cost
@@ -319,8 +320,10 @@ class Function(Definition):
         from aotensor.api.cost.cost import cost_of
 
         threads = default_threads() if num_threads is None else num_threads
-        if not isinstance(threads, int) or not 1 <= threads <= MOST:
-            raise GraphValueError(f"{self.name}: num_threads is a number from 1 to {MOST}, not {num_threads!r:.50}")
+        if not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
+            raise GraphValueError(
+                f"{self.name}: num_threads is a number from 1 to {MOST_THREADS}, not {num_threads!r:.50}"
+            )
         return cost_of(self._use(load_compiled(self)) if self._compiled is None else self._compiled, sizes, threads)
 
     def _renamed(self, result: Any) -> Any:

@@ -7,11 +7,10 @@ all of it as one module                 → optimised → object →  static arc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Final
 
 import aotensor.ir  # noqa: F401  (before xDSL)
 from aotensor.codegen.abi.interface import Layer, refuse_without_libc
@@ -38,6 +37,7 @@ from aotensor.codegen.parts import (
 )
 from aotensor.codegen.targets.archive import archive
 from aotensor.codegen.targets.javascript import module_text, types_text
+from aotensor.codegen.targets.kinds import KINDS
 from aotensor.codegen.targets.levels import LevelCode, choose_among_levels, name_by_level
 from aotensor.codegen.targets.link import Linked, link
 from aotensor.codegen.targets.systems import MACOS, WASM, System, system_of
@@ -284,13 +284,6 @@ def _add_levels(
         Level(level.machine, str(level.module), tuple(map(of_level, parts)))
         for level, parts in zip(levels, products, strict=True)
     )
-
-
-KINDS: Final[dict[str, Callable[[Library], dict[str, bytes]]]] = {
-    "lib": lambda library: library.shared_files(),
-    "static": lambda library: {library.archive_name: library.static()},
-}
-"""What a library can be written as → its files by name. Names are those of `aotensor compile --emit`."""
 
 
 def write_library(library: Library, folder: Path, kinds: Collection[str] = ("lib",)) -> tuple[Path, ...]:

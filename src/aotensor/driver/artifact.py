@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aotensor.codegen.files import made_folder
-from aotensor.codegen.library import KINDS, Library, write_library
+from aotensor.codegen.library import Library, write_library
+from aotensor.codegen.targets.kinds import KINDS
 from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import Options, lower, make_library
 from aotensor.errors import GraphValueError
@@ -78,7 +79,7 @@ def library_bytes(functions: Sequence[Definition], opt_level: int, sections: Map
 
 
 def kinds_of(emit: str | Collection[str]) -> tuple[str, ...]:
-    """The keys of `codegen.library.KINDS` that a user asks for.   Raises: GraphValueError for another, and for none"""
+    """The keys of `KINDS` that a user asks for.   Raises: GraphValueError for another, and for none"""
     kinds = (emit,) if isinstance(emit, str) else tuple(emit)
     if not kinds or not set(kinds) <= set(KINDS):
         raise GraphValueError(f"compile: emit is some of {', '.join(map(repr, KINDS))}, not {emit!r:.60}")
@@ -90,7 +91,7 @@ def write_artifact(
 ) -> Artifact:
     """Functions as `lib<name>.so`, `lib<name>.a` or both, and `<name>.h`, in a folder, which is made if needed.
 
-    kinds: keys of `codegen.library.KINDS`, at least one.
+    kinds: keys of `codegen.targets.kinds.KINDS`, at least one.
 
     Raises: OSError if the folder cannot be written, ToolError of the linker, GraphError of the program.
     """

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Final
 
 from aotensor.codegen.library import Library
 from aotensor.codegen.llvm import ModuleRef
@@ -19,38 +18,11 @@ from aotensor.driver.kernel_text import kernel_text
 from aotensor.driver.recipe import Lowered, Options, emit, lower, make_library
 from aotensor.driver.report import Report
 from aotensor.driver.snapshots import Snapshots
-from aotensor.driver.stages import IR_STAGES
+from aotensor.driver.stages import FORMS, IR_STAGES
 from aotensor.errors import OptionError
 from aotensor.ir.context import generic_text
 from aotensor.ir.location import lines_of
 from aotensor_runtime.manifest import Manifest
-
-FORMS: Final = {
-    "lib": "lib{}.so",
-    "imports": "lib{}.dll.a",
-    "static": "lib{}.a",
-    "obj": "{}.o",
-    "asm": "{}.s",
-    "llvm": "{}.ll",
-    "llvm-opt": "{}.opt.ll",
-    "nest": "{}.nest.mlir",
-    "loops": "{}.loops.mlir",
-    "tensor-opt": "{}.tensor-opt.mlir",
-    "tensor": "{}.tensor.mlir",
-    "graph": "{}.graph.txt",
-    "graph-opt": "{}.graph-opt.txt",
-    "js": "{}.mjs",
-    "dts": "{}.d.mts",
-    "header": "{}.h",
-    "manifest": "{}.json",
-}
-"""What a compilation can give → its file name."""
-
-ELSEWHERE: Final = frozenset({"imports", "js", "dts"})
-"""The forms that only some targets have."""
-
-TEXTS: Final = frozenset(FORMS) - {"lib", "imports", "static", "obj"}
-"""The forms that are text."""
 
 
 class Build:

@@ -32,8 +32,8 @@ from aotensor.driver.function_spec import SharedValues, function_spec
 from aotensor.driver.hand import HandSchedule
 from aotensor.driver.part_store import stored_part
 from aotensor.driver.report import Report
-from aotensor.driver.snapshots import Snapshots
-from aotensor.driver.stages import IR_STAGES, REMARKS_SECTION, kept_text
+from aotensor.driver.snapshots import Snapshots, kept_text
+from aotensor.driver.stages import IR_STAGES, REMARKS_SECTION
 from aotensor.errors import GraphValueError, OptionError
 from aotensor.graph.coercion import one_of
 from aotensor.graph.passes.pipeline import DEFAULT, Pipeline

@@ -15,6 +15,7 @@ from aotensor.driver.stages import BEFORE
 from aotensor.graph.text import graph_text
 from aotensor.graph.variable import Variable
 from aotensor.ir.text import OWN, USUAL, text_of
+from aotensor_runtime.container import MAX_SECTION_BYTES
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -96,3 +97,11 @@ class Snapshots:
         while f"{name}.{n}" in self.texts:
             yield n
             n += 1
+
+
+def kept_text(stage: str, text: bytes) -> bytes:
+    """The text of a stage as a library has it; a line that says why it has none, where it is too long."""
+    if len(text) <= MAX_SECTION_BYTES:
+        return text
+    limit = f"{len(text)} bytes of text are more than the {MAX_SECTION_BYTES} that a library keeps of a stage"
+    return f"// {stage} is left out: {limit}; `aotensor compile --emit {stage}` writes it to a file\n".encode()

@@ -1,10 +1,11 @@
-"""The stages of a program that can be looked at, in their order."""
+"""The stages of a program that can be looked at, in their order, and the files that a compilation can make.
+
+Imports the standard library only: the command line reads this module alone (`aotensor_cli/commands/names.py`).
+"""
 
 from __future__ import annotations
 
 from typing import Final
-
-from aotensor_runtime.container import MAX_SECTION_BYTES
 
 IR_STAGES: Final = ("graph", "graph-opt", "tensor", "tensor-opt", "nest", "loops")
 """Those before LLVM: their texts travel in the library, and know the user's lines."""
@@ -17,10 +18,29 @@ STAGES: Final = (*IR_STAGES, "llvm", "llvm-opt", "asm")
 BEFORE: Final = "before "
 """In front of the name of a pass: what that found."""
 
+FORMS: Final = {
+    "lib": "lib{}.so",
+    "imports": "lib{}.dll.a",
+    "static": "lib{}.a",
+    "obj": "{}.o",
+    "asm": "{}.s",
+    "llvm": "{}.ll",
+    "llvm-opt": "{}.opt.ll",
+    "nest": "{}.nest.mlir",
+    "loops": "{}.loops.mlir",
+    "tensor-opt": "{}.tensor-opt.mlir",
+    "tensor": "{}.tensor.mlir",
+    "graph": "{}.graph.txt",
+    "graph-opt": "{}.graph-opt.txt",
+    "js": "{}.mjs",
+    "dts": "{}.d.mts",
+    "header": "{}.h",
+    "manifest": "{}.json",
+}
+"""What a compilation can give → its file name."""
 
-def kept_text(stage: str, text: bytes) -> bytes:
-    """The text of a stage as a library has it; a line that says why it has none, where it is too long."""
-    if len(text) <= MAX_SECTION_BYTES:
-        return text
-    limit = f"{len(text)} bytes of text are more than the {MAX_SECTION_BYTES} that a library keeps of a stage"
-    return f"// {stage} is left out: {limit}; `aotensor compile --emit {stage}` writes it to a file\n".encode()
+ELSEWHERE: Final = frozenset({"imports", "js", "dts"})
+"""The forms that only some targets have."""
+
+TEXTS: Final = frozenset(FORMS) - {"lib", "imports", "static", "obj"}
+"""The forms that are text."""

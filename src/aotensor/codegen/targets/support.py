@@ -12,7 +12,8 @@ from typing import Final
 
 from aotensor.codegen.machine import Machine
 from aotensor.codegen.targets.linker import find_linkers, is_native_triple
-from aotensor.codegen.targets.systems import BARE, LINUX, MACOS, TARGETS, WASM, WINDOWS, canonical, system_of
+from aotensor.codegen.targets.systems import LINUX, MACOS, WASM, WINDOWS, canonical, system_of
+from aotensor.codegen.targets.triples import BARE, TARGETS
 
 _DEBIAN: Final = {
     "x86_64": ("qemu-x86_64", "qemu-user"),

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from aotensor.codegen.llvm import binding
+from aotensor.codegen.targets.triples import TARGETS
 from aotensor.errors import OptionError
 
 
@@ -47,17 +48,6 @@ OTHER: Final = System("another system", "lib{}.so")
 """Those with ELF files of which no more is known: object files are made for them."""
 OTHER_32: Final = System("another system", "lib{}.so", has_aligned_alloc=False, pointer_bytes=4)
 """The same with addresses of 32 bits, such as microcontrollers."""
-
-TARGETS: Final = (
-    "x86_64-linux-gnu", "x86_64-linux-musl", "aarch64-linux-gnu", "aarch64-linux-musl", "riscv64-linux-gnu",
-    "riscv64-linux-musl", "x86_64-windows-gnu", "x86_64-macos", "arm64-macos", "wasm32-wasi",
-)  # fmt: skip
-"""The targets that libraries are made for."""
-
-BARE: Final = (
-    "thumbv7em-none-eabihf", "thumbv6m-none-eabi", "riscv32-unknown-elf", "riscv64-unknown-elf", "aarch64-none-elf",
-)  # fmt: skip
-"""Targets without a system that archives are made for, freestanding."""
 
 _MACHINES: Final = {"amd64": "x86_64", "x64": "x86_64", "x86-64": "x86_64"}
 _MACOS: Final = "13.0"

@@ -1,0 +1,69 @@
+"""`aotensor compile`: its arguments, options and help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from aotensor_cli.commands.declaration import declare
+from aotensor_cli.commands.names import FORMS, INTERFACES
+from aotensor_cli.options import (
+    debug_option,
+    extent_options,
+    json_option,
+    library_options,
+    machine_options,
+    pass_options,
+    short_option,
+)
+from aotensor_cli.reading.completion import complete_subject
+
+
+@declare("compile")
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True, shell_complete=complete_subject)
+@click.option(
+    "-o", "folder", metavar="DIR", type=click.Path(path_type=Path), help="Folder of the files. Default: here."
+)
+@click.option("--name", metavar="N", help="Name of the library. Default: that of the first function.")
+@click.option(
+    "--emit", "forms", type=click.Choice(list(FORMS)), multiple=True, metavar="FORM",
+    help=f"What to make, instead of lib and header; may be repeated: {', '.join(FORMS)}. "
+    "Texts go to stdout unless -o is given.",
+)  # fmt: skip
+@extent_options
+@machine_options
+@pass_options
+@click.option(
+    "--schedule", metavar="FILE", type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Nest text to compile, as --emit nest --short writes it, edited; refused unless it computes the same.",
+)  # fmt: skip
+@library_options
+@short_option
+@click.option(
+    "--abi", "interfaces", metavar="NAME", type=click.Choice(list(INTERFACES)), multiple=True,
+    help=f"Also export the symbols of another project's interface; may be repeated: {', '.join(INTERFACES)}.",
+)  # fmt: skip
+@click.option("--grad", metavar="WRT,...", help="Add <name>_grad: the first output and its gradients.")
+@click.option("--hvp", metavar="WRT,...", help="Add <name>_hvp: also the Hessian times tangent_<WRT>.")
+@click.option("--dump-ir", metavar="DIR", type=click.Path(path_type=Path), help="Write the IR after every pass.")
+@click.option("--time-passes", is_flag=True, help="Show on stderr what every step took.")
+@click.option(
+    "--depfile", metavar="FILE", type=click.Path(path_type=Path),
+    help="Write a Makefile rule of what was read: models, what they import, the files that they open.",
+)  # fmt: skip
+@click.option(
+    "--reproducer", metavar="FILE", type=click.Path(path_type=Path),
+    help="Write all that is needed to repeat this, also if it fails: `python FILE` runs it.",
+)  # fmt: skip
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@click.option("-v", "--verbose", is_flag=True, help="Say on stderr what was read and what every step took.")
+@json_option
+@debug_option
+def command() -> None:
+    """Compile the functions of a model to a library and a header.
+
+    Writes lib<name>.so and <name>.h, and prints one line per file. Several MODELs make one library of all their
+    functions. Nothing is written if anything fails; after a bug of aotensor, a reproducer is left among the temporary
+    files.
+    """

@@ -1,0 +1,28 @@
+"""Commands whose help, options and completion load nothing but click; what they do loads when they run.
+
+commands/verify.py   arguments, options, help    imported for `aotensor verify --help`, and to complete a word
+verify.py            run(subject, samples, ...)  imported for `aotensor verify model.py`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import click
+
+from aotensor_cli.main import COMMANDS
+from aotensor_cli.options import CONTEXT
+
+
+class Command(click.Command):
+    """Calls the function `run` of the module `aotensor_cli.<name>` with its parameters, and returns the exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        return ctx.invoke(import_module(f"aotensor_cli.{self.name}").run, **ctx.params)
+
+
+def declare(name: str) -> Callable[[Callable[[], None]], Command]:
+    """Make a command of a function that is never called: its decorators are the parameters, its docstring the help."""
+    return click.command(name, cls=Command, context_settings=CONTEXT, short_help=COMMANDS[name])

@@ -1,0 +1,22 @@
+"""The type of options that name a stage or a pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from aotensor_cli.commands.names import PASSES, STAGES
+
+
+class Moment(click.Choice[str]):
+    """A stage or a pass; behind the name of a pass, the number of its run may stand."""
+
+    def __init__(self, *others: str) -> None:
+        super().__init__((*STAGES, *PASSES, *others))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as it is.   Raises: BadParameter for what is none"""
+        name, _, number = str(value).partition(".")
+        is_run = name in PASSES and number.isdecimal() and len(number) < 4
+        return f"{super().convert(name, param, ctx)}.{int(number)}" if is_run else super().convert(value, param, ctx)

@@ -1,0 +1,51 @@
+"""What `inspect` is asked to show as a page or a picture, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aotensor_cli.benching.inputs import parse_sizes
+from aotensor_cli.options import Refusal
+from aotensor_cli.page.benched import Row, read_bench
+from aotensor_cli.page.options import DRAWN, MEMORY
+
+
+@dataclass(frozen=True)
+class PageOptions:
+    """What a page or a picture is to show.   sizes: sets of dims; rows: measurements; sources: of a library"""
+
+    form: str
+    stage: str | None
+    sizes: Sequence[dict[str, int]]
+    rows: list[Row]
+    sources: tuple[Path, ...]
+
+
+def chosen(
+    form: str, stage: str | None, is_library: bool, bench: Path | None, sizes: Sequence[str], sources: tuple[Path, ...]
+) -> PageOptions | None:
+    """What is wanted, None for another format.   Raises: Refusal for what does not go together"""
+    if form not in ("html", "svg"):
+        for given, name in ((bench, "--bench"), (sizes, "--sizes"), (sources, "--source")):
+            if given:
+                raise Refusal(f"{name} is for pages and pictures", "add --format html")
+        if stage == MEMORY:
+            raise Refusal("the memory plan is a picture", "add --format svg")
+        return None
+    if form == "html" and stage is not None:
+        raise Refusal("a page has all stages", "leave out --stage")
+    if form == "svg":
+        if stage not in DRAWN:
+            raise Refusal("--format svg draws one stage of a model", f"add --stage: {', '.join(DRAWN)}")
+        if is_library:
+            raise Refusal("--format svg draws a model", "use --format html for a library, or draw the model")
+        if bench is not None:
+            raise Refusal("--bench is for pages", "use --format html")
+    if sources and not is_library:
+        raise Refusal("--source is for libraries", "a model is its own source")
+    if sizes and is_library:
+        raise Refusal("--sizes is for models: a library holds no estimates", "make the page of the model")
+    rows = [] if bench is None else read_bench(bench)
+    return PageOptions(form, stage, [parse_sizes(text) for text in sizes], rows, sources)
