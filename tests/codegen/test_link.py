@@ -48,6 +48,23 @@ def test_every_linker(library: Library, name: str, tmp_path: Path) -> None:
     assert dll.aotensor_abi_version() == ABI_VERSION and dll.plus_call(None, None, None) == 1
 
 
+def test_linkers_have_a_cache_where_there_is_no_home(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ziglang stops without one; the test's linker fails with the folder as its message."""
+    program = "import os, sys; sys.exit('cache: ' + os.environ.get('ZIG_GLOBAL_CACHE_DIR', 'its own'))"
+    linkers = [Linker("ziglang", (sys.executable, "-c", program), elf_arguments)]
+    monkeypatch.setenv("AOTENSOR_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("ZIG_GLOBAL_CACHE_DIR", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(ToolError, match="cache: its own"):
+        _link(library, linkers)
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(ToolError, match=f"cache: {tmp_path}/zig"):
+        _link(library, linkers)
+
+
 @pytest.mark.skipif(shutil.which("nm") is None, reason="nm is not installed")
 def test_exports_and_needs(library: Library, tmp_path: Path) -> None:
     path = tmp_path / "x.so"

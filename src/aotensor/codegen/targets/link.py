@@ -30,6 +30,7 @@ from aotensor.codegen.targets.linker import (
 )
 from aotensor.codegen.targets.stack import stack_probe
 from aotensor.codegen.targets.systems import LINUX, OTHER, OTHER_32, WINDOWS, System, system_of
+from aotensor.config import config
 from aotensor.errors import ToolError, UnsupportedError
 from aotensor_runtime.systems.scratch import scratch_folder
 
@@ -136,6 +137,8 @@ def definition(name: str, exported: Sequence[str]) -> str:
 
 def _run(linker: Linker, command: tuple[str, ...], folder: Path, triple: str) -> None:
     environment = {**os.environ, "LC_ALL": "C", "SOURCE_DATE_EPOCH": "0"}
+    if not {"HOME", "XDG_CACHE_HOME"} & environment.keys():  # ziglang caches below one of them, else it stops
+        environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str(config.cache_dir / "zig"))
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, errors="replace", env=environment, check=False, cwd=folder
