@@ -53,7 +53,7 @@ def test_linkers_have_a_cache_where_there_is_no_home(
 ) -> None:
     """ziglang stops without one; the test's linker fails with the folder as its message."""
     program = "import os, sys; sys.exit('cache: ' + os.environ.get('ZIG_GLOBAL_CACHE_DIR', 'its own'))"
-    linkers = [Linker("ziglang", (sys.executable, "-c", program), elf_arguments)]
+    linkers = [Linker("ziglang", (sys.executable, "-c", program), elf_arguments(True))]
     monkeypatch.setenv("AOTENSOR_CACHE_DIR", str(tmp_path))
     monkeypatch.delenv("ZIG_GLOBAL_CACHE_DIR", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
