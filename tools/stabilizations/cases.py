@@ -15,6 +15,7 @@ import aotensor.tensor as at
 from aotensor.graph.variable import Variable
 from aotensor.ops.advanced import AdvancedSubtensor
 from aotensor.ops.index import Subtensor
+from aotensor.ops.linalg.determinant import Determinant
 from aotensor.ops.reduce.normalise import Softmax
 from aotensor.ops.reduce.sums import Prod, Sum
 from aotensor.ops.shape.axes import DimShuffle
@@ -49,6 +50,11 @@ class Case:
 def lines(x: Variable) -> Variable:
     """(n, 3) of (n,): three multiples of each point."""
     return x[:, None] * at.constant(SLOPES, dtype=x.dtype)
+
+
+def scaled(x: Variable) -> Variable:
+    """(n, 3, 3) of (n,): multiples of a matrix with determinant 5."""
+    return x[:, None, None] * at.constant([[2.0, 1.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 2.0]], dtype=x.dtype)
 
 
 def of_lines(function: Callable[[list[Any]], Any]) -> Callable[[Any], Any]:
@@ -149,6 +155,50 @@ CASES: Final[dict[str, Case]] = {
         lambda x: at.log(at.specify_shape(at.exp(x), (2,))), lambda x: x, FAR, SpecifyShape
     ),
     "xlogy(2, exp(x))": Case(lambda x: at.xlogy(2.0, at.exp(x)), lambda x: 2 * x, FAR, "xlogy", ROOTS),
+    "log(cosh(x))": Case(
+        lambda x: at.log(at.cosh(x)), lambda x: mp.log(mp.cosh(x)), (-1000.0, 1e-4, 1000.0), "cosh"
+    ),
+    "log(sinh(x))": Case(lambda x: at.log(at.sinh(x)), lambda x: mp.log(mp.sinh(x)), (0.5, 1000.0), "sinh"),
+    "log(1 - tanh(x))": Case(lambda x: at.log(1 - at.tanh(x)), lambda x: mp.log(1 - mp.tanh(x)), (-2.0, 30.0), "sub"),
+    "log(1 + tanh(x))": Case(lambda x: at.log(1 + at.tanh(x)), lambda x: mp.log(1 + mp.tanh(x)), (-30.0, 2.0), "add"),
+    "log(1 - tanh²(x))": Case(
+        lambda x: at.log(1 - at.tanh(x) ** 2), lambda x: -2 * mp.log(mp.cosh(x)), (-30.0, 0.5, 30.0), "sub"
+    ),
+    "log(softplus(x))": Case(
+        lambda x: at.log(at.softplus(x)), lambda x: mp.log(mp.log1p(mp.exp(x))), (-800.0, 0.5, 800.0), "softplus",
+        orders=1,
+    ),
+    "log(log1p(exp(x)))": Case(
+        lambda x: at.log(at.log1p(at.exp(x))), lambda x: mp.log(mp.log1p(mp.exp(x))), (-800.0, 0.5), "log1p", orders=1
+    ),
+    "log(-log(sigmoid(x)))": Case(
+        lambda x: at.log(-at.log(at.sigmoid(x))), lambda x: mp.log(mp.log1p(mp.exp(-x))), (0.5, 800.0), "neg", orders=1
+    ),
+    "log(1 - exp(-exp(x)))": Case(
+        lambda x: at.log(1 - at.exp(-at.exp(x))), lambda x: mp.log(-mp.expm1(-mp.exp(x))), (-800.0, 0.5, 800.0), "sub",
+        orders=1,
+    ),
+    "log1mexp(-exp(x))": Case(
+        lambda x: at.log1mexp(-at.exp(x)), lambda x: mp.log(-mp.expm1(-mp.exp(x))), (-800.0, 0.5, 800.0), "log1mexp",
+        ROOTS, 1,
+    ),
+    "log(i0(x))": Case(lambda x: at.log(at.i0(x)), lambda x: mp.log(mp.besseli(0, x)), (-800.0, 0.5, 800.0), "i0"),
+    "log(iv(1.5, x))": Case(
+        lambda x: at.log(at.iv(1.5, x)), lambda x: mp.log(mp.besseli(1.5, x)), (0.5, 800.0), "iv", orders=1
+    ),
+    "log(beta(x, 2x))": Case(
+        lambda x: at.log(at.beta(x, 2 * x)), lambda x: mp.log(mp.beta(x, 2 * x)), (0.5, 1e4), "beta"
+    ),
+    "log(abs(Π x))": Case(
+        lambda x: at.log(at.abs(at.prod(lines(x), axis=1))), of_lines(lambda t: sum(mp.log(abs(a)) for a in t)),
+        (-1e200, 2.0), "abs",
+    ),
+    "log(abs(det(x A)))": Case(
+        lambda x: at.log(at.abs(at.linalg.det(scaled(x)))), lambda x: 3 * mp.log(x) + mp.log(5), (2.0, 1e120), "abs"
+    ),
+    "log(det(x A))": Case(
+        lambda x: at.log(at.linalg.det(scaled(x))), lambda x: 3 * mp.log(x) + mp.log(5), (2.0, 1e120), Determinant
+    ),
     # --- products ----------------------------------------------------------------------------------------------------
     "1/(1 + exp(-x))": Case(lambda x: 1 / (1 + at.exp(-x)), sigmoid, FAR, PRODUCTS, ROOTS),
     "(1 + exp(-x))⁻¹": Case(lambda x: (1 + at.exp(-x)) ** -1, sigmoid, FAR, PRODUCTS, ROOTS),
@@ -174,10 +224,38 @@ CASES: Final[dict[str, Case]] = {
     "exp(-x²)/erfc(x)": Case(
         lambda x: at.exp(-x * x) / at.erfc(x), lambda x: mp.exp(-x * x) / mp.erfc(x), (15.0, 30.0), "true_div", ROOTS, 1
     ),
+    "1/expm1(x)": Case(lambda x: 1 / at.expm1(x), lambda x: 1 / mp.expm1(x), (-30.0, 0.5, 800.0), PRODUCTS, ROOTS),
+    "1/(exp(x) - 1)": Case(
+        lambda x: 1 / (at.exp(x) - 1), lambda x: 1 / mp.expm1(x), (-30.0, 0.5, 800.0), PRODUCTS, ROOTS
+    ),
+    "exp(x)/expm1(x)": Case(
+        lambda x: at.exp(x) / at.expm1(x), lambda x: -1 / mp.expm1(-x), (-30.0, 0.5, 40.0, 800.0), "true_div", ROOTS
+    ),
+    "1/(1 - exp(-x))": Case(
+        lambda x: 1 / (1 - at.exp(-x)), lambda x: -1 / mp.expm1(-x), (-800.0, 0.5, 30.0), PRODUCTS, ROOTS
+    ),
+    "1/cosh(x)": Case(lambda x: 1 / at.cosh(x), mp.sech, (-1000.0, 0.5, 400.0), PRODUCTS, ROOTS),
+    "1/cosh²(x)": Case(lambda x: 1 / at.cosh(x) ** 2, lambda x: mp.sech(x) ** 2, (-1000.0, 0.5), PRODUCTS, ROOTS),
+    "1/sinh(x)": Case(lambda x: 1 / at.sinh(x), mp.csch, (-1000.0, 0.5, 400.0), PRODUCTS, ROOTS),
+    "sinh(x)/cosh(x)": Case(lambda x: at.sinh(x) / at.cosh(x), mp.tanh, (-1000.0, 0.5, 30.0), "true_div", ROOTS),
+    "tanh(x) by exponentials": Case(
+        lambda x: (at.exp(x) - at.exp(-x)) / (at.exp(x) + at.exp(-x)), mp.tanh, (-800.0, 0.5, 30.0), "true_div", ROOTS
+    ),
+    "sigmoid(x) (1 - sigmoid(x))": Case(
+        lambda x: at.sigmoid(x) * (1 - at.sigmoid(x)), lambda x: sigmoid(x) * sigmoid(-x), (-40.0, 0.5, 40.0), "mul",
+        ROOTS,
+    ),
     # --- others ------------------------------------------------------------------------------------------------------
     "exp(log(x))": Case(lambda x: at.exp(at.log(x)), lambda x: x, (0.0, 2.0), "exp", ROOTS),
     "√(x²)": Case(lambda x: at.sqrt(x * x), abs, (-1e200, 1e200), "sqrt", ROOTS),
     "logit(sigmoid(x))": Case(lambda x: at.logit(at.sigmoid(x)), lambda x: x, (-90.0, 90.0), "logit", ROOTS),
+    "arctanh(tanh(x))": Case(lambda x: at.arctanh(at.tanh(x)), lambda x: x, (-30.0, 0.5, 30.0), "arctanh", ROOTS),
+    "exp(-exp(x))": Case(
+        lambda x: at.exp(-at.exp(x)), lambda x: mp.exp(-mp.exp(x)), (-800.0, 0.5, 800.0), ("exp", "mul"), ROOTS
+    ),
+    "1 - tanh(x)": Case(lambda x: 1 - at.tanh(x), lambda x: 2 * sigmoid(-2 * x), (0.5, 30.0), "sub", ROOTS),
+    "1 + tanh(x)": Case(lambda x: 1 + at.tanh(x), lambda x: 2 * sigmoid(2 * x), (-30.0, 0.5), "add", ROOTS),
+    "1 - tanh²(x)": Case(lambda x: 1 - at.tanh(x) ** 2, lambda x: mp.sech(x) ** 2, (-30.0, 0.5, 30.0), "sub", ROOTS),
     "1 - erf(x)": Case(lambda x: 1 - at.erf(x), mp.erfc, (7.0,), "sub", ROOTS, orders=0),
     "erf(x) + 1": Case(lambda x: at.erf(x) + 1, lambda x: mp.erfc(-x), (-7.0,), "add", ROOTS, orders=0),
     "erf(x) - 1": Case(lambda x: at.erf(x) - 1, lambda x: -mp.erfc(x), (7.0,), "sub", ROOTS, orders=0),

@@ -32,7 +32,8 @@ PYTENSOR: Final[dict[str, tuple[str, ...]]] = {
     "log1p_neg_sigmoid": ("log1p(-sigmoid(x))",),
     "local_logit_sigmoid": ("logit(sigmoid(x))",),
     "local_log_kv": ("log(kv(1.5, x))",),
-    "local_log_prod_to_sum_log": ("log(Π exp(x))",),
+    "local_log_prod_to_sum_log": ("log(Π exp(x))", "log(abs(Π x))"),
+    "slogdet_specialization": ("log(abs(det(x A)))", "log(det(x A))"),
     "local_logsoftmax": ("log(softmax(x))", "log(softmax(x)[1])", "log(softmax(x)[…, i])"),
     "softmax_simplifier": ("exp(x)/Σ exp(x)",),
 }

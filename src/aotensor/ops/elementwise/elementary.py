@@ -98,7 +98,7 @@ def _reference_sech_squared(x: Array) -> Array:
     return np.asarray(4 * t / np.square(1 + t))
 
 
-_sech_squared = Elementwise(
+sech_squared = Elementwise(
     Row(
         "sech_squared",
         "1/cosh²(x), the derivative of tanh, which 1 − tanh² loses where tanh rounds to 1",
@@ -108,7 +108,7 @@ _sech_squared = Elementwise(
         analytic=lambda x: 1 / np.square(np.cosh(x)),
     )
 )
-tanh: Elementwise = _unary("tanh", "Hyperbolic tangent.", lambda g, x, y: g * _sech_squared(x))
+tanh: Elementwise = _unary("tanh", "Hyperbolic tangent.", lambda g, x, y: g * sech_squared(x))
 
 
 def _of_root(name: str, doc: str, inner: Callable[[Any], Any], emit: Callable[..., Scalar]) -> Elementwise:

@@ -115,13 +115,13 @@ def _reference_log1mexp(x: Array) -> Array:
     return np.where(x > -real_log(2), np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
 
 
-_bose = Elementwise(
+bose: Elementwise = Elementwise(
     Row(
         "bose",
-        "1/(e⁻ˣ − 1) for x ≤ 0; its derivative is made of itself, since the square of e⁻ˣ overflows",
+        "1/(e⁻ˣ − 1); its derivative is made of itself, since the square of e⁻ˣ overflows",
         lambda x: 1 / np.expm1(0 - x),
         lambda s, x: s.div(s.constant(1.0, x.dtype), s.math("expm1", s.sub(s.constant(0.0, x.dtype), x))),
-        (lambda g, x, y: g * (y * (1 + y)),),
+        (lambda g, x, y: g * (y * switch(gt(x, 0), -bose(-x), 1 + y)),),
         analytic=lambda x: 1 / np.expm1(-x),
     )
 )
@@ -130,7 +130,7 @@ log1mexp = elementwise(
     "ln(1 − eˣ) for x ≤ 0, exact near 0 and far out; −inf at 0, nan above.",
     _reference_log1mexp,
     lambda s, x: s.special("log1mexp", x),
-    (lambda g, x, y: inside(gt(x, 0), g, -g * _bose(x)),),
+    (lambda g, x, y: inside(gt(x, 0), g, -g * bose(x)),),
     analytic=lambda x: np.log(-np.expm1(x)),
 )
 

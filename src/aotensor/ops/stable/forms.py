@@ -28,13 +28,15 @@ from aotensor.ops.advanced import AdvancedSubtensor
 from aotensor.ops.elementwise.arithmetic import identity
 from aotensor.ops.elementwise.base import Elementwise, Row
 from aotensor.ops.elementwise.compare import and_, cast, eq, lt, switch
-from aotensor.ops.elementwise.special import erf, erfc
+from aotensor.ops.elementwise.elementary import sech_squared
+from aotensor.ops.elementwise.special import erf, erfc, sigmoid
 from aotensor.ops.index import Subtensor
 from aotensor.ops.reduce.sums import Sum
 from aotensor.ops.shape.axes import DimShuffle
 from aotensor.ops.shape.broadcast import SpecifyShape
 from aotensor.ops.shape.reshape import Reshape
-from aotensor.ops.stable.logarithms import log_of_one_plus, stable_logarithm
+from aotensor.ops.stable.functions import gompertz
+from aotensor.ops.stable.logarithms import log1mexp_of_exponential, log_of_one_plus, stable_logarithm
 from aotensor.ops.stable.match import FAR, SOURCES, Look, kind_of
 from aotensor.ops.stable.products import stable_product
 
@@ -215,7 +217,10 @@ def _value_of_logarithm(look: Look, x: Variable) -> Variable | None:
 
 
 def _exp(look: Look, node: Apply) -> Variable | None:
-    """exp(log x) has the derivative 1 at 0, too."""
+    """exp(log x) has the derivative 1 at 0, too; exp(−exp v) has one where eᵛ overflows."""
+    opposite = None if look.is_value else look.opposite(node.inputs[0])
+    if opposite is not None and (v := look.argument(opposite, "exp")) is not None:
+        return gompertz(0)(v)
     x = None if look.is_value else look.argument(node.inputs[0], "log")
     return None if x is None else switch(lt(x, 0), np.nan, x)
 
@@ -233,9 +238,20 @@ def _logit(look: Look, node: Apply) -> Variable | None:
     return look.argument(node.inputs[0], "sigmoid")
 
 
+def _arctanh(look: Look, node: Apply) -> Variable | None:
+    return look.argument(node.inputs[0], "tanh")
+
+
+def _log1mexp(look: Look, node: Apply) -> Variable | None:
+    return log1mexp_of_exponential(look, node.inputs[0])
+
+
 def _complement(look: Look, node: Apply) -> Variable | None:
-    """1 − erf(x), 1 + erf(x), erf(x) − 1 and 1 − erfc(x)"""
+    """1 − erf(x), 1 + erf(x), erf(x) − 1 and 1 − erfc(x); of tanh x, and 1 − tanh² x"""
     y = node.outputs[0]
+    found = _complement_of_tanh(look, y)
+    if found is not None:
+        return found
     for u, sign in ((look.one_minus(y), 1), (look.one_plus(y), -1)):
         if u is not None and (x := look.argument(u, "erf")) is not None:
             return erfc(x if sign > 0 else -x)
@@ -245,6 +261,19 @@ def _complement(look: Look, node: Apply) -> Variable | None:
     for u, one in () if len(pair) != 2 else (pair, pair[::-1]) if is_sum else (pair,):
         if look.number(one) == (-1 if is_sum else 1) and (x := look.argument(u, "erf")) is not None:
             return -erfc(x)
+    return None
+
+
+def _complement_of_tanh(look: Look, y: Variable) -> Variable | None:
+    """1 ± tanh x = 2·sigmoid(±2x) and 1 − tanh² x = 1/cosh² x"""
+    for u, sign in ((look.one_minus(y), -2), (look.one_plus(y), 2)):
+        if u is None:
+            continue
+        if sign < 0 and (v := look.squared(u)) is not None and (x := look.argument(v, "tanh")) is not None:
+            return sech_squared(x)
+        is_shared = look.is_value and look.readers.get(u, 0) > 1  # there it would cost an exponential
+        if not is_shared and (x := look.argument(u, "tanh")) is not None:
+            return 2 * sigmoid(sign * x)
     return None
 
 
@@ -260,6 +289,8 @@ RULES: Final[Mapping[str | type, Callable[[Look, Apply], Variable | None]]] = {
     "exp": _exp,
     "sqrt": _sqrt,
     "logit": _logit,
+    "arctanh": _arctanh,
+    "log1mexp": _log1mexp,
     "add": _complement,
     "sub": _complement,
 }

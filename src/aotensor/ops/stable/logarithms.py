@@ -15,18 +15,22 @@ from aotensor.core import dtypes
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Constant, Variable, constant
 from aotensor.ops.advanced import AdvancedSubtensor
-from aotensor.ops.elementwise.compare import ge, switch
+from aotensor.ops.elementwise.arithmetic import abs as absolute
+from aotensor.ops.elementwise.compare import ge, lt, switch
 from aotensor.ops.elementwise.elementary import log
-from aotensor.ops.elementwise.parametric.modified_bessel import kve
+from aotensor.ops.elementwise.parametric.beta import betaln
+from aotensor.ops.elementwise.parametric.modified_bessel import ive, kve
 from aotensor.ops.elementwise.probability import log_ndtr
 from aotensor.ops.elementwise.special import gammaln, log1mexp, logaddexp, softplus
 from aotensor.ops.index import Subtensor
+from aotensor.ops.linalg.determinant import Determinant, slogdet
 from aotensor.ops.reduce.normalise import LogSoftmax, LogSumExp, Softmax
 from aotensor.ops.reduce.sums import Prod, Sum
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import DimShuffle
 from aotensor.ops.shape.broadcast import SpecifyShape
 from aotensor.ops.shape.reshape import Reshape
+from aotensor.ops.stable.functions import log_cosh, log_of_gompertz_rest, log_of_softplus
 from aotensor.ops.stable.match import DEEPEST, Look, as_float, kind_of
 from aotensor.ops.stable.products import logistic_or_softmax
 
@@ -70,6 +74,8 @@ def log_of_one_plus(look: Look, u: Variable, depth: int = 0) -> Logarithm | None
         return Logarithm(v)
     if (v := look.argument(u, "erf")) is not None:
         return _log_erfc(-v)
+    if (v := look.argument(u, "tanh")) is not None:
+        return Logarithm(-softplus(-2 * v), math.log(2))
     if (v := look.opposite(u)) is not None:
         return log_of_one_minus(look, v)
     found = stable_logarithm(look, u, depth) if look.is_nonnegative(u) else None
@@ -82,8 +88,12 @@ def log_of_one_minus(look: Look, u: Variable) -> Logarithm | None:
         return Logarithm(-softplus(v))
     if (v := look.argument(u, "erf")) is not None:
         return _log_erfc(v)
+    if (v := look.argument(u, "tanh")) is not None:
+        return Logarithm(-softplus(2 * v), math.log(2))
+    if (v := look.squared(u)) is not None and (w := look.argument(v, "tanh")) is not None:
+        return Logarithm(-2 * log_cosh(w))
     if (v := look.argument(u, "exp")) is not None:
-        return Logarithm(log1mexp(v))
+        return _log1mexp(look, v)
     if (v := look.argument(u, "expm1")) is None and (v := look.opposite(u)) is not None:
         return log_of_one_plus(look, v)
     return None
@@ -102,6 +112,19 @@ def _of_nonnegative(look: Look, x: Variable, depth: int) -> tuple[Logarithm | No
 
 def _floating(x: Variable) -> str:
     return x.dtype if dtypes.is_float(x.dtype) else config.floatX
+
+
+def _log1mexp(look: Look, u: Variable) -> Logarithm:
+    """log(1 − exp u)"""
+    found = log1mexp_of_exponential(look, u)
+    return Logarithm(log1mexp(u) if found is None else found)
+
+
+def log1mexp_of_exponential(look: Look, u: Variable) -> Variable | None:
+    """log(1 − exp u) where u is −exp v."""
+    v = look.opposite(u)
+    w = None if v is None else look.argument(v, "exp")
+    return None if w is None else log_of_gompertz_rest(w)
 
 
 def _log_erfc(u: Variable) -> Logarithm:
@@ -152,9 +175,19 @@ def _log_of_expm1(u: Variable) -> Logarithm:
 
 
 def _of_negative(look: Look, node: Apply, depth: int) -> Logarithm | None:
-    """log(−(exp u − 1))"""
-    u = look.argument(node.inputs[0], "expm1")
-    return None if u is None else Logarithm(log1mexp(u))
+    """log(−(exp u − 1)), and log(−log(sigmoid u))"""
+    (x,) = node.inputs
+    if (u := look.argument(x, "expm1")) is not None:
+        return _log1mexp(look, u)
+    v = look.argument(x, "log")
+    u = None if v is None else look.argument(v, "sigmoid")
+    return None if u is None else Logarithm(log_of_softplus(-u))
+
+
+def _of_log1p(look: Look, node: Apply, depth: int) -> Logarithm | None:
+    """log(log(1 + exp u))"""
+    u = look.argument(node.inputs[0], "exp")
+    return None if u is None else Logarithm(log_of_softplus(u))
 
 
 def _of_product(look: Look, node: Apply, depth: int) -> Logarithm | None:
@@ -191,6 +224,9 @@ def _added(look: Look, factors: list[tuple[Variable, int]], depth: int) -> Logar
 def _power(factor: float) -> _Rule:
     def rule(look: Look, node: Apply, depth: int) -> Logarithm | None:
         (x,) = node.inputs
+        inner = look.node(x)
+        if factor == 2 and inner is not None and isinstance(inner.op, Determinant):
+            return Logarithm(2 * slogdet(inner.inputs[0])[1], overflows=True)
         found = stable_logarithm(look, x, depth) if look.is_nonnegative(x) else None
         return None if found is None else found.times(factor)
 
@@ -240,6 +276,29 @@ def _of_choice(look: Look, node: Apply, depth: int) -> Logarithm | None:
     return Logarithm(switch(condition, one, other), overflows=overflows)
 
 
+def _of_modified_bessel(look: Look, node: Apply, depth: int) -> Logarithm:
+    """I_v(x) = e^{|x|}·(e^{−|x|}·I_v(x))"""
+    x = _operand(node) if kind_of(node) == "i0" else node.inputs[1]
+    order = constant(0.0, dtype=x.dtype) if kind_of(node) == "i0" else node.inputs[0]
+    return Logarithm(log(ive(order, x)) + absolute(x), overflows=True)
+
+
+def _of_determinant(look: Look, node: Apply, depth: int) -> Logarithm:
+    sign, size = slogdet(node.inputs[0])
+    return Logarithm(switch(lt(sign, 0), np.nan, size), overflows=True)
+
+
+def _of_absolute(look: Look, node: Apply, depth: int) -> Logarithm | None:
+    """log |det A|, and log |Π x| = Σ log |x|"""
+    (x,) = node.inputs
+    inner = look.node(x)
+    if inner is not None and isinstance(inner.op, Determinant):
+        return Logarithm(slogdet(inner.inputs[0])[1], overflows=True)
+    if inner is not None and isinstance(inner.op, Prod):
+        return Logarithm(sum_over(log(absolute(inner.inputs[0])), axis=inner.op.axes), overflows=True)
+    return stable_logarithm(look, x, depth) if look.is_nonnegative(x) else None
+
+
 def _of_gamma(look: Look, node: Apply, depth: int) -> Logarithm | None:
     return Logarithm(switch(ge(node.outputs[0], 0), gammaln(_operand(node)), np.nan), overflows=True)
 
@@ -250,9 +309,22 @@ LOGARITHMS: Final[Mapping[str | type, _Rule]] = {
     "sigmoid": lambda look, node, depth: Logarithm(-softplus(-_operand(node))),
     "erfc": lambda look, node, depth: _log_erfc(_operand(node)),
     "kv": lambda look, node, depth: Logarithm(log(kve(*node.inputs)) - node.inputs[1]),
+    "iv": _of_modified_bessel,
+    "i0": _of_modified_bessel,
     "gamma": _of_gamma,
+    "beta": lambda look, node, depth: Logarithm(
+        switch(ge(node.outputs[0], 0), betaln(*node.inputs), np.nan), overflows=True
+    ),
+    "cosh": lambda look, node, depth: Logarithm(log_cosh(_operand(node)), overflows=True),
+    "sinh": lambda look, node, depth: Logarithm(
+        _operand(node) + log1mexp(-2 * _operand(node)), -math.log(2), overflows=True
+    ),
+    "softplus": lambda look, node, depth: Logarithm(log_of_softplus(_operand(node))),
+    "abs": _of_absolute,
+    Determinant: _of_determinant,
     "expm1": lambda look, node, depth: _log_of_expm1(_operand(node)),
     "neg": _of_negative,
+    "log1p": _of_log1p,
     "add": _of_sum,
     "sub": _of_difference,
     "mul": _of_product,

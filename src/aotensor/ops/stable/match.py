@@ -15,6 +15,7 @@ from aotensor.ops.create import Alloc, FullLike
 from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.index import Subtensor
+from aotensor.ops.linalg.determinant import Determinant
 from aotensor.ops.reduce.extremum import Extremum
 from aotensor.ops.reduce.normalise import Softmax
 from aotensor.ops.reduce.sums import Prod, Sum
@@ -27,11 +28,16 @@ DEEPEST: Final = 8
 FAR: Final = DEEPEST + 4
 """Nodes between the root of a formula and the functions in it, those of a product counted."""
 
-SOURCES: Final = frozenset({"erf", "erfc", "exp", "exp2", "expm1", "gamma", "kv", "sigmoid", Prod, Softmax})
+SOURCES: Final = frozenset(
+    {
+        "beta", "cosh", "erf", "erfc", "exp", "exp2", "expm1", "gamma", "i0", "iv", "kv", "sigmoid", "sinh", "softplus",
+        "tanh", Determinant, Prod, Softmax,
+    }
+)  # fmt: skip
 """What makes a formula unstable: functions that overflow or vanish."""
 
 _NONNEGATIVE: Final = frozenset(
-    {"abs", "cosh", "erfc", "erfcx", "exp", "exp2", "isfinite", "kv", "kve", "sigmoid", "softplus", "sqr", "sqrt"}
+    {"abs", "cosh", "erfc", "erfcx", "exp", "exp2", "i0", "isfinite", "kv", "kve", "sigmoid", "softplus", "sqr", "sqrt"}
 )
 _KEEPS_SIGN: Final = frozenset({"add", "cast", "identity", "maximum", "minimum", "mul", "reciprocal", "true_div"})
 
@@ -85,6 +91,14 @@ class Look:
             else:
                 return None
         return None
+
+    def squared(self, x: Variable) -> Variable | None:
+        """u where x is u²."""
+        node = self.node(x)
+        if node is not None and kind_of(node) == "sqr":
+            return node.inputs[0]
+        is_square = node is not None and kind_of(node) == "mul" and len(node.inputs) == 2
+        return node.inputs[0] if node is not None and is_square and node.inputs[0] is node.inputs[1] else None
 
     def opposite(self, x: Variable) -> Variable | None:
         """u where x is −u."""

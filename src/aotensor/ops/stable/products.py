@@ -3,6 +3,8 @@
 exp(x)/(1 + exp(x)), c/(1 + exp(−x))   →  sigmoid(x), c·sigmoid(x)       exp(x)·sigmoid(−x)   →  sigmoid(x)
 exp(x)/Σ exp(x)                        →  softmax(x)                     exp(a)·exp(b)        →  exp(a + b)
 exp(a)/(exp(b) + exp(c))               →  exp(a − logaddexp(b, c))       exp(−x²)/erfc(x)     →  1/erfcx(x)
+exp(x)/expm1(x)                        →  −bose(x)                       1/cosh(x)            →  sech(x)
+(exp(a) − exp(b))/(exp(a) + exp(b))    →  tanh((a − b)/2)                sinh(x)/cosh(x)      →  tanh(x)
 """
 
 from __future__ import annotations
@@ -15,12 +17,13 @@ from typing import Final, TypeAlias
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.arithmetic import add, mul, neg
-from aotensor.ops.elementwise.elementary import exp
+from aotensor.ops.elementwise.elementary import exp, tanh
 from aotensor.ops.elementwise.probability import erfcx
-from aotensor.ops.elementwise.special import sigmoid
+from aotensor.ops.elementwise.special import bose, logistic_density, sigmoid
 from aotensor.ops.reduce.normalise import Softmax
 from aotensor.ops.reduce.sums import Sum
 from aotensor.ops.shape.axes import DimShuffle
+from aotensor.ops.stable.functions import csch, sech
 from aotensor.ops.stable.match import Look, is_same, kind_of
 
 LARGEST_PRODUCT: Final = 4
@@ -101,10 +104,13 @@ class _Product:
     def combined(self, logarithm: Logarithms) -> Variable | None:
         if not self._has_candidates():
             return None
+        self.take_logistic_density()
         if self.take_logistic() and self.look.is_value:
             return None
         self.take_softmax()
         self.take_scaled_error_function()
+        self.take_bose()
+        self.take_hyperbolic()
         self.take_exponentials(logarithm)
         if not self.made:
             return None
@@ -118,7 +124,15 @@ class _Product:
         """Two exponentials, or a divisor that is made of one?"""
         if any(one.power < 0 and one.x in self.look.distance for one in self.left):
             return True
-        return len(self.left) > 1 and any(self.look.argument(one.x, "exp") is not None for one in self.left)
+        is_exponential = any(self.look.argument(one.x, "exp") is not None for one in self.left)
+        return len(self.left) > 1 and (
+            is_exponential or any(self._rest_of_sigmoid(one) is not None for one in self.left)
+        )
+
+    def _rest_of_sigmoid(self, factor: Factor) -> Variable | None:
+        """u where a factor is 1 − sigmoid(u)."""
+        x = self.look.one_minus(factor.x) if factor.power == 1 else None
+        return None if x is None else self.look.argument(x, "sigmoid")
 
     @staticmethod
     def _power(factor: Factor) -> Variable:
@@ -136,6 +150,16 @@ class _Product:
             found = [one for one in found if one not in group]
             is_changed |= self._take_group(group)
         return is_changed
+
+    def take_logistic_density(self) -> None:
+        """sigmoid(u)·(1 − sigmoid(u))"""
+        for rest in self.left.copy():
+            u = self._rest_of_sigmoid(rest)
+            for one in self.left.copy() if u is not None else ():
+                v = self.look.argument(one.x, "sigmoid") if one.power == 1 else None
+                if u is not None and v is not None and is_same(u, v) and rest in self.left:
+                    self.left = [x for x in self.left if x is not one and x is not rest]
+                    self.made.append(logistic_density(u))
 
     def _take_group(self, group: Sequence[_Logistic]) -> bool:
         has_sums = not all(one.is_exponential for one in group)
@@ -204,6 +228,75 @@ class _Product:
             return None
         axes = summed.op.axes
         return Softmax(axes)(u) if _is_in_place(axes, u.ndim, pattern) else None
+
+    # --- hyperbolic functions ----------------------------------------------------------------------------------------
+
+    def take_bose(self) -> None:
+        """exp(u)ⁱ/expm1(u)ᵏ, of which one exponential each goes with a divisor."""
+        for below in [one for one in self.left if one.power < 0]:
+            found = self._expm1(below.x)
+            if found is None:
+                continue
+            u, is_negative = found
+            powers = [one for one in self.left if (v := self.look.argument(one.x, "exp")) is not None and is_same(u, v)]
+            count, above = -below.power, sum(one.power for one in powers)
+            if not 0 <= above <= count or (self.look.is_value and not above):
+                continue
+            self.left = [one for one in self.left if one is not below and one not in powers]
+            self.made += [bose(u)] * above + [bose(-u)] * (count - above)
+            self.is_negative ^= (above + (count if is_negative else 0)) % 2 == 1
+
+    def _expm1(self, x: Variable) -> tuple[Variable, bool] | None:
+        """u where x is exp(u) − 1, or 1 − exp(u), and whether it is the latter."""
+        look, node = self.look, self.look.node(x)
+        if (u := look.argument(x, "expm1")) is not None:
+            return u, False
+        if (v := look.one_minus(x)) is not None and (u := look.argument(v, "exp")) is not None:
+            return u, True
+        if node is None or kind_of(node) not in ("add", "sub") or len(node.inputs) != 2:
+            return None
+        one = -1 if kind_of(node) == "add" else 1
+        pairs = (node.inputs, node.inputs[::-1]) if one < 0 else (node.inputs,)
+        for v, other in pairs:
+            if look.number(other) == one and (u := look.argument(v, "exp")) is not None:
+                return u, False
+        return None
+
+    def take_hyperbolic(self) -> None:
+        """sinh(u)/cosh(u) and the same of exponentials; 1/cosh(u) and 1/sinh(u), whose values are right as they are."""
+        for below in [one for one in self.left if one.power < 0]:
+            others = [one for one in self.left if one.power == -below.power]
+            found = next(
+                ((one, pair) for one in others if (pair := self._hyperbolic(one.x, below.x)) is not None), None
+            )
+            if found is not None:
+                above, (u, is_inverse) = found
+                self.left = [one for one in self.left if one is not below and one is not above]
+                self.made += [1 / tanh(u) if is_inverse else tanh(u)] * above.power
+            for name, inverse in (("cosh", sech), ("sinh", csch)):
+                v = self.look.argument(below.x, name)
+                if found is None and v is not None and not self.look.is_value:
+                    self.left = [one for one in self.left if one is not below]
+                    self.made += [inverse(v)] * -below.power
+
+    def _hyperbolic(self, above: Variable, below: Variable) -> tuple[Variable, bool] | None:
+        """u where above/below is tanh(u), or 1/tanh(u)."""
+        look = self.look
+        for first, second, is_inverse in (("sinh", "cosh", False), ("cosh", "sinh", True)):
+            u, v = look.argument(above, first), look.argument(below, second)
+            if u is not None and v is not None and is_same(u, v):
+                return u, is_inverse
+        for one, other, is_inverse in ((above, below, False), (below, above, True)):
+            rise, total = look.node(one), look.node(other)
+            if rise is None or total is None or (kind_of(rise), kind_of(total)) != ("sub", "add"):
+                continue
+            pairs = [[look.argument(x, "exp") for x in node.inputs] for node in (rise, total)]
+            (a, b), (c, d, *more) = pairs[0], pairs[1]
+            if a is None or b is None or c is None or d is None or more:
+                continue
+            if (is_same(a, c) and is_same(b, d)) or (is_same(a, d) and is_same(b, c)):
+                return 0.5 * (a - b), is_inverse
+        return None
 
     # --- other exponentials ------------------------------------------------------------------------------------------
 

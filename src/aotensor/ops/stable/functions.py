@@ -1,0 +1,109 @@
+"""Functions that take the place of formulas which overflow or cancel, in values or in derivatives."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+
+from aotensor.core.builders import Scalar, ScalarBuilder
+from aotensor.core.types import Array
+from aotensor.graph.variable import Variable
+from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row
+from aotensor.ops.elementwise.compare import gt, lt, switch
+from aotensor.ops.elementwise.elementary import exp, log, tanh
+from aotensor.ops.elementwise.special import log1mexp, softplus
+
+_FAINT: Final = -37.0
+"""Below it eˣ/2 is less than half an ulp of 1: ln(1 − e^(−e^x)) = x − eˣ/2 and ln ln(1 + eˣ) = x − eˣ/2."""
+
+
+def _reference_log_cosh(x: Array) -> Array:
+    size = np.abs(x)
+    near = np.log1p(2 * np.square(np.sinh(np.minimum(size, 1) / 2)))
+    return np.asarray(np.where(size < 1, near, size + np.log1p(np.exp(-2 * size)) - math.log(2)), x.dtype)
+
+
+def _emit_log_cosh(s: ScalarBuilder, x: Any) -> Scalar:
+    """log1p(2·sinh²(x/2)) near 0, |x| + log1p(e^{−2|x|}) − ln 2 elsewhere."""
+    one, two = s.constant(1.0, x.dtype), s.constant(2.0, x.dtype)
+    size = s.abs(x)
+    half = s.math("sinh", s.mul(s.constant(0.5, x.dtype), s.minimum(size, one)))
+    near = s.math("log1p", s.mul(two, s.mul(half, half)))
+    far = s.math("log1p", s.math("exp", s.mul(s.constant(-2.0, x.dtype), size)))
+    far = s.add(s.sub(size, s.constant(math.log(2), x.dtype)), far)
+    return s.select(s.compare("lt", size, one), near, far)
+
+
+log_cosh: Final = Elementwise(
+    Row(
+        "log_cosh",
+        "ln cosh x without overflow, and exact near 0",
+        _reference_log_cosh,
+        _emit_log_cosh,
+        (lambda g, x, y: g * tanh(x),),
+        analytic=lambda x: np.log(np.cosh(x)),
+    )
+)
+sech: Final = Elementwise(
+    Row(
+        "sech",
+        "1/cosh x, whose derivative is made of itself: sinh/cosh² is ∞/∞ far out",
+        lambda x: 1 / np.cosh(x),
+        lambda s, x: s.div(s.constant(1.0, x.dtype), s.math("cosh", x)),
+        (lambda g, x, y: -g * y * tanh(x),),
+        analytic=lambda x: 1 / np.cosh(x),
+    )
+)
+csch: Final = Elementwise(
+    Row(
+        "csch",
+        "1/sinh x, whose derivative is made of itself: cosh/sinh² is ∞/∞ far out",
+        lambda x: 1 / np.sinh(x),
+        lambda s, x: s.div(s.constant(1.0, x.dtype), s.math("sinh", x)),
+        (lambda g, x, y: -g * y / tanh(x),),
+        analytic=lambda x: 1 / np.sinh(x),
+    )
+)
+
+
+@cache
+def gompertz(power: int) -> Elementwise:
+    """e^{n·x − eˣ}, whose derivatives are of the same kind: products of eˣ and e^(−e^x) are ∞·0 far out."""
+
+    def emit(s: ScalarBuilder, x: Any) -> Scalar:
+        exponent = s.math("exp", x)
+        return s.math("exp", s.sub(s.mul(s.constant(float(power), x.dtype), x), exponent))
+
+    def slope(g: Variable, x: Variable, y: Variable) -> Variable:
+        return g * (power * y - gompertz(power + 1)(x)) if power else -g * gompertz(1)(x)
+
+    return Elementwise(
+        Row(
+            "gompertz",
+            "e^{n·x − eˣ}",
+            lambda x: np.exp(power * x - np.exp(x)),
+            emit,
+            (slope,),
+            parameters=(("power", power),),
+            analytic=lambda x: np.exp(power * x - np.exp(x)),
+        )
+    )
+
+
+MAKERS["gompertz"] = gompertz
+
+
+def log_of_gompertz_rest(v: Variable) -> Variable:
+    """ln(1 − e^(−e^v)), where eᵛ vanishes and where e^(−e^v) does."""
+    is_faint, is_full = lt(v, _FAINT), gt(v, 7)
+    middle = switch(is_faint, 0, switch(is_full, 0, v))
+    return switch(is_faint, v - 0.5 * exp(switch(is_faint, v, 0)), switch(is_full, 0, log1mexp(-exp(middle))))
+
+
+def log_of_softplus(v: Variable) -> Variable:
+    """ln ln(1 + eᵛ), also where eᵛ vanishes."""
+    is_faint = lt(v, _FAINT)
+    return switch(is_faint, v - 0.5 * exp(switch(is_faint, v, 0)), log(softplus(switch(is_faint, 0, v))))
