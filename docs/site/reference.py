@@ -26,6 +26,9 @@ LISTINGS: Final = {
     "aotensor": Listing("aotensor", "aotensor", "import aotensor as aot"),
     "tensor": Listing("aotensor.tensor", "aotensor.tensor", "import aotensor.tensor as at"),
     "linalg": Listing("aotensor.tensor.linalg", "aotensor.tensor.linalg", "import aotensor.tensor as at  # at.linalg"),
+    "optimize": Listing(
+        "aotensor.tensor.optimize", "aotensor.tensor.optimize", "import aotensor.tensor as at  # at.optimize"
+    ),
     "random": Listing("aotensor.tensor.random", "aotensor.tensor.random", "import aotensor.tensor as at  # at.random"),
     "sparse": Listing("aotensor.sparse", "aotensor.sparse", "import aotensor.sparse as sp"),
     "gradient": Listing("aotensor.gradient", "aotensor.gradient", "from aotensor import gradient"),

@@ -35,6 +35,7 @@ PAGES = {
     "howto/cpp": ("c++", "cmake"),
     "howto/makefile": ("make", "cc"),
     "howto/scipy": (),
+    "howto/solutions": (),
     "howto/frameworks": ("cc", "import jax", "import torch"),
     "howto/sklearn": ("import sklearn",),
     "howto/r": ("cc", "make"),

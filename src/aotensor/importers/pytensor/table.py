@@ -7,11 +7,11 @@ import aotensor.importers.pytensor.elementwise
 import aotensor.importers.pytensor.indexing
 import aotensor.importers.pytensor.linalg
 import aotensor.importers.pytensor.loops
+import aotensor.importers.pytensor.optimize
 import aotensor.importers.pytensor.random
 import aotensor.importers.pytensor.reductions
 import aotensor.importers.pytensor.shapes
-import aotensor.importers.pytensor.sparse
-import aotensor.importers.pytensor.transforms  # noqa: F401
+import aotensor.importers.pytensor.sparse  # noqa: F401
 from aotensor.importers.pytensor.rules import Walk
 
 __all__ = ["Walk"]
