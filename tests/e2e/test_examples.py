@@ -235,3 +235,13 @@ def test_sparse_rows_fit_on_dask_as_in_memory(run: Runner) -> None:
     text = run(EXAMPLES / "poisson_on_dask.py", "--rows", "5000")
     difference = re.search(r"largest difference to the weights in memory: (\S+)", text)
     assert difference and float(difference[1]) < 1e-5, text
+
+
+def test_calibration_finds_the_parameters_by_hand(run: Runner) -> None:
+    text = run(EXAMPLES / "calibration.py")
+    assert "success True" in text
+    found = [float(x) for x in re.findall(r"^(?:patience|depreciation|weight of leisure) +([\d.]+);", text, re.M)]
+    by_hand = [float(x) for x in text.splitlines()[-1].split()[2:]]
+    assert len(found) == 3 and found == by_hand, text
+    # investment / output is depreciation · capital / output
+    assert "-1.000 %, +1.000 %, +0.000 %" in text

@@ -22,6 +22,7 @@ TWO = at.constant([1.0, 2.0])
 OPTIMIZE = at.optimize
 
 
+@pytest.mark.shows("tensor/13-failures")
 @pytest.mark.parametrize(
     ("solve", "status"),
     [
@@ -67,6 +68,7 @@ def test_systems_without_unknowns_and_with_one() -> None:
         np.testing.assert_allclose(y, values)
 
 
+@pytest.mark.shows("tensor/13-failures")
 def test_a_call_that_must_converge_fails_with_a_status(tmp_path: Path) -> None:
     found = at.optimize.root_scalar(lambda x: at.exp(x) - A, x0=0.0, raise_on_failure=True, maxiter=7)
     f = aot.function([A], {"x": found.solution, "slope": grad(found.solution, A)}, name="logarithm")
@@ -87,6 +89,7 @@ def test_a_call_that_must_converge_fails_with_a_status(tmp_path: Path) -> None:
     assert library.aotensor_status_message(int(Status.NOT_CONVERGED)) == b"a solver that must converge did not"
 
 
+@pytest.mark.shows("tensor/13-failures")
 def test_a_singular_system_that_must_converge_is_told_apart() -> None:
     found = at.optimize.root(lambda x: x**2 + A, TWO, raise_on_failure=True)
     f = aot.function([A], found.solution)
@@ -102,6 +105,7 @@ def test_a_singular_system_that_must_converge_is_told_apart() -> None:
     assert issubclass(GraphConvergenceError, ArithmeticError)
 
 
+@pytest.mark.shows("tensor/13-arguments")
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [

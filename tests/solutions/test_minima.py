@@ -34,6 +34,7 @@ def test_rosenbrock(method: str) -> None:
     assert abs(fun) < 1e-18
 
 
+@pytest.mark.shows("tensor/13-minimize")
 @pytest.mark.parametrize("method", METHODS)
 def test_a_regression_and_its_derivatives(method: str, rng: np.random.Generator) -> None:
     """Logistic regression: the optimum as SciPy finds it, its derivatives by the penalty as differences of that."""
@@ -72,6 +73,7 @@ def test_a_regression_and_its_derivatives(method: str, rng: np.random.Generator)
     assert 0 < fun < np.log(2)
 
 
+@pytest.mark.shows("tensor/13-least_squares")
 def test_least_squares_as_scipy_solves_it(rng: np.random.Generator) -> None:
     """An exponential with noise. Derivatives need the second ones of the model: the residuals are not small."""
     t, y = at.vector("t", shape=("m",)), at.vector("y", shape=("m",))
@@ -96,6 +98,7 @@ def test_least_squares_as_scipy_solves_it(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(slopes @ np.sin(times), difference(fitted, 0.0, 1e-3), rtol=1e-4)
 
 
+@pytest.mark.shows("tensor/13-minimize_scalar")
 @pytest.mark.parametrize(
     ("options", "point", "wanted", "slope"),
     [
@@ -124,6 +127,7 @@ def test_one_unknown(options: dict[str, Any], point: float, wanted: float | None
     assert fun == (x - min(point, 3.0)) ** 2 * np.exp(x / 10) + np.cos(x) or abs(fun) < 2
 
 
+@pytest.mark.shows("tensor/13-batch")
 def test_samples_of_minima_stop_one_by_one(rng: np.random.Generator) -> None:
     c, many = at.vector("c", shape=("n",)), at.matrix("many", shape=("m", "n"))
     found = at.optimize.minimize(lambda x: ((x - c) ** 4).sum() + (x**2).sum(), at.zeros_like(c), method="BFGS")
@@ -136,6 +140,7 @@ def test_samples_of_minima_stop_one_by_one(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(slopes, curvature / (curvature + 2), rtol=1e-9)
 
 
+@pytest.mark.shows("tensor/13-minimize")
 def test_a_saddle_is_left_and_a_scale_does_not_matter() -> None:
     """From the edge of a saddle downhill; values of 1e-12 or 1e12 end at the same point."""
     scale = at.scalar("scale")

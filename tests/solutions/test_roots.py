@@ -36,6 +36,7 @@ def difference(fn: Callable[[float], Any], at_point: float, step: float = 1e-5) 
     return (fn(at_point + step) - fn(at_point - step)) / (2 * step)
 
 
+@pytest.mark.shows("tensor/13-root")
 @pytest.mark.parametrize("method", ["newton", "broyden"])
 def test_a_system_as_scipy_solves_it(method: str) -> None:
     def solved(a: float) -> np.ndarray:
@@ -52,6 +53,7 @@ def test_a_system_as_scipy_solves_it(method: str) -> None:
     )
 
 
+@pytest.mark.shows("tensor/13-root_scalar")
 @pytest.mark.parametrize(
     ("options", "name"),
     [
@@ -75,6 +77,7 @@ def test_one_equation_by_every_method(options: dict[str, Any], name: str) -> Non
     np.testing.assert_allclose(second, (4 * s * d + 2 * c * d * d) / (1 - 2 * s), rtol=1e-11)
 
 
+@pytest.mark.shows("tensor/13-fixed_point")
 @pytest.mark.parametrize("method", ["anderson", "iteration"])
 def test_a_fixed_point(method: str, rng: np.random.Generator) -> None:
     W, b = at.matrix("W", shape=("n", "n")), at.vector("b", shape=("n",))
@@ -104,6 +107,7 @@ def test_a_root_of_a_matrix_in_every_direction(rng: np.random.Generator) -> None
     np.testing.assert_allclose(reverse, scipy.linalg.solve_sylvester(x.T, x.T, v), rtol=1e-10)
 
 
+@pytest.mark.shows("tensor/13-root")
 def test_second_derivatives_of_a_vector_of_named_length() -> None:
     a, x0 = at.vector("a", shape=("n",)), at.vector("x0", shape=("n",))
     x = at.optimize.root(lambda x: x**3 + x - a, x0).solution
@@ -143,6 +147,7 @@ def test_a_root_of_a_root() -> None:
     np.testing.assert_allclose(slope, -found / (3 * y**2 + 1 + 2), rtol=1e-11)
 
 
+@pytest.mark.shows("tensor/13-batch")
 @pytest.mark.parametrize("level", [0, 3])
 def test_samples_stop_one_by_one(level: int, tmp_path: Any) -> None:
     """Every sample has its own number of steps, in one loop; one that fails has nan alone."""
