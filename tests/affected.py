@@ -37,11 +37,13 @@ POOLED: Final = 30.0
 class Plan:
     """Tests that run: recorded ones by their ids, the nearest first, changed ones by file or function.
 
-    rows: file → cases that have the name of what changed, also of tests that are not recorded. recorded: functions.
+    guessed: files without a record. rows: file → cases that have the name of what changed, also of tests that are not
+    recorded. recorded: functions.
     """
 
     ids: dict[str, None] = field(default_factory=dict)
     new: set[str] = field(default_factory=set)
+    guessed: set[str] = field(default_factory=set)
     rows: dict[str, set[str]] = field(default_factory=dict)
     recorded: set[str] = field(default_factory=set)
     seconds: float = 0.0
@@ -51,7 +53,7 @@ class Plan:
     @property
     def files(self) -> list[str]:
         """The files that hold the tests."""
-        return sorted({id.partition("::")[0] for id in [*self.ids, *self.new]})
+        return sorted({id.partition("::")[0] for id in [*self.ids, *self.new, *self.guessed]})
 
     def is_new(self, id: str) -> bool:
         """Is a test changed, or its whole file?"""
@@ -171,7 +173,7 @@ def planned(changes: Sequence[Change], search: Search, seconds: float) -> Plan:
     """The nearest tests of some changes, within a budget of seconds."""
     found = search.of(changes)
     tests = search.reach.tests
-    plan = Plan(new=found.new, recorded={function_of(test) for test in tests})
+    plan = Plan(new=found.new, guessed=found.guessed - found.new, recorded={function_of(test) for test in tests})
     spent = _take(plan, [tests[k] for k in _by_nearness(changes, found, search)], seconds * (1 - SHARE))
     readers = sorted(found.readers - found.tests, key=lambda k: (_seconds(tests[k]), k))
     spent += _take(plan, [tests[k] for k in readers], seconds * SHARE)
@@ -228,7 +230,14 @@ def _report(plan: Plan, found: Affected) -> Iterator[str]:
     if n < len(reached):
         yield f"affected: {len(reached) - n} reach them too and are left to `pytest`, `--affected --ci` or `--all`"
     if found.new:
-        yield f"affected: new or changed tests: {', '.join(sorted(found.new)[:6])}{', …' * (len(found.new) > 6)}"
+        yield f"affected: new or changed tests: {_some(found.new)}"
+    if plan.guessed:
+        yield f"affected: not recorded, but of its name or importing it: {_some(plan.guessed)}"
     if found.unreached:
-        names = ", ".join(found.unreached[:6])
-        yield f"affected: no recorded test reaches {names}{', …' * (len(found.unreached) > 6)}"
+        yield f"affected: no recorded test reaches {_some(found.unreached)}"
+
+
+def _some(names: Iterable[str]) -> str:
+    """Up to six names."""
+    known = sorted(names)
+    return ", ".join(known[:6] + ["…"] * (len(known) > 6))

@@ -3,7 +3,8 @@
 A changed function reaches the tests that run it. What cannot run reaches those of the functions around it:
 
 - a class, or a method that nothing has run yet: the tests that run any method of the class;
-- a new function, or a statement of a module: the tests of the functions that name it, and the cases that have its name;
+- a statement with functions inside, such as an op of a table: the tests that run one, and the cases that have its name;
+- a new function, or another statement: the tests of the functions that name it, and the cases that have its name;
 - a row of a table: the cases that have the name of the row, or else what the table reaches;
 - if none of these is known: the tests that run anything of the module;
 - any file: the tests that read it, list its folder if it is new or gone, or hand its folder to a program.
@@ -44,11 +45,15 @@ class Change:
 
 @dataclass
 class Affected:
-    """Tests by their positions in the record; readers see files as texts, new ones are functions or files by id."""
+    """Tests by their positions in the record; readers see files as texts, new ones are functions or files by id.
+
+    guessed: test files without any record that import what changed, or have its name.
+    """
 
     tests: set[int] = field(default_factory=set)
     readers: set[int] = field(default_factory=set)
     new: set[str] = field(default_factory=set)
+    guessed: set[str] = field(default_factory=set)
     unreached: list[str] = field(default_factory=list)
 
 
@@ -129,6 +134,7 @@ class Search:
             found.readers |= self._readers(change)
             if not change.path.startswith(tuple(f"{folder}/" for folder in SOURCES)):
                 continue
+            found.guessed |= {*self._guessed(change.path)}
             names = change.units - {IMPORTS} or change.units  # imports alone reach what the module does
             for name in sorted(names):
                 if change.path.rpartition("/")[2].startswith("test_") and name.startswith("test_"):
@@ -166,12 +172,12 @@ class Search:
             words = re.findall(r"\w+", key)
             rows = {row for word in words[:1] for row in self.named(word)}
             return tests | rows or self._near(path, table, depth, seen)
-        is_function = bool(tests) and not _is_statement(path, name)
-        if is_function or not depth:
+        if not depth or (tests and not _is_statement(path, name)):
             return tests
+        runs = bool(tests)  # functions inside of a statement, such as the rules of an op
         for word in name.split(","):
             tests |= self.named(word) if not word.startswith("_") else set()
-            for file, unit in _naming(word, path):
+            for file, unit in _naming(word, path) if not runs else ():
                 tests |= self._near(file, unit, depth - 1, seen)
         return tests
 
@@ -204,6 +210,17 @@ class Search:
         parts = change.path.split("/")
         units += ["/".join(parts[:k]) + "/**" for k in range(1, len(parts))]
         return {test for unit in units for test in self.reach.of(unit)}
+
+    def _guessed(self, path: str) -> Iterator[str]:
+        """Test files without a record that import a module, or have its name."""
+        recorded = {test.partition("::")[0] for test in self.reach.tests}
+        parts = Path(path).with_suffix("").parts[1 if path.startswith(("src/", "cli/", "runtime/")) else 0 :]
+        module, package = ".".join(parts), ".".join(parts[:-1])
+        pattern = re.compile(rf"^(from|import) {module}\b|^from {package or '-'} import .*\b{parts[-1]}\b", re.M)
+        for file, text in _texts().items():
+            is_new = file.startswith("tests/") and Path(file).name.startswith("test_") and file not in recorded
+            if is_new and (f"-{plain(parts[-1])}-" in f"-{plain(Path(file).stem)}-" or pattern.search(text)):
+                yield file
 
     def _importers(self, path: str) -> Iterator[str]:
         """Test files that import a module of the tests, or lie below a conftest; a test file itself."""

@@ -131,6 +131,15 @@ def test_what_a_unit_reaches(unit: str, tests: Sequence[str], search: Search) ->
     assert {search.reach.tests[k] for k in found.readers} == {"tests/test_b.py::test_three"}
 
 
+def test_files_without_a_record_are_found_by_their_imports(search: Search) -> None:
+    changes._texts()["tests/test_c.py"] = "from model import price\n"
+    changes._texts()["tests/test_model.py"] = changes._texts()["tests/test_d.py"] = ""
+    assert search.of([Change("src/model.py", frozenset({"price"}))]).guessed == {
+        "tests/test_c.py",
+        "tests/test_model.py",
+    }
+
+
 @pytest.mark.parametrize(("is_moved", "n"), [(False, 1), (True, 2)])
 def test_what_a_page_reaches(is_moved: bool, n: int, search: Search) -> None:
     assert len(search.of([Change("docs/page.md", is_moved=is_moved)]).readers) == n

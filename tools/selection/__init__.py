@@ -1,0 +1,1 @@
+"""Changes of one function each, and whether `pytest --affected` selects the tests that they break."""
