@@ -102,12 +102,17 @@ def path_of(name: str) -> str:
     return path
 
 
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def pytest_report_header() -> Iterator[str]:
     """What this machine lacks, one line each."""
     for need in NEEDS.values():
         if need.missing:
             yield f"skips {need.shows}: {need.reason}"
-    if (os.cpu_count() or 1) == 1:
+    if cores() == 1:
         yield "one core: tests of threads compare results only"
     if not os.access(ROOT, os.W_OK):
         yield "the checkout is read-only: --update-golden cannot write, nothing is cached"

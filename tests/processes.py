@@ -11,6 +11,7 @@ from typing import Final
 
 import pytest
 from _pytest.terminal import TerminalReporter
+from needs import cores
 
 LONG: Final = 20.0
 """Seconds. A run lists tests that take longer."""
@@ -30,7 +31,7 @@ def start_pool(config: pytest.Config) -> None:
     is_plain = options.usepdb or options.keyword or options.collectonly
     if is_worker or is_plain or getattr(options, "numprocesses", 0) is not None:
         return
-    if (os.cpu_count() or 1) > 1:
+    if cores() > 1:
         options.numprocesses = config.hook.pytest_xdist_auto_num_workers(config=config)
         options.dist = "worksteal"
 

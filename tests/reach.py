@@ -13,6 +13,7 @@ from __future__ import annotations
 import lzma
 import os
 import pickle
+import re
 import shutil
 import tempfile
 from collections import Counter, defaultdict
@@ -61,7 +62,9 @@ class _Collector:
             for test, (places, files) in pickle.loads(path.read_bytes()).items():
                 found[test] = frozenset(({_unit(*place) for place in places} | files) - {""})
         shutil.rmtree(self.folder, ignore_errors=True)
-        write(found)
+        known = read()
+        old = {test: frozenset(units) for test, units in zip(known.tests, known.sets(), strict=True)}
+        write({test: units for test, units in {**old, **found}.items() if _is_defined(test)})
         terminalreporter.write_line(f"{len(found)} tests recorded in {FILE.name}, {FILE.stat().st_size / 1e3:.0f} kB")
 
 
@@ -167,11 +170,22 @@ def read(path: Path = FILE) -> Reach:
     return Reach(lzma.decompress(path.read_bytes()).decode() if path.exists() else "\n\n\n\n")
 
 
-def write(found: Mapping[str, frozenset[str]], path: Path = FILE) -> None:
-    """Merge what tests reach into the file; tests whose functions are gone are taken out."""
-    old = read(path)
-    known = {name: frozenset(units) for name, units in zip(old.tests, old.sets(), strict=True)}
-    path.write_bytes(lzma.compress(packed({**known, **found}).encode(), preset=9))
+def write(reached: Mapping[str, frozenset[str]], path: Path = FILE) -> None:
+    """Write what tests reach."""
+    path.write_bytes(lzma.compress(packed(reached).encode(), preset=9))
+
+
+@cache
+def _functions(file: str) -> frozenset[str]:
+    """The names of the functions in a file of tests."""
+    path = ROOT / file
+    return frozenset(re.findall(r"\bdef (\w+)", path.read_text(encoding="utf-8")) if path.exists() else ())
+
+
+def _is_defined(test: str) -> bool:
+    """Is the function of a test still there?"""
+    file, _, rest = test.partition("::")
+    return rest.partition("[")[0].rpartition("::")[2] in _functions(file)
 
 
 def packed(reached: Mapping[str, frozenset[str]]) -> str:

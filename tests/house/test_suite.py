@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from budgets import recorded
+from needs import cores
 from sources import ROOT, parsed
 
 TESTS = """
@@ -105,7 +106,7 @@ def test_a_test_that_is_named_runs(suite: Callable[..., str]) -> None:
 
 def test_folders_run_in_a_pool_and_say_what_is_missing(suite: Callable[..., str]) -> None:
     assert "skips magic: no magic: there is none" in (printed := suite())
-    assert ("created: " in printed) == ((os.cpu_count() or 1) > 1), printed
+    assert ("created: " in printed) == (cores() > 1), printed
     assert "SKIPPED [1] test_many.py" in printed and "no magic: there is none" in printed
 
 
