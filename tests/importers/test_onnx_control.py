@@ -172,23 +172,101 @@ def test_branches_of_different_ranks_are_refused_unless_the_condition_is_known()
     assert f.outputs["y"].type.shape == (3,)
 
 
-@pytest.mark.parametrize("extent", [2, "n"])
-def test_states_that_grow_are_refused(extent: Any) -> None:
-    """Where extents are known when the model is read, else when it runs."""
+def growing(count: Any, extent: Any) -> Any:
     body = step_graph(False, helper.make_node("Concat", ["w", "v"], ["grown"], axis=0), state=[extent])
-    count = numpy_helper.from_array(np.array(3), "count")
-    node = helper.make_node("Loop", ["count", "", "x"], ["y", "rows"], name="my_Loop", body=body)
+    node = helper.make_node("Loop", ["count", "", "x"], ["y"], body=body, name="my_Loop")
     infos = [helper.make_tensor_value_info(n, DOUBLE, s) for n, s in (("x", [extent]), ("y", None))]
-    model = made(helper.make_graph([node], "g", infos[:1], infos[1:], [count]))
+    more = [helper.make_tensor_value_info("count", TensorProto.INT64, [])] if count is None else []
+    tensors = [] if count is None else [numpy_helper.from_array(np.array(count), "count")]
+    return made(helper.make_graph([node], "g", [*infos[:1], *more], infos[1:], tensors))
+
+
+@pytest.mark.parametrize("extent", [2, "n"])
+def test_states_grow_in_steps_that_are_known_when_the_model_is_read(extent: Any, tmp_path: Path) -> None:
+    for count in (0, 1, 3):
+        f = function_of(growing(count, extent), None, "f")
+        library = aot.compile([f], tmp_path / str(count), name="f", opt_level=3).load()
+        v = x = np.array([1.0, -2.0])
+        for i in range(count):
+            v = np.concatenate([v * (i + 1.5), v])
+        for call in (f.reference, library.f):
+            np.testing.assert_allclose(call(x)["y"], v, 1e-12)
+
+
+@pytest.mark.parametrize(("count", "extent"), [(None, 2), (65, 2), (None, "n")])
+def test_states_that_grow_are_refused(count: int | None, extent: Any) -> None:
+    """Where extents are known when the model is read, else when it runs."""
+    model = growing(count, extent)
     if extent == 2:
-        reason = r"its state 'v' of type float64\[2\] becomes float64\[4\] in a step of body.*node 'my_Loop', number 1"
+        reason = (
+            r"its state 'v' of type float64\[2\] becomes float64\[4\] in a step of body, which is possible in at most "
+            r"64 steps of a Loop, if their number is known.*node 'my_Loop', number 1"
+        )
         with pytest.raises(NoCounterpart, match=reason):
             function_of(model, None, "f")
         return
     f = function_of(model, None, "f")
     for call in (f.reference, f):
         with pytest.raises(AotensorError, match="state"):
-            call(np.ones(2))
+            call(np.ones(2), np.array(3))
+
+
+@pytest.mark.parametrize("case", ["whole", "lengths", "backwards"])
+def test_scans_of_batches(case: str, tmp_path: Path) -> None:
+    """Opset 8: s → s + x·s, and each step gives s·x."""
+    nodes = [helper.make_node(*one) for one in (("Mul", ["s", "r"], ["p"]), ("Add", ["s", "p"], ["t"]))]
+    body = helper.make_graph(
+        nodes, "body", [helper.make_tensor_value_info(n, DOUBLE, [2]) for n in ("s", "r")],
+        [helper.make_tensor_value_info(n, DOUBLE, None) for n in ("t", "p")],
+    )  # fmt: skip
+    options = {"directions": [1]} if case == "backwards" else {}
+    node = helper.make_node(
+        "Scan", ["k" if case == "lengths" else "", "s0", "x"], ["y", "z"], body=body, num_scan_inputs=1, **options
+    )
+    shapes = {"s0": ["b", 2], "x": ["b", "n", 2]} | ({"k": ["b"]} if case == "lengths" else {})
+    kinds = {"k": TensorProto.INT64}
+    infos = [helper.make_tensor_value_info(n, kinds.get(n, DOUBLE), s) for n, s in shapes.items()]
+    outputs = [helper.make_tensor_value_info(n, DOUBLE, None) for n in ("y", "z")]
+    f = function_of(made(helper.make_graph([node], "g", infos, outputs), 8), None, "f")
+    s0, x, lengths = normal(3, 2, dtype="float64"), normal(3, 4, 2, dtype="float64"), np.array([4, 1, 2])
+    last, steps = s0.copy(), np.zeros_like(x)
+    for b in range(3):
+        for i in range(lengths[b] if case == "lengths" else 4):
+            steps[b, i] = last[b] * x[b, 3 - i if case == "backwards" else i]
+            last[b] += steps[b, i]
+    library = aot.compile([f], tmp_path, name="f", opt_level=3).load()
+    for call in (f.reference, library.f):
+        found = call(s0, x, *([lengths] if case == "lengths" else []))
+        np.testing.assert_allclose(found["y"], last, 1e-12)
+        np.testing.assert_allclose(found["z"], steps, 1e-12)
+
+
+@pytest.mark.parametrize(("extent", "is_counted"), [(6, False), ("n", True)])
+def test_slices_by_computed_starts(extent: Any, is_counted: bool, tmp_path: Path) -> None:
+    """In a loop: the sum of x[2i : 2i + 2] after each step."""
+    nodes = [
+        helper.make_node("Mul", ["i", "two"], ["start"]),
+        helper.make_node("Add", ["start", "two"], ["end"]),
+        helper.make_node("Slice", ["x", "start", "end", "zero"], ["part"]),
+        helper.make_node("ReduceSum", ["part"], ["total"], keepdims=0),
+        helper.make_node("Add", ["v", "total"], ["w"]),
+        helper.make_node("Identity", ["go"], ["on"]),
+    ]
+    given = [("i", TensorProto.INT64, []), ("go", TensorProto.BOOL, []), ("v", DOUBLE, [])]
+    gives = [("on", TensorProto.BOOL, []), ("w", DOUBLE, None)]
+    infos = [[helper.make_tensor_value_info(*one) for one in part] for part in (given, gives)]
+    loop = helper.make_node("Loop", ["count", "", "first"], ["y"], body=helper.make_graph(nodes, "body", *infos))
+    inputs = [helper.make_tensor_value_info("x", DOUBLE, [extent])]
+    inputs += [helper.make_tensor_value_info("count", TensorProto.INT64, [])] if is_counted else []
+    outputs = [helper.make_tensor_value_info("y", DOUBLE, None)]
+    tensors = [numpy_helper.from_array(np.array(v), n) for n, v in (("two", [2]), ("zero", [0]), ("first", 0.0))]
+    tensors += [] if is_counted else [numpy_helper.from_array(np.array(3), "count")]
+    f = function_of(made(helper.make_graph([loop], "g", inputs, outputs, tensors)), None, "f")
+    library = aot.compile([f], tmp_path, name="f", opt_level=3).load()
+    x = normal(6, dtype="float64")
+    for call in (f.reference, library.f):
+        found = call(x, *([np.array(3)] if is_counted else []))
+        np.testing.assert_allclose(found["y"], x.sum(), 1e-12)
 
 
 def test_loops_without_an_end_are_refused() -> None:

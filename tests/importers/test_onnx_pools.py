@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("onnx", reason="the extra aotensor[onnx] is not installed")
 
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 from onnx_rows import Row, made, normal
 from onnx_slopes import assert_values_and_slopes, evaluated
 
@@ -100,6 +100,63 @@ def test_the_evaluator_of_the_package_agrees(name: str) -> None:
     options = options | ({"pads": [0, 0, 0, 0], "ceil_mode": 0} if op == "LpPool" else {})
     x = normal(*extents, dtype="float64")
     np.testing.assert_allclose(one_by_one(op, options)(x), evaluated(Row(op, [x], (), options))(x), 1e-12)
+
+
+PLACED: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
+    **{name: FORMS[name][1:] for name in ("a window behind the end", "dilations", "all at once", "three axes")},
+    "columns first": (
+        (2, 2, 5, 6),
+        {"kernel_shape": [2, 3], "strides": [2, 1], "pads": [1, 1, 0, 1], "storage_order": 1},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLACED)
+def test_places_of_maxima_are_those_of_the_first_of_equal_elements(name: str, tmp_path: Path) -> None:
+    extents, options = PLACED[name]
+    x = np.random.default_rng(5).integers(-2, 2, extents).astype("float64")
+    x[(0,) * x.ndim] = np.inf * -1
+    f = function_of(Row("MaxPool", [x], (), options, 2).model("g"), None, "f")
+    library = aot.compile([f], tmp_path, name="f", opt_level=3).load()
+    spatial = extents[2:]
+    order = range(len(spatial)) if not options.get("storage_order") else range(len(spatial))[::-1]
+    numbers = np.arange(np.prod(spatial)).reshape([spatial[d] for d in order]).transpose(list(order))
+    for call in (f.reference, library.f):
+        y, places = call(x).values()
+        np.testing.assert_array_equal(y, one_by_one("MaxPool", options)(x))
+        inverse = np.argsort(numbers.ravel())
+        for place in np.ndindex(y.shape):
+            plane, rest = divmod(int(places[place]), int(np.prod(spatial)))
+            assert plane == place[0] * extents[1] + place[1]
+            assert x[(*place[:2], *np.unravel_index(inverse[rest], spatial))] == y[place]
+    assert_same_as_the_evaluator(name, x, options, places)
+
+
+def assert_same_as_the_evaluator(name: str, x: Any, options: dict[str, Any], places: Any) -> None:
+    """Where it has them right: it counts other axes for columns, and reads beyond the end."""
+    if name in ("dilations", "three axes"):
+        np.testing.assert_array_equal(evaluated(Row("MaxPool", [x], (), options, 2))(x)[1], places)
+
+
+def test_elements_go_back_to_their_places(tmp_path: Path) -> None:
+    x, options = normal(2, 2, 4, 6, dtype="float64"), {"kernel_shape": [2, 2], "strides": [2, 2]}
+    nodes = [
+        helper.make_node("MaxPool", ["x"], ["m", "i"], **options),
+        helper.make_node("MaxUnpool", ["m", "i"], ["y"], **options),
+        helper.make_node("MaxUnpool", ["m", "i", "larger"], ["z"], **options),
+    ]
+    infos = [
+        helper.make_tensor_value_info(n, TensorProto.DOUBLE, s) for n, s in (("x", x.shape), ("y", None), ("z", None))
+    ]
+    larger = numpy_helper.from_array(np.array([2, 2, 5, 7]), "larger")
+    f = function_of(made(helper.make_graph(nodes, "g", infos[:1], infos[1:], [larger])), None, "f")
+    tops = x.reshape(2, 2, 2, 2, 3, 2).max((3, 5))
+    wanted = np.where(x == tops.repeat(2, 2).repeat(2, 3), x, 0)
+    library = aot.compile([f], tmp_path, name="f", opt_level=3).load()
+    for call in (f.reference, library.f):
+        found = call(x)
+        np.testing.assert_array_equal(found["y"], wanted)
+        np.testing.assert_array_equal(found["z"], np.pad(wanted, [(0, 0), (0, 0), (0, 1), (0, 1)]))
 
 
 @pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool"])

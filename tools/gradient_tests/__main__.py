@@ -38,6 +38,7 @@ def run(framework: str, folder: Path, name: str, test: str, seconds: float) -> s
         RECORD: str(record),
         "JAX_ENABLE_X64": "1",
         "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
+        "PYTENSOR_FLAGS": os.environ.get("PYTENSOR_FLAGS", "cxx=,mode=FAST_COMPILE"),
         "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
     }
     plugins = ["-p", f"tools.gradient_tests.{framework}_plugin", "-p", "no:cacheprovider", "-o", "addopts="]

@@ -96,6 +96,16 @@ class Node:
             raise Unsuited(f"its input {self.formal_name(position)} is neither constant nor made of extents")
         return list(found.ravel())
 
+    def numbers(self, position: int) -> list[Any]:
+        """Integers of an input, each a number or a scalar, which may be of run time.
+
+        Raises: Unsuited where it is not known how many there are
+        """
+        x = self.inputs[position]
+        if self.walk.extents.entries(x) is None and x.type.ndim == 1 and isinstance(count := x.type.shape[0], int):
+            return [at.cast(x[k], "int64") for k in range(count)]
+        return self.entries(position)
+
     def axis(self, rank: int, name: str = "axis") -> int:
         """The attribute `axis`, from 0.   Raises: GraphValueError outside of the rank"""
         return self.checked_axis(int(self[name]), rank)

@@ -20,6 +20,10 @@ _ROWS: Final = 1 << 16
 """Results of steps that have a place before it is known how many there are."""
 
 
+_UNROLLED: Final = 64
+"""Steps of a loop that are written out one after the other, where states change their extents."""
+
+
 @rule("If")
 def branches(node: Node, scope: Any, condition: Any) -> Any:
     """What one of two graphs gives; only that one is computed. One that is known is chosen when the model is read.
@@ -48,7 +52,8 @@ def branches(node: Node, scope: Any, condition: Any) -> Any:
 def loop(node: Node, scope: Any, count: Any, condition: Any, *initial: Any) -> Any:
     """Steps up to a number, or until a condition fails after a step; last states, then what steps give.
 
-    Where a condition may end a loop of very many steps that have results, it runs twice: first to count them.
+    Where a condition may end a loop of very many steps that have results, it runs twice: first to count them. States
+    may change their extents in at most 64 steps, if their number is known when the model is read.
     """
     body = node["body"]
     if None in initial:
@@ -73,12 +78,40 @@ def loop(node: Node, scope: Any, count: Any, condition: Any, *initial: Any) -> A
         if count is None:
             raise Unsuited("it has neither a number of steps nor a condition that its body changes")
         steps = _unless(condition, limit)
+        if isinstance(steps, int) and steps <= _UNROLLED and (found := _unrolled(node, scope, states, steps)):
+            return found
         return _run(counted, [at.arange(steps, dtype="int64")], states, collected, steps)
     steps = _unless(condition, min(limit, _MANY) if isinstance(limit, int) else at.minimum(limit, _MANY))
     found = _run(guarded, [], [at.constant(np.int64(0)), *states], collected, steps)
     if collected and not (isinstance(limit, int) and limit <= _ROWS):
         return _run(counted, [at.arange(found[0], dtype="int64")], states, collected, found[0])
     return found[1:]
+
+
+def _unrolled(node: Node, scope: Any, states: list[Any], steps: int) -> list[Any] | None:
+    """The steps one after the other; None where no state changes its extents, as far as these are known."""
+    body, values = node["body"], states
+    rows: list[list[Any]] = []
+    for number in range(max(steps, 1)):
+        given = [at.constant(np.int64(number)), at.constant(np.bool_(True)), *values]
+        outputs = node.walk.subgraph(body, given, scope)[1:]
+        _check_types(outputs, states, [item.name for item in body.input[2:]])
+        if number == 0 and all(x.type.shape == y.type.shape for x, y in zip(outputs, states, strict=False)):
+            return None
+        values, more = outputs[: len(states)], outputs[len(states) :]
+        rows.append(more)
+    columns = [
+        at.stack(list(column), axis=0)[:steps] if node.wants(len(states) + k) else None
+        for k, column in enumerate(zip(*rows, strict=True))
+    ]
+    return [*(values if steps else states), *columns]
+
+
+def _check_types(outputs: Sequence[Any], states: Sequence[Any], names: Sequence[str]) -> None:
+    """Raises: Unsuited for a state that becomes one of another rank or dtype"""
+    for x, state, name in zip(outputs, states, names, strict=False):
+        if x.type.dtype != state.type.dtype or x.type.ndim != state.type.ndim:
+            raise Unsuited(f"its state {name!r} of type {state.type} becomes {x.type} in a step of body")
 
 
 def _limit(node: Node, count: Any) -> Any:
@@ -99,9 +132,9 @@ def _unless(condition: Any, steps: Any) -> Any:
 
 @rule("Scan")
 def scan(node: Node, scope: Any, *inputs: Any) -> Any:
-    """Steps over slices of tensors; last states, then what steps give, side by side"""
+    """Steps over slices of tensors; last states, then what steps give, side by side. In opset 8 all are in batches"""
     if node.since < 9:
-        raise Unsuited("its sequences are in batches, as before opset 9")
+        return _scan_of_batches(node, scope, *inputs)
     body, number = node["body"], node["num_scan_inputs"]
     if not 1 <= number <= len(inputs) or None in inputs:
         raise GraphValueError(f"{number} sequences among {len(inputs)} inputs, or one of them left out")
@@ -132,13 +165,50 @@ def scan(node: Node, scope: Any, *inputs: Any) -> Any:
     return results
 
 
+def _scan_of_batches(node: Node, scope: Any, lengths: Any, *inputs: Any) -> Any:
+    """Opset 8: tensors have a batch in front; the steps of each sample end at its length, with zeros behind."""
+    body, number = node["body"], node["num_scan_inputs"]
+    cut = len(inputs) - number
+    if cut < 0 or number < 1 or None in inputs:
+        raise GraphValueError(f"{number} sequences among {len(inputs)} inputs, or one of them left out")
+    is_back = [bool(k) for k in node["directions"] or [0] * number]
+    if len(is_back) != number:
+        raise Unsuited(f"it has {number} sequences with {len(is_back)} directions")
+    if lengths is not None and any(is_back):
+        raise Unsuited("sequences with lengths of their own are read backwards")
+    names = [item.name for item in body.input[:cut]]
+    steps = node.extent(inputs[cut], 1)
+
+    def sample(*values: Any) -> list[Any]:
+        length, given = (values[0], values[1:]) if lengths is not None else (None, values)
+        states = [at.tensor_copy(x) for x in given[:cut]]
+
+        def step(place: Any, *slices_and_states: Any) -> list[Any]:
+            slices, current = slices_and_states[:number], slices_and_states[number:]
+            outputs = _fitting(node.walk.subgraph(body, [*current, *slices], scope), states, names)
+            if length is None:
+                return outputs
+            rest = [*current, *(at.zeros_like(x) for x in outputs[cut:])]
+            return [at.switch(at.lt(place, length), x, y) for x, y in zip(outputs, rest, strict=True)]
+
+        sequences = [at.flip(x, 0) if back else x for x, back in zip(given[cut:], is_back, strict=True)]
+        return _run(step, [at.arange(steps, dtype="int64"), *sequences], states, len(body.output) - cut, steps)
+
+    batches = [*([] if lengths is None else [at.cast(lengths, "int64")]), *inputs]
+    found: list[Any] = aot.scan(sample, batches, return_list=True, return_updates=False)
+    return found
+
+
 def _fitting(outputs: list[Any], states: list[Any], names: Sequence[str]) -> list[Any]:
     """Outputs of a step as a list of its own tensors.   Raises: Unsuited for a state that changes its type"""
+    _check_types(outputs, states, names)
     for x, state, name in zip(outputs, states, names, strict=False):
         pairs = zip(x.type.shape, state.type.shape, strict=False)
-        differ = any(isinstance(n, int) and isinstance(m, int) and n != m for n, m in pairs)
-        if x.type.dtype != state.type.dtype or x.type.ndim != state.type.ndim or differ:
-            raise Unsuited(f"its state {name!r} of type {state.type} becomes {x.type} in a step of body")
+        if any(isinstance(n, int) and isinstance(m, int) and n != m for n, m in pairs):
+            raise Unsuited(
+                f"its state {name!r} of type {state.type} becomes {x.type} in a step of body, which is possible in at "
+                f"most {_UNROLLED} steps of a Loop, if their number is known when the model is read"
+            )
     return [at.tensor_copy(x) for x in outputs]
 
 

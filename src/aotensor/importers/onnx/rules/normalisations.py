@@ -43,14 +43,17 @@ def layer_normalization(node: Node, x: Any, scale: Any, bias: Any = None) -> Any
 
 @rule("BatchNormalization")
 def batch_normalization(node: Node, x: Any, scale: Any, bias: Any, mean: Any, variance: Any) -> Any:
-    """By given mean and variance of channels; in training by those of the batch, which enter the running ones"""
+    """By given mean and variance of channels; in training by those of the batch, which enter the running ones
+
+    Before opset 14 outputs behind the first say that it is training, and those behind the third are mean and variance
+    of the batch. Variances divide by the number of elements.
+    """
     rank = x.type.ndim
     wide = widened(x)
     if node["spatial"] == 0:
         raise Unsuited("its attribute spatial is 0: mean and variance of each element")
-    if node.since < 14 and any(map(node.wants, range(1, 5))):
-        raise Unsuited("it is in training mode, by its outputs behind the first")
-    if not node["training_mode"]:
+    is_training = any(map(node.wants, range(1, 5))) if node.since < 14 else bool(node["training_mode"])
+    if not is_training:
         variance = widened(variance)
         root = at.sqrt(variance + scalar(node["epsilon"], variance))
         factor, shift, centre = [
@@ -61,8 +64,10 @@ def batch_normalization(node: Node, x: Any, scale: Any, bias: Any, mean: Any, va
     y, found, _ = _normalised(x, axes, node["epsilon"])
     spread = at.mean(at.sqr(wide - found), axis=axes)
     momentum = node["momentum"]
-    running = [_running(old, new, momentum) for old, new in ((mean, at.mean(wide, axis=axes)), (variance, spread))]
-    return [_scaled(y, _by_channel(scale, rank), _by_channel(bias, rank), x.type.dtype), *running]
+    of_batch = (at.mean(wide, axis=axes), spread)
+    running = [_running(old, new, momentum) for old, new in zip((mean, variance), of_batch, strict=True)]
+    kept = [at.cast(new, mean.type.dtype) for new in of_batch] if node.since < 14 else []
+    return [_scaled(y, _by_channel(scale, rank), _by_channel(bias, rank), x.type.dtype), *running, *kept]
 
 
 def _running(old: Any, new: Any, momentum: float) -> Any:

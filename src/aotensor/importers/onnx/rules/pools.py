@@ -14,7 +14,7 @@ import aotensor.tensor as at
 from aotensor.core import dtypes
 from aotensor.errors import GraphValueError
 from aotensor.importers.lax.pooling import pooled, window_slices
-from aotensor.importers.onnx.node import Node, Unsuited
+from aotensor.importers.onnx.node import Node
 from aotensor.importers.onnx.rules.elementwise import scalar, widened
 from aotensor.importers.onnx.rules.table import rule
 from aotensor.importers.onnx.rules.windows import numbers, pads_of
@@ -98,12 +98,64 @@ def _padded(x: Any, axes: Iterable[_Axis], value: Any) -> Any:
 
 @rule("MaxPool")
 def max_pool(node: Node, x: Any) -> Any:
-    """Without the output Indices"""
-    if node.wants(1):
-        raise Unsuited("its output Indices")
+    """With the output Indices, the first of equal elements"""
     axes, dtype = _axes(node, x), str(x.type.dtype)
     lowest = -np.inf if dtypes.is_float(dtype) else np.iinfo(dtype).min
-    return pooled(_padded(x, axes, lowest), _params(axes), at.maximum, _counts(axes))
+    largest = pooled(_padded(x, axes, lowest), _params(axes), at.maximum, _counts(axes))
+    return [largest, _places(node, x, axes, largest, lowest)] if node.wants(1) else largest
+
+
+def _places(node: Node, x: Any, axes: list[_Axis], largest: Any, lowest: Any) -> Any:
+    """Where the largest elements of windows are in x without its pads, all axes counted in one."""
+    rank, counts = x.type.ndim, _counts(axes)
+    windows = list(window_slices(rank, _params(axes), counts, list(counts)))
+    padded = _padded(x, axes, lowest)
+    ones = at.ones([1, 1, *(one.extent for one in axes)], dtype="bool")
+    inside = _padded(ones, axes, False)
+    is_largest = [
+        inside[index] & (at.eq(padded[index], largest) | at.neq(padded[index], padded[index])) for index in windows
+    ]
+    first = at.argmax(at.cast(at.stack(is_largest, axis=0), "int8"), axis=0)
+    place: Any = at.constant(np.int64(0))
+    for axis in (0, 1):
+        place = place * node.extent(x, axis) + _along(at.arange(node.extent(x, axis), dtype="int64"), axis, rank)
+    offsets: list[Any] = []
+    for one in reversed(axes):
+        offsets.insert(0, first % one.size)
+        first = first // one.size
+    spatial = list(zip(range(2, rank), axes, offsets, strict=True))
+    inner: Any = at.constant(np.int64(0))
+    for axis, one, offset in reversed(spatial) if node["storage_order"] else spatial:
+        start = at.arange(one.count, dtype="int64") * one.stride - one.before
+        inner = inner * one.extent + _along(start, axis, rank) + offset * one.dilation
+    return place * reduce(mul, (one.extent for one in axes)) + inner
+
+
+def _along(x: Any, axis: int, rank: int) -> Any:
+    """A vector as a tensor of that rank."""
+    return at.dimshuffle(x, [0 if d == axis else None for d in range(rank)])
+
+
+@rule("MaxUnpool")
+def max_unpool(node: Node, x: Any, places: Any, shape: Any = None) -> Any:
+    """Elements back at the places that MaxPool has given, zeros elsewhere; a larger output_shape adds zeros behind"""
+    rank = x.type.ndim - 2
+    sizes, strides = (numbers(node, name, rank, 1) for name in ("kernel_shape", "strides"))
+    pads = node["pads"] or [0] * 2 * rank
+    extents = [node.extent(x, 0), node.extent(x, 1)]
+    for k in range(rank):
+        extents.append((node.extent(x, k + 2) - 1) * strides[k] + (sizes[k] - pads[k] - pads[k + rank]))
+    flat = at.zeros([reduce(mul, extents)], dtype=x.type.dtype)
+    found = at.reshape(at.set_subtensor(flat[at.flatten(places)], at.flatten(x)), extents)
+    if shape is None:
+        return found
+    wanted = node.entries(2)
+    if len(wanted) != rank + 2:
+        raise GraphValueError(f"output_shape has {len(wanted)} extents for a tensor of rank {rank + 2}")
+    for axis, (extent, other) in enumerate(zip(wanted, extents, strict=True)):
+        if isinstance(extent, int) and isinstance(other, int) and extent < other:
+            raise GraphValueError(f"output_shape has {extent} along axis {axis}, where the windows need {other}")
+    return at.pad(found, [(0, extent - other) for extent, other in zip(wanted, extents, strict=True)], mode="constant")
 
 
 @rule("AveragePool")

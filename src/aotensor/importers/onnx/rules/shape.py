@@ -127,8 +127,8 @@ def split(node: Node, x: Any, sizes: Any = None) -> Any:
 
 @rule("Slice")
 def sliced(node: Node, x: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
-    """A range of each of some axes"""
-    low, high = node.entries(1), node.entries(2)
+    """A range of each of some axes, whose ends may be computed"""
+    low, high = node.numbers(1), node.numbers(2)
     chosen = node.ints(3) if axes is not None else list(range(len(low)))
     strides = node.ints(4) if steps is not None else [1] * len(low)
     if not chosen or not strides or not len(low) == len(high) == len(chosen) == len(strides):
