@@ -89,6 +89,7 @@ NEEDS: Final = {
     "dask": Need("rounds on dask", _extra("dask"), modules=("distributed",)),
     "mpi": Need("rounds by MPI", _extra("mpi"), modules=("mpi4py",)),
     "bridgestan": Need("BridgeStan's own client", "pip install bridgestan", modules=("bridgestan",)),
+    "nutpie": Need("sampling by nutpie", "pip install nutpie bridgestan", modules=("nutpie", "bridgestan")),
     "docs": Need("the site", _extra("docs"), modules=("mkdocs",)),
 }
 """Short name → what it is."""

@@ -41,6 +41,7 @@ PAGES = {
     "howto/r": ("cc", "make"),
     "howto/rust": ("cc",),
     "howto/pymc": ("import pymc",),
+    "howto/bridgestan": ("import pymc", "import bridgestan"),
     "howto/browser": ("node",),
     "playground": (),
 }

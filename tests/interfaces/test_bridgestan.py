@@ -237,3 +237,21 @@ def test_parameters_change_nothing_of_the_function() -> None:
     f = regression()
     assert f.parameters["effects"].size == 6
     assert "regression(" in repr(f)
+
+
+def test_linear_algebra_comes_from_the_library(tmp_path: Path) -> None:
+    """Cholesky factors, determinants and systems on all sides, beside SciPy's LAPACK in our own call."""
+    x = at.vector("x", shape=(3,))
+    a = at.as_tensor(np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]])) + at.outer(x, x)
+    factor, b = at.cholesky(a), at.as_tensor(np.arange(6.0).reshape(3, 2))
+    logp = at.log(at.linalg.det(a)) + (at.solve_triangular(factor, b, lower=True) ** 2).sum()
+    logp = logp + at.linalg.slogdet(a + at.outer(x, at.as_tensor(np.arange(3.0))))[1]
+    f = aot.function([x], logp, name="normal", parameters={"x": aot.Parameter(3)})
+    own = aot.function([x], [logp, aot.grad(logp, x)], name="own")
+    made = aot.compile([f, own], tmp_path, abi="bridgestan", opt_level=1)
+    client, (value, slope) = Client(made.library), made.load().own(Q[:3])
+    found, first = np.zeros(1), np.zeros(3)
+    client.call("bs_log_density_gradient", True, True, Q[:3], found, first)
+    np.testing.assert_allclose(found[0], value, rtol=1e-13)
+    np.testing.assert_allclose(first, slope, rtol=1e-11)
+    assert not hasattr(client.lib, "bs_log_density_hessian")  # which needs singular values

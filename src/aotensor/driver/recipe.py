@@ -331,7 +331,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
         [level.cpu for level in lowered.options.upper_levels() if level.cpu],
         lowered.options.allocates,
         lowered.options.freestanding,
-        lowered.options.layers,
+        [layer.fitted(specs) for layer in lowered.options.layers],
     )
     kernels = emit(lowered)
     # a module of its own: one that has been printed keeps the names that it had then, and levels rename

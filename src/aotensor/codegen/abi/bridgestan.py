@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType, ModuleType
 from typing import Final
 
@@ -19,24 +19,27 @@ from aotensor.codegen.abi import (
     bridgestan_start,
     bridgestan_table,
     json_reader,
+    linear_algebra,
     messages,
 )
 from aotensor.codegen.abi.interface import Layer
+from aotensor.codegen.abi.substitutes import blas_words, missing_lapack, refuse_lapack
 from aotensor.codegen.abi.translate import add_kernels
 from aotensor.codegen.entry.code import NULL, status
 from aotensor.codegen.entry.names import Symbols
 from aotensor.codegen.entry.tables import Constants
 from aotensor.codegen.llvm import Bytes, Value, ir
 from aotensor_runtime.abi import DTYPE_CODES, DTYPE_SIZES
-from aotensor_runtime.manifest import Manifest
+from aotensor_runtime.manifest import FunctionSpec, Manifest
 
 VERSION: Final = (bridgestan_table.MAJOR, bridgestan_table.MINOR, bridgestan_table.PATCH)
 _SOURCES: Final[tuple[ModuleType, ...]] = (
-    messages, json_reader, bridgestan_model, bridgestan_calls, bridgestan_start, bridgestan_r,
+    messages, json_reader, linear_algebra, bridgestan_model, bridgestan_calls, bridgestan_start, bridgestan_r,
 )  # fmt: skip
 _NUMBERS: Final = ("bs_major_version", "bs_minor_version", "bs_patch_version")
 _OF_HESSIAN: Final = ("bs_log_density_hessian", "bs_log_density_hessian_R")
 _OF_PRODUCT: Final = ("bs_log_density_hessian_vector_product", "bs_log_density_hessian_vector_product_R")
+_SECOND: Final = ("hessian", "product")
 _ROLES: Final = ("log_density", "gradient", "hessian", "product", "constrain", "unconstrain")
 READABLE: Final = ("float64", "float32", "int64", "int32", "bool")
 """The dtypes of data that JSON is read into."""
@@ -90,6 +93,16 @@ class DensityModel(Layer):
         }
         return [name for name in _ALL if name not in left_out]
 
+    def fitted(self, functions: Sequence[FunctionSpec]) -> DensityModel:
+        """Second derivatives are left out where they need more of LAPACK than there are kernels of."""
+        specs, kept = {spec.name: spec for spec in functions}, {}
+        for role, name in self.functions_of.items():
+            if role in _SECOND and missing_lapack(specs[name]):
+                continue
+            refuse_lapack(self.name, specs[name])
+            kept[role] = name
+        return replace(self, functions_of=kept)
+
     def add(self, constants: Constants, manifest: Manifest) -> None:
         module = constants.module
         for name, number in zip(_NUMBERS, VERSION, strict=True):
@@ -98,7 +111,7 @@ class DensityModel(Layer):
         known = self._kernels()
         add_kernels(constants, _SOURCES, known, self._words(constants, manifest), set(_ALL) - set(known))
 
-    def _words(self, constants: Constants, manifest: Manifest) -> list[Value | int]:
+    def _words(self, constants: Constants, manifest: Manifest) -> list[Value | int | str]:
         module = constants.module
         entries = [
             module.globals[Symbols.in_library(manifest, self.functions_of[role]).uniform]
@@ -120,6 +133,7 @@ class DensityModel(Layer):
             constants.text(",".join((*self.constrained, *self.transformed))),
             constants.text(",".join(self.unconstrained)),
             *entries,
+            *blas_words(),
         ]
 
 

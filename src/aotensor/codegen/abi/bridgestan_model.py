@@ -9,6 +9,7 @@ from typing import Final
 
 from aotensor.codegen.abi.bridgestan_table import (
     ALL_NAMES,
+    BLAS,
     CONSTRAINED,
     DATA,
     DATA_COUNT,
@@ -72,6 +73,7 @@ CONTEXT: Final = 120
 MESSAGE_AT: Final = Context.message.offset // WORD
 MESSAGE_SIZE_AT: Final = Context.message_size.offset // WORD
 CONTEXT_SIZE: Final = Context.parallel_for.offset
+BLAS_AT: Final = Context.blas.offset // WORD
 MESSAGE_BYTES: Final = 800
 SHAPE_AT: Final = Array.shape.offset // WORD
 STRIDES_AT: Final = Array.strides.offset // WORD
@@ -106,6 +108,7 @@ def run(entry: Address, inputs: Address, outputs: Address, buffer: Address) -> i
     set_word(context, 0, CONTEXT_SIZE)
     set_word(context, MESSAGE_AT, message)
     set_word(context, MESSAGE_SIZE_AT, MESSAGE_BYTES)
+    set_word(context, BLAS_AT, table() + WORD * BLAS)
     set_byte(message, 0, 0)
     status = invoke(entry, context, inputs, outputs)
     if status != 0:

@@ -27,7 +27,8 @@ HESSIAN: Final = 14
 PRODUCT: Final = 15
 CONSTRAIN: Final = 16
 UNCONSTRAIN: Final = 17
-"""Words of the table of a model: counts, addresses of texts, of records and of uniform entries."""
+BLAS: Final = 18
+"""Words of the table of a model: counts, addresses of texts, of records and of uniform entries; an aotensor_blas."""
 
 VALUE_NAME: Final = 0
 VALUE_RANK: Final = 1

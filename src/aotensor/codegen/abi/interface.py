@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from aotensor.codegen.entry.tables import Constants
 from aotensor.codegen.targets.systems import system_of
 from aotensor.errors import OptionError
-from aotensor_runtime.manifest import Manifest
+from aotensor_runtime.manifest import FunctionSpec, Manifest
 
 
 class Layer(ABC):
@@ -22,6 +22,10 @@ class Layer(ABC):
     version: str
     symbols: tuple[str, ...]
     functions: tuple[str, ...] = ()
+
+    @abstractmethod
+    def fitted(self, functions: Sequence[FunctionSpec]) -> Layer:
+        """The same without what the compiled functions cannot give.   Raises: UnsupportedError if nothing is left"""
 
     @abstractmethod
     def add(self, constants: Constants, manifest: Manifest) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from aotensor.codegen.entry.code import Code
-from aotensor.codegen.llvm import Type, Value, constant, f32, f64, function, i8, i32, i64, ir, pointer, void
+from aotensor.codegen.llvm import Type, Value, constant, f32, f64, function, i8, i32, i64, intrinsic, ir, pointer, void
 
 Address: TypeAlias = int
 """A pointer of C."""
@@ -129,6 +129,7 @@ invoke = Number(_invoke)
 """The result of `int32_t (*)(void *, ...)` at an address."""
 shift_right = Number(lambda c, x, count: c.builder.lshr(x, count))
 """The bits of x, zeros before them."""
+square_root = Real(lambda c, x: intrinsic(c.builder, "sqrt", [x]))
 allocate = Number(_call("malloc", pointer, i64))
 release = Effect(_call("free", void, pointer))
 length = Number(_call("strlen", i64, pointer))

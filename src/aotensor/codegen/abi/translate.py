@@ -52,23 +52,29 @@ def add_kernels(
     constants: Constants,
     sources: Sequence[ModuleType],
     exported: Collection[str],
-    words: Sequence[Value | int],
+    words: Sequence[Value | int | str],
     left_out: Collection[str] = (),
 ) -> None:
     """Define the kernels of Python modules in an LLVM module.
 
-    exported: the kernels that others can see, under their own names. words: what `table()` points to, in order.
+    exported: the kernels that others can see, under their own names. words: what `table()` points to, in order; a name
+    is the address of a kernel, which then has the types of C, too.
     left_out: kernels that are not there, as nobody calls them.
 
     Raises: InternalError with the line for what the language does not have.
     """
-    table = constants.words("abi.table", words)
     kernels = {name: tree for source in sources for name, tree in _trees(source).items() if name not in left_out}
-    declared = {name: _declared(constants, name, tree, name in exported) for name, tree in kernels.items()}
+    of_c = {*exported, *(x for x in words if isinstance(x, str))}
+    declared = {
+        name: _declared(constants, name if name in exported else _PREFIX + name, tree, name in of_c)
+        for name, tree in kernels.items()
+    }
+    table = constants.words("abi.table", [declared[x] if isinstance(x, str) else x for x in words])
     for source in sources:
         for name, tree in _trees(source).items():
             if name not in left_out:
-                _Body(constants, vars(source), declared, table, tree, name in exported).build()
+                is_exported = name in exported
+                _Body(constants, vars(source), declared, table, tree, name in of_c, is_exported).build()
 
 
 @cache
@@ -77,25 +83,25 @@ def _trees(source: ModuleType) -> dict[str, ast.FunctionDef]:
     return {x.name: x for x in ast.parse(inspect.getsource(source)).body if isinstance(x, ast.FunctionDef)}
 
 
-def _kinds(tree: ast.FunctionDef, exported: bool) -> tuple[Type, list[Type]]:
+def _kinds(tree: ast.FunctionDef, of_c: bool) -> tuple[Type, list[Type]]:
     """Types of the result and of the arguments."""
 
     def kind(note: ast.expr | None) -> Type:
         if note is None or (isinstance(note, ast.Constant) and note.value is None):
             return void
         name = note.id if isinstance(note, ast.Name) else ""
-        if exported or name in ("float", "bool"):
+        if of_c or name in ("float", "bool"):
             return ANNOTATIONS[name]
         return i64
 
     return kind(tree.returns), [kind(x.annotation) for x in tree.args.args]
 
 
-def _declared(constants: Constants, name: str, tree: ast.FunctionDef, exported: bool) -> Function:
-    result, kinds = _kinds(tree, exported)
-    found = function(constants.module, name if exported else _PREFIX + name, result, kinds)
+def _declared(constants: Constants, symbol: str, tree: ast.FunctionDef, of_c: bool) -> Function:
+    result, kinds = _kinds(tree, of_c)
+    found = function(constants.module, symbol, result, kinds)
     for position, kind in enumerate(kinds):
-        if exported and kind == i8:
+        if of_c and kind == i8:
             mark_argument(found, position, "zeroext")
     return found
 
@@ -105,11 +111,11 @@ class _Body:
 
     def __init__(
         self, constants: Constants, names: Mapping[str, Any], declared: Mapping[str, Function], table: Value,
-        tree: ast.FunctionDef, exported: bool,
+        tree: ast.FunctionDef, of_c: bool, exported: bool,
     ) -> None:  # fmt: skip
         self._constants, self._names, self._declared, self._table = constants, names, declared, table
         self._tree = tree
-        self._result, kinds = _kinds(tree, exported)
+        self._result, kinds = _kinds(tree, of_c)
         self._c = Code(constants.module, declared[tree.name].name, self._result, kinds, exported=exported)
         self._b = self._c.builder
         self._slots: dict[str, tuple[Value, Type]] = {}

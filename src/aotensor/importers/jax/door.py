@@ -24,6 +24,7 @@ def from_jax(
     static: Mapping[str, object] | None = None,
     grad: str | Sequence[str] = (),
     name: str | None = None,
+    parameters: Mapping[str, aot.Parameter] | None = None,
 ) -> aot.Function:
     """A function that JAX can trace, as one of ours: called, compiled, differentiated and shipped like any other.
 
@@ -33,7 +34,7 @@ def from_jax(
     static: arguments that are no inputs, by name.
     grad: names of arguments or inputs; the derivative of the result, or of the first one, with respect to each input
     among them becomes an output `grad_<input>`. `jax.grad` inside of `function` is as good.
-    name: of the Function, by default that of `function`.
+    name: of the Function, by default that of `function`. parameters: of a log density, as those of `aot.function`.
 
     One array as a result stays one, a tuple or list of arrays is a list, and all else a dict of names by path:
     `loss`, `state_h`, behind a tuple `out0`, `out1_w`. dtypes are what JAX makes of them: float32 unless
@@ -63,7 +64,9 @@ def from_jax(
     arguments = dict(zip(labels, (names[path[0].idx] for path, _ in leaves), strict=True))
     known = dict(zip(labels, inputs, strict=True))
     results = with_gradients(results, known, grad, lambda label, name: name in (label, arguments[label]))
-    return aot.function(inputs, results, name=name or _own_name(function), on_unused_input="ignore")
+    return aot.function(
+        inputs, results, name=name or _own_name(function), on_unused_input="ignore", parameters=parameters
+    )
 
 
 def _argument_names(function: Callable[..., Any], count: int, fixed: Mapping[str, object]) -> list[str]:

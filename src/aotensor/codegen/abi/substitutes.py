@@ -1,0 +1,35 @@
+"""The table of BLAS and LAPACK that an interface gives to our entries, where its callers have none."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Final
+
+from aotensor.codegen.abi import linear_algebra
+from aotensor.errors import UnsupportedError
+from aotensor_runtime.abi import LAPACK_FUNCTIONS, Blas
+from aotensor_runtime.manifest import FunctionSpec
+
+SUBSTITUTES: Final = tuple(name for name in LAPACK_FUNCTIONS if hasattr(linear_algebra, name))
+"""The functions of LAPACK that have a kernel."""
+
+
+def blas_words() -> list[int | str]:
+    """An aotensor_blas as words of a table; products are left to our own kernels."""
+    names = [name for name, *_ in Blas._fields_][1:]
+    return [ctypes.sizeof(Blas), *(name if name in SUBSTITUTES else 0 for name in names)]
+
+
+def missing_lapack(spec: FunctionSpec) -> list[str]:
+    """What a function needs of LAPACK and has no kernel."""
+    return [name for name in spec.lapack if name not in SUBSTITUTES]
+
+
+def refuse_lapack(interface: str, spec: FunctionSpec) -> None:
+    """Raises: UnsupportedError for a function that needs more of LAPACK than there are kernels of"""
+    missing = missing_lapack(spec)
+    if missing:
+        raise UnsupportedError(
+            f"{spec.name} needs LAPACK's {', '.join(missing)}, which callers of {interface} cannot give",
+            hint=f"of LAPACK there are {', '.join(SUBSTITUTES)}, in float64",
+        )
