@@ -135,3 +135,12 @@ def test_a_singular_system_that_must_converge_is_told_apart() -> None:
 def test_what_cannot_be_solved_is_refused(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+@pytest.mark.shows("tensor/13-root")
+def test_a_derived_function_verifies() -> None:
+    """All that `verify` checks: every stage, threads, derivatives by duality, Taylor order and differences, symbols."""
+    found = at.optimize.root_scalar(lambda x: x**3 + x - A, x0=0.0)
+    f = aot.function([A], {"x": found.solution, "slope": grad(found.solution, A)}, name="cardano")
+    report = f.verify(samples=3)
+    assert report, str(report)

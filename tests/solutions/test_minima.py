@@ -74,6 +74,7 @@ def test_a_regression_and_its_derivatives(method: str, rng: np.random.Generator)
 
 
 @pytest.mark.shows("tensor/13-least_squares")
+@pytest.mark.unlimited("minima of vectors are shown by it alone where others wait")
 def test_least_squares_as_scipy_solves_it(rng: np.random.Generator) -> None:
     """An exponential with noise. Derivatives need the second ones of the model: the residuals are not small."""
     t, y = at.vector("t", shape=("m",)), at.vector("y", shape=("m",))
@@ -128,6 +129,7 @@ def test_one_unknown(options: dict[str, Any], point: float, wanted: float | None
 
 
 @pytest.mark.shows("tensor/13-batch")
+@pytest.mark.unlimited("minima of vectors are shown by it alone where others wait")
 def test_samples_of_minima_stop_one_by_one(rng: np.random.Generator) -> None:
     c, many = at.vector("c", shape=("n",)), at.matrix("many", shape=("m", "n"))
     found = at.optimize.minimize(lambda x: ((x - c) ** 4).sum() + (x**2).sum(), at.zeros_like(c), method="BFGS")
