@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,6 +107,19 @@ def path_of(name: str) -> str:
 def cores() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """In a read-only checkout, what cannot be kept there warns, and warnings are errors.
+
+    Hypothesis keeps its examples elsewhere, pytest does not remember which tests failed.
+    """
+    if not os.access(ROOT, os.W_OK):
+        os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", os.path.join(tempfile.gettempdir(), "hypothesis"))
+        for name in ("lfplugin", "nfplugin"):
+            if config.pluginmanager.has_plugin(name):
+                config.pluginmanager.unregister(name=name)
 
 
 def pytest_report_header() -> Iterator[str]:

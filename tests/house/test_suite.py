@@ -110,6 +110,15 @@ def test_folders_run_in_a_pool_and_say_what_is_missing(suite: Callable[..., str]
     assert "SKIPPED [1] test_many.py" in printed and "no magic: there is none" in printed
 
 
+def test_a_checkout_that_is_read_only(suite: Callable[..., str], tmp_path: Path) -> None:
+    """Neither pytest nor Hypothesis stops where it cannot write; here a folder that is not there cannot be written."""
+    needs = tmp_path / "needs.py"
+    needs.write_text(needs.read_text("utf-8") + f"ROOT = Path({str(tmp_path / 'gone')!r})\n", encoding="utf-8")
+    printed = suite("-n", "0", "-p", "cacheprovider", "-k", "test_rare or test_failing")
+    assert "the checkout is read-only" in printed and "1 failed" in printed, printed
+    assert not (tmp_path / ".pytest_cache").exists()
+
+
 def test_a_failure_says_how_to_repeat_it(suite: Callable[..., str]) -> None:
     assert "pytest test_many.py::test_failing" in (printed := suite("--ci")), printed
 
