@@ -18,7 +18,7 @@ from aotensor.graph.variable import Constant, Variable, as_tensor
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row
 from aotensor.ops.elementwise.scipy_reference import scipy_special
 from aotensor.ops.elementwise.signatures import floating
-from aotensor.ops.elementwise.special import psi, tri_gamma
+from aotensor.ops.elementwise.special import psi, reflected_polygamma, tri_gamma
 
 _LARGEST_UNROLLED = 8
 """Largest order with a function of its own; higher ones are loops."""
@@ -43,7 +43,7 @@ def _of_order(n: int) -> Elementwise:
         Row(
             "polygamma",
             "ψ⁽ⁿ⁾(x)",
-            lambda x: _reference(np.asarray(n), x),
+            lambda x: reflected_polygamma(n, x).astype(x.dtype),
             emit,
             (lambda g, x, y: g * _of_order(n + 1)(x),),
             floating,

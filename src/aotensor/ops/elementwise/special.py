@@ -272,6 +272,23 @@ def _reference_gammaln(x: Array) -> Array:
     return np.where(near, principal, scipy_special("gammaln")(x)).astype(x.dtype)
 
 
+def reflected_polygamma(order: int, x: Array) -> Array:
+    """SciPy's ψ⁽ⁿ⁾, which loses digits between the poles; there (−1)ⁿ·(ψ⁽ⁿ⁾(1 − x) + π·dⁿ/dzⁿ cot πz) at z = 1 − x."""
+    wide = np.asarray(x, np.float64)
+    polygamma = scipy_special("polygamma")
+    with np.errstate(all="ignore"):
+        fraction = np.round(wide) - wide  # of 1 − x, up to a whole number
+        is_reflected = (wide < 0) & (fraction != 0)
+        slope = np.polynomial.Polynomial([0.0, 1.0])  # in the cotangent
+        for _ in range(order):
+            slope = slope.deriv() * np.polynomial.Polynomial([-1.0, 0.0, -1.0])
+        size = np.abs(np.where(is_reflected, fraction, 0.25))
+        cotangent = np.sign(fraction) * np.sin(pi * (0.5 - size)) / np.sin(pi * size)  # exactly 0 at ½
+        point = np.where(is_reflected, 1 - wide, 1.0)
+        reflected = (-1.0) ** order * (polygamma(order, point) + pi ** (order + 1) * slope(cotangent))
+        return np.where(is_reflected, reflected, polygamma(order, wide) if order else scipy_special("psi")(wide))
+
+
 gammaln = elementwise(
     "gammaln",
     "ln |Γ(x)|; +inf at 0, −1, −2, …",
@@ -282,7 +299,7 @@ gammaln = elementwise(
 psi: Elementwise = elementwise(
     "psi",
     "ψ(x), the derivative of ln Γ; nan at −1, −2, … and ∓inf at ±0. Also `digamma`.",
-    scipy_special("psi"),
+    lambda x: reflected_polygamma(0, x).astype(x.dtype),
     lambda s, x: s.special("psi", x),
     (lambda g, x, y: g * tri_gamma(x),),
     analytic=scipy_special("psi"),

@@ -99,7 +99,7 @@ def _by_saddle(n: int, j: int, v: Array, x: Array, scale: int) -> Array:
     factor = (-t) ** n * (2 * np.sinh(t / 2) ** 2 + (1 - scale)) ** j
     total = np.sum((main * factor).real * weights * half, axis=-1) / pi
     exponent = (1 - scale) * x - height
-    infinite = np.where((v == 0) & (n % 2 == 1), 0.0, (-1.0) ** n * np.inf)
+    infinite = np.where((v == 0) & (n % 2 == 1), 0.0, np.where(total == 0, (-1.0) ** n, np.sign(total)) * np.inf)
     found = np.where(exponent < -1e4, 0.0, total * np.exp(exponent))
     return np.asarray(np.where(exponent > 1e4, infinite, found))
 
