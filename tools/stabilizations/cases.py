@@ -255,6 +255,9 @@ CASES: Final[dict[str, Case]] = {
     ),
     "1 - tanh(x)": Case(lambda x: 1 - at.tanh(x), lambda x: 2 * sigmoid(-2 * x), (0.5, 30.0), "sub", ROOTS),
     "1 + tanh(x)": Case(lambda x: 1 + at.tanh(x), lambda x: 2 * sigmoid(2 * x), (-30.0, 0.5), "add", ROOTS),
+    "1 - tanh(x) tanh(x)": Case(
+        lambda x: 1 - at.tanh(x) * at.tanh(x), lambda x: mp.sech(x) ** 2, (-30.0, 0.5, 30.0), "sub", ROOTS
+    ),
     "1 - tanh²(x)": Case(lambda x: 1 - at.tanh(x) ** 2, lambda x: mp.sech(x) ** 2, (-30.0, 0.5, 30.0), "sub", ROOTS),
     "1 - erf(x)": Case(lambda x: 1 - at.erf(x), mp.erfc, (7.0,), "sub", ROOTS, orders=0),
     "erf(x) + 1": Case(lambda x: at.erf(x) + 1, lambda x: mp.erfc(-x), (-7.0,), "add", ROOTS, orders=0),

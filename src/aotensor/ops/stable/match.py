@@ -97,8 +97,9 @@ class Look:
         node = self.node(x)
         if node is not None and kind_of(node) == "sqr":
             return node.inputs[0]
-        is_square = node is not None and kind_of(node) == "mul" and len(node.inputs) == 2
-        return node.inputs[0] if node is not None and is_square and node.inputs[0] is node.inputs[1] else None
+        if node is None or kind_of(node) != "mul" or len(node.inputs) != 2:
+            return None
+        return node.inputs[0] if is_same(*node.inputs) else None
 
     def opposite(self, x: Variable) -> Variable | None:
         """u where x is −u."""
