@@ -18,6 +18,7 @@ from pytensor.gradient import DisconnectedType, disconnected_grad, grad_clip, gr
 from pytensor.ifelse import ifelse  # noqa: E402
 
 import aotensor as aot  # noqa: E402
+import aotensor.tensor as at  # noqa: E402
 from aotensor.errors import DisconnectedInputError, NullTypeGradError, UnsupportedError  # noqa: E402
 from aotensor.importers.pytensor import NoCounterpart, from_pytensor  # noqa: E402
 from aotensor.importers.pytensor.functions import functions_of  # noqa: E402
@@ -239,3 +240,17 @@ def test_the_table_finds_what_differs() -> None:
     other = by_name["Abs"]
     wrong = table.Row(other, (1, 1, 1), (table.Differences(1, 0, "at 0"),) * 3, ())
     assert wrong.is_wrong and table.page([agrees, wrong]).count("| Abs |") == 2
+
+
+@pytest.mark.parametrize("is_structured", [True, False])
+def test_gradients_of_sparse_matrices_are_regular_where_pytensor_asks_for_it(is_structured: bool) -> None:
+    """DenseFromSparse(structured=False) hands on what belongs to elements that are not stored."""
+    from pytensor.sparse import csr_from_dense
+    from pytensor.sparse.basic import DenseFromSparse
+
+    x = pt.dmatrix("x")
+    y = DenseFromSparse(structured=is_structured)(csr_from_dense(x))
+    (known,), ours = from_pytensor([x], y)
+    weights, value = np.arange(1.0, 5.0).reshape(2, 2), np.array([[0.0, 2.0], [3.0, 0.0]])
+    found = aot.function([known], aot.grad(at.sum(ours * weights), known)).reference(value)
+    np.testing.assert_array_equal(found, np.where((value != 0) | (not is_structured), weights, 0))

@@ -150,3 +150,28 @@ def test_batches_of_vectors_beside_a_sparse_matrix() -> None:
     found = vectorize_graph(at.tanh(sp.dot(x, v)), {v: samples})
     values = np.arange(15.0).reshape(3, 5) / 15
     _agree([x, samples], [found], [VALUE.tocsc(), values], [np.tanh(values @ VALUE.toarray().T)])
+
+
+def test_gradients_of_loops_whose_steps_make_sparse_matrices() -> None:
+    """cₜ₊₁ = (M ∘ Xₜ)cₜ: the matrix of a step is made again in the backward step, as it cannot be stacked."""
+    m = csr_matrix(random_array((4, 4), density=0.5, rng=np.random.default_rng(3)))
+    rng = np.random.default_rng(4)
+    start, rows = rng.normal(size=4), rng.normal(size=(3, 4, 4))
+    c, xs, matrix = at.vector("c", shape=[4]), at.tensor3("xs"), sp.csr_matrix("m", shape=(4, 4))
+    last = aot.scan(lambda x, c, matrix: sp.mul(matrix, x) @ c, xs, [c], non_sequences=[matrix], return_updates=False)[
+        -1
+    ]
+    f = aot.function([c, matrix, xs], aot.grad(at.sum(last), [c, matrix, xs]))
+    dense, states, back = m.toarray(), [start], np.ones(4)
+    for x in rows:
+        states.append((dense * x) @ states[-1])
+    of_rows, of_matrix = np.zeros_like(rows), np.zeros((4, 4))
+    for t in reversed(range(3)):
+        of_rows[t] = dense * np.outer(back, states[t])
+        of_matrix += rows[t] * np.outer(back, states[t])
+        back = (dense * rows[t]).T @ back
+    for call in (f.reference, f):
+        found = call(start, m, rows)
+        np.testing.assert_allclose(found[0], back, 1e-12)
+        np.testing.assert_allclose(found[1].toarray(), of_matrix * (dense != 0), 1e-12)
+        np.testing.assert_allclose(found[2], of_rows, 1e-12)

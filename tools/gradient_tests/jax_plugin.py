@@ -31,7 +31,7 @@ from aotensor.errors import AotensorError, InternalError
 from aotensor.gradient import pushforward
 from aotensor.importers.jax import from_jax
 
-LARGEST: Final = 100_000
+LARGEST: Final = 3000
 """Numbers of all operands: beyond, a comparison would take too long."""
 _MOST: Final = 12
 """Programs of a test that are compared: the rest are the same at other points."""

@@ -82,7 +82,7 @@ def page(framework: str, found: Mapping[str, Sequence[Mapping[str, Any]]]) -> st
         f"version {version(framework)}. Each function that a test gives to {kept}",
         "is imported at the same point and differentiated here, in directions that are random; the results are those",
         f"of {title} up to rounding, or the row says what is not. Complex numbers are differentiated by their real and",
-        "imaginary parts. At most 12 programs of a test are compared, of at most 100,000 numbers each.",
+        "imaginary parts. At most 12 programs of a test are compared, of at most 3000 numbers each.",
         "",
         f"{total['same']} programs agree in value and derivatives, {total['refused']} are refused,",
         f"{total['wrong']} differ for a reason below; of {total['nothing']} nothing has a derivative, or {title}",

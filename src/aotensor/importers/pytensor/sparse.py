@@ -10,7 +10,7 @@ import aotensor.tensor as at
 from aotensor.importers.pytensor.rules import Walk, rows, rule, unsupported
 
 _SAME: Final[Mapping[str, Callable[..., Any]]] = {
-    "CSMProperties": sp.csm_properties, "DenseFromSparse": sp.dense_from_sparse, "GetItemList": sp.get_item_list,
+    "CSMProperties": sp.csm_properties, "GetItemList": sp.get_item_list,
     "GetItemListGrad": sp.get_item_list_grad, "GetItem2Lists": sp.get_item_2lists,
     "GetItem2ListsGrad": sp.get_item_2lists_grad, "GetItemScalar": sp.get_item_scalar,
     "Transpose": sp.transpose, "ColScaleCSC": sp.col_scale, "RowScaleCSC": sp.row_scale, "Diag": sp.diag,
@@ -30,6 +30,7 @@ _SAME: Final[Mapping[str, Callable[..., Any]]] = {
 rows({
     **{f"sparse.{name}": lambda op, *inputs: _SAME[type(op).__name__](*inputs) for name in _SAME},
     "sparse.Cast": lambda op, x: sp.cast(x, op.out_type),
+    "sparse.DenseFromSparse": lambda op, x: sp.dense_from_sparse(x, structured=bool(op.sparse_grad)),
     "sparse.SparseFromDense": lambda op, x: (sp.csr_from_dense if op.format == "csr" else sp.csc_from_dense)(x),
     "sparse.SpSum": lambda op, x: sp.sp_sum(x, axis=op.axis),
     "sparse.HStack": lambda op, *blocks: sp.hstack(blocks, op.format, op.dtype),

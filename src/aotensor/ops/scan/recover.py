@@ -13,6 +13,7 @@ import numpy as np
 
 from aotensor.core.types import TensorType
 from aotensor.graph.op import Apply
+from aotensor.graph.sparse_type import SparseVariable
 from aotensor.graph.variable import Constant, Variable, constant
 from aotensor.graph.walk import replace, toposort
 from aotensor.ops.create import FullLike, alloc
@@ -163,7 +164,7 @@ def _choose(
 
 
 class _Steadiness:
-    """Which values have the same extents in all steps, as far as types tell? Only these can be stacked."""
+    """Which values are dense, with the same extents in all steps as far as types tell? Only these can be stacked."""
 
     def __init__(self, forward: Forward, nodes: Sequence[Apply], symbols: Collection[Variable]) -> None:
         self._inputs = set(forward.inputs)
@@ -178,7 +179,9 @@ class _Steadiness:
         return x in self._fixed
 
     def __call__(self, x: Variable) -> bool:
-        return all(self._is_steady(self._sources.of(x, axis)) for axis in range(x.ndim))
+        return not isinstance(x, SparseVariable) and all(
+            self._is_steady(self._sources.of(x, axis)) for axis in range(x.ndim)
+        )
 
     def _is_steady(self, source: SymbolicExtent | Axis) -> bool:
         while isinstance(source, Variable) and source not in self._fixed:
@@ -199,7 +202,8 @@ def _roots(
 ) -> Roots:
     """For each value those that have to be stored before it can be made again by cheap ops; None for many.
 
-    What changes its extents from step to step cannot be stored, so it is made again at any cost; so is what is sided.
+    A sparse matrix and what changes its extents from step to step cannot be stored, so they are made again at any cost;
+    so is what is sided.
     """
     roots: Roots = {x: frozenset() for x in (*forward.constants, *symbols, *forward.rows, *forward.stored)}
     for x in forward.inputs:
