@@ -315,6 +315,15 @@ def test_linear_solves_use_the_transposed_solve() -> None:
     assert_same(loss, a, np.array([1.0, -2.0]))
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "complex64"])
+def test_gradients_stop_in_every_dtype(dtype: str) -> None:
+    x = jnp.array([1.0, 2.0], dtype)
+    imported = from_jax(lambda x: jnp.sum(jnp.real(lax.stop_gradient(x) * x)).astype("float32"), x)
+    (known,), (cost,) = imported.arguments.values(), imported.results.values()
+    found = aot.function([known], aot.grad(cost, known)).reference(np.asarray(x))
+    np.testing.assert_array_equal(np.asarray(found, "complex64"), [1.0, 2.0])
+
+
 def test_draws_in_single_precision_stay_so() -> None:
     """Rules are traced when a derivative is asked for, with the options of the import."""
     jax.config.update("jax_enable_x64", False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import aotensor.tensor as at
+from aotensor.core import dtypes
 from aotensor.gradient import zero_grad
 from aotensor.importers.lax.table import Context, Equation, rule
 
@@ -44,7 +45,7 @@ def _linear_solve(context: Context, equation: Equation, *inputs: at.Variable) ->
 
 @rule("stop_gradient", takes_keys=True)
 def _stop_gradient(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
-    return zero_grad(x) if x.dtype.startswith(("float", "complex")) else x
+    return zero_grad(x) if dtypes.is_inexact(x.dtype) else x
 
 
 @rule(

@@ -8,6 +8,7 @@ from typing import Any, Final
 from numpy.typing import NDArray
 
 import aotensor.tensor as at
+from aotensor.core import dtypes
 from aotensor.importers.lax.table import Context, Equation, Extent, rule
 
 _DEEPEST: Final = 12
@@ -19,7 +20,7 @@ _LARGEST: Final = 1 << 16
 
 def known_value(x: at.Variable) -> NDArray[Any] | None:
     """The value of an integer or bool that is made of constants by few ops, else None."""
-    if x.dtype.startswith(("float", "complex")) or not _is_known(x, _DEEPEST):
+    if dtypes.is_inexact(x.dtype) or not _is_known(x, _DEEPEST):
         return None
     return x.eval()
 
