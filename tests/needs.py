@@ -91,6 +91,7 @@ NEEDS: Final = {
     "mpi": Need("rounds by MPI", _extra("mpi"), modules=("mpi4py",)),
     "bridgestan": Need("BridgeStan's own client", "pip install bridgestan", modules=("bridgestan",)),
     "nutpie": Need("sampling by nutpie", "pip install nutpie bridgestan", modules=("nutpie", "bridgestan")),
+    "casadi": Need("CasADi's external functions", "pip install casadi", modules=("casadi",)),
     "docs": Need("the site", _extra("docs"), modules=("mkdocs",)),
 }
 """Short name → what it is."""

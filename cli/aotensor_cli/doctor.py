@@ -23,7 +23,7 @@ from aotensor_runtime.blas import blas_table
 
 _PACKAGES: Final = ("numpy", "scipy", "llvmlite", "xdsl", "click", "rich", "packaging")
 
-_CLIENTS: Final = {"bridgestan": "bridgestan"}
+_CLIENTS: Final = {"bridgestan": "bridgestan", "casadi": "casadi"}
 """Interface → the package that loads libraries by it."""
 
 

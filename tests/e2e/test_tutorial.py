@@ -42,6 +42,7 @@ PAGES = {
     "howto/rust": ("cc",),
     "howto/pymc": ("import pymc",),
     "howto/bridgestan": ("import pymc", "import bridgestan"),
+    "howto/casadi": ("import casadi",),
     "howto/browser": ("node",),
     "playground": (),
 }

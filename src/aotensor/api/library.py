@@ -66,7 +66,8 @@ def compile(
     emit: "lib", or "static" for `lib<name>.a` instead, which needs no linker here; or both in a tuple.
 
     abi: an interface of another project, or several, whose symbols the library also exports: "bridgestan" for a log
-    density with parameters (docs/howto/bridgestan.md). `prefix` does not go before its names.
+    density with parameters (docs/howto/bridgestan.md), "casadi" for matrices of static shape (docs/howto/casadi.md),
+    whose entry of a function f is `f`, so that ours is `f_typed`. `prefix` does not go before its names.
 
     Raises: ScheduleError for a schedule that does not compute what the functions do, GraphError for a wrong program,
     ToolError for a missing linker, OSError for an unwritable folder.

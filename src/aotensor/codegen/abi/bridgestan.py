@@ -109,7 +109,8 @@ class DensityModel(Layer):
             found = ir.GlobalVariable(module, ir.IntType(32), name)
             found.initializer, found.global_constant = status(number), True
         known = self._kernels()
-        add_kernels(constants, _SOURCES, known, self._words(constants, manifest), set(_ALL) - set(known))
+        exported = {name: name for name in known}
+        add_kernels(constants, _SOURCES, exported, self._words(constants, manifest), set(_ALL) - set(known))
 
     def _words(self, constants: Constants, manifest: Manifest) -> list[Value | int | str]:
         module = constants.module

@@ -37,7 +37,6 @@ from aotensor.codegen.llvm import (
 )
 from aotensor.errors import InternalError
 
-_PREFIX: Final = "abi."
 _ARITHMETIC: Final[dict[type[ast.operator], tuple[str, str]]] = {
     ast.Add: ("add", "fadd"), ast.Sub: ("sub", "fsub"), ast.Mult: ("mul", "fmul"), ast.Div: ("", "fdiv"),
     ast.FloorDiv: ("sdiv", ""), ast.Mod: ("srem", ""), ast.BitAnd: ("and_", ""), ast.BitOr: ("or_", ""),
@@ -51,14 +50,15 @@ _COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
 def add_kernels(
     constants: Constants,
     sources: Sequence[ModuleType],
-    exported: Collection[str],
+    exported: Mapping[str, str],
     words: Sequence[Value | int | str],
     left_out: Collection[str] = (),
+    prefix: str = "abi.",
 ) -> None:
     """Define the kernels of Python modules in an LLVM module.
 
-    exported: the kernels that others can see, under their own names. words: what `table()` points to, in order; a name
-    is the address of a kernel, which then has the types of C, too.
+    exported: the kernels that others can see, and under which names. prefix: before the names of all others.
+    words: what `table()` points to, in order; a name is the address of a kernel, which then has the types of C, too.
     left_out: kernels that are not there, as nobody calls them.
 
     Raises: InternalError with the line for what the language does not have.
@@ -66,7 +66,7 @@ def add_kernels(
     kernels = {name: tree for source in sources for name, tree in _trees(source).items() if name not in left_out}
     of_c = {*exported, *(x for x in words if isinstance(x, str))}
     declared = {
-        name: _declared(constants, name if name in exported else _PREFIX + name, tree, name in of_c)
+        name: _declared(constants, exported.get(name, prefix + name), tree, name in of_c)
         for name, tree in kernels.items()
     }
     table = constants.words("abi.table", [declared[x] if isinstance(x, str) else x for x in words])

@@ -134,7 +134,7 @@ def exported_symbols(manifest: Manifest) -> tuple[str, ...]:
     if doubles:
         raise GraphValueError(f"two functions of the library export {doubles[0]!r}", hint="rename one of them")
     for interface in manifest.interfaces:
-        clashes = sorted(set(names) & set(interface.symbols))
+        clashes = [name for name, count in Counter([*set(names), *interface.symbols]).items() if count > 1]
         if clashes:
             raise GraphValueError(
                 f"the interface {interface.name} exports {clashes[0]!r}, and so does a function of the library",

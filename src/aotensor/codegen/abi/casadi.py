@@ -1,0 +1,98 @@
+"""CasADi's convention for external functions, and so acados': `f` and its derivatives, with sparsities.
+
+Each function of the convention is a block: vectors of entries in column-major order go to one uniform entry of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from aotensor.codegen.abi import casadi_kernels, linear_algebra
+from aotensor.codegen.abi.interface import Layer
+from aotensor.codegen.abi.substitutes import blas_words, missing_lapack, refuse_lapack
+from aotensor.codegen.abi.translate import add_kernels
+from aotensor.codegen.entry.names import Symbols
+from aotensor.codegen.entry.tables import Constants
+from aotensor.codegen.llvm import Value
+from aotensor_runtime.manifest import FunctionSpec, Manifest
+
+_SUFFIXES: Final = {
+    "evaluate": "", "n_in": "_n_in", "n_out": "_n_out", "name_in": "_name_in", "name_out": "_name_out",
+    "sparsity_in": "_sparsity_in", "sparsity_out": "_sparsity_out", "work": "_work", "alloc_mem": "_alloc_mem",
+    "init_mem": "_init_mem", "free_mem": "_free_mem", "checkout": "_checkout", "release_mem": "_release",
+    "incref": "_incref", "decref": "_decref",
+}  # fmt: skip
+"""Kernel → what follows the name of the function in its symbol."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """An input or output.   pattern: rows, columns, column pointers, rows of entries. is_passed: our entry has it"""
+
+    name: str
+    pattern: tuple[int, ...]
+    is_passed: bool = True
+
+    @property
+    def length(self) -> int:
+        """The number of entries."""
+        return self.pattern[2 + self.pattern[1]]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A function of the convention.   function: of ours, which computes it. is_needed: the interface needs it"""
+
+    name: str
+    function: str
+    inputs: tuple[Slot, ...]
+    outputs: tuple[Slot, ...]
+    is_needed: bool = False
+
+
+@dataclass(frozen=True)
+class CasadiLayer(Layer):
+    """Blocks for CasADi.   owners: our functions whose names are those of blocks"""
+
+    blocks: tuple[Block, ...]
+    owners: tuple[str, ...]
+    name = "casadi"
+    version = "3"
+
+    @property
+    def symbols(self) -> tuple[str, ...]:  # type: ignore[override]
+        """All symbols of all blocks."""
+        return tuple(block.name + suffix for block in self.blocks for suffix in _SUFFIXES.values())
+
+    @property
+    def functions(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Those whose names CasADi's entries take."""
+        return self.owners
+
+    def fitted(self, functions: Sequence[FunctionSpec]) -> CasadiLayer:
+        """Derivatives are left out where they need more of LAPACK than there are kernels of."""
+        specs, kept = {spec.name: spec for spec in functions}, []
+        for block in self.blocks:
+            if block.is_needed:
+                refuse_lapack(self.name, specs[block.function])
+            if not missing_lapack(specs[block.function]):
+                kept.append(block)
+        return CasadiLayer(tuple(kept), self.owners)
+
+    def add(self, constants: Constants, manifest: Manifest) -> None:
+        for block in self.blocks:
+            exported = {kernel: block.name + suffix for kernel, suffix in _SUFFIXES.items()}
+            sources = (linear_algebra, casadi_kernels)
+            words = _words(constants, block, Symbols.in_library(manifest, block.function).uniform)
+            add_kernels(constants, sources, exported, words, prefix=f"abi.{block.name}.")
+
+
+def _words(constants: Constants, block: Block, entry: str) -> list[Value | int | str]:
+    sides = (block.inputs, block.outputs)
+    names = [constants.pointers([constants.text(slot.name) for slot in side]) for side in sides]
+    patterns = [constants.pointers([constants.numbers(slot.pattern) for slot in side]) for side in sides]
+    lengths = [constants.numbers([slot.length if slot.is_passed else -1 for slot in side]) for side in sides]
+    counts = [len(side) for side in sides]
+    return [*counts, *names, *patterns, constants.module.globals[entry], *lengths, *blas_words()]

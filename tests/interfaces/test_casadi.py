@@ -1,0 +1,172 @@
+"""CasADi's convention: by ctypes, and inside of CasADi beside its own graphs."""
+
+from __future__ import annotations
+
+import ctypes
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.verification.compilation import check_symbols
+from aotensor_runtime import load
+from aotensor_runtime.container import Container
+
+HORIZON = 8
+STATES = 2 * (HORIZON + 1)
+
+
+def matrices() -> aot.Function:
+    A, v, s = at.matrix("A", shape=(2, 3)), at.vector("v", shape=(3,)), at.scalar("s")
+    return aot.function([A, v, s], {"y": A @ v * s, "T": at.tanh(A.T)}, name="mats")
+
+
+def control() -> aot.Function:
+    """A pendulum that is to be brought to rest: all states, then all torques; cost and defects of the dynamics."""
+    w, start = at.vector("w", shape=(STATES + HORIZON,)), at.vector("start", shape=(2,))
+    x, u = w[:STATES].reshape((HORIZON + 1, 2)), w[STATES:]
+    cost = (x**2).sum() + 0.1 * (u**2).sum() + 10.0 * (x[-1] ** 2).sum()
+    angle = x[:-1, 0] + 0.1 * x[:-1, 1]
+    speed = x[:-1, 1] + 0.1 * (9.81 * at.sin(x[:-1, 0]) + u - 0.1 * x[:-1, 1])
+    defects = at.concatenate([x[0] - start, x[1:, 0] - angle, x[1:, 1] - speed])
+    return aot.function([w, start], {"cost": cost, "g": defects}, name="nmpc")
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = aot.compile([matrices(), control()], tmp_path_factory.mktemp("casadi"), abi="casadi", opt_level=1)
+    return made.library
+
+
+def call(lib: Any, name: str, inputs: list[np.ndarray | None], outputs: list[np.ndarray | None]) -> int:
+    given, wanted = (
+        (ctypes.c_void_p * len(x))(*(y if y is None else y.ctypes.data for y in x)) for x in (inputs, outputs)
+    )
+    return int(getattr(lib, name)(given, wanted, None, None, 0))
+
+
+def test_arguments_are_column_major_and_may_be_null(library: Path) -> None:
+    lib = ctypes.CDLL(str(library))
+    A, v, s = np.arange(6.0).reshape(2, 3), np.array([1.0, -1.0, 2.0]), np.array([0.5])
+    y, T = np.zeros(2), np.zeros(6)
+    assert call(lib, "mats", [A.ravel(order="F"), v, s], [y, T]) == 0
+    np.testing.assert_allclose(y, A @ v * 0.5, rtol=1e-15)
+    np.testing.assert_allclose(T.reshape(3, 2, order="F"), np.tanh(A.T), rtol=1e-15)
+    assert call(lib, "mats", [A.ravel(order="F"), None, s], [y, None]) == 0
+    assert np.array_equal(y, [0.0, 0.0])
+
+
+def test_symbols_and_patterns(library: Path) -> None:
+    lib = ctypes.CDLL(str(library))
+    lib.mats_sparsity_in.restype = lib.jac_mats_sparsity_out.restype = ctypes.POINTER(ctypes.c_longlong)
+    lib.mats_name_out.restype = ctypes.c_char_p
+    k = ctypes.c_longlong
+    assert lib.mats_sparsity_in(k(0))[:11] == [2, 3, 0, 2, 4, 6, 0, 1, 0, 1, 0]
+    # dy/dA: entry A[i, j] in column i + 2j touches y[i] alone
+    assert lib.jac_mats_sparsity_out(k(0))[:15] == [2, 6, 0, 1, 2, 3, 4, 5, 6, 0, 1, 0, 1, 0, 1]
+    assert lib.mats_name_out(k(1)) == b"T"
+    assert not lib.mats_sparsity_in(k(3))
+    sizes = (k * 4)(*[9] * 4)
+    assert lib.mats_work(*(ctypes.byref(sizes, 8 * i) for i in range(4))) == 0
+    assert list(sizes) == [3, 2, 0, 0]
+    data = library.read_bytes()
+    assert "exported" in check_symbols(data, Container(data).manifest())
+
+
+def test_our_own_entries_have_other_names(library: Path) -> None:
+    lib = load(library)
+    assert lib.manifest.interfaces[0].functions == ("mats", "nmpc")
+    header = library.with_name("mats.h").read_text()
+    assert "int32_t mats_typed(" in header and "int32_t mats_call(" in header
+    y, T = lib.mats(np.ones((2, 3)), np.ones(3), 2.0).values()
+    assert np.array_equal(y, [6.0, 6.0]) and T.shape == (3, 2)
+
+
+def test_functions_that_casadi_cannot_call(tmp_path: Path) -> None:
+    x, n = at.vector("x", shape=("n",)), at.vector("k", dtype="int32", shape=(2,))
+    for inputs, name in (([x], "x"), ([n], "k")):
+        with pytest.raises(GraphTypeError, match=f"abi casadi: {name} of f is .* not a dense float64 matrix"):
+            aot.compile(aot.function(inputs, inputs[0] * 2, name="f"), tmp_path, abi="casadi")
+    y = at.vector("y", shape=(2,))
+    f, g = aot.function([y], y * 2, name="f"), aot.function([y], y * 2, name="f_work")
+    with pytest.raises(GraphValueError, match="the interface casadi exports 'f_work'"):
+        aot.compile([f, g], tmp_path, abi="casadi")
+
+
+@pytest.fixture
+def ca() -> Iterator[Any]:
+    casadi = pytest.importorskip("casadi", reason="no CasADi: pip install casadi")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield casadi
+
+
+def native(ca: Any) -> Any:
+    w, start = ca.SX.sym("w", STATES + HORIZON), ca.SX.sym("start", 2)
+    x, u = ca.reshape(w[:STATES], 2, HORIZON + 1), w[STATES:]
+    cost = ca.sumsqr(x) + 0.1 * ca.sumsqr(u) + 10 * ca.sumsqr(x[:, -1])
+    angle = x[0, :-1] + 0.1 * x[1, :-1]
+    speed = x[1, :-1] + 0.1 * (9.81 * ca.sin(x[0, :-1]) + u.T - 0.1 * x[1, :-1])
+    defects = ca.vertcat(x[:, 0] - start, (x[0, 1:] - angle).T, (x[1, 1:] - speed).T)
+    return ca.Function("own", [w, start], [cost, defects], ["w", "start"], ["cost", "g"])
+
+
+@pytest.mark.needs("casadi")
+def test_derivatives_and_patterns_are_casadis(ca: Any, library: Path) -> None:
+    f, own = ca.external("nmpc", str(library)), native(ca)
+    rng = np.random.default_rng(1)
+    point = [rng.normal(size=STATES + HORIZON), rng.normal(size=2), 0, 0]
+    adjoint, tangent = [1.5, rng.normal(size=STATES)], [rng.normal(size=STATES + HORIZON), rng.normal(size=2)]
+    for ours, theirs, given in (
+        (f.jacobian(), own.jacobian(), point),
+        (f.forward(1), own.forward(1), [*point, *tangent]),
+        (f.reverse(1), own.reverse(1), [*point, *adjoint]),
+        (f.reverse(1).jacobian(), own.reverse(1).jacobian(), [*point, *adjoint, 0, 0]),
+    ):
+        for x, y in zip(ours(*given), theirs(*given), strict=True):
+            assert x.nnz() <= y.nnz()
+            np.testing.assert_allclose(ca.DM(x).full(), ca.DM(y).full(), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.needs("casadi")
+def test_ipopt_takes_the_same_iterates(ca: Any, library: Path) -> None:
+    found = [_iterates(ca, f) for f in (native(ca), ca.external("nmpc", str(library)))]
+    assert len(found[0]) == len(found[1]) > 4
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-8, atol=1e-8)
+
+
+def _iterates(ca: Any, f: Any) -> np.ndarray:
+    """All points of the solver, with torques in bounds that are active."""
+    points: list[np.ndarray] = []
+
+    class Listener(ca.Callback):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.construct("listener", {})
+
+        def get_n_in(self) -> int:
+            return int(ca.nlpsol_n_out())
+
+        def get_sparsity_in(self, k: int) -> Any:
+            sizes = {"f": 1, "x": STATES + HORIZON, "lam_x": STATES + HORIZON, "g": STATES, "lam_g": STATES, "lam_p": 2}
+            return ca.Sparsity.dense(sizes[ca.nlpsol_out(k)])
+
+        def eval(self, values: Any) -> list[int]:
+            points.append(values[0].full().ravel())
+            return [0]
+
+    listener = Listener()
+    w, start = ca.MX.sym("w", STATES + HORIZON), ca.MX.sym("start", 2)
+    cost, defects = f(w, start)
+    options = {"ipopt.print_level": 0, "ipopt.sb": "yes", "print_time": 0, "iteration_callback": listener}
+    solver = ca.nlpsol("solver", "ipopt", {"x": w, "p": start, "f": cost, "g": defects}, options)
+    bound = np.r_[np.full(STATES, np.inf), np.full(HORIZON, 20.0)]
+    solver(x0=0, p=[1.0, 0.0], lbg=0, ubg=0, lbx=-bound, ubx=bound)
+    assert solver.stats()["success"]
+    return np.array(points)
