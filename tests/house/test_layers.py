@@ -22,6 +22,7 @@ LAYERS: Final = (
 # Imports inside functions: (importer, what it loads) → why it waits.
 DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor.api.function", "aotensor.api.cost.cost"): "few ask what a call will cost",
+    ("aotensor.api.function", "aotensor.api.pattern"): "few ask where entries are",
     ("aotensor.api.function", "aotensor.driver.recipe"): "xDSL and LLVM load at the first compile",
     ("aotensor.api.function", "aotensor.verification.calls"): "a mode that few ask for",
     ("aotensor.api.function", "aotensor.verification.verify"): "xDSL and LLVM load at the first compile",

@@ -295,6 +295,18 @@ class Function(Definition):
         label = "" if self.schedule_text is None else self.schedule_text.label
         return Remarks(self.name, lower([self], Options(), texts=()).remarks, schedule_note(label))
 
+    def pattern(self, output: str) -> Any:
+        """Where the stored entries of a sparse output are: a SciPy CSR or CSC matrix of ones; nothing is compiled.
+
+        output: its key, `out0`, ... in a list, and `out` if it is the only one.
+
+        Raises: GraphValueError for an output that there is not, or whose pattern depends on inputs, which it names;
+        GraphTypeError for a dense one.
+        """
+        from aotensor.api.pattern import pattern_of
+
+        return pattern_of(self.name, {self.keys.get(key, key): x for key, x in self.results.items()}, output)
+
     @coerced
     def verify(self, samples: int = 8, seed: int = 0) -> Report:
         """Check the IR of every stage, compiled values against the reference, and gradients.

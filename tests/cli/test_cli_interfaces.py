@@ -1,0 +1,43 @@
+"""`--abi`: compiled, shown, checked, refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from command_line import Call
+
+MODEL = """import aotensor as aot
+import aotensor.tensor as at
+
+x = at.vector("x", shape=(2,))
+parameters = {"a": aot.Parameter(), "b": aot.Parameter(lower=0.0)}
+density = aot.function([x], -0.5 * (x**2).sum(), name="density", parameters=parameters)
+"""
+
+
+def test_libraries_with_interfaces(call: Call, tmp_path: Path) -> None:
+    model = tmp_path / "model.py"
+    model.write_text(MODEL)
+    options = ("--abi", "casadi", "--abi", "bridgestan", "-O", "0", "--cpu", "generic")
+    assert call("compile", model, "-o", tmp_path, *options).code == 0
+    library = tmp_path / "libdensity.so"
+    shown = call("inspect", library).out
+    assert "interface casadi" in shown and "interface bridgestan" in shown
+    tree = json.loads(call("inspect", library, "--json").out)
+    assert [x["name"] for x in tree["interfaces"]] == ["casadi", "bridgestan"]
+    assert {"density_sparsity_in", "bs_log_density_hessian", "density_typed"} <= {*tree["symbols"]}
+    checked = call("verify", library)
+    assert checked.code == 0, checked.out
+
+
+def test_what_is_refused(call: Call, tmp_path: Path) -> None:
+    model = tmp_path / "model.py"
+    model.write_text(MODEL.replace(", parameters=parameters", ""))
+    answer = call("compile", model, "-o", tmp_path, "--abi", "stan")
+    assert answer.code == 2 and "'bridgestan', 'casadi'" in answer.err
+    answer = call("compile", model, "-o", tmp_path, "--abi", "bridgestan")
+    assert answer.code == 3 and "one function is a log density with parameters, found none" in answer.err
+    answer = call("compile", model, "-o", tmp_path, "--abi", "casadi", "--target", "wasm32-wasi", "--emit", "obj")
+    assert answer.code == 2 and "the interface casadi needs addresses of 64 bits" in answer.err
+    assert call("doctor").out.count("abi ") >= 2
