@@ -100,6 +100,7 @@ def test_a_singular_system_that_must_converge_is_told_apart() -> None:
     many = at.vector("many")
     g = aot.function([many], at.vectorize_graph(found.solution, {A: many}))
     np.testing.assert_allclose(g([-4.0, -9.0])[:, 0], [2, 3])
+    assert g(np.zeros(0)).shape == (0, 2)
     with pytest.raises(GraphLinAlgError, match="singular"):
         g.reference([-4.0, 1.0])
     assert issubclass(GraphConvergenceError, ArithmeticError)
@@ -144,3 +145,15 @@ def test_a_derived_function_verifies() -> None:
     f = aot.function([A], {"x": found.solution, "slope": grad(found.solution, A)}, name="cardano")
     report = f.verify(samples=3)
     assert report, str(report)
+
+
+@pytest.mark.shows("tensor/13-arguments")
+def test_extents_that_do_not_fit_are_told_in_the_call() -> None:
+    v, m = at.vector("v"), at.matrix("m")
+    short = aot.function([v], at.optimize.root(lambda x: x[:-1] ** 2 - 2, v).solution)
+    turned = aot.function([m], at.optimize.fixed_point(lambda x: at.cos(x.T), m).solution)
+    for f, point in ((short, np.ones(3)), (turned, np.ones((2, 3)))):
+        for call in (f, f.reference):
+            with pytest.raises(ValueError, match="along axis 0 instead of"):
+                call(point)
+    np.testing.assert_allclose(turned(np.ones((2, 2))), np.full((2, 2), 0.7390851332151607), rtol=1e-11)

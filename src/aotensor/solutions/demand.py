@@ -13,8 +13,10 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphConvergenceError, GraphLinAlgError
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable
+from aotensor.ops.create import zeros
 from aotensor.ops.linear import LinearOp
 from aotensor.ops.reduce.extremum import max as max_of
+from aotensor.ops.shape.join import join
 from aotensor.solutions.results import REASONS, Ending
 
 
@@ -39,7 +41,9 @@ class Demand(LinearOp):
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         x, status = inputs
-        return self.apply(x, max_of(status) if is_batched[1] else status).outputs
+        if is_batched[1]:  # of no samples, none has failed
+            status = max_of(join(0, status, zeros([1], status.dtype)))
+        return self.apply(x, status).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, status: Tensor) -> Tensor:
         v = b.scalars

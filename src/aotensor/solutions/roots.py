@@ -9,6 +9,8 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.gradient.reverse import grad
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.variable import Constant, Variable
+from aotensor.ops.shape.broadcast import specify_shape
+from aotensor.ops.shape.extents import shape_i
 from aotensor.ops.shape.reshape import reshape
 from aotensor.solutions.anderson import anderson
 from aotensor.solutions.broyden import broyden
@@ -179,11 +181,18 @@ def fixed_point(
 
 
 def _like(what: str, x: Variable, found: Variable) -> Variable:
-    """A result in the shape of x, as a vector.   Raises: GraphValueError for another rank or other known extents."""
+    """A result in the shape of x, as a vector. Extents that are not known to be those of x are checked at run time.
+
+    Raises: GraphValueError for another rank or other known extents.
+    """
     pairs = zip(x.tensor_type.shape, found.tensor_type.shape, strict=False)
     differ = any(isinstance(m, int) and isinstance(n, int) and m != n for m, n in pairs)
     if found.ndim != x.ndim or differ:
         raise GraphValueError(f"{what} has the shape of x", lines=[f"x: {x.type}", found.describe()])
+    pairs = zip(x.tensor_type.shape, found.tensor_type.shape, strict=True)
+    entries = [None if n is not None and m == n else shape_i(x, k) for k, (m, n) in enumerate(pairs)]
+    if any(entry is not None for entry in entries):
+        found = specify_shape(found, entries)
     return found if found.ndim == 1 else reshape(found, [-1])
 
 
