@@ -77,8 +77,8 @@ def _measure(change: Change, copy: Path) -> str:
     change.make(copy)
     listed = _pytest(copy, "--affected-by", "HEAD", "--collect-only", "-q")
     selected = {*re.findall(r"^(tests/\S+::.*)$", listed, re.M)}
-    wide = _pytest(copy, *change.wide, "-rfE", "--tb=no", "-q")
-    failed = {*re.findall(r"^(?:FAILED|ERROR) (tests/\S+::.*?)(?: - .*)?$", wide, re.M)}
+    wide = _pytest(copy, *change.wide, "-v", "--tb=no")
+    failed = {*re.findall(r"^(tests/\S+::.*) (?:FAILED|ERROR) ", wide, re.M)}
     counts = re.search(r"(?:(\d+) failed)?,? ?(\d+) passed", wide)
     if not failed and not counts:
         raise SystemExit(f"{change.name}: the wide run did not end:\n{wide[-2000:]}")
@@ -115,7 +115,11 @@ def _rows() -> list[str]:
 def _write(rows: list[str]) -> None:
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(HEAD)
     after = rest.partition("\n\n")[2]
-    PAGE.write_text("\n".join([before + HEAD, "|---|---|---|---|---|---|", *rows]) + "\n\n" + after, encoding="utf-8")
+    PAGE.write_text(
+        "\n".join([before + HEAD, "|---|---|---|---|---|---|", *rows, *([""] if after.strip() else []), after]).rstrip()
+        + "\n",
+        encoding="utf-8",
+    )
 
 
 if __name__ == "__main__":
