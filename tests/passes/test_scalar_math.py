@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.special
 from scalar_math_cases import CASES, NO_LONG_DOUBLE, power_corners, power_operands
-from scalar_math_harness import DTYPES, WIDE, Array, around, corners, library, multiprecision, ulps
+from scalar_math_harness import DTYPES, WIDE, Array, Library, around, corners, library, multiprecision, ulps
 
 from aotensor.passes.scalar_math.polygamma import ORDERS
 from aotensor.passes.scalar_math.table import FUNCTIONS
@@ -236,10 +236,11 @@ def test_every_function_is_checked() -> None:
 
 def test_differences_of_logarithms_of_gamma() -> None:
     """ln B, and how far ψ and ψ′ change, where one operand is much smaller than the other: values of mpmath."""
-    sizes = [1e-300, 1e-8, 0.1, 2.0, 7.9, 8.1, 50.0, 1e4, 1e100]
+    sizes = [1e-30, 1e-8, 0.1, 2.0, 7.9, 8.1, 50.0, 1e4, 1e30]
+    functions = Library(list(LOGARITHMS_OF_GAMMA))
     a, b = map(np.array, zip(*product(sizes, sizes), strict=True))
     for name, formula in LOGARITHMS_OF_GAMMA.items():
-        found = library("host")(name, a, b)
+        found = functions(name, a, b)
         for p, q, y in zip(a, b, found, strict=True):
             with mp.workdps(50 + 2 * int(abs(np.log10(p)) + abs(np.log10(q)))):
                 wanted = formula(mp.mpf(float(p)), mp.mpf(float(q)))
