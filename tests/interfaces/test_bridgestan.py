@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bridgestan_client import Client, Failed
-from conftest import regression
+from regression_model import regression
 from scipy.special import expit
 
 import aotensor as aot
@@ -239,6 +239,7 @@ def test_parameters_change_nothing_of_the_function() -> None:
     assert "regression(" in repr(f)
 
 
+@pytest.mark.level("ci", "compiles a second library, 6 s of processor time")
 def test_linear_algebra_comes_from_the_library(tmp_path: Path) -> None:
     """Cholesky factors, determinants and systems on all sides, beside SciPy's LAPACK in our own call."""
     x = at.vector("x", shape=(3,))
