@@ -276,8 +276,14 @@ def _naming(word: str, path: str) -> list[tuple[str, str]]:
     """(file, unit) of those that use a name: in the file that defines it, or in one that imports it."""
     pattern = re.compile(rf"\b{re.escape(word)}\b")
     files = [file for file, text in _texts().items() if word in text and pattern.search(text)]
-    defines = Path(path).stem
-    near = [file for file in files if file == path or re.search(rf"\b{re.escape(defines)}\b", _texts()[file])]
+    stem = Path(path).stem
+    defines = Path(path).parent.name if stem.startswith("__") else stem
+    others = [] if word.startswith("_") else files  # a private name stays in its file
+    near = [
+        file
+        for file in {path, *others} & {*files}
+        if file == path or re.search(rf"\b{re.escape(defines)}\b", _texts()[file])
+    ]
     return [
         (file, unit.name)
         for file in near
