@@ -245,7 +245,7 @@ def test_linear_algebra_comes_from_the_library(tmp_path: Path) -> None:
     x = at.vector("x", shape=(3,))
     a = at.as_tensor(np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]])) + at.outer(x, x)
     factor, b = at.cholesky(a), at.as_tensor(np.arange(6.0).reshape(3, 2))
-    logp = at.log(at.linalg.det(a)) + (at.solve_triangular(factor, b, lower=True) ** 2).sum()
+    logp = at.linalg.det(a) + (at.solve_triangular(factor, b, lower=True) ** 2).sum()
     logp = logp + at.linalg.slogdet(a + at.outer(x, at.as_tensor(np.arange(3.0))))[1]
     f = aot.function([x], logp, name="normal", parameters={"x": aot.Parameter(3)})
     own = aot.function([x], [logp, aot.grad(logp, x)], name="own")
