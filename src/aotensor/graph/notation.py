@@ -24,7 +24,7 @@ TRANSPARENT: Final = frozenset({
     "cast", "sparse_cast", "fitting", "specify_shape", "identity", "sparse_copy", "checked_structure", "canonical",
     "ascending", "nonempty", "parameter", "dense_from_sparse", "converged", "common_extent", "stored_everywhere",
     "shared_entries", "counted", "divided", "check", "held", "holomorphic_view", "linear_view", "position_inside",
-    "as_pairs", "of_pairs",
+    "as_pairs", "of_pairs", "demand",
 })  # fmt: skip
 """What hands on its first operand."""
 
@@ -58,7 +58,10 @@ CALLS: Final = {
     "angle_slope": "grad(arctan2({0}, {1}))", "arccosh_slope": "grad(arccosh({0}))",
     "arcsinh_slope": "grad(arcsinh({0}))", "arctan_slope": "grad(arctan({0}))", "bose": "grad(log1mexp({0}))",
     "gauss": "grad(erf({0}))", "half_gauss": "grad(erf({0}))", "hypot_slope": "grad(hypot({0}, {1}))",
-    "gamma_density": "grad(gammainc({0}, {1}))",
+    "gamma_density": "grad(gammainc({0}, {1}))", "gamma_power": "grad(gammal({0}, {1}))",
+    "beta_fall": "({2} * (psi({0} + {1}) - psi({0})))", "psi_growth": "(psi({0} + {1}) - psi({0}))",
+    "tri_gamma_fall": "(polygamma(1, {0}) - polygamma(1, {0} + {1}))", "gompertz": "grad(exp(-exp({0})))",
+    "log_cosh": "log(cosh({0}))", "sech": "(1 / cosh({0}))", "csch": "(1 / sinh({0}))",
     "inverse_mills": "grad(log_ndtr({0}))", "logistic_density": "grad(sigmoid({0}))", "one_like": "ones_like",
     "root_of_square": "abs", "sech_squared": "grad(tanh({0}))", "tanh_half": "(2 * sigmoid({0}) - 1)",
     "copysign": "(abs({0}) * sign({1}))", "gap_to_one": "(1 - ({0})**2)", "not_taken": "(({1}) - ({0}))",

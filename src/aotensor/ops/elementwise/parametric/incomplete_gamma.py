@@ -89,6 +89,7 @@ MAKERS["gamma_density"] = lambda order=0: _density(order)
 
 
 def is_outside_of_shapes(a: Variable, x: Variable) -> Variable:
+    """Is a point outside of where the functions are defined: a or x below 0?"""
     return or_(lt(a, 0), lt(x, 0))
 
 
