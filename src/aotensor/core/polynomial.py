@@ -29,6 +29,10 @@ class Polynomial:
         return Polynomial({key: Fraction(factor)} if factor else {})
 
     def __add__(self, other: Polynomial) -> Polynomial:
+        if not other.terms:
+            return self
+        if not self.terms:
+            return other
         terms = dict(self.terms)
         for key, factor in other.terms.items():
             terms[key] = terms.get(key, Fraction(0)) + factor

@@ -190,6 +190,8 @@ def _replace(old: Operation, new: Operation, value: SSAValue) -> None:
 def _fold_arithmetic(op: Operation) -> None:
     """x·1, x/1, x−0, x+(−0), −(−x), x/2^k as x·2^−k: exact for every x, nan and signed zeros included."""
     match op:
+        case _ if type(op) not in _FOLDED:
+            pass
         case arith.MulfOp() if _is_constant(op.rhs, 1.0):
             _forward(op, op.lhs)
         case arith.MulfOp() if _is_constant(op.lhs, 1.0):
@@ -204,6 +206,9 @@ def _fold_arithmetic(op: Operation) -> None:
             _multiply(op, inverse)
         case _:
             pass
+
+
+_FOLDED: Final = frozenset({arith.MulfOp, arith.DivfOp, arith.SubfOp, arith.NegfOp})
 
 
 def _exact_inverse(x: SSAValue) -> float | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from typing import Final, TypeAlias
 
 from xdsl.dialects import arith, func, memref, scf
@@ -160,7 +161,7 @@ class _Counter:
         if count:
             kind = _element(op.results[0].type)
             name = "scalar" if not self.depth else "f32" if isinstance(kind, Float32Type) else "f64"
-            return Polynomial.of(count) * Polynomial.of(_tag(name))
+            return Polynomial({((_tag(name), 1),): Fraction(count)})
         return self._accessed(op)
 
     def _accessed(self, op: Operation) -> Polynomial:
@@ -209,9 +210,9 @@ class _Counter:
             return Polynomial()
         if OUTLINED in function.attributes:
             for x, argument in zip(op.arguments, function.body.block.args, strict=True):
+                self.shapes[argument] = self.shapes.get(x, ())
                 if x in self.values:
                     self.values[argument] = self.values[x]
-                self.shapes[argument] = self.shapes.get(x, ())
                 if x in self.starts:
                     self.starts[argument] = self.starts[x]
             return self.block(function.body.block)
@@ -367,15 +368,17 @@ _DYNAMIC: Final = frozenset({-(2**63)})
 
 def _flops(op: Operation) -> int:
     """Floating point operations of one operation that is neither loop nor call; comparisons and casts count nothing."""
-    dialect, _, name = op.name.partition(".")
-    if isinstance(op, func.CallOp):
-        return _lanes(op.results[0].type)  # of an instruction
-    if dialect not in ("arith", "math", "vector") or not op.results:
-        return 0
-    lanes = _lanes(op.results[0].type)
-    if dialect == "vector":
-        return _reduced_lanes(op) if name == "reduction" else 2 * lanes if name == "fma" else 0
-    return 0 if name in _FREE else lanes * (2 if name == "fma" else 1)
+    if op.name == "vector.reduction":
+        return max((_lanes(x.type) for x in op.operands), default=0)
+    each = _flops_of_a_lane(op.name)
+    return each * _lanes(op.results[0].type) if each and op.results else 0
+
+
+@cache
+def _flops_of_a_lane(operation: str) -> int:
+    """By the name of an operation; a call is of an instruction."""
+    dialect, _, name = operation.partition(".")
+    return 2 if name == "fma" else int(name == "call" or (dialect in ("arith", "math") and name not in _FREE))
 
 
 def _lanes(kind: Attribute) -> int:
@@ -394,7 +397,3 @@ def _size(kind: Attribute) -> int:
     if isinstance(kind, IntegerType):
         return max(int(kind.width.data) // 8, 1)
     return 4 if isinstance(kind, Float32Type) else 8
-
-
-def _reduced_lanes(op: Operation) -> int:
-    return max((_lanes(x.type) for x in op.operands), default=0)

@@ -30,6 +30,8 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
+from aotensor.ir.nest.segments import op_with_segments
+
 _NUMBERS: Final = ("jam", "lanes", "interleave", "rows", "terms", "ahead")
 _FLAGS: Final = ("parallel", "masked", "short", "cores")
 
@@ -107,7 +109,7 @@ def _verify_loop(op: LoopOp) -> None:
             raise VerifyException(f"{name} {op.number(name)} is no number of iterations")
 
 
-@irdl_op_definition
+@op_with_segments
 class ForOp(LoopOp):
     """nest.for %i = %lower to %upper step %step { … };  `nest.for %i in %n { … }` begins with 0 and goes by 1."""
 
@@ -125,7 +127,7 @@ class ForOp(LoopOp):
     @property
     def is_whole(self) -> bool:
         """Does it run over all of an extent, one by one?"""
-        return self.lower is None and self.step is None
+        return len(self.operands) == 1
 
     def set_bounds(self, upper: SSAValue, lower: SSAValue) -> None:
         """Run over other iterations, by the same step."""

@@ -58,6 +58,7 @@ from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from aotensor.ir.nest.loops import LoopOp
+from aotensor.ir.nest.segments import integers, op_with_segments
 from aotensor.ir.nest.syntax import Subscript, parse_accesses, print_accesses
 
 
@@ -74,7 +75,7 @@ class YieldOp(IRDLOperation):
         super().__init__(operands=[values])
 
 
-@irdl_op_definition
+@op_with_segments
 class ValueOp(IRDLOperation):
     """Declares a tensor, which lives as long as the region that it is declared in.
 
@@ -161,7 +162,7 @@ class ValueOp(IRDLOperation):
             raise VerifyException("a value that is a row of another one has its type, but for the first axis")
 
 
-@irdl_op_definition
+@op_with_segments
 class DoOp(IRDLOperation):
     """A statement: read elements, compute, write elements. It runs once in each iteration of the loops around it.
 
@@ -201,9 +202,9 @@ class DoOp(IRDLOperation):
         first = 0
         rows = self.positions.data
         for row in rows[:number]:
-            first += row.get_values().count(DYNAMIC_INDEX)
+            first += integers(row).count(DYNAMIC_INDEX)
         values = iter(self.subscripts[first:])
-        return [next(values) if n == DYNAMIC_INDEX else int(n) for n in rows[number].get_values()]
+        return [next(values) if n == DYNAMIC_INDEX else int(n) for n in integers(rows[number])]
 
     def set_accesses(
         self,
@@ -222,9 +223,7 @@ class DoOp(IRDLOperation):
     def accesses(self) -> list[list[Subscript]]:
         """The subscripts of all accesses, inputs first."""
         values = iter(self.subscripts)
-        return [
-            [next(values) if n == DYNAMIC_INDEX else int(n) for n in row.get_values()] for row in self.positions.data
-        ]
+        return [[next(values) if n == DYNAMIC_INDEX else int(n) for n in integers(row)] for row in self.positions.data]
 
     @property
     def reads(self) -> list[tuple[SSAValue, list[Subscript]]]:

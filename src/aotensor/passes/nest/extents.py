@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, func, tensor
@@ -16,9 +16,10 @@ from aotensor.ir.dialect import CheckOp, LapackOp, NonzeroOp, ReshapeOp, SelectO
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, PatternOp, ProductAtOp, SegmentSumOp, SumAtOp
 from aotensor.ir.extents import AllSources, is_scalar
-from aotensor.ir.nest.loops import LoopOp
+from aotensor.ir.nest.loops import EntriesOp, ForOp
 from aotensor.ir.nest.ops import DoOp, ProductOp, ValueOp
 
+_WITHOUT_TENSORS: Final = frozenset({DoOp, ForOp, EntriesOp})
 ExtentKey: TypeAlias = "int | SSAValue | tuple[int, int]"
 """An extent as something that compares: a number, an index value, or (argument, axis) of an input's dim."""
 
@@ -61,8 +62,10 @@ class Extents:
             self._shapes[x] = tuple(keys)
 
     def _read(self, op: Operation) -> None:
-        if op.name.startswith(("arith.", "math.")) and op.name != arith.ConstantOp.name:
-            return  # numbers, most of a long program: asked before all that follows
+        if type(op) in _WITHOUT_TENSORS or (
+            op.name.startswith(("arith.", "math.")) and op.name != arith.ConstantOp.name
+        ):
+            return  # most of a long program: asked before all that follows
         match op:
             case arith.ConstantOp() if isinstance(op.value, IntegerAttr):
                 self._same[op.result] = op.value.value.data
@@ -74,8 +77,6 @@ class Extents:
                 self._shapes[op.result] = self._sized(op.result, op.sizes)
             case ProductOp():
                 self._shapes[op.result] = tuple(op.sizes)
-            case DoOp() | LoopOp():
-                pass
             case tensor.EmptyOp():
                 self._shapes[op.tensor] = self._sized(op.tensor, op.dynamic_sizes)
             case tensor.SplatOp():
