@@ -1,4 +1,4 @@
-"""Copies what the tables say into the README, between the marks that are there: `python benchmarks/readme.py`.
+"""Copies what the tables say into docs/speed.md, between the marks that are there: `python benchmarks/readme.py`.
 
 <!-- speed -->  ...  <!-- end of speed -->
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from harness import HERE, RESULTS
 from targets import summary
 
-README = HERE.parent / "README.md"
+PAGE = HERE.parent / "docs" / "speed.md"
 TABLES = ("speed", "sparse")
 
 
@@ -24,9 +24,9 @@ def updated(text: str, results: Path) -> str:
         inside = f"<!-- {name} -->\n{rows}\n<!-- end of {name} -->"
         text, count = re.subn(f"<!-- {name} -->.*?<!-- end of {name} -->", lambda _, x=inside: x, text, flags=re.DOTALL)
         if count != 1:
-            raise ValueError(f"the README has no place for the table {name}")
+            raise ValueError(f"docs/speed.md has no place for the table {name}")
     return text
 
 
 if __name__ == "__main__":
-    README.write_text(updated(README.read_text(), RESULTS))
+    PAGE.write_text(updated(PAGE.read_text(), RESULTS))

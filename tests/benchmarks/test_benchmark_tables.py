@@ -18,7 +18,7 @@ from harness import revision
 from limits import least_seconds, limits_of
 from measure import interleaved
 from peers import PEERS
-from readme import README, TABLES, updated
+from readme import PAGE, TABLES, updated
 from table import Table
 from targets import share_of_limit, speedup, standing, summary
 
@@ -130,10 +130,10 @@ def test_a_run_from_end_to_end(tmp_path: Path) -> None:
         assert "softmax-1 x0.01 on 1 core ..." not in run("run.py", "--cases", "softmax-1", *options, "--resume")
 
 
-def test_tables_find_their_place_in_the_readme(tmp_path: Path) -> None:
+def test_tables_find_their_place_in_the_page(tmp_path: Path) -> None:
     for name in TABLES:
         (tmp_path / f"{name}.json").write_text(json.dumps({"cases": [record(100e-6, C=150e-6)]}))
-    text = updated(README.read_text(), tmp_path)
+    text = updated(PAGE.read_text(), tmp_path)
     assert text.count("| (a) logistic | 100 | 0.67 C | - | met |") == len(TABLES)
     assert updated(text, tmp_path) == text
     with pytest.raises(ValueError, match="no place for the table speed"):

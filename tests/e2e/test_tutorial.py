@@ -1,6 +1,6 @@
 """Pages with programs are run: their blocks in order, in one process and folder; what they print is compared.
 
-So are the lines that README has for doors which no other test goes through as they stand there.
+So are the lines that docs/languages.md shows for other languages, where no other test runs them as they are.
 """
 
 from __future__ import annotations
@@ -144,10 +144,10 @@ def test_page(page: str, environment: dict[str, str]) -> None:
             run_commands(block, environment)
 
 
-def doors() -> dict[str, str]:
-    """What README shows of each door, by language; of two in one language the last."""
-    text = (ROOT / "README.md").read_text()
-    return {m[1]: m[3] for m in BLOCK.finditer(text[text.index("\n## Doors\n") : text.index("\n## Programs of other")])}
+def lines_by_language() -> dict[str, str]:
+    """What docs/languages.md shows for each language; of two in one language the last."""
+    text = (ROOT / "docs" / "languages.md").read_text()
+    return {m[1]: m[3] for m in BLOCK.finditer(text[: text.index("\n## Programs of other")])}
 
 
 def block_of(page: str, file: str) -> str:
@@ -158,7 +158,7 @@ def block_of(page: str, file: str) -> str:
 def logistic(environment: dict[str, str]) -> Iterator[Library]:
     """The model of README, its static library in the folder `build`, and what this machine makes of it."""
     model = next(block for block in read_blocks(ROOT / "README.md") if block.language == "python").text
-    Path("model.py").write_text(model[: model.index("\n\nf(X_data")] + "\n")
+    Path("model.py").write_text(model[: model.index("\n\nprint(")] + "\n")
     made = "aotensor compile model.py -o build --emit lib --emit static --emit header --cpu generic"
     assert run_command(made, environment)[0] == 0
     yield load("build/liblogistic.so")
@@ -169,11 +169,11 @@ def data() -> tuple[Any, Any, Any]:
     return np.array([[1.0, 2], [3, -1], [0.5, 4]]), np.array([1.0, -1, 1]), np.array([0.25, -0.5])
 
 
-def test_the_door_to_r(logistic: Library, environment: dict[str, str]) -> None:
-    """The three lines of README, with the file of C that the page has: the minimum that SciPy finds."""
+def test_lines_for_r(logistic: Library, environment: dict[str, str]) -> None:
+    """The three lines of the page, with the file of C of docs/howto/r.md: the minimum that SciPy finds."""
     skip_without(PAGES["howto/r"])
     Path("logistic_r.c").write_text(block_of("howto/r", "logistic_r.c"))
-    lines = doors()["r"]
+    lines = lines_by_language()["r"]
     assert run_command(lines.split("# ", 1)[1].partition("\n")[0], environment)[0] == 0
     X, y, _ = data()
     given = f"X <- matrix(c({','.join(map(str, X.T.ravel()))}), 3)\ny <- c({','.join(map(str, y))})\n"
@@ -185,10 +185,10 @@ def test_the_door_to_r(logistic: Library, environment: dict[str, str]) -> None:
     assert converged == "0" and 0 < float(value) < float(logistic.logistic(X, y, np.zeros(2))["loss"])
 
 
-def test_the_door_to_rust(logistic: Library, environment: dict[str, str]) -> None:
-    """The three lines of README, in a program that prints the loss and its gradient."""
+def test_lines_for_rust(logistic: Library, environment: dict[str, str]) -> None:
+    """The three lines of the page, in a program that prints the loss and its gradient."""
     skip_without(PAGES["howto/rust"])
-    link, declared, called = doors()["rust"].splitlines()
+    link, declared, called = lines_by_language()["rust"].splitlines()
     folder = Path("build").resolve()
     Path("src").mkdir()
     Path("Cargo.toml").write_text(block_of("howto/rust", "Cargo.toml"))
@@ -207,13 +207,13 @@ def test_the_door_to_rust(logistic: Library, environment: dict[str, str]) -> Non
 
 
 @pytest.mark.parametrize("framework", ["jax", "torch"])
-def test_the_doors_to_frameworks(framework: str, logistic: Library) -> None:
-    """The lines of README for JAX; PyTorch by the other import: the library's gradient."""
+def test_lines_for_frameworks(framework: str, logistic: Library) -> None:
+    """The lines of the page for JAX; PyTorch by the other import: the library's gradient."""
     skip_without(("cc", f"import {framework}"))
     module = importlib.import_module(framework)
     X, y, w = data()
     names: dict[str, Any] = {"lib": logistic, framework: module, "X_data": X, "y_data": y}
-    imported, _, rest = doors()["python"].partition("\n\n")
+    imported, _, rest = lines_by_language()["python"].partition("\n\n")
     wanted = logistic.logistic(X, y, w)["grad_w"]
     if framework == "jax":
         module.config.update("jax_enable_x64", True)
@@ -228,12 +228,12 @@ def test_the_doors_to_frameworks(framework: str, logistic: Library) -> None:
     np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-15)
 
 
-def test_the_doors_to_other_machines(environment: dict[str, str]) -> None:
-    """Every command of README's last door."""
+def test_lines_for_other_machines(environment: dict[str, str]) -> None:
+    """Every command for other machines."""
     skip_without(("import ziglang",))
     model = next(block for block in read_blocks(ROOT / "README.md") if block.language == "python").text
-    Path("model.py").write_text(model[: model.index("\n\nf(X_data")] + "\n")
-    for line in doors()["sh"].splitlines():
+    Path("model.py").write_text(model[: model.index("\n\nprint(")] + "\n")
+    for line in lines_by_language()["sh"].splitlines():
         code, _, complaints = run_command(line.partition("#")[0].strip(), environment)
         assert code == 0, complaints
     assert Path("build/logistic.dll").is_file() and Path("build/liblogistic.a").is_file()
