@@ -5,8 +5,8 @@
     pytest --affected --ci         in 10 minutes instead of 2;  --all: everything that the change reaches
 
 `changes.py` finds the tests, by the record of reach.py. What most tests reach, as a pass of every compilation, does not
-run all of them: first those that have its name, then of each test function the case that reaches least, and so on,
-until the seconds of times.txt fill the budget. The first lines of the run say how many are left to `pytest`.
+run all of them: first those that have its name, then those that have a rare word of the changed lines, then of each
+test function the case that reaches least, and so on, until the seconds of times.txt fill the budget. The first lines of the run say how many are left to `pytest`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ SHORT: Final = 0.1
 """Seconds of a case of a test whose time is not recorded."""
 SHARE: Final = 0.2
 """Of the seconds: for tests that read the changed files as texts, such as those of the house."""
+RARE: Final = 40
+"""Tests that have a word in their names: a word of more tests tells nothing."""
 POOLED: Final = 30.0
 """Seconds. More of them run in a pool of processes."""
 
@@ -198,14 +200,17 @@ def _take(plan: Plan, ids: Iterable[str], seconds: float) -> float:
 
 
 def _by_nearness(changes: Sequence[Change], found: Affected, search: Search) -> list[int]:
-    """Named tests first, then the case of each test function that reaches least, then the second one, and so on."""
+    """Named tests first, then those with a word of the changed lines, then the case of each test function that reaches
+    least, then the second one, and so on."""
     sizes = search.sizes
     named = found.tests & _named(changes, search)
+    worded = found.tests & search.with_words({word for change in changes for word in change.words}, RARE)
     turns: defaultdict[str, int] = defaultdict(int)
-    order = list[tuple[bool, int, int, int]]()
-    for test in sorted(found.tests, key=lambda k: (k not in named, sizes[k], k)):
+    order = list[tuple[int, int, int, int]]()
+    ranks = {test: 0 if test in named else 1 if test in worded else 2 for test in found.tests}
+    for test in sorted(found.tests, key=lambda k: (ranks[k], sizes[k], k)):
         function = function_of(search.reach.tests[test])
-        order.append((test not in named, turns[function], sizes[test], test))
+        order.append((ranks[test], turns[function], sizes[test], test))
         turns[function] += 1
     return [test for *_, test in sorted(order)]
 

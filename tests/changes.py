@@ -15,7 +15,8 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -36,11 +37,15 @@ class NoHistory(Exception):
 
 @dataclass(frozen=True)
 class Change:
-    """A file that differs: the names of its units that do, if it is one of Python's; is_moved: new or gone."""
+    """A file that differs: the names of its units that do, if it is one of Python's; is_moved: new or gone.
+
+    words: those of the changed lines of a unit, such as `masked` of `if is_masked(x):`.
+    """
 
     path: str
     units: frozenset[str] = frozenset()
     is_moved: bool = False
+    words: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -97,9 +102,15 @@ def _change(base: str, path: str, status: str) -> Change:
     old = "" if status == "A" else _git("show", f"{base}:{path}")
     new = "" if status == "D" else (ROOT / path).read_text(encoding="utf-8")
     try:
-        return Change(path, frozenset(changed(old, new)), is_moved)
+        return Change(
+            path, frozenset(changed(old, new)), is_moved, _words_of({*old.splitlines()} ^ {*new.splitlines()})
+        )
     except SyntaxError as error:
         raise SyntaxError(f"{path}:{error.lineno}: {error.msg}") from error
+
+
+def _words_of(lines: Iterable[str]) -> frozenset[str]:
+    return frozenset(word for line in lines for word in plain(line).split("-") if len(word) > 2)
 
 
 def _is_dirty() -> bool:
@@ -197,6 +208,15 @@ class Search:
         pattern = re.compile(rf"(?<![a-z0-9]){re.escape(plain(word))}(?![a-z0-9])")
         rows = {plain(row) for row in _rows_with(plain(word))}
         return frozenset(k for k, test in enumerate(self._plain) if test in rows or pattern.search(test))
+
+    def with_words(self, words: Iterable[str], most: int) -> set[int]:
+        """The tests whose case, or function, has one of some words, of those words that at most so many tests have."""
+        if not hasattr(self, "_by_word"):
+            self._by_word: defaultdict[str, set[int]] = defaultdict(set)
+            for k, text in enumerate(self._plain):
+                for word in text.split("-"):
+                    self._by_word[word].add(k)
+        return {k for word in words if len(self._by_word.get(word, ())) <= most for k in self._by_word.get(word, ())}
 
     @property
     def _plain(self) -> list[str]:

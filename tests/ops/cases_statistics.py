@@ -66,6 +66,8 @@ VALUES = [
     value("histogram-edges", lambda a: at.histogram(a, 4)[1], [LINE], np.histogram(LINE, 4)[1]),
     value("histogram-vector", first(at.histogram), [np.append(LINE, [NAN, 9.0]), STEPS],
           np.histogram(np.append(LINE, [NAN, 9.0]), STEPS)[0]),
+    value("histogram-equal-edges", first(at.histogram), [LINE, np.array([-1.0, 0.0, 0.0, 2.0])],
+          np.histogram(LINE, [-1.0, 0.0, 0.0, 2.0])[0]),
     value("histogram-range", lambda a: at.histogram(a, 7, (-1, 2))[0], [GRID], np.histogram(GRID, 7, (-1, 2))[0]),
     value("histogram-one", first(at.histogram), [np.ones(3)], np.histogram(np.ones(3))[0]),
     value("histogram-nothing", lambda a: at.histogram(a, 2)[1], [np.zeros(0)], [0, 0.5, 1]),
@@ -185,7 +187,7 @@ SMOOTH = [
     Case(id="interp-float32", build=at.interp, inputs=[x.astype("float32") for x in (between(0, 1), UNEVEN, LINE[:5])]),
 ]  # fmt: skip
 
-ORDERED = ("searchsorted", "interp", "histogram-vector")
+ORDERED = ("searchsorted", "interp", "histogram-vector", "histogram-equal-edges")
 """What needs a vector in order: samples of a batch are multiples of it."""
 RAGGED = {"bincount-int", "bincount-nothing", "unique-axis"}
 

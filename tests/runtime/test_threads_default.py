@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from aotensor_runtime import threads
-from aotensor_runtime.errors import ArgumentValueError
+from aotensor_runtime.errors import ArgumentTypeError, ArgumentValueError
 from aotensor_runtime.systems import linux
 
 CASES = [
@@ -47,3 +48,16 @@ def test_the_variable_is_asked_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(threads.VARIABLE, "many")
     with pytest.raises(ArgumentValueError, match="AOTENSOR_NUM_THREADS is 'many'"):
         threads.default_threads()
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [(0, ArgumentValueError), (-1, ArgumentValueError), (True, ArgumentTypeError), (1.5, ArgumentTypeError)],
+)
+def test_a_number_of_threads_is_a_positive_integer(value: object, error: type[Exception]) -> None:
+    with pytest.raises(error, match="f: num_threads is"):
+        threads.checked_threads("f", value)
+
+
+def test_numbers_of_threads_that_hold() -> None:
+    assert [threads.checked_threads("f", value) for value in (1, np.int8(3))] == [1, 3]
