@@ -6,7 +6,8 @@
 
 `changes.py` finds the tests, by the record of reach.py. What most tests reach, as a pass of every compilation, does not
 run all of them: first those that have its name, then those that have a rare word of the changed lines, then of each
-test function the case that reaches least, and so on, until the seconds of times.txt fill the budget. The first lines of the run say how many are left to `pytest`.
+test function the case that reaches least, and so on, until the seconds of times.txt fill the budget. The first lines of
+the run say how many are left to `pytest`.
 """
 
 from __future__ import annotations
