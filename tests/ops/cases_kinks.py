@@ -40,6 +40,8 @@ CASES: list[Case] = [
     kink("floor-derivative", at.floor, [[-1.5, 0.0, 2.5]], x0=[0, 0, 0]),
     kink("int_div-derivative", lambda x, y: x // y, [[5.0, -5.0], [2.0, 2.0]], x0=[0, 0], x1=[0, 0]),
     kink("mod-derivative", lambda x, y: x % y, [[5.0, -5.0], [2.0, 2.0]], x0=[1, 1], x1=[-2, 3]),
+    kink("fmod-derivative", at.fmod, [[5.0, -5.0, 5.0], [2.0, 2.0, -3.0]], x0=[1, 1, 1], x1=[-2, 2, 1]),
+    kink("trunc_div-derivative", at.trunc_div, [[5.0, -5.0], [2.0, 2.0]], x0=[0, 0], x1=[0, 0]),
     kink("sigmoid-far-out", at.sigmoid, [[-800.0, 0.0, 800.0]], x0=[0, 0.25, 0]),
     kink("softplus-far-out", at.softplus, [[-800.0, 0.0, 800.0]], x0=[0, 0.5, 1]),
     kink("log1mexp-at-0", at.log1mexp, [[0.0, 1.0]], x0=[-INF, NAN]),

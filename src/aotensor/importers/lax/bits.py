@@ -27,18 +27,10 @@ def shifted_right(x: at.Variable, count: int) -> at.Variable:
     return at.right_shift(x, like(count, x))
 
 
-def _shifted_logically(x: at.Variable, count: at.Variable) -> at.Variable:
-    return at.bitcast(at.right_shift(_unsigned(x), _unsigned(count)), x.dtype)
-
-
 def _shifted_arithmetically(x: at.Variable, count: at.Variable) -> at.Variable:
     kind = f"int{_width(x)}"
     inside = at.bitcast(at.minimum(_unsigned(count), like(_width(x) - 1, _unsigned(x))), kind)
     return at.bitcast(at.right_shift(at.bitcast(x, kind), inside), x.dtype)
-
-
-def _shifted_left(x: at.Variable, count: at.Variable) -> at.Variable:
-    return at.bitcast(at.left_shift(_unsigned(x), _unsigned(count)), x.dtype)
 
 
 def _ones(x: at.Variable) -> at.Variable:
@@ -73,7 +65,7 @@ def in_order(x: at.Variable) -> at.Variable:
     if not dtypes.is_float(x.dtype):
         return x
     bits = at.bitcast(x, f"int{_width(x)}")
-    return bits ^ _shifted_logically(shifted_right(bits, _width(x) - 1), at.ones_like(bits))
+    return bits ^ at.logical_shift_right(shifted_right(bits, _width(x) - 1), at.ones_like(bits))
 
 
 def _next(x: at.Variable, towards: at.Variable) -> at.Variable:
@@ -92,8 +84,8 @@ enter_functions({
     "and": at.and_, "clz": _leading_zeros, "nextafter": _next, "not": at.invert, "or": at.or_,
     "eq_to": lambda x, y: at.eq(in_order(x), in_order(y)), "le_to": lambda x, y: at.le(in_order(x), in_order(y)),
     "lt_to": lambda x, y: at.lt(in_order(x), in_order(y)), "population_count": _ones,
-    "shift_left": _shifted_left, "shift_right_arithmetic": _shifted_arithmetically,
-    "shift_right_logical": _shifted_logically, "xor": at.xor,
+    "shift_left": at.left_shift, "shift_right_arithmetic": _shifted_arithmetically,
+    "shift_right_logical": at.logical_shift_right, "xor": at.xor,
 })  # fmt: skip
 
 

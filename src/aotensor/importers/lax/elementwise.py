@@ -17,24 +17,16 @@ def _is_integer(x: at.Variable) -> bool:
 
 
 def _divided(x: at.Variable, y: at.Variable) -> at.Variable:
-    """x/y; of integers towards zero, −1 where y is 0."""
+    """x/y; of integers towards zero, all bits set where y is 0."""
     if not _is_integer(x):
         return at.true_div(x, y)
-    down = at.int_div(x, y)
-    if not dtypes.is_signed(x.dtype):
-        return at.switch(at.eq(y, 0), at.invert(at.zeros_like(x)), down)
-    is_inexact = at.neq(down * y, x) & at.neq(at.lt(x, 0), at.lt(y, 0))
-    return at.switch(at.eq(y, 0), -1, down + at.cast(is_inexact, x.dtype))
+    return at.switch(at.eq(y, 0), at.invert(at.zeros_like(x)), at.trunc_div(x, y))
 
 
 def _remainder(x: at.Variable, y: at.Variable) -> at.Variable:
-    """What a division towards zero leaves, with the sign of x: exact, as C's fmod. x itself where an integer y is 0."""
-    if not _is_integer(x):
-        found = at.mod(at.abs(x), at.abs(y))
-        return at.switch(at.lt(x, 0), -found, found)
-    if not dtypes.is_signed(x.dtype):
-        return at.switch(at.eq(y, 0), x, at.mod(x, y))
-    return at.switch(at.eq(y, 0), x, x - y * _divided(x, y))
+    """C's fmod and %, x itself where an integer y is 0."""
+    found = at.fmod(x, y)
+    return at.switch(at.eq(y, 0), x, found) if _is_integer(x) else found
 
 
 def _power(x: at.Variable, y: at.Variable) -> at.Variable:

@@ -59,6 +59,8 @@ _ORDERED: Final = frozenset(
         "arg_extremum",
         "mod",
         "int_div",
+        "fmod",
+        "trunc_div",
         "ceil",
         "floor",
         "trunc",

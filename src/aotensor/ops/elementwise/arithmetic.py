@@ -182,6 +182,57 @@ mod = elementwise(
 )
 
 
+def _whole_quotient(x: Any, y: Any) -> Any:
+    """x/y rounded toward zero: ⌊|x|/|y|⌋ with a sign, from the exact remainder."""
+    rest = np.fmod(x, y)
+    if rest.dtype.kind in "iu":
+        return np.floor_divide(x - rest, y)
+    ratio = (x - rest) / y
+    return np.where(y == 0, x / y, np.where(ratio == 0, np.copysign(0, x / y), np.rint(ratio)))
+
+
+def _emit_trunc_div(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
+    """C's quotient of integers; of floats the exact multiple of y, divided and rounded to an integer."""
+    zero = s.constant(0, x.dtype)
+    is_zero = s.compare("eq", y, zero)
+    if dtypes.is_float(x.dtype):
+        ratio = s.div(s.sub(x, s.rem(x, y)), y)
+        signed_zero = s.math2("copysign", zero, s.div(x, y))
+        whole = s.select(s.compare("eq", ratio, zero), signed_zero, s.math("rint", ratio))
+        return s.select(is_zero, s.div(x, y), whole)
+    result = s.div(x, _safe_divisor(s, y))
+    if dtypes.is_signed(x.dtype):
+        result = s.select(s.compare("eq", y, s.constant(-1, y.dtype)), s.neg(x), result)
+    return s.select(is_zero, zero, result)
+
+
+def _emit_fmod(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
+    """C's remainder; −0 stays for floats, as the sign is that of x."""
+    if dtypes.is_float(x.dtype):
+        return s.rem(x, y)
+    zero = s.constant(0, x.dtype)
+    return s.select(s.compare("eq", y, zero), zero, s.rem(x, _safe_divisor(s, y)))
+
+
+trunc_div = elementwise(
+    "trunc_div",
+    "x/y rounded toward zero, as C divides integers. Integers: 0 for y = 0. Floats: ±inf or nan for y = 0. "
+    "Derivatives are 0.",
+    _whole_quotient,
+    _emit_trunc_div,
+    (None, None),
+    counting,
+)
+fmod = elementwise(
+    "fmod",
+    "x − y·trunc(x/y), exact, with the sign of x, as C's `fmod` and `%`. For y = 0: integers 0, floats nan.",
+    np.fmod,
+    _emit_fmod,
+    (lambda g, a, b, y: g, lambda g, a, b, y: -g * trunc_div(a, b)),
+    counting,
+)
+
+
 # --- signs and extrema -----------------------------------------------------------------------------------------------
 
 

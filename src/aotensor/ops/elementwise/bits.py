@@ -73,6 +73,32 @@ right_shift = elementwise(
 )
 
 
+def _unsigned_shift(x: Array, y: Array) -> Array:
+    bits = 8 * x.dtype.itemsize
+    is_inside = (y >= 0) & (y < bits)
+    count = np.where(is_inside, y, 0).astype(f"uint{bits}")
+    shifted = np.right_shift(x.view(f"uint{bits}"), count).view(x.dtype)
+    return np.where(is_inside, shifted, np.zeros((), x.dtype))
+
+
+def _shifted_right_logically(s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
+    kind = f"uint{8 * dtypes.itemsize(x.dtype)}"
+    inside, nothing = _is_inside(s, x, y), s.constant(0, kind)
+    count = s.select(inside, s.bitcast(y, kind), nothing)
+    return s.bitcast(s.select(inside, s.shift_right(s.bitcast(x, kind), count), nothing), x.dtype)
+
+
+logical_shift_right = elementwise(
+    "logical_shift_right",
+    "The bits of x moved down by y with zeros above them, as C shifts an unsigned integer; in the dtype of x, 0 where "
+    "y is negative or not below the number of bits.",
+    _unsigned_shift,
+    _shifted_right_logically,
+    (None, None),
+    _shift,
+)
+
+
 def _counted(s: ScalarBuilder, x: Scalar) -> Scalar:
     """Bits in pairs, in fours, in bytes, then all bytes by one product (Warren, Hacker's Delight, section 5-1)."""
     magnitude = s.select(s.compare("lt", x, s.constant(0, x.dtype)), s.neg(x), x) if dtypes.is_signed(x.dtype) else x

@@ -18,7 +18,7 @@ from aotensor.ops.shape.reshape import Reshape
 _ARITHMETIC: Final = frozenset({
     "abs", "add", "and_", "cast", "clip", "eq", "ge", "gt", "identity", "int_div", "invert", "isfinite", "isinf",
     "isnan", "le", "lt", "maximum", "minimum", "mul", "neg", "neq", "or_", "reciprocal", "second", "sign", "sqr", "sub",
-    "switch", "true_div", "xor",
+    "switch", "true_div", "trunc_div", "xor",
 })  # fmt: skip
 _MOVES: Final = (Alloc, Band, DimShuffle, FullLike, Reshape, Shape, ShapeI, SpecifyShape, Subtensor, ViewOp)
 

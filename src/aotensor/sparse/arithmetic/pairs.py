@@ -39,8 +39,8 @@ from aotensor.sparse.patterns import on_intersection, on_union, positions_in
 Join: TypeAlias = Literal["either", "both", "first"]
 
 JOINS: Final[dict[str, Join]] = {
-    "mul": "both", "and_": "both", "int_div": "both", "mod": "both",
-    "left_shift": "first", "right_shift": "first", "xlogy": "first", "xlog1py": "first",
+    "mul": "both", "and_": "both", "int_div": "both", "mod": "both", "trunc_div": "both", "fmod": "both",
+    "left_shift": "first", "right_shift": "first", "logical_shift_right": "first", "xlogy": "first", "xlog1py": "first",
 }  # fmt: skip
 """Functions of which a zero alone makes a zero, by name. Quotients are those of integers, where x // 0 and x % 0 are 0;
 of floats they have no sparse value."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any, Final
 
-import numpy as np
-
 import aotensor.tensor as at
 from aotensor.importers.onnx.node import Node, Unsuited
 from aotensor.importers.onnx.rules.table import RULES, row, rule
@@ -45,26 +43,13 @@ def scalar(value: float, like: Any) -> Any:
 @rule("Div")
 def div(node: Node, x: Any, y: Any) -> Any:
     """x / y; of integers the quotient rounded toward zero, as in C."""
-    if is_float(x):
-        return at.true_div(x, y)
-    quotient = at.floor_div(x, y)
-    if x.type.dtype.startswith("uint"):
-        return quotient
-    is_rounded_down = at.and_(at.neq(quotient * y, x), at.xor(at.lt(x, 0), at.lt(y, 0)))
-    return quotient + at.cast(is_rounded_down, x.type.dtype)
+    return at.true_div(x, y) if is_float(x) else at.trunc_div(x, y)
 
 
 @rule("Mod")
 def mod(node: Node, x: Any, y: Any) -> Any:
     """The remainder with the sign of y, or with `fmod` that of x, which is exact for floats, too."""
-    if not node["fmod"]:
-        return at.mod(x, y)
-    if x.type.dtype.startswith("uint"):
-        return at.mod(x, y)
-    if not is_float(x):
-        return x - div(node, x, y) * y
-    rest = at.mod(at.abs(x), at.abs(y))
-    return at.switch(at.lt(x, scalar(0, x)), -rest, rest)
+    return at.fmod(x, y) if node["fmod"] else at.mod(x, y)
 
 
 @rule("Pow")
@@ -80,17 +65,7 @@ def shift(node: Node, x: Any, y: Any) -> Any:
     """Numbers times or by 2^y, rounded down; where all bits are shifted out 0, or -1 of a negative one to the right."""
     if node["direction"] not in ("LEFT", "RIGHT"):
         raise Unsuited(f"its direction is {node['direction']!r}")
-    dtype = x.type.dtype
-    bits = np.iinfo(dtype).bits
-    is_inside = at.and_(at.ge(y, scalar(0, y)), at.lt(y, scalar(bits, y)))
-    count = at.cast(at.switch(is_inside, y, scalar(0, y)), "int64")
-    powers = at.constant(np.left_shift(np.ones(bits, dtype), np.arange(bits, dtype=dtype)))
-    if node["direction"] == "LEFT":
-        return at.switch(is_inside, x * at.take(powers, count), scalar(0, x))
-    half = at.floor_div(count, 2)  # in two steps, because a signed dtype does not hold the largest power
-    shifted = at.floor_div(at.floor_div(x, at.take(powers, half)), at.take(powers, count - half))
-    outside = scalar(0, x) if dtype.startswith("u") else -at.cast(at.lt(x, scalar(0, x)), dtype)
-    return at.switch(is_inside, shifted, outside)
+    return at.left_shift(x, y) if node["direction"] == "LEFT" else at.right_shift(x, y)
 
 
 @rule("IsInf")
