@@ -26,6 +26,7 @@ LISTINGS: Final = {
     "aotensor": Listing("aotensor", "aotensor", "import aotensor as aot"),
     "tensor": Listing("aotensor.tensor", "aotensor.tensor", "import aotensor.tensor as at"),
     "linalg": Listing("aotensor.tensor.linalg", "aotensor.tensor.linalg", "import aotensor.tensor as at  # at.linalg"),
+    "fft": Listing("aotensor.tensor.fft", "aotensor.tensor.fourier", "import aotensor.tensor as at  # at.fft"),
     "optimize": Listing(
         "aotensor.tensor.optimize", "aotensor.tensor.optimize", "import aotensor.tensor as at  # at.optimize"
     ),

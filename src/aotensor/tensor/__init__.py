@@ -28,7 +28,7 @@ from aotensor.ops.elementwise.compare import (
     greater_equal, gt, invert, iround, isclose, isfinite, isinf, isnan, le, less, less_equal, lt, neq, not_equal, or_,
     rint, round, round_half_away_from_zero, round_half_to_even, switch, trunc, xor,
 )
-from aotensor.ops.complex.fft import fft, fft2, fftn, ifft, ifft2, ifftn, irfft, rfft
+from aotensor.ops.complex.fft import fft2, fftn, ifft, ifft2, ifftn, irfft, rfft
 from aotensor.ops.complex.parts import complex, conj, conj as conjugate, imag, real
 from aotensor.ops.complex.polar import angle, polar, polar as complex_from_polar
 from aotensor.ops.linalg.cholesky import cho_solve, cholesky
@@ -133,6 +133,7 @@ from aotensor.ops.symbols import (
 )
 from aotensor.ops.random.stream import RandomStream
 from aotensor.tensor import linalg, optimize, random
+from aotensor.tensor.fourier import FOURIER_TRANSFORMS as fft
 
 __all__ = [
     "Constant", "RandomStream", "SharedVariable", "TensorType", "Variable", "abs", "add", "advanced_inc_subtensor1",

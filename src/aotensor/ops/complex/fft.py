@@ -37,13 +37,13 @@ def fft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> Va
     Raises: GraphTypeError for a scalar; GraphValueError for a norm, a length or an axis that is none. A length of 0 at
     run time gives nothing, a negative one is an error of the call.
     """
-    return _transformed("fft", x, n, axis, norm, -1)
+    return transformed("fft", x, n, axis, norm, -1)
 
 
 @coerced
 def ifft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> Variable:
     """The inverse of `fft` with the same norm: 1/n·Σₖ x[k]·exp(2πi·jk/n) for "backward".   Raises: as `fft`"""
-    return _transformed("ifft", x, n, axis, norm, 1)
+    return transformed("ifft", x, n, axis, norm, 1)
 
 
 @coerced
@@ -123,7 +123,20 @@ def _along(
     name: str, x: Any, s: Sequence[SymbolicExtent] | None, axes: Sequence[int] | None, norm: str | None, sign: int
 ) -> Variable:
     found = as_tensor(x)
-    chosen = list(range(found.ndim) if axes is None else axes)
+    chosen = chosen_axes(name, found, s, axes)
+    for axis, length in reversed(chosen):
+        found = transformed(name, found, length, axis, norm, sign)
+    return found if chosen else _complex(found)
+
+
+def chosen_axes(
+    name: str, x: Variable, s: Sequence[SymbolicExtent] | None, axes: Sequence[int] | None
+) -> list[tuple[int, Length]]:
+    """The axes of a transform along several of them, each with its length or None.
+
+    Raises: GraphValueError where their numbers differ, or are not two for a name that ends in 2
+    """
+    chosen = list(range(x.ndim) if axes is None else axes)
     if s is not None and axes is None:
         chosen = list(range(-len(s), 0))
     if s is not None and len(s) != len(chosen):
@@ -131,12 +144,11 @@ def _along(
     if name.endswith("2") and len(chosen) != 2:
         raise GraphValueError(f"{name}: two axes, not {len(chosen)}")
     lengths: Sequence[Length] = [None] * len(chosen) if s is None else s
-    for axis, length in reversed(list(zip(chosen, lengths, strict=True))):
-        found = _transformed(name, found, length, axis, norm, sign)
-    return found if chosen else _complex(found)
+    return list(zip(chosen, lengths, strict=True))
 
 
-def _transformed(name: str, x: Any, n: Length, axis: int, norm: str | None, sign: int) -> Variable:
+def transformed(name: str, x: Any, n: Length, axis: int, norm: str | None, sign: int) -> Variable:
+    """Complex transforms along an axis, forward for a sign of −1.   Raises: as `fft`, in the name of `name`"""
     factor = _factor(name, norm, sign)
     rows, length, axis = _rows(name, _complex(as_tensor(x)), n, axis)
     return moveaxis(_scaled(Dft(sign)(rows), length, factor), -1, axis)
