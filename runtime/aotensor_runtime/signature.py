@@ -18,14 +18,38 @@ SPARSE_PARTS: Final = ("data", "indices", "indptr")
 """The arrays of a sparse matrix, behind its pattern."""
 
 
+_N: Final = r"\{\w+\}"
 _WITHOUT_NUMBERS: Final = (
-    (r" = \{\w+\}", ""),
-    (r" of (?:extent|order) \{\w+\}", ""),
-    (r"\b(index|extent|entry|eigenvalue) \{\w+\}", r"an \1"),
-    (r"\b(position|pivot|diagonal element|row|column) \{\w+\}", r"a \1"),
-    (r"^((?:.*: )?)\{\w+\} (\w)", r"\1the \2"),
-    (r"\b(a shape|an extent) of \{\w+\}", r"\1"),
-    (r"\{\w+\}", "..."),
+    (f"{_N} elements or more are too many: an array has at most {_N}", "more elements than an array can have"),
+    (f"has {_N} rows for {_N} steps", "has fewer rows than there are steps"),
+    (rf"\b(has|have) {_N} (\w)", r"\1 too many \2"),
+    (f"has an extent of {_N}", "has too large an extent"),
+    (
+        f"a value of extent {_N} for axis (.*) of a window of extent {_N}",
+        r"the value and its window differ along axis \1",
+    ),
+    (f"extent {_N}, but {_N} was computed before", "another extent than was computed before"),
+    (rf"extent {_N} instead of (\d+)", r"an extent other than \1"),
+    (f"extent {_N}((?: along axis .*)?) instead of {_N}", r"another extent\1 than expected"),
+    (rf"extent {_N}((?: along axis .*)?) instead of (\d+)", r"an extent\1 other than \2"),
+    (f"a vector of {_N} elements for extent (.*) along", r"a vector of another length than the extent \1 along"),
+    (f"parts of {_N} in all for an extent of {_N}", "parts that do not add up to the extent"),
+    (f"by {_N} elements beside", "by the number of elements beside"),
+    (f"an access at {_N} lies outside of a buffer of extent {_N}", "an access lies outside of a buffer"),
+    (f"is outside of 0 … {_N} − 1", "is out of range"),
+    (f"begins with {_N} instead of 0", "does not begin with 0"),
+    (f"ends with {_N}, but there are {_N} entries", "does not end with the number of entries"),
+    (f"is not one of {_N} rows", "is not one of the rows"),
+    (rf"{_N} (\w+) are no multiple of the {_N} of a block", r"the \1 are no multiple of those of a block"),
+    (f" differ: {_N} and {_N}$", " differ"),
+    (f"the number of steps is {_N}", "the number of steps is negative"),
+    (f" = {_N}", ""),
+    (f" of (?:extent|order) {_N}", ""),
+    (rf"\b(index|extent|entry|eigenvalue) {_N}", r"an \1"),
+    (rf"\b(position|pivot|diagonal element|row|column) {_N}", r"a \1"),
+    (rf"^((?:.*: )?){_N} (\w)", r"\1the \2"),
+    (rf"\b(a shape|an extent) of {_N}", r"\1"),
+    (_N, "..."),
 )
 """How a message reads without its numbers, which only a call with a context has memory for."""
 

@@ -40,7 +40,7 @@ BAD_MODELS = {
         HEAD + "f = aot.function([x], x + 1, name='a')\ng = aot.function([x], x, name='a')\n",
         3,
         "two functions have the name a",
-        "name them: function(..., name=...)",
+        "name them: function(..., name=...); of an ONNX model, its file",
     ),
     "taken": (
         HEAD + "exp = aot.function([x], at.exp(x))\n",

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from entry_harness import handmade
 from sparse_harness import Matrix
 
+import aotensor
 from aotensor.codegen.machine import Machine
 from aotensor_runtime import abi
 from aotensor_runtime import manifest as m
@@ -190,7 +193,13 @@ STATIC_TEXTS = {
     "position {found} is out of range for an extent of {expected}": "a position is out of range for an extent",
     "the matrix is singular: pivot {found} is zero": "the matrix is singular: a pivot is zero",
     "its leading minor of order {found} is not positive": "its leading minor is not positive",
-    "a sequence has {found} rows for {expected} steps": "a sequence has ... rows for ... steps",
+    "a sequence has {found} rows for {expected} steps": "a sequence has fewer rows than there are steps",
+    "x: extents along axis 1 differ: {found} and {expected}": "x: extents along axis 1 differ",
+    "x: extent {found} along axis 0 instead of {expected}": "x: another extent along axis 0 than expected",
+    "x: extent {found} along axis 0 instead of 3": "x: an extent along axis 0 other than 3",
+    "{found} elements or more are too many: an array has at most {expected}": "more elements than an array can have",
+    "index {found} is outside of 0 … {expected} − 1": "an index is out of range",
+    "hstack has {found} columns, more than int32 holds": "hstack has too many columns, more than int32 holds",
 }
 
 
@@ -198,6 +207,28 @@ def test_static_text() -> None:
     """No placeholder shows, whatever the message."""
     for message, static in STATIC_TEXTS.items():
         assert Check("index", message).static_text() == static
+
+
+def _templates() -> Iterator[str]:
+    """Texts of our sources that hold `{found}` as it is written in a manifest, with words for what is put in."""
+    for path in Path(aotensor.__file__).parent.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        parts = {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+        docstrings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            text = ""
+            if isinstance(node, ast.JoinedStr):
+                text = "".join(x.value if isinstance(x, ast.Constant) else "row" for x in node.values)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in parts | docstrings:
+                text = node.value
+            if "{found}" in text and text != "{found}":
+                yield text
+
+
+def test_all_messages_are_sentences_without_their_numbers() -> None:
+    found = {text: Check("value", text).static_text() for text in _templates()}
+    assert len(found) > 30
+    assert {text: static for text, static in found.items() if "..." in static or "{" in static} == {}
 
 
 def _sparse(**changes: Any) -> FunctionSpec:

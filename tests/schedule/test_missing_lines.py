@@ -60,3 +60,8 @@ def test_another_error_keeps_its_message() -> None:
     lines = nest().splitlines()
     k = next(k for k, line in enumerate(lines) if "nest.for" in line)
     assert refused([*lines[:k], lines[k].replace("nest.for", "nest.four"), *lines[k + 1 :]])[0] == k + 1
+
+
+def test_files_without_lines() -> None:
+    for lines in ([], ["", "  "], ["// a comment"]):
+        assert refused(lines) == (1, "there is no line of a nest in the file")

@@ -18,7 +18,10 @@ def check_names(functions: Sequence[Definition]) -> None:
     names = [f.name for f in functions]
     doubles = sorted({name for name in names if names.count(name) > 1})
     if doubles:
-        raise GraphValueError(f"two functions have the name {doubles[0]}", hint="name them: function(..., name=...)")
+        raise GraphValueError(
+            f"two functions have the name {doubles[0]}",
+            hint="name them: function(..., name=...); of an ONNX model, its file",
+        )
 
 
 def _check_lengths(f: Definition) -> None:
