@@ -289,6 +289,9 @@ def test_constant_patterns_need_no_values() -> None:
             scipy.sparse.hstack([S, scipy.sparse.identity(3)], "csr"),
         ),
         "sum": (x + sp.square_diagonal(w, "csr"), (S + scipy.sparse.identity(3)).tocsr()),
+        "product": (sp.true_dot(x, sp.square_diagonal(w)), S),
+        "gram": (sp.tril(sp.true_dot(x.T.tocsr(), x)), scipy.sparse.tril(S.T @ S, format="csr")),
+        "chain": (sp.true_dot(sp.true_dot(x, x), x)[1:], (S @ S @ S)[1:]),
     }
     for name, (matrix, expected) in matrices.items():
         expected.sort_indices()

@@ -64,10 +64,23 @@ def without_values(outputs: Sequence[Variable], given: Collection[Variable]) -> 
         return list(outputs)
     short = [k for k, x in enumerate(outputs) if not _is_given([x], given)]
     found = list(outputs)
-    for k, new in zip(short, without_sparse([outputs[k] for k in short], given), strict=True):
+    for k, new in zip(short, _of_patterns(without_sparse([outputs[k] for k in short], given), given), strict=True):
         if _is_given([new], given):
             found[k] = new
     return found
+
+
+def _of_patterns(outputs: Sequence[Variable], given: Collection[Variable]) -> list[Variable]:
+    """The graph, in which what is a pattern does not read values that are in one op with it."""
+    mapping: dict[Variable, Variable] = {}
+    for node in toposort(outputs, stop=given):
+        inputs = [mapping.get(x, x) for x in node.inputs]
+        is_new = any(new is not old for new, old in zip(inputs, node.inputs, strict=True))
+        made = node.op.apply(*inputs) if is_new else node
+        found = made.op.without_values(made) or (made.outputs if is_new else None)
+        if found is not None:
+            mapping.update((old, new) for old, new in zip(node.outputs, found, strict=True) if old not in given)
+    return [mapping.get(x, x) for x in outputs]
 
 
 def _is_given(outputs: Sequence[Variable], given: Collection[Variable]) -> bool:

@@ -229,6 +229,10 @@ class Op(ABC):
         """[i][o] is true if elements of input i influence elements of output o. All, unless an op says otherwise."""
         return [[True] * len(node.outputs) for _ in node.inputs]
 
+    def without_values(self, node: Apply) -> Sequence[Variable] | None:
+        """The same outputs, of which patterns do not read the values beside them; None where all may read all inputs."""
+        return None
+
     def demanded(self, node: Apply, known: Mapping[Variable, Any]) -> Sequence[Variable]:
         """Inputs of `node` that its reference wants next, with the values so far; all, unless the op chooses."""
         return node.inputs

@@ -107,10 +107,18 @@ class SparseProduct(UnsortedMatrix):
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         *steering, x, y = inputs
         check_steering(self, is_batched[:-2], first=0)
-        nothing = [zeros((extent_of(indices, 0),), x.dtype) for indices in (steering[0], steering[3])]
-        one = self.apply(*steering, *nothing)  # its pattern is that of all samples
+        one = self._of_zeros(steering, x, y)  # its pattern is that of all samples
         _, indices, indptr = one.outputs
         return [_values("product_values", one, indices, indptr, x, y), indices, indptr]
+
+    def without_values(self, node: Apply) -> Sequence[Variable] | None:
+        *steering, x, y = node.inputs
+        return [node.outputs[0], *self._of_zeros(steering, x, y).outputs[1:]]
+
+    def _of_zeros(self, steering: Sequence[Variable], x: Variable, y: Variable) -> Apply:
+        """The product of matrices that store zeros, which has the same pattern."""
+        entries = ((steering[0], x.dtype), (steering[3], y.dtype))
+        return self.apply(*steering, *(zeros((extent_of(indices, 0),), dtype) for indices, dtype in entries))
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
         """Of complex values: the pattern with the product of real parts, further products on that pattern."""
