@@ -118,3 +118,25 @@ def test_compiled_stacks_check_extents() -> None:
     np.testing.assert_array_equal(f(m, m), scipy.sparse.vstack([m, m]).toarray())
     with pytest.raises(ValueError, match="columns of the blocks"):
         f(m, scipy.sparse.eye(3, format="csr"))
+
+
+STACKS: dict[str, Any] = {
+    "hstack": lambda x, y, format: sp.hstack([x, y], format),
+    "vstack": lambda x, y, format: sp.vstack([x.T, y.T], format),
+    "product": lambda x, y, format: sp.hstack([x, y], format) @ at.ones(4),
+    "sum": lambda x, y, format: sp.sp_sum(sp.hstack([x, y], format), axis=0),
+    "sum-of-sum": lambda x, y, format: sp.sp_sum(sp.add(x, y), axis=0),
+}
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_extents_that_must_agree_are_checked(name: str) -> None:
+    """In both formats, also where the type of one block says how many rows there are: no index leaves the matrix."""
+    known, other = sp.csr_matrix("known", shape=(3, 2)), sp.csr_matrix("other")
+    outputs = {f"out_{format}": STACKS[name](known, other, format) for format in ("csr", "csc")}
+    fs = [aot.function([known, other], y, name=key) for key, y in outputs.items()]
+    for rows in (1, 6):
+        for f in fs:
+            for call in (f, f.reference):
+                with pytest.raises(ValueError, match=r"differ|along axis 0"):
+                    call(scipy.sparse.csr_matrix(np.ones((3, 2))), scipy.sparse.csr_matrix(np.ones((rows, 2))))

@@ -22,7 +22,7 @@ PREFIX: Final = {"neg": "-", "sparse_neg": "-", "invert": "~"}
 
 TRANSPARENT: Final = frozenset({
     "cast", "sparse_cast", "fitting", "specify_shape", "identity", "sparse_copy", "checked_structure", "canonical",
-    "ascending", "nonempty", "parameter", "dense_from_sparse", "converged", "common_extent", "stored_everywhere",
+    "ascending", "nonempty", "parameter", "dense_from_sparse", "converged", "agreeing", "stored_everywhere",
     "shared_entries", "counted", "divided", "check", "held", "holomorphic_view", "linear_view", "position_inside",
     "as_pairs", "of_pairs", "demand",
 })  # fmt: skip

@@ -230,7 +230,7 @@ class Op(ABC):
         return [[True] * len(node.outputs) for _ in node.inputs]
 
     def without_values(self, node: Apply) -> Sequence[Variable] | None:
-        """The same outputs, of which patterns do not read the values beside them; None where all may read all inputs."""
+        """The same outputs, whose patterns do not read the values beside them; None where all may read all inputs."""
         return None
 
     def demanded(self, node: Apply, known: Mapping[Variable, Any]) -> Sequence[Variable]:

@@ -1,8 +1,8 @@
-"""Checks of compressed matrices, as steps that let vectors through: of a structure, and of what indices can count."""
+"""Checks of compressed matrices, as steps that let vectors through: of structures, extents, and what indices count."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
-from aotensor.core.types import Array, TensorType
+from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected
 from aotensor.graph.operands import is_complex
@@ -19,7 +19,7 @@ from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.batching import check_steering, repeated
 from aotensor.ops.complex.parts import part_of, whole
 from aotensor.ops.create import alloc
-from aotensor.ops.linear import ConstantOp
+from aotensor.ops.linear import ConstantOp, LinearOp
 from aotensor.ops.reduce.extremum import max as largest_of
 from aotensor.ops.shape.extents import SymbolicExtent, extents_of
 from aotensor.ops.shape.join import join
@@ -111,6 +111,55 @@ class CheckedStructure(Op):
 def _lowered_rise(b: TensorBuilder, indptr: Tensor, slices: Extent, message: str) -> None:
     rises = b.tabulate([slices], "bool", lambda w, i: w.compare("le", w.load(indptr, i), w.load(indptr, w.iadd(i, 1))))
     b.check(b.item(b.reduce("and", rises, [0])), message)
+
+
+# --- extents that must agree ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Agreeing(LinearOp):
+    """(x, *extents) → x as it is, once the extents, integer scalars, are known to be equal.   what: names them
+
+    Raises: GraphValueError at run time if they are not.
+    """
+
+    takes_half: ClassVar[bool] = True
+    is_check: ClassVar[bool] = True
+    name: ClassVar[str] = "agreeing"
+    what: str
+
+    def infer_type(self, x: TensorType, *extents: TensorType) -> TensorType:
+        return x
+
+    def reference(self, x: Array, *extents: Array) -> Array:
+        found = sorted({int(n) for n in extents})
+        if len(found) > 1:
+            raise GraphValueError(f"{self.what} differ: {found[0]} and {found[1]}")
+        return x
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        return cotangent
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_steering(self, is_batched)
+        return self.apply(*inputs).outputs
+
+    def lower(self, b: TensorBuilder, x: Tensor, *extents: Tensor) -> Tensor:
+        b.same_extent([b.scalars.cast(b.item(n), dtypes.INDEX) for n in extents], self.what)
+        return x
+
+
+def agreeing(x: Variable, dims: Collection[Dim], extents: Sequence[SymbolicExtent], what: str) -> Variable:
+    """x, once extents are known to be equal; x itself where `dims`, what types say of them, tells that they are.
+
+    Raises: GraphValueError where the types tell that they differ, and at run time.
+    """
+    numbers = sorted({dim for dim in dims if isinstance(dim, int)})
+    if len(numbers) > 1:
+        raise GraphValueError(f"{what} differ: {numbers[0]} and {numbers[1]}", lines=[x.describe()])
+    if len(set(dims)) == 1 and None not in dims:
+        return x
+    return Agreeing(what)(x, *map(as_tensor, extents))  # type: ignore[no-any-return]
 
 
 # --- what indices can count ------------------------------------------------------------------------------------------

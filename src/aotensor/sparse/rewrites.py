@@ -25,9 +25,10 @@ from aotensor.ops.shape.axes import DimShuffle
 from aotensor.sparse.arithmetic.add import AddSS, Neg
 from aotensor.sparse.arithmetic.multiply import MulSD
 from aotensor.sparse.arithmetic.sums import SpSum
+from aotensor.sparse.checked import agreeing
 from aotensor.sparse.convert import DenseFromSparse, SparseFromDense, StoredEverywhere, Transpose, transpose
-from aotensor.sparse.csm import like, parts_of
-from aotensor.sparse.op import is_blocked
+from aotensor.sparse.csm import like, matrix_extent, parts_of
+from aotensor.sparse.op import as_sparse, is_blocked
 from aotensor.sparse.product.dots import Dot, StructuredDot, any_product, turned
 from aotensor.sparse.push_samples import sampled
 from aotensor.sparse.reformat import Cast
@@ -85,7 +86,12 @@ def sum_of_sum(node: Apply, inputs: Sequence[Variable], stop: Collection[Variabl
     made = _made_by(inputs[0], AddSS, stop)
     if made is None or made.inputs[0].dtype != made.inputs[1].dtype:
         return None
-    return add(*(node.op(x) for x in made.inputs))
+    terms = [node.op(x) for x in made.inputs]
+    for axis in (0, 1) if node.op.axis is None else (node.op.axis,):  # type: ignore[attr-defined]
+        dims = [x.tensor_type.shape[axis] for x in made.inputs]
+        extents = [matrix_extent(as_sparse(x), axis) for x in made.inputs]
+        terms[0] = agreeing(terms[0], dims, extents, f"{made.op.name}: extents along axis {axis}")
+    return add(*terms)
 
 
 def undone(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:

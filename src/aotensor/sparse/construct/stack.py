@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from aotensor.core import dtypes
-from aotensor.core.builders import Tensor, TensorBuilder
-from aotensor.core.types import Array, Dim, TensorType
+from aotensor.core.types import Dim, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected
@@ -26,11 +25,11 @@ from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, scipy_s
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.index import subtensor
-from aotensor.ops.linear import ConstantOp, zero_gradient
+from aotensor.ops.linear import zero_gradient
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of
 from aotensor.ops.shape.join import join
-from aotensor.sparse.checked import check_count, counted
+from aotensor.sparse.checked import Agreeing, agreeing, check_count, counted
 from aotensor.sparse.compressed import at_major, sum_at
 from aotensor.sparse.convert import from_dense, stored_everywhere
 from aotensor.sparse.csm import matrix_extent, matrix_of, parts_of
@@ -38,27 +37,6 @@ from aotensor.sparse.index.getitem import sparse_getitem
 from aotensor.sparse.op import Parts, SparseOp, as_sparse, need_sparse
 from aotensor.sparse.patterns import other_format
 from aotensor.sparse.reformat import fitted, in_format
-
-
-@dataclass(frozen=True)
-class CommonExtent(ConstantOp):
-    """The value of integer scalars that must all be equal.   what: names them in the error"""
-
-    name: ClassVar[str] = "common_extent"
-    what: str
-
-    def infer_type(self, *extents: TensorType) -> TensorType:
-        return extents[0]
-
-    def reference(self, *extents: Array) -> Array:
-        found = sorted({int(x) for x in extents})
-        if len(found) > 1:
-            raise GraphValueError(f"{self.what} differ: {found[0]} and {found[1]}")
-        return extents[0]
-
-    def lower(self, b: TensorBuilder, *extents: Tensor) -> Tensor:
-        b.same_extent([b.scalars.cast(b.item(x), dtypes.INDEX) for x in extents], self.what)
-        return extents[0]
 
 
 class Stack(SparseOp):
@@ -96,7 +74,8 @@ class Stack(SparseOp):
 
     def reference(self, *blocks: Any) -> Any:
         for axis in {0, 1} - set(self.along):
-            CommonExtent(self._what(axis)).reference(*(np.asarray(block.shape[axis]) for block in blocks))
+            extents = [np.asarray(block.shape[axis]) for block in blocks]
+            Agreeing(self._what(axis)).reference(extents[0], *extents)
         minor = 1 if self.format == "csr" else 0
         if minor in self.along and all(block.indices.dtype == np.int32 for block in blocks):
             check_count(sum(block.shape[minor] for block in blocks), self._sum(minor))
@@ -107,7 +86,7 @@ class Stack(SparseOp):
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         type = self.infer_type(*(x.tensor_type for x in inputs))
         assert isinstance(type, SparseTensorType)
-        blocks = [_prepared(parts_of(x), type) for x in inputs]
+        blocks = self._checked([_prepared(parts_of(x), type) for x in inputs], inputs)
         if 1 - type.major in self.along:
             blocks = _shifted(blocks, self._sum(1 - type.major))
         entries = f"{self.name} has {{found}} entries"
@@ -119,16 +98,26 @@ class Stack(SparseOp):
         """Extent of the result."""
         extents = [matrix_extent(as_sparse(x), axis) for x in blocks]
         if axis in self.along:
-            return _sums(extents)[-1]
+            return sums_of(extents)[-1]
         dims = {x.tensor_type.shape[axis] for x in blocks}
-        if len(dims) == 1 and None not in dims:
-            return extents[0]
-        return CommonExtent(self._what(axis))(*map(as_tensor, extents))  # type: ignore[no-any-return]
+        number = next((dim for dim in dims if isinstance(dim, int)), None)
+        return agreeing(as_tensor(extents[0]), dims, extents, self._what(axis)) if number is None else number
+
+    def _checked(self, parts: Sequence[Parts], blocks: Sequence[Variable]) -> list[Parts]:
+        """The vectors of the blocks, once these agree along the axis along which they do not follow each other."""
+        found = list(parts)
+        for axis in {0, 1} - set(self.along):
+            dims = [x.tensor_type.shape[axis] for x in blocks]
+            extents = [matrix_extent(as_sparse(x), axis) for x in blocks]
+            for k, p in enumerate(found):
+                vectors = [agreeing(x, dims, extents, self._what(axis)) for x in (p.data, p.indices, p.indptr)]
+                found[k] = replace(p, data=vectors[0], indices=vectors[1], indptr=vectors[2])
+        return found
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
-        ends = [_sums([0, *(matrix_extent(as_sparse(x), axis) for x in inputs)]) for axis in range(2)]
+        ends = [sums_of([0, *(matrix_extent(as_sparse(x), axis) for x in inputs)]) for axis in range(2)]
         terms: list[Variable] = []
         for k, x in enumerate(inputs):
             window = tuple(
@@ -157,7 +146,7 @@ def _block_diagonal(blocks: Sequence[Any], format: str, dtype: str | None) -> An
     return scipy_sparse().coo_matrix((data, tuple(places)), tuple(ends[-1]), dtype=dtype).asformat(format)
 
 
-def _sums(extents: Sequence[SymbolicExtent]) -> list[SymbolicExtent]:
+def sums_of(extents: Sequence[SymbolicExtent]) -> list[SymbolicExtent]:
     """Sums of the first 1, 2, … extents: numbers where these are."""
     return list(
         accumulate(extents, lambda a, b: a + b if isinstance(a, int) and isinstance(b, int) else as_tensor(a) + b)
@@ -179,7 +168,7 @@ def _prepared(p: Parts, type: SparseTensorType) -> Parts:
 
 def _shifted(blocks: Sequence[Parts], what: str) -> list[Parts]:
     """Blocks whose indices count from where the first one begins.   what: names the extent of all"""
-    *before, total = _sums([0, *(p.minor for p in blocks)])
+    *before, total = sums_of([0, *(p.minor for p in blocks)])
     wide = blocks[0].indices.dtype
     steps = [cast(counted(as_tensor(n), total, wide, what), wide) for n in before]
     return [replace(p, indices=p.indices + n) for p, n in zip(blocks, steps, strict=True)]
@@ -189,7 +178,7 @@ def _joined(blocks: Sequence[Parts], what: str) -> Parts:
     """Slices of all blocks, one block after another."""
     data, indices = (join(0, *(getattr(p, part) for p in blocks)) for part in ("data", "indices"))
     wide = indices.dtype
-    *before, total = _sums([0, *(extent_of(p.data, 0) for p in blocks)])
+    *before, total = sums_of([0, *(extent_of(p.data, 0) for p in blocks)])
     steps = [cast(counted(as_tensor(n), total, wide, what), wide) for n in before]
     ends = [p.indptr[1:] + n for p, n in zip(blocks, steps, strict=True)]
     return replace(
@@ -203,7 +192,7 @@ def _joined(blocks: Sequence[Parts], what: str) -> Parts:
 
 def _interleaved(blocks: Sequence[Parts], what: str) -> Parts:
     """Slice i of each block in turn, for all i."""
-    total = _sums([extent_of(p.data, 0) for p in blocks])[-1]
+    total = sums_of([extent_of(p.data, 0) for p in blocks])[-1]
     indptr = counted(reduce(add, [p.indptr for p in blocks]), total, blocks[0].indptr.dtype, what)
     starts, slots = indptr[:-1], []
     for p in blocks:
