@@ -79,6 +79,13 @@ def _sparse(s: Any) -> Any:
     return [loss, grad(loss, s.w), grad(loss, s.S), sp.dot(s.S, s.B)]
 
 
+def _stacked(s: Any) -> Any:
+    """Columns of two matrices: the stack interleaves rows, its products need no stack."""
+    both = sp.hstack([s.S, 2 * s.S])
+    loss = ((both @ at.concatenate([s.w, s.v]) - s.y) ** 2).mean()
+    return [loss, grad(loss, s.w), sp.sp_sum(both, axis=1), sp.hstack([s.S, s.S], "csr").T @ s.y]
+
+
 def _whitened(s: Any) -> Any:
     root = at.linalg.cholesky(s.B)
     z = at.linalg.solve_triangular(root, (s.X - s.w).T, lower=True)
@@ -143,6 +150,7 @@ CASES: Final[dict[str, Callable[[Any], Any]]] = {
     ],
     "positions": lambda s: [at.arange(s.y.shape[0]) * 2, (at.arange(s.y.shape[0]) * s.y).sum()],
     "global": lambda s: [s.w * 2, s.y + 1],
+    "stacked": _stacked,
 }
 """Outputs by symbols."""
 

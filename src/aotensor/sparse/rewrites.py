@@ -3,6 +3,7 @@
 sample(z̄ @ yᵀ, A)        →    rows times columns      sampled: only what is read, see push_samples
 dense(A) @ d              →    dot(A, d)               products_of_sparse: also of transposes, scaled and negated
 dense(sparse(d))          →    d                       dense_again
+hstack(A, B) @ d          →    A @ d₁ + B @ d₂           stacked_products: also of vstack, transposes, sums
 Bᵀ @ d                    →    (dᵀ @ B)ᵀ               of_transposed: B bsr, whose blocks stay where they are
 """
 
@@ -34,6 +35,7 @@ from aotensor.sparse.push_samples import sampled
 from aotensor.sparse.reformat import Cast
 from aotensor.sparse.sample import Sample
 from aotensor.sparse.shares import entries_of
+from aotensor.sparse.stacked_products import products_of_blocks, sums_of_blocks
 
 Rule: TypeAlias = Callable[[Apply, Sequence[Variable], Collection[Variable]], Variable | None]
 """(node, its inputs as rewritten, where to stop) → what replaces its one output, None to leave it."""
@@ -178,11 +180,11 @@ def sparse_origin(x: Variable, stop: Collection[Variable]) -> Variable | None:
 RULES: Final[dict[type, tuple[Rule, ...]]] = {
     Sample: (samples,),
     Contract: (products_of_sparse,),
-    Dot: (of_transposed,),
-    StructuredDot: (of_transposed,),
+    Dot: (of_transposed, products_of_blocks),
+    StructuredDot: (of_transposed, products_of_blocks),
     MulSD: (scaled_once, scaled_entries),
     DenseFromSparse: (dense_again,),
-    SpSum: (sum_of_sum,),
+    SpSum: (sum_of_sum, sums_of_blocks),
     Transpose: (undone,),
     Neg: (undone,),
     Cast: (undone,),
@@ -196,6 +198,8 @@ WORDS: Final[dict[Rule, str]] = {
     scaled_entries: "{} reads the dense factor at the stored entries only",
     dense_again: "{} is the dense matrix that it was made of",
     sum_of_sum: "{} adds two sums: the patterns are not joined",
+    products_of_blocks: "{} reads the blocks of a stacked matrix, which is not made",
+    sums_of_blocks: "{} adds the blocks of a stacked matrix, which is not made",
     of_transposed: "{} reads the matrix of blocks as it is: it is not transposed",
     undone: "{} takes back what was done before: neither is computed",
 }
