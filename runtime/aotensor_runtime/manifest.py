@@ -32,6 +32,7 @@ from aotensor_runtime.signature import (
     signature_text,
 )
 from aotensor_runtime.typed.interfaces import InterfaceSpec, read_interface
+from aotensor_runtime.typed.patterns import read_sparse
 
 __all__ = [
     "MAX_IDENTIFIER", "MAX_NAME", "SPARSE_PARTS", "ArgumentSpec", "Check", "Default", "FunctionSpec", "InterfaceSpec",
@@ -95,6 +96,9 @@ class Manifest:
             for name in _BOUNDS:
                 if function[name] is None:
                     del function[name]
+            for group in (*function["sparse_inputs"], *function["sparse_outputs"]):
+                if group["pattern"] is None:
+                    del group["pattern"]
         return json.dumps(tree, separators=(",", ":"), sort_keys=True)
 
     @staticmethod
@@ -305,11 +309,6 @@ def _output(node: Node) -> OutputSpec:
     return OutputSpec(name.name(), dtype.name(), shape.items(Node.extent_or_none))
 
 
-def _sparse(node: Node) -> SparseSpec:
-    name, kind, first = node.fields("name", "format", "first")
-    return SparseSpec(name.name(), kind.name(), first.count())
-
-
 def _check(node: Node) -> Check:
     kind, message = node.fields("kind", "message")
     return Check(kind.name(), message.text())
@@ -352,8 +351,8 @@ def _function(node: Node) -> FunctionSpec:
         allow_input_downcast=downcast.boolean(),
         doc=doc.text(),
         source=source.text(),
-        sparse_inputs=sparse[0].items(_sparse),
-        sparse_outputs=sparse[1].items(_sparse),
+        sparse_inputs=sparse[0].items(read_sparse),
+        sparse_outputs=sparse[1].items(read_sparse),
         workspace=sparse[2].extent_or_none(),
         stack=sparse[3].optional(Node.count),
     )

@@ -120,6 +120,8 @@ class SparseSpec:
 
     They are the pattern `<name>`, of dtype bool, which has extents and no memory, then `<name>.data`, `<name>.indices`
     and `<name>.indptr`.   format: csr, csc or bsr. first: number of the pattern among the inputs, or the outputs.
+    pattern: of an output whose stored entries are at the same places in every call, these as `packed_pattern` writes
+    them; None where they depend on values.
 
     Data of bsr have three dims: entries, which are blocks, and the rows and columns of one, which are numbers.
     """
@@ -127,6 +129,7 @@ class SparseSpec:
     name: str
     format: str
     first: int
+    pattern: str | None = None
 
     @property
     def major(self) -> int:
@@ -139,6 +142,7 @@ class SparseValue:
     """A sparse input or output as its user sees it.
 
     shape: extents of the matrix. default: that of its pattern. blocksize: rows and columns of a block of bsr, else None
+    pattern: as in `SparseSpec`
     """
 
     name: str
@@ -149,6 +153,7 @@ class SparseValue:
     first: int
     default: Default | None = None
     blocksize: tuple[int, int] | None = None
+    pattern: str | None = None
 
     @property
     def major(self) -> int:
@@ -272,6 +277,7 @@ def _grouped(values: Sequence[_Spec], groups: Sequence[SparseSpec]) -> tuple[_Sp
             group.first,
             default,
             blocks,  # type: ignore[arg-type]
+            group.pattern,
         )
         found[group.first : group.first + 4] = [whole]
     return tuple(found)

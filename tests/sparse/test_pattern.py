@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import aotensor as aot
 import aotensor.sparse as sp
@@ -30,3 +31,9 @@ def test_a_pattern_of_inputs_depends_on_them() -> None:
     A = sp.csr_matrix("A", dtype="float64", shape=(2, 2))
     with pytest.raises(GraphValueError, match="g: the pattern of out depends on A"):
         aot.function([A], A * 2, name="g").pattern("out")
+
+
+def test_a_pattern_of_shared_variables_may_change() -> None:
+    B = sp.shared(scipy.sparse.identity(3, format="csr"), name="B")
+    with pytest.raises(GraphValueError, match="g: the pattern of out depends on B"):
+        aot.function([], B * 2, name="g").pattern("out")

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from aotensor_runtime.arrays.dtypes import DTYPES
 from aotensor_runtime.signature import ArgumentSpec, FunctionSpec, OutputSpec, SparseValue
+from aotensor_runtime.typed.patterns import constant_outputs, values_take_context
 
 
 def _words(text: str) -> frozenset[str]:
@@ -79,20 +80,24 @@ class Parameter:
         return f"{'const ' * self.is_read_only}{self.type} {'*' * self.is_pointer}{self.name}"
 
 
-def entry_parameters(spec: FunctionSpec) -> list[Parameter]:
-    """The parameters of the typed entry, in order."""
+def entry_parameters(spec: FunctionSpec, of_values: bool = False) -> list[Parameter]:
+    """The parameters of the typed entry, in order.   of_values: those of the entry that writes values only"""
     names = parameter_names(spec)
-    parameters = [Parameter("aotensor_context", "context")] if spec.takes_context else []
+    takes_context = values_take_context(spec) if of_values else spec.takes_context
+    parameters = [Parameter("aotensor_context", "context")] if takes_context else []
     parameters += [Parameter("int64_t", name, is_pointer=False) for name in names[: len(spec.typed_dims)]]
     rest = iter(names[len(spec.workspace_dims) :])
     parameters += [Parameter(_c_type(x), next(rest), is_read_only=True, value=x) for x in spec.arguments]
-    parameters += [Parameter(_c_type(x), next(rest), value=x) for x in spec.produced]
+    known = constant_outputs(spec) if of_values else ()
+    parameters += [
+        Parameter(C_TYPES[x.dtype] if x in known else _c_type(x), next(rest), value=x) for x in spec.produced
+    ]
     return [*parameters, Parameter("void", "workspace")]
 
 
-def typed_parameters(spec: FunctionSpec) -> list[str]:
-    """The parameters of the typed entry, as C declares them."""
-    return [str(parameter) for parameter in entry_parameters(spec)]
+def typed_parameters(spec: FunctionSpec, of_values: bool = False) -> list[str]:
+    """The parameters of the typed entry, as C declares them.   of_values: as `entry_parameters`"""
+    return [str(parameter) for parameter in entry_parameters(spec, of_values)]
 
 
 def _c_type(value: Value) -> str:

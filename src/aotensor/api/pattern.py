@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from aotensor.errors import GraphTypeError, GraphValueError, MissingInputError
+from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.sparse_type import SparseTensorType, container
 from aotensor.graph.variable import Variable
-from aotensor.sparse.construct.create import csm_indices, csm_indptr
+from aotensor.sparse.construct.pattern import constant_values, not_constant, pattern_parts
 
 
 def pattern_of(function: str, results: Mapping[str, Variable], output: str) -> Any:
@@ -20,14 +20,15 @@ def pattern_of(function: str, results: Mapping[str, Variable], output: str) -> A
     x = results[output]
     if not isinstance(x.type, SparseTensorType) or x.type.format == "bsr":
         raise GraphTypeError(f"{function}: {output} is {x.type}, not a CSR or CSC matrix")
-    try:
-        indices, indptr, shape = (part.eval({}) for part in (csm_indices(x), csm_indptr(x), x.shape))
-    except MissingInputError as error:
-        needed = error.diagnostic.title.removeprefix("no value is given for ")
+    parts = pattern_parts(x)
+    found = constant_values(parts)
+    if found is None:
+        needed = ", ".join(map(str, not_constant(parts))) or "a check that fails"
         raise GraphValueError(
             f"{function}: the pattern of {output} depends on {needed}",
             hint="give extents as numbers; patterns of Jacobians and of constants are known",
-        ) from error
+        )
+    indptr, indices, shape = found
     made = container(x.type.format)((np.ones(len(indices)), indices, indptr), shape=tuple(map(int, shape)))
     made.sort_indices()
     return made

@@ -7,7 +7,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final
 
-from aotensor.codegen.entry.names import OwnSymbols, Symbols, c_suffix, is_for_python
+from aotensor.codegen.declarations.patterns import pattern_lines
+from aotensor.codegen.entry.names import OwnSymbols, Symbols, c_suffix, has_values, is_for_python
 from aotensor_runtime.abi import ABI_VERSION, HEADER, WORKSPACE_ALIGNMENT
 from aotensor_runtime.manifest import (
     ArgumentSpec,
@@ -19,6 +20,7 @@ from aotensor_runtime.manifest import (
     form_of,
 )
 from aotensor_runtime.typed.parameters import Value, parameter_names, typed_parameters
+from aotensor_runtime.typed.patterns import constant_outputs
 
 _WIDTH: Final = 116
 
@@ -56,7 +58,21 @@ def _function(manifest: Manifest, spec: FunctionSpec) -> str:
         "",
         _comment(_uniform_text(spec)),
         _prototype("int32_t", symbols.uniform, _UNIFORM),
+        *_patterns(manifest, spec),
     ])  # fmt: skip
+
+
+def _patterns(manifest: Manifest, spec: FunctionSpec) -> list[str]:
+    """Patterns that are the same in every call, and the entry that writes values only."""
+    found = []
+    for comment, text in pattern_lines(manifest, spec):
+        found += ["", *([_comment(comment)] if comment else []), text]
+    if not has_values(manifest, spec):
+        return found
+    symbols, known = Symbols.in_library(manifest, spec.name), constant_outputs(spec)
+    names = ", ".join(_plain(value.name) for value in known)
+    note = f"{spec.name}, but of {names} the values of the stored entries only: memory for <...>_NNZ numbers."
+    return [*found, "", _comment([note]), _prototype("int32_t", symbols.values, typed_parameters(spec, True))]
 
 
 _UNIFORM: Final = ("aotensor_context *context", "const aotensor_array *inputs", "aotensor_array *outputs")

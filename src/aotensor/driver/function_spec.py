@@ -14,6 +14,7 @@ from aotensor.ir.build import BuiltFunction
 from aotensor.passes.emit.library import calls_product
 from aotensor.passes.lapack.lower import needed_functions
 from aotensor.sparse.boundary import SparseValue
+from aotensor.sparse.construct.pattern import constant_values
 from aotensor_runtime.manifest import (
     SPARSE_PARTS,
     ArgumentSpec,
@@ -25,6 +26,7 @@ from aotensor_runtime.manifest import (
     SparseSpec,
     ValuePool,
 )
+from aotensor_runtime.typed.patterns import packed_pattern
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -67,7 +69,7 @@ def function_spec(f: Definition, built: BuiltFunction, pool: SharedValues, modul
         )
         inputs.append(ArgumentSpec(names[0].get(k, name), *flat.as_given(name, x.dtype, shape), default))
     counted = {n for k in names[0] for n in inputs[k].shape}
-    outputs = []
+    outputs, leaves = [], list(flat.results.values())
     for k, ((name, x), extents) in enumerate(zip(flat.results.items(), built.output_extents, strict=True)):
         known = tuple(n if isinstance(n, int) or not (k in names[1] or _words(n) & counted) else None for n in extents)
         outputs.append(OutputSpec(names[1].get(k, name), *flat.as_given(name, x.dtype, known)))
@@ -84,8 +86,19 @@ def function_spec(f: Definition, built: BuiltFunction, pool: SharedValues, modul
         allow_input_downcast=f.allow_input_downcast,
         doc=_unicode(f.doc),
         sparse_inputs=tuple(SparseSpec(x.name, x.type.format, x.first) for x in flat.sparse_arguments),
-        sparse_outputs=tuple(SparseSpec(x.name, x.type.format, x.first) for x in flat.sparse_results),
+        sparse_outputs=tuple(
+            SparseSpec(x.name, x.type.format, x.first, _pattern(leaves[x.first : x.first + 4], outputs[x.first :]))
+            for x in flat.sparse_results
+        ),
     )
+
+
+def _pattern(leaves: Sequence[Variable], specs: Sequence[OutputSpec]) -> str | None:
+    """The pattern of a sparse output for the manifest, None where it depends on values.   leaves: its four arrays"""
+    if leaves[1].ndim != 1 or any(not isinstance(n, int) for spec in specs[:4] for n in spec.shape):
+        return None
+    found = constant_values([leaves[3], leaves[2]])
+    return None if found is None else packed_pattern(*found)
 
 
 def _unicode(text: str) -> str:

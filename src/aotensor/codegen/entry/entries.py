@@ -16,9 +16,10 @@ from collections.abc import Mapping, Sequence
 from aotensor.codegen.entry.code import NULL, Code, number, status
 from aotensor.codegen.entry.core import Core, declare_core
 from aotensor.codegen.entry.layout import pointer_bytes
-from aotensor.codegen.entry.names import OwnSymbols, Symbols, exported_symbols
+from aotensor.codegen.entry.names import OwnSymbols, Symbols, exported_symbols, has_values
 from aotensor.codegen.entry.tables import Constants, function_table
 from aotensor.codegen.entry.text import check_template, define_check_message, define_status_message
+from aotensor.codegen.entry.values import define_values
 from aotensor.codegen.llvm import Bytes, Function, Module, Type, Value, i32, i64, pointer
 from aotensor.codegen.targets.systems import system_of
 from aotensor.errors import InternalError, UnsupportedError
@@ -55,7 +56,10 @@ def add_entries(module: Module, manifest: Manifest) -> tuple[str, ...]:
     for spec in manifest.functions:
         validate(spec)
         own = [codes[spec.name, number] for number in range(1, len(spec.checks) + 1)]
-        _define_function(constants, core, Symbols.in_library(manifest, spec.name), spec, own)
+        symbols = Symbols.in_library(manifest, spec.name)
+        _define_function(constants, core, symbols, spec, own)
+        if has_values(manifest, spec):
+            define_values(module, symbols.values, module.globals[symbols.typed], spec)
         texts |= {
             code: f"{spec.name}: {check.static_text()}"
             for code, check in zip(own, spec.checks, strict=True)

@@ -10,8 +10,9 @@ from typing import Final
 
 from aotensor.codegen.targets.systems import system_of
 from aotensor.errors import GraphValueError
-from aotensor_runtime.manifest import Manifest
+from aotensor_runtime.manifest import FunctionSpec, Manifest
 from aotensor_runtime.typed.parameters import is_reserved
+from aotensor_runtime.typed.patterns import constant_outputs
 
 
 def _words(text: str) -> frozenset[str]:
@@ -38,7 +39,7 @@ _FUNCTIONS: Final = _LIBC | _LIBM | {name + suffix for name in _LIBM for suffix 
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
-    """The three entries of one function."""
+    """The entries of one function; `all` has those of every function."""
 
     typed: str
     workspace: str
@@ -59,6 +60,16 @@ class Symbols:
     @property
     def all(self) -> tuple[str, str, str]:
         return self.typed, self.workspace, self.uniform
+
+    @property
+    def values(self) -> str:
+        """The entry that writes values only, which `has_values` says a function has."""
+        return self.uniform.removesuffix("call") + "values"
+
+
+def has_values(manifest: Manifest, spec: FunctionSpec) -> bool:
+    """Has a function an entry that writes the values of sparse outputs only? Their pattern must be known."""
+    return manifest.allocates and bool(constant_outputs(spec))
 
 
 FOR_PYTHON: Final = (
@@ -122,7 +133,8 @@ def exported_symbols(manifest: Manifest) -> tuple[str, ...]:
     """
     names: list[str] = []
     for spec in manifest.functions:
-        names += Symbols.in_library(manifest, spec.name).all
+        symbols = Symbols.in_library(manifest, spec.name)
+        names += [*symbols.all, *[symbols.values] * has_values(manifest, spec)]
     names += [*shared_symbols(manifest), *OwnSymbols.of(manifest).all]
     for name in names:
         if name in _FUNCTIONS or is_reserved(name):

@@ -1,0 +1,83 @@
+"""Constant patterns: where the stored entries of a sparse output are, if that is the same in every call."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from aotensor_runtime.json_node import ManifestError, Node, require
+from aotensor_runtime.signature import FunctionSpec, SparseSpec, SparseValue
+
+MOST_RECORDED: Final = 1 << 16
+"""Numbers of a pattern, indptr and indices together, up to which a manifest has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """The arrays of a CSR or CSC matrix without its values, as numbers of Python."""
+
+    indptr: list[int]
+    indices: list[int]
+
+    @property
+    def majors(self) -> list[int]:
+        """The row of each stored entry of CSR, or its column of CSC."""
+        return [i for i in range(len(self.indptr) - 1) for _ in range(self.indptr[i], self.indptr[i + 1])]
+
+
+def packed_pattern(indptr: Any, indices: Any) -> str:
+    """A pattern as text: differences of neighbours, compressed; empty for a large one, which is not recorded."""
+    numbers = np.concatenate([indptr, indices]).astype("<i8")
+    if len(numbers) > MOST_RECORDED:
+        return ""
+    return base64.b64encode(zlib.compress(np.diff(numbers, prepend=0).tobytes(), 9)).decode()
+
+
+def recorded_pattern(spec: FunctionSpec, value: SparseValue) -> Pattern | None:
+    """The pattern of an output; None where it depends on values, or is too large to be recorded.
+
+    Raises: ManifestError for a text that does not fit the output
+    """
+    if not value.pattern:
+        return None
+    where = f"function {spec.name}: the pattern of {value.name}"
+    count, pointers = (spec.outputs[value.first + k].shape[0] for k in (1, 3))
+    require(isinstance(count, int) and isinstance(pointers, int), where, "its extents are not numbers")
+    assert isinstance(count, int) and isinstance(pointers, int)
+    require(count + pointers <= MOST_RECORDED, where, f"more than {MOST_RECORDED} numbers")
+    size = 8 * (count + pointers)
+    try:
+        data = zlib.decompressobj().decompress(base64.b64decode(value.pattern, validate=True), size + 1)
+    except (binascii.Error, ValueError, zlib.error) as error:
+        raise ManifestError(f"{where} cannot be read ({error})") from error
+    require(len(data) == size, where, f"{len(data)} bytes instead of {size}")
+    numbers = np.cumsum(np.frombuffer(data, "<i8"))
+    indptr, indices = numbers[:pointers], numbers[pointers:]
+    minor = value.shape[1 - value.major]
+    is_valid = indptr[:1].tolist() == [0] and indptr[-1:].tolist() == [count] and bool(np.all(np.diff(indptr) >= 0))
+    is_inside = isinstance(minor, int) and bool(np.all((indices >= 0) & (indices < minor)))
+    require(is_valid and is_inside, where, "its numbers are not those of a pattern")
+    return Pattern(indptr.tolist(), indices.tolist())
+
+
+def read_sparse(node: Node) -> SparseSpec:
+    """One sparse matrix of a manifest.   Raises: ManifestError"""
+    name, kind, first, pattern = node.fields("name", "format", "first", "pattern", optional={"pattern": None})
+    return SparseSpec(name.name(), kind.name(), first.count(), pattern.optional(Node.text))
+
+
+def constant_outputs(spec: FunctionSpec) -> Sequence[SparseValue]:
+    """The sparse outputs whose pattern is the same in every call."""
+    return [value for value in spec.produced if isinstance(value, SparseValue) and value.pattern is not None]
+
+
+def values_take_context(spec: FunctionSpec) -> bool:
+    """Does the entry for values take an aotensor_context, for other outputs or for functions of LAPACK?"""
+    others = [value for value in spec.produced if value not in constant_outputs(spec)]
+    return bool(spec.lapack) or any(isinstance(value, SparseValue) or value.is_allocated for value in others)
