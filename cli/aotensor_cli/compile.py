@@ -64,7 +64,7 @@ def _compile(models: Sequence[str], flags: dict[str, Any]) -> None:
     functions, options, name = [*functions, *derived], _options(flags), _library_name(flags["name"])
     if flags["interfaces"]:
         chosen = list(dict.fromkeys(flags["interfaces"]))
-        functions, layers = with_interfaces(chosen, functions, name or functions[0].name)
+        functions, layers = with_interfaces(chosen, functions, name or functions[0].library_name)
         options = replace(options, layers=layers)
     build = Build(functions, name, options)
     build.short = flags["short"]

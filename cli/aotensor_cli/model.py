@@ -14,7 +14,7 @@ from typing import Final
 
 import click
 
-from aotensor import Function
+from aotensor import NLP, Function
 from aotensor.driver.naming import c_name
 from aotensor.errors import AotensorError
 from aotensor.graph.variable import Variable
@@ -67,7 +67,7 @@ def load_model(text: str) -> Model:
     if not functions:
         raise Refusal(
             f"{path}: there is no Function at the top level of the file",
-            "define one with f = aotensor.function([x], y); models of PyMC and functions of PyTensor count, too",
+            "define one with f = aotensor.function([x], y); an NLP, a model of PyMC and a function of PyTensor count",
             Exit.PROGRAM,
         )  # fmt: skip
     if name is not None:
@@ -202,9 +202,18 @@ def _is_own(frame: traceback.FrameSummary, folder: str) -> bool:
 
 
 def _collect(namespace: dict[str, object]) -> tuple[Function, ...]:
-    """The Functions among the values, each once; one without a name takes that of its variable."""
+    """The Functions among the values, each once; one without a name takes that of its variable.
+
+    Those of nonlinear programs are among them, each with the name of the program in front.
+    """
     found: list[Function] = []
+    programs: list[NLP] = []
     for variable, value in namespace.items():
+        if isinstance(value, NLP) and value not in programs:
+            if not value.is_named:
+                value.name = c_name(variable, (), "nlp")
+            programs.append(value)
+            found += value.functions
         if isinstance(value, Function) and not any(value is f for f in found):
             if not value.is_named:
                 value.name = c_name(variable, (), "function")
@@ -241,6 +250,8 @@ def _chosen(path: Path, functions: Sequence[Function], namespace: dict[str, obje
     value = namespace.get(name)
     if isinstance(value, Function):
         return (value,)
+    if isinstance(value, NLP):
+        return value.functions
     for f in functions:
         if f.name == name:
             return (f,)

@@ -15,6 +15,7 @@ from aotensor import assembly as _assembly  # noqa: F401  (the layers find each 
 from aotensor import errors
 from aotensor.api.function import Function, function
 from aotensor.api.library import compile, load
+from aotensor.api.nlp import NLP, nlp
 from aotensor.config import config
 from aotensor.densities.parameter import Parameter
 from aotensor.driver.signature import In, Out
@@ -32,6 +33,7 @@ from aotensor.pictures.tree import dprint
 from aotensor.splitting.rounds import Rounds, split
 
 __all__ = [
+    "NLP",
     "Function",
     "In",
     "Op",
@@ -52,6 +54,7 @@ __all__ = [
     "ifelse",
     "load",
     "map",
+    "nlp",
     "reduce",
     "scan",
     "scan_checkpoints",

@@ -18,7 +18,7 @@ BAD_MODELS = {
         "",
         3,
         "{}: there is no Function at the top level of the file",
-        "define one with f = aotensor.function([x], y); models of PyMC and functions of PyTensor count, too",
+        "define one with f = aotensor.function([x], y); an NLP, a model of PyMC and a function of PyTensor count",
     ),
     "raises": ("\n\n1 / 0\n", 3, "{}:3: ZeroDivisionError: division by zero", None),
     "import": ("import no_such_module\n", 3, "{}:1: ModuleNotFoundError: No module named 'no_such_module'", None),

@@ -352,7 +352,7 @@ class Function(Definition):
         state = {
             key: value
             for key, value in vars(self).items()
-            if key not in ("_prepared", "_compiled", "_direct", "density")
+            if key not in ("_prepared", "_compiled", "_direct", "density", "program")
         }
         try:
             graph = to_portable(state)
@@ -374,7 +374,7 @@ class Function(Definition):
 def _restored(graph: Portable, library: bytes | None) -> Function:
     """Unpickle: a function that is compiled if the other one was, and runs here."""
     f = Function.__new__(Function)
-    vars(f).update(from_portable(graph), _compiled=None, _direct=None, density=None)
+    vars(f).update(from_portable(graph), _compiled=None, _direct=None, density=None, program=None)
     if library is not None:
         f.adopt(library)
     return f

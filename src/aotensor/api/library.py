@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aotensor.api.function import Function
+from aotensor.api.nlp import NLP
 from aotensor.api.schedule import Schedule, hand_schedule
 from aotensor.core.types import listed
 from aotensor.errors import GraphTypeError, GraphValueError
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 @coerced
 def compile(
-    functions: Function | Sequence[Function],
+    functions: Function | NLP | Sequence[Function | NLP],
     path: str | os.PathLike[str],
     *,
     name: str | None = None,
@@ -47,7 +48,9 @@ def compile(
 ) -> Artifact:
     """Write `lib<name>.so` and `<name>.h` into the folder `path`, and return where they are.
 
-    name: of the library; by default the first function's.
+    functions: one or several; of a nonlinear program `p` (`aotensor.nlp`) all five, as `p_f`, `p_grad_f`, `p_g`,
+    `p_jac_g` and `p_hess_l`.
+    name: of the library; by default that of the first function or program.
     target, cpu, features: triple, CPU name ("host", "generic", ...) or levels of x86-64 among which calls choose
     ("v2,v3,v4"), `+a,-b`; by default this machine. Files are named as the target names them: `<name>.dll` with
     `lib<name>.dll.a`, `lib<name>.dylib`, `<name>.wasm` with `<name>.mjs` and `<name>.d.mts`.
@@ -72,7 +75,8 @@ def compile(
     Raises: ScheduleError for a schedule that does not compute what the functions do, GraphError for a wrong program,
     ToolError for a missing linker, OSError for an unwritable folder.
     """
-    chosen = [functions] if isinstance(functions, Function) else listed(functions, "functions to compile")
+    given = [functions] if isinstance(functions, Function | NLP) else listed(functions, "functions to compile")
+    chosen = [f for one in given for f in (one.functions if isinstance(one, NLP) else [one])]
     if not chosen:
         raise GraphValueError("there is no function to compile")
     if not isinstance(path, str | os.PathLike):
@@ -88,7 +92,7 @@ def compile(
     if abi is not None:
         from aotensor.api.interfaces.registry import chosen_interfaces, with_interfaces
 
-        name = name or chosen[0].name
+        name = name or chosen[0].library_name
         chosen, layers = with_interfaces(chosen_interfaces(abi), chosen, name)
     options = Options(target, cpu, features, opt_level, fp, prefix, verify=check, check=check, threads=threads)
     options = replace(options, debug_info=debug_info, opt_size=opt_size, malloc=malloc, freestanding=freestanding)

@@ -66,7 +66,7 @@ def _size_of(path: Path) -> str:
 
 def compile_to_library(functions: Sequence[Definition], name: str | None, options: Options) -> Library:
     """Functions as a library in memory."""
-    return make_library(lower(functions, options), name or functions[0].name)
+    return make_library(lower(functions, options), name or functions[0].library_name)
 
 
 def library_bytes(functions: Sequence[Definition], opt_level: int, sections: Mapping[str, bytes]) -> bytes:

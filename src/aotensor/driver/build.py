@@ -36,7 +36,7 @@ class Build:
 
     def __init__(self, functions: Sequence[Definition], name: str | None, options: Options) -> None:
         self.functions = list(functions)
-        self.name = name or self.functions[0].name
+        self.name = name or self.functions[0].library_name
         self.options = options
         self.seconds: dict[str, float] = {}
         self.begin: Callable[[str], None] = lambda step: None

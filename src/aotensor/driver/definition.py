@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from aotensor.core.garbage import rare_collections
 from aotensor.densities.density import Density
@@ -94,6 +94,8 @@ class Definition:
         self.parameters = checked_parameters(parameters)
         #: of a log density that an importer has made, what gives its parameters
         self.density: Callable[[], Density] | None = None
+        #: of a nonlinear program, the `NLP` that it is one of the functions of
+        self.program: Any = None
         self.is_named = name is not None
         wishes = checked_inputs(inputs)
         self.inputs = [one.variable for one in wishes]
@@ -117,6 +119,11 @@ class Definition:
         self.state = {key: x for key, x in self.arguments.items() if isinstance(x, SharedVariable)}
         #: input name → what it says about the arrays that it takes, where it says anything
         self.wishes = {self.names[one.variable]: one for one in wishes if one.strict or one.allow_downcast is not None}
+
+    @property
+    def library_name(self) -> str:
+        """What a library is called whose first function this is."""
+        return self.name if self.program is None else str(self.program.name)
 
     def _name_everything(
         self,

@@ -23,13 +23,14 @@ from aotensor.gradient.reverse import pullback
 from aotensor.gradient.sparsity.coloring import color_columns, color_stars, readable_entries
 from aotensor.gradient.sparsity.structure import checked_pattern, structure_of
 from aotensor.graph.op import is_disconnected, is_null
-from aotensor.graph.sparse_type import SparseVariable
+from aotensor.graph.sparse_type import SparseVariable, scipy_sparse
 from aotensor.graph.subgraph import is_dual
 from aotensor.graph.variable import Constant, Variable, constant
 from aotensor.graph.vectorize import batch
 from aotensor.ops.batching import repeated
 from aotensor.ops.shape.reshape import reshape
 from aotensor.sparse.compressed import TakeAt
+from aotensor.sparse.construct.create import csm_data
 from aotensor.sparse.csm import CSM
 
 
@@ -56,17 +57,23 @@ def sparse_jacobian(expression: Variable, x: Variable, stop: Sequence[Variable],
     return _matrix(pulled, by_row[rows] * found.shape[1] + columns, found)
 
 
-def sparse_hessian(derivative: Variable, x: Variable, pattern: Any) -> Variable:
-    """The derivative of a gradient as a symmetric CSR matrix, by a star colouring.   Raises: as `sparse_jacobian`."""
+def sparse_hessian(derivative: Variable, x: Variable, pattern: Any, is_lower: bool = False) -> Variable:
+    """The derivative of a gradient as a symmetric CSR matrix, by a star colouring.   Raises: as `sparse_jacobian`.
+
+    is_lower: only the entries on and below the diagonal.
+    """
     found = _pattern(derivative, x, pattern)
     found = (found + found.T).astype(bool).tocsr()
     found.sort_indices()
+    lower = scipy_sparse().tril(found, format="csr") if is_lower else found
+    kept = np.greater_equal(*_coordinates(found)) if is_lower else slice(None)
     colors = color_stars(found)
     swept = _pushed(derivative, x, colors)
     if swept is None:
-        return sparse_jacobian(derivative, x, (), "ignore", found)
+        whole = sparse_jacobian(derivative, x, (), "ignore", found)
+        return _matrix(csm_data(whole), np.arange(found.nnz)[kept], lower) if is_lower else whole
     rows, shown = readable_entries(found, colors)
-    return _matrix(swept, shown * found.shape[0] + rows, found)
+    return _matrix(swept, (shown * found.shape[0] + rows)[kept], lower)
 
 
 def _pattern(expression: Variable, x: Variable, pattern: Any) -> Any:
