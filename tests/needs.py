@@ -21,7 +21,7 @@ ROOT: Final = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Need:
-    """One of some programs, or all of some modules.
+    """One of some programs, or all of some modules and files.
 
     shows: what its tests show;  install: how to get it;  is_heavy: its tests wait for `--ci` (budgets.py)
     """
@@ -30,6 +30,7 @@ class Need:
     install: str
     programs: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
     is_heavy: bool = False
 
     @property
@@ -39,8 +40,9 @@ class Need:
 
     @property
     def missing(self) -> list[str]:
-        """The missing programs and modules; empty if the tests can run."""
+        """The missing programs, modules and files; empty if the tests can run."""
         absent = [name for name in self.modules if importlib.util.find_spec(name) is None]
+        absent += [path for path in self.files if not os.path.exists(path)]
         return absent + ([" or ".join(self.programs)] if self.programs and self.path is None else [])
 
     @property
@@ -92,6 +94,12 @@ NEEDS: Final = {
     "bridgestan": Need("BridgeStan's own client", "pip install bridgestan", modules=("bridgestan",)),
     "nutpie": Need("sampling by nutpie", "pip install nutpie bridgestan", modules=("nutpie", "bridgestan")),
     "casadi": Need("CasADi's external functions", "pip install casadi", modules=("casadi",)),
+    "ipopt": Need(
+        "Ipopt's C interface", _debian("coinor-libipopt-dev"), files=("/usr/include/coin/IpStdCInterface.h",)
+    ),
+    "cyipopt": Need(
+        "Ipopt from Python", "pip install cyipopt, with Debian's coinor-libipopt-dev", modules=("cyipopt",)
+    ),
     "docs": Need("the site", _extra("docs"), modules=("mkdocs",)),
 }
 """Short name → what it is."""

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Final
 
 import click
@@ -23,8 +24,10 @@ from aotensor_runtime.blas import blas_table
 
 _PACKAGES: Final = ("numpy", "scipy", "llvmlite", "xdsl", "click", "rich", "packaging")
 
-_CLIENTS: Final = {"bridgestan": "bridgestan", "casadi": "casadi"}
+_CLIENTS: Final = {"bridgestan": "bridgestan", "casadi": "casadi", "ipopt": "cyipopt"}
 """Interface → the package that loads libraries by it."""
+_HEADERS: Final = {"ipopt": tuple(f"/usr/include/{folder}/IpStdCInterface.h" for folder in ("coin", "coin-or"))}
+"""Interface → where a system has the header of programs that load libraries by it."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,9 @@ def _client(interface: str, package: str) -> Finding:
     """A program that loads libraries by an interface; compiling for it needs none."""
     version = installed(package)
     name = f"abi {interface}"
+    header = next((path for path in _HEADERS.get(interface, ()) if Path(path).is_file()), None)
+    if header is not None:
+        return Finding(name, "ok", f"{header}{f', {package} {version}' if version else ''}")
     if version is None:
         return Finding(name, "optional", f"{package} is not installed", f"pip install {package} loads such libraries")
     return Finding(name, "ok", f"{package} {version}")

@@ -31,6 +31,27 @@ def test_libraries_with_interfaces(call: Call, tmp_path: Path) -> None:
     assert checked.code == 0, checked.out
 
 
+PROGRAM = """import aotensor as aot
+import aotensor.tensor as at
+
+x = at.vector("x", shape=(2,))
+rosenbrock = aot.nlp(x, (1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2, x.sum())
+"""
+
+
+def test_a_nonlinear_program_of_a_model_file(call: Call, tmp_path: Path) -> None:
+    model = tmp_path / "model.py"
+    model.write_text(PROGRAM)
+    answer = call("compile", f"{model}:rosenbrock", "-o", tmp_path, "--abi", "ipopt", "-O", "0", "--cpu", "generic")
+    assert answer.code == 0, answer.err
+    library = tmp_path / "librosenbrock.so"
+    assert "#define ROSENBROCK_HESS_L_OUT_NNZ 3" in library.with_name("rosenbrock.h").read_text()
+    shown = call("inspect", library).out
+    assert "interface ipopt" in shown and "rosenbrock_hess_l(x: float64[2], sigma: float64, lam: float64[1])" in shown
+    checked = call("verify", library)
+    assert checked.code == 0, checked.out
+
+
 def test_what_is_refused(call: Call, tmp_path: Path) -> None:
     model = tmp_path / "model.py"
     model.write_text(MODEL.replace(", parameters=parameters", ""))

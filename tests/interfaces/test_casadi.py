@@ -14,6 +14,7 @@ import pytest
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.gradient import undefined_grad
 from aotensor.verification.compilation import check_symbols
 from aotensor_runtime import load
 from aotensor_runtime.container import Container
@@ -97,6 +98,15 @@ def test_functions_that_casadi_cannot_call(tmp_path: Path) -> None:
     f, g = aot.function([y], y * 2, name="f"), aot.function([y], y * 2, name="f_work")
     with pytest.raises(GraphValueError, match="the interface casadi exports 'f_work'"):
         aot.compile([f, g], tmp_path, abi="casadi")
+
+
+def test_a_derivative_that_is_not_there_is_not_exported(tmp_path: Path) -> None:
+    y, z = at.vector("y", shape=(2,)), at.vector("z", shape=(2,))
+    once = aot.OpFromGraph([z], [z**3], lop_overrides=lambda given, _, g: [g[0] * undefined_grad(3 * given[0] ** 2)])
+    lib = ctypes.CDLL(
+        str(aot.compile(aot.function([y], once(y), name="f"), tmp_path, abi="casadi", opt_level=0).library)
+    )
+    assert hasattr(lib, "adj1_f") and not hasattr(lib, "jac_adj1_f")
 
 
 @pytest.fixture

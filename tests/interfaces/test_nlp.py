@@ -8,22 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.optimize
-import scipy.sparse
+from nonlinear_programs import SOLUTION, START, control, hock_schittkowski_71
 
 import aotensor as aot
 import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.errors import AotensorError, GraphTypeError, GraphValueError, MissingInputError
-
-
-def hock_schittkowski_71(name: str | None = "hs71") -> aot.NLP:
-    """x₀x₃(x₀ + x₁ + x₂) + c x₂ under Πx ≥ 25, Σx² = 40"""
-    x, c = at.vector("x", shape=(4,)), at.scalar("c")
-    return aot.nlp(x, x[0] * x[3] * x[:3].sum() + c * x[2], [at.prod(x), (x**2).sum()], p=c, name=name)
-
-
-START = np.array([1.0, 5.0, 5.0, 1.0])
-SOLUTION = np.array([1.0, 4.74299963, 3.82114998, 1.37940829])
 
 
 def test_functions_have_the_values_of_closed_forms() -> None:
@@ -54,15 +44,6 @@ def test_patterns_are_those_of_the_functions() -> None:
     assert (program.hess_l_pattern.rows >= program.hess_l_pattern.indices).all()
     # aa, ab, bb of the states at each of 7 times, and uu
     assert len(program.hess_l_pattern.indices) == 4 * 7 and len(program.jac_g_pattern.indices) == 10 * 6
-
-
-def control(count: int) -> aot.NLP:
-    """A van der Pol oscillator that is steered to rest: states and controls; the step size is a parameter."""
-    y, u, h = at.matrix("y", shape=(count + 1, 2)), at.vector("u", shape=(count + 1,)), at.scalar("h")
-    a, b = y[:, 0], y[:, 1]
-    slope = (1 - b**2) * a - b + u
-    defects = [z[1:] - z[:-1] - h / 2 * (dz[1:] + dz[:-1]) for z, dz in ((a, slope), (b, a))]
-    return aot.nlp([y, u], h * (a**2 + b**2 + u**2).sum(), defects, p=h, name="vdp")
 
 
 def test_several_arrays_are_one_vector() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from math import prod
 from typing import Any, Final, NamedTuple, NoReturn
@@ -10,6 +11,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 import numpy as np
 
 from aotensor.api.function import Function
+from aotensor.api.interfaces.derivatives import NO_DERIVATIVE
 from aotensor.core import dtypes
 from aotensor.core.types import Array, listed
 from aotensor.driver.naming import c_name
@@ -227,8 +229,14 @@ class NLP:
 
     @property
     def functions(self) -> tuple[Function, ...]:
-        """All five, as a library has them.   Raises: as `jac_g` and `hess_l`"""
-        return tuple(getattr(self, part) for part in PARTS)
+        """All five, as a library has them; without `hess_l` where an op has no second derivative.
+
+        Raises: GraphValueError where extents are not numbers
+        """
+        found = [getattr(self, part) for part in PARTS[:-1]]
+        with suppress(*NO_DERIVATIVE):
+            found.append(self.hess_l)
+        return tuple(found)
 
     def __iter__(self) -> Iterator[Function]:
         return iter(self.functions)
@@ -262,7 +270,8 @@ class NLP:
     def hess_l(self) -> Function:
         """hess_l(x, *p, sigma, lam): the lower triangle of the Hessian of the Lagrangian, CSR (n, n).
 
-        Raises: GraphValueError where extents are not numbers; GradientError for an op without second derivative
+        Raises: GraphValueError where extents are not numbers; NullTypeGradError or MissingRuleError for an op without
+        second derivative
         """
         matrix, multipliers = self.hessian
         return self._function("hess_l", matrix, "lower triangle of the Hessian of the Lagrangian", multipliers)

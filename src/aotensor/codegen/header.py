@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final
 
+from aotensor.codegen.declarations.ipopt import ipopt_declarations
 from aotensor.codegen.declarations.patterns import pattern_lines
 from aotensor.codegen.entry.names import OwnSymbols, Symbols, c_suffix, has_values, is_for_python
 from aotensor_runtime.abi import ABI_VERSION, HEADER, WORKSPACE_ALIGNMENT
@@ -37,7 +38,7 @@ def header_text(manifest: Manifest) -> str:
         f"#if AOTENSOR_ABI_VERSION != {ABI_VERSION}",
         '#error "a header of another version of aotensor was included before this one"\n#endif',
         *(_function(manifest, spec) for spec in manifest.functions),
-        *(_interface(interface) for interface in manifest.interfaces),
+        *(_interface(manifest, interface) for interface in manifest.interfaces),
         _common(manifest),
         _apart(manifest),
         f"#ifdef __cplusplus\n}}\n#endif\n#endif /* {guard} */",
@@ -78,11 +79,16 @@ def _patterns(manifest: Manifest, spec: FunctionSpec) -> list[str]:
 _UNIFORM: Final = ("aotensor_context *context", "const aotensor_array *inputs", "aotensor_array *outputs")
 
 
-def _interface(interface: InterfaceSpec) -> str:
-    """What another project's interface has here; that project's header declares it."""
+_DECLARED: Final = {"ipopt": ipopt_declarations}
+
+
+def _interface(manifest: Manifest, interface: InterfaceSpec) -> str:
+    """What another project's interface has here; that project's header declares most of it."""
     version = _plain(f"{interface.name} {interface.version}")
     lines = [f"Interface {version}, for programs that load libraries by it. Beside the entries above it exports:"]
-    return _comment([*lines, "  " + ", ".join(map(_plain, interface.symbols))])
+    comment = _comment([*lines, "  " + ", ".join(map(_plain, interface.symbols))])
+    declare = _DECLARED.get(interface.name)
+    return "\n\n".join([comment, *(declare(manifest, interface) if declare is not None else [])])
 
 
 def _typed_text(manifest: Manifest, spec: FunctionSpec) -> list[str]:

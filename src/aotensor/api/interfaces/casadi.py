@@ -11,10 +11,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from aotensor.api.function import Function
+from aotensor.api.interfaces.derivatives import NO_DERIVATIVE
 from aotensor.codegen.abi.casadi import Block, CasadiLayer, Slot
 from aotensor.core.types import TensorType
 from aotensor.densities.density import pieces, raveled
-from aotensor.errors import GradientError, GraphTypeError, GraphValueError, UnsupportedError
+from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.gradient import Lop, Rop, jacobian
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import replace
@@ -69,7 +70,7 @@ def for_casadi(functions: Sequence[Function], library: str) -> tuple[list[Functi
         chosen = [_block(f.name, inputs, outputs, made, is_needed=True)]
         for make in (_jacobian, _forward, _adjoint, _jacobian_of_adjoint):
             # a derivative that is not there is a symbol that is not there
-            with suppress(GradientError, UnsupportedError):
+            with suppress(*NO_DERIVATIVE):
                 chosen.append(_block(*make(f.name, inputs, outputs), made))
         blocks += chosen
     return made, CasadiLayer(tuple(blocks), tuple(f.name for f in functions))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from aotensor.errors import GradientError, UnsupportedError
+from typing import Final
+
+from aotensor.errors import MissingRuleError, NullTypeGradError, UnsupportedError
 from aotensor.gradient import Rop, jacobian
 from aotensor.graph.variable import Variable
+
+NO_DERIVATIVE: Final = (MissingRuleError, NullTypeGradError, UnsupportedError)
+"""What differentiating raises where an op has no derivative."""
 
 
 def second_derivatives(
@@ -14,5 +19,5 @@ def second_derivatives(
     try:
         product = Rop(gradient, q, v, disconnected_outputs="ignore")
         return jacobian(gradient, q, disconnected_inputs="ignore"), product
-    except (GradientError, UnsupportedError):
+    except NO_DERIVATIVE:
         return None

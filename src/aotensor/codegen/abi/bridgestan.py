@@ -13,6 +13,7 @@ from types import FunctionType, ModuleType
 from typing import Final
 
 from aotensor.codegen.abi import (
+    arrays,
     bridgestan_calls,
     bridgestan_model,
     bridgestan_r,
@@ -34,7 +35,7 @@ from aotensor_runtime.manifest import FunctionSpec, Manifest
 
 VERSION: Final = (bridgestan_table.MAJOR, bridgestan_table.MINOR, bridgestan_table.PATCH)
 _SOURCES: Final[tuple[ModuleType, ...]] = (
-    messages, json_reader, linear_algebra, bridgestan_model, bridgestan_calls, bridgestan_start, bridgestan_r,
+    arrays, messages, json_reader, linear_algebra, bridgestan_model, bridgestan_calls, bridgestan_start, bridgestan_r,
 )  # fmt: skip
 _NUMBERS: Final = ("bs_major_version", "bs_minor_version", "bs_patch_version")
 _OF_HESSIAN: Final = ("bs_log_density_hessian", "bs_log_density_hessian_R")

@@ -5,12 +5,9 @@ Source of the generator: Steele, Lea & Flood (2014), splitmix64.
 
 from __future__ import annotations
 
+from aotensor.codegen.abi.arrays import ARRAY, FLOAT, TRUTH, describe
 from aotensor.codegen.abi.bridgestan_model import (
-    ARRAY,
-    FLOAT,
-    TRUTH,
     attach_data,
-    describe,
     is_document,
     measured,
     record_of,

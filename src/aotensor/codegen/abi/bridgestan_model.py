@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from aotensor.codegen.abi.arrays import ARRAY, CONTEXT, FLOAT, MESSAGE_BYTES, TRUTH, begin_context, describe
 from aotensor.codegen.abi.bridgestan_table import (
     ALL_NAMES,
     BLAS,
@@ -55,7 +56,6 @@ from aotensor.codegen.abi.language import (
     read_file,
     release,
     set_byte,
-    set_int32,
     set_real,
     set_word,
     stack,
@@ -64,34 +64,9 @@ from aotensor.codegen.abi.language import (
     word,
 )
 from aotensor.codegen.abi.messages import BUFFER, begin, fail, say, say_number
-from aotensor_runtime.abi import DTYPE_CODES, Array, Context, Status
+from aotensor_runtime.abi import Status
 
-ARRAY: Final = 32
-"""Bytes of an aotensor_array on targets with addresses of 64 bits."""
-CONTEXT: Final = 120
-"""No less than the bytes of an aotensor_context."""
-MESSAGE_AT: Final = Context.message.offset // WORD
-MESSAGE_SIZE_AT: Final = Context.message_size.offset // WORD
-CONTEXT_SIZE: Final = Context.parallel_for.offset
-BLAS_AT: Final = Context.blas.offset // WORD
-MESSAGE_BYTES: Final = 800
-SHAPE_AT: Final = Array.shape.offset // WORD
-STRIDES_AT: Final = Array.strides.offset // WORD
-RANK_AT: Final = Array.rank.offset // 4
-DTYPE_AT: Final = Array.dtype.offset // 4
-FLOAT: Final = DTYPE_CODES["float64"]
-TRUTH: Final = DTYPE_CODES["bool"]
 OUTPUTS_NEEDED: Final = int(Status.OUTPUTS_NEEDED)
-
-
-def describe(arrays: Address, k: int, data: Address, shape: Address, rank: int, dtype: int) -> None:
-    """Descriptor k: a row-major array."""
-    array = arrays + k * ARRAY
-    set_word(array, 0, data)
-    set_word(array, SHAPE_AT, shape)
-    set_word(array, STRIDES_AT, 0)
-    set_int32(array, RANK_AT, rank)
-    set_int32(array, DTYPE_AT, dtype)
 
 
 def attach_data(arrays: Address, k: int, model: Address) -> None:
@@ -103,13 +78,7 @@ def run(entry: Address, inputs: Address, outputs: Address, buffer: Address) -> i
     """The status of a call of a uniform entry; its message goes to the buffer."""
     message = stack(MESSAGE_BYTES)
     context = stack(CONTEXT)
-    for k in range(CONTEXT // WORD):
-        set_word(context, k, 0)
-    set_word(context, 0, CONTEXT_SIZE)
-    set_word(context, MESSAGE_AT, message)
-    set_word(context, MESSAGE_SIZE_AT, MESSAGE_BYTES)
-    set_word(context, BLAS_AT, table() + WORD * BLAS)
-    set_byte(message, 0, 0)
+    begin_context(context, table() + WORD * BLAS, message)
     status = invoke(entry, context, inputs, outputs)
     if status != 0:
         say(buffer, message)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from aotensor.codegen.abi import casadi_kernels, linear_algebra
+from aotensor.codegen.abi import arrays, casadi_kernels, linear_algebra
 from aotensor.codegen.abi.interface import Layer
 from aotensor.codegen.abi.substitutes import blas_words, missing_lapack, refuse_lapack
 from aotensor.codegen.abi.translate import add_kernels
@@ -84,7 +84,7 @@ class CasadiLayer(Layer):
     def add(self, constants: Constants, manifest: Manifest) -> None:
         for block in self.blocks:
             exported = {kernel: block.name + suffix for kernel, suffix in _SUFFIXES.items()}
-            sources = (linear_algebra, casadi_kernels)
+            sources = (arrays, linear_algebra, casadi_kernels)
             words = _words(constants, block, Symbols.in_library(manifest, block.function).uniform)
             add_kernels(constants, sources, exported, words, prefix=f"abi.{block.name}.")
 

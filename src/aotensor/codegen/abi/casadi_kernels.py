@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from aotensor.codegen.abi.arrays import ARRAY, CONTEXT, FLOAT, MESSAGE_BYTES, begin_context, describe
 from aotensor.codegen.abi.language import (
     WORD,
     Address,
@@ -17,14 +18,12 @@ from aotensor.codegen.abi.language import (
     allocate,
     invoke,
     release,
-    set_int32,
     set_real,
     set_word,
     stack,
     table,
     word,
 )
-from aotensor_runtime.abi import DTYPE_CODES, Array, Context
 
 INPUTS: Final = 0
 OUTPUTS: Final = 1
@@ -37,25 +36,6 @@ INPUT_LENGTHS: Final = 7
 OUTPUT_LENGTHS: Final = 8
 BLAS: Final = 9
 """Words of the table. A length of -1 is that of an argument without entries, which our entry does not have."""
-
-ARRAY: Final = 32
-CONTEXT: Final = 120
-CONTEXT_SIZE: Final = Context.parallel_for.offset
-BLAS_AT: Final = Context.blas.offset // WORD
-SHAPE_AT: Final = Array.shape.offset // WORD
-STRIDES_AT: Final = Array.strides.offset // WORD
-RANK_AT: Final = Array.rank.offset // 4
-DTYPE_AT: Final = Array.dtype.offset // 4
-FLOAT: Final = DTYPE_CODES["float64"]
-
-
-def describe(array: Address, data: Address, shape: Address) -> None:
-    """A descriptor of a vector."""
-    set_word(array, 0, data)
-    set_word(array, SHAPE_AT, shape)
-    set_word(array, STRIDES_AT, 0)
-    set_int32(array, RANK_AT, 1)
-    set_int32(array, DTYPE_AT, FLOAT)
 
 
 def missing(given: Address, lengths: Address, count: int) -> int:
@@ -91,7 +71,7 @@ def evaluate(arg: Address, res: Address, iw: Address, w: Address, mem: Int32) ->
             if data == 0:
                 data = room + WORD * used
                 used += word(in_lengths, k)
-            describe(inputs + ARRAY * passed, data, in_lengths + WORD * k)
+            describe(inputs, passed, data, in_lengths + WORD * k, 1, FLOAT)
             passed += 1
     passed = 0
     for k in range(m):
@@ -100,13 +80,10 @@ def evaluate(arg: Address, res: Address, iw: Address, w: Address, mem: Int32) ->
             if data == 0:
                 data = room + WORD * used
                 used += word(out_lengths, k)
-            describe(outputs + ARRAY * passed, data, out_lengths + WORD * k)
+            describe(outputs, passed, data, out_lengths + WORD * k, 1, FLOAT)
             passed += 1
     context = stack(CONTEXT)
-    for k in range(CONTEXT // WORD):
-        set_word(context, k, 0)
-    set_word(context, 0, CONTEXT_SIZE)
-    set_word(context, BLAS_AT, table() + WORD * BLAS)
+    begin_context(context, table() + WORD * BLAS, stack(MESSAGE_BYTES))
     status = invoke(word(table(), ENTRY), context, inputs, outputs)
     release(room)
     return status

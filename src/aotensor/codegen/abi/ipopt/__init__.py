@@ -1,0 +1,1 @@
+"""Ipopt's C interface: the callbacks of nonlinear programs."""

@@ -1,0 +1,116 @@
+"""Ipopt's C interface: five callbacks for each nonlinear program of a library, and the object that they work on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from aotensor.codegen.abi import arrays, linear_algebra
+from aotensor.codegen.abi.interface import Layer
+from aotensor.codegen.abi.ipopt import kernels
+from aotensor.codegen.abi.substitutes import blas_words, missing_lapack, refuse_lapack
+from aotensor.codegen.abi.translate import add_kernels
+from aotensor.codegen.entry.names import Symbols
+from aotensor.codegen.entry.tables import Constants
+from aotensor.codegen.llvm import Bytes, Value
+from aotensor_runtime.manifest import FunctionSpec, Manifest
+
+_CALLBACKS: Final = ("eval_f", "eval_g", "eval_grad_f", "eval_jac_g", "eval_h")
+"""In the order of CreateIpoptProblem."""
+_SUFFIXES: Final = {"problem": "ipopt_problem", "free_problem": "ipopt_free", **{name: name for name in _CALLBACKS}}
+"""Kernel → what follows the name of the program in its symbol."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A nonlinear program.
+
+    n, m: numbers of variables and of constraints. parameters: the shape of each. jacobian, hessian: rows and columns of
+    their stored entries. point, slopes, curvature: our functions of f and g, of their derivatives, and of the Hessian,
+    which may be None.
+    """
+
+    name: str
+    n: int
+    m: int
+    parameters: tuple[tuple[int, ...], ...]
+    jacobian: tuple[tuple[int, ...], tuple[int, ...]]
+    hessian: tuple[tuple[int, ...], tuple[int, ...]]
+    point: str
+    slopes: str
+    curvature: str | None
+
+    @property
+    def kernels(self) -> dict[str, str]:
+        """Exported kernels and their symbols; no `eval_h` where there is no Hessian."""
+        return {
+            kernel: f"{self.name}_{suffix}"
+            for kernel, suffix in _SUFFIXES.items()
+            if kernel != "eval_h" or self.curvature is not None
+        }
+
+
+@dataclass(frozen=True)
+class IpoptLayer(Layer):
+    """The nonlinear programs of a library."""
+
+    programs: tuple[Program, ...]
+    name = "ipopt"
+    version = "3"
+
+    @property
+    def symbols(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Of all programs."""
+        return tuple(symbol for program in self.programs for symbol in program.kernels.values())
+
+    def fitted(self, functions: Sequence[FunctionSpec]) -> IpoptLayer:
+        """A Hessian is left out where it needs more of LAPACK than there are kernels of."""
+        specs, kept = {spec.name: spec for spec in functions}, []
+        for program in self.programs:
+            for name in (program.point, program.slopes):
+                refuse_lapack(self.name, specs[name])
+            is_whole = program.curvature is None or not missing_lapack(specs[program.curvature])
+            kept.append(program if is_whole else replace(program, curvature=None, hessian=((), ())))
+        return IpoptLayer(tuple(kept))
+
+    def add(self, constants: Constants, manifest: Manifest) -> None:
+        for program in self.programs:
+            exported = program.kernels
+            sources = (arrays, linear_algebra, kernels)
+            left_out = {name for name in _CALLBACKS if name not in exported}
+            words = _words(constants, program, manifest)
+            add_kernels(constants, sources, exported, words, left_out, prefix=f"abi.{program.name}.")
+
+
+def _words(constants: Constants, program: Program, manifest: Manifest) -> list[Value | int | str]:
+    def entry(function: str | None) -> Value | int:
+        if function is None:
+            return 0
+        return constants.module.globals[Symbols.in_library(manifest, function).uniform]
+
+    def coordinates(values: Sequence[int]) -> Value:
+        data = np.asarray(values, "<i4").tobytes()
+        return constants.data("abi.coordinates", Bytes(data or b"\0"), align=8)
+
+    shapes = [constants.numbers(shape) for shape in program.parameters]
+    return [
+        program.n,
+        program.m,
+        len(program.jacobian[0]),
+        len(program.hessian[0]),
+        entry(program.point),
+        entry(program.slopes),
+        entry(program.curvature),
+        len(program.parameters),
+        constants.numbers([len(shape) for shape in program.parameters]),
+        constants.pointers(shapes),
+        *(coordinates(values) for values in (*program.jacobian, *program.hessian)),
+        program.n,
+        program.n,
+        program.n + 1,
+        *(name if name in program.kernels else 0 for name in _CALLBACKS),
+        *blas_words(),
+    ]

@@ -1,0 +1,275 @@
+"""Ipopt's C interface: callbacks by ctypes, Ipopt itself from C and from Python, and what is refused."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from needs import path_of
+from nonlinear_programs import SOLUTION, START, control, hock_schittkowski_71
+
+import aotensor as aot
+import aotensor.tensor as at
+from aotensor.errors import AotensorError, GraphTypeError, GraphValueError, NullTypeGradError
+from aotensor.gradient import undefined_grad
+from aotensor.verification.compilation import check_symbols
+from aotensor_runtime.container import Container
+
+STEPS = 20
+C_PROGRAM = r"""
+#include <IpStdCInterface.h>
+#include <stdio.h>
+#include "hs71.h"
+int main(int argc, char **argv) {
+  double c = 1, x[] = {1, 5, 5, 1}, low[] = {1, 1, 1, 1}, high[] = {5, 5, 5, 5}, f = 0;
+  double g_low[] = {25, 40}, g_high[] = {2e19, 40};
+  const double *parameters[] = {&c};
+  aotensor_ipopt_problem *p = hs71_ipopt_problem(parameters);
+  IpoptProblem nlp = CreateIpoptProblem(p->n, low, high, p->m, g_low, g_high, p->nele_jac, p->nele_hess,
+                                        p->index_style, p->eval_f, p->eval_g, p->eval_grad_f, p->eval_jac_g, p->eval_h);
+  AddIpoptStrOption(nlp, "derivative_test", "second-order");
+  AddIpoptNumOption(nlp, "tol", 1e-10);
+  if (argc > 1) AddIpoptStrOption(nlp, "linear_solver", argv[1]);
+  enum ApplicationReturnStatus status = IpoptSolve(nlp, x, NULL, &f, NULL, NULL, NULL, p);
+  printf("\nstatus %d\nx %.9f %.9f %.9f %.9f\n", status, x[0], x[1], x[2], x[3]);
+  FreeIpoptProblem(nlp);
+  hs71_ipopt_free(p);
+  return 0;
+}
+"""
+LARGE = r"""
+#include <IpStdCInterface.h>
+#include <stdio.h>
+#include "vdp.h"
+static double x[VDP_IPOPT_N], low[VDP_IPOPT_N], high[VDP_IPOPT_N], g[VDP_IPOPT_M];
+int main(void) {
+  double h = 10.0 * 2 / VDP_IPOPT_M, f = 0;
+  const double *parameters[] = {&h};
+  for (int k = 0; k < VDP_IPOPT_N; k++) high[k] = k < 2 * VDP_IPOPT_N / 3 ? 2e19 : 0.8, low[k] = -high[k];
+  low[0] = high[0] = 0, low[1] = high[1] = 1;
+  aotensor_ipopt_problem *p = vdp_ipopt_problem(parameters);
+  IpoptProblem nlp = CreateIpoptProblem(p->n, low, high, p->m, g, g, p->nele_jac, p->nele_hess, p->index_style,
+                                        p->eval_f, p->eval_g, p->eval_grad_f, p->eval_jac_g, p->eval_h);
+  printf("status %d", IpoptSolve(nlp, x, NULL, &f, NULL, NULL, NULL, p));
+  printf("f %.9f\n", f);
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> aot.driver.artifact.Artifact:
+    programs = [hock_schittkowski_71(), control(STEPS)]
+    return aot.compile(programs, tmp_path_factory.mktemp("ipopt"), abi="ipopt", opt_level=1)
+
+
+class Public(ctypes.Structure):
+    """What the header declares."""
+
+    _fields_ = (
+        *((name, ctypes.c_int32) for name in ("n", "m", "nele_jac", "nele_hess", "index_style", "reserved")),
+        *((f"eval_{name}", ctypes.c_void_p) for name in ("f", "g", "grad_f", "jac_g", "h")),
+        ("message", ctypes.c_char_p),
+    )
+
+
+class Problem:
+    """A problem of a library, called as Ipopt would."""
+
+    def __init__(self, library: Path, name: str, *parameters: np.ndarray) -> None:
+        self.lib, self.name = ctypes.CDLL(str(library)), name
+        create = self._symbol("ipopt_problem")
+        create.restype = ctypes.POINTER(Public)
+        self.parameters = parameters
+        self.made = create((ctypes.c_void_p * max(len(parameters), 1))(*(p.ctypes.data for p in parameters)))
+        self.public: Public = self.made.contents
+        self.public_sizes = [getattr(self.public, key) for key in ("n", "m", "nele_jac", "nele_hess")]
+
+    def _symbol(self, suffix: str) -> Any:
+        return getattr(self.lib, f"{self.name}_{suffix}")
+
+    def call(self, callback: str, x: np.ndarray | None, new_x: int, *rest: Any) -> int:
+        """A callback.   rest: its arguments between new_x and user_data, arrays by their address"""
+        address = None if x is None else ctypes.c_void_p(x.ctypes.data)
+        passed = [ctypes.c_void_p(y.ctypes.data) if isinstance(y, np.ndarray) else y for y in rest]
+        return int(self._symbol(callback)(ctypes.c_int(self.public.n), address, new_x, *passed, self.made))
+
+    def structure(self, callback: str) -> tuple[np.ndarray, np.ndarray]:
+        _, m, jacobian, hessian = self.public_sizes
+        count = jacobian if callback == "eval_jac_g" else hessian
+        i, j = np.zeros(count, np.int32), np.zeros(count, np.int32)
+        extra = [m] if callback == "eval_jac_g" else [ctypes.c_double(0.0), m, None, 0]
+        assert self.call(callback, None, 1, *extra, count, i, j, None) == 1
+        return i, j
+
+
+def test_callbacks_have_the_values_of_the_program(made: aot.driver.artifact.Artifact) -> None:
+    program, h, rng = control(STEPS), np.array(0.5), np.random.default_rng(1)
+    problem = Problem(made.library, "vdp", h)
+    n, m, jacobian, hessian = problem.public_sizes
+    assert (n, m) == (program.n, program.m)
+    x, lam, f, g, slope = rng.normal(size=n), rng.normal(size=m), np.zeros(1), np.zeros(m), np.zeros(n)
+    assert problem.call("eval_f", x, 1, f) == problem.call("eval_g", x, 0, m, g) == 1
+    assert problem.call("eval_grad_f", x, 0, slope) == 1
+    np.testing.assert_allclose(f[0], program.f.reference(x, h), rtol=1e-13)
+    np.testing.assert_allclose(g, program.g.reference(x, h), atol=1e-13)
+    np.testing.assert_allclose(slope, program.grad_f.reference(x, h), rtol=1e-13)
+    values = np.zeros(jacobian)
+    i, j = problem.structure("eval_jac_g")
+    assert problem.call("eval_jac_g", x, 0, m, jacobian, None, None, values) == 1
+    found = scipy.sparse.coo_matrix((values, (i, j)), (m, n)).toarray()
+    np.testing.assert_allclose(found, program.jac_g.reference(x, h).toarray(), atol=1e-13)
+    values = np.zeros(hessian)
+    i, j = problem.structure("eval_h")
+    assert problem.call("eval_h", x, 0, ctypes.c_double(2.0), m, lam, 1, hessian, None, None, values) == 1
+    found = scipy.sparse.coo_matrix((values, (i, j)), (n, n)).toarray()
+    np.testing.assert_allclose(found, program.hess_l.reference(x, h, 2.0, lam).toarray(), atol=1e-13)
+
+
+def test_a_point_is_evaluated_once_and_parameters_may_change(made: aot.driver.artifact.Artifact) -> None:
+    c, f, slope = np.array(1.0), np.zeros(1), np.zeros(4)
+    problem = Problem(made.library, "hs71", c)
+    assert problem.call("eval_f", START, 1, f) == 1 and f[0] == 16.0
+    c[...] = 3.0
+    # 256: only the low byte of a bool counts
+    assert problem.call("eval_f", START, 256, f) == 1 and f[0] == 16.0
+    assert problem.call("eval_grad_f", START, 0, slope) == 1 and slope[2] == 4.0
+    assert problem.call("eval_f", START, 1, f) == 1 and f[0] == 26.0
+
+
+def test_wrong_calls_return_false_and_say_why(made: aot.driver.artifact.Artifact) -> None:
+    problem, f = Problem(made.library, "hs71", np.array(1.0)), np.zeros(1)
+    assert problem.call("eval_f", None, 1, f) == 0 and problem.public.message == b"x is NULL"
+    assert problem.call("eval_jac_g", None, 1, 2, 7, f, f, None) == 0
+    assert problem.public.message == b"the number of stored entries is not that of this program"
+    problem.public.n = 3
+    assert problem.call("eval_f", START, 1, f) == 0
+    assert problem.public.message == b"n is not the number of variables of this program"
+    create = problem.lib.hs71_ipopt_problem
+    create.restype = ctypes.c_void_p
+    assert create(None) is None and create((ctypes.c_void_p * 1)(None)) is None
+    problem.lib.hs71_ipopt_free(None)
+
+
+def test_a_check_that_fails_is_the_message(tmp_path: Path) -> None:
+    x, k = at.vector("x", shape=(3,)), at.vector("k", shape=(1,))
+    picked = at.take(x, at.cast(k, "int64")[0])
+    made = aot.compile(aot.nlp(x, picked**2, p=k, name="pick"), tmp_path, abi="ipopt", opt_level=0)
+    k0, f = np.array([1.0]), np.zeros(1)
+    problem = Problem(made.library, "pick", k0)
+    assert problem.call("eval_f", np.arange(3.0), 1, f) == 1 and f[0] == 1.0 and problem.public.m == 0
+    k0[0] = 5.0
+    assert problem.call("eval_f", np.arange(3.0), 1, f) == 0 and b"out of range" in problem.public.message
+
+
+def test_the_library_exports_what_it_says(made: aot.driver.artifact.Artifact) -> None:
+    data = made.library.read_bytes()
+    manifest = Container(data).manifest()
+    assert "exported" in check_symbols(data, manifest)
+    (interface,) = manifest.interfaces
+    assert interface.name == "ipopt" and "vdp_eval_h" in interface.symbols
+    assert "#define VDP_IPOPT_N 63\n#define VDP_IPOPT_M 40" in made.header.read_text()
+
+
+def test_without_second_derivatives_there_is_no_hessian(tmp_path: Path) -> None:
+    x, z = at.vector("x", shape=(4,)), at.vector("z", shape=(4,))
+    once = aot.OpFromGraph([z], [z**3], lop_overrides=lambda given, _, g: [g[0] * undefined_grad(3 * given[0] ** 2)])
+    program = aot.nlp(x, once(x).sum(), name="once")
+    with pytest.raises(NullTypeGradError):
+        program.hess_l.reference(START, 1.0, [])
+    library = aot.compile(program, tmp_path, abi="ipopt", opt_level=0).library
+    problem, slope = Problem(library, "once"), np.zeros(4)
+    assert problem.public.eval_h is None and problem.public.nele_hess == 0 and problem.public.eval_jac_g
+    assert not hasattr(problem.lib, "once_eval_h") and not hasattr(problem.lib, "once_hess_l")
+    assert problem.call("eval_grad_f", START, 1, slope) == 1 and np.array_equal(slope, 3 * START**2)
+
+
+X = at.vector("x", shape=(2,))
+REFUSED: list[tuple[Callable[[], Any], type[AotensorError], str]] = [
+    (lambda: aot.function([X], X.sum(), name="f"), GraphValueError, "there is no nonlinear program among f"),
+    (lambda: aot.nlp(at.fvector("z"), 1.0), GraphValueError, "needs the extents of z"),
+    (lambda: aot.nlp(at.vector("z", dtype="float32", shape=(2,)), 1.0), GraphTypeError, "z in x of nlp is float32"),
+    (lambda: aot.nlp(X, X.sum(), p=at.lscalar("k")), GraphTypeError, "k in p of nlp is int64, not a dense float64"),
+    (lambda: aot.nlp(X, X.sum() * aot.shared(2.0, "s")), GraphValueError, "nlp has shared variables, s"),
+    (lambda: aot.nlp(at.vector("z", shape=(0,)), 1.0), GraphValueError, "nlp has no variables"),
+    (
+        lambda: [aot.nlp(X, X.sum(), name="p"), aot.function([X], X, name="p_eval_f")],
+        GraphValueError,
+        "the interface ipopt exports 'p_eval_f'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "error", "message"), REFUSED)
+def test_what_is_refused(make: Callable[[], Any], error: type[AotensorError], message: str, tmp_path: Path) -> None:
+    with pytest.raises(error, match=message):
+        aot.compile(make(), tmp_path, abi="ipopt", opt_level=0)
+
+
+def solved(made: aot.driver.artifact.Artifact, folder: Path, *flags: str, options: tuple[str, ...] = ()) -> str:
+    """What the program of 20 lines prints, built with some Ipopt."""
+    (folder / "client.c").write_text(C_PROGRAM)
+    command = [path_of("cc"), "-std=c99", "-Wall", "-Wextra", "-Werror", "client.c", f"-I{made.library.parent}"]
+    command += [str(made.library), *flags, "-lm", f"-Wl,-rpath,{made.library.parent}", "-o", "client"]
+    subprocess.run(command, check=True, cwd=folder)
+    return subprocess.run(["./client", *options], check=True, cwd=folder, capture_output=True, text=True).stdout
+
+
+def check_solved(text: str) -> None:
+    assert "No errors detected by derivative checker." in text and "status 0" in text
+    np.testing.assert_allclose([float(x) for x in text.split("\nx ")[1].split()], SOLUTION, atol=2e-8)
+
+
+@pytest.mark.needs("ipopt")
+def test_a_program_of_c_with_debians_ipopt(made: aot.driver.artifact.Artifact, tmp_path: Path) -> None:
+    check_solved(solved(made, tmp_path, "-isystem", "/usr/include/coin", "-lipopt"))
+
+
+@pytest.mark.needs("casadi")
+def test_the_same_program_with_ipopt_3_14(made: aot.driver.artifact.Artifact, tmp_path: Path) -> None:
+    casadi = pytest.importorskip("casadi")
+    place = Path(casadi.__file__).parent
+    flags = ("-isystem", str(place / "include" / "coin-or"), str(place / "libipopt.so.3"))
+    linked = (f"-Wl,-rpath,{place}", f"-Wl,-rpath-link,{place}")
+    check_solved(solved(made, tmp_path, *flags, *linked, options=("mumps",)))
+
+
+@pytest.mark.needs("cyipopt")
+def test_cyipopt_solves_it(made: aot.driver.artifact.Artifact) -> None:
+    cyipopt, lib, c = pytest.importorskip("cyipopt"), made.load(), 1.0
+    patterns = hock_schittkowski_71()
+
+    class Program:
+        objective = staticmethod(lambda x: lib.hs71_f(x, c))
+        gradient = staticmethod(lambda x: lib.hs71_grad_f(x, c))
+        constraints = staticmethod(lambda x: lib.hs71_g(x, c))
+        jacobian = staticmethod(lambda x: lib.hs71_jac_g(x, c).data)
+        hessian = staticmethod(lambda x, lam, sigma: lib.hs71_hess_l(x, c, sigma, lam).data)
+        jacobianstructure = staticmethod(lambda: (patterns.jac_g_pattern.rows, patterns.jac_g_pattern.indices))
+        hessianstructure = staticmethod(lambda: (patterns.hess_l_pattern.rows, patterns.hess_l_pattern.indices))
+
+    bounds = {"lb": np.ones(4), "ub": np.full(4, 5.0), "cl": [25.0, 40.0], "cu": [2e19, 40.0]}
+    solver = cyipopt.Problem(n=4, m=2, problem_obj=Program(), **bounds)
+    solver.add_option("tol", 1e-10)
+    solver.add_option("print_level", 0)
+    x, info = solver.solve(START)
+    assert info["status"] == 0
+    np.testing.assert_allclose(x, SOLUTION, atol=2e-8)
+
+
+@pytest.mark.needs("ipopt")
+@pytest.mark.level("all", "Ipopt takes 25 s of processor time for a problem of 100,002 variables")
+def test_a_problem_of_100000_variables(tmp_path: Path) -> None:
+    made = aot.compile(control(33333), tmp_path, abi="ipopt")
+    (tmp_path / "large.c").write_text(LARGE)
+    flags = ["-isystem", "/usr/include/coin", f"-I{tmp_path}", str(made.library), "-lipopt", f"-Wl,-rpath,{tmp_path}"]
+    subprocess.run([path_of("cc"), "-O1", "large.c", *flags, "-o", "large"], check=True, cwd=tmp_path)
+    found = subprocess.run(["./large"], check=True, cwd=tmp_path, capture_output=True, text=True).stdout
+    # in 300 steps it is 2.99; the weights of the first and last step differ
+    assert "status 0" in found and abs(float(found.split("f ")[-1]) - 2.997) < 1e-3
