@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from case import Case, slope
-from cases_sparse_products import Program, both, on_data
+from cases_sparse_products import Program, both, on_data, unstored
 
 import aotensor.sparse as sp
 from aotensor.gradient import grad
@@ -52,6 +52,26 @@ def direct(A: Variable, b: Variable) -> Variable:
 def cholesky(H: Variable, b: Variable) -> Variable:
     """By factors of H + Hᵀ, which stays symmetric when data change."""
     return sp.solve(sp.add(H, H.T), b, "cholesky")
+
+
+def log_determinant(H: Variable) -> Variable:
+    """log |H + Hᵀ|."""
+    return sp.slogdet(sp.add(H, H.T)).logabsdet
+
+
+def inverse_entries(H: Variable) -> Variable:
+    """The stored entries of (H + Hᵀ)⁻¹, row after row."""
+    return sp.csm_data(sp.selected_inverse(sp.add(H, H.T).tocsr()))
+
+
+def draws(H: Variable, z: Variable) -> Variable:
+    """Draws with precision H + Hᵀ, whose derivative with respect to H is not there."""
+    return sp.precision_draws(sp.add(H, H.T), z)
+
+
+def _entries_of_inverse(half: np.ndarray) -> np.ndarray:
+    full = half + half.T
+    return np.asarray(np.linalg.inv(full)[full != 0])
 
 
 def triangle(**options: Any) -> Program:
@@ -106,11 +126,42 @@ def _all(program: Program, dense: Any, full: Callable[[np.ndarray], np.ndarray],
     ]
 
 
+OF_HALF: dict[str, Any] = {
+    **SOLVED,
+    "reason": "sums in another order",
+    "dense": HALF,
+    "mask": HALF != 0,
+    "keeps_places": True,
+}
+
+
+def _slope_of_squares(half: np.ndarray) -> np.ndarray:
+    """The gradient of Σ Z² over the entries of H + Hᵀ with respect to those of H."""
+    full = half + half.T
+    inverse = np.linalg.inv(full)
+    found = -inverse @ np.where(full != 0, 2 * inverse, 0) @ inverse
+    return np.asarray((found + found.T)[full != 0])
+
+
+def _is_draw(data: np.ndarray, z: np.ndarray, x: np.ndarray) -> list[tuple[Any, Any]]:
+    """xᵀ·A·x = zᵀ·z"""
+    full = unstored("csr", data, HALF != 0)
+    return [(x @ (full + full.T) @ x, z @ z)]
+
+
 CASES: list[Case] = [
     *_all(symmetric(), HALF, _whole, "cg"),
     *_all(general, GENERAL, np.asarray, "bicgstab"),
     *_all(direct, GENERAL, np.asarray, "direct"),
     *_most(cholesky, HALF, _whole, "cholesky"),
+    *both("log-determinant", log_determinant, formula=lambda H: np.linalg.slogdet(H + H.T)[1], **OF_HALF),
+    on_data("log-determinant-gradient", lambda H: sp.csm_data(grad(log_determinant(H), H)), **OF_HALF,
+            formula=lambda H: 2 * np.linalg.inv(H + H.T)[H + H.T != 0]),
+    *both("selected-inverse", inverse_entries, formula=_entries_of_inverse, **OF_HALF),
+    on_data("selected-inverse-gradient", lambda H: sp.csm_data(grad((inverse_entries(H) ** 2).sum(), H)), **OF_HALF,
+            formula=_slope_of_squares),
+    on_data("precision-draws", draws, COLUMN, wrt=(1,), identities=_is_draw, **OF_HALF),
+    on_data("precision-draws-matrix", draws, COLUMNS, wrt=(1,), **OF_HALF),
     *_most(triangle(lower=True), GENERAL, np.tril, "triangle-lower"),
     *both(
         "triangle-upper-unit",

@@ -24,14 +24,15 @@ TRANSPARENT: Final = frozenset({
     "cast", "sparse_cast", "fitting", "specify_shape", "identity", "sparse_copy", "checked_structure", "canonical",
     "ascending", "nonempty", "parameter", "dense_from_sparse", "converged", "agreeing", "stored_everywhere",
     "shared_entries", "counted", "divided", "check", "held", "holomorphic_view", "linear_view", "position_inside",
-    "as_pairs", "of_pairs", "demand",
+    "as_pairs", "of_pairs", "demand", "square_starts",
 })  # fmt: skip
 """What hands on its first operand."""
 
 CALLS: Final = {
     "Lapack": "linalg",
     "adjugate": "grad(det({0}))", "adjugate_tangent": "grad(det({0}))", "alloc_diagonal": "diag({0})",
-    "block_product": "dot", "branch": "ifelse", "cholesky_factors": "cholesky({0})", "cholesky_pullback": "grad({0})",
+    "block_product": "dot", "branch": "ifelse", "cholesky_factors": "cholesky({0})",
+    "cholesky_pivots": "cholesky({0}).D", "cholesky_pullback": "grad({0})",
     "cholesky_solve": "solve({0}, {2})", "conv1d": "conv1d({0}, {1})", "conv1d_filters": "grad(conv1d({0}, ...))",
     "conv1d_input": "convolve({1}, {0})", "conv2d": "conv2d({0}, {1})", "conv2d_filters": "grad(conv2d({0}, ...))",
     "conv2d_input": "convolve2d({1}, {0})", "conv3d": "conv3d({0}, {1})", "conv3d_filters": "grad(conv3d({0}, ...))",
@@ -50,6 +51,9 @@ CALLS: Final = {
     "imaginary": "complex(0, {0})", "sparse_conj": "conj", "sparse_imag": "imag", "sparse_real": "real",
     "sparse_cholesky_solve": "cho_solve(..., {0})", "sparse_diag": "diag", "sparse_direct_solve": "spsolve",
     "sparse_from_dense": "csr_from_dense", "sparse_grad_rows": "get_item_list_grad",
+    "sparse_half_solve": "solve_triangular(..., {0})", "sparse_log_determinants": "slogdet({0})",
+    "sparse_precision_draws": "precision_draws({0}, {3})", "sparse_selected_inverse": "selected_inverse({0})",
+    "selected_entries": "selected_inverse({3})",
     "sparse_lu_solve": "lu_solve(..., {0})", "sparse_solve": "solve", "sparse_solve_triangular": "solve_triangular",
     "squared_deviations": "({0} - mean({0}))**2", "structured_dot_grad_csc": "structured_dot_grad",
     "structured_dot_grad_csr": "structured_dot_grad", "union": "union1d", "usmm_csc_dense": "usmm",

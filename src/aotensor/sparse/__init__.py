@@ -61,6 +61,10 @@ from aotensor.sparse.index.windows import (
     Submatrix as GetItem2d, Submatrix as GetItemList, ScatterMatrix as GetItemListGrad,
 )
 from aotensor.sparse.linear.direct import DirectSolve
+from aotensor.sparse.linear.fields import (
+    Cholesky, LogDeterminants, PrecisionDraws, SelectedInverse, Slogdet, cholesky, precision_draws, selected_inverse,
+    slogdet,
+)
 from aotensor.sparse.linear.solve import SparseSolve, cg, solve, spsolve
 from aotensor.sparse.linear.triangular import SparseTriangularSolve, solve_triangular, spsolve_triangular
 from aotensor.sparse.op import (
@@ -86,13 +90,13 @@ from aotensor.sparse.symbols import (
 from typing import Any
 
 __all__ = [
-    "AddSD", "AddSS", "AddSSData", "BSR", "Binomial", "CSC", "CSM", "CSMGrad", "CSMProperties", "CSR", "Cast",
+    "AddSD", "AddSS", "AddSSData", "BSR", "Binomial", "CSC", "CSM", "CSMGrad", "CSMProperties", "CSR", "Cast", "Cholesky",
     "ColScaleCSC", "ConstructSparseFromList", "DenseFromSparse", "Diag", "DirectSolve", "DivSD", "Dot",
     "EliminateZeros",
     "EnsureSortedIndices", "EqualSD", "EqualSS", "GetItem2Lists", "GetItem2ListsGrad", "GetItem2d", "GetItemList",
     "GetItemListGrad", "GetItemScalar", "GreaterEqualSD", "GreaterEqualSS", "GreaterThanSD", "GreaterThanSS",
-    "HStack", "LessEqualSD", "LessEqualSS", "LessThanSD", "LessThanSS", "MulSD", "MulSS", "MulSV", "Multinomial",
-    "Neg", "NotEqualSD", "NotEqualSS", "Poisson", "Remove0", "RowScaleCSC", "SamplingDot", "SpExtremum", "SpSum",
+    "HStack", "LogDeterminants", "LessEqualSD", "LessEqualSS", "LessThanSD", "LessThanSS", "MulSD", "MulSS", "MulSV", "Multinomial",
+    "Neg", "NotEqualSD", "NotEqualSS", "Poisson", "PrecisionDraws", "Remove0", "RowScaleCSC", "SamplingDot", "SelectedInverse", "Slogdet", "SpExtremum", "SpSum",
     "SparseBlockDiagonal", "SparseConstant", "SparseConstantSignature", "SparseDenseMultiply",
     "SparseDenseVectorMultiply", "SparseFromDense", "SparseGradRows", "SparseSolve", "SparseSparseMultiply",
     "SparseTensorSharedVariable", "SparseTensorType", "SparseTriangle", "SparseTriangularSolve", "SparseVariable",
@@ -101,7 +105,7 @@ __all__ = [
     "Transpose", "TrueDot", "Usmm", "UsmmCscDense", "VStack", "abs", "add", "add_s_d", "add_s_s", "add_s_s_data",
     "all_dtypes", "arcsin", "arcsinh", "arctan", "arctanh", "as_sparse", "as_sparse_or_tensor",
     "as_sparse_or_tensor_variable", "as_sparse_variable", "as_symbolic", "bcast", "block_diag", "bsr_dmatrix",
-    "bsr_fmatrix", "bsr_from_dense", "bsr_matrix", "cast", "ccast", "ceil", "cg", "clean", "col_scale",
+    "bsr_fmatrix", "bsr_from_dense", "bsr_matrix", "cast", "ccast", "ceil", "cg", "cholesky", "clean", "col_scale",
     "complex_dtypes", "conj", "conjugate", "constant", "construct_sparse_from_list",
     "continuous_dtypes", "csc_dbinomial", "csc_dmatrix",
     "csc_fbinomial", "csc_fmatrix", "csc_from_dense", "csc_matrix", "csm_data", "csm_grad", "csm_indices",
@@ -112,8 +116,8 @@ __all__ = [
     "get_item_scalar", "greater_equal_s_d", "greater_equal_s_s", "greater_than_s_d", "greater_than_s_s", "gt",
     "hstack", "icast", "imag", "int_dtypes", "integer_dtypes", "lcast", "le", "less_equal_s_d", "less_equal_s_s",
     "less_than_s_d", "less_than_s_s", "log1p", "lt", "matrix", "mul", "mul_s_d", "mul_s_s", "mul_s_v",
-    "multinomial", "multiply", "neg", "neq", "not_equal_s_d", "not_equal_s_s", "poisson", "rad2deg", "real", "remove0",
-    "rint", "row_scale", "sampling_dot", "sdg_csc", "sdg_csr", "sgn", "shared", "sign", "sin", "sinh", "solve",
+    "multinomial", "multiply", "neg", "neq", "not_equal_s_d", "not_equal_s_s", "poisson", "precision_draws", "rad2deg", "real", "remove0",
+    "rint", "row_scale", "sampling_dot", "sdg_csc", "sdg_csr", "selected_inverse", "sgn", "shared", "sign", "sin", "sinh", "slogdet", "solve",
     "solve_triangular",
     "sp_ones_like", "sp_sum", "sp_zeros_like", "sparse_constructor", "sparse_counterpart", "sparse_div",
     "sparse_formats", "sparse_grad", "sparse_max", "sparse_mean", "sparse_min", "sparse_power",

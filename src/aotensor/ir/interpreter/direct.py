@@ -8,6 +8,9 @@ lu_solve            (factors, b)                        → x with A·x = b
 lu_solve_transposed (factors, b)                        → x with Aᵀ·x = b
 cholesky            (data, indices, indptr, order)      → factors, in the layout of `sparse.direct.cholesky`
 cholesky_solve      (b, order, factors)                 → x with A·x = b
+cholesky_pivots     (order, factors)                    → D, in the order of the columns of A
+half_solve          (b, order, factors)                 → P·L⁻ᵀ·Pᵀ·b; half_solve_transposed: P·L⁻¹·Pᵀ·b
+selected_entries_k  (directions, indices, indptr, order, factors) → the k-th derivative of A⁻¹ at the stored entries
 triangle_by_…       (data, indices, indptr, b)          → x, and the first slice with a zero on the diagonal, plus 1;
                                                         by rows or columns, forward or backward, with unit: ones there
 """
@@ -23,6 +26,7 @@ from aotensor.core.types import Array
 from aotensor.errors import InternalError
 from aotensor.ir.dialect_sparse import DirectOp
 from aotensor.ir.interpreter.scalar_values import numpy_dtype
+from aotensor.sparse.direct.fields import CholeskyPivots, HalfSolve, SelectedEntries
 from aotensor.sparse.direct.kernels import run_kernel
 from aotensor.sparse.direct.ops import CholeskySolve, EliminationOrder, LuSolve, factors_of, symmetric_factors_of
 from aotensor.sparse.direct.triangle import solve_by_columns, solve_by_rows
@@ -39,6 +43,12 @@ def interpret_direct(op: DirectOp, arguments: Sequence[Array]) -> list[Array]:
             found = symmetric_factors_of(*arguments)
         case "cholesky_solve":
             found = (CholeskySolve().reference(*arguments),)
+        case "cholesky_pivots":
+            found = (CholeskyPivots().reference(*arguments),)
+        case "half_solve" | "half_solve_transposed":
+            found = (HalfSolve(op.kind.data == "half_solve_transposed").reference(*arguments),)
+        case kind if kind.startswith("selected_entries_"):
+            found = (SelectedEntries(int(kind.rsplit("_", 1)[1])).reference(*arguments),)
         case "lu_solve" | "lu_solve_transposed":
             found = (LuSolve(op.kind.data == "lu_solve_transposed").reference(*arguments),)
         case kind if kind.startswith("triangle_by_"):

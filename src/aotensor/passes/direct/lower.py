@@ -24,7 +24,7 @@ from aotensor.ir.types import element_type
 from aotensor.ir.upstream import ReallocOp
 from aotensor.passes.direct.translate import call_kernel
 from aotensor.passes.emit.buffers import Buffers
-from aotensor.sparse.direct import cholesky, lu, lu_solve, ordering, triangle
+from aotensor.sparse.direct import cholesky, lu, lu_solve, ordering, selected, triangle
 from aotensor.sparse.direct.ops import LU_MARKS, TOLERANCE
 
 GROWS: Final = "grows"
@@ -54,6 +54,12 @@ def lower_direct(
             step.cholesky(numbers)
         case "cholesky_solve":
             step.cholesky_solve()
+        case "cholesky_pivots":
+            step.cholesky_pivots()
+        case "half_solve" | "half_solve_transposed":
+            step.half_solve(op.kind.data == "half_solve_transposed")
+        case kind if kind.startswith("selected_entries_"):
+            step.selected_entries(int(kind.rsplit("_", 1)[1]))
         case "lu_solve":
             step.lu_solve(is_transposed=False)
         case "lu_solve_transposed":
@@ -160,6 +166,9 @@ class _Step:
         position, *marks = (self.work("int64", b.iadd(n, 1)) for _ in range(9))
         self.call(cholesky.begin_patterns, n, order, position, table, info, *marks[:2])
         nnz = b.index(self.function.shape(self.op.arguments[0])[0])
+        work = marks[2], self.work("int64", nnz), marks[3]
+        unpaired = self.call(cholesky.first_unpaired, n, indptr, indices, *work)
+        b.store(b.cast(b.neg(unpaired), "int64"), info, [0])
         room = b.add(b.mul(nnz, b.index(2)), b.add(b.mul(n, b.index(2)), b.index(4)))
 
         def patterns(k: Scalar, room: Scalar, memory: Sequence[SSAValue]) -> Scalar:
@@ -184,6 +193,46 @@ class _Step:
         own, x = self.result(0)
         y, sums = self.work(self.dtype, b.imul(n, many)), self.work(self.dtype, n)
         self.call(lu_solve.solve_symmetric, n, many, *factors, right, y, sums, x)
+        self.finish(0, own)
+
+    def half_solve(self, is_transposed: bool) -> None:
+        b = self.b
+        right, *factors = (self.vector(x) for x in self.op.arguments)
+        n, many = self._extents(0)
+        own, x = self.result(0)
+        y, sums = self.work(self.dtype, b.imul(n, many)), self.work(self.dtype, n)
+        self.call(lu_solve.solve_half, n, many, b.index(int(is_transposed)), *factors, right, y, sums, x)
+        self.finish(0, own)
+
+    def cholesky_pivots(self) -> None:
+        order, table, info, _, lower = (self.vector(x) for x in self.op.arguments)
+        own, pivots = self.result(0)
+        self.call(selected.read_pivots, self._extents(0)[0], order, table, info, lower, pivots)
+        self.finish(0, own)
+
+    def selected_entries(self, directions: int) -> None:
+        b = self.b
+        given, indices, indptr, order, table, info, rows, values = (self.vector(x) for x in self.op.arguments)
+        nnz, n, size = self._extents(1)[0], self._extents(3)[0], self._extents(7)[0]
+        parts, splits = b.index(2**directions), self.work("int64", 2 * 3**directions)
+        begins = self.work("int64", 2**directions + 1)
+        position, node_of, *marks = (self.work("int64", b.iadd(n, 1)) for _ in range(6))
+        tallest = self.call(selected.name_nodes, n, order, table, info, position, node_of)
+        self.call(selected.find_splits, parts, splits, begins)
+        whole = b.imul(size, parts)
+        lower, inverse = self.work(self.dtype, whole), self.work(self.dtype, whole)
+        b.copy(values, b.reinterpret(lower, [size]), [size])
+        sums, shares = self.work(self.dtype, b.iadd(n, 1)), self.work(self.dtype, parts)
+        if directions:
+            pattern = n, parts, nnz, indptr, indices, given, position, table, rows, info
+            made = lower, self.work(self.dtype, whole), node_of, splits, begins
+            self.call(selected.factor_parts, *pattern, *made, *marks, sums)
+        square = self.work(self.dtype, b.imul(b.imul(tallest, tallest), parts))
+        known = n, parts, tallest, table, rows, info, lower, node_of, splits, begins
+        self.call(selected.invert_selected, *known, marks[0], square, shares, sums, inverse)
+        own, x = self.result(0)
+        start = b.mul(size, b.index(2**directions - 1))
+        self.call(selected.read_entries, n, start, indptr, indices, position, node_of, table, rows, inverse, x)
         self.finish(0, own)
 
     def lu_solve(self, is_transposed: bool) -> None:

@@ -30,7 +30,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import dtype_of_buffer, element_type, index
 from aotensor.ir.upstream import walk
 from aotensor.passes.outline import APART
-from aotensor.sparse.direct import cholesky, kernels, lu, lu_solve, ordering, triangle
+from aotensor.sparse.direct import cholesky, kernels, lu, lu_solve, ordering, selected, triangle
 
 PREFIX: Final = "aot_direct."
 
@@ -38,7 +38,7 @@ Kernel: TypeAlias = "Callable[..., Any]"
 
 KERNELS: Final = {
     x.__name__: x
-    for module in (cholesky, lu, lu_solve, ordering, triangle)
+    for module in (cholesky, lu, lu_solve, ordering, selected, triangle)
     for x in vars(module).values()
     if inspect.isfunction(x) and x.__module__ == module.__name__
 }

@@ -9,7 +9,8 @@ diagonal of Pᵀ·A·P are read.
 The layout is that of L in `sparse.direct.lu`, with D on the diagonals of the blocks and rows in rising order:
     table      4 parts of n + 1 numbers: of node t its first column, where its rows begin in `rows`, how many there are,
                where its values begin in `lower`
-    info       the column of A whose pivot is not positive, plus 1, or 0; nodes; used parts of rows and lower
+    info       the column of A whose pivot is not positive, plus 1, or −1 less the one that stores an entry without the
+               one across the diagonal, or 0; nodes; used parts of rows and lower
 """
 
 from __future__ import annotations
@@ -28,6 +29,48 @@ def begin_patterns(
     for i in range(4):
         table[i * (n + 1)] = 0
         info[i] = 0
+
+
+def first_unpaired(
+    n: Index, indptr: Indices, indices: Indices, starts: Indices, columns: Indices, marks: Indices
+) -> Index:
+    """The first column, plus 1, with entries in other places than its row has, or 0.   columns: as many as entries"""
+    for i in range(n + 1):
+        starts[i] = 0
+    for p in range(indptr[0], indptr[n]):
+        starts[indices[p] + 1] = starts[indices[p] + 1] + 1
+    for i in range(n):
+        starts[i + 1] = starts[i + 1] + starts[i]
+        marks[i] = -1
+    for j in range(n):
+        for p in range(indptr[j], indptr[j + 1]):
+            i = indices[p]
+            columns[starts[i]] = j
+            starts[i] = starts[i] + 1
+    found = 0
+    begin = 0
+    j = 0
+    while j < n and found == 0:
+        for p in range(indptr[j], indptr[j + 1]):
+            marks[indices[p]] = j
+        for p in range(begin, starts[j]):
+            if marks[columns[p]] != j:
+                found = j + 1
+        begin = starts[j]
+        j = j + 1
+    j = 0
+    begin = 0
+    for i in range(n):
+        marks[i] = -1
+    while j < n and found == 0:
+        for p in range(begin, starts[j]):
+            marks[columns[p]] = j
+        for p in range(indptr[j], indptr[j + 1]):
+            if marks[indices[p]] != j:
+                found = j + 1
+        begin = starts[j]
+        j = j + 1
+    return found
 
 
 def find_patterns(

@@ -315,3 +315,32 @@ def solve_symmetric(
     else:
         solve_lower_transposed_several(n, many, table, rows, lower, info, y)
     scatter(n, many, order, y, x)
+
+
+def solve_half(
+    n: Index,
+    many: Index,
+    transposed: Index,
+    order: Indices,
+    table: Indices,
+    info: Indices,
+    rows: Indices,
+    lower: Reals,
+    b: Reals,
+    y: Reals,
+    sums: Reals,
+    x: Reals,
+) -> None:
+    """Pᵀ·x = L⁻ᵀ·Pᵀ·b, or L⁻¹·Pᵀ·b if `transposed`.   b, x: n rows of `many`; y: as long; sums: n"""
+    gather(n, many, order, b, y)
+    if transposed == 1:
+        if many == 1:
+            solve_lower(n, table, rows, lower, info, y, sums)
+        else:
+            solve_lower_several(n, many, table, rows, lower, info, y)
+    else:
+        if many == 1:
+            solve_lower_transposed(n, table, rows, lower, info, y, sums)
+        else:
+            solve_lower_transposed_several(n, many, table, rows, lower, info, y)
+    scatter(n, many, order, y, x)

@@ -208,7 +208,8 @@ class CholeskyFactors(FactorsOp):
     (table (4·n + 4,), info (4,), both int64; rows in the dtype of indices; lower as data). They have no derivatives, as
     those of LuFactors.
 
-    Raises: GraphLinAlgError at run time for a matrix that is not positive definite.
+    Raises: GraphLinAlgError at run time for a matrix that is not positive definite, or stores an entry without the one
+    across the diagonal.
     """
 
     name: ClassVar[str] = "cholesky_factors"
@@ -217,6 +218,10 @@ class CholeskyFactors(FactorsOp):
     @property
     def message(self) -> str:
         return f"the matrix is not positive definite: elimination finds no positive pivot in {self.slice} {{found}}"
+
+    @property
+    def unpaired(self) -> str:
+        return "the matrix is not symmetric: row and column {found} store entries at different places"
 
     def infer_type(
         self, data: TensorType, indices: TensorType, indptr: TensorType, order: TensorType
@@ -228,8 +233,11 @@ class CholeskyFactors(FactorsOp):
 
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         found = symmetric_factors_of(*inputs)
-        if found[1][0]:
-            raise GraphLinAlgError(self.message.format(found=found[1][0] - 1))
+        place = found[1][0]
+        if place < 0:
+            raise GraphLinAlgError(self.unpaired.format(found=-1 - place))
+        if place:
+            raise GraphLinAlgError(self.message.format(found=place - 1))
         return found
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
@@ -244,18 +252,21 @@ class CholeskyFactors(FactorsOp):
         own: list[tuple[str, tuple[Extent | None]]] = [(x.dtype, (None,)) for x in (indices, data)]
         found = b.direct("cholesky", [data, indices, indptr, order], [*known, *own])
         place = v.cast(v.load(found[1], 0), dtypes.INDEX)
-        b.check(v.compare("eq", place, v.index(0)), self.message, v.isub(place, 1), kind="linalg")
+        b.check(v.compare("ge", place, v.index(0)), self.unpaired, v.isub(v.neg(place), 1), kind="linalg")
+        b.check(v.compare("le", place, v.index(0)), self.message, v.isub(place, 1), kind="linalg")
         return found
 
 
 def symmetric_factors_of(data: Array, indices: Array, indptr: Array, order: Array) -> tuple[Array, ...]:
-    """The outputs of CholeskyFactors; info[0] is the column without a positive pivot, plus 1, if there is one."""
+    """The outputs of CholeskyFactors; info[0] tells the column at fault, as `sparse.direct.cholesky` says."""
     n = len(order)
     table, info, position, *marks = (np.zeros(size, np.int64) for size in (4 * n + 4, 4, *[n + 1] * 9))
     rows = np.zeros(2 * len(data) + 2 * n + 4, np.int64)
     run_kernel(cholesky.begin_patterns, n, order, position, table, info, *marks[:2])
+    unpaired = np.zeros(len(indices), np.int64)
+    info[0] = -run_kernel(cholesky.first_unpaired, n, indptr, indices, marks[2], unpaired, marks[3])
     k = 0
-    while k < n:
+    while k < n and not info[0]:
         known = n, len(rows), indptr, indices, order, position, table
         k = run_kernel(cholesky.find_patterns, k, *known, rows, info, *marks[:5])
         rows = np.resize(rows, 2 * len(rows))

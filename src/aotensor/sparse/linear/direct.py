@@ -33,6 +33,40 @@ def _is_positive(factors: Any) -> bool:
     return np.array_equal(factors.perm_r, factors.perm_c) and not (factors.U.diagonal() <= 0).any()
 
 
+def symmetric_solver(slice: str, data: Array, indices: Array, indptr: Array) -> Any:
+    """Factors of a symmetric positive definite matrix by SuperLU, in float64, with pivots on the diagonal.
+
+    Raises: GraphLinAlgError for another one, as CholeskyFactors does.
+    """
+    n = len(indptr) - 1
+    known = scipy_sparse().csc_array((data.astype(np.float64), indices, indptr), (n, n), copy=True)
+    pattern = scipy_sparse().csc_array((np.ones(len(indices), bool), indices, indptr), (n, n), copy=True)
+    try:
+        factors = scipy_sparse().linalg.splu(known, "MMD_AT_PLUS_A", 0.0, options=_IN_PLACE)
+    except RuntimeError:
+        factors = None
+    if factors is None or not _is_positive(factors) or (pattern != pattern.T).nnz:
+        CholeskyFactors(slice).reference(data, indices, indptr, elimination_order(indices, indptr)[0])
+    return factors
+
+
+def order_of(indices: Variable, indptr: Variable) -> Sequence[Variable]:
+    """The outputs of EliminationOrder; constants of a pattern that is constant."""
+    if isinstance(indices, Constant) and isinstance(indptr, Constant):
+        return [constant(x) for x in elimination_order(indices.data, indptr.data)]
+    n = extent_of(indptr, 0) - 1  # not that of b: the order is the same for all equations with this matrix
+    _, *transposed = OtherFormat(n if isinstance(n, int) else None)(indices, indptr, as_tensor(n))
+    return EliminationOrder()(indices, indptr, *transposed)  # type: ignore[no-any-return]
+
+
+def symmetric_factors(
+    slice: str, data: Variable, indices: Variable, indptr: Variable
+) -> tuple[Variable, Sequence[Variable]]:
+    """An order of elimination, and the outputs of CholeskyFactors."""
+    order, _ = order_of(indices, indptr)
+    return order, CholeskyFactors(slice)(data, indices, indptr, order)
+
+
 @dataclass(frozen=True)
 class DirectSolve(Solve):
     """(data, indices, indptr, b) → x with A·x = b, or Aᵀ·x = b, by factors of A, which all equations with A share.
@@ -58,31 +92,22 @@ class DirectSolve(Solve):
         n = len(indptr) - 1
         if n == 0 or b.size == 0:
             return np.zeros_like(b)
-        splu = scipy_sparse().linalg.splu
+        if self.is_symmetric:
+            return symmetric_solver(self._slice, data, indices, indptr).solve(b).astype(b.dtype)  # type: ignore[no-any-return]
         matrix = scipy_sparse().csc_array((data, indices, indptr), (n, n), copy=True)  # which SciPy sorts
         try:
-            factors = splu(matrix, "MMD_AT_PLUS_A", 0.0, options=_IN_PLACE) if self.is_symmetric else splu(matrix)
+            return scipy_sparse().linalg.splu(matrix).solve(b, "T" if self._is_of_transpose else "N")  # type: ignore[no-any-return]
         except RuntimeError:
-            factors = None
-        if factors is not None and (not self.is_symmetric or _is_positive(factors)):
-            return factors.solve(b, "T" if self._is_of_transpose else "N")  # type: ignore[no-any-return]
-        order, is_full = elimination_order(indices, indptr)  # says where the pivot is
-        if self.is_symmetric:
-            found = CholeskyFactors(self._slice).reference(data, indices, indptr, order)
-            return CholeskySolve().reference(b, order, *found)
+            order, is_full = elimination_order(indices, indptr)  # says where the pivot is
         found = LuFactors(self._slice).reference(data, indices, indptr, order, is_full)
         return LuSolve(self._is_of_transpose).reference(b, order, *found)
 
     def expand(self, inputs: Sequence[Variable]) -> list[Variable]:
         data, indices, indptr, b = inputs
-        if isinstance(indices, Constant) and isinstance(indptr, Constant):
-            order, is_full = map(constant, elimination_order(indices.data, indptr.data))
-        else:
-            n = extent_of(indptr, 0) - 1  # not that of b: the order is the same for all equations with this matrix
-            _, *transposed = OtherFormat(n if isinstance(n, int) else None)(indices, indptr, as_tensor(n))
-            order, is_full = EliminationOrder()(indices, indptr, *transposed)
         if self.is_symmetric:
-            return [CholeskySolve()(b, order, *CholeskyFactors(self._slice)(data, indices, indptr, order))]
+            order, found = symmetric_factors(self._slice, data, indices, indptr)
+            return [CholeskySolve()(b, order, *found)]
+        order, is_full = order_of(indices, indptr)
         factors = LuFactors(self._slice)(data, indices, indptr, order, is_full)
         return [LuSolve(self._is_of_transpose)(b, order, *factors)]
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final
 
-from aotensor.core.types import TensorType
+from aotensor.core import dtypes
+from aotensor.core.builders import Tensor, TensorBuilder
+from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply
 from aotensor.graph.operands import is_complex
@@ -25,7 +27,7 @@ from aotensor.ops.linear import SolveOp
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.sums import sum as sum_of
 from aotensor.ops.shape.axes import dimshuffle
-from aotensor.ops.shape.extents import extent_of, product
+from aotensor.ops.shape.extents import SymbolicExtent, extent_of, product
 from aotensor.ops.shape.fitting import fitting
 from aotensor.ops.shape.join import join
 from aotensor.ops.shape.reshape import reshape
@@ -33,6 +35,7 @@ from aotensor.sparse.compressed import at_columns, at_rows
 from aotensor.sparse.csm import parts_of
 from aotensor.sparse.direct.ops import solved_as_columns
 from aotensor.sparse.op import Parts
+from aotensor.sparse.patterns import PatternRule
 from aotensor.sparse.product.dots import times
 from aotensor.sparse.reformat import as_compressed
 
@@ -82,17 +85,26 @@ class Solve(SolveOp):
         """All matrices as one. Where blocks share their steps, right-hand sides are brought to one length before."""
         b = sides[0]
         samples, n, rest = extent_of(b, 0), extent_of(b, 1), [extent_of(b, axis) for axis in range(2, b.ndim)]
-        number = dimshuffle(cast(arange(samples), "int64"), [0, None])
-        columns = cast(indices, "int64") + number * as_tensor(n)
-        starts = cast(indptr[:-1], "int64") + number * as_tensor(extent_of(data, 1))
-        flat = [reshape(x, [product([samples, extent_of(x, 1)])]) for x in (data, columns, starts)]
-        end = cast(as_tensor(product([samples, extent_of(data, 1)])), "int64")
+        flat = diagonal_blocks(data, indices, indptr, n)
         height = _length(b) if self.shares_steps else None
         scaled = [x if height is None else x / height for x in sides]
         flat_sides = [reshape(x, [product([samples, n]), *rest]) for x in scaled]
-        found = self(*flat[:2], join(0, flat[2], dimshuffle(end, [None])), *flat_sides)
+        found = self(*flat, *flat_sides)
         together = reshape(found, [samples, n, *rest])
         return together if height is None else mul(height, together)
+
+
+def diagonal_blocks(
+    data: Variable, indices: Variable, indptr: Variable, n: SymbolicExtent
+) -> tuple[Variable, Variable, Variable]:
+    """Matrices (n, n) of one pattern as the blocks of one.   data: (samples, nnz) → data, indices and indptr of that"""
+    samples, nnz = extent_of(data, 0), extent_of(data, 1)
+    number = dimshuffle(cast(arange(samples), "int64"), [0, None])
+    columns = cast(indices, "int64") + number * as_tensor(n)
+    starts = cast(indptr[:-1], "int64") + number * as_tensor(nnz)
+    flat = [reshape(x, [product([samples, extent_of(x, 1)])]) for x in (data, columns, starts)]
+    end = cast(as_tensor(product([samples, nnz])), "int64")
+    return flat[0], flat[1], join(0, flat[2], dimshuffle(end, [None]))
 
 
 def square(format: str, inputs: Sequence[Variable]) -> Parts:
@@ -108,16 +120,49 @@ def _length(b: Variable) -> Variable:
     return sqrt(switch(eq(square, 0), constant(1, dtype=b.dtype), square))
 
 
-def equations(name: str, A: Any, b: Any) -> tuple[Parts, Variable, Variable]:
-    """A square matrix in parts, then its data and b in their common floating dtype; a real A keeps real data.
-
-    Raises: GraphTypeError for a dense A or another rank of b; GraphValueError if A is not square or extents differ.
+def square_matrix(name: str, A: Any) -> Parts:
+    """A square matrix in parts.   Raises: GraphTypeError for a dense A; GraphValueError if A is not square, at the call where
+    that is not known
     """
     matrix = as_compressed(A)
     rows, columns = matrix.sparse_type.shape
     if isinstance(rows, int) and isinstance(columns, int) and rows != columns:
         raise GraphValueError(f"{name}: the matrix is not square, {rows} by {columns}", lines=[matrix.describe()])
-    p, right = parts_of(matrix), as_tensor(b)
+    p = parts_of(matrix)
+    is_known = p.dims[0] is not None and p.dims[0] == p.dims[1]
+    return p if is_known else replace(p, indptr=SquareStarts()(p.indptr, as_tensor(p.minor)))
+
+
+@dataclass(frozen=True)
+class SquareStarts(PatternRule):
+    """(indptr, minor) → indptr of a matrix whose two extents are checked to be the same."""
+
+    name: ClassVar[str] = "square_starts"
+    is_check: ClassVar[bool] = True
+
+    def infer_type(self, indptr: TensorType, minor: TensorType) -> TensorType:
+        return indptr
+
+    def reference(self, indptr: Array, minor: Array) -> Array:
+        if len(indptr) - 1 != minor:
+            raise GraphValueError(f"{_SQUARE} differ: {len(indptr) - 1} and {minor}")
+        return indptr
+
+    def lower(self, b: TensorBuilder, indptr: Tensor, minor: Tensor) -> Tensor:
+        wanted = b.scalars.cast(b.item(minor), dtypes.INDEX)
+        b.same_extent([b.scalars.isub(indptr.extents[0], 1), wanted], _SQUARE)
+        return indptr
+
+
+_SQUARE: Final = "rows and columns of a matrix that has to be square"
+
+
+def equations(name: str, A: Any, b: Any) -> tuple[Parts, Variable, Variable]:
+    """A square matrix in parts, then its data and b in their common floating dtype; a real A keeps real data.
+
+    Raises: GraphTypeError for a dense A or another rank of b; GraphValueError if A is not square or extents differ.
+    """
+    p, right = square_matrix(name, A), as_tensor(b)
     if right.ndim not in (1, 2):
         raise GraphTypeError(f"{name}: b is a vector or a matrix", lines=[right.describe()])
     data, wide = both_floating(p.data, right)
