@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from aotensor.api.cost.clock import Timing, timed
 from aotensor.api.cost.limits import Limits, measured_limits, streams_over
 from aotensor.api.cost.work import bytes_of, flops_of
 from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options
 from aotensor_cli.benching.agreement import difference
-from aotensor_cli.benching.inputs import dims_of, dims_text, hint_of_dims, make_inputs, parse_sizes
+from aotensor_cli.benching.inputs import dims_of, dims_text, known_dims, make_inputs, parse_sizes, whole_numbers
 from aotensor_cli.benching.plot import Bar, check_plot, write_plot
 from aotensor_cli.model import load_model
 from aotensor_cli.options import Exit, Refusal, similar
@@ -86,11 +84,7 @@ def run(
     other = _loaded(compare) if compare is not None else None
     wanted = [parse_sizes(text) for text in sizes] or [{}]
     chosen = _chosen(library, subject)
-    dims = {f.spec.name: dims_of(f.spec, {}).keys() for f in chosen}
-    known = {name for names in dims.values() for name in names}
-    for name in (name for one in wanted for name in one):
-        if name not in known:
-            raise Refusal(f"no function has a dim {name}", hint_of_dims(name, known))
+    dims = known_dims([f.spec for f in chosen], wanted)
     found: dict[int, Limits] = {}
     if limits:
         with progress("measuring the machine"), without_remarks():
@@ -179,7 +173,7 @@ def _measured(
         count: replace(known, bandwidth=max(known.bandwidth, *(reached[name, count] for name in ("stream", "read"))))
         for count, known in limits.items()
     }
-    flops, is_exact = flops_of(library, f.spec.name, {**_numbers(inputs), **dims})
+    flops, is_exact = flops_of(library, f.spec.name, {**whole_numbers(inputs), **dims})
     has_products = f.spec.calls_blas or bool(f.spec.lapack)
     return [
         Row(
@@ -188,11 +182,6 @@ def _measured(
         )
         for count in counts
     ]  # fmt: skip
-
-
-def _numbers(inputs: Mapping[str, Any]) -> dict[str, int]:
-    """The inputs that are one integer, as the number of steps of a loop."""
-    return {name: int(x) for name, x in inputs.items() if np.ndim(x) == 0 and np.asarray(x).dtype.kind in "iu"}
 
 
 def _show(rows: Sequence[Row], limits: Mapping[int, Limits]) -> None:

@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "split": "Split a function over its rows into rounds of map and merge.",
     "package": "Make a wheel, an SDK or an npm package of libraries.",
     "bench": "Measure the time per call, beside what the machine can do.",
+    "diff": "Show what differs between two libraries, or a library and a model.",
     "cache": "Show or empty the cache of compiled functions.",
     "doctor": "Show what aotensor finds on this machine, and what to install.",
 }
@@ -144,7 +145,7 @@ def run(arguments: Sequence[str]) -> int:
             raise  # click has answered a shell that completes a word
         return _report(session, f"the program ends the process with exit({error.code!r})", None, Exit.PROGRAM)
     except BaseException as error:
-        failure = import_module("aotensor_cli.failure").explain(error)
+        failure = import_module("aotensor_cli.terminal.failure").explain(error)
         return _report(session, failure.title, failure.hint, failure.code, failure.lines)
     return code if isinstance(code, int) else Exit.DONE
 

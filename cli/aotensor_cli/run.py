@@ -10,11 +10,11 @@ import numpy as np
 
 from aotensor.codegen.files import write_file
 from aotensor.sampling.agreement import absolute_tolerance, disagreement
-from aotensor_cli.arrays import file_content, read_file, read_matrix, read_value
-from aotensor_cli.matrices import is_matrix, stored_values, text_of, tree_of
 from aotensor_cli.options import Exit, Refusal, similar
+from aotensor_cli.reading.arrays import file_content, read_file, read_matrix, read_value
 from aotensor_cli.reading.kinds import refuse_other_kinds
 from aotensor_cli.reading.library import is_library, split_name
+from aotensor_cli.reading.matrices import is_matrix, stored_values, text_of, tree_of
 from aotensor_cli.terminal.render import show, show_json
 from aotensor_runtime import LibraryFunction, load
 from aotensor_runtime.manifest import SparseValue

@@ -12,8 +12,8 @@ import scipy.io
 import scipy.sparse
 from command_line import Call
 
-from aotensor_cli.arrays import file_content, read_value
 from aotensor_cli.options import Refusal
+from aotensor_cli.reading.arrays import file_content, read_value
 from aotensor_runtime import load
 
 

@@ -11,7 +11,7 @@ import scipy.io
 import scipy.sparse as ss
 from command_line import Call
 
-from aotensor_cli import matrices
+from aotensor_cli.reading import matrices
 
 MODEL = """
 import aotensor as aot

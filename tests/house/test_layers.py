@@ -70,7 +70,7 @@ DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor_cli.main", "aotensor_cli.commands.*"): "a command is declared when it is used: --help answers at once",
     ("aotensor_cli.commands.declaration", "aotensor_cli.*"): "the compiler loads when a command runs",
     ("aotensor_cli.main", "aotensor_cli.version"): "a command loads when it runs: --help answers at once",
-    ("aotensor_cli.main", "aotensor_cli.failure"): "only errors need it",
+    ("aotensor_cli.main", "aotensor_cli.terminal.failure"): "only errors need it",
     ("aotensor_cli.inspect", "aotensor_cli.inspect_model"): "a library is inspected without the compiler",
     ("aotensor_cli.terminal.render", "aotensor_cli.terminal.colours"): "rich takes as long as all that inspect reads",
     ("aotensor_cli.doctor", "aotensor.codegen.llvm"): "doctor reports an LLVM that does not load",
@@ -86,8 +86,8 @@ DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor_cli.reading.completion", "aotensor.codegen.machine"): "completing a word loads what knows it",
     ("aotensor_cli.reading.completion", "aotensor.codegen.targets.levels"): "completing a word loads what knows it",
     ("aotensor_cli.reading.completion", "aotensor_runtime.container"): "completing a word loads what knows it",
-    ("aotensor_cli.matrices", "scipy.io"): "half a second, for one file format",
-    ("aotensor_cli.matrices", "scipy.sparse"): "a command without matrices does not need it",
+    ("aotensor_cli.reading.matrices", "scipy.io"): "half a second, for one file format",
+    ("aotensor_cli.reading.matrices", "scipy.sparse"): "a command without matrices does not need it",
 }
 
 # Third parties that only some layers may see; `tests` and the standard library may be seen by all.
@@ -105,7 +105,7 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
         "aotensor_runtime.blas",
         "aotensor_runtime.sparse.values",
         "aotensor_runtime.typed.callback",
-        "aotensor_cli.matrices",
+        "aotensor_cli.reading.matrices",
     ),
     "google": ("aotensor.importers.onnx",),
     "onnx": ("aotensor.importers.onnx",),

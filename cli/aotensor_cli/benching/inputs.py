@@ -68,6 +68,16 @@ def dims_of(spec: FunctionSpec, sizes: Mapping[str, int]) -> dict[str, int]:
     return dims
 
 
+def known_dims(specs: Iterable[FunctionSpec], wanted: Iterable[Mapping[str, int]]) -> dict[str, list[str]]:
+    """Function → names of its dims.   Raises: Refusal for a size in `wanted` that none of the functions has"""
+    dims = {spec.name: list(dims_of(spec, {})) for spec in specs}
+    known = {name for names in dims.values() for name in names}
+    for name in (name for one in wanted for name in one):
+        if name not in known:
+            raise Refusal(f"no function has a dim {name}", hint_of_dims(name, known))
+    return dims
+
+
 def hint_of_dims(name: str, dims: Iterable[str]) -> str:
     """What to write in place of a name that no dim has."""
     names = sorted(dims)
@@ -90,6 +100,11 @@ def make_inputs(function: LibraryFunction, dims: Mapping[str, int], seed: int) -
         else:
             found[value.name] = _values(rng, value.dtype, _extents(value.shape, dims))
     return found
+
+
+def whole_numbers(inputs: Mapping[str, Any]) -> dict[str, int]:
+    """The inputs that are one integer, as the number of steps of a loop."""
+    return {name: int(x) for name, x in inputs.items() if np.ndim(x) == 0 and np.asarray(x).dtype.kind in "iu"}
 
 
 def _values(rng: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> Any:

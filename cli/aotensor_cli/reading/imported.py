@@ -9,9 +9,9 @@ from typing import Any, Final
 from aotensor import Function
 from aotensor.errors import AotensorError, OptionError
 from aotensor.importers.errors import NoCounterpart
-from aotensor_cli.failure import explain
 from aotensor_cli.options import Exit, Refusal
 from aotensor_cli.reading.kinds import refuse_other_kinds
+from aotensor_cli.terminal.failure import explain
 
 _SHOWN: Final = 6
 """Operations without counterpart that the line of an error names."""

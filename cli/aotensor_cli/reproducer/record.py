@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from aotensor.codegen.files import write_file
-from aotensor_cli.failure import current_folder, explain
 from aotensor_cli.options import Exit, Refusal
 from aotensor_cli.reading.library import split_name
+from aotensor_cli.terminal.failure import current_folder, explain
 from aotensor_cli.terminal.render import talk
 from aotensor_runtime.machine import cpu_flags
 

@@ -25,7 +25,7 @@ def nearby(
 
     What is compared stays as it was computed: a maximum is to equal one of its elements.
     """
-    known: dict[Variable, Array] = {x: _nudged(value, rng) for x, value in values.items()}
+    known: dict[Variable, Array] = {x: nudged(value, rng) for x, value in values.items()}
     if not only_leaves:
         targets = with_bodies(targets, known, partial(_noisy, rng=rng))
     known.update((x, x.data) for x in leaves(targets, stop=known) if isinstance(x, Constant))
@@ -33,7 +33,7 @@ def nearby(
 
     def off_by_one(node: Apply, inputs: list[Array]) -> list[Array]:
         results = zip(node.outputs, evaluated(node, inputs), strict=True)
-        return [value if only_leaves or x in compared else _nudged(value, rng) for x, value in results]
+        return [value if only_leaves or x in compared else nudged(value, rng) for x, value in results]
 
     with np.errstate(all="ignore"):
         compute_all(targets, known, off_by_one)
@@ -50,7 +50,7 @@ class Nudged(Op):
         return x
 
     def reference(self, x: Array) -> Array:
-        moved: Array = _nudged(x, self.rng)
+        moved: Array = nudged(x, self.rng)
         return moved
 
 
@@ -72,10 +72,11 @@ def _compared(nodes: Iterable[Apply]) -> set[Variable]:
     return {x for node in nodes if any(is_discrete(y.dtype) for y in node.outputs) for x in node.inputs}
 
 
-def _nudged(x: Any, rng: np.random.Generator) -> Any:
+def nudged(x: Any, rng: np.random.Generator) -> Any:
+    """x with every float off by one ulp, up or down; integers and patterns stay."""
     if is_matrix(x):
         moved = x.copy()
-        moved.data = _nudged(x.data, rng)
+        moved.data = nudged(x.data, rng)
         return moved
     if kind_of(x.dtype) not in "fc":
         return x

@@ -10,8 +10,16 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from aotensor_cli.matrices import content_of_one, from_tree, is_matrix, matrix_of, members, tree_of, values_of_archive
 from aotensor_cli.options import Refusal
+from aotensor_cli.reading.matrices import (
+    content_of_one,
+    from_tree,
+    is_matrix,
+    matrix_of,
+    members,
+    tree_of,
+    values_of_archive,
+)
 from aotensor_runtime.arrays.layout import DTYPES
 from aotensor_runtime.arrays.plain import kind_of
 

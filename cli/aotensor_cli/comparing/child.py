@@ -1,0 +1,164 @@
+"""`python -m aotensor_cli.comparing.child FOLDER` calls two libraries: a crash ends this process only.
+
+FOLDER holds `old` and `new`, the bytes of the libraries, and `task.json`. Every line that is printed is a JSON object:
+{"begin": ...} before each step, then {"rows": ..., "kind": ...} with what was found.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aotensor.api.cost.turns import in_turns
+from aotensor.api.cost.work import flops_of, parts_of
+from aotensor.sampling.agreement import absolute_tolerance, conditioned_tolerance
+from aotensor.sampling.pairs import paired
+from aotensor.sampling.rounding import nudged
+from aotensor_cli.benching.inputs import dims_of, dims_text, make_inputs, whole_numbers
+from aotensor_cli.comparing.distance import Distance, distance
+from aotensor_cli.options import Refusal
+from aotensor_runtime import Library, LibraryFunction
+from aotensor_runtime.errors import AotensorError
+from aotensor_runtime.sparse.call import joined_inputs
+from aotensor_runtime.vectors import SECTION, Vector, call_with_state, unpack
+
+Row = dict[str, Any]
+
+
+def steps(libraries: tuple[Library, Library], names: tuple[str, str], task: Mapping[str, Any]) -> Iterator[Row]:
+    """What is found about a function that both have, in the order in which it is found."""
+    old, new = (library.functions[name] for library, name in zip(libraries, names, strict=True))
+    for library, name, which in zip(libraries, names, ("old", "new"), strict=True):
+        yield {"begin": f"the test vectors of the {which} library"}
+        for vector in _vectors(library, name):
+            yield from _values(f"vector of {which}", {}, *_replayed((old, new), library[name], vector, task["rtol"]))
+    for sizes in task["sizes"]:
+        dims = dims_of(old.spec, {name: n for name, n in sizes.items() if name in dims_of(old.spec, {})})
+        yield {"begin": f"inputs of {_text(dims)}"}
+        inputs = make_inputs(old, dims, task["seed"])
+        bound = [_bound(f, inputs, task["threads"]) for f in (old, new)]
+        problems = [x for x in bound if isinstance(x, str)]
+        if problems:
+            yield from _values("seeded", dims, {}, None if problems[0] == bound[1] == bound[0] else _refusals(bound))
+            continue
+        nearby = _bound(old, {name: nudged(x, np.random.default_rng(1)) for name, x in inputs.items()}, task["threads"])
+        yield from _values("seeded", dims, _outputs_apart(bound, nearby, task["rtol"]), None)
+        yield {"kind": "work", "dims": dims, "rows": [_work(f, dims, inputs) for f in (old, new)]}
+        if task["seconds"]:
+            yield {"begin": f"timing on inputs of {_text(dims)}"}
+            binders = [partial(f.bind, **inputs, num_threads=task["threads"]) for f in (old, new)]
+            ratio = in_turns(binders[0], binders[1], task["seconds"])
+            yield {"kind": "time", "dims": dims, "rows": [{**vars(ratio), "verdict": ratio.verdict}]}
+
+
+def _text(dims: Mapping[str, int]) -> str:
+    return dims_text(dims) or "known sizes"
+
+
+def _vectors(library: Library, name: str) -> list[Vector]:
+    if SECTION not in library.manifest.sections:
+        return []
+    return [x for x in unpack(library.section(SECTION)) if x.function == name]
+
+
+def _replayed(
+    functions: tuple[LibraryFunction, LibraryFunction], owner: LibraryFunction, vector: Vector, rtol: float | None
+) -> tuple[dict[str, Distance], str | None]:
+    """Outputs of both that have a common name, within what the vector of `owner` allows; or why there are none."""
+    given = dict(zip([x.name for x in owner.spec.arguments], joined_inputs(owner.spec, vector.inputs), strict=True))
+    found: list[Any] = []
+    for f in functions:
+        try:
+            values = call_with_state(f, [given[x.name] for x in f.spec.arguments])
+            found.append(dict(zip([x.name for x in f.spec.produced], values, strict=True)))
+        except AotensorError as error:
+            found.append(_refusal(error))
+    if any(isinstance(x, str) for x in found):
+        return {}, None if found[0] == found[1] else _refusals(found)
+    allowed = dict(zip([x.name for x in owner.spec.produced], vector.tolerances, strict=True))
+    common = {name: x for name, x in found[0].items() if name in found[1]}
+    if rtol is not None:
+        allowed = {name: absolute_tolerance(paired(x), rtol) for name, x in common.items()}
+    return {name: distance(x, found[1][name], allowed[name]) for name, x in common.items()}, None
+
+
+def _refusal(error: AotensorError) -> str:
+    return f"{type(error).__name__}: {error.diagnostic.title}"
+
+
+def _refusals(found: list[Any]) -> str:
+    """Of two calls, of which one at least ended with an error."""
+    sides = zip(("old", "new"), found, strict=True)
+    return ", ".join(f"{which} refuses the call ({x})" for which, x in sides if isinstance(x, str))
+
+
+def _bound(f: LibraryFunction, inputs: Mapping[str, Any], threads: int | None) -> Any:
+    """The bound function after one call, or what it says against it."""
+    try:
+        call = f.bind(**inputs, num_threads=threads)
+        call()
+    except AotensorError as error:
+        return _refusal(error)
+    return call
+
+
+def _outputs_apart(bound: list[Any], nearby: Any, rtol: float | None) -> dict[str, Distance]:
+    """Of all outputs that both have. A sparse one differs as a whole where its pattern does.
+
+    Allowed is what verify allows, wider where one ulp on the inputs moves the old values far, or what `rtol` says.
+    """
+    rows = {}
+    for name, x in bound[0].outputs.items():
+        if name not in bound[1].outputs:
+            continue
+        a, b = parts_of(x), parts_of(bound[1].outputs[name])
+        values = paired(np.asarray(a[0]))
+        allowed = absolute_tolerance(values, rtol)
+        if rtol is None and not isinstance(nearby, str):
+            allowed = conditioned_tolerance(values, paired(np.asarray(parts_of(nearby.outputs[name])[0])))
+        rows[name] = distance(a[0], b[0], allowed)
+        if len(a) != len(b) or not all(map(np.array_equal, a[1:], b[1:])):
+            rows[name] = Distance(values.size, values.size, None, None, "another sparsity pattern")
+    return rows
+
+
+def _values(source: str, dims: Mapping[str, int], found: Mapping[str, Distance], problem: str | None) -> Iterator[Row]:
+    rows = [{"output": name, **vars(x)} for name, x in found.items()]
+    yield {"kind": "values", "source": source, "dims": dict(dims), "rows": rows, "problem": problem}
+
+
+def _work(f: LibraryFunction, dims: Mapping[str, int], inputs: Mapping[str, Any]) -> Row:
+    """Numbers of one library at these sizes: operations, and bytes of workspace."""
+    flops, _ = flops_of(f.library, f.spec.name, {**whole_numbers(inputs), **dims})
+    known = [dims[name] for name in f.spec.workspace_dims if name in dims]
+    is_known = len(known) == len(f.spec.workspace_dims)
+    workspace = f.workspace_bytes(**dict(zip(f.spec.workspace_dims, known, strict=True))) if is_known else None
+    return {"flops": flops, "workspace": workspace}
+
+
+def _say(row: Row) -> None:
+    sys.stdout.write(json.dumps(row) + "\n")
+    sys.stdout.flush()
+
+
+def main(folder: Path) -> None:
+    """Work through the task, one line of JSON for each thing."""
+    task = json.loads((folder / "task.json").read_bytes())
+    libraries = Library((folder / "old").read_bytes()), Library((folder / "new").read_bytes())
+    for number, names in enumerate(task["functions"]):
+        try:
+            for row in steps(libraries, tuple(names), task):
+                _say({"function": number, **row})
+        except Refusal as error:
+            _say({"function": number, "refusal": [error.title, error.hint]})
+            return
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

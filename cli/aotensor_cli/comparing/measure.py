@@ -1,0 +1,122 @@
+"""Values and times of both libraries, found in a child process: a library that crashes is a finding."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from aotensor.verification.child import ending
+from aotensor_cli.comparing.facts import Pair
+from aotensor_cli.comparing.sides import Side
+from aotensor_cli.options import Refusal
+from aotensor_runtime.errors import LibraryError
+from aotensor_runtime.formats.image import SHARED
+from aotensor_runtime.machine import check_architecture, check_features, check_libc
+
+_CHILD: Final = ("-m", "aotensor_cli.comparing.child")
+_PATIENCE: Final = 120.0
+"""Seconds that the calls of a function may take besides the time that is to be measured."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to call.   functions: their names in both libraries. sizes: by dim, for each call. seconds: for each time, 0
+    for none. threads: None for all
+    """
+
+    functions: list[tuple[str, str]]
+    sizes: list[dict[str, int]]
+    seconds: float
+    seed: int
+    threads: int | None
+    rtol: float | None
+
+
+@dataclass
+class Found:
+    """What was found about a function.   values, work, times: rows of the child. failure: how that ended, if early"""
+
+    values: list[dict[str, Any]] = field(default_factory=list)
+    work: list[dict[str, Any]] = field(default_factory=list)
+    times: list[dict[str, Any]] = field(default_factory=list)
+    failure: str | None = None
+
+    @property
+    def is_same(self) -> bool:
+        """Are all values that were compared within the tolerance?"""
+        rows = [row for x in self.values for row in x["rows"]]
+        return self.failure is None and not any(x["problem"] for x in (*rows, *self.values))
+
+
+def obstacle(side: Side) -> str | None:
+    """Why a library cannot be called here, None if it can; it is not executed to find out."""
+    container, manifest = side.description.container, side.manifest
+    if side.description.damages:
+        return f"{side.label} is damaged"
+    if container.image.kind != SHARED:
+        return f"{side.label} is object code that is not linked"
+    try:
+        check_architecture(container.image)
+        check_libc(manifest)
+        check_features(manifest, container.image.machine)
+    except LibraryError as error:
+        return f"{side.label}: {error.diagnostic.title}"
+    return None
+
+
+def measured(old: Side, new: Side, pairs: Sequence[Pair], task: Task) -> dict[str, Found]:
+    """Name of the old function → what was found.
+
+    Raises: Refusal for sizes that the functions do not have
+    """
+    found: dict[str, Found] = {}
+    rest = [pair for pair in pairs if pair.obstacle is None]
+    with tempfile.TemporaryDirectory(prefix="aotensor-diff-") as name:
+        folder = Path(name)
+        (folder / "old").write_bytes(old.data)
+        (folder / "new").write_bytes(new.data)
+        while rest:
+            names = [(pair.old.name, pair.new.name) for pair in rest]
+            (folder / "task.json").write_text(json.dumps({**asdict(task), "functions": names}))
+            done, ended_in = _child(folder, [x for x, _ in names], found, task)
+            rest = rest[done:]
+            if ended_in is not None:
+                found.setdefault(names[done - 1][0], Found()).failure = ended_in
+    return found
+
+
+def _child(folder: Path, names: Sequence[str], found: dict[str, Found], task: Task) -> tuple[int, str | None]:
+    """Run the child; gives how many functions are dealt with, and how it ended if that was too early."""
+    command = [sys.executable, *_CHILD, str(folder)]
+    patience = (_PATIENCE + 20 * task.seconds) * len(names) * len(task.sizes)
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=patience, check=False)
+    except subprocess.TimeoutExpired as error:
+        out, said, how = error.stdout or b"", b"", f"did not end within {patience:g} seconds"
+    else:
+        out, said, how = done.stdout, done.stderr, f"ended with {ending(done.returncode)}"
+        if done.returncode == 0:
+            how = ""
+    at, step = 0, "loading the libraries"
+    for line in out.splitlines():
+        if not line.endswith(b"}"):
+            break  # it was killed while it wrote this
+        row = json.loads(line)
+        at = row["function"]
+        if "begin" in row:
+            step = row["begin"]
+        elif "refusal" in row:
+            raise Refusal(*row["refusal"])
+        else:
+            kind = {"values": "values", "work": "work", "time": "times"}[row.pop("kind")]
+            getattr(found.setdefault(names[at], Found()), kind).append(row)
+    if not how:
+        return len(names), None
+    last = (said.decode(errors="replace").strip().splitlines() or [""])[-1]
+    return at + 1, f"their process {how} at {step}{f' ({last})' if last else ''}"

@@ -1,0 +1,106 @@
+"""`aotensor diff`: what differs between two libraries, or between a library and a model."""
+
+from __future__ import annotations
+
+import re
+
+from aotensor_cli.benching.inputs import dims_text, known_dims, parse_sizes
+from aotensor_cli.comparing.facts import Pair, library_facts, pairs_of
+from aotensor_cli.comparing.measure import Found, Task, measured, obstacle
+from aotensor_cli.comparing.report import Comparison
+from aotensor_cli.comparing.sides import Derived, Side, read_sides
+from aotensor_cli.options import Exit, Refusal
+from aotensor_cli.terminal.render import progress, show_json
+from aotensor_runtime.systems.limits import MOST_THREADS
+
+
+def run(
+    old: str, new: str, sizes: tuple[str, ...], threads: str | None, seconds: float, seed: int, rtol: float | None,
+    limits: tuple[str, ...], executed: bool, grad: str | None, hvp: str | None, as_json: bool,
+) -> int:  # fmt: skip
+    """Run `aotensor diff` with the parameters that `commands/diff.py` declares; returns the exit code."""
+    most = _most_percent(limits)
+    if most is not None and not (executed and seconds):
+        raise Refusal("--fail-on speed needs times", "leave out --no-run and --seconds 0")
+    wanted = [parse_sizes(text) for text in sizes] or [{}]
+    count = _threads(threads)
+    sides = read_sides(old, new, Derived(_names(grad), _names(hvp)))
+    pairs = pairs_of(*sides)
+    known_dims([pair.old for pair in pairs], wanted if pairs else [])
+    found = Comparison(*sides, library_facts(*sides), pairs, {}, _notes(*sides, pairs))
+    reasons = [text for text in map(obstacle, sides) if text is not None]
+    if executed and not reasons and pairs:
+        with progress(f"comparing {len(pairs)} function{'s' * (len(pairs) > 1)}"):
+            task = Task([], wanted, seconds, seed, count, rtol)
+            found.found = measured(*sides, pairs, task)
+        found.notes += _missing(found.found)
+    elif executed:
+        found.notes += [f"values and times are not compared: {reason}" for reason in reasons]
+    if most is not None:
+        found.slow = _slow(found.found, most)
+    if as_json:
+        show_json(found.to_json())
+    else:
+        found.show()
+    if any(side.description.damages for side in sides):
+        return Exit.USAGE
+    return Exit.DONE if found.is_ok else Exit.WRONG
+
+
+def _most_percent(limits: tuple[str, ...]) -> float | None:
+    """What `--fail-on speed:5%` allows.   Raises: Refusal"""
+    found = None
+    for text in limits:
+        match = re.fullmatch(r"speed(?::(\d{1,6}(?:\.\d{1,6})?) ?%?)?", text.strip())
+        if match is None:
+            raise Refusal(f"--fail-on {text!r:.60} is not understood", "write speed:5%")
+        found = float(match[1] or 0)
+    return found
+
+
+def _threads(text: str | None) -> int:
+    if text is None:
+        return 1
+    if not text.isdecimal() or not 1 <= int(text[:10]) <= MOST_THREADS:
+        raise Refusal(f"--threads {text!r:.60} is not understood", f"write a number from 1 to {MOST_THREADS}")
+    return int(text)
+
+
+def _names(text: str | None) -> list[str]:
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def _notes(old: Side, new: Side, pairs: list[Pair]) -> list[str]:
+    """What cannot be compared, and the nearest that can be done."""
+    notes = [f"{side.label}: {text}" for side in (old, new) for text in side.description.damages]
+    if not pairs:
+        names = [f"{side.label} has {', '.join(side.names)}" for side in (old, new)]
+        notes.append(
+            f"no function is in both: {'; '.join(names)}; to compare two of different names, name one of each: "
+            "OLD:f NEW:g"
+        )
+    notes += [
+        f"{side.label} carries no remarks, so decisions are not compared"
+        for side in (old, new)
+        if pairs and side.remarks is None
+    ]
+    return notes
+
+
+def _missing(found: dict[str, Found]) -> list[str]:
+    """Of functions that were called, those without a test vector on either side."""
+    names = [name for name, x in found.items() if not x.failure and not any(v["source"] != "seeded" for v in x.values)]
+    return [f"no test vectors for {', '.join(names)}: values are compared on random inputs only"] if names else []
+
+
+def _slow(found: dict[str, Found], most: float) -> list[str]:
+    """What takes more than so many percent longer.   Raises: Refusal where there is no time to judge by"""
+    rows = [(name, x["dims"], x["rows"][0]) for name, one in found.items() for x in one.times]
+    if not rows:
+        raise Refusal("--fail-on speed: no times can be measured", "see what it says without --fail-on")
+    return [
+        f"{' at '.join(filter(None, (name, dims_text(dims))))} takes {100 * (x['ratio'] - 1):.1f} % longer "
+        f"({100 * (x['low'] - 1):.1f} to {100 * (x['high'] - 1):.1f}), and {most:g} % are allowed"
+        for name, dims, x in rows
+        if x["low"] > 1 + most / 100
+    ]

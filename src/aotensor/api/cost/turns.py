@@ -1,0 +1,100 @@
+"""How much longer one call takes than another: they alternate, and the ratio has an interval.
+
+    round 1   old new new old      on buffers of their own
+    round 2   new old old new      on other buffers
+    ...
+
+A round gives one ratio. A drift of the machine cancels within a round; luck with the places of buffers differs from
+round to round, so that it widens the interval. The ratio is the median of the rounds, and its interval that of order
+statistics, which assumes no distribution (Conover, Practical Nonparametric Statistics, 1999, section 3.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import comb
+from statistics import median
+from time import perf_counter
+from typing import Final, TypeAlias
+
+_TURN: Final = 0.002
+"""Seconds of a turn, at least."""
+_ROUND: Final = 0.04
+"""Seconds of a round, at least: so short a time holds several turns of each."""
+_FEWEST: Final = 6
+"""Rounds: the range of five would hold the median with a probability of 94 % only."""
+CONFIDENCE: Final = 0.95
+
+Call: TypeAlias = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """new / old in time per call: the median of the rounds, with an interval that holds the true median with a
+    probability of `CONFIDENCE`.   old, new: median seconds per call
+    """
+
+    ratio: float
+    low: float
+    high: float
+    rounds: int
+    old: float
+    new: float
+
+    def is_slower(self, percent: float) -> bool:
+        """Does even the faster end of the interval take more than so many percent longer?"""
+        return self.low > 1 + percent / 100
+
+    @property
+    def verdict(self) -> str:
+        """`slower`, `faster`, or `no difference` where the interval holds 1."""
+        return "slower" if self.low > 1 else "faster" if self.high < 1 else "no difference"
+
+
+def in_turns(bind_old: Callable[[], Call], bind_new: Callable[[], Call], seconds: float) -> Ratio:
+    """Measure for about so many seconds, six rounds at least.   bind_old, bind_new: give a call on new buffers"""
+    rounds: list[tuple[float, float]] = []
+    end = perf_counter() + seconds
+    loops = 0
+    while len(rounds) < _FEWEST or perf_counter() < end:
+        is_swapped = len(rounds) % 2 == 1
+        binders = (bind_new, bind_old) if is_swapped else (bind_old, bind_new)
+        first, second = (bind() for bind in binders)
+        once = _turn(first, 1) + _turn(second, 1)  # touches the buffers
+        loops = loops or max(1, int(2 * _TURN / max(min(once, _turn(first, 1) + _turn(second, 1)), 1e-9)))
+        times = _round(first, second, loops)
+        rounds.append(times[::-1] if is_swapped else times)
+    low, high = interval([new / old for old, new in rounds])
+    ratio = median(new / old for old, new in rounds)
+    return Ratio(ratio, low, high, len(rounds), median(old for old, _ in rounds), median(new for _, new in rounds))
+
+
+def _round(first: Call, second: Call, loops: int) -> tuple[float, float]:
+    """Seconds per call of both, each the shortest of its turns: what else the machine does only adds to a time."""
+    times: tuple[list[float], list[float]] = [], []
+    end = perf_counter() + _ROUND
+    while not times[0] or perf_counter() < end:
+        for which in (0, 1, 1, 0):
+            times[which].append(_turn((first, second)[which], loops))
+    return min(times[0]), min(times[1])
+
+
+def _turn(call: Call, loops: int) -> float:
+    start = perf_counter()
+    for _ in range(loops):
+        call()
+    return (perf_counter() - start) / loops
+
+
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """The interval of order statistics that holds the median with a probability of `CONFIDENCE` at least.
+
+    Fewer than six values have none of that probability: theirs is the whole range.
+    """
+    found, n = sorted(values), len(values)
+    below, rank = 0.0, 0
+    while rank < (n - 1) // 2 and (below := below + comb(n, rank) / 2**n) <= (1 - CONFIDENCE) / 2:
+        rank += 1
+    rank = max(rank - 1, 0)
+    return found[rank], found[n - 1 - rank]
