@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from aotensor.api.cost.clock import Timing, timed
 from aotensor.api.cost.limits import Limits, measured_limits, streams_over
+from aotensor.api.cost.turns import Ratio, in_turns
 from aotensor.api.cost.work import bytes_of, flops_of
 from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options
@@ -17,18 +19,22 @@ from aotensor_cli.benching.agreement import difference
 from aotensor_cli.benching.inputs import dims_of, dims_text, known_dims, make_inputs, parse_sizes, whole_numbers
 from aotensor_cli.benching.plot import Bar, check_plot, write_plot
 from aotensor_cli.model import load_model
-from aotensor_cli.options import Exit, Refusal, similar
+from aotensor_cli.options import Exit, Refusal, percent, similar
 from aotensor_cli.reading.library import is_library, naming, read_library, split_name
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk, time_text
 from aotensor_runtime import Library, LibraryFunction
+from aotensor_runtime.errors import ArgumentError
 from aotensor_runtime.systems.limits import MOST_THREADS
 from aotensor_runtime.threads import default_threads
 
 
 @dataclass(frozen=True)
 class Row:
-    """A function on inputs of some sizes, on so many threads.   other: the time of the library to compare with"""
+    """A function on inputs of some sizes, on so many threads.
+
+    other: the time of the library to compare with. against: the ratio to that which it must not be slower than.
+    """
 
     function: str
     dims: Mapping[str, int]
@@ -40,6 +46,7 @@ class Row:
     has_products: bool
     limits: Limits | None
     other: Timing | None = None
+    against: Ratio | None = None
 
     @property
     def share(self) -> float | None:
@@ -48,6 +55,12 @@ class Row:
             return None
         least = self.limits.least_seconds(self.bytes, self.flops or 0.0, self.has_products)
         return min(least / self.time.median, 1.0)
+
+    @property
+    def where(self) -> str:
+        """`f at n=1000 on 2 threads`"""
+        at = f" at {dims_text(self.dims)}" if self.dims else ""
+        return f"{self.function}{at} on {self.threads} thread{'s' * (self.threads > 1)}"
 
     @property
     def bar(self) -> Bar:
@@ -69,19 +82,31 @@ class Row:
             "bytes": self.bytes, "flops": self.flops, "flops_are_all": self.is_exact, "limits": limits,
             "share_of_limit": self.share,
         }  # fmt: skip
-        return found if self.other is None else found | {"compared": vars(self.other)}
+        found |= {} if self.other is None else {"compared": vars(self.other)}
+        return found if self.against is None else found | {"against": self.against.to_json()}
+
+
+@dataclass(frozen=True)
+class Others:
+    """Libraries that take turns with ours.   compared, against: by `--compare` and `--against`"""
+
+    compared: Library | None = None
+    against: Library | None = None
 
 
 def run(
     subject: str, sizes: tuple[str, ...], threads: str | None, seconds: float, seed: int, limits: bool,
-    compare: Path | None, plot: Path | None, as_json: bool,
+    compare: Path | None, against: Path | None, slowdown: str | None, plot: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Run `aotensor bench` with the parameters that `commands/bench.py` declares; returns the exit code."""
     if plot is not None:
         check_plot(plot)
+    if slowdown is not None and against is None:
+        raise Refusal("--max-slowdown is about --against", "name the library that this must not be slower than")
+    most = percent("--max-slowdown", slowdown or "5%")
     library = _library(subject)
     counts = _threads(threads)
-    other = _loaded(compare) if compare is not None else None
+    others = Others(*(None if path is None else _loaded(path) for path in (compare, against)))
     wanted = [parse_sizes(text) for text in sizes] or [{}]
     chosen = _chosen(library, subject)
     dims = known_dims([f.spec for f in chosen], wanted)
@@ -94,17 +119,20 @@ def run(
         for one in wanted:
             sizes_of_f = {name: n for name, n in one.items() if name in dims[f.spec.name]}
             with progress(f"running {f.spec.name}"):
-                measured = _measured(library, f, sizes_of_f, counts, seconds, seed, found, other)
+                measured = _measured(library, f, sizes_of_f, counts, seconds, seed, found, others)
             if measured is None:
                 return Exit.WRONG
             rows += measured
     if plot is not None:
         write_plot(plot, [row.bar for row in rows])
+    slow = [text for row in rows if row.against and (text := row.against.slowness(row.where, most))]
     if as_json:
-        show_json({"rows": [row.to_json() for row in rows]})
+        show_json({"rows": [row.to_json() for row in rows], **({"slow": slow} if against else {})})
     else:
         _show(rows, found)
-    return Exit.DONE
+    for text in slow:
+        talk(text)
+    return Exit.WRONG if slow else Exit.DONE
 
 
 def _library(subject: str) -> Library:
@@ -143,24 +171,25 @@ def _threads(text: str | None) -> list[int]:
 
 def _measured(
     library: Library, f: LibraryFunction, sizes: Mapping[str, int], counts: Sequence[int], seconds: float, seed: int,
-    limits: Mapping[int, Limits], other: Library | None,
+    limits: Mapping[int, Limits], others: Others,
 ) -> list[Row] | None:  # fmt: skip
-    """A row for each number of threads; None if the other library gives other values."""
+    """A row for each number of threads; None if another library gives other values."""
     dims = dims_of(f.spec, sizes)
     inputs = make_inputs(f, dims, seed)
     bound: dict[Any, Any] = {("ours", count): f.bind(**inputs, num_threads=count) for count in counts}
     for call in bound.values():
         call()
-    if other is not None:
+    for other in (others.compared, others.against):
+        if other is None:
+            continue
         if f.spec.name not in other.functions:
             raise Refusal(f"the library to compare with has no function {f.spec.name}")
-        for count in counts:
-            bound["other", count] = other.functions[f.spec.name].bind(**inputs, num_threads=count)
-            bound["other", count]()
-        problem = difference(bound["ours", counts[0]], bound["other", counts[0]])
+        calls = {("other", count): _bound(other.functions[f.spec.name], inputs, count) for count in counts}
+        problem = difference(bound["ours", counts[0]], calls["other", counts[0]])
         if problem is not None:
             talk(problem)
             return None
+        bound |= calls if other is others.compared else {}
     first = bound["ours", counts[0]]
     total = bytes_of([*first.inputs.values(), *first.outputs.values()])
     moved: dict[Any, int] = {}
@@ -175,20 +204,41 @@ def _measured(
     }
     flops, is_exact = flops_of(library, f.spec.name, {**whole_numbers(inputs), **dims})
     has_products = f.spec.calls_blas or bool(f.spec.lapack)
+    against = {} if others.against is None else _against(f, others.against, inputs, counts, seconds)
     return [
         Row(
             f.spec.name, dims, count, times["ours", count], total, flops, is_exact, has_products, found.get(count),
-            times.get(("other", count)),
+            times.get(("other", count)), against.get(count),
         )
         for count in counts
     ]  # fmt: skip
 
 
+def _bound(f: LibraryFunction, inputs: Mapping[str, Any], count: int) -> Any:
+    """The function of another library after one call.   Raises: Refusal if it does not take these inputs"""
+    try:
+        call = f.bind(**inputs, num_threads=count)
+        call()
+    except ArgumentError as error:
+        title = f"the library to compare with does not take these inputs: {error.diagnostic.title}"
+        raise Refusal(title, "see what differs: aotensor diff OLD NEW") from error
+    return call
+
+
+def _against(
+    f: LibraryFunction, old: Library, inputs: Mapping[str, Any], counts: Sequence[int], seconds: float
+) -> dict[int, Ratio]:
+    """By number of threads, how long calls take, beside those of the old library."""
+    both = old.functions[f.spec.name], f
+    binders = {count: [partial(x.bind, **inputs, num_threads=count) for x in both] for count in counts}
+    return {count: in_turns(first, second, seconds) for count, (first, second) in binders.items()}
+
+
 def _show(rows: Sequence[Row], limits: Mapping[int, Limits]) -> None:
     headers = ["function", "sizes", "threads", "time", "spread", "GB/s", "GFLOP/s", "of limit"]
-    is_compared = any(row.other is not None for row in rows)
-    table = [_cells(row) for row in rows]
-    show_table([*headers, "compared"] if is_compared else headers, table, wrap=sys.stdout.isatty())
+    headers += ["compared"] if any(row.other for row in rows) else []
+    headers += ["to the old one, 95 % interval"] if any(row.against for row in rows) else []
+    show_table(headers, [_cells(row) for row in rows], wrap=sys.stdout.isatty())
     for count, found in limits.items():
         rates = f"{found.bandwidth / 1e9:.1f} GB/s, {found.flops / 1e9:.1f} GFLOP/s"
         others = f"{found.products / 1e9:.1f} GFLOP/s in matrix products, {found.gathers / 1e6:.0f} million gathers/s"
@@ -208,4 +258,5 @@ def _cells(row: Row) -> list[str]:
         rate,
         "-" if row.share is None else f"{100 * row.share:.0f} %",
     ]
-    return cells if row.other is None else [*cells, f"{row.other.median / time.median:.2f} x as long"]
+    cells += [] if row.other is None else [f"{row.other.median / time.median:.2f} x as long"]
+    return cells if row.against is None else [*cells, f"{row.against.ratio:.3f} ({row.against.range_text})"]

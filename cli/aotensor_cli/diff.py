@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
+from aotensor.api.cost.turns import Ratio
 from aotensor_cli.benching.inputs import dims_text, known_dims, parse_sizes
 from aotensor_cli.comparing.facts import Pair, library_facts, pairs_of
 from aotensor_cli.comparing.measure import Found, Task, measured, obstacle
 from aotensor_cli.comparing.report import Comparison
 from aotensor_cli.comparing.sides import Derived, Side, read_sides
-from aotensor_cli.options import Exit, Refusal
+from aotensor_cli.options import Exit, Refusal, percent
 from aotensor_cli.terminal.render import progress, show_json
 from aotensor_runtime.systems.limits import MOST_THREADS
 
@@ -51,10 +50,10 @@ def _most_percent(limits: tuple[str, ...]) -> float | None:
     """What `--fail-on speed:5%` allows.   Raises: Refusal"""
     found = None
     for text in limits:
-        match = re.fullmatch(r"speed(?::(\d{1,6}(?:\.\d{1,6})?) ?%?)?", text.strip())
-        if match is None:
+        what, _, most = text.partition(":")
+        if what.strip() != "speed":
             raise Refusal(f"--fail-on {text!r:.60} is not understood", "write speed:5%")
-        found = float(match[1] or 0)
+        found = percent("--fail-on", most or "0")
     return found
 
 
@@ -98,9 +97,10 @@ def _slow(found: dict[str, Found], most: float) -> list[str]:
     rows = [(name, x["dims"], x["rows"][0]) for name, one in found.items() for x in one.times]
     if not rows:
         raise Refusal("--fail-on speed: no times can be measured", "see what it says without --fail-on")
-    return [
-        f"{' at '.join(filter(None, (name, dims_text(dims))))} takes {100 * (x['ratio'] - 1):.1f} % longer "
-        f"({100 * (x['low'] - 1):.1f} to {100 * (x['high'] - 1):.1f}), and {most:g} % are allowed"
+    texts = [
+        Ratio(**{key: value for key, value in x.items() if key != "verdict"}).slowness(
+            " at ".join(filter(None, (name, dims_text(dims)))), most
+        )
         for name, dims, x in rows
-        if x["low"] > 1 + most / 100
     ]
+    return [text for text in texts if text is not None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -52,6 +53,14 @@ def similar(name: str, known: Iterable[str]) -> str | None:
 def what_there_is(names: Sequence[str], most: int = 20) -> str:
     """The hint for a name that is like none: the first ones that there are."""
     return f"it has {', '.join(names[:most]) or 'none'}{', ...' if len(names) > most else ''}"
+
+
+def percent(option: str, text: str) -> float:
+    """`5%` or `5` as 5.0.   Raises: Refusal"""
+    match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?) ?%?", text.strip())
+    if match is None:
+        raise Refusal(f"{option} {text!r:.60} is not understood", "write a percentage, such as 5%")
+    return float(match[1])
 
 
 class Refusal(Exception):

@@ -114,6 +114,24 @@ def test_a_library_to_compare_with(call: Call, library: Path, tmp_path: Path) ->
     assert call("bench", library, *QUICK, "--compare", tmp_path / "libdoubled.so").code == 2
 
 
+def test_a_library_that_this_must_not_be_slower_than(call: Call, small: Path) -> None:
+    slow = small.with_name("slow.py")
+    slow.write_text(small.read_text().replace("2 * x", "at.arctan(at.tan(at.log(at.exp(x)))) * 2"))
+    for model, folder in ((small, "fast"), (slow, "slow")):
+        assert call("compile", model, "-o", small.parent / folder).code == 0
+    fast, slower = (small.parent / folder / "libf.so" for folder in ("fast", "slow"))
+    quick = ("--sizes", "n=2000", "--threads", "1", "--seconds", "0.1", "--no-limits")
+    answer = call("bench", slower, *quick, "--against", fast, "--json")
+    found = json.loads(answer.out)
+    assert answer.code == 1 and "f at n=2000 on 1 thread takes" in found["slow"][0] in answer.err
+    ratio = found["rows"][0]["against"]
+    assert 1.05 < ratio["low"] <= ratio["ratio"] <= ratio["high"] and ratio["verdict"] == "slower"
+    answer = call("bench", fast, *quick, "--against", slower, "--max-slowdown", "0%")
+    assert answer.code == 0 and "95 % interval" in answer.out, answer.err
+    answer = call("bench", fast, *quick, "--max-slowdown", "5%")
+    assert answer.code == 2 and "--max-slowdown is about --against" in answer.err
+
+
 DIAGONAL = """
 import aotensor as aot, aotensor.sparse as sp, aotensor.tensor as at
 x = at.vector("x", shape=(5,))
@@ -145,6 +163,8 @@ def test_libraries_that_give_other_patterns_or_names_differ(call: Call, tmp_path
         (("--sizes", f"n={'9' * 5000}"), "is not understood"),
         (("--seconds", "0"), "--seconds"),
         (("--compare", "nowhere.so"), "nowhere.so"),
+        (("--against", "nowhere.so"), "nowhere.so"),
+        (("--against", "nowhere.so", "--max-slowdown", "little"), "write a percentage, such as 5%"),
     ],
 )
 def test_wrong_use(call: Call, library: Path, arguments: tuple[str, str], what: str) -> None:

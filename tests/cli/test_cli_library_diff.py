@@ -170,5 +170,9 @@ def test_calls_in_turns() -> None:
         return lambda: data.sum()
 
     ratio = in_turns(lambda: bind(100_000), lambda: bind(400_000), 0.1)  # type: ignore[arg-type, return-value]
-    assert 2 < ratio.low <= ratio.ratio <= ratio.high < 8 and ratio.verdict == "slower" and ratio.is_slower(50)
-    assert Ratio(1.02, 0.98, 1.05, 9, 1.0, 1.02).verdict == "no difference"
+    assert 2 < ratio.low <= ratio.ratio <= ratio.high < 8 and ratio.verdict == "slower" and ratio.slowness("f", 50)
+    noisy = Ratio(1.1, 0.98, 1.25, 9, 1.0, 1.1)
+    assert (noisy.verdict, noisy.slowness("f", 0)) == ("no difference", None)
+    assert Ratio(1.2, 1.1, 1.25, 9, 1.0, 1.2).slowness("f", 5) == (
+        "f takes 20.0 % longer (10.0 to 25.0), and 5 % are allowed"
+    )

@@ -29,6 +29,14 @@ from aotensor_cli.reading.completion import complete_subject
     help="Another library with the same functions: they take turns, outputs are compared first.",
 )  # fmt: skip
 @click.option(
+    "--against", metavar="OLD", type=click.Path(path_type=Path),
+    help="A library that this must not be slower than; outputs are compared first. See also aotensor diff.",
+)  # fmt: skip
+@click.option(
+    "--max-slowdown", "slowdown", metavar="5%",
+    help="With --against: how much longer a call may take, outside of the noise. Default: 5%.",
+)  # fmt: skip
+@click.option(
     "--plot", metavar="FILE.svg|FILE.png", type=click.Path(path_type=Path),
     help="Draw the times beside the machine's limit. Needs matplotlib: pip install 'aotensor[plot]'.",
 )  # fmt: skip
@@ -44,5 +52,6 @@ def command() -> None:
     product if that is faster and the function has one. Below the table are the limits for data in memory, and how fast
     elements are read at random places. Inputs are
     random: floats from 0.1 to 0.9, square matrices positive definite, integers 0 and 1. With --compare the exit code is
-    1 if outputs differ.
+    1 if outputs differ. With --against calls of both take turns, and the exit code is 1 if outputs differ, or if the
+    ratio of the times is above what --max-slowdown allows, with its whole interval of 95 %.
     """

@@ -54,7 +54,7 @@ def steps(libraries: tuple[Library, Library], names: tuple[str, str], task: Mapp
             yield {"begin": f"timing on inputs of {_text(dims)}"}
             binders = [partial(f.bind, **inputs, num_threads=task["threads"]) for f in (old, new)]
             ratio = in_turns(binders[0], binders[1], task["seconds"])
-            yield {"kind": "time", "dims": dims, "rows": [{**vars(ratio), "verdict": ratio.verdict}]}
+            yield {"kind": "time", "dims": dims, "rows": [ratio.to_json()]}
 
 
 def _text(dims: Mapping[str, int]) -> str:

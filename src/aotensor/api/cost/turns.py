@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from math import comb
 from statistics import median
 from time import perf_counter
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 _TURN: Final = 0.002
 """Seconds of a turn, at least."""
@@ -42,9 +42,21 @@ class Ratio:
     old: float
     new: float
 
-    def is_slower(self, percent: float) -> bool:
-        """Does even the faster end of the interval take more than so many percent longer?"""
-        return self.low > 1 + percent / 100
+    def slowness(self, where: str, most: float) -> str | None:
+        """The sentence that `where` is slower, if even the faster end of the interval is so by more than `most` %."""
+        if self.low <= 1 + most / 100:
+            return None
+        longer = [f"{100 * (x - 1):.1f}" for x in (self.ratio, self.low, self.high)]
+        return f"{where} takes {longer[0]} % longer ({longer[1]} to {longer[2]}), and {most:g} % are allowed"
+
+    @property
+    def range_text(self) -> str:
+        """The interval: `0.998 to 1.012`"""
+        return f"{self.low:.3f} to {self.high:.3f}"
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values, with the verdict."""
+        return {**vars(self), "verdict": self.verdict}
 
     @property
     def verdict(self) -> str:
