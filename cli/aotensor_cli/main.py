@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "package": "Make a wheel, an SDK or an npm package of libraries.",
     "bench": "Measure the time per call, beside what the machine can do.",
     "diff": "Show what differs between two libraries, or a library and a model.",
+    "why": "Tell what became of a line, or why two lines share no loop.",
     "cache": "Show or empty the cache of compiled functions.",
     "doctor": "Show what aotensor finds on this machine, and what to install.",
 }

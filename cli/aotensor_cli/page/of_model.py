@@ -43,7 +43,7 @@ class ModelPage:
     def __init__(self, build: Build, sizes: Sequence[Mapping[str, int]], rows: Sequence[Row], loaded: float) -> None:
         self.build, self.rows, self.loaded = build, rows, loaded
         self.functions: list[Function] = [f for f in build.functions if isinstance(f, Function)]
-        self.sets = _sets(self.functions, sizes, rows)
+        self.sets = dim_sets(self.functions, sizes, rows)
         build.report = self.report = Report(self.sets)
         build.locations = build.short = True
 
@@ -156,7 +156,7 @@ def _passes(build: Build) -> list[dict[str, Any]]:
     return [{"name": x.name, "before": x.before, "after": x.after, "seconds": x.seconds} for x in build.lowered.records]
 
 
-def _sets(
+def dim_sets(
     functions: Sequence[Function], sizes: Sequence[Mapping[str, int]], rows: Sequence[Row]
 ) -> dict[str, list[dict[str, int]]]:
     """The sets of dims that estimates are for: those asked for, those measured, or powers of ten.

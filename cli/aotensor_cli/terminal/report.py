@@ -80,12 +80,12 @@ def show_report(remarks: Sequence[Remark], sources: Sources, note: str = "") -> 
             where = f"{file}:{line}" if line else "about no line"
             text = sources.line(file, line) if line else ""
             show(f"\n{_styled(where, bold=True)}{'  ' if text else ''}{printable(text)}", is_safe=True)
-            _show_line(list(group))
+            show_remarks(list(group))
     for file in sorted(sources.changed):
         show(f"\nnote: {file} was changed after this was compiled, so its lines are not shown", err=True)
 
 
-def _show_line(remarks: Sequence[Remark]) -> None:
+def show_remarks(remarks: Sequence[Remark]) -> None:
     """What was decided about one line, by topic; what was not done stands behind what was."""
     order = {kind: number for number, kind in enumerate(("applied", "analysis", "missed"))}
     remarks = sorted(remarks, key=lambda x: (_TOPICS.index(topic_of(x.pass_name)), order[x.kind]))

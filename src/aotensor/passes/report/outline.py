@@ -11,11 +11,13 @@ core, and knows no caches: good enough to say which loop is hot, not how many mi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
-from xdsl.dialects import arith, func, linalg, tensor
+from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.linalg import ops as linalg
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from aotensor.ir.dialect import LapackOp
@@ -26,6 +28,8 @@ from aotensor.ir.upstream import walk
 from aotensor.passes.nest.work import UNIT, work_of
 from aotensor.passes.report.formula import Formulas
 from aotensor.passes.report.numbers import Numbers
+from aotensor.passes.schedule.edit import named_loops
+from aotensor.passes.schedule.reader import Unreadable
 from aotensor.passes.wording import Expressions
 
 TYPICAL: Final = 16
@@ -40,8 +44,9 @@ class Node:
 
     kind: "loop", "statement", "product" or "other". text: what it does, one line for each number that it writes.
     how: words on how iterations run. value: what it makes, as the user wrote it. position: of the operation among those
-    of its name in the module, in the order of its text. op: that name. For each set of dims: trips, iterations of a
-    loop, None if not known; seconds, of all that it does in one call.
+    of its name in the module, in the order of its text. op: that name. name: of a loop, as in `f.schedule`. lines: all
+    that a statement is made of. For each set of dims: trips, iterations of a loop, None if not known; seconds, of all
+    that it does in one call.
     """
 
     kind: str
@@ -55,6 +60,8 @@ class Node:
     trips: list[int | None] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     body: list[Node] = field(default_factory=list)
+    name: str = ""
+    lines: list[tuple[str, int]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -108,6 +115,7 @@ class _Reader:
         self.outputs: list[str] = []
         self.made: dict[SSAValue, str] = {}
         """Values that statements complete → what these yield, as the user wrote it."""
+        self.loops: dict[LoopOp, str] = {}
         self._counters = 0
         self._chunks = 0
 
@@ -116,6 +124,8 @@ class _Reader:
         table = op.attributes.get("results")
         self.outputs = [x.data for x in table.data if isinstance(x, StringAttr)] if isinstance(table, ArrayAttr) else []
         self._name_what_is_made(op)
+        with suppress(Unreadable):
+            self.loops = {loop: name for name, loop in named_loops(op).items()}
         nodes = self._block(op.body.block.ops, [1.0] * len(self.sets))
         return Outline(op.sym_name.data, nodes, _sum(nodes, len(self.sets)), self.lines)
 
@@ -173,7 +183,11 @@ class _Reader:
             file, line = op.location.filename.data, op.location.line.data
         seconds = [UNIT * one * count for one, count in zip(work, times, strict=True)]
         self._charge(op, seconds)
-        return Node(kind, text, op.name, self.positions[op], [], self._expression(op), file, line, [], seconds)
+        node = Node(kind, text, op.name, self.positions[op], [], self._expression(op), file, line, [], seconds)
+        if kind != "loop":
+            places = [x.location for x in walk(op) if isinstance(x.location, FileLineColLoc)]
+            node.lines = sorted({(x.filename.data, x.line.data) for x in places})
+        return node
 
     def _charge(self, op: Operation, seconds: Sequence[float]) -> None:
         """Give the time of an operation to lines: of a statement, to those of what it computes; accesses to its own."""
@@ -241,7 +255,7 @@ class _Reader:
         self._counters, self._chunks = depths[0] + (not is_step), depths[1] + is_step
         node.body = self._block(op.body.block.ops, counts)
         self._counters, self._chunks = depths
-        node.trips, node.how = trips, _how(op)
+        node.trips, node.how, node.name = trips, _how(op), self.loops.get(op, "")
         node.seconds = _sum(node.body, len(times))
         return node
 

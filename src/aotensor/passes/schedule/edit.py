@@ -61,14 +61,7 @@ class Nest:
     def __init__(self, module: ModuleOp) -> None:
         self.module = module
         self.function = functions_of(module)[0]
-        self.loops: dict[str, LoopOp] = {}
-        meaning, counts = Meaning(Table(), self.function), dict[str, int]()
-        dims = _dims(self.function, meaning)
-        for op in walk(self.function):
-            if isinstance(op, LoopOp):
-                base = _name(op, meaning, dims)
-                count = counts[base] = counts.get(base, -1) + 1
-                self.loops[f"{base}.{count}" if count else base] = op
+        self.loops = named_loops(self.function)
 
     def loop(self, name: str) -> LoopOp:
         """Raises: ScheduleError that lists the loops"""
@@ -101,6 +94,19 @@ class Nest:
                 words += [n for n in ("parallel", "cores") if n in op.properties]
                 found.append(f"{'  ' * depth}{names[op]:<{max(1, 24 - 2 * depth)}}{' '.join(words)}".rstrip())
         return found
+
+
+def named_loops(function: func.FuncOp) -> dict[str, LoopOp]:
+    """The loops of a function by name, in the order of the text.   Raises: Unreadable for one beyond `Meaning`"""
+    found: dict[str, LoopOp] = {}
+    meaning, counts = Meaning(Table(), function), dict[str, int]()
+    dims = _dims(function, meaning)
+    for op in walk(function):
+        if isinstance(op, LoopOp):
+            base = _name(op, meaning, dims)
+            count = counts[base] = counts.get(base, -1) + 1
+            found[f"{base}.{count}" if count else base] = op
+    return found
 
 
 def _dims(function: func.FuncOp, meaning: Meaning) -> dict[Term, str]:

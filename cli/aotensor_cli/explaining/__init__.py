@@ -1,0 +1,1 @@
+"""What became of lines of a model, and why: `aotensor why`."""
