@@ -121,7 +121,7 @@ def test_every_op_that_users_cannot_call_has_a_notation() -> None:
 def test_notations_are_what_users_can_call() -> None:
     known = public()
     for text in CALLS.values():
-        filled = text.format("x", "y", "z") if "{" in text else f"{text}(x)"
+        filled = text.format(*"xyzuvw") if "{" in text else f"{text}(x)"
         assert list(wrong_words(filled)) == [], text
         assert "{" in text or text in known
 

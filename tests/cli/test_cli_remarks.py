@@ -27,7 +27,7 @@ def test_a_report_shows_the_lines_of_the_model(call: Call, model: Path, tmp_path
     assert answer.code == 0
     assert re.search(rf"^model\.py:8  {re.escape(LINE)}$", answer.out, re.MULTILINE)
     assert re.search(r"^\d+ decisions to do something \(\+\), \d+ not to \(-\)", answer.out, re.MULTILINE)
-    assert re.search(r"^  memory +\+ `X @ w` lives in a register: .*$", answer.out, re.MULTILINE)
+    assert re.search(r"^  memory +\+ scalar replacement: `X @ w` stays in a register.*$", answer.out, re.MULTILINE)
     assert "[place-values]" in answer.out and "dimshuffle" not in answer.out
     assert max(map(len, answer.out.replace(LINE, "").splitlines())) <= 100
 

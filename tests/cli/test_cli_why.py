@@ -78,7 +78,7 @@ def test_two_lines_that_share_none(call: Call, why: Path) -> None:
     """The reason is a decision that names both; the edit that would fuse them is tried, and refused with its reason."""
     answer = call("why", "m.py:4", ":6", cwd=why.parent)
     assert answer.code == 0 and "they share no loop" in answer.out, answer.out
-    assert "it needs a value" in answer.out.replace("\n", " ") and "m.py:6 needs what m.py:4 computes" in answer.out
+    assert "it reads a value" in answer.out.replace("\n", " ") and "m.py:6 needs what m.py:4 computes" in answer.out
     found = asked(call, why, "m.py:4", ":6")
     directive = found["directive"]
     assert isinstance(directive, dict) and directive["text"].startswith('f.schedule.fuse("n')

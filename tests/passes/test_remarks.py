@@ -68,12 +68,12 @@ def test_vectors_have_a_number_of_lanes() -> None:
     for bits, lanes in ((512, 8), (256, 4)):
         options = replace(OPTIONS, facts=Target(register_bits=bits))
         found = remarks(function([x], x * 2.0 + 1.0), options)
-        assert any(f"vectors of {lanes} lanes" in r.message for r in found if r.pass_name == "hint-vectors")
+        assert any(f"width: {lanes}" in r.message for r in found if r.pass_name == "hint-vectors")
 
 
 def test_products_say_from_where_on_blas_has_them() -> None:
     found = [r.message for r in remarks(product(), replace(OPTIONS, facts=Target(blas_work=100**3)))]
-    assert any("goes to the BLAS of the caller, if it has one, from 100**3 multiply-adds on" in text for text in found)
+    assert any("calls the caller's BLAS, if there is one, from 100**3 multiply-adds on" in text for text in found)
 
 
 def test_every_pass_is_here() -> None:
@@ -109,18 +109,18 @@ def sized_by_values() -> aot.Function:
 
 
 MISSED: dict[str, tuple[Callable[[], aot.Function], str]] = {
-    "fuse": (of_vector(lambda x: x / x.sum()), "complete only behind that loop"),
-    "place-values": (of_matrix(lambda x: at.exp(x) / at.exp(x).sum(axis=0)), "reads it elsewhere"),
-    "lower-to-nest": (small_product, "known to be small"),
-    "merge-loops": (two_loops, "stay apart"),
-    "jam": (of_matrix(lambda x: at.exp(x).sum(axis=1)), "nothing that several of them could share"),
-    "coalesce": (of_matrix(lambda x: at.exp(x.T)), "not walked in the order of memory"),
-    "assign-memory": (needed_twice, "needed later, or taken already"),
-    "row-vectors": (of_sparse(lambda A, D, v, E, s, B: A @ at.cast(v, "float32")), "more than sums of products"),
-    "tile-columns": (of_sparse(lambda A, D, v, E, s, B: A @ at.cast(E, "float32")), "dtypes are mixed"),
-    "mark-parallel": (scattered, "`A.T @ D` writes may meet"),
-    "hint-vectors": (scattered, "more than sums that may be taken in any order"),
-    "plan-memory": (sized_by_values, "its size depends on values"),
+    "fuse": (of_vector(lambda x: x / x.sum()), "complete only after that loop"),
+    "place-values": (of_matrix(lambda x: at.exp(x) / at.exp(x).sum(axis=0)), "reads it in another loop"),
+    "lower-to-nest": (small_product, "faster at this static size"),
+    "merge-loops": (two_loops, "not merged"),
+    "jam": (of_matrix(lambda x: at.exp(x).sum(axis=1)), "its iterations share no operand"),
+    "coalesce": (of_matrix(lambda x: at.exp(x.T)), "is not contiguous along them"),
+    "assign-memory": (needed_twice, "a later operation reads that"),
+    "row-vectors": (of_sparse(lambda A, D, v, E, s, B: A @ at.cast(v, "float32")), "not a sum of products"),
+    "tile-columns": (of_sparse(lambda A, D, v, E, s, B: A @ at.cast(E, "float32")), "its dtypes differ"),
+    "mark-parallel": (scattered, "`A.T @ D` may write one element in two"),
+    "hint-vectors": (scattered, "other than reassociable sums"),
+    "plan-memory": (sized_by_values, "its size is data-dependent"),
 }
 """Pass → a program that it refuses, and what it says."""
 
@@ -172,7 +172,7 @@ def test_passes_run_without_a_listener() -> None:
 
 def test_kernels_of_others_are_named() -> None:
     (found,) = (x for x in remarks(eigenvalues()) if x.kind == "analysis")
-    assert found.pass_name == "emit-loops" and found.message.endswith("is computed by LAPACK, kind eigvalsh")
+    assert found.pass_name == "emit-loops" and found.message.endswith("calls LAPACK: eigvalsh")
     assert found.value == "eigh(x)"
 
 
@@ -184,5 +184,5 @@ def test_what_leaves_a_loop_is_named() -> None:
     )
     found = remarks(function([x, h, U, W], states))
     (moved,) = (r for r in found if r.pass_name == "licm" and r.kind == "applied")
-    assert "`x[t] @ U` in front of the loop" in moved.message
+    assert "hoisted `x[t] @ U` out of the loop" in moved.message
     assert not any("<" in r.message or "d0" in r.bytes for r in found)

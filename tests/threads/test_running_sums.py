@@ -97,10 +97,10 @@ def test_in_order_where_fp_is_strict(tmp_path_factory: pytest.TempPathFactory) -
 @pytest.mark.parametrize(
     ("build", "dtype", "fp", "said"),
     [
-        (at.cumsum, "float64", "contract", "several cores may take the lines, rows or parts of"),
-        (at.cumprod, "float64", "contract", "products of parts may overflow where those of the line do not"),
-        (at.cumsum, "int64", "contract", "integers are added as fast as they are read"),
-        (at.cumsum, "float64", "strict", "its additions have an order"),
+        (at.cumsum, "float64", "contract", "over its lines or rows"),
+        (at.cumprod, "float64", "contract", "partial products may overflow where the whole does not"),
+        (at.cumsum, "int64", "contract", "adding integers is bound by memory"),
+        (at.cumsum, "float64", "strict", "--fp strict fixes the order of its additions"),
     ],
 )
 def test_remarks_say_what_goes_on_several_cores(build: Build, dtype: str, fp: str, said: str) -> None:

@@ -2,8 +2,8 @@
 
 model.py:7  loss = at.softplus(-y * (X @ w)).mean()
 
-  loops    + fused `sum(...)` into the loop of `X @ w`: less is read [fuse]
-  memory   - `w[1:]` is kept in memory: `grad_w` reads it elsewhere; 8*p bytes [place-values]
+  loops    + fused `sum(...)` into the loop of `X @ w`: they share operands [fuse]
+  memory   - no scalar replacement of `w[1:]`: `grad_w` reads it in another loop; 8*p bytes [place-values]
              to allow it: that reader in the same loop
 """
 

@@ -22,7 +22,7 @@ def unify(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Varia
         key = (node.op, *inputs)
         made = seen.get(key)
         if made is not None and not all(isinstance(x, Constant) for x in inputs):
-            applied("{} is computed once: it equals {}", node, made[0])
+            applied("reused: {} equals {}", node, made[0])
         made = seen[key] = node.on(inputs).outputs if made is None else made
         known.update((old, new) for old, new in zip(node.outputs, made, strict=True) if new is not old)
     return [known.get(x, x) for x in outputs]

@@ -82,7 +82,7 @@ def _hoist_invariant(op: linalg.GenericOp) -> None:
         is_pure = bool(inner.results) and is_float and inner.name.startswith(("arith.", "math."))
         if is_pure and not any(_is_local(x, body) for x in inner.operands):
             if inner.operands:
-                applied("{} is the same in every iteration and is computed once, in front", inner)
+                applied("hoisted {} out of the loop: it is loop-invariant", inner)
             inner.detach()
             parent.insert_op_before(inner, op)
 
@@ -101,9 +101,9 @@ def _redirect(user: Operation, copy: SSAValue, source: SSAValue, source_map: Aff
             for number, m in enumerate(maps)
         ]
         if not _covers(composed, maps[0].num_dims):
-            missed("{} stays a copy: nothing else says how far {} runs", copy, user, size=[copy])
+            missed("copy {} kept: it alone determines the extent of {}", copy, user, size=[copy])
             return
-        applied("{} is no copy: {} reads what it is made of in place", copy, user, size=[copy])
+        applied("removed the copy {}: {} reads its source in place", copy, user, size=[copy])
         user.properties["indexing_maps"] = ArrayAttr(AffineMapAttr(m) for m in composed)
         for number, x in enumerate(user.operands):
             if x is copy and number < len(user.inputs):
@@ -121,7 +121,7 @@ def _use_scalar(user: Operation, fill: SSAValue, value: SSAValue) -> None:
         maps = [user.indexing_maps.data[n].data for n in kept]
         if not _covers(maps, maps[0].num_dims):
             return
-        applied("{} is one number in {}, not a tensor", fill, user, size=[fill])
+        applied("replaced the constant tensor {} in {} by its element", fill, user, size=[fill])
         drop_inputs(user, [n for n in range(len(user.inputs)) if n not in kept], value)
     elif isinstance(user, tensor.ExtractOp) and user.indices:
         user.result.replace_all_uses_with(value)
@@ -223,7 +223,7 @@ def _exact_inverse(x: SSAValue) -> float | None:
 def _multiply(op: arith.DivfOp, inverse: float) -> None:
     """A product takes as long as a sum; a quotient takes several times that, and is not computed where it is read."""
     assert isinstance(op.result.type, AnyFloat) and isinstance(op.rhs.owner, Operation)
-    applied("{} divides by a power of two, and multiplies instead", op)
+    applied("replaced the division by a power of two in {} by a multiplication", op)
     constant = arith.ConstantOp(FloatAttr(inverse, op.result.type))
     constant.location = op.rhs.owner.location
     assert op.rhs.owner.parent is not None
@@ -241,7 +241,7 @@ def _is_constant(x: SSAValue, value: float) -> bool:
 
 
 def _forward(op: Operation, value: SSAValue) -> None:
-    applied("{} has arithmetic that changes nothing, and does without", op)
+    applied("removed arithmetic from {} that does not change its value", op)
     op.results[0].replace_all_uses_with(value)
     op.detach()
     op.erase()
@@ -255,7 +255,7 @@ def _erase_dead(block: Block) -> None:
                 _erase_dead(inner)
         if op.results and not any(r.uses for r in op.results) and _has_no_effect(op):
             if isinstance(op, linalg.GenericOp):
-                applied("{} is not computed: nothing reads it", op, size=op.results)
+                applied("removed {}: no operation reads it", op, size=op.results)
             op.detach()
             op.erase()
         elif isinstance(op, LapackOp):

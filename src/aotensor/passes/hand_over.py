@@ -62,7 +62,7 @@ def _pair(function: func.FuncOp, extents: func.FuncOp) -> None:
             set_kept(one, numbers)
         twins.update(zip(op.results, twin.results, strict=True))
         candidates.remove(twin)
-        applied("{} is computed once, where extents are asked for", op, size=[x for x in op.results if x.uses])
+        applied("reused {} of the shape function: computed once per call", op, size=[x for x in op.results if x.uses])
 
 
 def _is_known(x: SSAValue, twins: dict[SSAValue, SSAValue]) -> bool:

@@ -65,7 +65,7 @@ def _limit_unrolling(block: Block) -> int:
         if isinstance(op, scf.ForOp):
             inside *= _iterations(op)
             if inside > LARGEST_UNROLLED:
-                applied("{} stays a loop: it has {} iterations of known number", op, inside)
+                applied("{} not unrolled: its trip count is {}", op, inside)
                 op.attributes["nounroll"] = UnitAttr()
         most = max(most, inside)
     return most
@@ -84,11 +84,11 @@ def _is_innermost(op: scf.ForOp) -> bool:
 
 def _annotate(op: scf.ForOp, target: Target) -> None:
     if "short" in op.attributes and _adds_at_positions(op.body.block):
-        applied("{} goes one by one: it adds at positions that it reads", op)
+        applied("{} not vectorized: it is a scatter", op)
         op.attributes["nounroll"] = UnitAttr()
         return
     if "short" in op.attributes and _reads_pairs(op):
-        applied("{} goes one by one: it reads numbers side by side, which vectors would have to gather", op)
+        applied("{} not vectorized: it reads neighbouring elements, which would be gathers", op)
         op.attributes["novector"] = UnitAttr()
         return
     functions = sum(map(_is_elementary, op.body.block.ops))
@@ -96,30 +96,30 @@ def _annotate(op: scf.ForOp, target: Target) -> None:
     together = target.interleave_crowded if is_crowded else target.interleave
     lanes = target.register_bits // _lane_bits(op.body.block)
     if "short" in op.attributes and "parallel_accesses" in op.attributes and not is_long and _only_sums(op):
-        applied("{} is a loop of few steps: one vector of {} lanes under a mask", op, lanes)
+        applied("vectorized {} as one masked vector (width: {}): its trip count is short", op, lanes)
         op.attributes["masked"] = UnitAttr()
         op.attributes["lane_bits"] = IntegerAttr(32 if is_narrow or not _has_float64(op.body.block) else 64, i64)
         return
     if "short" in op.attributes and not is_long:
-        hint = "sums alone: --fp contract or fast, and what else is carried in an expression of its own"
-        missed("{} has no masked vectors: it carries more than sums that may be taken in any order", op, hint=hint)
+        hint = "use --fp contract or fast, and compute other carried values in an expression of their own"
+        missed("{} not vectorized with masks: it carries values other than reassociable sums", op, hint=hint)
     if is_narrow:
-        applied("{} has vectors of float32 beside a sum in float64", op)
+        applied("{} uses float32 vectors, with its sum in float64", op)
         op.attributes["lane_bits"] = IntegerAttr(32, i64)
     if is_long and is_narrow:
         _split_off_rest(op, together * target.lanes(32))
     if is_long:
-        what = "the loop of {} takes {} vectors of {} lanes at once: its elementary functions are long chains"
+        what = "loop {} interleaved (count: {}, width: {}): its elementary functions have long latency"
         applied(what, op, together, lanes)
         op.attributes["interleave"] = IntegerAttr(together, i64)
         if is_crowded and not is_narrow:  # LLVM would plan for vectors of all other widths, too
             op.attributes["lane_bits"] = IntegerAttr(_lane_bits(op.body.block), i64)
     elif not op.results and _is_for_vectors(op) and _reads_neighbours(op.body.block):
-        applied("the loop of {} has vectors of {} bytes at most: it reads neighbours along a row", op, WIDEST // 8)
+        applied("loop {} limited to vectors of {} bytes: it reads neighbouring elements of a row", op, WIDEST // 8)
         op.attributes["lane_bits"] = IntegerAttr(_lane_bits(op.body.block), i64)
         op.attributes["widest"] = IntegerAttr(WIDEST, i64)
     elif _is_for_vectors(op):
-        analysis("the loop of {} becomes vectors of {} lanes in LLVM, if that finds them worth it", op, lanes)
+        analysis("loop {} left to LLVM's vectorizer (width: {})", op, lanes)
 
 
 def _is_crowded(functions: int, target: Target) -> bool:

@@ -50,11 +50,11 @@ def outline(module: ModuleOp, target: Target) -> None:
                 continue  # what its chunks do are functions already
             outlining = Outlining([loop], f"{stem}.loops{number}")
             if len(loop.results) > 1:
-                missed("{} is no function of its own: it gives several numbers", loop)
+                missed("{} not outlined: it has more than one scalar result", loop)
             elif not outlining.is_apart:
-                missed("{} is no function of its own: its buffers may overlap", loop)
+                missed("{} not outlined: its buffers may alias", loop)
             else:
-                applied("{} is a function of its own: the kernel has {} loops", loop, len(loops))
+                applied("outlined {}: the function has {} loops", loop, len(loops))
                 module.body.block.insert_op_after(_called(outlining, loop), kernel)
 
 

@@ -42,7 +42,7 @@ def _outlined(loop: ParallelOp, symbol: str) -> func.FuncOp:
     head = _head(ops)
     given = [*block.args, *(x for op in ops if op in head and _is_first(op) for x in op.results)]
     outlining = Outlining([op for op in ops if op not in head], symbol, given)
-    applied("the chunks of {} are calls of a function", loop)
+    applied("outlined the chunks of {}", loop)
     made = outlining.function([])
     call = func.CallOp(symbol, outlining.arguments, [])
     call.location = loop.location

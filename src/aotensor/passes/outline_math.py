@@ -42,10 +42,10 @@ def outline_math(module: ModuleOp, target: Target) -> None:
     lanes: dict[str, set[int]] = {}
     for block, calls in found:
         length, most = sum(lengths[_callee(call)] for call in calls), target.inlined_operations
-        what = "{} calls of {} are not inlined: their bodies have {} operations, more than {}"
+        what = "{} calls of {} not inlined: their bodies have {} operations, the limit is {}"
         if _is_innermost(block):
             length, most = in_loops, target.inlined_in_module
-            what = "{} calls of {} are not inlined: the bodies of all loops have {} operations, more than {}"
+            what = "{} calls of {} not inlined: the bodies in all loops have {} operations, the limit is {}"
         if length <= most:
             continue
         names = ", ".join(sorted({_callee(call).split(".")[1] for call in calls}))

@@ -110,15 +110,15 @@ def _assign_offsets(kernel: func.FuncOp) -> SSAValue:
         lanes[loop] = slot, size
     total = _saturated(b, _lay_out(b, shared), shared)
     for op in buffers:
-        applied("{} lies in the workspace", op, size=[op.memref])
+        applied("placed {} in the workspace", op, size=[op.memref])
     if sum(map(len, slots.values())) < len(buffers) + len(loops):
         count_of_slots = sum(map(len, slots.values())) - len(loops)
-        applied("{} buffers share {} slots in the workspace of {}", len(buffers), count_of_slots, buffers[0])
+        applied("{} buffers share {} slots of the workspace of {}", len(buffers), count_of_slots, buffers[0])
     planned = set(buffers)
     for op in allocs:
         if op not in planned:
-            hint = "extents that follow from those of the inputs: where(mask, x, 0) instead of x[mask]"
-            missed("{} is allocated at each call: its size depends on values", op, hint=hint)
+            hint = "let extents follow from those of the inputs: where(mask, x, 0) instead of x[mask]"
+            missed("{} allocated at each call: its size is data-dependent", op, hint=hint)
     scopes = {slot: number for number, slot in enumerate(x for group in slots.values() for x in group)}
     starts = {loop: _start_of_lane(loop, *lanes[loop]) for loop in loops}
     for op, slot in zip(buffers, chosen, strict=True):
@@ -174,8 +174,8 @@ def _make_serial(kernel: func.FuncOp, inputs: Sequence[SSAValue]) -> None:
         loop = _parallel_loop(op)
         if loop is None or is_known(op.dynamic_sizes):
             continue
-        hint = "extents that follow from those of the inputs"
-        missed("{} runs on one core: {} is allocated in it, as its size depends on values", loop, op, hint=hint)
+        hint = "let extents follow from those of the inputs"
+        missed("{} not parallelized: it allocates {}, whose size is data-dependent", loop, op, hint=hint)
         body = loop.detach_region(loop.body)
         last = body.block.last_op
         assert last is not None and loop.parent is not None

@@ -70,7 +70,7 @@ def _rewrite(reader: Reader, root: Operation) -> bool:
     if found is None:
         return False
     value = found.ssa if isinstance(found, Scalar) else found
-    applied("{} is computed by {}, which neither overflows nor cancels", root, _name_of(value))
+    applied("replaced {} by {}, without overflow and cancellation", root, _name_of(value))
     formula.replace(value)
     return True
 

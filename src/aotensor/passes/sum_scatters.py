@@ -29,8 +29,8 @@ from aotensor.passes.remarks import applied, missed
 from aotensor.passes.windows.read_windows import fill_of
 
 _ALLOWS: Final = {
-    "it begins with a tensor": "a sum that begins at zeros, and is added to the tensor behind it",
-    "its positions are not those of one vector along the first axis": "one vector of positions, along axis 0",
+    "its initial value is a tensor": "scatter into zeros, and add the tensor afterwards",
+    "its positions are not one vector along the first axis": "use one vector of positions, along axis 0",
 }
 """Why an update is no sum at positions → what would allow it."""
 
@@ -43,20 +43,28 @@ def sum_scatters(module: ModuleOp) -> None:
             if isinstance(op, ScatterOp) and op.kind.data == "add":
                 reason = _reason_against(op)
                 if reason is None:
-                    applied("{} is a sum at positions, in a loop that others may share", op, size=[op.source])
+                    applied(
+                        "turned the scatter {} into a reduction by position, which can be fused", op, size=[op.source]
+                    )
                     _sum(op, positions)
                 else:
-                    missed("{} has a loop of its own: {}", op, reason, size=[op.source], hint=_ALLOWS.get(reason, ""))
+                    missed(
+                        "scatter {} not turned into a reduction: {}",
+                        op,
+                        reason,
+                        size=[op.source],
+                        hint=_ALLOWS.get(reason, ""),
+                    )
 
 
 def _reason_against(op: ScatterOp) -> str | None:
     """Why a scatter is no sum at positions, None if it is one."""
     if fill_of(op.dest) is None:
-        return "it begins with a tensor"
+        return "its initial value is a tensor"
     if list(op.axes.get_values()) != [0] or len(_shape(op.indices[0])) != 1:
-        return "its positions are not those of one vector along the first axis"
+        return "its positions are not one vector along the first axis"
     if (_shape(op.indices[0])[0] == 1) != (_shape(op.source)[0] == 1):
-        return "all is added at one position"
+        return "it has one position"
     assert isinstance(op.dest.type, TensorType)
     element = op.dest.type.element_type
     is_number = isinstance(element, AnyFloat) or (isinstance(element, IntegerType) and element.width.data > 1)

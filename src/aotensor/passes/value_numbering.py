@@ -45,7 +45,7 @@ def _number(block: Block) -> None:
         if isinstance(op, CheckOp):
             earlier = checked.setdefault(same.get(op.condition, op.condition), op)
             if earlier is not op:
-                applied("{} is what {} has checked", op, earlier)
+                applied("removed the redundant check {}: same as {}", op, earlier)
                 Rewriter.erase_op(op)
             continue
         if not isinstance(op, _LIKE_NUMBERS) and not op.name.startswith(("arith.", "math.")):
@@ -54,7 +54,7 @@ def _number(block: Block) -> None:
         if first is op:
             continue
         if _is_shared(op):
-            applied("{} is what {} is, and is not computed again", op, first, size=op.results)
+            applied("reused {}: same value as {}", op, first, size=op.results)
             Rewriter.replace_op(op, [], first.results)
         else:
             same.update(zip(op.results, first.results, strict=True))

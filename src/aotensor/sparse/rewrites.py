@@ -192,15 +192,15 @@ RULES: Final[dict[type, tuple[Rule, ...]]] = {
 """By the class of the op, in the order in which they are tried."""
 
 WORDS: Final[dict[Rule, str]] = {
-    samples: "{} is computed at the stored entries only",
-    products_of_sparse: "{} is a product of the sparse matrix: what was made dense is not",
-    scaled_once: "{} scales once, by the product of two numbers",
-    scaled_entries: "{} reads the dense factor at the stored entries only",
-    dense_again: "{} is the dense matrix that it was made of",
-    sum_of_sum: "{} adds two sums: the patterns are not joined",
-    products_of_blocks: "{} reads the blocks of a stacked matrix, which is not made",
-    sums_of_blocks: "{} adds the blocks of a stacked matrix, which is not made",
-    of_transposed: "{} reads the matrix of blocks as it is: it is not transposed",
-    undone: "{} takes back what was done before: neither is computed",
+    samples: "computed {} at stored entries only",
+    products_of_sparse: "{} multiplies the sparse matrix: the dense copy is not made",
+    scaled_once: "{} scales once, by the product of two scalars",
+    scaled_entries: "{} reads the dense factor at stored entries only",
+    dense_again: "replaced {} by the dense matrix that it was converted from",
+    sum_of_sum: "{} adds two sums, without the union of the patterns",
+    products_of_blocks: "{} reads the blocks of a stack, without the stack",
+    sums_of_blocks: "{} adds the blocks of a stack, without the stack",
+    of_transposed: "{} reads the block matrix without transposing it",
+    undone: "removed {}: it is the inverse of its operand's operation",
 }
 """What is said where a rule holds."""

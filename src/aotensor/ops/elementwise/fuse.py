@@ -165,7 +165,7 @@ def _note(group: _Group, dims: Sequence[Dim]) -> None:
     *others, last = (node.apply for node in group.members)
     for one in others:
         size = _bytes(one.outputs[0], dims)
-        applied("{} is computed where {} is, one element after the other", one, last, size=size)
+        applied("fused {} into the elementwise operation {}", one, last, size=size)
 
 
 def _shapes(members: Sequence[_Node], shape_of: Callable[[_Node], _Node]) -> dict[_Node, list[Dim]]:

@@ -40,7 +40,7 @@ def resolve_extents(outputs: Sequence[Variable], stop: Collection[Variable]) -> 
         x = _shaped_like(node)
         made = node.on([known.get(y, y) for y in node.inputs]).outputs
         if x is not None and x in sources:
-            applied("{} has the extents of what {} is made of, and does not wait for it", node, x)
+            applied("took the shape {} from the operands of {}, not from its result", node, x)
             with made_at(written_as(node)):
                 made = (_resolved(node, [known.get(y, y) for y in node.inputs], _known(sources[x], known)),)
         known.update((old, new) for old, new in zip(node.outputs, made, strict=True) if new is not old)

@@ -160,7 +160,7 @@ def _rewritten(outputs: Sequence[Variable], nodes: Sequence[Apply], look: Look) 
         for one in found[1] if found is not None and is_used else [node]:
             _renew(one, new)
         if found is not None and is_used:
-            applied("{} is computed by a formula that neither overflows nor cancels", node.outputs[0])
+            applied("replaced {} by a formula without overflow and cancellation", node.outputs[0])
             new[node.outputs[0]] = new.get(found[0], found[0])
     return [new.get(x, x) for x in outputs]
 

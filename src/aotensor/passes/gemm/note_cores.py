@@ -16,7 +16,7 @@ from aotensor.passes.target import Target
 def note_cores(op: Operation, target: Target) -> None:
     """Say whether an operation, if it is a product, runs on several cores: it is cut in the kernel of all products."""
     if isinstance(op, ProductAtOp):
-        applied("several cores compute parts of {}, if these are much work", op)
+        applied("parallelized {}, where its work amortises a second core", op)
     if not isinstance(op, ProductOp):
         return
     assert isinstance(op.a.type, TensorType) and isinstance(op.result.type, TensorType)
@@ -24,9 +24,9 @@ def note_cores(op: Operation, target: Target) -> None:
     extents = [depth, *op.result.type.get_shape()]
     if DYNAMIC_INDEX not in extents and math.prod(extents) <= target.direct_work:
         hint = f"more than {target.direct_work} multiply-adds"
-        missed("{} runs on one core: {} multiply-adds are little work", op, math.prod(extents), hint=hint)
+        missed("{} not parallelized: {} multiply-adds do not amortise a second core", op, math.prod(extents), hint=hint)
         return
-    applied("several cores compute the tiles of {} from about {} multiply-adds on", op, target.direct_work)
+    applied("parallelized the tiles of {}, from about {} multiply-adds on", op, target.direct_work)
     if DYNAMIC_INDEX in extents or math.prod(extents) >= target.blas_work:
         side = round(target.blas_work ** (1 / 3))
-        applied("{} goes to the BLAS of the caller, if it has one, from {}**3 multiply-adds on", op, side)
+        applied("{} calls the caller's BLAS, if there is one, from {}**3 multiply-adds on", op, side)

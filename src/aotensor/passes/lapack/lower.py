@@ -126,7 +126,7 @@ def lower_lapack(
     if isinstance(at_once, IntegerAttr) and at_once.value.data > 1:
         return small_matrices(job, count, target, at_once.value.data, lambda: _erase(job))
     if at_once is None:
-        analysis("{} is computed by LAPACK, kind " + op.kind.data, op)
+        analysis("{} calls LAPACK: " + op.kind.data, op)
     if ON_CORES in op.attributes and at_once is None and count != 1:
         failure = _on_cores(job, count, target)
         job.finish()

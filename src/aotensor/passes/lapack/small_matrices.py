@@ -35,17 +35,17 @@ def _mark(op: LapackOp, target: Target) -> None:
     batch = _shape(op.arguments[0])[:rank]
     extents = [n for x in (*op.arguments, *op.tensors) for n in _shape(x)[rank:]]
     if DYNAMIC_INDEX in extents or not all(0 < n <= target.largest_generated for n in extents):
-        what, hint = "they are not small", f"at most {target.largest_generated} rows and columns"
+        what, hint = "the matrices are not small", f"at most {target.largest_generated} rows and columns"
         if DYNAMIC_INDEX in extents:
-            what, hint = "extents are not known", "numbers in the type: shape=(..., 3, 3)"
-        missed("the matrices of {} are worked on by LAPACK: " + what, op, hint=hint)
+            what, hint = "their extents are not static", "give static extents: shape=(..., 3, 3)"
+        missed("{} calls LAPACK for each matrix: " + what, op, hint=hint)
         return
     lanes = 1 if all(n == 1 for n in batch) else target.lanes(_bits(op))
     op.attributes[MATRICES] = IntegerAttr(lanes, i64)
     if lanes == 1:
-        applied("{} is generated code for one small matrix, without LAPACK", op)
+        applied("generated code for {}, one small matrix, without LAPACK", op)
     else:
-        applied("{} takes {} small matrices at a time, one in each lane, without LAPACK", op, lanes)
+        applied("vectorized {} over the batch (width: {}), one small matrix per lane, without LAPACK", op, lanes)
 
 
 def _shape(x: SSAValue) -> tuple[int, ...]:

@@ -42,7 +42,7 @@ def drop_unused_results(op: LapackOp) -> None:
     part = LapackOp(kind, list(op.arguments), op.sizes[start : start + dynamic[number]], [kept.type], options)
     part.location = op.location
     assert op.parent is not None
-    applied("{} is computed as " + kind + ": nothing reads the rest of the factorisation", op)
+    applied("replaced {} by " + kind + ": no operation reads the other factors", op)
     op.parent.insert_op_before(part, op)
     kept.replace_all_uses_with(part.tensors[0])
     op.failure.replace_all_uses_with(part.failure)

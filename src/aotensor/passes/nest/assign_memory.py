@@ -76,11 +76,11 @@ class _Assignment:
                     break
                 if fits:
                     missed(
-                        "{} does not take the place of {}: that is needed later, or taken already",
+                        "{} not placed in the memory of {}: a later operation reads that, or it is taken",
                         y,
                         x,
                         size=[y],
-                        hint="no later reader of that, and no other value in its place",
+                        hint="let no later operation read that value, and no other value take its memory",
                     )
 
     def _operation(self, op: Operation, returned: dict[SSAValue, int]) -> None:
@@ -102,7 +102,7 @@ class _Assignment:
 
     def _take(self, y: SSAValue, x: SSAValue) -> None:
         if _location(y) is not _location(x):  # else they are parts of what the user wrote as one value
-            applied("{} takes the place of {}, which is read for the last time", y, x, size=[y])
+            applied("placed {} in the memory of {}, whose last reader it is", y, x, size=[y])
         self.over[y] = x
         self.taken.add(x)
 
@@ -115,7 +115,7 @@ class _Assignment:
             if not is_free or not isinstance(source.owner, (*_MAKERS, ReshapeOp)):
                 break
             root = source
-        applied("{} is computed in the memory of an output", root, size=[root])
+        applied("placed {} in the memory of an output", root, size=[root])
         self.outputs[root] = number
 
     def _root(self, x: SSAValue) -> SSAValue:

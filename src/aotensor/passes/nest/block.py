@@ -39,13 +39,13 @@ def block_rows(module: ModuleOp, target: Target) -> None:
         for op in list(function.body.block.ops):
             if isinstance(op, ForOp) and op.is_whole and _is_mixed(op):
                 if _crosses_numbers(op):
-                    applied("the loop of {} runs over blocks of rows: elementary functions get whole vectors", op)
+                    applied("strip-mined loop {} over rows, so that its elementary functions are vectorized", op)
                     _Blocking(op, target).run()
                 else:
                     missed(
-                        "the loop of {} has no blocks: more than a number per row goes on to what follows",
+                        "loop {} not strip-mined: more than one scalar per row is live between its phases",
                         op,
-                        hint="a sum over each row before the elementary functions",
+                        hint="reduce each row before the elementary functions",
                     )
 
 

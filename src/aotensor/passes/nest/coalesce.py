@@ -37,7 +37,7 @@ def _coalesce_in(block: Block) -> None:
         if isinstance(op, LoopOp):
             chain = _chain(op)
             if len(chain) > 1:
-                applied("the {1} loops of {0} are one: they walk memory in order", op, len(chain))
+                applied("coalesced {1} loops of {0}: their operands are contiguous", op, len(chain))
                 _Coalescing(chain).run()
             else:
                 _coalesce_in(op.body.block)
@@ -63,8 +63,8 @@ def _chain(root: LoopOp) -> list[ForOp]:
     are_subscripts = all(isinstance(use.operation, DoOp) for counter in counters for use in counter.uses)
     fits = are_subscripts and all(_runs_along_memory(x, counters) for x in statements)
     if not fits:
-        hint = "operands whose axes are in the order of the result's, without a transpose between"
-        missed("the loops of {} stay: an operand is not walked in the order of memory", root, hint=hint)
+        hint = "give operands whose axes are in the order of the result's, without a transpose"
+        missed("loops of {} not coalesced: an operand is not contiguous along them", root, hint=hint)
     return chain if fits else []
 
 

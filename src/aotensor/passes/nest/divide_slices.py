@@ -56,13 +56,13 @@ def _divide(block: Block) -> None:
             known = all(_position(x, positions) < other.position for x in (indptr, rows))
             if isinstance(other.entries, ForOp) and not known:
                 missed(
-                    "{} runs over all entries: the slices of {} are not known yet",
+                    "{} not split by row: the rows of {} are computed after it",
                     other.statement,
                     one.statement,
-                    hint="a pattern that is an input, or made before it",
+                    hint="give the pattern as an input, or compute it before",
                 )
             if isinstance(other.entries, ForOp) and known:  # else they may be made of what the statement gives
-                applied("{} runs slice by slice, as {} does", other.statement, one.statement)
+                applied("split {} by row, like {}", other.statement, one.statement)
                 _divide_one(other, rows, indptr)
                 pending.append(other)
 

@@ -174,7 +174,7 @@ def _eliminate(copy: _Copy) -> None:
     """Let those who write the source write to the place that it is copied to."""
     source, dest, made, declaration = copy.source, copy.dest, copy.source.owner, copy.dest.owner
     assert isinstance(made, ValueOp) and isinstance(declaration, ValueOp)
-    applied("{} is written where it is copied to", made, size=[source])
+    applied("removed the copy of {}: it is computed in the destination", made, size=[source])
     axes = {n: axis for axis, n in enumerate(copy.at) if n in copy.extents}
     Rewriter.erase_op(copy.root)
     for writer in writers(source):

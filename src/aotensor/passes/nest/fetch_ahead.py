@@ -37,9 +37,9 @@ def fetch_ahead(module: ModuleOp, target: Target) -> None:
             if not any(isinstance(op, DoOp) and op.scatter is not None for op in walk(loop)):
                 continue
             if any(isinstance(op, LoopOp) for op in held):
-                missed("what {} reads along the entries is not fetched ahead: each entry is a loop", loop)
+                missed("no prefetch for {}: the loop over entries contains a loop", loop)
             else:
-                applied("what {} reads along the entries is fetched {} entries ahead", loop, target.entries_ahead)
+                applied("prefetching the operands of {}, {} entries ahead", loop, target.entries_ahead)
                 loop.schedule(ahead=target.entries_ahead)
 
 

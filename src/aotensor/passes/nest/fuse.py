@@ -54,9 +54,9 @@ and LLVM's time grows with the square of them: 300 vectors, each with its gradie
 
 Axis: TypeAlias = "tuple[int, Way]"
 _ALLOWS: Final = {
-    "that loop has as many statements as it may": "a larger number, as in --passes ...,fuse{max-statements=64},...",
-    "no loop of equal extent may stand outside": "axes of one length outside of both, under one name of a dim",
-    "it reads at indices that are computed": "slices instead of indices",
+    "that loop has the largest number of statements": "raise it: --passes ...,fuse{max-statements=64},...",
+    "their loops have no common outer extent": "give both an outer axis under one named dim",
+    "it gathers from that loop's results": "use slices instead of index arrays",
 }
 """Why a statement is not fused → what would allow it; what needs a complete value waits for it in any program."""
 
@@ -189,7 +189,11 @@ class _Arrangement:
                         x for x in item.statement.inputs if x in self.slots[where].made or x in self.slots[where].along
                     ]
                     first = self.slots[where].members[0].statement
-                    message = "fused {} into the loop of {}: less is read" if shared else "fused {} into the loop of {}"
+                    message = (
+                        "fused {} into the loop of {}: they share operands"
+                        if shared
+                        else "fused {} into the loop of {}"
+                    )
                     applied(message, item.statement, first, size=shared)
                 return self._add(item, loop, where)
         if candidates and is_heard():
@@ -202,20 +206,20 @@ class _Arrangement:
         slot, statement = self.slots[where], item.statement
         if not slot.members or statement is None:
             return
-        reason = "an iteration would read what other iterations make"
+        reason = "an iteration would read the results of other iterations"
         if self.most is not None and len(slot.members) >= self.most:
-            reason = "that loop has as many statements as it may"
+            reason = "that loop has the largest number of statements"
         elif where < earliest:
-            reason = "it needs a value that is complete only behind that loop"
+            reason = "it reads a value that is complete only after that loop"
         elif not slot.shared or not _candidates(item.loops, slot.shared[0]):
-            reason = "no loop of equal extent may stand outside"
+            reason = "their loops have no common outer extent"
         elif item.is_deferred and slot.streams >= _MOST_STREAMS:
-            reason = f"it shares nothing with that loop, which goes through {slot.streams} tensors"
+            reason = f"it shares no operand with that loop, which streams {slot.streams} tensors"
         elif not slot.made.keys().isdisjoint(gathers(statement)):
-            reason = "it reads at indices that are computed"
+            reason = "it gathers from that loop's results"
         elif any(_needs_vectors(statement, loop, slot) for loop in _candidates(item.loops, slot.shared[0])):
-            reason = "one of them adds at positions that are read, element by element, and the other computes much"
-        what, hint = "not fused: {} has loops of its own beside {}; {}", _ALLOWS.get(reason, "")
+            reason = "one is a scalar scatter, and the other is expensive and vectorized"
+        what, hint = "{} not fused with {}: {}", _ALLOWS.get(reason, "")
         missed(what, statement, slot.members[0].root, reason, hint=hint)
 
     def _add(self, item: Item, loop: LoopOp, where: int) -> int:

@@ -39,7 +39,7 @@ def _order(root: LoopOp) -> None:
     fixed = [loop for loop in loops if loop not in weights]  # slices and their entries stand outside
     wanted = fixed + sorted(free, key=lambda loop: weights[loop])
     if wanted != loops:
-        applied("the loops of {} are interchanged: the innermost one runs along memory", statement)
+        applied("interchanged the loops of {}: the innermost loop is contiguous", statement)
         reorder(loops, wanted)
 
 

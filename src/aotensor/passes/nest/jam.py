@@ -30,10 +30,10 @@ from aotensor.passes.target import Target
 LARGEST_BODY: Final = 40  # operations of the loops inside
 LARGEST_NEST: Final = 160  # operations of whole nests of loops inside
 _ALLOWS: Final = {
-    "there are too few": "a longer axis outside, or jam{by=2}",
-    "the loops inside are large": "less work in one iteration",
-    "the memory of several does not fit the cache": "smaller values in one iteration",
-    "the loops inside read nothing that several of them could share": "an operand that is the same in all iterations",
+    "its trip count is short": "put a longer axis outside, or jam{by=2}",
+    "the inner loops are large": "do less work in one iteration",
+    "the working set of several iterations exceeds the cache": "use smaller values in one iteration",
+    "its iterations share no operand": "use an operand that is the same in all iterations",
 }
 """Why iterations go one by one → what would allow them to go together."""
 
@@ -45,10 +45,10 @@ def jam(module: ModuleOp, target: Target) -> None:
             count = _count(loop, target)
             reason = _reason_against(loop, count, target)
             if reason is None:
-                applied("{} iterations of the loop of {} advance together and share what they read", count, loop)
+                applied("unroll-and-jam by {}: loop {}, whose iterations share operands", count, loop)
                 loop.schedule(jam=count)
             else:
-                missed("the iterations of the loop of {} go one by one: {}", loop, reason, hint=_ALLOWS.get(reason, ""))
+                missed("no unroll-and-jam of loop {}: {}", loop, reason, hint=_ALLOWS.get(reason, ""))
 
 
 def _count(loop: LoopOp, target: Target) -> int:
@@ -72,9 +72,9 @@ def _reason_against(loop: LoopOp, count: int, target: Target) -> str | None:
     """Why the iterations of a loop go one by one, None if they need not."""
     extent = known_extent(loop)
     if any(around.number("jam") > 1 for around in loops_around(loop)):
-        return "those of a loop around advance together"
+        return "an enclosing loop is unrolled and jammed"
     if extent is not None and extent < 2 * count:
-        return "there are too few"
+        return "its trip count is short"
     inner = [op for op in loop.body.block.ops if isinstance(op, LoopOp)]
     if any(isinstance(op, EntriesOp) for op in inner):
         return "the loops inside differ in their lengths"  # slices differ in their numbers of entries
@@ -87,9 +87,9 @@ def _reason_against(loop: LoopOp, count: int, target: Target) -> str | None:
         return "several of them may add to the same element"
     inside = [(op, other) for other in inner for op in other.body.block.ops if isinstance(op, DoOp)]
     if sum(len(list(op.body.block.ops)) for op, _ in inside) > LARGEST_BODY:
-        return "the loops inside are large"
+        return "the inner loops are large"
     if not any(_is_reused(op, loop, other) for op, other in inside):
-        return "the loops inside read nothing that several of them could share"
+        return "its iterations share no operand"
     is_exact = all(
         is_reassociable(op) for op, _ in inside for x in op.outputs
         if is_register(x) and isinstance(x.owner, ValueOp) and not loop.is_ancestor(x.owner)
@@ -109,15 +109,15 @@ def _reason_against_nests(loop: LoopOp, count: int, target: Target) -> str | Non
     if any(op.scatter is not None for op in statements):
         return "several of them may add to the same element"
     if sum(len(list(op.body.block.ops)) for op in statements) > LARGEST_NEST:
-        return "the loops inside are large"
+        return "the inner loops are large"
     sizes = [_bytes(op) for op in inside if isinstance(op, ValueOp)]
     if None in sizes or count * sum(size or 0 for size in sizes) > target.direct_bytes:
-        return "the memory of several does not fit the cache"
+        return "the working set of several iterations exceeds the cache"
     innermost = [op for op in inner if not _has_loops(op)]
     if not any(
         _is_reused(op, loop, other) for other in innermost for op in other.body.block.ops if isinstance(op, DoOp)
     ):
-        return "the loops inside read nothing that several of them could share"
+        return "its iterations share no operand"
     for op in statements:
         for held, (x, subscripts) in zip(op.body.block.args[len(op.inputs) :], op.writes, strict=True):
             if x.owner in inside or axis_of(subscripts, loop) is not None:

@@ -68,7 +68,7 @@ class _Lowering:
                 case SumAtOp():
                     self._scattered(op)
                 case ProductAtOp():
-                    applied("{} goes to the kernel of products, which packs it from where its elements lie", op)
+                    applied("{} calls the matrix product kernel, which packs its operands", op)
                 case _:
                     pass
         for op in reversed(list(self.block.ops)):
@@ -193,7 +193,7 @@ class _Lowering:
             },
         )
         made.location = op.location
-        applied("{} goes to the kernel of matrix products, or to BLAS", op, flops=self._work(op))
+        applied("{} calls the matrix product kernel, or BLAS", op, flops=self._work(op))
         self.extents.replace(result, made.result)
         Rewriter.replace_op(op, made)
 
@@ -201,10 +201,10 @@ class _Lowering:
         is_update = len(op.body.block.args) == 3 and bool(op.body.block.args[2].uses)
         if is_update and is_heard() and matrix_product(op) is not None:
             missed(
-                "{} does not go to BLAS: it is known to be small, and loops are faster",
+                "{} does not call BLAS: loops are faster at this static size",
                 op,
                 flops=self._work(op),
-                hint="larger extents, or such that only a call knows",
+                hint="give larger extents, or dynamic ones",
             )
 
     def _work(self, op: linalg.GenericOp) -> list[object]:

@@ -30,11 +30,14 @@ def mark_parallel(module: ModuleOp) -> None:
             is_apart = is_parallel(loop)
             loop.schedule(parallel=is_apart, short=isinstance(loop, EntriesOp))
             if is_apart:
-                applied("the iterations of the loop of {} are independent, and may run in any order", loop)
+                applied("loop {} marked independent: its iterations may run in any order", loop)
             elif (writer := _innermost_writer(loop)) is not None:
-                hint = "positions that cannot be equal: a slice instead of indices"
+                hint = "use positions that cannot be equal: a slice instead of index arrays"
                 missed(
-                    "the iterations of the loop of {} run in order: what {} writes may meet", loop, writer, hint=hint
+                    "loop {} not marked independent: {} may write one element in two iterations",
+                    loop,
+                    writer,
+                    hint=hint,
                 )
 
 

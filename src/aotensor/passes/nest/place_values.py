@@ -89,15 +89,22 @@ class _Placement:
     def _report(self, is_register: bool, is_memory: bool, others: Sequence[Operation]) -> None:
         x = self.value.result
         if is_register and not is_memory:
-            applied("{} lives in a register: it is read where it is complete", self.value, size=[x])
+            applied("scalar replacement: {} stays in a register", self.value, size=[x])
         elif (
             is_memory and (reader := next((op for op in others if not isinstance(op, func.ReturnOp)), None)) is not None
         ):
-            reason, hint = "it is written in parts", "an order of axes in which its sum is the innermost loop"
+            reason, hint = (
+                "several iterations write parts of it",
+                "order the axes so that its sum is the innermost loop",
+            )
             if self.is_register:
-                reason = "{} reads it elsewhere" if isinstance(reader, DoOp) else "{} reads all of it at once"
-                hint = "that reader in the same loop; `fuse` says why it is not" if isinstance(reader, DoOp) else ""
-            missed("{} is kept in memory: " + reason, self.value, reader, size=[x], hint=hint)
+                reason = "{} reads it in another loop" if isinstance(reader, DoOp) else "{} reads all of it"
+                hint = (
+                    "fuse that reader into the same loop; remarks of `fuse` say why it is not"
+                    if isinstance(reader, DoOp)
+                    else ""
+                )
+            missed("no scalar replacement of {}: " + reason, self.value, reader, size=[x], hint=hint)
 
     @property
     def _home(self) -> Block:

@@ -53,16 +53,16 @@ def _copy_for_each(statement: DoOp, root: Operation) -> None:
     assert isinstance(value.owner, ValueOp)
     users = [op for op in dict.fromkeys(use.operation for use in value.uses) if op is not statement]
     if not all(isinstance(op, DoOp) and value not in gathers(op) for op in users):
-        hint = "readers of its elements only: no sort, no factorisation, no indices that are computed"
+        hint = "let only elementwise operations read it: no sort, factorisation or gather"
         missed(
-            "{} is copied to memory: something reads more of it than an entry at a time",
+            "{} not rematerialized: a reader needs more of it than one entry at a time",
             statement,
             size=[value],
             hint=hint,
         )
         return
     if len(users) > 1:
-        applied("{} is read again by each of {} readers, not kept", statement, len(users), size=[value])
+        applied("rematerialized {} in each of {} readers", statement, len(users), size=[value])
     block = root.parent
     assert block is not None
     for user in users[1:]:

@@ -50,16 +50,16 @@ def row_vectors(module: ModuleOp, target: Target) -> None:
         for loop in [op for op in walk(function) if isinstance(op, ForOp)]:
             entries = _sums(loop, rows) if loop.step is None else None
             if entries is not None:
-                applied("the sums of {} are taken for {} rows at a time, one in each lane" + _how(target), loop, rows)
+                applied("vectorized the sums of {} across rows (width: {})" + _how(target), loop, rows)
                 loop.schedule(rows=rows)
                 entries.schedule(terms=_most_terms(target))
             elif any(isinstance(op, EntriesOp) for op in loop.body.block.ops):
-                hint = "operands in float64, and nothing but the product in the expression"
-                missed("{} goes row by row: it is more than sums of products in float64", loop, hint=hint)
+                hint = "use float64 operands, and only the product in the expression"
+                missed("{} not vectorized across rows: it is not a sum of products in float64", loop, hint=hint)
 
 
 def _how(target: Target) -> str:
-    return "; short ones entry by entry, or by terms that are all made before" if target.has_slow_gathers else ""
+    return "; short rows use a scalar loop or stored terms" if target.has_slow_gathers else ""
 
 
 def _most_terms(target: Target) -> int:

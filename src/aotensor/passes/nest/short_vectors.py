@@ -43,7 +43,7 @@ def short_vectors(module: ModuleOp, target: Target) -> None:
                 continue
             widths = short_widths(extent, target.lanes(kind.bitwidth))
             if widths and _size(loop) * len(widths) <= LARGEST_BODY:
-                applied("the {} elements of {} are vectors of {}", extent, loop, " and ".join(map(str, widths)))
+                applied("vectorized {1} (trip count: {0}, width: {2})", extent, loop, " and ".join(map(str, widths)))
                 _split(loop, widths)
 
 

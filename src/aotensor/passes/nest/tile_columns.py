@@ -41,12 +41,14 @@ def tile_columns(module: ModuleOp, target: Target) -> None:
             columns = _columns(loop)
             if columns is None and isinstance(loop.body.block.last_op, ForOp):
                 missed(
-                    "{} has no tiles of columns: dtypes are mixed, columns are far apart, or a sum stands beside",
+                    "{} not tiled over columns: its dtypes differ, its columns are strided, or another sum shares its loop",
                     loop,
-                    hint="operands of one dtype in C order, and the sum in a statement of its own",
+                    hint="use operands of one dtype in C order, and a statement of its own for the sum",
                 )
             if columns is not None:
-                applied("{} keeps a block of columns in vector registers for all entries of a row", loop)
+                applied(
+                    "tiled {} over columns: a block of columns stays in vector registers for all entries of a row", loop
+                )
                 _Tiling(loop, columns, target).run()
 
 

@@ -56,7 +56,7 @@ def _schedule(loop: ForOp, kind: Float32Type | Float64Type, target: Target) -> N
         vectors = target.interleave if functions else target.interleave_plain
         lanes = vectors * target.lanes(kind.bitwidth)
         loop.schedule(lanes=lanes, masked=True)
-        applied("the loop of {} goes {} elements at a time, the last ones under a mask", loop, lanes)
+        applied("vectorized loop {} (width: {}), with a masked remainder", loop, lanes)
 
 
 def lane_type(loop: ForOp) -> Float32Type | Float64Type | None:

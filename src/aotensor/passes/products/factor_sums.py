@@ -37,7 +37,7 @@ def factor_sums(module: ModuleOp) -> None:
             if isinstance(op, linalg.GenericOp) and op.parent is not None:
                 product = sum_of_products(op)
                 if product is not None and (factors := _sum_first(product)) is not None:
-                    text = "{} multiplies a sum over {}, once, and not each of its terms"
+                    text = "factored {}: it multiplies the sum over {} instead of each term"
                     applied(text, op, factors[0].tensor, size=op.results)
                     _rewrite(function, product, *factors)
 

@@ -45,7 +45,7 @@ def transpose_factors(module: ModuleOp, target: Target) -> None:
             product = sum_of_products(op) if isinstance(op, linalg.GenericOp) else None
             if product is not None and (number := _factor_to_turn(product, target)) is not None:
                 factor = product.chain[-1].inputs[number]
-                applied("{} reads {} transposed: its sums are no longer than a few vectors", op, factor, size=[factor])
+                applied("{} reads a transposed copy of {}: its sums are short", op, factor, size=[factor])
                 _turn(function, product, number)
 
 

@@ -80,10 +80,10 @@ class _Chunking:
         try:
             rows = IndependentRows(self.body)
         except Dependent as why:
-            missed("the steps of {} are taken for all rows at once: {}", self.op, str(why))
+            missed("{} not tiled over rows: {}", self.op, str(why))
             return
         if any(x in rows.whole for x in self._states()):
-            missed("the steps of {} are taken for all rows at once: each row needs all of a former state", self.op)
+            missed("{} not tiled over rows: each row reads the whole previous state", self.op)
             return
         arguments = {number for x in rows.values if (number := argument_number(x)) is not None}
         others = [x for number, x in enumerate(self.body.body.block.args) if number not in arguments]
@@ -103,19 +103,19 @@ class _Chunking:
             try:
                 separate_rows(self.body, rows)
             except Dependent as why:
-                missed("the steps of {} are taken for all rows at once: {}", self.op, str(why))
+                missed("{} not tiled over rows: {}", self.op, str(why))
                 return
         flags = [int(number in arguments) for number in self._numbers()]
         self.op.properties["cut"] = DenseArrayBase.from_list(i64, flags)
         self._set_chunk(self.b.index(size).ssa)
-        applied("all steps of {} are taken by chunks of rows, which several cores may take", self.op)
+        applied("tiled {} over rows: all its steps run per chunk, chunks in parallel", self.op)
 
     def _share_steps(self) -> None:
         """Cut a loop whose steps need nothing of each other into chunks of steps, if it is work enough."""
         b, target = self.b, self.target
         strange = next((x for x in self.body.body.block.ops if not _is_plain(x)), None)
         if strange is not None:
-            missed("the steps of {} are taken one after the other: one has {}", self.op, strange.name)
+            missed("steps of {} not parallelized: a step contains {}", self.op, strange.name)
             return
         extents = Extents(self.body)
         generic = [x for x in self.body.body.block.ops if isinstance(x, linalg.GenericOp)]
@@ -139,7 +139,7 @@ class _Chunking:
             return
         self.op.properties["cut"] = DenseArrayBase.from_list(i64, [0] * len(self._numbers()))
         self._set_chunk(self.b.index(size).ssa)
-        applied("the steps of {} need nothing of each other: several cores may take them", self.op)
+        applied("parallelized the steps of {}: they are independent", self.op)
 
     def _bytes(self, x: SSAValue, extents: Extents) -> Extent:
         assert isinstance(x.type, TensorType)
@@ -208,7 +208,7 @@ class _Chunking:
         room = target.product_rows * target.product_depth
         least = self._least(work)
         if isinstance(shared, int) and shared > room:
-            missed("the steps of {} are taken for all rows at once: each reads {} bytes", self.op, shared)
+            missed("{} not tiled over rows: each step reads {} bytes", self.op, shared)
             return None
         group = b.iadd(quotient(b, target.step_work, b.imax(work, 1)), 1)
         group = b.imul(quotient(b, b.iadd(group, least - 1), least), least)
@@ -226,7 +226,7 @@ class _Chunking:
         if not isinstance(count, int):
             return size
         if not isinstance(size, int):
-            missed("the steps of {} are taken for all rows at once: how much each does is not known", self.op)
+            missed("{} not tiled over rows: the work of a row is not static", self.op)
             return None
         return _divisor(count, size, least)
 

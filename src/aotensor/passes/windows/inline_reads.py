@@ -62,7 +62,7 @@ def inline_reads(module: ModuleOp) -> None:
             if isinstance(op, linalg.GenericOp) and readers and can_be_inlined(op.results[0], readers):
                 for read in readers:
                     _inline(op, read, guarded)
-                text = "{} is computed where it is read, " + ("once" if len(readers) == 1 else f"{len(readers)} times")
+                text = "inlined {} into its readers, " + ("once" if len(readers) == 1 else f"{len(readers)} times")
                 applied(text, op, size=op.results)
                 Rewriter.erase_op(op)
 

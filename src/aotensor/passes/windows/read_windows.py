@@ -78,14 +78,14 @@ class _Windows:
         is_large = self._part(op) >= _LARGE
         is_read = any(isinstance(use.operation, linalg.GenericOp) for use in op.result.uses)
         if is_kept or (is_large and (fill is not None or _is_computed_there(op))) or (fill is not None and is_read):
-            applied("{} is computed element by element, in the window and outside of it", op, size=[op.result])
+            applied("computed {} elementwise, inside and outside of the window, without a copy", op, size=[op.result])
             self._replace(op, fill)
         else:
             missed(
-                "{} stays a copy into a window: what it replaces is not needed otherwise",
+                "copy {} into a window kept: no other operation reads the values that it replaces",
                 op,
                 size=[op.source],
-                hint="none is needed: one copy costs less than to ask for each element where it lies",
+                hint="no change needed: one copy costs less than a condition per element",
             )
 
     # --- sizes ---------------------------------------------------------------------------------------------------

@@ -43,9 +43,9 @@ FEWEST: Final = 16
 LARGEST: Final = 400
 """Operations of a loop of which there may be three."""
 _ALLOWS: Final = {
-    "it is short": f"at least {FEWEST} iterations",
-    "it is large": f"at most {LARGEST} operations in an iteration",
-    "a part would read what another one writes": "a result that is not read in the same loop",
+    "its trip count is short": f"at least {FEWEST} iterations",
+    "its body is large": f"at most {LARGEST} operations in an iteration",
+    "a part would read what another part writes": "a result that is not read in the same loop",
 }
 """Why a loop stays whole → what would allow to split it."""
 
@@ -86,10 +86,10 @@ def _split(loop: ForOp) -> None:
         loop.parent.insert_op_after(behind, loop)
         for condition in found:
             _hold(condition.op)
-        applied("the loop of {} is split: {} conditions hold in most iterations", loop, len(found))
+        applied("split the index set of loop {}: {} conditions hold in its middle part", loop, len(found))
     elif found:
         missed(
-            "the loop of {} keeps its conditions in all iterations: {}",
+            "index set of loop {} not split: {}",
             loop,
             reason,
             hint=_ALLOWS.get(reason or "", ""),
@@ -103,17 +103,17 @@ def _reason_against(loop: ForOp) -> str | None:
     """Why a loop stays whole, None if it is split."""
     extent = known_extent(loop)
     if extent is not None and extent < FEWEST:
-        return "it is short"
+        return "its trip count is short"
     if loop.step is not None or any(loop.number(name) > 1 for name in ("jam", "lanes", "rows")):
-        return "its iterations advance in groups"
+        return "it is unrolled or vectorized already"
     if sum(1 for _ in walk(loop)) > LARGEST:
-        return "it is large"
+        return "its body is large"
     written, read = set[SSAValue](), set[SSAValue]()
     for op in statements(loop):
         written |= {_memory(x) for x in op.outputs if not is_register(x)}
         read |= {_memory(x) for x in (*op.inputs, *gathers(op)) if not is_register(x)}
     inside = {op.result for op in walk(loop) if isinstance(op, ValueOp)}
-    return "a part would read what another one writes" if (written & read) - inside else None
+    return "a part would read what another part writes" if (written & read) - inside else None
 
 
 def _memory(x: SSAValue) -> SSAValue:

@@ -65,7 +65,7 @@ def _is_small(loops: Sequence[ForOp], target: Target) -> bool:
     known = [n for n in sizes if n is not None]
     if len(known) < len(sizes) or 2 * max(known) > target.direct_bytes:
         return False
-    missed("the sweeps up to {} go over all rows, one after the other: what they hand on fits the cache", loops[-1])
+    missed("sweeps up to {} not tiled: their intermediate values fit the cache", loops[-1])
     return True
 
 
@@ -111,7 +111,7 @@ def _follows(loop: ForOp, before: ForOp) -> bool:
         return False
     reach = _reach_of(values, loop)
     if max(map(abs, reach)) > _FARTHEST:
-        missed("{} goes over all rows by itself: it reads some far from its own", loop, size=[values[0].result])
+        missed("{} not tiled with other sweeps: it reads distant rows", loop, size=[values[0].result])
     return 0 < max(map(abs, reach)) <= _FARTHEST  # what reads its own row alone shares the loop, if it may
 
 
@@ -243,7 +243,7 @@ class _Tiling:
     def run(self) -> None:
         loops, b, last = self.loops, self.b, self.loops[-1]
         handed_on = [value.result for values in self.values for value in values]
-        applied("{} sweeps follow each other, up to that of {}: {} rows of each are kept", len(loops), last,
+        applied("overlapped {} sweeps up to {}, keeping {} rows of each", len(loops), last,
                 self.window, size=handed_on)  # fmt: skip
         size, zero = b.index(self._rows()).ssa, b.index(0).ssa
         outer = Block(arg_types=[index])

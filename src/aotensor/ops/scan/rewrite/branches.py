@@ -52,11 +52,11 @@ def _report(choice: Apply, targets: Mapping[Apply, Target]) -> None:
     """Say what only one side of a choice computes."""
     moved = [node for node, target in targets.items() if target is not None and target[0] is choice]
     if moved:
-        applied("{} is computed in one branch of {} only, with {} more operations", moved[-1], choice, len(moved) - 1)
+        applied("sank {} into one branch of {}, with {} more operations", moved[-1], choice, len(moved) - 1)
     else:
         hint = "work that only one side of it reads"
         missed(
-            "nothing goes into the branches of {}: both sides are needed elsewhere, or are there already",
+            "no operation sunk into the branches of {}: other operations use both sides, or the branches hold them already",
             choice,
             hint=hint,
         )

@@ -60,12 +60,12 @@ def _hoisted(draft: Draft) -> list[Variable]:
     draft.made = draft.results_like(tidy(draft.made.flat(), draft.slots.flat()))
     draft.join_inputs()
     hoist(draft)
-    _report("moved {} in front of the loop, and {} more operations", before, draft, could)
+    _report("hoisted {} out of the loop, with {} more operations: it is loop-invariant", before, draft, could)
     mapped, copied = list(draft.made.mapped), dict[Variable, Variable]()
     if draft.made.last is None and not draft.op.is_frugal:
         copied = {x: rows for x in mapped if (rows := _all_rows(draft, x)) is not None}
         if copied and len(copied) == len(draft.made.flat()):
-            applied("{} is computed for all steps at once: the loop only maps", mapped[0])
+            applied("replaced the loop by {} on whole arrays: its steps are independent", mapped[0])
     draft.made.mapped = [x for x in mapped if x not in copied]
     results = _finished(draft)
     columns = copied | dict(zip(draft.made.mapped, results.mapped, strict=True))
@@ -78,7 +78,7 @@ def _sunk(draft: Draft) -> list[Variable] | None:
     before = body_nodes(draft)
     could = {x for node in before for x in node.outputs}
     behind = Sinking(draft)
-    _report("moved {} behind the loop, for all steps at once, and {} more operations", before, draft, could)
+    _report("moved {} after the loop, on all steps at once, with {} more operations", before, draft, could)
     results = _finished(draft)
     return behind.finished(results, dict(zip(draft.made.mapped, results.mapped, strict=True))).flat()
 

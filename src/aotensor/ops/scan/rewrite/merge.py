@@ -26,8 +26,8 @@ from aotensor.ops.scan.layout import Operands, Results, Slots
 from aotensor.ops.scan.rewrite.draft import Draft, is_loop
 
 _ALLOWS: Final = {
-    "they do not have the same number of steps": "sequences under one name of a dim, or one n_steps",
-    "they do not run in the same way": "the same direction and the same kind of condition",
+    "their trip counts may differ": "give their sequences one named dim, or one n_steps",
+    "their directions or stop conditions differ": "use one direction and one kind of condition",
 }
 """Why two loops are not one → what would allow it."""
 
@@ -41,7 +41,7 @@ def merge_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list
         if not mapping:
             for first, second in pairwise(loops):
                 reason = _why_apart(first, second, stop)
-                missed("the loops of {} and {} stay apart: {}", first, second, reason, hint=_ALLOWS.get(reason, ""))
+                missed("loops {} and {} not merged: {}", first, second, reason, hint=_ALLOWS.get(reason, ""))
             return found
         found = unify(replace(found, {old: new for old, new in mapping.items() if old not in stop}), stop)
 
@@ -51,7 +51,7 @@ def _first_merger(loops: Sequence[Apply], stop: Collection[Variable]) -> dict[Va
         if _is_candidate(first, second) and not _depends(second, first, stop) and not _depends(first, second, stop):
             mapping = _merged(first, second)
             if mapping:
-                applied("the loops of {} and {} share work and are one", first, second)
+                applied("merged loops {} and {}: they share operations", first, second)
                 return mapping
     return {}
 
@@ -67,10 +67,10 @@ def _is_candidate(first: Apply, second: Apply) -> bool:
 def _why_apart(first: Apply, second: Apply, stop: Collection[Variable]) -> str:
     """Why two loops are not one."""
     if first.inputs[0] is not second.inputs[0]:
-        return "they do not have the same number of steps"
+        return "their trip counts may differ"
     if _depends(second, first, stop):
-        return "the second one needs results of the first"
-    return "they share no work" if _is_candidate(first, second) else "they do not run in the same way"
+        return "the second loop reads results of the first"
+    return "they share no operation" if _is_candidate(first, second) else "their directions or stop conditions differ"
 
 
 def _depends(node: Apply, on: Apply, stop: Collection[Variable]) -> bool:

@@ -48,10 +48,10 @@ def _report(node: Apply, made: Mapping[Variable, Variable]) -> None:
     """Say what a loop does not compute any more."""
     dropped = len(node.outputs) - len(made)
     if dropped:
-        applied("the loop of {} does without {} of its results, which nobody reads", node, dropped)
+        applied("loop {}: removed {} unused results", node, dropped)
     for x, new in made.items():
         if new.ndim < x.ndim:
-            applied("{} keeps its last value only: nobody reads the others", x)
+            applied("kept only the last value of {}: no operation reads the others", x)
 
 
 def _readers(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> dict[Variable, list[Apply | None]]:

@@ -32,7 +32,7 @@ def tidy(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variab
             better = _better(x.owner, stop) if x.owner is not None else None
         if better is not None:
             if not isinstance(node.op, DimShuffle):
-                applied("{} is put together without adding: its terms lie side by side", node)
+                applied("replaced the sum {} by a concatenation: its terms do not overlap", node)
             known[node.outputs[0]] = better
     return [known.get(x, x) for x in outputs]
 

@@ -50,7 +50,7 @@ class Chunks:
         if extent is None or not isinstance(self.work, int) or extent * self.work >= least:
             return False
         hint = f"about {least // max(extent * self.work, 1) + 1} times the work, or a batch"
-        missed("the loop of {} runs on one core: {} iterations are little work", self.loop, extent, hint=hint)
+        missed("loop {} not parallelized: {} iterations do not amortise a second core", self.loop, extent, hint=hint)
         return True
 
     def build(self) -> None:
@@ -82,14 +82,14 @@ class Chunks:
         """From which size on there are two chunks."""
         if any(not sum.is_number for sum in self.sums):
             tensors = [sum.value.result for sum in self.sums if not sum.is_number]
-            what = "the loop of {} runs on several cores where it is many times the work of one more {} to add"
+            what = "parallelized loop {}, where its work amortises another private copy of {}"
             applied(what, self.loop, tensors[0], size=tensors)
         elif isinstance(self.work, int):
             least = -(-2 * self.least // max(self.work, 1))
-            applied("the loop of {} runs on several cores from {} iterations on", self.loop, least)
+            applied("parallelized loop {}, from {} iterations on", self.loop, least)
         else:
             least = round(2 * self.least * UNIT * 1e6)
-            applied("the loop of {} runs on several cores from about {} microseconds of work on", self.loop, least)
+            applied("parallelized loop {}, from about {} microseconds of work on", self.loop, least)
 
     def _count(self, rows: Extent) -> SSAValue:
         """How many chunks there are."""

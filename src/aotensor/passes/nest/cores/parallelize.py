@@ -38,8 +38,8 @@ from aotensor.passes.target import Target
 _BY_ROWS: Final = ("product_count", "product_rows", "product_values", "product_left", "block_product")
 """Kinds of `aot.pattern` that write row by row."""
 _ALLOWS: Final = {
-    "it needs memory whose size depends on values": "extents that follow from those of the inputs",
-    "an iteration reads what another one writes": "iterations that need nothing of each other: a map, not a scan",
+    "it allocates memory of data-dependent size": "let extents follow from those of the inputs",
+    "an iteration reads what another iteration writes": "make the iterations independent: a map, not a scan",
 }
 """Why a loop runs on one core → what would allow several."""
 
@@ -60,7 +60,7 @@ def parallelize(module: ModuleOp, target: Target) -> None:
                     _cut(op, target)
             elif _goes_by_rows(op) if is_extents else _goes_by_lines(op) or _is_line_in_parts(op):
                 op.attributes[ON_CORES] = UnitAttr()
-                applied("several cores may take the lines, rows or parts of {}", op)
+                applied("parallelized {} over its lines or rows", op)
             elif isinstance(op, LapackOp) and not is_extents:
                 _share_out(op)
 
@@ -85,22 +85,22 @@ def _share_out(op: LapackOp) -> None:
     known = [n for x in tensors if isinstance(x, TensorType) for n in x.get_shape()[rank:]]
     if not largest or max(known) > largest or 0 <= kind.get_shape()[rank] < least:
         hint = f"{least} to {largest} rows" if largest else ""
-        missed("the matrices of {} go one by one, on the threads that LAPACK has", op, hint=hint)
+        missed("{} not parallelized over its batch: it uses LAPACK's own threads", op, hint=hint)
         return
     op.attributes[ON_CORES] = UnitAttr()
-    applied("several cores may take the matrices of {} where these have {} to {} rows", op, least, largest)
+    applied("parallelized {} over its batch, for matrices of {} to {} rows", op, least, largest)
 
 
 def _is_line_in_parts(op: Operation) -> bool:
     """Does an operation work on a line whose parts go together in the end, as those of a sort or a sum do?"""
     if isinstance(op, CumulateOp) and not op.is_reassociable:
         if op.kind.data == "mul":
-            reason, hint = "products of parts may overflow where those of the line do not", "sums of logarithms"
+            reason, hint = "partial products may overflow where the whole does not", "sums of logarithms"
         elif op.fastmath is None:
-            reason, hint = "integers are added as fast as they are read", ""
+            reason, hint = "adding integers is bound by memory", ""
         else:
-            reason, hint = "its additions have an order", "fp=contract"
-        missed("the line of {} runs on one core: " + reason, op, hint=hint)
+            reason, hint = "--fp strict fixes the order of its additions", "fp=contract"
+        missed("{} not parallelized: " + reason, op, hint=hint)
         return False
     return isinstance(op, SortOp | CumulateOp)
 
@@ -113,13 +113,13 @@ def _goes_by_rows(op: Operation) -> bool:
 def _cut(loop: ForOp, target: Target) -> None:
     extent = known_extent(loop)
     if extent is None or extent >= target.fewest_iterations:
-        found = sums_of(loop) if loop.lower is None else "it is a part of another one"
+        found = sums_of(loop) if loop.lower is None else "it is a part of a split loop"
         if not isinstance(found, str):
             chunks = Chunks(loop, target, found)
             if not chunks.is_little():
                 chunks.build()
             return
-        missed("the loop of {} runs on one core: {}", loop, found, hint=_ALLOWS.get(found, ""))
+        missed("loop {} not parallelized: {}", loop, found, hint=_ALLOWS.get(found, ""))
     if loop.step is None and loop.properties.keys().isdisjoint(("jam", "lanes", "rows")):
         for op in list(loop.body.block.ops):
             if isinstance(op, ForOp):

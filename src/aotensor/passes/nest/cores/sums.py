@@ -52,7 +52,7 @@ class Sum:
 def sums_of(loop: ForOp) -> list[Sum] | str:
     """What iterations of a loop add to together, if they are apart in all else; otherwise what keeps them together."""
     if any(isinstance(op, ValueOp) and not _has_known_size(op) for op in walk(loop)):
-        return "it needs memory whose size depends on values"
+        return "it allocates memory of data-dependent size"
     if loop.number("lanes") > 1 and loop.masked is None:
         return "it is a vector"
     found: dict[SSAValue, Sum] = {}
@@ -75,7 +75,7 @@ def sums_of(loop: ForOp) -> list[Sum] | str:
         for x, read in _reads(statement):
             root = _memory(x)
             if root in owned and (read is None or any(not _meet_only(read, one, loop) for one in owned[root])):
-                return "an iteration reads what another one writes"
+                return "an iteration reads what another iteration writes"
     return list(found.values())
 
 
