@@ -219,3 +219,20 @@ def test_positions_come_as_a_pair_too() -> None:
     for wrong in (1, (1,), (0, 1, 2)):
         with pytest.raises(GraphTypeError, match="two integers"):
             sp.get_item_scalar(x, wrong)
+
+
+def test_positions_need_no_memory_of_an_axis() -> None:
+    """Elements and rows of a matrix with 2**40 columns, counted from both ends, and errors that name the axis."""
+    n = 2**40
+    wide = csr_matrix(([1.0, 2.0], [5, n - 1], [0, 1, 2]), shape=(2, n))
+    x, j, rows = sp.csr_matrix("x", index_dtype="int64"), at.lscalar("j"), at.ivector("rows")
+    outputs = [x[0, 5], x[1, -1], x[-1, j], sp.get_item_2lists(x, rows, rows), sp.sp_sum(x[rows])]
+    f = aot.function([x, j, rows], outputs, name="f")
+    for call in (f, f.reference):
+        found = call(wide, n - 1, np.array([0, -1], "int32"))
+        assert np.concatenate([np.ravel(y) for y in found]).tolist() == [1, 2, 2, 0, 2, 3]
+        for wrong in (n, -n - 1):
+            with pytest.raises(IndexError, match=f"index {wrong} is out of range for axis 1 of extent {n}"):
+                call(wide, wrong, np.array([0], "int32"))
+    with pytest.raises(IndexError, match="index -4 is out of range for axis 0 of extent 3"):
+        sp.csr_matrix("A", shape=(3, 2))[[0, -4]]

@@ -298,7 +298,7 @@ def _lowered_batch(b: TensorBuilder, axes: Sequence[int], x: Tensor, indices: Se
     """Extents of the broadcast arrays, after a check that every position lies inside of x."""
     for axis, found in zip(axes, indices, strict=True):
         if not b.is_within(found, x.extents[axis]):
-            _check_range(b, found, x.extents[axis], axis)
+            check_range(b, found, x.extents[axis], axis)
     rank = max(len(found.extents) for found in indices)
     batch: list[Extent] = []
     for axis in range(-rank, 0):
@@ -309,7 +309,8 @@ def _lowered_batch(b: TensorBuilder, axes: Sequence[int], x: Tensor, indices: Se
     return batch
 
 
-def _check_range(b: TensorBuilder, indices: Tensor, extent: Extent, axis: int) -> None:
+def check_range(b: TensorBuilder, indices: Tensor, extent: Extent, axis: int) -> None:
+    """The check at the call that all positions are −extent … extent − 1; axis: which one, for the message."""
     v = b.scalars
     message, axes = out_of_range(axis, "{found}", "{expected}"), range(len(indices.extents))
     if dtypes.is_unsigned(indices.dtype):  # the largest of none is 0

@@ -42,8 +42,8 @@ def _check_inside(b: TensorBuilder, x: Tensor, n: Tensor) -> None:
     b.check(v.compare("lt", highest, extent), message, found=highest, expected=extent)
 
 
-def _int64(*operands: str) -> tuple[tuple[str, ...], str]:
-    """int64 of int64 only: the functions below convert."""
+def only_int64(*operands: str) -> tuple[tuple[str, ...], str]:
+    """The signature of positions: int64 of int64, callers convert.   Raises: GraphTypeError for other dtypes"""
     if set(operands) != {"int64"}:
         raise GraphTypeError("needs int64")
     return operands, "int64"
@@ -55,7 +55,7 @@ position_inside: Elementwise = elementwise(
     _reference_inside,
     lambda s, x, n: x,
     (None, None),
-    _int64,
+    only_int64,
     guard=_check_inside,
 )
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from aotensor.core import dtypes
 from aotensor.errors import GraphIndexError, GraphTypeError, UnsupportedIndexError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.sparse_type import SparseVariable
@@ -23,6 +24,7 @@ from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.shape.fitting import fitting
 from aotensor.sparse.csm import matrix_extent
 from aotensor.sparse.index.elements import GetItem2Lists, GetItemScalar, scatter_elements
+from aotensor.sparse.index.positions import positions_from_start
 from aotensor.sparse.index.slices import slice_range
 from aotensor.sparse.index.windows import ScatterMatrix, Submatrix
 from aotensor.sparse.op import as_sparse
@@ -195,10 +197,18 @@ def _positions(x: SparseVariable, axis: int, item: Any) -> Variable:
     """int64 positions along an axis: a scalar for a scalar, else a vector.   Raises: GraphIndexError, GraphTypeError"""
     if isinstance(item, Variable) and item.ndim > 1:
         raise GraphTypeError(f"an index of a sparse matrix is a vector of integers, not {item.type}")
-    numbers = arange(matrix_extent(x, axis))
+    if _are_integers(item):
+        return positions_from_start(item, matrix_extent(x, axis), axis)
+    numbers = arange(matrix_extent(x, axis))  # a mask has as many elements; what is no index is an error of tensors
     if axis == 0:
         return subtensor(numbers, item)
     return subtensor(subtensor(dimshuffle(numbers, [None, 0]), (slice(None), item)), 0)
+
+
+def _are_integers(item: Any) -> bool:
+    if isinstance(item, Variable):
+        return item.dtype in dtypes.INTEGERS
+    return isinstance(item, int | np.integer) and not isinstance(item, bool)
 
 
 def _rises(item: Any) -> bool:
