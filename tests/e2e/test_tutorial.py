@@ -44,6 +44,7 @@ PAGES = {
     "howto/pymc": ("import pymc",),
     "howto/bridgestan": ("import pymc", "import bridgestan"),
     "howto/casadi": ("import casadi",),
+    "howto/ipopt": ("cc",),
     "howto/browser": ("node",),
     "playground": (),
 }
@@ -119,7 +120,13 @@ def skip_without(needs: tuple[str, ...]) -> None:
             pytest.skip(f"there is no {need}")
 
 
-HEAVY = {"howto/r": ("R",), "howto/rust": ("cargo",), "howto/browser": ("zig",), "playground": ("zig",)}
+HEAVY = {
+    "howto/ipopt": ("ipopt",),
+    "howto/r": ("R",),
+    "howto/rust": ("cargo",),
+    "howto/browser": ("zig",),
+    "playground": ("zig",),
+}
 
 
 @pytest.mark.parametrize("page", [pytest.param(page, marks=pytest.mark.needs(*HEAVY.get(page, ()))) for page in PAGES])

@@ -104,6 +104,11 @@ def _invoke(c: Code, entry: Value, *given: Value) -> Value:
     return c.builder.sext(c.builder.call(callee, [c.builder.inttoptr(x, pointer) for x in given]), i64)
 
 
+def _ask(c: Code, entry: Value) -> Value:
+    callee = c.builder.inttoptr(entry, ir.PointerType(ir.FunctionType(i64, [])))
+    return c.builder.call(callee, [])
+
+
 def _stack(c: Code, size: Value) -> Value:
     return c.address(c.room(i8, size))
 
@@ -127,6 +132,8 @@ stack = Number(_stack)
 """The address of so many bytes that the function has until it returns. Not for loops."""
 invoke = Number(_invoke)
 """The result of `int32_t (*)(void *, ...)` at an address."""
+ask = Number(_ask)
+"""The result of `int64_t (*)(void)` at an address."""
 shift_right = Number(lambda c, x, count: c.builder.lshr(x, count))
 """The bits of x, zeros before them."""
 square_root = Real(lambda c, x: intrinsic(c.builder, "sqrt", [x]))

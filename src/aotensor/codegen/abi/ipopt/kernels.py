@@ -18,6 +18,8 @@ from aotensor.codegen.abi.arrays import (
     INDEX,
     MESSAGE_BYTES,
     TRUTH,
+    WORKSPACE_AT,
+    WORKSPACE_BYTES_AT,
     begin_context,
     describe,
 )
@@ -27,6 +29,7 @@ from aotensor.codegen.abi.language import (
     Bool,
     Int32,
     allocate,
+    ask,
     byte,
     copy,
     invoke,
@@ -60,9 +63,10 @@ HESSIAN_COLUMNS: Final = 13
 HESSIAN_SHAPE: Final = 14
 HESSIAN_POINTERS: Final = 16
 CALLBACKS: Final = 17
-BLAS: Final = 22
+ROOMS: Final = 22
+BLAS: Final = 25
 """Words of the table: extents, uniform entries, parameters with ranks and shapes, coordinates of entries as int32, the
-extents of the Hessian and of its indptr, addresses of the callbacks, an aotensor_blas."""
+extents of the Hessian and of its indptr, addresses of the callbacks, the workspace entries, an aotensor_blas."""
 
 OWN_CALLBACKS: Final = 3
 MESSAGE: Final = 8
@@ -73,8 +77,11 @@ CONSTRAINTS: Final = 12
 GRADIENT: Final = 13
 JACOBIAN: Final = 14
 INDICES: Final = 15
-PARAMETERS: Final = 16
-"""Words of a problem: the public ones, what is known at the last point, where values are, addresses of parameters."""
+WORKSPACE: Final = 16
+WORKSPACE_BYTES: Final = 17
+PARAMETERS: Final = 18
+"""Words of a problem: the public ones, what is known at the last point, where values and the workspace of all entries
+are, addresses of parameters."""
 
 
 def problem(user_data: Address) -> Address:
@@ -90,9 +97,13 @@ def problem(user_data: Address) -> Address:
     m = word(table(), M)
     entries = word(table(), JACOBIAN_ENTRIES)
     pointers = word(table(), HESSIAN_POINTERS)
-    indices = 4 * (word(table(), HESSIAN_ENTRIES) + pointers)
+    indices = (4 * (word(table(), HESSIAN_ENTRIES) + pointers) + 7) // 8 * 8
+    room = 0
+    for k in range(3):
+        if word(table(), ROOMS + k) != 0 and ask(word(table(), ROOMS + k)) > room:
+            room = ask(word(table(), ROOMS + k))
     head = WORD * (PARAMETERS + count) + MESSAGE_BYTES
-    made = allocate(head + WORD * (m + n + entries) + indices)
+    made = allocate(head + WORD * (m + n + entries) + indices + room)
     if made == 0:
         return 0
     for k in range(PARAMETERS):
@@ -109,6 +120,8 @@ def problem(user_data: Address) -> Address:
     set_word(made, GRADIENT, made + head + WORD * m)
     set_word(made, JACOBIAN, made + head + WORD * (m + n))
     set_word(made, INDICES, made + head + WORD * (m + n + entries))
+    set_word(made, WORKSPACE, word(made, INDICES) + indices)
+    set_word(made, WORKSPACE_BYTES, room)
     for k in range(count):
         set_word(made, PARAMETERS + k, word(user_data, k))
     return made
@@ -148,6 +161,9 @@ def run(given: Address, entry: Address, inputs: Address, outputs: Address, x: Ad
         describe(inputs, 1 + k, word(given, PARAMETERS + k), shape, word(word(table(), RANKS), k), FLOAT)
     context = stack(CONTEXT)
     begin_context(context, table() + WORD * BLAS, word(given, MESSAGE))
+    if word(given, WORKSPACE_BYTES) > 0:
+        set_word(context, WORKSPACE_AT, word(given, WORKSPACE))
+        set_word(context, WORKSPACE_BYTES_AT, word(given, WORKSPACE_BYTES))
     status = invoke(entry, context, inputs, outputs)
     if status != 0 and byte(word(given, MESSAGE), 0) == 0:
         say(given, text("a function of the program failed without a message"))

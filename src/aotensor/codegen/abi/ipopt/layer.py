@@ -86,10 +86,9 @@ class IpoptLayer(Layer):
 
 
 def _words(constants: Constants, program: Program, manifest: Manifest) -> list[Value | int | str]:
-    def entry(function: str | None) -> Value | int:
-        if function is None:
-            return 0
-        return constants.module.globals[Symbols.in_library(manifest, function).uniform]
+    functions = program.point, program.slopes, program.curvature
+    symbols = [None if function is None else Symbols.in_library(manifest, function) for function in functions]
+    known = constants.module.globals
 
     def coordinates(values: Sequence[int]) -> Value:
         data = np.asarray(values, "<i4").tobytes()
@@ -101,9 +100,7 @@ def _words(constants: Constants, program: Program, manifest: Manifest) -> list[V
         program.m,
         len(program.jacobian[0]),
         len(program.hessian[0]),
-        entry(program.point),
-        entry(program.slopes),
-        entry(program.curvature),
+        *(0 if symbol is None else known[symbol.uniform] for symbol in symbols),
         len(program.parameters),
         constants.numbers([len(shape) for shape in program.parameters]),
         constants.pointers(shapes),
@@ -112,5 +109,6 @@ def _words(constants: Constants, program: Program, manifest: Manifest) -> list[V
         program.n,
         program.n + 1,
         *(name if name in program.kernels else 0 for name in _CALLBACKS),
+        *(0 if symbol is None else known[symbol.workspace] for symbol in symbols),
         *blas_words(),
     ]
