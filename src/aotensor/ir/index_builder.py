@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TypeAlias
@@ -100,6 +100,10 @@ class IndexBuilder(ScalarBuilder):
     def remembered(self) -> set[SSAValue]:
         """Index values that a later computation of the same may give again."""
         return {x.ssa for x in self._numbered.values()}
+
+    def forget(self, values: Set[SSAValue]) -> None:
+        """Compute these index values again where they are needed next."""
+        self._numbered = {key: x for key, x in self._numbered.items() if x.ssa not in values}
 
     def iadd(self, x: Extent, y: Extent) -> Extent:
         if x == 0 or y == 0:

@@ -193,11 +193,21 @@ class _Probe:
                 op.renumber(len(self._b.checks))
             else:
                 Rewriter.erase_op(op)
+        self._b.scalars.forget(self._read_from_tensors(added))
         keep = self._protected | self._b.scalars.remembered
         for op in reversed(self._added()):
             is_needed = isinstance(op, CheckOp) or any(r.uses or r in keep for r in op.results)
             if not is_needed:
                 Rewriter.erase_op(op)
+
+    def _read_from_tensors(self, added: Sequence[Operation]) -> Set[SSAValue]:
+        """Scalars that depend on elements of tensors, which are those of stand-ins."""
+        found: set[SSAValue] = set()
+        for op in added:
+            is_arithmetic = op.name.startswith("arith.") or isinstance(op, tensor.DimOp)
+            if not is_arithmetic or any(x in found for x in op.operands):
+                found.update(op.results)
+        return found - self._protected
 
     def _added(self) -> list[Operation]:
         ops = list(self._block.ops)
