@@ -107,6 +107,19 @@ def diffusion(e: dict[str, Any], axes: Any) -> None:
         ax.set(title=title, xticks=[], yticks=[])
 
 
+def disease_map(e: dict[str, Any], ax: Any) -> None:
+    point = e["fit"](e["marginal"]).x
+    found = e["summary"](point, e["CASES"], np.zeros((56, 1)))
+    level, observed = point[2] + point[3] * e["OUTDOOR"], e["CASES"] / e["EXPECTED"]
+    order = np.argsort(level + found["mode"])
+    middle, spread = (level + found["mode"])[order], 1.645 * found["deviation"][order]
+    ax.vlines(range(56), np.exp(middle - spread), np.exp(middle + spread), color=GREY)
+    ax.plot(np.exp(middle), ".", color=BLUE, label="with the field")
+    ax.plot(observed[order], "x", color=ORANGE, label="cases / expected")
+    ax.set(xlabel="districts", ylabel="relative risk", yscale="symlog")
+    ax.legend()
+
+
 def pagerank(e: dict[str, Any], ax: Any) -> None:
     names, graph = e["imports"]()
     rank = e["pagerank"](graph, np.eye(len(names))[0])["rank"]

@@ -23,7 +23,14 @@ _LISTED: Final = {
         "eight_schools",
     ),
     "Networks": ("mlp", "convnet", "recurrent"),
-    "Sparse": ("bundle_adjustment", "diffusion", "implicit_diffusion", "pagerank", "text_classification"),
+    "Sparse": (
+        "bundle_adjustment",
+        "diffusion",
+        "disease_map",
+        "implicit_diffusion",
+        "pagerank",
+        "text_classification",
+    ),
     "Many rows, many machines": ("out_of_core", "mixture_by_chunks", "poisson_on_dask", "logistic_with_mpi"),
 }
 """Groups of the list; what none names comes last."""

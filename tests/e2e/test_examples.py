@@ -145,10 +145,11 @@ def test_trust_region_reaches_one_optimum_by_three_methods(run: Runner) -> None:
         "bundle_adjustment",
         "spectrum",
         "power_flow",
+        "disease_map.py:density",
     ],
 )
 def test_every_example_verifies(run: Runner, example: str) -> None:
-    run("-m", "aotensor_cli", "verify", EXAMPLES / f"{example}.py")
+    run("-m", "aotensor_cli", "verify", EXAMPLES / (example if ":" in example else f"{example}.py"))
 
 
 def test_text_classification_beats_the_majority(run: Runner) -> None:
@@ -235,6 +236,14 @@ def test_sparse_rows_fit_on_dask_as_in_memory(run: Runner) -> None:
     text = run(EXAMPLES / "poisson_on_dask.py", "--rows", "5000")
     difference = re.search(r"largest difference to the weights in memory: (\S+)", text)
     assert difference and float(difference[1]) < 1e-5, text
+
+
+def test_a_map_of_disease_agrees_with_dense_matrices(run: Runner) -> None:
+    text = run(EXAMPLES / "disease_map.py")
+    ours, dense = re.findall(r"-\d+\.\d{4}", text.splitlines()[0])
+    assert ours == dense, text
+    spread = re.search(r"those of the inverse: ([\d.]+) to ([\d.]+)", text)
+    assert spread and 0.95 < float(spread[1]) < float(spread[2]) < 1.05, text
 
 
 def test_calibration_finds_the_parameters_by_hand(run: Runner) -> None:

@@ -15,6 +15,8 @@ import aotensor.tensor as at
 from aotensor.errors import GraphTypeError, GraphValueError, NullTypeGradError
 from aotensor.gradient import Rop
 from aotensor.graph.sparse_type import scipy_sparse
+from aotensor.ir.context import parse_module
+from aotensor.ir.interpreter.interpret import interpret
 
 ss: Any = scipy_sparse()
 RNG = np.random.default_rng(5)
@@ -136,3 +138,15 @@ def test_refused(field: Any) -> None:
     for run in (f, f.reference):
         with pytest.raises(ValueError, match="rows and columns of a matrix that has to be square differ"):
             run(ss.csr_matrix((2, 3)))
+
+
+def test_no_step_of_a_loop_runs_on_stand_ins() -> None:
+    """The extents of a loop's results follow from a step on paper, of which no factorisation stays in tensor IR."""
+    tau, x0 = at.dscalar("tau"), at.dvector("x0", shape=(9,))
+    matrix = sp.mul(sp.as_sparse(poisson(3)), tau)
+    steps, _ = aot.scan(
+        lambda x: sp.solve(sp.add(matrix, sp.square_diagonal(x**2)), x, "cholesky"), outputs_info=[x0], n_steps=2
+    )
+    f = aot.function([tau, x0], aot.grad(steps[-1].sum(), tau), name="steps")
+    (found,) = interpret(parse_module(f.ir("tensor")), "steps", np.array(2.0), np.ones(9))
+    np.testing.assert_allclose(found, f.reference(2.0, np.ones(9)), rtol=1e-12)

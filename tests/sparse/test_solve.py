@@ -155,7 +155,7 @@ def test_extents_that_differ() -> None:
     f = aot.function([A, b], sp.cg(A, b))
     for matrix in (ss.identity(3, format="csr"), ss.csr_matrix(np.eye(2, 3)), ss.csr_matrix(np.eye(3, 2))):
         for run in (f.reference, f):
-            with pytest.raises(ValueError, match="extents of the matrix and of b|has to be square"):
+            with pytest.raises(ValueError, match=r"extents of the matrix and of b|has to be square"):
                 run(matrix, np.ones(2))
 
 
@@ -175,5 +175,5 @@ def test_refused() -> None:
         sp.cg(A, b, np.zeros((2, 2)))
     with pytest.raises(GraphValueError, match="the matrix is not square, 2 by 3"):
         sp.cg(sp.csr_matrix("R", shape=(2, 3)), b)
-    with pytest.raises(GraphValueError, match="extents of the matrix and of b|has to be square"):
+    with pytest.raises(GraphValueError, match="extents of the matrix and of b"):
         sp.cg(sp.csr_matrix("R", shape=(3, 3)), np.ones(2))

@@ -61,9 +61,7 @@ class SelectedEntries(FactorsReader):
     def infer_type(self, directions: TensorType, indices: TensorType, *rest: TensorType) -> TensorType:
         return TensorType(directions.dtype, indices.shape)
 
-    def reference(
-        self, directions: Array, indices: Array, indptr: Array, order: Array, *factors: Array
-    ) -> Array:
+    def reference(self, directions: Array, indices: Array, indptr: Array, order: Array, *factors: Array) -> Array:
         table, info, rows, values = factors
         n, k, size = len(order), self.count, int(info[3])
         parts = run_kernel(selected.count_parts, k)

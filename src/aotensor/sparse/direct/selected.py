@@ -1,12 +1,13 @@
 """Entries of the inverse of a symmetric matrix at the entries of its factors, and their derivatives along directions.
 
-With A = L·D·Lᵀ the inverse Z has, below the diagonal, Z[:, c] = −Z·L[:, c] and Z[c, c] = 1/D[c] − L[:, c]ᵀ·Z[:, c], where
-sums run over the rows that column c of L stores. So the entries of Z in the pattern of L follow from each other, from the last
-column to the first one (Takahashi, Fagan & Chen 1973; Erisman & Tinney 1975).
+With A = L·D·Lᵀ the inverse Z has, below the diagonal, Z[:, c] = −Z·L[:, c] and Z[c, c] = 1/D[c] − L[:, c]ᵀ·Z[:, c],
+where sums run over the rows that column c of L stores. So the entries of Z in the pattern of L follow from each
+other, from the last column to the first one (Takahashi, Fagan & Chen 1973; Erisman & Tinney 1975).
 
-Derivatives along k directions are the same recursion for numbers with 2^k parts, of which part S holds the derivative along the
-directions of the set S (its bits): (x·y)[S] = Σ x[T]·y[S∖T] over the subsets T of S. Part 0 of the factors is known;
-the other ones are factorised part after part. Entries of a direction count with those across the diagonal, half each.
+Derivatives along k directions are the same recursion for numbers with 2^k parts, of which part S holds the derivative
+along the directions of the set S (its bits): (x·y)[S] = Σ x[T]·y[S∖T] over the subsets T of S. Part 0 of the factors
+is known; the other ones are factorised part after part. Entries of a direction count with those across the diagonal,
+half each.
 
 lower, scaled, inverse: 2^k parts of info[3] numbers each, in the layout of `sparse.direct.cholesky`; scaled is L·D.
 splits, begins: the pairs (T, S∖T) of part S are `splits[2·begins[S]:2·begins[S + 1]]`.
@@ -29,7 +30,7 @@ def read_pivots(n: Index, order: Indices, table: Indices, info: Indices, lower: 
 def count_parts(k: Index) -> Index:
     """2^k"""
     parts = 1
-    for i in range(k):
+    for _ in range(k):
         parts = parts * 2
     return parts
 
@@ -37,7 +38,7 @@ def count_parts(k: Index) -> Index:
 def count_splits(k: Index) -> Index:
     """3^k"""
     splits = 1
-    for i in range(k):
+    for _ in range(k):
         splits = splits * 3
     return splits
 
@@ -68,9 +69,7 @@ def find_splits(parts: Index, splits: Indices, begins: Indices) -> None:
         begins[s + 1] = count
 
 
-def name_nodes(
-    n: Index, order: Indices, table: Indices, info: Indices, position: Indices, node_of: Indices
-) -> Index:
+def name_nodes(n: Index, order: Indices, table: Indices, info: Indices, position: Indices, node_of: Indices) -> Index:
     """The place of each column in the order, and the node of each place. Gives the largest number of rows of a node."""
     tallest = 1
     for k in range(n):
@@ -95,9 +94,7 @@ def place_of(row: Index, begin: Index, count: Index, rows: Indices) -> Index:
     return low
 
 
-def entry_at(
-    n: Index, a: Index, b: Index, node_of: Indices, table: Indices, rows: Indices
-) -> Index:
+def entry_at(n: Index, a: Index, b: Index, node_of: Indices, table: Indices, rows: Indices) -> Index:
     """Where the blocks hold the entry of two places in the order, in whichever order these are."""
     m = n + 1
     t = node_of[min(a, b)]
@@ -248,9 +245,7 @@ def add_columns(
         e = e + 1
 
 
-def add_product(
-    rest: Index, stride: Index, left: Index, right: Index, a: Reals, b: Reals, sums: Reals
-) -> None:
+def add_product(rest: Index, stride: Index, left: Index, right: Index, a: Reals, b: Reals, sums: Reals) -> None:
     """sums[r] += Σ_e a[left + e·stride + r]·b[right + e] for a square of `rest` rows and columns."""
     e = 0
     while e + 3 < rest:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
@@ -12,6 +12,7 @@ from aotensor.core.types import Array, TensorType
 from aotensor.graph.sparse_type import scipy_sparse
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
 from aotensor.ops.shape.extents import extent_of
+from aotensor.sparse.direct.fields import CholeskyPivots
 from aotensor.sparse.direct.ops import (
     CholeskyFactors,
     CholeskySolve,
@@ -33,21 +34,40 @@ def _is_positive(factors: Any) -> bool:
     return np.array_equal(factors.perm_r, factors.perm_c) and not (factors.U.diagonal() <= 0).any()
 
 
-def symmetric_solver(slice: str, data: Array, indices: Array, indptr: Array) -> Any:
-    """Factors of a symmetric positive definite matrix by SuperLU, in float64, with pivots on the diagonal.
+@dataclass(frozen=True)
+class SymmetricFactors:
+    """Factors of a symmetric positive definite matrix for reference values.
 
-    Raises: GraphLinAlgError for another one, as CholeskyFactors does.
+    solve: A⁻¹·b in float64.   (n,) or (n, k). pivots: D of L·D·Lᵀ, in the order of the columns of A.   (n,)
+    """
+
+    solve: Callable[[Array], Array]
+    pivots: Array
+
+
+def symmetric_solver(slice: str, data: Array, indices: Array, indptr: Array) -> SymmetricFactors:
+    """Factors by SuperLU in float64, with pivots on the diagonal; by our kernels where it finds the matrix singular.
+
+    slice: what the user calls a column.
+
+    Raises: GraphLinAlgError for a matrix that is not symmetric or not positive definite, as CholeskyFactors does.
     """
     n = len(indptr) - 1
-    known = scipy_sparse().csc_array((data.astype(np.float64), indices, indptr), (n, n), copy=True)
-    pattern = scipy_sparse().csc_array((np.ones(len(indices), bool), indices, indptr), (n, n), copy=True)
+    values, pattern = (
+        scipy_sparse().csc_array((x, indices, indptr), (n, n), copy=True)
+        for x in (data.astype(np.float64), np.ones(len(indices), bool))
+    )
     try:
-        factors = scipy_sparse().linalg.splu(known, "MMD_AT_PLUS_A", 0.0, options=_IN_PLACE)
+        factors = scipy_sparse().linalg.splu(values, "MMD_AT_PLUS_A", 0.0, options=_IN_PLACE)
     except RuntimeError:
         factors = None
-    if factors is None or not _is_positive(factors) or (pattern != pattern.T).nnz:
-        CholeskyFactors(slice).reference(data, indices, indptr, elimination_order(indices, indptr)[0])
-    return factors
+    if factors is not None and _is_positive(factors) and not (pattern != pattern.T).nnz:
+        return SymmetricFactors(factors.solve, factors.U.diagonal()[factors.perm_c])
+    order, _ = elimination_order(indices, indptr)
+    found = CholeskyFactors(slice).reference(data.astype(np.float64), indices, indptr, order)
+    return SymmetricFactors(
+        lambda b: CholeskySolve().reference(b, order, *found), CholeskyPivots().reference(order, *found)
+    )
 
 
 def order_of(indices: Variable, indptr: Variable) -> Sequence[Variable]:
@@ -93,7 +113,7 @@ class DirectSolve(Solve):
         if n == 0 or b.size == 0:
             return np.zeros_like(b)
         if self.is_symmetric:
-            return symmetric_solver(self._slice, data, indices, indptr).solve(b).astype(b.dtype)  # type: ignore[no-any-return]
+            return symmetric_solver(self._slice, data, indices, indptr).solve(b.astype(np.float64)).astype(b.dtype)
         matrix = scipy_sparse().csc_array((data, indices, indptr), (n, n), copy=True)  # which SciPy sorts
         try:
             return scipy_sparse().linalg.splu(matrix).solve(b, "T" if self._is_of_transpose else "N")  # type: ignore[no-any-return]

@@ -1,7 +1,7 @@
-"""Gaussian fields with a sparse precision matrix A: log |A|, the entries of A⁻¹ at those of A, draws. By factors L·D·Lᵀ.
+"""Gaussian fields with a sparse precision matrix A: log |A|, entries of A⁻¹, draws.
 
-d log|A| = ⟨Z, dA⟩,  Z = A⁻¹,  dZ = −Z·dA·Z at the stored entries. Z is the gradient of log |A|, so all derivatives of Z are
-symmetric in their directions: each is its own adjoint, and one op has all of them.
+d log|A| = ⟨Z, dA⟩,  Z = A⁻¹,  dZ = −Z·dA·Z at the stored entries. Z is the gradient of log |A|, so all derivatives of
+Z are symmetric in their directions: each is its own adjoint, and one op has all of them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of, extents_of, product
 from aotensor.ops.shape.join import stack
 from aotensor.ops.shape.reshape import reshape
-from aotensor.sparse.csm import matrix_of, parts_of
+from aotensor.sparse.csm import matrix_of
 from aotensor.sparse.direct.fields import CholeskyPivots, HalfSolve, SelectedEntries
 from aotensor.sparse.direct.ops import solved_as_columns
 from aotensor.sparse.linear.by_parts import real_matrix, with_real_diagonal
@@ -49,7 +49,7 @@ _COLUMNS: Final = 256
 
 
 class FieldOp(Op):
-    """An op on (data, indices, indptr, …) of a symmetric positive definite matrix.   slice: a compressed row or column"""
+    """An op on (data, indices, indptr, …) of a symmetric positive definite A.   slice: a compressed row or column"""
 
     slice: str
 
@@ -60,7 +60,7 @@ class FieldOp(Op):
 
 @dataclass(frozen=True)
 class LogDeterminants(FieldOp):
-    """(data, indices, indptr, count) → log |A| of `count` matrices, the blocks of equal size on the diagonal.   (count,)
+    """(data, indices, indptr, count) → log |A| of `count` blocks of equal size on the diagonal.   (count,)
 
     Raises: GraphLinAlgError at run time for a matrix that is not symmetric or not positive definite.
     """
@@ -75,9 +75,9 @@ class LogDeterminants(FieldOp):
     def reference(self, data: Array, indices: Array, indptr: Array, count: Array) -> Array:
         if len(indptr) == 1 or not count:
             return np.zeros(int(count), data.dtype)
-        factors = symmetric_solver(self.slice, data, indices, indptr)
-        found = np.log(factors.U.diagonal())[factors.perm_c]
-        return found.reshape(int(count), -1).sum(axis=1).astype(data.dtype)
+        with np.errstate(all="ignore"):
+            found: Array = np.log(symmetric_solver(self.slice, data, indices, indptr).pivots)
+        return np.asarray(found.reshape(int(count), -1).sum(axis=1), data.dtype)
 
     def expand(self, inputs: Sequence[Variable]) -> list[Variable]:
         *matrix, count = inputs
@@ -102,7 +102,7 @@ class LogDeterminants(FieldOp):
         return [sum_of(self._by_matrix(inputs, terms), axis=1)]
 
     def _by_matrix(self, inputs: Sequence[Variable], entries: Variable) -> Variable:
-        count: SymbolicExtent = inputs[3] if self.dim is None else self.dim
+        count: SymbolicExtent = self.dim if isinstance(self.dim, int) else inputs[3]
         return reshape(entries, [count, _share(extent_of(inputs[0], 0), count)])
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
@@ -114,7 +114,7 @@ class LogDeterminants(FieldOp):
         samples = extent_of(data, 0)
         flat = diagonal_blocks(data, indices, indptr, self.sizes(inputs))
         found = LogDeterminants(self.slice)(*flat, as_tensor(product([samples, count])))
-        return [reshape(found, [samples, count if self.dim is None else self.dim])]
+        return [reshape(found, [samples, self.dim if isinstance(self.dim, int) else count])]
 
 
 def _share(whole: SymbolicExtent, count: SymbolicExtent) -> SymbolicExtent:
@@ -271,8 +271,8 @@ class Slogdet(NamedTuple):
 def slogdet(A: Any) -> Slogdet:
     """(1, log |A|) of a sparse symmetric positive definite A, by its L·D·Lᵀ factors.   (n, n) → (), ()
 
-    One entry of each pair across the diagonal is read, and of complex A, which is Hermitian, the real parts of the diagonal. A
-    matrix without rows gives (1, 0).
+    One entry of each pair across the diagonal is read, and of complex A, which is Hermitian, the real parts of the
+    diagonal. A matrix without rows gives (1, 0).
 
     The derivative is that of the function of all matrices: A⁻ᵀ at the stored entries, as `selected_inverse` gives it,
     at the cost of about two factorisations; to any order. Factors are shared with `solve(A, b, "cholesky")`.
@@ -294,8 +294,9 @@ def slogdet(A: Any) -> Slogdet:
 def selected_inverse(A: Any) -> SparseVariable:
     """A⁻¹ at the stored entries of a sparse symmetric positive definite A.   (n, n) → (n, n), with the pattern of A
 
-    The entries follow from those of the factors without more of the inverse (Takahashi's equations), at the cost of about
-    two factorisations. Variances of a Gaussian field with precision A are its diagonal, `sp.diag(sp.selected_inverse(A))`.
+    The entries follow from those of the factors without more of the inverse (Takahashi's equations), at the cost of
+    about two factorisations. Variances of a Gaussian field with precision A are its diagonal,
+    `sp.diag(sp.selected_inverse(A))`.
 
     Derivatives, −A⁻¹·dA·A⁻¹ at the stored entries for the symmetric part of dA, come from the same recursion, to any
     order; each costs three times as much as the one before.
@@ -314,7 +315,7 @@ def selected_inverse(A: Any) -> SparseVariable:
 
 @coerced
 def precision_draws(A: Any, z: Any) -> Variable:
-    """x = R·z with R·Rᵀ = A⁻¹: of standard normal z, draws of a Gaussian field with precision A.   z: (n,) or (n, k) → as z
+    """x = R·z with R·Rᵀ = A⁻¹: of normal z, draws with precision A.   z: (n,) or (n, k) → as z
 
     A: sparse, symmetric, positive definite. R comes from its L·D·Lᵀ factors, which `slogdet` and `solve` share: half of
     the work of a solution. Which R it is depends on the pattern of A.

@@ -121,8 +121,9 @@ def _length(b: Variable) -> Variable:
 
 
 def square_matrix(name: str, A: Any) -> Parts:
-    """A square matrix in parts.   Raises: GraphTypeError for a dense A; GraphValueError if A is not square, at the call where
-    that is not known
+    """A square matrix in parts; where its extents are not known, the call compares them.
+
+    Raises: GraphTypeError for a dense A; GraphValueError if A is not square.
     """
     matrix = as_compressed(A)
     rows, columns = matrix.sparse_type.shape
