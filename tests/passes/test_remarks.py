@@ -117,7 +117,7 @@ MISSED: dict[str, tuple[Callable[[], aot.Function], str]] = {
     "coalesce": (of_matrix(lambda x: at.exp(x.T)), "is not contiguous along them"),
     "assign-memory": (needed_twice, "a later operation reads that"),
     "row-vectors": (of_sparse(lambda A, D, v, E, s, B: A @ at.cast(v, "float32")), "not a sum of products"),
-    "tile-columns": (of_sparse(lambda A, D, v, E, s, B: A @ at.cast(E, "float32")), "its dtypes differ"),
+    "tile-columns": (of_sparse(lambda A, D, v, E, s, B: A @ at.cast(E, "float32")), "dtypes differ"),
     "mark-parallel": (scattered, "`A.T @ D` may write one element in two"),
     "hint-vectors": (scattered, "other than reassociable sums"),
     "plan-memory": (sized_by_values, "its size is data-dependent"),

@@ -41,7 +41,7 @@ def tile_columns(module: ModuleOp, target: Target) -> None:
             columns = _columns(loop)
             if columns is None and isinstance(loop.body.block.last_op, ForOp):
                 missed(
-                    "{} not tiled over columns: its dtypes differ, its columns are strided, or another sum shares its loop",
+                    "{} not tiled over columns: dtypes differ, columns are strided, or another sum shares its loop",
                     loop,
                     hint="use operands of one dtype in C order, and a statement of its own for the sum",
                 )

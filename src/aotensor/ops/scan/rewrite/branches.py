@@ -54,9 +54,9 @@ def _report(choice: Apply, targets: Mapping[Apply, Target]) -> None:
     if moved:
         applied("sank {} into one branch of {}, with {} more operations", moved[-1], choice, len(moved) - 1)
     else:
-        hint = "work that only one side of it reads"
+        hint = "compute work that only one side reads inside of it"
         missed(
-            "no operation sunk into the branches of {}: other operations use both sides, or the branches hold them already",
+            "nothing sunk into the branches of {}: other operations use both sides, or the branches hold them",
             choice,
             hint=hint,
         )
