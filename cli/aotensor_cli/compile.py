@@ -141,7 +141,7 @@ def _prefix(text: str) -> str:
 
 def _library_name(name: str | None) -> str | None:
     if name is not None and not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*", name):
-        raise Refusal(f"--name {name!r} is no file name", "use letters, digits, _ and -")
+        raise Refusal(f"--name {name!r} is not a file name", "use letters, digits, _ and -")
     return name
 
 

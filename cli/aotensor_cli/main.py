@@ -32,7 +32,7 @@ COMMANDS: Final = {
     "tune": "Search for a faster schedule of a model's loops by measuring.",
     "split": "Split a function over its rows into rounds of map and merge.",
     "package": "Make a wheel, an SDK or an npm package of libraries.",
-    "bench": "Measure the time per call, beside what the machine can do.",
+    "bench": "Measure the time per call against the machine's limits.",
     "diff": "Show what differs between two libraries, or a library and a model.",
     "why": "Tell what became of a line, or why two lines share no loop.",
     "cache": "Show or empty the cache of compiled functions.",

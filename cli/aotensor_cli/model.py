@@ -110,7 +110,7 @@ def _read(path: Path) -> bytes:
         reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
         raise Refusal(f"{path}: cannot be read ({reason})") from error
     if len(source) > _MAX_SOURCE:
-        raise Refusal(f"{path}: more than {_MAX_SOURCE} bytes, so this is no model")
+        raise Refusal(f"{path}: more than {_MAX_SOURCE} bytes, so this is not a model")
     return source
 
 

@@ -97,7 +97,7 @@ def to_array(spec: FunctionSpec, value: object, target: ArgumentSpec) -> AnyArra
     Arrays keep their values: they are cast to wider dtypes only. Python numbers and lists may go wherever their values
     fit; a float into float32 only if it is exact there.
 
-    Raises: ArgumentTypeError for other dtypes and ranks, masked arrays, and what is no array.
+    Raises: ArgumentTypeError for other dtypes and ranks, masked arrays, and what is not an array.
     """
     dtype = DTYPES[target.dtype]
     if type(value) is float and target.dtype == "float64" and not target.shape:

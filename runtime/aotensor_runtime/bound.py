@@ -116,7 +116,7 @@ def _buffer(spec: FunctionSpec, value: object, target: ArgumentSpec | SparseValu
 def _matrix_buffer(spec: FunctionSpec, value: Any, found: Compressed, name: str) -> Compressed:
     if not is_sparse(value):
         raise ArgumentTypeError(
-            f"{spec.name}: {name} is no sparse matrix, so it cannot be bound",
+            f"{spec.name}: {name} is not a sparse matrix, so it cannot be bound",
             hint=f"bind scipy.sparse.{found.format}_matrix(...)",
         )
     if found.data is not value.data:

@@ -92,7 +92,7 @@ def _shape_rule(spec: FunctionSpec, sources: tuple[Source, ...]) -> _Rule:
 
 _EMPTY: Final = new_array
 _NOT_ARRAYS: Final = (AttributeError, IndexError, TypeError, ValueError, MemoryError)
-"""What asking an argument for its shape may raise, if it is no array of the right rank."""
+"""What asking an argument for its shape may raise, if it is not an array of the right rank."""
 _SIZED: Final = (int(Status.OUTPUTS_NEEDED), int(Status.OK))
 
 

@@ -57,7 +57,7 @@ def read_file(path: Path) -> bytes:
         try:
             status = os.fstat(handle)
             if not stat.S_ISREG(status.st_mode):
-                raise LibraryError(f"{path}: this is no regular file")
+                raise LibraryError(f"{path}: this is not a regular file")
             if status.st_size > MAX_FILE_BYTES:
                 raise LibraryError(f"{path}: {status.st_size} bytes are more than the limit of {MAX_FILE_BYTES}")
             with open(handle, "rb", closefd=False) as file:

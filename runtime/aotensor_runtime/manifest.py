@@ -244,7 +244,7 @@ def _validate_groups(where: str, groups: Sequence[SparseSpec], values: Sequence[
     end = 0
     for group in groups:
         require(group.format in ("csr", "csc", "bsr"), where, f"{group.name} has the unknown format {group.format!r}")
-        require(end <= group.first <= len(values) - 4, where, f"{group.name} is no four arrays of its own")
+        require(end <= group.first <= len(values) - 4, where, f"{group.name} is not four arrays of its own")
         end = group.first + 4
         pattern, data, indices, indptr = values[group.first : end]
         names = (group.name, *(f"{group.name}.{part}" for part in SPARSE_PARTS))
@@ -254,7 +254,7 @@ def _validate_groups(where: str, groups: Sequence[SparseSpec], values: Sequence[
         rank = 3 if group.format == "bsr" else 1
         require(ranks == [2, rank, 1, 1] and pattern.dtype == "bool", where, f"{group.name} has arrays of other ranks")
         is_known = all(isinstance(n, int) and n > 0 for n in data.shape[1:])
-        require(is_known, where, f"{group.name} has blocks whose size is no number")
+        require(is_known, where, f"{group.name} has blocks whose size is not a number")
         is_index = indices.dtype == indptr.dtype and indices.dtype in ("int32", "int64")
         require(is_index, where, f"{group.name} has indices of dtypes {indices.dtype} and {indptr.dtype}")
         if isinstance(pattern, ArgumentSpec):

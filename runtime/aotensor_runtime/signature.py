@@ -40,7 +40,7 @@ _WITHOUT_NUMBERS: Final = (
     (f"begins with {_N} instead of 0", "does not begin with 0"),
     (f"ends with {_N}, but there are {_N} entries", "does not end with the number of entries"),
     (f"is not one of {_N} rows", "is not one of the rows"),
-    (rf"{_N} (\w+) are no multiple of the {_N} of a block", r"the \1 are no multiple of those of a block"),
+    (rf"{_N} (\w+) are not a multiple of the {_N} of a block", r"the \1 are not a multiple of those of a block"),
     (f" differ: {_N} and {_N}$", " differ"),
     (f"the number of steps is {_N}", "the number of steps is negative"),
     (f" = {_N}", ""),

@@ -51,7 +51,7 @@ class Config:
     def cache_size(self) -> int:
         """Bytes that the cache folder may hold: AOTENSOR_CACHE_SIZE, such as 500M or 2G, else 1G.
 
-        Raises: ValueError for what is no size.
+        Raises: ValueError for what is not a size.
         """
         return size_in_bytes(os.environ.get("AOTENSOR_CACHE_SIZE") or "1G")
 
@@ -66,7 +66,7 @@ def size_in_bytes(text: str) -> int:
     """500, 20K, 500M or 2G as a number of bytes.   Raises: ValueError"""
     found = re.fullmatch(r"(\d{1,15}(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     if found is None:
-        raise ValueError(f"{text!r} is no size: write a number of bytes, or one with K, M or G")
+        raise ValueError(f"{text!r} is not a size: write a number of bytes, or one with K, M or G")
     return int(float(found[1]) * 1000 ** " KMGT".index(found[2].upper() or " "))
 
 

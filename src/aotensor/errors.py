@@ -10,7 +10,7 @@ AotensorError                          everything below; carries a Diagnostic
 │   │   └── ScheduleError                  a schedule that does not compute what its function does
 │   ├── GraphIndexError  (IndexError)      an index outside its axis
 │   ├── UnusedInputError (GraphTypeError)  an input that no output needs
-│   ├── MissingInputError(GraphTypeError)  an output needs a variable that is no input
+│   ├── MissingInputError(GraphTypeError)  an output needs a variable that is not an input
 │   ├── MissingRuleError (NotImplementedError) an op without the rule that was asked for
 │   ├── UnsupportedIndexError (NotImplementedError) a row or column of a sparse matrix alone
 │   ├── UnsupportedOptionError (NotImplementedError) an option, or a form of call, that is not there

@@ -40,6 +40,6 @@ def test_prune_and_clear(call: Call, store: Store) -> None:
 
 
 def test_refusals(call: Call, store: Store) -> None:
-    assert call("cache", "prune", "--size", "much").err.startswith("error: --size: 'much' is no size")
+    assert call("cache", "prune", "--size", "much").err.startswith("error: --size: 'much' is not a size")
     assert call("cache", "clear", "--size", "1K").code == 2 and len(store.entries()) == 3
     assert call("cache", "burn").code == 2

@@ -128,12 +128,12 @@ def test_cross_compiles_an_object(call: Call, model: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("options", "code", "title"),
     [
-        (("--cpu", "v2,v9"), 2, "'v9' is no level of x86-64 CPUs"),
+        (("--cpu", "v2,v9"), 2, "'v9' is not a level of x86-64 CPUs"),
         (("--opt-size", "-O", "1"), 2, "opt_size does not go with optimisation level 1"),
         (("--target", "soup"), 2, "target soup is not known to LLVM"),
         (("--features", "soup"), 2, "cpu features 'soup' are not understood"),
         (("--prefix", "1-"), 2, "--prefix '1-' cannot begin a C identifier"),
-        (("--name", "../up"), 2, "--name '../up' is no file name"),
+        (("--name", "../up"), 2, "--name '../up' is not a file name"),
         (("--grad", "w,soup"), 2, "--grad: no function has an input soup"),
         (("--grad", ","), 2, "--grad ',' is not understood"),
         (("--emit", "llvm", "--depfile", "x.d"), 2, "--depfile needs files to depend on the model"),

@@ -89,7 +89,7 @@ def test_damage_as_data(call: Call, library: Path, tmp_path: Path) -> None:
     answer = call("inspect", path, "--json")
     tree = json.loads(answer.out)
     assert answer.code == 2 and tree["name"] == "logistic"
-    assert tree["damages"] == ["section passes is damaged: it is no JSON"]
+    assert tree["damages"] == ["section passes is damaged: it is not JSON"]
 
 
 def test_bombs_are_not_unpacked(call: Call, library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,7 +64,7 @@ def test_files_that_are_no_schedule(call: Call, tmp_path: Path) -> None:
     assert call("compile", model, "--schedule", tmp_path).code == 2
     nest.write_bytes(b"\xff\xfe\x00")
     answer = call("compile", model, "--schedule", nest)
-    assert (answer.code, "this is no text" in answer.err) == (2, True)
+    assert (answer.code, "this is not text" in answer.err) == (2, True)
     nest.write_text("builtin.module {\n  nonsense\n}\n")
     answer = call("compile", model, "--schedule", nest)
     assert answer.code == 3

@@ -20,7 +20,7 @@ _KINDS: dict[str, Type] = {"float64": f64, "float32": f32, "int64": i64, "bool":
 
 @dataclass
 class Body:
-    """The body of a kernel: its code, the addresses of its arrays, their extents that are no numbers, by name."""
+    """The body of a kernel: its code, the addresses of its arrays, their extents that are not numbers, by name."""
 
     code: Code
     data: dict[str, Value]

@@ -253,11 +253,11 @@ def test_processes_at_the_same_time(folder: Path) -> None:
 def test_sizes() -> None:
     assert [size_in_bytes(x) for x in ("0", "10", "2k", "1.5M", "3 GB")] == [0, 10, 2000, 1_500_000, 3 * 10**9]
     for text in ("", "x", "-1", "1Q", "1e3", "9" * 30):
-        with pytest.raises(ValueError, match="is no size"):
+        with pytest.raises(ValueError, match="is not a size"):
             size_in_bytes(text)
 
 
 def test_a_size_that_is_none_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AOTENSOR_CACHE_SIZE", "much")
-    with pytest.raises(aot.errors.GraphValueError, match="AOTENSOR_CACHE_SIZE: 'much' is no size"):
+    with pytest.raises(aot.errors.GraphValueError, match="AOTENSOR_CACHE_SIZE: 'much' is not a size"):
         call()

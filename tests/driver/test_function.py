@@ -39,7 +39,7 @@ def test_outputs_give_the_container_of_the_result(run: Run) -> None:
     assert run(aot.function([X], [], on_unused_input="ignore"))(3.0) == []
     assert run(aot.function([X], None, on_unused_input="ignore"))(3.0) == []
     assert run(aot.function([X], on_unused_input="ignore"))(3.0) == []
-    with pytest.raises(TypeError, match="key 1 is no str"):
+    with pytest.raises(TypeError, match="key 1 is not a str"):
         aot.function([X], {1: X})  # type: ignore[dict-item]
 
 
@@ -74,7 +74,7 @@ def test_unused_input() -> None:
 
 @pytest.mark.shows("tensor/10-inputs")
 def test_missing_input() -> None:
-    with pytest.raises(MissingInputError, match="y is needed but is no input"):
+    with pytest.raises(MissingInputError, match="y is needed but is not an input"):
         aot.function([X], X * Y)
 
 

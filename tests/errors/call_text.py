@@ -1,4 +1,4 @@
-"""A call with what is no array of numbers."""
+"""A call with what is not an array of numbers."""
 
 import numpy as np
 

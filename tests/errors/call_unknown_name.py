@@ -1,4 +1,4 @@
-"""A call with a name that is no input."""
+"""A call with a name that is not an input."""
 
 import numpy as np
 

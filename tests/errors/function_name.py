@@ -1,4 +1,4 @@
-"""A name that is no C identifier."""
+"""A name that is not a C identifier."""
 
 import aotensor as aot
 import aotensor.tensor as at

@@ -1,4 +1,4 @@
-"""A gradient of what is no scalar."""
+"""A gradient of what is not a scalar."""
 
 import aotensor as aot
 import aotensor.tensor as at

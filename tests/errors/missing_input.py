@@ -1,4 +1,4 @@
-"""A variable that is needed but is no input."""
+"""A variable that is needed but is not an input."""
 
 import aotensor as aot
 import aotensor.tensor as at

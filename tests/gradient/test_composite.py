@@ -44,7 +44,7 @@ def derivatives(composite: OpFromGraph) -> list[float]:
         (lambda: OpFromGraph([A, 3], [A]), TypeError, "no variable"),
         (lambda: OpFromGraph([A], [disconnected_type()]), TypeError, "has no value"),
         (lambda: OpFromGraph([A, B, A], [A + B]), ValueError, "a is given twice"),
-        (lambda: OpFromGraph([A], [A + B]), MissingInputError, "b is needed but is no input"),
+        (lambda: OpFromGraph([A], [A + B]), MissingInputError, "b is needed but is not an input"),
         (lambda: OpFromGraph([A], [A], updates={}), NotImplementedError, "updates"),
         (lambda: OpFromGraph([A], [A], givens={}), NotImplementedError, "givens"),
         (lambda: op(lop_overrides=[None] * 3, pullback=[None] * 3), ValueError, "lop_overrides and pullback"),

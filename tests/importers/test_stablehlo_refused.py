@@ -41,7 +41,7 @@ DAMAGED = {
     ),
     "bytes": (body('%y = stablehlo.constant dense<"0x0102"> : tensor<2x3xf32>'), ":3: '\"0x0102\"' are no elements"),
     "digits": (body('%y = stablehlo.constant dense<"0xQQ"> : tensor<2x3xf32>'), ":3: expected dense<...>"),
-    "numbers": (body("%y = stablehlo.constant dense<[a]> : tensor<2x3xf32>"), ":3: '[a]' are no elements of float32"),
+    "numbers": (body("%y = stablehlo.constant dense<[a]> : tensor<2x3xf32>"), ":3: '[a]' are not elements of float32"),
     "large": (body("%y = stablehlo.abs %x : tensor<2x3xf32>", x="99999999999999999999xf32"), "an extent of 9999999"),
     "nested": ("func.func @main() { %y = stablehlo.abs " + "(" * 500, "brackets inside of each other"),
     "declared": (
@@ -178,7 +178,7 @@ def test_other_files_are_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]
         path.write_bytes(content)
         assert run(["compile", str(path)]) == 2
         assert message in capfd.readouterr().err
-    with pytest.raises(DamagedText, match=r"give a file as pathlib.Path|is no text of StableHLO"):
+    with pytest.raises(DamagedText, match=r"give a file as pathlib.Path|is not a text of StableHLO"):
         from_stablehlo("model.mlir")
 
 

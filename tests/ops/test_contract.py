@@ -47,7 +47,7 @@ def test_result_dtypes(x: str, y: str, expected: str) -> None:
         (lambda: at.tensordot(symbol(2, 3), symbol(3), [[0], [0]]), ValueError, "inner dimensions differ, 2 and 3"),
         (lambda: at.einsum(symbol(2), symbol(3)), TypeError, "subscripts is a str"),
         (lambda: at.einsum("i,j", symbol(2)), ValueError, "2 terms in 'i,j' for 1 operands"),
-        (lambda: at.einsum("i1", symbol(2, 3)), ValueError, "'i1' is no list of letters"),
+        (lambda: at.einsum("i1", symbol(2, 3)), ValueError, "'i1' is not a list of letters"),
         (lambda: at.einsum("......", symbol(2, 3)), ValueError, "at most one '...'"),
         (lambda: at.einsum("ij", symbol(2)), ValueError, "'ij' for an operand of rank 1"),
         (lambda: at.einsum("i", symbol(2, 3)), ValueError, "'i' for an operand of rank 2"),

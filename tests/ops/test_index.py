@@ -200,7 +200,7 @@ def test_ranges_of_one_length_make_a_batch() -> None:
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
 def test_sums_at_indices_of_any_dtype(dtype: str) -> None:
-    """Also where the extent is no number of that dtype; negative indices count from the end."""
+    """Also where the extent is not a number of that dtype; negative indices count from the end."""
     i, x, c = at.vector("i", dtype=dtype), at.vector("x"), at.vector("c")
     gradient = aot.grad((x[i] * c).sum(), x)
     limits, terms = np.iinfo(dtype), np.arange(1.0, 7)

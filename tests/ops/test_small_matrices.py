@@ -159,7 +159,7 @@ def test_pivots_may_be_tiny_or_huge(batch: tuple[Any, ...]) -> None:
             f(np.stack([a] * 3) if batch else a), (np.linalg.det(a), np.linalg.inv(a)), strict=True
         ):
             np.testing.assert_allclose(found[0] if batch else found, right, rtol=1e-12, atol=1e-12 / scale)
-    a = np.array([[3e-310, 1e-310], [1e-310, 2e-310]])  # 1 / 3e-310 is no number
+    a = np.array([[3e-310, 1e-310], [1e-310, 2e-310]])  # 1 / 3e-310 is not a number
     factors = at.tensor("A", shape=(*batch, 2, 2))
     g = aot.function([factors], at.lu(factors, permute_l=True), name="g")
     lower, upper = (np.asarray(x).reshape(-1, 2, 2)[0] for x in g(np.stack([a] * 3) if batch else a))

@@ -229,9 +229,9 @@ def test_libraries_that_do_not_go_together(package: Package, libraries: Path, tm
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--version", "one"], "--version 'one' is no version of PEP 440"),
+        (["--version", "one"], "--version 'one' is not a version of PEP 440"),
         (["--version", ""], "--version '' is no version"),
-        (["--version", "1.0-../../x"], "is no version of PEP 440"),
+        (["--version", "1.0-../../x"], "is not a version of PEP 440"),
         (["--name", "../x"], "'../x' cannot be the name of a package"),
         (["--name", ""], "'' cannot be the name of a package"),
         (["--name", "json"], "the package would hide the module json of Python's"),

@@ -77,7 +77,7 @@ def test_refused(folder: Path, package: Package, tmp_path: Path) -> None:
     alone = tmp_path / "model.dll"
     shutil.copy(dll, alone)
     for arguments, message in (
-        ([alone], f"{alone}: its import library libmodel.dll.a is not beside it"),
+        ([alone], f"{alone}: its import library libmodel.dll.a is not next to it"),
         ([dll, dylib], "is for macos-arm64, and"),
         ([dll, folder / "arm64-macos" / "libmodel.a"], "no shared library was given that was compiled as this one"),
     ):

@@ -246,6 +246,6 @@ def test_a_nest_pass_that_breaks_is_named(name: str, form: Form, run: Any, messa
 def test_a_graph_pass_that_breaks_is_named(dtype: str) -> None:
     (x,) = vectors("x")
     broken = GraphPass("cse", lambda outputs, stop: [at.vector("other", dtype=dtype) for _ in outputs])
-    reason = "other is no input" if dtype == "float64" else "outputs are"
+    reason = "other is not an input" if dtype == "float64" else "outputs are"
     with pytest.raises(InternalError, match=f"pass cse broke the graph: {reason}"):
         list(run_passes([at.exp(x)], [x], [broken]))

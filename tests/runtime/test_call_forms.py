@@ -186,7 +186,7 @@ def test_protocols(fresh: runtime.Library, make: Callable[[Any], Any]) -> None:
 
 @pytest.mark.parametrize(("value", "text"), [(Failing(), "requires grad"), (OnOtherDevice(np.ones(3)), "on a GPU")])
 def test_protocols_that_fail(fresh: runtime.Library, value: object, text: str) -> None:
-    with pytest.raises(runtime.ArgumentTypeError, match=f"scale: x: .* is no array .*{text}"):
+    with pytest.raises(runtime.ArgumentTypeError, match=f"scale: x: .* is not an array .*{text}"):
         fresh.scale(value)
 
 

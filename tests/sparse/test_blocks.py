@@ -59,7 +59,7 @@ def test_types() -> None:
             sp.bsr_matrix("A", shape=(6, 6), **wrong)
     with pytest.raises(GraphValueError, match="csr has no blocksize"):
         sp.matrix("csr", blocksize=(2, 2))
-    with pytest.raises(GraphValueError, match="extent 9 along axis 1 is no multiple of the 2"):
+    with pytest.raises(GraphValueError, match="extent 9 along axis 1 is not a multiple of the 2"):
         sp.constant(M).tobsr((2, 2))
     with pytest.raises(GraphTypeError, match="numbers r and c"):
         sp.BSR(at.tensor3("x"), [0], [0, 1], [2, 2])

@@ -303,7 +303,7 @@ def test_constant_patterns_need_no_values() -> None:
             sp.csm_data(matrix).eval()
     f = aot.function([], [sp.csm_indices(matrices["hstack"][0]), sp.csm_indptr(x)])
     assert [y.tolist() for y in f()] == [[0, 2, 3, 1, 4, 0, 5], [0, 2, 3, 4]]
-    with pytest.raises(MissingInputError, match="w is needed but is no input"):
+    with pytest.raises(MissingInputError, match="w is needed but is not an input"):
         aot.function([], sp.csm_data(x))
     for call in (
         lambda: aot.function([], sp.csm_indices(sp.square_diagonal(n))),

@@ -155,7 +155,7 @@ def test_bad_rows_are_named(tmp_path: Path) -> None:
         rounds.bind(X=given["X"], y=given["y"][1:])
     with pytest.raises(ArgumentTypeError, match="no value is given for y"):
         rounds.bind(X=given["X"])
-    with pytest.raises(ArgumentTypeError, match="Z is no input"):
+    with pytest.raises(ArgumentTypeError, match="Z is not an input"):
         rounds(Z=1, **given)
     with pytest.raises(ArgumentTypeError, match="X: expected rows along axis 0, found ndarray"):
         rounds.bind(X=np.array(["a"]), y=given["y"])
@@ -180,7 +180,7 @@ def test_kinds_of_files(tmp_path: Path) -> None:
     np.testing.assert_array_equal(Npy(tmp_path / "f.npy").part(3, 9).read(), x[3:9])
     np.testing.assert_array_equal(Npy(tmp_path / "f.npy", axis=1).part(1, 2).read(), x[:, 1:2])
     (tmp_path / "no.npy").write_bytes(b"nothing")
-    with pytest.raises(ArgumentTypeError, match="this is no array of NumPy"):
+    with pytest.raises(ArgumentTypeError, match="this is not an array of NumPy"):
         Npy(tmp_path / "no.npy")
 
 

@@ -76,9 +76,9 @@ def test_names() -> None:
 @pytest.mark.parametrize(
     ("cpu", "target", "message"),
     [
-        ("v2,v5", None, "'v5' is no level of x86-64 CPUs\nhint: levels are x86-64, x86-64-v2, x86-64-v3, x86-64-v4"),
-        ("v2,", None, "'v2,' is no level of x86-64 CPUs\nhint: levels are "),
-        ("v2,znver4", None, "'znver4' is no level of x86-64 CPUs\nhint: levels are "),
+        ("v2,v5", None, "'v5' is not a level of x86-64 CPUs\nhint: levels are x86-64, x86-64-v2, x86-64-v3, x86-64-v4"),
+        ("v2,", None, "'v2,' is not a level of x86-64 CPUs\nhint: levels are "),
+        ("v2,znver4", None, "'znver4' is not a level of x86-64 CPUs\nhint: levels are "),
         ("v2,v3", "aarch64-linux-gnu", "levels are of x86-64 CPUs, and the target is aarch64-linux-gnu\nhint: name "),
     ],
 )

@@ -125,7 +125,7 @@ def _matrix(rng: np.random.Generator, spec: FunctionSpec, value: SparseValue, di
     blocks = value.blocksize or ()
     if any(n % block for n, block in zip(shape, blocks, strict=False)):
         raise Refusal(
-            f"{value.name}: {shape[0]}x{shape[1]} is no multiple of its blocks", "write other extents in --sizes"
+            f"{value.name}: {shape[0]}x{shape[1]} is not a multiple of its blocks", "write other extents in --sizes"
         )
     grid = tuple(n // block for n, block in zip(shape, blocks or (1, 1), strict=True))
     major, minor = grid[::-1] if value.format == "csc" else grid

@@ -38,13 +38,13 @@ from aotensor_cli.reading.completion import complete_subject
 )  # fmt: skip
 @click.option(
     "--plot", metavar="FILE.svg|FILE.png", type=click.Path(path_type=Path),
-    help="Draw the times beside the machine's limit. Needs matplotlib: pip install 'aotensor[plot]'.",
+    help="Draw the times and the machine's limit. Needs matplotlib: pip install 'aotensor[plot]'.",
 )  # fmt: skip
 @extent_options
 @json_option
 @debug_option
 def command() -> None:
-    """Measure the time per call, beside what the machine can do.
+    """Measure the time per call against the machine's limits.
 
     Each function of a model or a library is called on inputs of given sizes, on bound arrays, as in a loop. GB/s counts
     every input and output once, GFLOP/s the operations of the formula that the library carries. The limit is that of

@@ -50,7 +50,7 @@ from aotensor_cli.reading.completion import complete_subject
 @click.option("--time-passes", is_flag=True, help="Show on stderr what every step took.")
 @click.option(
     "--depfile", metavar="FILE", type=click.Path(path_type=Path),
-    help="Write a Makefile rule of what was read: models, what they import, the files that they open.",
+    help="Write a Makefile rule with the files that were read: models, their imports, and files they open.",
 )  # fmt: skip
 @click.option(
     "--reproducer", metavar="FILE", type=click.Path(path_type=Path),

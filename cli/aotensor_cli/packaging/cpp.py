@@ -132,7 +132,7 @@ class _Entry:
         return _Entry(spec, Symbols.in_library(manifest, spec.name), tuple(values), workspace.name, dims)
 
     def size(self, x: Parameter) -> str | None:
-        """The number of elements of an array as C++ computes it; None if its extents are no numbers and dims."""
+        """The number of elements of an array as C++ computes it; None if its extents are not numbers and dims."""
         assert x.value is not None
         extents = [str(n) if isinstance(n, int) else self.dims.get(n or "") for n in x.value.shape]
         if any(n is None for n in extents):

@@ -129,8 +129,8 @@ def _imports(path: Path, manifest: Manifest) -> bytes | None:
         return None
     if not path.with_name(name).is_file():
         raise Refusal(
-            f"{path}: its import library {name} is not beside it",
-            "it was written beside the DLL; a wheel does without: --emit wheel",
+            f"{path}: its import library {name} is not next to it",
+            "it was written next to the DLL; a wheel does without: --emit wheel",
         )
     return read_library(path.with_name(name))
 

@@ -15,7 +15,7 @@ from packaging.version import InvalidVersion, Version
 from aotensor_cli.options import Refusal
 
 _OURS: Final = frozenset({"aotensor", "aotensor_cli", "aotensor_runtime", "numpy", "scipy"})
-"""What a package imports, or stands beside."""
+"""The imports of a package, and its neighbours."""
 
 
 def read_version(text: str) -> Version:
@@ -23,7 +23,8 @@ def read_version(text: str) -> Version:
     try:
         return Version(text)
     except InvalidVersion as error:
-        raise Refusal(f"--version {text!r:.60} is no version of PEP 440", "write one such as 1.0 or 2.1rc1") from error
+        message = f"--version {text!r:.60} is not a version of PEP 440"
+        raise Refusal(message, "write one such as 1.0 or 2.1rc1") from error
 
 
 def distribution_name(name: str) -> str:

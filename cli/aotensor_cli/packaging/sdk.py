@@ -170,7 +170,7 @@ def _readme(name: str, version: Version, libraries: Sequence[Shipped]) -> str:
         f"find_package({name} REQUIRED)  # with -DCMAKE_PREFIX_PATH=<this folder>",
         f"target_link_libraries(program PRIVATE {name}::{name})",
         "```", "",
-        "The .hpp beside each header has the same functions with std::span and exceptions.", "",
+        "The .hpp next to each header has the same functions with std::span and exceptions.", "",
     ]  # fmt: skip
     return "\n".join(lines)
 

@@ -37,7 +37,7 @@ def read_bench(path: Path) -> list[Row]:
         raise Refusal(f"{path}: cannot be read ({(error.strerror or str(error)).lower()})") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         hint = "write one by: aotensor bench MODEL --json > bench.json"
-        raise Refusal(f"{path}: this is no output of aotensor bench --json", hint) from error
+        raise Refusal(f"{path}: this is not output of aotensor bench --json", hint) from error
     if not rows:
         raise Refusal(f"{path}: there is no measurement in it")
     return rows

@@ -41,7 +41,7 @@ def _read(name: str, paths: Sequence[str], loaded: float) -> Source:
         changed = path.stat().st_mtime
         data = path.read_bytes()
     except (OSError, ValueError):
-        return Source(name, problem=f"{name} is gone, or is no file: its lines are known by number only")
+        return Source(name, problem=f"{name} is gone, or is not a file: its lines are known by number only")
     if len(data) > _MOST:
         return Source(name, problem=f"{name} is too long to be shown")
     if changed > loaded:

@@ -74,7 +74,7 @@ def _chosen(path: Path, key: str, name: str) -> Any:
         return values[key]
     if len(values) == 1 and key == name:
         return next(iter(values.values()))
-    raise Refusal(f"{path}: there is no array {key}", f"it has {', '.join(map(str, values))}")
+    raise Refusal(f"{path}: there is not an array {key}", f"it has {', '.join(map(str, values))}")
 
 
 def _path_and_key(text: str, name: str) -> tuple[Path | None, str]:
@@ -93,7 +93,7 @@ def read_file(path: Path) -> dict[str | None, Any]:
     Raises: Refusal if it is not there or cannot be understood, and for a device or a pipe, which may never end.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
-        raise Refusal(f"{path}: this is no regular file", "write the data to a file first")
+        raise Refusal(f"{path}: this is not a regular file", "write the data to a file first")
     try:
         match path.suffix:
             case ".npy":

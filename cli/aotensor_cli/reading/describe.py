@@ -121,7 +121,7 @@ def section_text(container: Container, name: str) -> str:
     try:
         return container.extra(name).decode()
     except UnicodeDecodeError as error:
-        raise DamagedLibrary(f"section {name} is damaged: it is no UTF-8 ({error.reason})") from error
+        raise DamagedLibrary(f"section {name} is damaged: it is not UTF-8 ({error.reason})") from error
 
 
 def _recorded_passes(container: Container) -> list[dict[str, Any]]:
@@ -130,9 +130,9 @@ def _recorded_passes(container: Container) -> list[dict[str, Any]]:
     try:
         found = [{"name": name, "before": before, "after": after} for name, before, after in rows]
     except (ValueError, TypeError) as error:
-        raise DamagedLibrary("section passes is damaged: it is no list of passes") from error
+        raise DamagedLibrary("section passes is damaged: it is not a list of passes") from error
     if not all(list(map(type, row.values())) == [str, int, int] for row in found):
-        raise DamagedLibrary("section passes is damaged: it is no list of passes")
+        raise DamagedLibrary("section passes is damaged: it is not a list of passes")
     return found
 
 
@@ -140,7 +140,7 @@ def _recorded_flops(container: Container) -> dict[str, str]:
     """Function → formula of its floating point operations.   Raises: DamagedLibrary"""
     found = _recorded(container, "work", {})
     if not isinstance(found, dict) or not all(isinstance(formula, str) for formula in found.values()):
-        raise DamagedLibrary("section work is damaged: it is no table of formulas")
+        raise DamagedLibrary("section work is damaged: it is not a table of formulas")
     return found
 
 
@@ -151,7 +151,7 @@ def _recorded(container: Container, name: str, otherwise: Any) -> Any:
     try:
         return parsed(section_text(container, name))
     except (ValueError, RecursionError) as error:
-        raise DamagedLibrary(f"section {name} is damaged: it is no JSON") from error
+        raise DamagedLibrary(f"section {name} is damaged: it is not JSON") from error
 
 
 def signature(spec: FunctionSpec) -> str:

@@ -27,7 +27,7 @@ def recorded_remarks(container: Container) -> list[Remark]:
         rows: Any = parsed(container.extra(REMARKS_SECTION))
         return [Remark.of_row(row) for row in rows]
     except (ValueError, TypeError, RecursionError) as error:
-        raise DamagedLibrary(f"section {REMARKS_SECTION} is damaged: it is no list of remarks") from error
+        raise DamagedLibrary(f"section {REMARKS_SECTION} is damaged: it is not a list of remarks") from error
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,10 @@ class Choice:
 
 
 def _line(text: str) -> tuple[str, int]:
-    """`35` or `model.py:35` → file, "" for any, and line.   Raises: Refusal for what is no line"""
+    """`35` or `model.py:35` → file, "" for any, and line.   Raises: Refusal for what is not a line"""
     match = re.fullmatch(r"(?:(.*[^:]):)?0*(\d{1,9})", text)
     if match is None:
-        raise Refusal(f"--line {text} is no line", "a number, or a file and a number: 35, model.py:35")
+        raise Refusal(f"--line {text} is not a line", "a number, or a file and a number: 35, model.py:35")
     return re.split(r"[/\\]", match[1] or "")[-1], int(match[2])
 
 

@@ -27,7 +27,7 @@ def read_schedule(path: Path | None) -> HandSchedule | None:
         return HandSchedule(path.read_text(encoding="utf-8"), str(path))
     except UnicodeDecodeError as error:
         hint = "a schedule is what `aotensor compile --emit nest --short` of this version prints, edited"
-        raise Refusal(f"{path}: this is no text", hint) from error
+        raise Refusal(f"{path}: this is not text", hint) from error
 
 
 @contextmanager

@@ -69,7 +69,8 @@ class Journal:
             whole = rest if text.endswith("\n") else rest[:-1]
             self.trials = [Trial.of_json(json.loads(line)) for line in whole]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise Refusal(f"{self.path}: this is no journal of a search", "move it away, or give --restart") from error
+            message = f"{self.path}: this is not the journal of a search"
+            raise Refusal(message, "move it away, or give --restart") from error
 
     def begin(self) -> None:
         """Write down what it is about, and the trials that are known.   Raises: ToolError"""

@@ -43,12 +43,13 @@ def plain_array(value: object) -> AnyArray:
     try:
         array = np.asarray(_through_dlpack(value))
     except Exception as error:  # whatever an __array__ of someone else raises
-        raise ArgumentTypeError(f"{type(value).__name__} {value!r:.40} is no array ({_first_line(error)})") from error
+        message = f"{type(value).__name__} {value!r:.40} is not an array ({_first_line(error)})"
+        raise ArgumentTypeError(message) from error
     if array.dtype == object and array.ndim == 0 and not isinstance(value, np.ndarray):
         if isinstance(value, int):
             raise ArgumentTypeError(f"an integer of {value.bit_length()} bits does not fit 64")
         hint = "pass float(x), if it is a number" if hasattr(value, "__float__") else None
-        raise ArgumentTypeError(f"{type(value).__name__} {value!r:.40} is no number and no array", hint=hint)
+        raise ArgumentTypeError(f"{type(value).__name__} {value!r:.40} is neither a number nor an array", hint=hint)
     if array.dtype.kind == "f" and isinstance(value, list | tuple) and _holds_integers_only(value):
         raise ArgumentTypeError(
             "integers without a common dtype would be rounded", hint="pass an array of uint64, int64 or float64"

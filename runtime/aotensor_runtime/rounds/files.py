@@ -107,7 +107,7 @@ class Npy(FileSource):
             try:
                 self._shape, self._is_fortran, self._dtype = _header(file)
             except ValueError as error:
-                raise ArgumentTypeError(f"{self.path}: this is no array of NumPy ({error})") from error
+                raise ArgumentTypeError(f"{self.path}: this is not an array of NumPy ({error})") from error
             self._offset = file.tell()
         self._describe(self._dtype, self._shape, axis)
 
@@ -130,7 +130,7 @@ class Csr(FileSource):
         self.path = Path(path)
         with np.load(self.path) as file:
             if "format" not in file or "indptr" not in file:
-                raise ArgumentTypeError(f"{self.path}: this is no compressed matrix of SciPy")
+                raise ArgumentTypeError(f"{self.path}: this is not a compressed matrix of SciPy")
             format, rows, columns = file["format"].item(), *map(int, file["shape"])
             self._format = format.decode() if isinstance(format, bytes) else str(format)
             indptr = file["indptr"]

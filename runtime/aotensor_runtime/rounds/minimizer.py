@@ -20,7 +20,7 @@ class Minimizer:
         self.free = [name for name, axis in protocol.inputs.items() if axis is None and name not in fixed]
         unknown = [name for name in fixed if name not in protocol.inputs]
         if unknown:
-            raise ArgumentTypeError(f"{protocol.function}: {unknown[0]} is no input")
+            raise ArgumentTypeError(f"{protocol.function}: {unknown[0]} is not an input")
         if not self.free:
             raise ArgumentTypeError(f"{protocol.function}: all inputs are given, there is nothing to minimise over")
         self.keys = list(protocol.outputs.values())

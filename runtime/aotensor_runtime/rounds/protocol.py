@@ -87,7 +87,7 @@ class Protocol:
         try:
             tree: Any = parsed(library.section(SECTION))
         except (ValueError, RecursionError) as error:
-            raise DamagedLibrary(f"library {library.manifest.name}: section {SECTION} is no JSON") from error
+            raise DamagedLibrary(f"library {library.manifest.name}: section {SECTION} is not JSON") from error
         except KeyError:
             raise LibraryError(
                 f"library {library.manifest.name} has no rounds", hint="`aotensor split` makes one that has"

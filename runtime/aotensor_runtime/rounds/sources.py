@@ -80,7 +80,7 @@ class CompressedSource:
         if axis != (0 if matrix.format == "csr" else 1):
             wanted = "csr" if axis == 0 else "csc"
             raise ArgumentTypeError(
-                f"chunks along axis {axis} are no parts of a {matrix.format} matrix", hint=f"pass {wanted}"
+                f"chunks along axis {axis} are not parts of a {matrix.format} matrix", hint=f"pass {wanted}"
             )
         self.matrix, self.axis, self.length = matrix, axis, matrix.shape[axis]
         size = matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes

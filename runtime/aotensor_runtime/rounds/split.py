@@ -127,7 +127,7 @@ class SplitFunction:
         unknown = [name for name in given if name not in expected]
         missing = [name for name in expected if name not in given]
         if unknown or missing:
-            title = f"{unknown[0]} is no input" if unknown else f"no value is given for {', '.join(missing)}"
+            title = f"{unknown[0]} is not an input" if unknown else f"no value is given for {', '.join(missing)}"
             raise ArgumentTypeError(
                 f"{self.protocol.function}: {title}", hint=f"inputs with {what}: {', '.join(expected) or 'none'}"
             )

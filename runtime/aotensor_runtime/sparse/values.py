@@ -199,7 +199,7 @@ def _indices(
     """Indices in the dtype of the signature, if that holds them.   limit: how many there may be, if not any number"""
     dtype = DTYPES[wanted]
     if not isinstance(indices, np.ndarray) or indices.ndim != 1 or indices.dtype.kind not in "iu":
-        raise ArgumentTypeError(f"{spec.name}: {target.name} has indices that are no vector of integers")
+        raise ArgumentTypeError(f"{spec.name}: {target.name} has indices that are not a vector of integers")
     if indices.dtype == dtype:
         return indices if indices.flags.aligned else indices.copy()
     if not np.can_cast(indices.dtype, dtype) and len(indices):

@@ -81,8 +81,8 @@ def function(
     code at no cost.
 
     Raises: UnusedInputError for an input that nothing needs or that is given twice, MissingInputError for a variable
-    that is needed but is no input, GraphTypeError for shared inputs, updates and givens of another type, and null or
-    disconnected outputs, GraphValueError for options that do not exist.
+    that is needed but is not an input, GraphTypeError for shared inputs, updates and givens of another type, and null
+    or disconnected outputs, GraphValueError for options that do not exist.
     """
     del accept_inplace, trust_input
     return Function(

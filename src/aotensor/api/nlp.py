@@ -62,8 +62,9 @@ def nlp(
 
     Extents of x and g must be numbers where derivatives have patterns: of `jac_g`, `hess_l`, and to compile.
 
-    Raises: GraphTypeError for arguments of other kinds, GraphValueError for an f that is no scalar, a variable that is
-    given twice, and a name that is no C identifier; MissingInputError for a variable that is neither in x nor in p.
+    Raises: GraphTypeError for arguments of other kinds, GraphValueError for an f that is not a scalar, a variable that
+    is
+    given twice, and a name that is not a C identifier; MissingInputError for a variable that is neither in x nor in p.
     """
     xs, ps = _symbols("x", x), _symbols("p", p)
     if not xs:
@@ -86,7 +87,7 @@ def nlp(
     parts = [] if g is None else [g] if isinstance(g, Variable) else listed(g, "constraints")
     constraints = [_expression("g", one) for one in parts]
     if name is not None and not (isinstance(name, str) and name.isidentifier() and name.isascii()):
-        raise GraphValueError(f"nlp: the name {name!r:.60} is no C identifier")
+        raise GraphValueError(f"nlp: the name {name!r:.60} is not a C identifier")
     for what, outputs in (("f", [value]), ("g", constraints)):
         for leaf in leaves(outputs, stop=[*xs, *ps]):
             if not isinstance(leaf, Constant | SharedVariable) and leaf not in [*xs, *ps]:

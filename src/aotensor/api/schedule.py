@@ -103,12 +103,12 @@ def hand_schedule(given: str | os.PathLike[str] | Schedule) -> HandSchedule:
     try:
         return HandSchedule(path.read_text(encoding="utf-8"), path.name)
     except UnicodeDecodeError as error:
-        raise ScheduleError(f"{path}: this is no text") from error
+        raise ScheduleError(f"{path}: this is not text") from error
 
 
 def _count(value: int, method: str, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise GraphTypeError(f"{method}: {what} is an int, not {value!r:.60}")
     if not 1 <= value < 1 << 31:
-        raise ScheduleError(f"{method}: {what} {value} is no number of iterations")
+        raise ScheduleError(f"{method}: {what} {value} is not a number of iterations")
     return value

@@ -119,8 +119,8 @@ def is_unsigned(dtype: str) -> bool:
 def canonical(dtype: DTypeLike | str) -> str:
     """The name of a dtype that the compiler supports.
 
-    Raises: UnsupportedError (a TypeError) for object and all other kinds, for what is no dtype, and for bfloat16 where
-    ml_dtypes is not installed.
+    Raises: UnsupportedError (a TypeError) for object and all other kinds, for what is not a dtype, and for bfloat16
+    where ml_dtypes is not installed.
     """
     if isinstance(dtype, str) and dtype in _SIZES and dtype != INDEX:
         if dtype == "bfloat16":
@@ -129,9 +129,9 @@ def canonical(dtype: DTypeLike | str) -> str:
     try:
         found = None if dtype is None else np.dtype(dtype)  # NumPy would take None for float64
     except Exception as error:  # TypeError, ValueError, SyntaxError: as NumPy reads what it gets
-        raise UnsupportedError(f"{dtype!r:.60} is no dtype", hint=_SUPPORTED) from error
+        raise UnsupportedError(f"{dtype!r:.60} is not a dtype", hint=_SUPPORTED) from error
     if found is None or found.name not in DTYPES:
-        what = f"{dtype!r} is no dtype" if found is None else f"dtype {found.name} is not supported"
+        what = f"{dtype!r} is not a dtype" if found is None else f"dtype {found.name} is not supported"
         raise UnsupportedError(what, hint="; ".join(filter(None, [_SUPPORTED, _hint_for(found)])))
     return found.name
 

@@ -88,7 +88,8 @@ class TensorType:
         allow_downcast: True permits float64 → float32 and the like; without it Python numbers and lists go only where
         their values fit exactly, floats never to integers.
 
-        Raises: GraphTypeError for a dtype, rank or static dim that does not fit, and for what is no array of numbers.
+        Raises: GraphTypeError for a dtype, rank or static dim that does not fit, and for what is not an array of
+        numbers.
         """
         if strict and not (isinstance(value, np.ndarray) and value.dtype == self.dtype):
             raise GraphTypeError(f"expected an array of {self}, found {_describe(value)}")
@@ -174,7 +175,7 @@ def _checked_dim(dim: object) -> Dim:
     if dim is None or (isinstance(dim, str) and dim.isidentifier()):
         return dim
     if isinstance(dim, str):
-        raise GraphValueError(f"dim name {dim!r} is no identifier")
+        raise GraphValueError(f"dim name {dim!r} is not an identifier")
     if isinstance(dim, bool) or not isinstance(dim, int | np.integer):
         raise GraphTypeError(f"a dim is an int, a name or None, not {dim!r}")
     if dim < 0:

@@ -115,7 +115,7 @@ def _arguments(
     if named or not inputs:
         missing = next(key for key in values if key not in inputs)
         raise GraphValueError(
-            f"{name}: the parameter {missing} is no input",
+            f"{name}: the parameter {missing} is not an input",
             hint="name every parameter after an input, or none, and take one vector of all first",
         )
     first, x = next(iter(inputs.items()))

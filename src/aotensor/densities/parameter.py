@@ -132,5 +132,5 @@ def checked_parameters(parameters: Mapping[str, Parameter] | None) -> dict[str, 
         if not isinstance(name, str) or not isinstance(one, Parameter):
             raise GraphTypeError(f"parameters: {name!r:.40} is {one!r:.60}, not a Parameter with a name")
         if not name or "," in name or not name.isprintable():
-            raise GraphValueError(f"parameters: {name!r:.60} is no name of a parameter", hint="leave out commas")
+            raise GraphValueError(f"parameters: {name!r:.60} is not a name of a parameter", hint="leave out commas")
     return dict(parameters)

@@ -82,7 +82,7 @@ class Definition:
         if policy not in ("raise", "warn", "ignore"):
             raise GraphValueError(f"on_unused_input is 'raise', 'warn' or 'ignore', not {on_unused_input!r}")
         if name is not None and not (name.isidentifier() and name.isascii()):
-            raise GraphValueError(f"function name {name!r} is no C identifier")
+            raise GraphValueError(f"function name {name!r} is not a C identifier")
         #: the passes that run when this is compiled
         self.pipeline = pipeline_of(passes, disable_passes)
         #: the loops that are compiled, instead of those that passes make

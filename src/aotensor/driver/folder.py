@@ -14,7 +14,7 @@ _SOURCE: Final = Path(__file__).parents[1]
 
 
 def store() -> Store:
-    """The cache folder as it is set now.   Raises: GraphValueError for an AOTENSOR_CACHE_SIZE that is no size"""
+    """The cache folder as it is set now.   Raises: GraphValueError for an AOTENSOR_CACHE_SIZE that is not a size"""
     try:
         return Store(config.cache_dir, config.cache_size)
     except ValueError as error:

@@ -284,7 +284,7 @@ def emit(lowered: Lowered) -> Module:
 def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Library:
     """Loop level to a library in memory, with its IR texts and, if it is to be shipped, test vectors inside.
 
-    Raises: GraphValueError for a name that is no file name, and for a prefix that cannot begin a symbol.
+    Raises: GraphValueError for a name that is not a file name, and for a prefix that cannot begin a symbol.
     """
     if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*", name) is None or len(name) > MAX_IDENTIFIER:
         hint = f"use letters, digits, _ and -, at most {MAX_IDENTIFIER} of them"

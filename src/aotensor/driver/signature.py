@@ -106,7 +106,7 @@ def named_outputs(outputs: Outputs) -> tuple[str, dict[str, Variable]]:
     if isinstance(outputs, Mapping):
         for key in outputs:
             if not isinstance(key, str):
-                raise GraphTypeError(f"output key {key!r} is no str")
+                raise GraphTypeError(f"output key {key!r} is not a str")
         return "dict", {key: _output(x) for key, x in outputs.items()}
     if isinstance(outputs, list | tuple):
         return "list", {f"out{position}": _output(x) for position, x in enumerate(outputs)}
@@ -185,16 +185,15 @@ def shared_leaves(
 ) -> list[SharedVariable]:
     """Shared variables that are read or updated, in order of use.
 
-    Raises: MissingInputError for a leaf that is no input.
+    Raises: MissingInputError for a leaf that is not an input.
     """
     found: dict[SharedVariable, None] = {}
     for x in leaves(targets, stop=inputs):
         if isinstance(x, SharedVariable):
             found[x] = None
         elif not isinstance(x, Constant) and x not in inputs:
-            raise MissingInputError(
-                f"{name}: {x} is needed but is no input", lines=[x.describe()], hint="add it to inputs, or to givens"
-            )
+            message = f"{name}: {x} is needed but is not an input"
+            raise MissingInputError(message, lines=[x.describe()], hint="add it to inputs, or to givens")
     for x in updated:
         found[x] = None
     return list(found)

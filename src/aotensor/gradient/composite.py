@@ -49,7 +49,7 @@ class OpFromGraph(Op):
 
     Raises: GraphTypeError unless inputs and outputs are lists of variables, or for an override of another form;
     GraphValueError for an input given twice, a list of another length, or an override given under both names;
-    MissingInputError for a leaf that is no input; NotImplementedError for updates and givens.
+    MissingInputError for a leaf that is not an input; NotImplementedError for updates and givens.
     """
 
     takes_half: ClassVar[bool] = True
@@ -249,7 +249,7 @@ def _checked(what: str, variables: Any) -> list[Variable]:
         raise GraphTypeError(f"OpFromGraph: {what} is a list of variables, not {type(variables).__name__}")
     for x in variables:
         if not isinstance(x, Variable):
-            raise GraphTypeError(f"OpFromGraph: {what} holds {type(x).__name__} {x!r:.40}, which is no variable")
+            raise GraphTypeError(f"OpFromGraph: {what} holds {type(x).__name__} {x!r:.40}, which is not a variable")
         if is_null(x) or is_disconnected(x):
             raise GraphTypeError(f"OpFromGraph: {what} holds a variable of {x.type}, which has no value")
     if what == "inputs" and len(set(variables)) != len(variables):
@@ -265,7 +265,7 @@ def _shared_leaves(inputs: Sequence[Variable], outputs: Sequence[Variable], stri
         if x in inputs or isinstance(x, Constant):
             continue
         if strict or not isinstance(x, SharedVariable):
-            raise MissingInputError(f"OpFromGraph: {x} is needed but is no input", lines=[x.describe()])
+            raise MissingInputError(f"OpFromGraph: {x} is needed but is not an input", lines=[x.describe()])
         found.append(x)
     return found
 

@@ -58,7 +58,7 @@ def jacobian(
     Cost: one backward sweep over arrays with a leading axis of expression.size rows; or one forward sweep with x.size
     rows, where x is known to be the smaller one. With `sparse` there are as many rows as groups.
 
-    Raises: GraphTypeError for an expression or wrt that is no variable, or a real expression with a complex wrt; the
+    Raises: GraphTypeError for an expression or wrt that is not a variable, or a real expression with a complex wrt; the
     errors of `grad`; UnsupportedError for an op that has no batch rule, and for a function of complex x that is not
     holomorphic, or not known to be.
     """
@@ -96,8 +96,8 @@ def hessian(
     disconnected_inputs: as in `grad`, for the first derivative; where the second one vanishes it is zeros.
     vectorize, sparse, pattern: as in `jacobian`; a sparse Hessian is evaluated by a star colouring.
 
-    Raises: GraphTypeError for a cost or wrt that is no variable, GraphValueError for a cost that is no scalar or an x
-    that is no vector; the errors of `jacobian`.
+    Raises: GraphTypeError for a cost or wrt that is not a variable, GraphValueError for a cost that is not a scalar or
+    an x that is no vector; the errors of `jacobian`.
     """
     if not isinstance(cost, Variable):
         raise GraphTypeError(f"cost is a variable, not {type(cost).__name__} {cost!r:.40}")

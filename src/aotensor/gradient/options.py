@@ -91,7 +91,7 @@ def as_variables(value: Any, what: str) -> list[Variable]:
         raise GraphTypeError(f"{what} is a variable or a list of them, not {type(value).__name__}")
     for x in value:
         if not isinstance(x, Variable):
-            raise GraphTypeError(f"{what} holds {type(x).__name__} {x!r:.40}, which is no variable")
+            raise GraphTypeError(f"{what} holds {type(x).__name__} {x!r:.40}, which is not a variable")
     return list(value)
 
 
@@ -104,7 +104,7 @@ def as_constants(value: Any) -> tuple[Variable, ...]:
     constants = tuple(value)
     for x in constants:
         if not isinstance(x, Variable):
-            raise GraphTypeError(f"consider_constant holds {type(x).__name__} {x!r:.40}, which is no variable")
+            raise GraphTypeError(f"consider_constant holds {type(x).__name__} {x!r:.40}, which is not a variable")
     return constants
 
 

@@ -102,7 +102,7 @@ def _checked_known(known_grads: Any) -> dict[Variable, Variable]:
     for x, cotangent in known_grads.items():
         for what, value in (("key", x), ("value", cotangent)):
             if not isinstance(value, Variable):
-                raise GraphTypeError(f"known_grads: {what} {value!r:.40} is no variable")
+                raise GraphTypeError(f"known_grads: {what} {value!r:.40} is not a variable")
         if is_disconnected(cotangent) or is_null(cotangent):
             continue
         if not is_float(cotangent):

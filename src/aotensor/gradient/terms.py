@@ -108,7 +108,7 @@ def _check_term(what: str, term: Any, x: Variable) -> None:
         )
     if not isinstance(term, Variable):
         raise GraphTypeError(
-            f"{what} is {type(term).__name__} {term!r:.40}, which is no variable", lines=[x.describe()]
+            f"{what} is {type(term).__name__} {term!r:.40}, which is not a variable", lines=[x.describe()]
         )
     if is_disconnected(term) or is_null(term):
         return

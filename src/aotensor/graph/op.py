@@ -138,7 +138,7 @@ class Op(ABC):
             raise with_operands(error, self.name, variables) from error
         found = types if isinstance(types, tuple | list) else (types,)
         if not all(isinstance(type, TensorType) for type in found):
-            raise GraphTypeError(f"{self.name}: infer_type gave {types!r:.60}, which is no TensorType, nor several")
+            raise GraphTypeError(f"{self.name}: infer_type gave {types!r:.60}, which is not a TensorType, nor several")
         if not self.takes_complex and any(dtypes.is_complex(type.dtype) for type in found):
             raise complex_numbers().refusal(self.name, variables)
         if not self.takes_half and any(dtypes.is_half(type.dtype) for type in found):

@@ -181,7 +181,7 @@ class SparseTensorType(TensorType):
         assert self.blocksize is not None
         for axis, (extent, block) in enumerate(zip(value.shape, self.blocksize, strict=True)):
             if extent % block:
-                raise GraphTypeError(f"extent {extent} along axis {axis} is no multiple of the blocks of {self}")
+                raise GraphTypeError(f"extent {extent} along axis {axis} is not a multiple of the blocks of {self}")
         kind = container(self.format)
         if value.format == self.format and value.blocksize == self.blocksize:
             return value if type(value) is kind and value.dtype == self.dtype else kind(value, dtype=self.dtype)
@@ -213,7 +213,7 @@ def checked_blocksize(format: str, blocksize: Sequence[int] | None, dims: Sequen
         raise GraphValueError(f"a blocksize is two positive numbers, not {blocksize!r:.40}")
     for axis, (dim, block) in enumerate(zip(dims, found, strict=True)):
         if isinstance(dim, int) and dim % block:
-            raise GraphValueError(f"extent {dim} along axis {axis} is no multiple of the {block} of a block")
+            raise GraphValueError(f"extent {dim} along axis {axis} is not a multiple of the {block} of a block")
     return int(found[0]), int(found[1])
 
 
@@ -247,7 +247,7 @@ def check_structure(data: Array, indices: Array, indptr: Array, shape: Sequence[
         height, width = block_extents(data)
         for extent, block, words in ((rows, height, "rows"), (columns, width, "columns")):
             if extent % block:
-                raise GraphValueError(f"{extent} {words} are no multiple of the {block} of a block")
+                raise GraphValueError(f"{extent} {words} are not a multiple of the {block} of a block")
         rows, columns = rows // height, columns // width
     if len(data) != len(indices):
         raise GraphValueError(f"{len(data)} values, but {len(indices)} indices")

@@ -56,7 +56,7 @@ class Subgraph:
     def __post_init__(self) -> None:
         for x in leaves(self.outputs, stop=self.inputs):
             if not isinstance(x, Constant) and x not in self.inputs:
-                raise MissingInputError(f"{x} is needed but is no input of the subgraph", lines=[x.describe()])
+                raise MissingInputError(f"{x} is needed but is not an input of the subgraph", lines=[x.describe()])
 
     @cached_property
     def nodes(self) -> tuple[Apply, ...]:

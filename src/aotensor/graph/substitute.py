@@ -73,7 +73,7 @@ def pairs_of(items: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None) -> lis
 def checked_replacements(items: Replacements, is_strict: bool = True) -> dict[Variable, Variable]:
     """Variable → replacement, each of the type of what it replaces, if `is_strict`.
 
-    Raises: GraphTypeError for a key that is no variable, GraphTypeError or GraphValueError for another type.
+    Raises: GraphTypeError for a key that is not a variable, GraphTypeError or GraphValueError for another type.
     """
     result: dict[Variable, Variable] = {}
     for old, new in pairs_of(items):

@@ -145,8 +145,8 @@ def shared(
 
     A Python float gives float64, an int int64, a SciPy matrix a sparse variable. The value is copied unless `borrow`.
 
-    Raises: GraphTypeError for a Variable, a masked array and what is no array, UnsupportedError for a dtype that cannot
-    be compiled.
+    Raises: GraphTypeError for a Variable, a masked array and what is not an array, UnsupportedError for a dtype that
+    cannot be compiled.
     """
     if isinstance(value, Variable):
         raise GraphTypeError(f"shared needs a value, not the symbolic variable {value}")
@@ -165,20 +165,20 @@ def constant(value: object, name: str | None = None, dtype: DTypeLike | None = N
     dtype: rounds floats to float32, and converts what fits exactly; `cast` does more.
 
     Raises: GraphTypeError for a Python bool without dtype (it is nearly always a misused `==`), a masked array, a
-    np.matrix, whose operators mean something else, and what is no array; GraphOverflowError for an integer beyond 64
-    bits; UnsupportedError for a dtype that cannot be compiled; GraphValueError if `dtype` would change the values.
+    np.matrix, whose operators mean something else, and what is not an array; GraphOverflowError for an integer beyond
+    64 bits; UnsupportedError for a dtype that cannot be compiled; GraphValueError if `dtype` would change the values.
     """
     if isinstance(value, Variable):
         raise GraphTypeError(f"constant needs a value, not the symbolic variable {value}")
     if isinstance(value, np.matrix):
-        raise GraphTypeError("a np.matrix, whose * is the matrix product, is no tensor", hint="pass np.asarray(m)")
+        raise GraphTypeError("a np.matrix, whose * is the matrix product, is not a tensor", hint="pass np.asarray(m)")
     if dtype is not None:
         if type(value) is int and dtypes.is_inexact(dtypes.canonical(dtype)):
             value = _float(value)
         return Constant(_exact(as_array(value), dtypes.canonical(dtype)), name=name)
     if isinstance(value, bool):
         raise GraphTypeError(
-            "a Python bool is no tensor", hint="`==` on variables is identity; write eq(x, y), or pass np.bool_"
+            "a Python bool is not a tensor", hint="`==` on variables is identity; write eq(x, y), or pass np.bool_"
         )
     if isinstance(value, int | float) and not isinstance(value, np.generic):
         from_literal = dtypes.weak_scalar(value) if isinstance(value, int) else config.floatX
@@ -219,7 +219,7 @@ def _exact(array: Array, dtype: str) -> Array:
 def as_tensor(value: object, name: str | None = None, ndim: int | None = None) -> Variable:
     """`value` as a variable: variables pass, numbers and arrays become constants, nested lists of variables stack.
 
-    Raises: GraphTypeError for what is no tensor, or if `ndim` is given and the rank is higher.
+    Raises: GraphTypeError for what is not a tensor, or if `ndim` is given and the rank is higher.
     """
     if isinstance(value, Variable):
         if value.is_sparse:
@@ -236,7 +236,7 @@ def as_tensor(value: object, name: str | None = None, ndim: int | None = None) -
         hint = "pass its .toarray(), or use what aotensor.sparse has"
         raise GraphTypeError(f"a {type(value).__name__} where a dense tensor is needed", hint=hint)
     else:
-        raise GraphTypeError(f"{type(value).__name__} {value!r:.60} is no tensor")
+        raise GraphTypeError(f"{type(value).__name__} {value!r:.60} is not a tensor")
     if ndim is not None and result.ndim != ndim:
         if result.ndim > ndim:
             raise GraphTypeError(f"expected rank {ndim}, found rank {result.ndim}", lines=[result.describe()])

@@ -24,7 +24,7 @@ def with_gradients(
     results: a variable, a list or a dict. known: what may be asked for, by label. grad: names, each of the labels that
     `is_of(label, name)` says. hint: how to make one number of the first result.
 
-    Raises: GraphTypeError for names that are no text, for a first result that is not one real floating number and for
+    Raises: GraphTypeError for names that are not text, for a first result that is not one real floating number and for
     what is discrete; GraphValueError without results and for a name of nothing.
     """
     names = [grad] if isinstance(grad, str) else list(grad)

@@ -60,7 +60,7 @@ def build(
 
     fp: strict, contract or fast; see `ir.tensor_builder.FP_POLICIES`. locations: is told where operations come from.
 
-    Raises: MissingInputError for a leaf that is no input, GraphError from typing rules.
+    Raises: MissingInputError for a leaf that is not an input, GraphError from typing rules.
     """
     module = ModuleOp([])
     where = Locations() if locations is None else locations

@@ -21,7 +21,7 @@ def import_graph(
 
     name: of the function, for messages.
 
-    Raises: MissingInputError for a leaf that is no input, the errors of typing rules with the operands named.
+    Raises: MissingInputError for a leaf that is not an input, the errors of typing rules with the operands named.
     """
     return _Importer(builder, inputs, name).run(targets, inputs.keys())
 
@@ -37,7 +37,7 @@ class _Importer:
             if isinstance(x, Constant) and x not in self.values:
                 self.values[x] = self._constant(x)
             elif x not in self.values:
-                raise MissingInputError(f"{self.name}: {x} is needed but is no input", lines=[x.describe()])
+                raise MissingInputError(f"{self.name}: {x} is needed but is not an input", lines=[x.describe()])
         for node in toposort(targets, stop=inputs):
             self.values.update(zip(node.outputs, self._lower(node), strict=True))
         return [self.values[x] for x in targets]

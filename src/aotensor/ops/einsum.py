@@ -47,7 +47,7 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = None) -> Variable:
     at a time are contracted, next those whose product is smallest beside them; an extent not known counts as 100.
     optimize: NumPy's ways to choose that order; it changes nothing here.
 
-    Raises: GraphTypeError if `subscripts` is no str, GraphValueError for a formula that is none or does not fit the
+    Raises: GraphTypeError if `subscripts` is not a str, GraphValueError for a formula that is none or does not fit the
     ranks, and for extents that differ (at run time where they are not known).
     """
     if not isinstance(subscripts, str):
@@ -80,7 +80,7 @@ def parse_subscripts(subscripts: str, ranks: Sequence[int]) -> tuple[list[str], 
         raise GraphValueError(f"einsum: {len(parts)} terms in {subscripts!r} for {len(ranks)} operands")
     for part in (*parts, right):
         if part.replace("...", "", 1).strip(_LETTERS):
-            raise GraphValueError(f"einsum: {part!r} is no list of letters with at most one '...'")
+            raise GraphValueError(f"einsum: {part!r} is not a list of letters with at most one '...'")
     free = [letter for letter in _LETTERS if letter not in left + right]
     hidden = [_hidden(part, rank) for part, rank in zip(parts, ranks, strict=True)]
     rest = "".join(free[: max(hidden)])

@@ -164,7 +164,7 @@ class GradClip(SteeredView):
 class GradScale(SteeredView):
     """x, whose cotangent and tangent are multiplied by a factor: a number given here, or an input behind x.
 
-    Raises: GraphTypeError for a multiplier that is no number.
+    Raises: GraphTypeError for a multiplier that is not a number.
     """
 
     name: ClassVar[str] = "grad_scale"

@@ -67,8 +67,8 @@ def ravel_multi_index(multi_index: Sequence[Any], dims: Any, mode: Any = "raise"
     mode: what becomes of a position outside, for all axes or one for each: "raise", "wrap" modulo the extent, or "clip"
     to 0 … n − 1. order: "C" if the last axis runs fastest, "F" if the first one does.
 
-    Raises: GraphTypeError for positions that are no integers, GraphValueError for another mode or order, or for as many
-    tensors as there are no axes; at run time for a position outside.
+    Raises: GraphTypeError for positions that are not integers, GraphValueError for another mode or order, or for as
+    many tensors as there are no axes; at run time for a position outside.
     """
     extents = as_extents(dims)
     if not isinstance(mode, str | list | tuple):
@@ -121,8 +121,8 @@ def unravel_index(indices: Any, dims: Any, order: str = "C") -> tuple[Variable, 
 
     order: "C" if the last axis runs fastest, "F" if the first one does.
 
-    Raises: GraphTypeError for positions that are no integers, GraphValueError for no axes or another order; at run time
-    for a position outside.
+    Raises: GraphTypeError for positions that are not integers, GraphValueError for no axes or another order; at run
+    time for a position outside.
     """
     extents = as_extents(dims)
     if not extents:

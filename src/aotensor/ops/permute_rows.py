@@ -78,7 +78,7 @@ class PermuteRowElements(LinearOp):
         return b.tabulate(x.extents, x.dtype, element)
 
 
-_NO_PERMUTATION = "permute_row_elements: a row of positions is no permutation"
+_NO_PERMUTATION = "permute_row_elements: a row of positions is not a permutation"
 
 
 @coerced
@@ -87,8 +87,8 @@ def permute_row_elements(x: Any, y: Any, inverse: bool = False) -> Variable:
 
     x: (…, n), y: (…, n), integers → (…, n), dtype of x; what is left of the rows broadcasts, one y may serve all rows.
 
-    Raises: GraphTypeError for positions that are no integers; GraphValueError for a scalar, for rows of different
-    lengths, and where a row of y is no permutation of 0 … n − 1 (at run time).
+    Raises: GraphTypeError for positions that are not integers; GraphValueError for a scalar, for rows of different
+    lengths, and where a row of y is not a permutation of 0 … n − 1 (at run time).
     """
     return PermuteRowElements(inverse)(x, y)  # type: ignore[no-any-return]
 

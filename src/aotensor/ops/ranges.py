@@ -169,7 +169,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None 
     Integers give int64, float literals floatX, symbolic floats their own dtype. Derivatives: 1 for start, i for step.
 
     Raises: GraphValueError for a step of 0 or an endless range, when built or at run time; GraphTypeError for a bound
-    that is no scalar number.
+    that is not a scalar number.
     """
     start, stop = (0, start) if stop is None else (start, stop)
     bounds = [start, stop, step]

@@ -32,7 +32,7 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
     mode: what becomes of an index outside: "raise" (negative ones count from the end), "clip" to 0 … n − 1, or "wrap"
     modulo n.
 
-    Raises: GraphTypeError if `indices` are no integers, GraphValueError for another mode or an axis out of range;
+    Raises: GraphTypeError if `indices` are not integers, GraphValueError for another mode or an axis out of range;
     GraphIndexError at run time for an index outside, in every mode if the axis is empty.
     """
     a, positions = as_tensor(a), index_array(indices)
@@ -52,7 +52,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Variable:
     arr: (…, n, …), indices: (…, m, …) of the same rank, integers → (…, m, …); the other axes broadcast along extents
     that are statically 1. None: both are flattened arr and a vector.
 
-    Raises: GraphTypeError if `indices` are no integers, GraphValueError for another rank or an axis out of range;
+    Raises: GraphTypeError if `indices` are not integers, GraphValueError for another rank or an axis out of range;
     GraphIndexError at run time for an index outside.
     """
     arr, positions = as_tensor(arr), index_array(indices)
@@ -102,7 +102,7 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Variable:
     listed = isinstance(choices, list | tuple)
     whole = stack(broadcast_arrays(*choices)) if listed else as_tensor(choices)
     if not whole.ndim:
-        raise GraphTypeError("choose: a scalar is no list of choices", lines=[whole.describe()])
+        raise GraphTypeError("choose: a scalar is not a list of choices", lines=[whole.describe()])
     positions = positions_within(index_array(a), extent_of(whole, 0), mode)
     rank = max(positions.ndim, whole.ndim - 1)
     positions = shape_padleft(positions, rank - positions.ndim)

@@ -68,7 +68,7 @@ def _reason_against(op: ScatterOp) -> str | None:
     assert isinstance(op.dest.type, TensorType)
     element = op.dest.type.element_type
     is_number = isinstance(element, AnyFloat) or (isinstance(element, IntegerType) and element.width.data > 1)
-    return None if is_number and op.fastmath is not None else "its elements are no numbers"
+    return None if is_number and op.fastmath is not None else "its elements are not numbers"
 
 
 def _sum(op: ScatterOp, positions: dict[tuple[SSAValue, object], SSAValue]) -> None:
@@ -110,7 +110,7 @@ def _from_start(b: LocatedBuilder, indices: SSAValue, extent: SSAValue | int) ->
 
 
 def _sizes(x: SSAValue) -> list[SSAValue]:
-    """The extents of a fill that are no numbers."""
+    """The extents of a fill that are not numbers."""
     op = x.owner
     if isinstance(op, linalg.GenericOp):
         op = op.outputs[0].owner

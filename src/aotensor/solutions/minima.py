@@ -55,7 +55,7 @@ def minimize(
     derivatives are nan. They are those of the equation gradient = 0, by the implicit function theorem, forward and in
     reverse, to any order, in all that fun reads; x0 gets zeros.
 
-    Raises: GraphTypeError, GraphValueError for arguments of another kind, a fun that is no scalar or does not depend
+    Raises: GraphTypeError, GraphValueError for arguments of another kind, a fun that is not a scalar or does not depend
     on x. Cost: of derivatives, one Hessian and its factorisation.
     """
     options = Options("minimize", tol, maxiter, raise_on_failure)

@@ -90,7 +90,7 @@ class CheckedStructure(Op):
         if len(data.extents) == 3:
             for extent, block, words in zip(extents, data.extents[1:], ("rows", "columns"), strict=True):
                 left = v.rem(v.index(extent), v.index(block))
-                message = f"{{found}} {words} are no multiple of the {{expected}} of a block"
+                message = f"{{found}} {words} are not a multiple of the {{expected}} of a block"
                 b.check(v.compare("eq", left, v.index(0)), message, extent, block)
             major, minor = (v.index(v.ifloordiv(n, k)) for n, k in zip(extents, data.extents[1:], strict=True))
         b.same_extent([indptr.extents[0], v.iadd(major, 1)], "indptr, and the number of its slices plus one,")

@@ -196,7 +196,7 @@ class StoredEverywhere(SparseOp):
 
     blocksize: of bsr; the extents are known to be multiples of it.
 
-    Raises: GraphTypeError for what is no dense matrix.
+    Raises: GraphTypeError for what is not a dense matrix.
     """
 
     name: ClassVar[str] = "stored_everywhere"

@@ -109,7 +109,7 @@ class CSM(SparseOp):
 
     def reference(self, data: Array, indices: Array, indptr: Array, shape: Array) -> Any:
         if shape.shape != (2,) or shape.min() < 0:
-            raise GraphValueError(f"CSM: the shape {shape.tolist()} is no pair of extents")
+            raise GraphValueError(f"CSM: the shape {shape.tolist()} is not a pair of extents")
         check_structure(data, indices, indptr, shape, self.format)
         wide = np.int64 if np.int64 in (indices.dtype, indptr.dtype) else np.int32
         return scipy_matrix(

@@ -80,7 +80,7 @@ def _input_place(x: Variable, over: str) -> Place:
     axes = [axis for axis, dim in enumerate(x.tensor_type.shape) if dim == over]
     if len(axes) > 1:
         raise GraphValueError(
-            f"{x} has dim {over} on {len(axes)} axes: a chunk of rows is no part of it", lines=[x.describe()]
+            f"{x} has dim {over} on {len(axes)} axes: a chunk of rows is not a part of it", lines=[x.describe()]
         )
     return Place(axes[0], over) if axes else GLOBAL
 

@@ -161,7 +161,7 @@ class Machine:
     def times(self, bytes: float, dense: float, work: Mapping[str, float]) -> dict[str, float]:
         """Seconds for bytes of inputs and outputs, for operations, for what loops read and write, and at places.
 
-        bytes: of inputs and outputs. dense: of those that are no parts of matrices
+        bytes: of inputs and outputs. dense: of those that are not parts of matrices
         """
         speeds = {
             "f64": _REACHED * self.limits.flops, "f32": 2 * _REACHED * self.limits.flops,

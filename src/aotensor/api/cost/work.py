@@ -65,7 +65,7 @@ def _evaluated(node: ast.expr, dims: Mapping[str, int]) -> float:
             if isinstance(op, ast.Div):
                 return x / y
             return float(x**y) if isinstance(op, ast.Pow) else operations[type(op)]
-    raise TypeError("this is no polynomial")
+    raise TypeError("this is not a polynomial")
 
 
 def bytes_of(values: Sequence[Any]) -> int:
@@ -81,7 +81,7 @@ def parts_of(x: Any) -> tuple[Any, ...]:
 def argument_bytes(spec: FunctionSpec, is_dense: bool = False) -> str:
     """Bytes of all inputs and outputs, each touched once: what a call must move at least.
 
-    is_dense: only of those that are no parts of matrices
+    is_dense: only of those that are not parts of matrices
     """
     total, is_known = Polynomial(), True
     patterns = {group.name for group in (*spec.sparse_inputs, *spec.sparse_outputs)}

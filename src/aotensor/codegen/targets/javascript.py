@@ -149,7 +149,7 @@ def _shape(value: ArgumentSpec | OutputSpec | SparseValue) -> str:
 
 
 def _name(name: str) -> str:
-    """A name as a parameter: what is no identifier gets underscores."""
+    """A name as a parameter: what is not an identifier gets underscores."""
     clean = re.sub(r"\W", "_", name, flags=re.ASCII)
     return f"{clean}_" if clean in _KEYWORDS or not clean.isidentifier() else clean
 

@@ -54,7 +54,7 @@ def split_levels(cpu: str | None) -> tuple[str, ...]:
     wanted = [full_name(part.strip()) for part in cpu.split(",")]
     for name in wanted:
         if name not in LEVELS:
-            raise OptionError(f"{name or cpu!r} is no level of x86-64 CPUs", hint=f"levels are {', '.join(LEVELS)}")
+            raise OptionError(f"{name or cpu!r} is not a level of x86-64 CPUs", hint=f"levels are {', '.join(LEVELS)}")
     return tuple(name for name in LEVELS if name in wanted)
 
 

@@ -21,7 +21,7 @@ from aotensor.graph.operations import dense, numpy_tables, sparse
 
 
 class NumPyProtocol:
-    """What NumPy looks for in an operand that is no array."""
+    """What NumPy looks for in an operand that is not an array."""
 
     __slots__ = ()
     # arrays and SciPy's matrices on the left hand side leave the operation to us

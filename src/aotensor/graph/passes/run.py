@@ -82,4 +82,4 @@ def _check(name: str, old: Sequence[Variable], new: Sequence[Variable], strange:
     if types[0] != types[1]:
         raise InternalError(f"pass {name} broke the graph: outputs are {types[1]} instead of {types[0]}")
     if strange:
-        raise InternalError(f"pass {name} broke the graph: {min(map(str, strange))} is no input")
+        raise InternalError(f"pass {name} broke the graph: {min(map(str, strange))} is not an input")

@@ -88,7 +88,7 @@ def with_rule(
 
 
 def _names(equation: Any, known: Mapping[str, at.Variable]) -> dict[str, at.Variable]:
-    """The named extents, if the equation has any that are no numbers."""
+    """The named extents, if the equation has any that are not numbers."""
     dims = [dim for var in (*equation.invars, *equation.outvars) for dim in getattr(var.aval, "shape", ())]
     return dict(known) if any(not isinstance(dim, int) for dim in dims) else {}
 

@@ -58,4 +58,4 @@ def _value(node: ast.expr, text: str, known: Mapping[str, at.Variable]) -> Any:
             return _OPERATORS[type(operator)](_value(left, text, known), _value(right, text, known))
         case ast.Call(func=ast.Name(id=name), args=[left, right]) if name in _FUNCTIONS:
             return _FUNCTIONS[name](_value(left, text, known), _value(right, text, known))
-    raise GraphValueError(f"the symbolic dim {text} is no expression of sums, products, floordiv, mod, max and min")
+    raise GraphValueError(f"the symbolic dim {text} is not an expression of sums, products, floordiv, mod, max and min")

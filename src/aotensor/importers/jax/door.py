@@ -41,7 +41,7 @@ def from_jax(
     `jax_enable_x64` is set. Keys of random numbers are uint32[…, 2], as `jax.random.key_data` gives them.
 
     Raises: NoCounterpart, with all primitives that have none and the lines they come from; GraphTypeError for an
-    argument that is no array, or that JAX would make narrower, and for the gradient of what is no scalar;
+    argument that is not an array, or that JAX would make narrower, and for the gradient of what is not a scalar;
     GraphValueError for a name in `grad` that no input has, and a symbolic dim that is no extent of an input.
     """
     if not callable(function):
@@ -109,7 +109,7 @@ def _aval(label: str, spec: Any) -> jax.ShapeDtypeStruct:
     if not hasattr(spec, "shape") or not hasattr(spec, "dtype"):
         raise GraphTypeError(
             f"from_jax: {label} is {type(spec).__name__} {spec!r:.40}, not an array or a jax.ShapeDtypeStruct",
-            hint="give what is no array as static={...}",
+            hint="give what is not an array as static={...}",
         )
     return jax.ShapeDtypeStruct(spec.shape, spec.dtype)
 

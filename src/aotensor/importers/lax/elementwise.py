@@ -87,7 +87,7 @@ def _integer_pow(context: Context, equation: Equation, x: at.Variable) -> at.Var
 def _is_other_order(equation: Equation) -> str:
     order = equation.invars[0]
     is_number = is_literal(order) and float(order.val).is_integer()
-    return "" if is_number else "of an order that is no constant integer"
+    return "" if is_number else "of an order that is not a constant integer"
 
 
 @rule("polygamma", check=_is_other_order, note="of an order that is a constant integer")

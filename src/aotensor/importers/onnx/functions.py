@@ -37,7 +37,8 @@ def from_onnx(
 
     Inputs are arguments, with dims named as `dim_param` names them; initializers are constants.
 
-    Raises: OSError if the file cannot be read; GraphValueError for what is no ONNX model, or one with damaged tensors,
+    Raises: OSError if the file cannot be read; GraphValueError for what is not an ONNX model, or one with damaged
+    tensors,
     undefined names or cycles, by the node's name; NoCounterpart with all operators that have none, and their nodes;
     UnsupportedError for dtypes and kinds of values that aotensor has not; GraphTypeError for types that do not fit.
     OptionError for a name in `dims` or `shapes` that the model has not, and an extent that it contradicts.
@@ -133,12 +134,12 @@ class Fixed:
 
 
 def _symbol(item: Any, fixed: Fixed) -> Any:
-    """The argument for an input.   Raises: UnsupportedError, GraphTypeError for one that is no tensor of known rank"""
+    """The argument for an input.   Raises: UnsupportedError, GraphTypeError if it is not a tensor of known rank"""
     what = f"input {item.name!r}"
     kind = item.type.WhichOneof("value")
     if kind != "tensor_type":
         raise UnsupportedError(
-            f"{what} is no dense tensor but a {(kind or 'value without a type').removesuffix('_type')}"
+            f"{what} is not a dense tensor but a {(kind or 'value without a type').removesuffix('_type')}"
         )
     tensor = item.type.tensor_type
     dtype = dtype_of(tensor.elem_type, what)

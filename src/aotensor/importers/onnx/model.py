@@ -20,7 +20,7 @@ SETTLED: Final = 13
 
 
 class DamagedModel(GraphValueError):
-    """A file that is no ONNX model, or a part of one."""
+    """A file that is not an ONNX model, or a part of one."""
 
 
 def read_model(path: str | PathLike[str]) -> tuple[Any, Path]:
@@ -43,10 +43,10 @@ def parsed(content: bytes, what: str) -> Any:
         model.ParseFromString(content)
     except (DecodeError, Error, ValueError, RecursionError) as error:
         raise DamagedModel(
-            f"{what}: this is no ONNX model, or a part of one", hint="write it with onnx.save, in binary form"
+            f"{what}: this is not an ONNX model, or a part of one", hint="write it with onnx.save, in binary form"
         ) from error
     if not _is_text(model):
-        raise DamagedModel(f"{what}: this ONNX model has names that are no text", hint="write it again with onnx.save")
+        raise DamagedModel(f"{what}: this ONNX model has names that are not text", hint="write it again with onnx.save")
     if not model.HasField("graph") or not model.opset_import:
         raise DamagedModel(f"{what}: this ONNX model has no graph or no version of its operators")
     check_opsets(opsets_of(model), what)

@@ -78,7 +78,7 @@ def _external(
         offset = int(entries.get("offset", 0))
         length = int(entries.get("length", count * dtype.itemsize))
     except ValueError:
-        raise GraphValueError(f"{what}: offset or length of its data in {location!r} is no number") from None
+        raise GraphValueError(f"{what}: offset or length of its data in {location!r} is not a number") from None
     if offset < 0 or length != count * dtype.itemsize:
         raise GraphValueError(f"{what} has {length} bytes at {offset} of {location!r} for {list(extents)} of {dtype}")
     try:

@@ -26,7 +26,8 @@ def from_pytensor(inputs: Sequence[Any], outputs: Any) -> tuple[list[aot.tensor.
     are not.
 
     Raises: NoCounterpart, an UnsupportedError, with all ops that have no counterpart and where they were made;
-    MissingInputError for a variable that is needed but is no input; GraphTypeError for what is no variable of PyTensor.
+    MissingInputError for a variable that is needed but is not an input; GraphTypeError for what is not a variable of
+    PyTensor.
     """
     symbols, walk = _prepared(inputs)
     keys, listed = _listed(outputs)

@@ -65,7 +65,7 @@ def dtype_named(name: str) -> Any:
 def dtype_of(aval: Aval) -> str:
     """Our name of a dtype.   Raises: UnsupportedError for one that we do not have, such as f8E4M3FN"""
     if not isinstance(aval.dtype, np.dtype):  # by a name such as i4, which NumPy takes for another
-        raise UnsupportedError(f"there is no dtype {aval.dtype}")
+        raise UnsupportedError(f"there is not a dtype {aval.dtype}")
     return dtypes.canonical(str(aval.dtype))
 
 
@@ -188,13 +188,13 @@ def _array(text: Text) -> list[Any]:
         return [{"true": True, "false": False}.get(x, x) if x in ("true", "false") else _number(x)
                 for x in map(str.strip, (found.group(2) or "").split(",")) if x]  # fmt: skip
     except ValueError:
-        raise DamagedText(f"{text.file}:{line}: this is no array of numbers: {found.group(2)!r:.40}") from None
+        raise DamagedText(f"{text.file}:{line}: this is not an array of numbers: {found.group(2)!r:.40}") from None
 
 
 def read_dense(text: Text) -> tuple[Aval, Any]:
     """`dense<[[1, 2]]> : tensor<1x2xi64>` as its type and an array, or a Splat.
 
-    Raises: DamagedText for elements that are no numbers of that type, or another number of them.
+    Raises: DamagedText for elements that are not numbers of that type, or another number of them.
     """
     line = text.line
     found = text.match(_ELEMENTS)
@@ -209,7 +209,7 @@ def read_dense(text: Text) -> tuple[Aval, Any]:
     try:
         values = _of_bytes(body[3:-1], aval.dtype, count) if body.startswith('"') else _of_numbers(body, aval.dtype)
     except (ValueError, OverflowError) as error:
-        raise DamagedText(f"{text.file}:{line}: {body!r:.40} are no elements of {aval.dtype}: {error}") from None
+        raise DamagedText(f"{text.file}:{line}: {body!r:.40} are not elements of {aval.dtype}: {error}") from None
     is_one = len(values) == 1 and "[" not in body
     if is_one and count > _LARGEST_SPLAT:
         return aval, Splat(values[0])

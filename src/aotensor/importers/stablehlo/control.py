@@ -40,7 +40,7 @@ def _while(to: Translator, found: Operation, equations: list[Equation]) -> None:
     if any([x.aval for x in row] != types for row in rows):
         raise Unsuited("its regions have other types than its operands")
     if [x.aval for x in condition.results] != [aval_of((), np.dtype(bool))]:
-        raise Unsuited("its condition is no bool")
+        raise Unsuited("its condition is not a bool")
     state = []
     for k, x in enumerate(found.operands):
         if body.results[k] is body.arguments[k]:

@@ -92,7 +92,7 @@ def _read(source: str | PathLike[str]) -> tuple[str, str]:
     if isinstance(source, str):
         if "func.func" not in source:
             raise DamagedText(
-                f"from_stablehlo: {source!r:.60} is no text of StableHLO",
+                f"from_stablehlo: {source!r:.60} is not a text of StableHLO",
                 hint="give a file as pathlib.Path(...)",
             )
         return source, "stablehlo"
@@ -123,7 +123,7 @@ def _inputs(
     """Symbols for the arguments.   Raises: UnsupportedError, GraphTypeError, GraphValueError as from_stablehlo"""
     for label in given:
         if label not in labels:
-            raise GraphValueError(f"shapes: {label} is no input", hint=f"inputs: {', '.join(labels)}")
+            raise GraphValueError(f"shapes: {label} is not an input", hint=f"inputs: {', '.join(labels)}")
     names = dims_of(module, main)
     found = []
     for position, (label, x) in enumerate(zip(labels, main.body.arguments, strict=True)):

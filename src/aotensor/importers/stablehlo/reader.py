@@ -43,7 +43,7 @@ class _Reader:
         if text.kind != "end":
             text.fail("func.func")
         if not functions:
-            raise DamagedText(f"{text.file}: this is no module of StableHLO: it has no function")
+            raise DamagedText(f"{text.file}: this is not a module of StableHLO: it has no function")
         self._name_arguments(functions.values())
         return Module(name, functions)
 

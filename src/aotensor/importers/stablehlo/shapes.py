@@ -61,7 +61,7 @@ def _transpose(found: Operation) -> Step:
     (x,) = operands(found, 1)
     order = axes(found, "dims", "permutation", rank=x.aval.ndim)
     if len(order) != x.aval.ndim:
-        raise Unsuited(f"{order} is no permutation of {x.aval.ndim} axes")
+        raise Unsuited(f"{order} is not a permutation of {x.aval.ndim} axes")
     return Step("transpose", [x], {"permutation": order})
 
 

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class DamagedText(GraphValueError):
-    """A text that is no module of StableHLO, or a part of one."""
+    """A text that is not a module of StableHLO, or a part of one."""
 
 
 class Text:

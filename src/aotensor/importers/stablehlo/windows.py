@@ -50,7 +50,7 @@ def _dynamic_update(found: Operation) -> Step:
 
 
 def _check_window(x: Value, lengths: Sequence[Any], starts: Sequence[Value]) -> None:
-    """Raises: Unsuited for a window that does not fit in, or starts that are no integers"""
+    """Raises: Unsuited for a window that does not fit in, or starts that are not integers"""
     if len(lengths) != x.aval.ndim or any(s.aval.ndim or str(s.aval.dtype)[0] not in "iu" for s in starts):
         raise Unsuited(f"a window of {list(lengths)} in {x.aval}")
     if any(n is not None and m is not None and not 0 <= m <= n for n, m in zip(x.aval.shape, lengths, strict=True)):

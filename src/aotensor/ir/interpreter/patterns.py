@@ -99,7 +99,7 @@ def _bound(extent: Array, *indices: Array) -> Array:
 def _with_room(x: Array, result: SSAValue, sizes: Iterator[Array]) -> Array:
     """x in front of a vector of the size that the operation has.   Raises: InternalError if that is too small.
 
-    sizes: those that are no numbers, from this vector's on.
+    sizes: those that are not numbers, from this vector's on.
     """
     assert isinstance(result.type, TensorType)
     (extent,) = result.type.get_shape()

@@ -106,7 +106,7 @@ def _verify_loop(op: LoopOp) -> None:
         raise VerifyException("the body of a loop has the counter as its argument")
     for name in _NUMBERS:
         if op.number(name) < 1:
-            raise VerifyException(f"{name} {op.number(name)} is no number of iterations")
+            raise VerifyException(f"{name} {op.number(name)} is not a number of iterations")
 
 
 @op_with_segments

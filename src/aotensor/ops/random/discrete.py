@@ -142,8 +142,8 @@ def integers(
 
     dtype: int64, another integer dtype, or bool. endpoint: high itself is among them.
 
-    Raises: GraphTypeError for bounds that are no integers; GraphValueError if there is no number to choose, or if one
-    of them does not fit the dtype.
+    Raises: GraphTypeError for bounds that are not integers; GraphValueError if there is not a number to choose, or if
+    one of them does not fit the dtype.
     """
     state, kind = as_state(state), "int64" if dtype is None else dtypes.canonical(dtype)
     if dtypes.is_float(kind):

@@ -99,7 +99,7 @@ def _given_size(node: Apply, dims: Sequence[object], axis: int) -> Variable | No
 
 
 def _named(x: Variable, position: int, origins: dict[str, Axis]) -> TensorType:
-    """The type of x with a name of its own for every dim that is no number."""
+    """The type of x with a name of its own for every dim that is not a number."""
     dims: list[int | str] = []
     for axis, extent in enumerate(x.static_shape):
         name = f"__{position}_{axis}"

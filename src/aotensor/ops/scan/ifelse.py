@@ -26,8 +26,8 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
     matrices also in their patterns, not in their format.
     name: of the results.
 
-    Raises: GraphTypeError for a condition that is no scalar, and for branches of different kind, dtype, rank or format;
-    GraphValueError for branches of different number.
+    Raises: GraphTypeError for a condition that is not a scalar, and for branches of different kind, dtype, rank or
+    format; GraphValueError for branches of different number.
     """
     choice = as_tensor(condition)
     if choice.ndim != 0:

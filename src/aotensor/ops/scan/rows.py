@@ -38,7 +38,7 @@ class FirstRows(LinearOp):
 
     def infer_type(self, x: TensorType, n: TensorType) -> TensorType:
         if x.rank <= self.axis or (n.dtype, n.rank) != ("int64", 0):
-            raise GraphTypeError(f"{x} has no axis {self.axis}, or {n} is no int64 scalar")
+            raise GraphTypeError(f"{x} has no axis {self.axis}, or {n} is not an int64 scalar")
         return TensorType(x.dtype, (*x.shape[: self.axis], None, *x.shape[self.axis + 1 :]))
 
     def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> TensorType:

@@ -102,12 +102,12 @@ def _shuffle(x: Variable, pattern: Sequence[int | None]) -> Variable:
 def transpose(x: Any, axes: Sequence[int] | None = None) -> Variable:
     """x with its axes permuted, reversed by default: result axis k is axis axes[k] of x.
 
-    Raises: GraphValueError if `axes` is no permutation.
+    Raises: GraphValueError if `axes` is not a permutation.
     """
     x = as_tensor(x)
     order = list(range(x.ndim))[::-1] if axes is None else [normalise_axis(axis, x.ndim) for axis in axes]
     if sorted(order) != list(range(x.ndim)):
-        raise GraphValueError(f"axes {tuple(axes or ())} are no permutation of {x.ndim} axes", lines=[x.describe()])
+        raise GraphValueError(f"axes {tuple(axes or ())} are not a permutation of {x.ndim} axes", lines=[x.describe()])
     return _shuffle(x, order)
 
 

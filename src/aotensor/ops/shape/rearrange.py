@@ -36,8 +36,8 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
     repeats: an int or an integer scalar, or a vector of one count per element along the axis; one whose only extent is
     statically 1 counts for all of them.
 
-    Raises: GraphTypeError for counts that are no integers; GraphValueError for counts of another rank or length, or for
-    a negative one (at run time where it is not known).
+    Raises: GraphTypeError for counts that are not integers; GraphValueError for counts of another rank or length, or
+    for a negative one (at run time where it is not known).
     """
     x = as_tensor(x)
     if axis is None:
@@ -73,7 +73,7 @@ def tile(x: Any, reps: Any) -> Variable:
 
     reps: a count, several, or an integer vector of known length.
 
-    Raises: GraphTypeError for counts that are no integers, GraphValueError for a negative one (at run time where it is
+    Raises: GraphTypeError for counts that are not integers, GraphValueError for a negative one (at run time where it is
     not known).
     """
     x = as_tensor(x)

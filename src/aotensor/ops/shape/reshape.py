@@ -177,7 +177,7 @@ def _rest(b: TensorBuilder, total: Extent, known: Extent) -> Extent:
 
 
 def _check_sizes(dims: Sequence[Dim], sizes: Sequence[TensorType]) -> None:
-    assert sum(not isinstance(dim, int) for dim in dims) == len(sizes), "one size per dim that is no number"
+    assert sum(not isinstance(dim, int) for dim in dims) == len(sizes), "one size per dim that is not a number"
     _check_types(sizes)
 
 

@@ -306,7 +306,7 @@ class _Translation:
     def scalar(self, name: str) -> Scalar:
         found = self.values.get(name)
         if not isinstance(found, Scalar):
-            raise InternalError(f"kernel {self.kernel.__name__}: {name} is no number here")
+            raise InternalError(f"kernel {self.kernel.__name__}: {name} is not a number here")
         return found
 
     def unknown(self, node: ast.stmt | ast.expr) -> InternalError:

@@ -252,7 +252,7 @@ def _extent(
 def _subscript(expression: AffineExpr, counters: Sequence[SSAValue]) -> Subscript:
     if isinstance(expression, AffineDimExpr):
         return counters[expression.position]
-    assert isinstance(expression, AffineConstantExpr), f"{expression} is no projected permutation"
+    assert isinstance(expression, AffineConstantExpr), f"{expression} is not a projected permutation"
     return expression.value
 
 

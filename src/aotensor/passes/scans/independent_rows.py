@@ -74,7 +74,7 @@ class IndependentRows:
             case ReshapeOp() if self._first(op.source) == self._first(op.result):
                 self._demand(op.source)
             case _:
-                raise Dependent(f"{op.name} is no work on rows")
+                raise Dependent(f"{op.name} is not work on rows")
 
     def _first(self, x: SSAValue) -> object:
         shape = self.extents.shape(x)

@@ -85,7 +85,7 @@ def _rename(body: func.FuncOp, rows: IndependentRows) -> None:
 
 
 def _sizes(op: Operation) -> Iterator[tuple[SSAValue, list[int]]]:
-    """Tensors whose extents are operands, and which: those of the axes that are no numbers."""
+    """Tensors whose extents are operands, and which: those of the axes that are not numbers."""
     match op:
         case tensor.EmptyOp() | tensor.SplatOp() | ReshapeOp():
             result = op.results[0]

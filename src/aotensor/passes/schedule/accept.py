@@ -226,7 +226,7 @@ class _Comparison:
 
     def _foreign(self, op: DoOp, record: Record) -> ScheduleError:
         """Of a statement that the compiler's nest does not have: what is different."""
-        nearest, what = None, "this is no statement of the model"
+        nearest, what = None, "this is not a statement of the model"
         if any(has_same_body(op, other) for other in statements_of(self.own_function)):
             what = "it computes with other numbers, functions or fastmath flags than the model"
         for other, wanted in records_of(self.own):

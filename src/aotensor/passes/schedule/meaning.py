@@ -128,7 +128,7 @@ class Meaning(Reader):
         value = x.owner
         assert isinstance(value, ValueOp) and isinstance(x.type, TensorType)
         if value.first is not None and x not in self.partial:
-            raise Unreadable(f"{name_of(x)} is no part of a sum over chunks that is added up behind them")
+            raise Unreadable(f"{name_of(x)} is not a part of a sum over chunks that is added up behind them")
         init = None if value.init is None else self.scalar(value.init)
         statements: list[tuple[DoOp, int, PartialSums | None]] = []
         for op, number in self.writers[x]:

@@ -181,7 +181,7 @@ class Reader:
         if isinstance(x, BlockArgument):
             loop = x.block.parent_op()
             if not isinstance(loop, LoopOp):
-                raise Unreadable(f"{x} is no counter of a loop")
+                raise Unreadable(f"{x} is not a counter of a loop")
             self.variable(loop)
             return self._known[x]
         assert isinstance(x, OpResult)

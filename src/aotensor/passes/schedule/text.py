@@ -19,7 +19,7 @@ from aotensor.passes.schedule.damage import missing_line
 class Schedule:
     """A nest as somebody wrote it.   name: of the file, for messages. lines: of operations in the text
 
-    Raises: ScheduleError for a text that is no nest.
+    Raises: ScheduleError for a text that is not a nest.
     """
 
     def __init__(self, text: str, name: str) -> None:
@@ -42,7 +42,7 @@ class Schedule:
             raise ScheduleError(f"{self.name}: its loops are too deep to be read") from error
         except Exception as error:  # the readers of operations take it for granted that a text is what they printed
             line = 1 if parser is None else parser.line
-            raise ScheduleError(f"{self.name}:{line}: this is no nest: {_first(str(error))}", hint=_HINT) from error
+            raise ScheduleError(f"{self.name}:{line}: this is not a nest: {_first(str(error))}", hint=_HINT) from error
         self._check()
 
     def _check(self) -> None:
@@ -59,7 +59,7 @@ class Schedule:
         try:
             NEST_FORM.check(self.module, "the schedule")
         except AotensorError as error:
-            raise ScheduleError(f"{self.name}: this is no nest: {error.diagnostic.title}", hint=_HINT) from error
+            raise ScheduleError(f"{self.name}: this is not a nest: {error.diagnostic.title}", hint=_HINT) from error
 
     def _check_uses(self, region: Region, known: set[SSAValue]) -> None:
         """Raises: ScheduleError for a number that is used before it is computed"""

@@ -149,7 +149,7 @@ def _check_cores(loop: LoopOp, meaning: Meaning) -> None:
         raise Refused(loop, "cores: only a loop that stands in no other one")
     chunk = meaning.variable(loop)
     if not isinstance(loop, ForOp) or chunk not in meaning.steps:
-        raise Refused(loop, "cores: it is no loop over chunks, which has a step")
+        raise Refused(loop, "cores: it is not a loop over chunks, which has a step")
     inside = {x for op in walk(loop) if isinstance(op, ValueOp) for x in op.results}
     for op in walk(loop):
         if not isinstance(op, DoOp):

@@ -78,7 +78,7 @@ def structured(function: Function, label: str, doc: str = "") -> Function:
     on_sparse.__name__ = on_sparse.__qualname__ = label
     on_sparse.__doc__ = doc or (
         f"`{label.removeprefix('structured_')}` of every stored entry of a sparse matrix; structured.\n\n"
-        "    Raises: GraphTypeError for a dense matrix, or a further argument that is no scalar.\n    "
+        "    Raises: GraphTypeError for a dense matrix, or a further argument that is not a scalar.\n    "
     )
     return on_sparse
 

@@ -104,7 +104,7 @@ def _divided(extent: SymbolicExtent, by: int, word: str) -> SymbolicExtent:
     """An extent that a blocksize divides.   Raises: GraphValueError"""
     if by == 1 or isinstance(extent, int):
         if isinstance(extent, int) and extent % by:
-            raise GraphValueError(f"{extent} {word} are no multiple of the {by} of a block")
+            raise GraphValueError(f"{extent} {word} are not a multiple of the {by} of a block")
         return extent
     return as_extent(Divided(by, word)(extent))
 
@@ -122,7 +122,7 @@ class Divided(ConstantOp):
 
     def reference(self, extent: Array) -> Array:
         if extent % self.by:
-            raise GraphValueError(f"{extent} {self.word} are no multiple of the {self.by} of a block")
+            raise GraphValueError(f"{extent} {self.word} are not a multiple of the {self.by} of a block")
         return extent
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
@@ -131,6 +131,6 @@ class Divided(ConstantOp):
     def lower(self, b: TensorBuilder, extent: Tensor) -> Tensor:
         v = b.scalars
         found = v.cast(b.item(extent), dtypes.INDEX)
-        message = f"{{found}} {self.word} are no multiple of the {{expected}} of a block"
+        message = f"{{found}} {self.word} are not a multiple of the {{expected}} of a block"
         b.check(v.compare("eq", v.rem(found, v.index(self.by)), v.index(0)), message, found, self.by)
         return extent

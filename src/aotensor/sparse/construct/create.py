@@ -147,7 +147,7 @@ class ConstructSparseFromList(SparseOp):
 
     Gradient: values ← ḡ[ilist, :].
 
-    Raises: GraphTypeError for tensors of other ranks or positions that are no integers; GraphValueError for extents
+    Raises: GraphTypeError for tensors of other ranks or positions that are not integers; GraphValueError for extents
     that do not fit, at run time where they are not known, and for a row outside of the matrix.
     """
 

@@ -108,8 +108,8 @@ class Progression:
 def slice_range(item: slice, extent: SymbolicExtent) -> tuple[Variable, int, Dim] | None:
     """(first, count) of a slice as a vector, its step, and the count if it is known.
 
-    None for a step that is no number other than 0, and for bounds that are no integers: such a slice is looked up in
-    the positions of the axis, which says what is wrong with it.
+    None for a step that is not a number other than 0, and for bounds that are not integers: such a slice is looked up
+    in the positions of the axis, which says what is wrong with it.
     """
     step = _number(item.step) if item.step is not None else 1
     bounds = [x if x is None else _bound(x) for x in (item.start, item.stop)]

@@ -52,7 +52,7 @@ def linear_classifier(node: Node, x: Any) -> Any:
     """The class with the largest score, or of two with one score by its sign; and the scores"""
     labels = node["classlabels_ints"]
     if node["classlabels_strings"] or not labels:
-        raise Unsuited("its labels are no integers")
+        raise Unsuited("its labels are not integers")
     rows = len(node["intercepts"]) if node["intercepts"] else len(labels)
     scores = _linear(x, node["coefficients"], node["intercepts"], rows)
     if rows == 1 and len(labels) == 2:

@@ -123,5 +123,5 @@ def _along(node: Node, values: Any, x: Any) -> Any:
     if values.type.ndim == 0 or (values.type.ndim == 1 and values.type.shape[0] == 1):
         return at.reshape(values, ())
     if values.type.ndim > 1:
-        raise Unsuited("its scale is no scalar or vector")
+        raise Unsuited("its scale is not a scalar or vector")
     return at.reshape(values, [-1, *[1] * (x.type.ndim - 1 - node.axis(x.type.ndim))])

@@ -180,7 +180,7 @@ def tree_classifier(node: Node, x: Any) -> Any:
     """The class with the largest sum over trees, or of two with one sum by its sign; and the sums"""
     labels = node["classlabels_int64s"]
     if not labels:
-        raise Unsuited("its labels are no integers")
+        raise Unsuited("its labels are not integers")
     trees = _indexed(node, "class", len(labels))
     scores = at.cast(trees.scores(_matrix(x, trees), "SUM"), "float32")
     base = _numbers(node, "base_values")

@@ -48,7 +48,7 @@ def support_vector_classes(node: Node, x: Any) -> Any:
     """The class with the most votes of pairs, and scores of pairs or probabilities; integer labels"""
     labels, per_class = node["classlabels_ints"], [int(n) for n in node["vectors_per_class"] or ()]
     if node["classlabels_strings"] or not labels:
-        raise Unsuited("its labels are no integers")
+        raise Unsuited("its labels are not integers")
     flat, rho = (np.array(node[name] or [], "float32") for name in ("coefficients", "rho"))
     count, matrix = len(labels), _rows(x)
     if count < 2:

@@ -25,7 +25,7 @@ _POINTS = np.arange(-5, 6)
 def _reference(order: int) -> Callable[..., Array]:
     """SciPy's, and its derivatives in v by differences of tenth order: 1e-11 while |ln(x/v)| is below 5.
 
-    For x < 1 of the quotient by (x/2)ᵛ/Γ(v + 1), which is about 1: the power is no polynomial in v for small x.
+    For x < 1 of the quotient by (x/2)ᵛ/Γ(v + 1), which is about 1: the power is not a polynomial in v for small x.
     """
     function = scipy_special("jv")
 

@@ -144,7 +144,7 @@ MAKERS["beta"] = _beta
 _beta_fall: Final = Elementwise(
     Row(
         "beta_fall",
-        "−∂B/∂a = y·(ψ(a + b) − ψ(a)) for y = B(a, b), whose derivative in b is no difference of products",
+        "−∂B/∂a = y·(ψ(a + b) − ψ(a)) for y = B(a, b), whose derivative in b is not a difference of products",
         lambda a, b, y: y * growth_of_polygamma(0, a, b).astype(a.dtype),
         lambda s, a, b, y: s.mul(y, s.special("psi_growth", a, b)),
         (
