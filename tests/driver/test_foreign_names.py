@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from needs import path_of
 
 import aotensor as aot
 import aotensor.tensor as at
+from aotensor.codegen.entry.c_names import is_of_c_library
 from aotensor.errors import GraphValueError
 from aotensor.ir.context import parse_module
 from aotensor.ir.text import text_of
@@ -74,8 +76,39 @@ def test_every_macro_of_the_standard_headers_is_reserved(language: str, standard
 
 
 @needs_cc
+def test_every_function_of_the_standard_headers_is_refused() -> None:
+    """With what Linux adds to ISO C; functions that begin with `_`, and macros with parameters, are left out."""
+    command = [path_of("cc"), "-x", "c", "-std=gnu17", "-E", "-P", "-"]
+    text = INCLUDES + "#include <unistd.h>\n#include <pthread.h>\n"
+    found = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+    declared = set(re.findall(r"\b([a-z]\w*)\s*\([^;{}]*\)\s*(?:__attribute__[^;]*)?;", found))
+    types = set(re.findall(r"\btypedef [\w ]+ (u?int\d+_t|size_t|ptrdiff_t|double_t);", found))
+    assert len(declared) > 500
+    assert {name for name in declared | types if not is_of_c_library(name) and not is_reserved(name)} == set()
+    usual = ("loss", "logistic", "step", "total", "stress", "isotonic", "energy", "fit", "signal_to_noise", "memory")
+    assert not any(is_of_c_library(name) or is_reserved(name) for name in usual)
+
+
+@needs_cc
 def test_headers_of_functions_with_such_names(tmp_path: Path) -> None:
-    names = ("I", "NAN", "M_PI", "INFINITY", "complex", "EOF", "errno", "INT_MAX", "SIGINT", "isnan", "FLT_EPSILON")
+    names = (
+        "I",
+        "NAN",
+        "M_PI",
+        "INFINITY",
+        "complex",
+        "EOF",
+        "errno",
+        "INT_MAX",
+        "SIGINT",
+        "isnan",
+        "FLT_EPSILON",
+        "typeof",
+        "__LINE__",
+        "_Bool",
+        "int64_t",
+        "S_IRUSR",
+    )
     functions = []
     for number, name in enumerate(names):
         x = at.vector(name, shape=(name,))
@@ -100,7 +133,9 @@ def test_headers_of_functions_with_such_names(tmp_path: Path) -> None:
     np.testing.assert_allclose(library["f2"](M_PI=[1.0, 2.0])["M_PI"], 3 * np.exp([1.0, 2.0]), rtol=1e-14)
 
 
-@pytest.mark.parametrize("name", ["I", "NAN", "M_PI", "complex", "EINVAL", "SIGTERM"])
+@pytest.mark.parametrize(
+    "name", ["I", "NAN", "M_PI", "complex", "EINVAL", "SIGTERM", "fmaf", "pthread_create", "random", "__f"]
+)
 def test_functions_with_such_names_are_refused(name: str, tmp_path: Path) -> None:
     x = at.vector("x")
     with pytest.raises(GraphValueError, match=f"function name '{name}' is taken by C"):

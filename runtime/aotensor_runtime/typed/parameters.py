@@ -25,7 +25,7 @@ KEYWORDS: Final = _words("""
     goto i386 if inline int linux long main mutable namespace new noexcept not not_eq nullptr operator or or_eq
     private protected public register reinterpret_cast requires restrict return short signed sizeof static
     static_assert static_cast stderr stdin stdout struct switch template this thread_local throw true try typedef
-    typeid typename union unix unsigned using virtual void volatile wchar_t while xor xor_eq
+    typeid typename typeof typeof_unqual union unix unsigned using virtual void volatile wchar_t while xor xor_eq
     """)
 """Keywords of C and C++, and lower-case macros of all programs."""
 
@@ -44,15 +44,22 @@ _MACROS: Final = (
 _FAMILIES: Final = re.compile(
     r"(ADJ|ATOMIC|BUS|CLD|CLOCK|CLOCKS|CLONE|DBL|DEC\d*|EXIT|FE|FLT\d*|FOPEN|FP|FPE|HUGE|ILL|INT\w*|LC|LDBL|M|MATH|MOD|POLL"
     r"|NL|PTHREAD|REG|RENAME|RTSIG|SA|SCHED|SEEK|STDERR|STDIN|STDOUT|SEGV|SI|SIG|SIGEV|SS|STA|TIME|TIMER|TRAP|UINT\w*|WCHAR|WINT|ONCE)_[A-Z]\w*"
+    r"|S_I[A-Z]+|__\w*|_[A-Z]\w*|std|(u_?)?int(_least|_fast)?\d+_t|u?int(max|ptr)_t|(size|ssize|ptrdiff|max_align|wint|float|double)_t"
     r"|CLOSE_RANGE_\w+|[FRWX]_OK|F_T?(LOCK|TEST)|F_ULOCK|L_(INCR|SET|XTND)"
     r"|[A-Z]\w*_(MAX|MIN|WIDTH|BIT)|(PRI|SCN)[a-zX]\w*|SNAN\w*|M_\d\w*|si_\w+"
 )
 """Of ISO C, C++ and their headers in Linux's C library, which show those of POSIX too."""
 
+_PREDEFINED: Final = re.compile(r"__[A-Za-z0-9]\w*[A-Za-z0-9]__")
+
 
 def is_reserved(name: str) -> bool:
-    """True for a keyword of C or C++, and for a name that a header of C defines as a macro without parameters."""
-    return name in _MACROS or (not name.endswith("_") and _FAMILIES.fullmatch(name) is not None)
+    """True for keywords, types and names kept by C or C++, and for macros without parameters of C's headers."""
+    return (
+        name in _MACROS
+        or _PREDEFINED.fullmatch(name) is not None
+        or (not name.endswith("_") and _FAMILIES.fullmatch(name) is not None)
+    )
 
 
 C_TYPES: Final = {name: record.c for name, record in DTYPES.items()}

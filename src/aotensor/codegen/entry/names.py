@@ -8,33 +8,12 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Final
 
+from aotensor.codegen.entry.c_names import is_of_c_library
 from aotensor.codegen.targets.systems import system_of
 from aotensor.errors import GraphValueError
 from aotensor_runtime.manifest import FunctionSpec, Manifest
 from aotensor_runtime.typed.parameters import is_reserved
 from aotensor_runtime.typed.patterns import constant_outputs
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_LIBC: Final = _words("""
-    abort abs atexit calloc clock copysign div exit fabs fma fmax fmin free frexp getenv index j0 j1 jn labs ldexp
-    ldiv lgamma lgamma_r llabs lldiv malloc memchr memcmp memcpy memmove memset modf nan printf putchar puts qsort
-    rand read realloc remove rename signal significand snprintf sprintf srand strcat strchr strcmp strcpy strlen
-    strncmp strncpy system time write y0 y1 yn
-    """)
-
-_LIBM: Final = _words("""
-    acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh drem dremf erf erfc exp exp10 exp2 expm1 fdim finite
-    floor fmod gamma hypot ilogb isinf isnan ldexp llrint llround log log10 log1p log2 logb lrint lround nearbyint
-    nextafter nexttoward pow pow10 remainder remquo rint round roundeven scalb scalbln scalbn signbit sin sincos
-    sinh sqrt tan tanh tgamma trunc
-    """)
-
-_FUNCTIONS: Final = _LIBC | _LIBM | {name + suffix for name in _LIBM for suffix in "fl"}
-"""Names that no exported function may have, as keywords and macros: functions of libc and libm that code may call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +116,7 @@ def exported_symbols(manifest: Manifest) -> tuple[str, ...]:
         names += [*symbols.all, *[symbols.values] * has_values(manifest, spec)]
     names += [*shared_symbols(manifest), *OwnSymbols.of(manifest).all]
     for name in names:
-        if name in _FUNCTIONS or is_reserved(name):
+        if is_of_c_library(name) or is_reserved(name):
             raise GraphValueError(
                 f"function name {name!r} is taken by C or its library",
                 hint="give the function another name, or use a prefix",
