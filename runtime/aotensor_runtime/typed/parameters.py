@@ -44,7 +44,7 @@ _MACROS: Final = (
 _FAMILIES: Final = re.compile(
     r"(ADJ|ATOMIC|BUS|CLD|CLOCK|CLOCKS|CLONE|DBL|DEC\d*|EXIT|FE|FLT\d*|FOPEN|FP|FPE|HUGE|ILL|INT\w*|LC|LDBL|M|MATH|MOD|POLL"
     r"|NL|PTHREAD|REG|RENAME|RTSIG|SA|SCHED|SEEK|STDERR|STDIN|STDOUT|SEGV|SI|SIG|SIGEV|SS|STA|TIME|TIMER|TRAP|UINT\w*|WCHAR|WINT|ONCE)_[A-Z]\w*"
-    r"|S_I[A-Z]+|__\w*|_[A-Z]\w*|std|(u_?)?int(_least|_fast)?\d+_t|u?int(max|ptr)_t|(size|ssize|ptrdiff|max_align|wint|float|double)_t"
+    r"|S_I[A-Z]+|__\w*|_[A-Z]\w*|(u_?)?int(_least|_fast)?\d+_t|u?int(max|ptr)_t|(size|ssize|ptrdiff|max_align|wint|float|double)_t"
     r"|CLOSE_RANGE_\w+|[FRWX]_OK|F_T?(LOCK|TEST)|F_ULOCK|L_(INCR|SET|XTND)"
     r"|[A-Z]\w*_(MAX|MIN|WIDTH|BIT)|(PRI|SCN)[a-zX]\w*|SNAN\w*|M_\d\w*|si_\w+"
 )
