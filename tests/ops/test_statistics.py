@@ -97,6 +97,8 @@ LATE: list[tuple[Callable[[], Any], list[Any], str]] = [
     (lambda: at.topk(X, 3), [[1.0, 2.0]], "3 elements are wanted of an extent of 2"),
     (lambda: at.partition(X, 2), [[1.0, 2.0]], "index 2"),
     (lambda: at.median(X), [np.zeros(0)], "median: axis 0 is empty"),
+    (lambda: at.pad(X, 1, "edge"), [np.zeros(0)], "pad: axis 0 is empty"),
+    (lambda: at.norm(M, ord=2), [np.zeros((2, 0))], "norm: axis 1 is empty"),
     (lambda: at.interp(X, X[:0], X[:0]), [[1.0]], "interp: xp: axis 0 is empty"),
     (lambda: at.tensorinv(M, 1), [np.ones((2, 3))], "extent"),
     (lambda: at.vectorize(at.dot, "(m,n),(n)->(m)")(M, X), [np.ones((2, 3)), np.ones(2)], "extent"),

@@ -16,6 +16,7 @@ from aotensor.ops.elementwise.arithmetic import abs as absolute
 from aotensor.ops.elementwise.compare import cast, eq, neq, switch
 from aotensor.ops.index import subtensor
 from aotensor.ops.linalg.svd import singular_values
+from aotensor.ops.random.parameter import nonempty
 from aotensor.ops.reduce.extremum import max as max_over
 from aotensor.ops.reduce.extremum import min as min_over
 from aotensor.ops.reduce.lengths import Length
@@ -84,6 +85,7 @@ def _matrix_norm(x: Variable, ord: Any, axes: tuple[int, ...]) -> Variable:
     rows, columns = axes
     if ord in (2, -2, "nuc"):
         others = [axis for axis in range(x.ndim) if axis not in axes]
+        x = x if ord == "nuc" else nonempty("norm", x, axes)
         return _spectral_norm(transpose(x, [*others, rows, columns]), ord)
     if ord not in (1, -1, math.inf, -math.inf):
         raise GraphValueError(f"norm: ord {ord!r} of a matrix")

@@ -17,6 +17,7 @@ from aotensor.ops.elementwise.arithmetic import maximum, minimum, mod
 from aotensor.ops.elementwise.compare import cast, clip
 from aotensor.ops.index import subtensor
 from aotensor.ops.multi_index import position_inside
+from aotensor.ops.random.parameter import nonempty
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.cumulate import cumsum
 from aotensor.ops.reduce.sums import sum as sum_over
@@ -127,8 +128,8 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     mode: what the border holds. "constant": `constant_values`, one number or scalar. "edge": the nearest element.
     "wrap": x repeated. "symmetric", "reflect": x mirrored at its edges, with the element at the edge twice or once.
 
-    Raises: UnsupportedError for another mode, GraphValueError for a width that is negative or does not fit x;
-    GraphIndexError at run time for an empty axis that is not padded by a constant.
+    Raises: UnsupportedError for another mode, GraphValueError for a width that is negative or does not fit x, and for
+    an empty axis that is not padded by a constant (at run time where the extent is not known).
     """
     x = as_tensor(x)
     if not isinstance(mode, str) or mode not in ("constant", *_POSITIONS):
@@ -152,6 +153,7 @@ def _padded_by_itself(x: Variable, widths: Sequence[tuple[int, int]], positions:
     """x with borders of its own elements: those at `positions(p, n)` for p from −before to n + after − 1."""
     for axis, (before, after) in enumerate(widths):
         if before or after:
+            x = nonempty("pad", x, [axis])
             n = _symbol(extent_of(x, axis))
             x = take(x, positions(arange(-before, n + after), n), axis)
     return x
