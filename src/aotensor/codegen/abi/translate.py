@@ -279,7 +279,7 @@ class _Body:
                 pairs = zip([x, *ys[:-1]], operators, ys, strict=True)
                 return self._either([ast.Compare(a, [o], [b]) for a, o, b in pairs], False)
             case ast.IfExp(test, x, y):
-                return self._b.select(self._condition(test), self._value(x), self._value(y))
+                return self._choice(test, (x, y))
             case ast.Call():
                 result = self._call(tree)
                 if result is not None:
@@ -300,6 +300,22 @@ class _Body:
         if x.type != f64:
             return self._b.icmp_signed(word, x, y)
         return self._b.fcmp_unordered(word, x, y) if word == "!=" else self._b.fcmp_ordered(word, x, y)
+
+    def _choice(self, test: ast.expr, choices: Sequence[ast.expr]) -> Value:
+        """`x if test else y`: the other one is not evaluated."""
+        b = self._b
+        then, other, after = (b.append_basic_block(name) for name in ("then", "else", "chosen"))
+        b.cbranch(self._condition(test), then, other)
+        found = []
+        for block, choice in zip((then, other), choices, strict=True):
+            b.position_at_end(block)
+            found.append((self._value(choice), b.block))
+            b.branch(after)
+        b.position_at_end(after)
+        chosen = b.phi(found[0][0].type)
+        for value, block in found:
+            chosen.add_incoming(value, block)
+        return chosen
 
     def _either(self, parts: Sequence[ast.expr], is_or: bool) -> Value:
         """`and` or `or`: what follows is not evaluated once the answer is known."""
