@@ -100,6 +100,12 @@ NEEDS: Final = {
     "cyipopt": Need(
         "Ipopt from Python", "pip install cyipopt, with Debian's coinor-libipopt-dev", modules=("cyipopt",)
     ),
+    "sundials": Need(
+        "CVODES and IDAS from C",
+        _debian("libsundials-dev"),
+        files=("/usr/include/cvodes/cvodes.h", "/usr/include/suitesparse/klu.h"),
+    ),
+    "scikit-sundae": Need("CVODE from Python", "pip install scikit-sundae", modules=("sksundae",)),
     "docs": Need("the site", _extra("docs"), modules=("mkdocs",)),
 }
 """Short name → what it is."""

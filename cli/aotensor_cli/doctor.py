@@ -24,9 +24,12 @@ from aotensor_runtime.blas import blas_table
 
 _PACKAGES: Final = ("numpy", "scipy", "llvmlite", "xdsl", "click", "rich", "packaging")
 
-_CLIENTS: Final = {"bridgestan": "bridgestan", "casadi": "casadi", "ipopt": "cyipopt"}
+_CLIENTS: Final = {"bridgestan": "bridgestan", "casadi": "casadi", "ipopt": "cyipopt", "sundials": "scikit-sundae"}
 """Interface → the package that loads libraries by it."""
-_HEADERS: Final = {"ipopt": tuple(f"/usr/include/{folder}/IpStdCInterface.h" for folder in ("coin", "coin-or"))}
+_HEADERS: Final = {
+    "ipopt": tuple(f"/usr/include/{folder}/IpStdCInterface.h" for folder in ("coin", "coin-or")),
+    "sundials": ("/usr/include/cvodes/cvodes.h",),
+}
 """Interface → where a system has the header of programs that load libraries by it."""
 
 

@@ -46,6 +46,7 @@ PAGES = {
     "howto/bridgestan": ("import pymc", "import bridgestan"),
     "howto/casadi": ("import casadi",),
     "howto/ipopt": ("cc",),
+    "howto/sundials": ("cc",),
     "howto/browser": ("node",),
     "playground": (),
 }
@@ -122,6 +123,7 @@ def skip_without(needs: tuple[str, ...]) -> None:
 
 
 HEAVY = {
+    "howto/sundials": ("sundials",),
     "howto/ipopt": ("ipopt",),
     "howto/r": ("R",),
     "howto/rust": ("cargo",),

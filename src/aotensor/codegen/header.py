@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
 from typing import Final
 
 from aotensor.codegen.declarations.ipopt import ipopt_declarations
 from aotensor.codegen.declarations.patterns import pattern_lines
+from aotensor.codegen.declarations.sundials import sundials_declarations
+from aotensor.codegen.declarations.text import WIDTH as _WIDTH
+from aotensor.codegen.declarations.text import prototype as _prototype
 from aotensor.codegen.entry.names import OwnSymbols, Symbols, c_suffix, has_values, is_for_python
 from aotensor_runtime.abi import ABI_VERSION, HEADER, WORKSPACE_ALIGNMENT
 from aotensor_runtime.manifest import (
@@ -22,8 +24,6 @@ from aotensor_runtime.manifest import (
 )
 from aotensor_runtime.typed.parameters import Value, parameter_names, typed_parameters
 from aotensor_runtime.typed.patterns import constant_outputs
-
-_WIDTH: Final = 116
 
 
 def header_text(manifest: Manifest) -> str:
@@ -79,7 +79,7 @@ def _patterns(manifest: Manifest, spec: FunctionSpec) -> list[str]:
 _UNIFORM: Final = ("aotensor_context *context", "const aotensor_array *inputs", "aotensor_array *outputs")
 
 
-_DECLARED: Final = {"ipopt": ipopt_declarations}
+_DECLARED: Final = {"ipopt": ipopt_declarations, "sundials": sundials_declarations}
 
 
 def _interface(manifest: Manifest, interface: InterfaceSpec) -> str:
@@ -262,18 +262,6 @@ def _apart(manifest: Manifest) -> str:
 
 
 _PYTHON: Final = ("const aotensor_python_call *call", "const void *inputs")
-
-
-def _prototype(result: str, name: str, parameters: Sequence[str]) -> str:
-    """One declaration, its lines broken between parameters."""
-    head = f"{result} {name}("
-    lines = [head]
-    for k, parameter in enumerate(parameters):
-        piece = parameter + (", " if k < len(parameters) - 1 else ");")
-        if len(lines[-1] + piece) > _WIDTH and lines[-1].strip() != head:
-            lines.append(" " * len(head))
-        lines[-1] += piece
-    return "\n".join(line.rstrip() for line in lines)
 
 
 def _comment(lines: list[str]) -> str:

@@ -10,13 +10,19 @@ from aotensor.api.interfaces.bridgestan import for_bridgestan
 from aotensor.api.interfaces.casadi import for_casadi
 from aotensor.api.interfaces.ipopt import for_ipopt
 from aotensor.api.interfaces.names import NAMES
+from aotensor.api.interfaces.sundials import for_sundials
 from aotensor.codegen.abi.interface import Layer
 from aotensor.errors import GraphTypeError, GraphValueError
 
 Prepare: TypeAlias = Callable[[Sequence[Function], str], tuple[list[Function], Layer]]
 """Functions and the library's name → functions that the interface needs beside them, and its layer."""
 
-INTERFACES: Final[dict[str, Prepare]] = {"bridgestan": for_bridgestan, "casadi": for_casadi, "ipopt": for_ipopt}
+INTERFACES: Final[dict[str, Prepare]] = {
+    "bridgestan": for_bridgestan,
+    "casadi": for_casadi,
+    "ipopt": for_ipopt,
+    "sundials": for_sundials,
+}
 assert tuple(INTERFACES) == NAMES
 
 

@@ -104,6 +104,11 @@ def _invoke(c: Code, entry: Value, *given: Value) -> Value:
     return c.builder.sext(c.builder.call(callee, [c.builder.inttoptr(x, pointer) for x in given]), i64)
 
 
+def _obtain(c: Code, entry: Value, given: Value) -> Value:
+    callee = c.builder.inttoptr(entry, ir.PointerType(ir.FunctionType(pointer, [pointer])))
+    return c.builder.ptrtoint(c.builder.call(callee, [c.builder.inttoptr(given, pointer)]), i64)
+
+
 def _ask(c: Code, entry: Value) -> Value:
     callee = c.builder.inttoptr(entry, ir.PointerType(ir.FunctionType(i64, [])))
     return c.builder.call(callee, [])
@@ -134,6 +139,8 @@ invoke = Number(_invoke)
 """The result of `int32_t (*)(void *, ...)` at an address."""
 ask = Number(_ask)
 """The result of `int64_t (*)(void)` at an address."""
+obtain = Number(_obtain)
+"""The result of `void *(*)(void *)` at an address."""
 shift_right = Number(lambda c, x, count: c.builder.lshr(x, count))
 """The bits of x, zeros before them."""
 square_root = Real(lambda c, x: intrinsic(c.builder, "sqrt", [x]))

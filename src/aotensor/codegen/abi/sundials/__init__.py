@@ -1,0 +1,1 @@
+"""SUNDIALS: right-hand sides and their derivatives as CVODES and IDAS call them."""
