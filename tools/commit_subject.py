@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 LONGEST: Final = 72
-_FORM: Final = re.compile(r"[a-z0-9][\w ./-]*: \S.*[^.\s]")
+_FORM: Final = re.compile(r"[a-z0-9][\w ,./-]*: \S.*[^.\s]")
 _GENERATED: Final = ("Merge ", "Revert ", "fixup! ", "squash! ")
 
 
