@@ -30,6 +30,9 @@ LISTINGS: Final = {
     "optimize": Listing(
         "aotensor.tensor.optimize", "aotensor.tensor.optimize", "import aotensor.tensor as at  # at.optimize"
     ),
+    "training": Listing(
+        "aotensor.tensor.training", "aotensor.tensor.training", "import aotensor.tensor as at  # at.training"
+    ),
     "random": Listing("aotensor.tensor.random", "aotensor.tensor.random", "import aotensor.tensor as at  # at.random"),
     "sparse": Listing("aotensor.sparse", "aotensor.sparse", "import aotensor.sparse as sp"),
     "gradient": Listing("aotensor.gradient", "aotensor.gradient", "from aotensor import gradient"),

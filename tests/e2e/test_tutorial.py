@@ -37,6 +37,7 @@ PAGES = {
     "howto/ci": ("make",),
     "howto/scipy": (),
     "howto/solutions": (),
+    "howto/training": (),
     "howto/fields": (),
     "howto/frameworks": ("cc", "import jax", "import torch"),
     "howto/sklearn": ("import sklearn",),

@@ -84,7 +84,7 @@ def nlp(
         raise GraphValueError(
             f"nlp: f is {value.type}, not a scalar", lines=[value.describe()], hint="take the sum or the mean"
         )
-    parts = [] if g is None else [g] if isinstance(g, Variable) else listed(g, "constraints")
+    parts = [] if g is None else [g] if isinstance(g, Variable) else listed(g, "nlp: g")
     constraints = [_expression("g", one) for one in parts]
     if name is not None and not (isinstance(name, str) and name.isidentifier() and name.isascii()):
         raise GraphValueError(f"nlp: the name {name!r:.60} is not a C identifier")

@@ -132,7 +132,7 @@ from aotensor.ops.symbols import (
     zcol, zmatrix, zrow, zscalar, ztensor3, ztensor4, ztensor5, zvector,
 )
 from aotensor.ops.random.stream import RandomStream
-from aotensor.tensor import linalg, optimize, random
+from aotensor.tensor import linalg, optimize, random, training
 from aotensor.tensor.fourier import FOURIER_TRANSFORMS as fft
 
 __all__ = [
@@ -179,7 +179,7 @@ __all__ = [
     "sqr", "sqrt", "sqrtm", "square", "squeeze", "stack", "stacklists", "std", "sub", "sum", "svd", "swapaxes",
     "switch", "take", "take_along_axis", "tan", "tanh", "tensor", "tensor3", "tensor4", "tensor5", "tensor_copy",
     "tensor_from_scalar", "tensordot", "tensorinv", "tensorsolve", "tile", "topk", "topk_and_argtopk", "trace",
-    "transpose", "tri", "tri_gamma", "tril", "tril_indices", "tril_indices_from", "triu", "triu_indices",
+    "training", "transpose", "tri", "tri_gamma", "tril", "tril_indices", "tril_indices_from", "triu", "triu_indices",
     "triu_indices_from", "true_div", "trunc", "trunc_div", "unique", "unpack", "unravel_index", "until", "var",
     "vecdot", "vecmat", "vector", "vectorize", "vectorize_graph", "vectors", "vertical_stack", "vstack", "wcol",
     "where", "wmatrix", "wrow", "wscalar", "wtensor3", "wtensor4", "wtensor5", "wvector", "xlog1py", "xlogx", "xlogy",
