@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from command_line import Call
 
+import aotensor as aot
+import aotensor.tensor as at
 from aotensor.api.cost.limits import Limits
 from aotensor.api.cost.work import flops_of
 from aotensor_cli.benching.inputs import dims_of, make_inputs, parse_sizes
@@ -182,6 +184,22 @@ def test_sizes_of_dims(library: Path) -> None:
     inputs = make_inputs(f, {"n": 3, "p": 2}, seed=1)
     assert {name: x.shape for name, x in inputs.items()} == {"X": (3, 2), "y": (3,), "w": (2,)}
     assert all(np.array_equal(x, make_inputs(f, {"n": 3, "p": 2}, seed=1)[name]) for name, x in inputs.items())
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "complex64"])
+def test_inputs_of_halves_and_complex_dtypes(dtype: str, tmp_path: Path) -> None:
+    """Parts between 0.1 and 0.9; square matrices Hermitian and definite, so that they have factors."""
+    pytest.importorskip("ml_dtypes")
+    a, v = at.matrix("a", dtype=dtype, shape=("n", "n")), at.vector("v", dtype=dtype, shape=("p",))
+    library = aot.compile(aot.function([a, v], [a * 2, v * 2], name="f"), tmp_path, opt_level=0).load()
+    inputs = make_inputs(library.f, {"n": 4, "p": 50}, seed=0)
+    a_, v_ = (x.astype("complex128") for x in (inputs["a"], inputs["v"]))
+    assert inputs["a"].dtype.name == dtype
+    assert np.array_equal(a_, a_.conj().T)
+    assert np.linalg.eigvalsh(a_).min() > 1
+    assert len(set(v_.tolist())) > 40
+    assert v_.real.min() >= 0.1 - 1e-3 and v_.real.max() < 0.9 + 1e-3
+    assert (v_.imag > 0).all() if dtype.startswith("complex") else not v_.imag.any()
 
 
 def test_operations_by_formula(library: Path) -> None:

@@ -202,3 +202,10 @@ def test_halves_are_halves() -> None:
             assert str(found.dtype) == str(wanted.dtype)
             close = {"rtol": 2e-2, "atol": 2e-2}
             np.testing.assert_allclose(np.asarray(found, "float32"), np.asarray(wanted, "float32"), **close)
+
+
+def test_functions_have_names_that_c_has_not() -> None:
+    one = jax.ShapeDtypeStruct((2,), "float32")
+    names = {"cos_": jnp.cos, "softplus": jax.nn.softplus, "function": lambda x: x, "call": jnp.cos.__call__}
+    assert [from_jax(function, one).name for function in names.values()] == list(names)
+    np.testing.assert_allclose(from_jax(jnp.cos, one)(np.zeros(2, "float32")), 1)

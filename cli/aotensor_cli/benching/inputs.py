@@ -9,6 +9,8 @@ import numpy as np
 
 from aotensor_cli.options import Refusal, similar
 from aotensor_runtime import LibraryFunction
+from aotensor_runtime.arrays.dtypes import DTYPES
+from aotensor_runtime.arrays.layout import DTYPES as ARRAY_DTYPES
 from aotensor_runtime.manifest import FunctionSpec, SparseValue
 from aotensor_runtime.sparse.values import Compressed, shown
 
@@ -89,7 +91,7 @@ def _extents(shape: Sequence[int | str | None], dims: Mapping[str, int]) -> tupl
 
 
 def make_inputs(function: LibraryFunction, dims: Mapping[str, int], seed: int) -> dict[str, Any]:
-    """Inputs by name: floats between 0.1 and 0.9, matrices that are square also symmetric and positive definite."""
+    """Inputs by name: parts between 0.1 and 0.9, matrices that are square also Hermitian and positive definite."""
     rng, spec = np.random.default_rng(seed), function.spec
     found: dict[str, Any] = {}
     for value in spec.arguments:
@@ -110,12 +112,16 @@ def whole_numbers(inputs: Mapping[str, Any]) -> dict[str, int]:
 def _values(rng: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> Any:
     if dtype == "bool":
         return rng.random(shape) < 0.5
-    if not dtype.startswith("float"):
+    record, is_square = DTYPES[dtype], len(shape) > 1 and shape[-1] == shape[-2]
+    if record.kind not in "fc":
         return rng.integers(0, 2, shape).astype(dtype)  # it may be an index
-    x = rng.uniform(0.1, 0.9, shape).astype(dtype)
-    if len(shape) > 1 and shape[-1] == shape[-2]:
-        x = (x + x.swapaxes(-1, -2)) / 2 + shape[-1] * np.eye(shape[-1], dtype=dtype)
-    return x
+    x = rng.uniform(0.1, 0.9, shape)
+    if is_square:
+        x = (x + x.swapaxes(-1, -2)) / 2 + shape[-1] * np.eye(shape[-1])
+    if record.part is not None:
+        y = rng.uniform(0.1, 0.9, shape)
+        x = x + 1j * ((y - y.swapaxes(-1, -2)) / 2 if is_square else y)
+    return x.astype(ARRAY_DTYPES[dtype])
 
 
 def _matrix(rng: np.random.Generator, spec: FunctionSpec, value: SparseValue, dims: Mapping[str, int]) -> Any:

@@ -16,6 +16,7 @@ from aotensor.importers.gradients import with_gradients
 from aotensor.importers.jax.dims import dim_of
 from aotensor.importers.jax.interpret import Importer, check, dtype_of
 from aotensor.importers.jax.keys import is_key, words
+from aotensor.importers.names import function_name
 
 
 def from_jax(
@@ -34,7 +35,8 @@ def from_jax(
     static: arguments that are no inputs, by name.
     grad: names of arguments or inputs; the derivative of the result, or of the first one, with respect to each input
     among them becomes an output `grad_<input>`. `jax.grad` inside of `function` is as good.
-    name: of the Function, by default that of `function`. parameters: of a log density, as those of `aot.function`.
+    name: of the Function, by default that of `function`, with `_` behind it if C has it: `cos_` of `jnp.cos`.
+    parameters: of a log density, as those of `aot.function`.
 
     One array as a result stays one, a tuple or list of arrays is a list, and all else a dict of names by path:
     `loss`, `state_h`, behind a tuple `out0`, `out1_w`. dtypes are what JAX makes of them: float32 unless
@@ -65,7 +67,11 @@ def from_jax(
     known = dict(zip(labels, inputs, strict=True))
     results = with_gradients(results, known, grad, lambda label, name: name in (label, arguments[label]))
     return aot.function(
-        inputs, results, name=name or _own_name(function), on_unused_input="ignore", parameters=parameters
+        inputs,
+        results,
+        name=name or function_name(_own_name(function), "function"),
+        on_unused_input="ignore",
+        parameters=parameters,
     )
 
 
@@ -91,9 +97,10 @@ def _caller(function: Callable[..., Any], names: Sequence[str], fixed: Mapping[s
     return lambda *args: function(**dict(zip(names, args, strict=True)), **fixed)
 
 
-def _own_name(function: Callable[..., Any]) -> str | None:
-    name = getattr(function, "__name__", "")
-    return name if name.isidentifier() and name.isascii() else None
+def _own_name(function: Callable[..., Any]) -> str:
+    """That of the function; nothing for one without, as `<lambda>`."""
+    name = str(getattr(function, "__name__", ""))
+    return name if name.isidentifier() and name.isascii() else ""
 
 
 def _input_name(names: Sequence[str], path: Sequence[Any]) -> str:

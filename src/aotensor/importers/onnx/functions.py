@@ -14,6 +14,7 @@ import aotensor.tensor as at
 from aotensor.errors import GraphTypeError, GraphValueError, OptionError, UnsupportedError
 from aotensor.importers.errors import NoCounterpart
 from aotensor.importers.gradients import with_gradients
+from aotensor.importers.names import function_name
 from aotensor.importers.onnx.model import opsets_of, read_model
 from aotensor.importers.onnx.tensors import dtype_of
 from aotensor.importers.onnx.walk import Lost, Scope, Walk
@@ -44,7 +45,7 @@ def from_onnx(
     OptionError for a name in `dims` or `shapes` that the model has not, and an extent that it contradicts.
     """
     model, file = read_model(path)
-    wanted = name if name is not None else _identifier(file.stem) or _identifier(model.graph.name) or "model"
+    wanted = name if name is not None else function_name(file.stem, function_name(model.graph.name, "model"))
     return function_of(model, file.parent, wanted, grad, Fixed(dims or {}, shapes or {}))
 
 
@@ -167,9 +168,3 @@ def _check_output(item: Any, y: Any) -> None:
         raise GraphTypeError(
             f"output {item.name!r} is declared as {declared} of rank {len(tensor.shape.dim)}, and is {y.type}"
         )
-
-
-def _identifier(text: str) -> str:
-    """`text` as an identifier, "" where nothing of it can be in one."""
-    found = re.sub(r"\W", "_", text, flags=re.ASCII).strip("_")
-    return f"f_{found}" if found[:1].isdigit() else found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -14,6 +13,7 @@ from aotensor.errors import GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.graph.site import Site, made_at
 from aotensor.importers.errors import NoCounterpart
 from aotensor.importers.gradients import with_gradients
+from aotensor.importers.names import function_name
 from aotensor.importers.stablehlo.attributes import dtype_of
 from aotensor.importers.stablehlo.importer import Importer
 from aotensor.importers.stablehlo.names import argument_names, dims_of, result_names
@@ -84,7 +84,9 @@ def function_of(
             results, dict(zip(labels, inputs, strict=True)), grad,
             lambda label, name: label == name or label.startswith(f"{name}_"),
         )  # fmt: skip
-    return aot.function(inputs, results, name=name or _own_name(module.name), on_unused_input="ignore")
+    return aot.function(
+        inputs, results, name=name or function_name(module.name.removeprefix("jit_"), "model"), on_unused_input="ignore"
+    )
 
 
 def _read(source: str | PathLike[str]) -> tuple[str, str]:
@@ -110,11 +112,6 @@ def _read(source: str | PathLike[str]) -> tuple[str, str]:
         raise DamagedText(
             f"{path.name}: this is {kind}", hint="write the text: exported.mlir_module(), or str(module)"
         ) from None
-
-
-def _own_name(module: str) -> str:
-    name = re.sub(r"\W", "_", module, flags=re.ASCII).removeprefix("jit_").strip("_")
-    return name if name and name.isidentifier() else "model"
 
 
 def _inputs(
