@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import platform
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from llvmlite.binding import llvm_version_info
 from packaged import CleanPython, run, succeed
 
 from aotensor.codegen.targets.linkage import read_linkage
@@ -126,7 +130,8 @@ def test_what_is_inside(packed: Path) -> None:
         names, info = archive.namelist(), "model-1.2.dist-info"
         assert names == [
             "model/__init__.py", "model/libmodel.so", "model/py.typed", f"{info}/METADATA", f"{info}/WHEEL",
-            f"{info}/licenses/LICENSE", f"{info}/RECORD",
+            f"{info}/licenses/LICENSE", f"{info}/sboms/aotensor.cdx.json", f"{info}/sboms/aotensor.provenance.json",
+            f"{info}/RECORD",
         ]  # fmt: skip
         lines = archive.read(f"{info}/METADATA").decode().splitlines()
         assert [line for line in lines if line.startswith("Requires-Dist")] == [
@@ -141,6 +146,36 @@ def test_what_is_inside(packed: Path) -> None:
             assert (digest, size) == (f"sha256={found}", str(len(content)))
     with zipfile.ZipFile(wheel(packed, "pair")) as archive:
         assert b"Requires-Dist: scipy>=" in archive.read("pair-2.0rc1.dist-info/METADATA")
+
+
+def test_bills_name_the_libraries_and_how_they_were_compiled(packed: Path) -> None:
+    """The digests are those of the files in the wheel; the tools those that made them."""
+    with zipfile.ZipFile(wheel(packed, "model")) as archive:
+        bill = json.loads(archive.read("model-1.2.dist-info/sboms/aotensor.cdx.json"))
+        statement = json.loads(archive.read("model-1.2.dist-info/sboms/aotensor.provenance.json"))
+        digest = hashlib.sha256(archive.read("model/libmodel.so")).hexdigest()
+    (library,) = bill["components"]
+    assert library["name"] == "libmodel.so" and library["hashes"] == [{"alg": "SHA-256", "content": digest}]
+    assert bill["dependencies"] == [{"ref": "pkg:pypi/model@1.2", "dependsOn": [library["bom-ref"]]}]
+    assert statement["subject"] == [{"name": "libmodel.so", "digest": {"sha256": digest}}]
+    made = statement["predicate"]["buildDefinition"]
+    tools = {tool["name"]: tool["annotations"]["version"] for tool in made["resolvedDependencies"]}
+    assert tools == {"aotensor": version("aotensor"), "llvm": ".".join(map(str, llvm_version_info))}
+    given = made["externalParameters"]["libmodel.so"]
+    assert given["fp"] == "contract" and given["target"].startswith(platform.machine())
+    assert {p["name"]: p["value"] for p in library["properties"]} == {f"aotensor:{key}": x for key, x in given.items()}
+
+
+def test_the_bill_follows_the_schema_of_cyclonedx(packed: Path) -> None:
+    reason = "no validator: pip install 'cyclonedx-python-lib[json-validation]'"
+    validation = pytest.importorskip("cyclonedx.validation.json", reason=reason)
+    schema = pytest.importorskip("cyclonedx.schema", reason=reason)
+    pytest.importorskip("jsonschema", reason=reason)
+    for name in ("model", "pair"):
+        with zipfile.ZipFile(wheel(packed, name)) as archive:
+            (path,) = [path for path in archive.namelist() if path.endswith(".cdx.json")]
+            text = archive.read(path).decode()
+        assert validation.JsonStrictValidator(schema.SchemaVersion.V1_6).validate_str(text) is None
 
 
 def test_the_tag_is_that_of_auditwheel(packed: Path) -> None:

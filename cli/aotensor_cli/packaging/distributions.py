@@ -11,6 +11,7 @@ from packaging.version import InvalidVersion, Version
 
 import aotensor_runtime
 from aotensor_cli.options import Refusal
+from aotensor_cli.packaging.bill import bills
 from aotensor_cli.packaging.libraries import Shipped
 from aotensor_cli.packaging.names import distribution_name, module_name
 from aotensor_cli.packaging.sdk import LICENCE
@@ -43,7 +44,7 @@ def package_wheel(name: str, version: Version, libraries: Sequence[Shipped]) -> 
     functions = ", ".join(spec.name for library in libraries for spec in library.manifest.functions)
     summary = f"Functions that aotensor has compiled: {functions}"
     about = metadata(project, version, f"{summary:.400}", needs, _description(name, module, libraries), True)
-    return Wheel(project, version, tag, about, files, LICENCE)
+    return Wheel(project, version, tag, about, files, LICENCE, bills(project, version, libraries))
 
 
 def runtime_requirement(makers: Sequence[str]) -> str:

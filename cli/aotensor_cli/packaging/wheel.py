@@ -12,7 +12,7 @@ import os
 import time
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from packaging.version import Version
@@ -35,7 +35,10 @@ def source_date() -> int:
 
 @dataclass(frozen=True)
 class Wheel:
-    """name: of the distribution, normalised. tag: such as py3-none-any. metadata: the file METADATA. files: by path"""
+    """name: of the distribution, normalised. tag: such as py3-none-any. metadata: the file METADATA. files: by path
+
+    bills: bills of materials (PEP 770), by file name.
+    """
 
     name: str
     version: Version
@@ -43,6 +46,7 @@ class Wheel:
     metadata: str
     files: Mapping[str, bytes]
     licence: str = ""
+    bills: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def file_name(self) -> str:
@@ -60,6 +64,7 @@ class Wheel:
         files = dict(sorted(self.files.items())) | {f"{info}/METADATA": self.metadata.encode()}
         files |= {f"{info}/WHEEL": about.encode()}
         files |= {f"{info}/licenses/LICENSE": self.licence.encode()} if self.licence else {}
+        files |= {f"{info}/sboms/{file}": content for file, content in sorted(self.bills.items())}
         record = "".join(f"{path},{_digest(content)},{len(content)}\n" for path, content in files.items())
         files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
         return zipped(files)

@@ -1,0 +1,106 @@
+"""Records of the libraries in a wheel: a bill of materials, and how they were built. No time, no random number.
+
+Source: PEP 770; CycloneDX 1.6; in-toto Statement v1; SLSA Provenance v1.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from packaging.version import Version
+
+from aotensor_cli.packaging.libraries import Shipped
+from aotensor_runtime.manifest import Manifest
+
+BILL: Final = "aotensor.cdx.json"
+PROVENANCE: Final = "aotensor.provenance.json"
+_COMPILE: Final = "urn:aotensor:compile:1"
+_SPACE: Final = uuid.uuid5(uuid.NAMESPACE_URL, "urn:aotensor:bill")
+
+
+def bills(name: str, version: Version, libraries: Sequence[Shipped]) -> dict[str, bytes]:
+    """File name below `.dist-info/sboms` → content.   name: of the distribution"""
+    made = {BILL: _bill(name, version, libraries), PROVENANCE: _provenance(libraries)}
+    return {file: (json.dumps(content, indent=1, ensure_ascii=True) + "\n").encode() for file, content in made.items()}
+
+
+def _bill(name: str, version: Version, libraries: Sequence[Shipped]) -> dict[str, Any]:
+    """CycloneDX: the distribution, made of its libraries."""
+    digests = [_digest(library) for library in libraries]
+    purl = f"pkg:pypi/{name}@{version}"
+    return {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "serialNumber": f"urn:uuid:{uuid.uuid5(_SPACE, ' '.join([purl, *digests]))}",
+        "version": 1,
+        "metadata": {
+            "tools": {"components": _tools(libraries)},
+            "component": {"type": "library", "bom-ref": purl, "name": name, "version": str(version), "purl": purl},
+        },
+        "components": [
+            {
+                "type": "library",
+                "bom-ref": f"file:{library.file_name}",
+                "name": library.file_name,
+                "hashes": [{"alg": "SHA-256", "content": digest}],
+                "properties": [
+                    {"name": f"aotensor:{key}", "value": value} for key, value in _facts(library.manifest).items()
+                ],
+            }
+            for library, digest in zip(libraries, digests, strict=True)
+        ],
+        "dependencies": [{"ref": purl, "dependsOn": [f"file:{library.file_name}" for library in libraries]}],
+    }
+
+
+def _provenance(libraries: Sequence[Shipped]) -> dict[str, Any]:
+    """An unsigned statement: which compiler made the files, with which options."""
+    return {
+        "_type": "https://in-toto.io/Statement/v1",
+        "subject": [{"name": library.file_name, "digest": {"sha256": _digest(library)}} for library in libraries],
+        "predicateType": "https://slsa.dev/provenance/v1",
+        "predicate": {
+            "buildDefinition": {
+                "buildType": _COMPILE,
+                "externalParameters": {library.file_name: _facts(library.manifest) for library in libraries},
+                "resolvedDependencies": [
+                    {"name": tool["name"], "annotations": {"version": tool["version"]}} for tool in _tools(libraries)
+                ],
+            },
+            "runDetails": {"builder": {"id": "urn:aotensor:builder:local"}},
+        },
+    }
+
+
+def _tools(libraries: Sequence[Shipped]) -> list[dict[str, str]]:
+    """The compilers, once each, and the LLVM inside of them."""
+    found = {(name, made): None for library in libraries for name, made in _makers(library.manifest).items()}
+    return [{"type": "application", "name": name, "version": made} for name, made in found]
+
+
+def _makers(manifest: Manifest) -> Mapping[str, str]:
+    return {"aotensor": manifest.aotensor, "llvm": manifest.llvm}
+
+
+def _facts(manifest: Manifest) -> dict[str, str]:
+    """What the library was compiled for and with, of its manifest; empty ones are left out."""
+    found = {
+        "target": manifest.target,
+        "cpu": ",".join((manifest.cpu, *manifest.levels)),
+        "features": manifest.features,
+        "fp": manifest.fp,
+        "passes": manifest.pipeline,
+        "schedule": manifest.schedule,
+        "abi": str(manifest.abi),
+        "interfaces": ",".join(one.name for one in manifest.interfaces),
+        "functions": ",".join(spec.name for spec in manifest.functions),
+    }
+    return {key: value for key, value in found.items() if value}
+
+
+def _digest(library: Shipped) -> str:
+    return hashlib.sha256(library.data).hexdigest()
