@@ -151,7 +151,9 @@ def _loaded(path: Path) -> Library:
 
 
 def _chosen(library: Library, subject: str) -> list[LibraryFunction]:
-    _, name = split_name(subject)
+    path, name = split_name(subject)
+    if not is_library(path):  # of a model, it was made of the chosen ones
+        name = None
     names = list(library.functions)
     if name is not None and name not in names:
         raise Refusal(f"there is no function {name}", similar(name, names) or f"it has {', '.join(names)}")

@@ -50,6 +50,8 @@ def test_a_nonlinear_program_of_a_model_file(call: Call, tmp_path: Path) -> None
     assert "interface ipopt" in shown and "rosenbrock_hess_l(x: float64[2], sigma: float64, lam: float64[1])" in shown
     checked = call("verify", library)
     assert checked.code == 0, checked.out
+    timed = call("bench", f"{model}:rosenbrock", "--seconds", "0.01", "--no-limits", "--threads", "1")
+    assert timed.code == 0 and "rosenbrock_hess_l" in timed.out
 
 
 def test_what_is_refused(call: Call, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.optimize
+import scipy.sparse
 from nonlinear_programs import SOLUTION, START, control, hock_schittkowski_71
 
 import aotensor as aot
@@ -109,6 +110,18 @@ def test_named_dims_have_values_and_gradients_only() -> None:
     for ask in (lambda: program.jac_g, lambda: program.hess_l_pattern, lambda: program.n, lambda: list(program)):
         with pytest.raises(GraphValueError, match=r"nlp grow: .* needs the extents of x, which is float64"):
             ask()
+
+
+def test_a_parameter_whose_pattern_is_an_input_has_no_hessian() -> None:
+    x, A = at.vector("x", shape=(3,)), sp.csr_matrix("A", dtype="float64", shape=(3, 3))
+    program = aot.nlp(x, at.dot(x, sp.dot(A, x)), p=A)
+    given = scipy.sparse.csr_matrix(np.arange(9.0).reshape(3, 3))
+    assert program.f.reference(np.ones(3), given) == 36.0
+    with pytest.raises(GraphValueError, match="the sparsity of a Jacobian depends on the pattern of A"):
+        program.hess_l.reference(np.ones(3), given, 1.0, [])
+    constant = aot.nlp(x, at.dot(x, sp.dot(sp.as_sparse(given), x)))
+    expected = np.tril(given.toarray() + given.toarray().T)
+    np.testing.assert_allclose(constant.hess_l.reference(np.ones(3), 1.0, []).toarray(), expected)
 
 
 X, Q = at.vector("x", shape=(2,)), at.scalar("q")

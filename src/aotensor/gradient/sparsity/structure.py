@@ -89,7 +89,13 @@ class _Structure:
             if isinstance(leaf, Constant) and leaf is not self.x:
                 continue
             shape = leaf.get_value(borrow=True).shape if isinstance(leaf, SharedVariable) else leaf.static_shape
-            if None in shape or leaf.is_sparse:
+            if leaf.is_sparse:
+                raise GraphValueError(
+                    f"the sparsity of a Jacobian depends on the pattern of {leaf}",
+                    lines=[leaf.describe()],
+                    hint="make it a constant: aotensor.sparse.as_sparse of a SciPy matrix, or pass pattern=",
+                )
+            if None in shape:
                 raise _needs_extents(leaf)
             found[leaf] = Given(shape)
         return found
