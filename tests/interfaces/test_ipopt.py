@@ -183,7 +183,8 @@ def test_without_second_derivatives_there_is_no_hessian(tmp_path: Path) -> None:
     program = aot.nlp(x, once(x).sum(), name="once")
     with pytest.raises(NullTypeGradError):
         program.hess_l.reference(START, 1.0, [])
-    library = aot.compile(program, tmp_path, abi="ipopt", opt_level=0).library
+    with pytest.warns(UserWarning, match="nlp once: hess_l is left out: .*undefined"):
+        library = aot.compile(program, tmp_path, abi="ipopt", opt_level=0).library
     problem, slope = Problem(library, "once"), np.zeros(4)
     assert problem.public.eval_h is None and problem.public.nele_hess == 0 and problem.public.eval_jac_g
     assert not hasattr(problem.lib, "once_eval_h") and not hasattr(problem.lib, "once_hess_l")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property
 from math import prod
 from typing import Any, Final, NamedTuple, NoReturn
@@ -19,6 +18,7 @@ from aotensor.errors import GraphTypeError, GraphValueError, MissingInputError
 from aotensor.gradient import grad
 from aotensor.gradient.sparsity.sparse_jacobian import sparse_hessian, sparse_jacobian
 from aotensor.graph.coercion import coerced
+from aotensor.graph.site import warn_user
 from aotensor.graph.variable import Constant, SharedVariable, Variable, as_tensor
 from aotensor.graph.walk import leaves, replace
 from aotensor.ops.contract import dot
@@ -230,13 +230,15 @@ class NLP:
 
     @property
     def functions(self) -> tuple[Function, ...]:
-        """All five, as a library has them; without `hess_l` where an op has no second derivative.
+        """All five, as a library has them; without `hess_l`, and with a warning, where an op has no second derivative.
 
         Raises: GraphValueError where extents are not numbers
         """
         found = [getattr(self, part) for part in PARTS[:-1]]
-        with suppress(*NO_DERIVATIVE):
+        try:
             found.append(self.hess_l)
+        except NO_DERIVATIVE as error:
+            warn_user(f"{self.label}: hess_l is left out: {error.diagnostic.title}")
         return tuple(found)
 
     def __iter__(self) -> Iterator[Function]:
