@@ -8,9 +8,8 @@ from aotensor_cli.comparing.facts import Pair, library_facts, pairs_of
 from aotensor_cli.comparing.measure import Found, Task, measured, obstacle
 from aotensor_cli.comparing.report import Comparison
 from aotensor_cli.comparing.sides import Derived, Side, read_sides
-from aotensor_cli.options import Exit, Refusal, percent
+from aotensor_cli.options import Exit, Refusal, percent, thread_count
 from aotensor_cli.terminal.render import progress, show_json
-from aotensor_runtime.systems.limits import MOST_THREADS
 
 
 def run(
@@ -22,7 +21,7 @@ def run(
     if most is not None and not (executed and seconds):
         raise Refusal("--fail-on speed needs times", "leave out --no-run and --seconds 0")
     wanted = [parse_sizes(text) for text in sizes] or [{}]
-    count = _threads(threads)
+    count = thread_count(threads)
     sides = read_sides(old, new, Derived(_names(grad), _names(hvp)))
     pairs = pairs_of(*sides)
     known_dims([pair.old for pair in pairs], wanted if pairs else [])
@@ -55,14 +54,6 @@ def _most_percent(limits: tuple[str, ...]) -> float | None:
             raise Refusal(f"--fail-on {text!r:.60} is not understood", "write speed:5%")
         found = percent("--fail-on", most or "0")
     return found
-
-
-def _threads(text: str | None) -> int:
-    if text is None:
-        return 1
-    if not text.isdecimal() or not 1 <= int(text[:10]) <= MOST_THREADS:
-        raise Refusal(f"--threads {text!r:.60} is not understood", f"write a number from 1 to {MOST_THREADS}")
-    return int(text)
 
 
 def _names(text: str | None) -> list[str]:

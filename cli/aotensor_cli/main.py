@@ -35,6 +35,7 @@ COMMANDS: Final = {
     "bench": "Measure the time per call against the machine's limits.",
     "diff": "Show what differs between two libraries, or a library and a model.",
     "why": "Tell what became of a line, or why two lines share no loop.",
+    "profile": "Show which lines of a model take the time, and what bounds them.",
     "cache": "Show or empty the cache of compiled functions.",
     "doctor": "Show what aotensor finds on this machine, and what to install.",
 }

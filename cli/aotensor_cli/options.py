@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from aotensor_cli.commands.names import MOST_THREADS
 from aotensor_cli.reading.completion import completes, cpus, features, optimisations, targets
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -61,6 +62,15 @@ def percent(option: str, text: str) -> float:
     if match is None:
         raise Refusal(f"{option} {text!r:.60} is not understood", "write a percentage, such as 5%")
     return float(match[1])
+
+
+def thread_count(text: str | None) -> int:
+    """The number of `--threads N`, 1 for none.   Raises: Refusal"""
+    if text is None:
+        return 1
+    if not text.isdecimal() or not 1 <= int(text[:10]) <= MOST_THREADS:
+        raise Refusal(f"--threads {text!r:.60} is not understood", f"write a number from 1 to {MOST_THREADS}")
+    return int(text)
 
 
 class Refusal(Exception):

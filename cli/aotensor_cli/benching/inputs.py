@@ -41,8 +41,17 @@ def dims_text(dims: Mapping[str, int]) -> str:
 
 
 def dims_of(spec: FunctionSpec, sizes: Mapping[str, int]) -> dict[str, int]:
-    """The extent of each dim.   Raises: Refusal for a size that no dim has, or too many stored entries"""
+    """The extent of each dim. Shared variables have their own.
+
+    Raises: Refusal for a size that no dim has, another one than a shared variable has, or too many stored entries
+    """
     dims: dict[str, int] = {}
+    for state in spec.inputs:
+        for dim, extent in zip(state.shape, state.default.shape if state.default is not None else (), strict=False):
+            if isinstance(dim, str) and sizes.get(dim, extent) != extent:
+                raise Refusal(f"{dim}={sizes[dim]}, but {state.name} has the extent {extent} there", f"leave out {dim}")
+            if isinstance(dim, str):
+                dims.setdefault(dim, extent)
     internal: set[int | str | None] = set()
     for value in spec.arguments:
         if not isinstance(value, SparseValue):

@@ -58,10 +58,10 @@ class DebugInfo:
         scope = subprogram
         if dict(subprogram.operands)["file"] != file:
             scope = llvm.debug_node(self._module, "DILexicalBlockFile", scope=subprogram, file=file, discriminator=0)
-        return self._line(location.line.data, scope)
+        return self._line(location.line.data, scope, location.column.data)
 
-    def _line(self, number: int, scope: Node) -> Node:
-        return llvm.debug_node(self._module, "DILocation", line=number, column=0, scope=scope)
+    def _line(self, number: int, scope: Node, column: int = 0) -> Node:
+        return llvm.debug_node(self._module, "DILocation", line=number, column=column, scope=scope)
 
     def _file(self, location: FileLineColLoc) -> Node:
         assert self._sites is not None

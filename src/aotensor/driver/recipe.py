@@ -84,7 +84,7 @@ class Options:
     facts: of the machine, for passes on loops; those of the CPU by default. Any give right code.
     pipeline: the passes that run; by default those that the functions ask for. schedule: the loops to compile; by
     default those that the functions ask for, or those that passes make. sections: further ones, by name.
-    layers: interfaces of other projects, over the functions.
+    layers: interfaces of other projects, over the functions. by_origin: lines of derivatives, as in `Locations`.
     """
 
     target: str | None = None
@@ -105,6 +105,7 @@ class Options:
     malloc: bool = True
     freestanding: bool = False
     layers: Sequence[Layer] = ()
+    by_origin: bool = False
 
     @property
     def has_threads(self) -> bool:
@@ -190,7 +191,7 @@ def lower(
     schedule = options.schedule or common_schedule(functions)
     functions = [f.under(pipeline) for f in functions]
     snapshots = snapshots or Snapshots(())
-    sites = Locations()
+    sites = Locations(options.by_origin)
     look = report.begin(sites, functions) if report is not None else None
     observers = [snapshots.module, *([look] if look is not None else [])]
     runner = PassRunner(options.verify or pipeline != DEFAULT, config.dump_dir, observers)

@@ -35,6 +35,7 @@ from aotensor.graph.op import (
     is_null,
     sum_terms,
 )
+from aotensor.graph.site import differentiating
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import replace
 from aotensor.ops.create import is_zeros, zeros_like
@@ -88,7 +89,9 @@ def push(outputs: Sequence[Variable], wrt: Sequence[Variable], points: Sequence[
         collected.setdefault(x, []).append(point)
     tangents = {x: sum_terms(terms, add) for x, terms in collected.items()}
     for node in stable_order(outputs, tangents, tangents):
-        for x, tangent in zip(node.outputs, _pushed(node, tangents), strict=True):
+        with differentiating(node):
+            pushed = _pushed(node, tangents)
+        for x, tangent in zip(node.outputs, pushed, strict=True):
             if not is_disconnected(tangent):
                 tangents.setdefault(x, tangent)
     return [tangents[x] if x in tangents else disconnected() for x in outputs]

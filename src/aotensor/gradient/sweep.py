@@ -20,6 +20,7 @@ from aotensor.graph.op import (
     is_disconnected,
     is_null,
 )
+from aotensor.graph.site import differentiating
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import toposort
 from aotensor.ops.create import is_zeros
@@ -84,7 +85,8 @@ class Sweep:
     def run(self) -> None:
         """Call the pullbacks of all nodes between the sources and wrt, last ones first."""
         for node in reversed(self._order):
-            self._pull(node)
+            with differentiating(node):
+                self._pull(node)
 
     def total(self, x: Variable) -> Variable:
         """The cotangent of x: a real one, null, or disconnected. Final once all consumers of x have been passed."""

@@ -18,12 +18,14 @@ from typing import Any
 class Site:
     """A line of the user's program. Its text has no folder, so that artifacts do not depend on it.
 
-    node: what the user wrote there, for what a rewrite has made of it.
+    node: what the user wrote there, for what a rewrite has made of it. origin: of what a derivative rule made, where
+    that is written which was differentiated; the site itself is where the derivative is asked for.
     """
 
     file: str
     line: int
     node: Any = field(default=None, compare=False, repr=False)
+    origin: Site | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{os.path.basename(self.file)}:{self.line}"
@@ -47,6 +49,20 @@ def made_at(site: Site | None) -> Iterator[None]:
         _SITE.reset(token)
 
 
+_ORIGIN: ContextVar[Site | None] = ContextVar("origin", default=None)
+
+
+@contextmanager
+def differentiating(node: Any) -> Iterator[None]:
+    """Variables that are made inside come from the derivative rule of `node`."""
+    site: Site | None = node.outputs[0].site
+    token = _ORIGIN.set(site if site is None or site.origin is None else site.origin)
+    try:
+        yield
+    finally:
+        _ORIGIN.reset(token)
+
+
 def written_as(node: Any) -> Site | None:
     """The site of a node for its replacement."""
     site: Site | None = node.outputs[0].site
@@ -55,11 +71,11 @@ def written_as(node: Any) -> Site | None:
 
 def user_site() -> Site | None:
     """The innermost line on the call stack that is not ours."""
-    chosen = _SITE.get()
+    chosen, origin = _SITE.get(), _ORIGIN.get()
     if chosen is not None:
-        return chosen
+        return chosen if origin is None or chosen.origin is not None else replace(chosen, origin=origin)
     frame = _user_frame()[0]
-    return Site(frame.f_code.co_filename, frame.f_lineno) if frame is not None else None
+    return Site(frame.f_code.co_filename, frame.f_lineno, origin=origin) if frame is not None else None
 
 
 def user_names() -> dict[str, Any]:

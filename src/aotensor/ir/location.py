@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from copy import copy
+from typing import Final
 
 from xdsl.builder import Builder, InsertOpInvT
 from xdsl.dialects import func
@@ -19,15 +20,23 @@ from aotensor.graph.op import Apply
 from aotensor.graph.site import Site
 from aotensor.ir.upstream import walk
 
+DERIVATIVE: Final = 1
+"""The column of what a derivative rule has made, where lines are those of what was differentiated."""
+
 
 class Locations:
-    """Locations of what becomes of a graph, and the way back from them: each node has an object of its own."""
+    """Locations of what becomes of a graph, and the way back from them: each node has an object of its own.
 
-    def __init__(self) -> None:
+    by_origin: what a derivative rule has made is located where that is written which was differentiated, in column
+    `DERIVATIVE`, and not where the derivative is asked for.
+    """
+
+    def __init__(self, by_origin: bool = False) -> None:
+        self._by_origin = by_origin
         self._of: dict[Apply, LocationAttr] = {}
         self._nodes: dict[int, Apply] = {}
         """By the identity of the location, which `_of` keeps alive."""
-        self._lines: dict[tuple[str, int], LocationAttr] = {}
+        self._lines: dict[tuple[str, int, int], LocationAttr] = {}
         self._names: dict[str, StringAttr] = {}
         self._paths: dict[int, str] = {}
         """By the identity of the name in a location, which `_names` keeps alive."""
@@ -46,11 +55,14 @@ class Locations:
         """The location of a line."""
         if site is None:
             return UNKNOWN_LOC
-        key = site.file, site.line
+        column = 0  # a line is all that is known
+        if self._by_origin and site.origin is not None:
+            site, column = site.origin, DERIVATIVE
+        key = site.file, site.line, column
         if key not in self._lines:
             name = self._names.setdefault(site.file, StringAttr(os.path.basename(site.file)))
             self._paths[id(name)] = site.file
-            self._lines[key] = FileLineColLoc(name, IntAttr(site.line), IntAttr(0))  # a line is all that is known
+            self._lines[key] = FileLineColLoc(name, IntAttr(site.line), IntAttr(column))
         return self._lines[key]
 
     def path(self, location: FileLineColLoc) -> str:

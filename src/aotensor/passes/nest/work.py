@@ -40,7 +40,7 @@ _CHAIN: Final = 4
 """What a sum of numbers waits for the one before."""
 _TYPICAL: Final = 16
 """Iterations of a loop whose number is not known before it begins."""
-_CHEAP: Final = (math.AbsFOp, math.FloorOp, math.CeilOp, math.TruncOp, math.RoundEvenOp, math.CopySignOp)
+CHEAP: Final = (math.AbsFOp, math.FloorOp, math.CeilOp, math.TruncOp, math.RoundEvenOp, math.CopySignOp)
 _ROOTS: Final = (arith.DivfOp, math.SqrtOp, math.RsqrtOp, arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp)
 
 
@@ -174,7 +174,7 @@ def work_of(op: Operation) -> int:
             return _LONG if is_apart(op.callee.root_reference.data) else _ELEMENTARY
         case _ if isinstance(op, _ROOTS):
             return _SLOW
-        case _ if op.regions or (op.name.startswith("math.") and not isinstance(op, _CHEAP)):
+        case _ if op.regions or (op.name.startswith("math.") and not isinstance(op, CHEAP)):
             return _ELEMENTARY
         case _:
             return 1

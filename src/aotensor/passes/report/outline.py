@@ -27,6 +27,7 @@ from aotensor.ir.nest.ops import DoOp, PrefetchOp, ProductOp, ValueOp, YieldOp
 from aotensor.ir.upstream import walk
 from aotensor.passes.nest.work import UNIT, work_of
 from aotensor.passes.report.formula import Formulas
+from aotensor.passes.report.line_work import LineWork, Work
 from aotensor.passes.report.numbers import Numbers
 from aotensor.passes.schedule.edit import named_loops
 from aotensor.passes.schedule.reader import Unreadable
@@ -70,12 +71,13 @@ class Node:
 
 @dataclass
 class Outline:
-    """Of one function.   seconds: for each set of dims. lines: (file, line) → seconds for each set"""
+    """Of one function.   seconds: for each set of dims. lines: (file, line) → seconds for each set; work: likewise"""
 
     name: str
     nodes: list[Node]
     seconds: list[float]
     lines: dict[tuple[str, int], list[float]]
+    work: dict[tuple[str, int], list[Work]]
 
 
 def outlines(
@@ -116,6 +118,7 @@ class _Reader:
         self.made: dict[SSAValue, str] = {}
         """Values that statements complete → what these yield, as the user wrote it."""
         self.loops: dict[LoopOp, str] = {}
+        self.work = LineWork(len(sets))
         self._counters = 0
         self._chunks = 0
 
@@ -127,7 +130,7 @@ class _Reader:
         with suppress(Unreadable):
             self.loops = {loop: name for name, loop in named_loops(op).items()}
         nodes = self._block(op.body.block.ops, [1.0] * len(self.sets))
-        return Outline(op.sym_name.data, nodes, _sum(nodes, len(self.sets)), self.lines)
+        return Outline(op.sym_name.data, nodes, _sum(nodes, len(self.sets)), self.lines, self.work.lines)
 
     def _name_what_is_made(self, function: func.FuncOp) -> None:
         """A fused statement makes several values; what each is, the operation knows that yields it."""
@@ -205,18 +208,24 @@ class _Reader:
 
     def _leaf(self, op: Operation, times: Sequence[float]) -> Node | None:
         if isinstance(op, DoOp):
+            self.work.statement(op, times, self.sets)
             return self._node(op, "statement", self.formulas.statement(op), times, self._same(work_of(op)))
         if isinstance(op, ProductOp):
             text = f"{self._name(op.result)} = {self._name(op.a)}{'.T' if op.transpose_a else ''} @ {self._name(op.b)}"
             text += ".T" if op.transpose_b else ""
-            node = self._node(op, "product", [text], times, [self._product(op, numbers) for numbers in self.sets])
+            products = [self._product(op, numbers) for numbers in self.sets]
+            self.work.product(op, [n * x for n, x in zip(times, products, strict=True)], times, self.sets)
+            node = self._node(op, "product", [text], times, products)
             node.how = ["BLAS, or our kernel"]
             return node
         if op.regions or isinstance(op, LapackOp) or any(isinstance(x.type, TensorType) for x in op.results):
             work = [self._other(op, numbers) for numbers in self.sets]
+            self.work.leave_out(op)
+            self.work.guesses += 1
             inner = [
                 self._block(region.block.ops, [TYPICAL * n for n in times]) for region in op.regions if region.blocks
             ]
+            self.work.guesses -= 1
             if isinstance(op, linalg.GenericOp):
                 inner = []
             text = f"{op.name} {self._expression(op)}".strip()
@@ -249,11 +258,14 @@ class _Reader:
     def _loop(self, op: LoopOp, times: Sequence[float]) -> Node:
         text, depths = self._header(op), (self._counters, self._chunks)
         trips = [self._trips(op, numbers) for numbers in self.sets]
+        self.work.trips[op] = [float(TYPICAL if n is None else n) for n in trips]
         counts = [(TYPICAL if n is None else n) * x for n, x in zip(trips, times, strict=True)]
         node = self._node(op, "loop", [text], times, self._same(0))
         is_step = isinstance(op, ForOp) and op.step is not None
         self._counters, self._chunks = depths[0] + (not is_step), depths[1] + is_step
+        self.work.guesses += None in trips
         node.body = self._block(op.body.block.ops, counts)
+        self.work.guesses -= None in trips
         self._counters, self._chunks = depths
         node.trips, node.how, node.name = trips, _how(op), self.loops.get(op, "")
         node.seconds = _sum(node.body, len(times))
