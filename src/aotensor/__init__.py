@@ -11,6 +11,8 @@ aot.compile(f, "build")        # build/liblogistic.so, build/logistic.h
 
 from __future__ import annotations
 
+from typing import Any as _Any
+
 from aotensor import assembly as _assembly  # noqa: F401  (the layers find each other)
 from aotensor import errors
 from aotensor.api.function import Function, function
@@ -53,6 +55,7 @@ __all__ = [
     "graph_replace",
     "ifelse",
     "load",
+    "load_ipython_extension",
     "map",
     "nlp",
     "reduce",
@@ -63,3 +66,10 @@ __all__ = [
     "subgraph_grad",
     "until",
 ]
+
+
+def load_ipython_extension(shell: _Any) -> None:
+    """Registers the magic `%%aotensor`, which verifies the functions of a cell: called by `%load_ext aotensor`."""
+    from aotensor.api.magic import register
+
+    register(shell)

@@ -30,6 +30,8 @@ DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor.api.library", "aotensor.driver.artifact"): "xDSL and LLVM load at the first compile",
     ("aotensor.api.library", "aotensor.driver.recipe"): "xDSL and LLVM load at the first compile",
     ("aotensor.api.library", "aotensor_runtime"): "the runtime loads with the first library",
+    ("aotensor", "aotensor.api.magic"): "only notebooks need it",
+    ("aotensor.api.magic", "IPython.display"): "only notebooks need it",
     ("aotensor.api.schedule", "aotensor.driver.edited"): "xDSL and LLVM load at the first compile",
     ("aotensor.api.schedule", "aotensor.driver.recipe"): "xDSL and LLVM load at the first compile",
     ("aotensor.config", "aotensor_runtime.systems.scratch"): "only users without a home need a temporary folder",
@@ -97,6 +99,7 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "click": ("aotensor_cli",),
     "rich": ("aotensor_cli", "aotensor_runtime.rounds.progress"),
     "packaging": ("aotensor_cli.packaging",),
+    "IPython": ("aotensor.api.magic",),
     "matplotlib": ("aotensor_cli.benching.plot",),
     "scipy": (
         "aotensor.graph.sparse_type",

@@ -53,7 +53,8 @@ def _messages() -> Iterator[str]:
     for path in sorted((ROOT / "cli").rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         nodes = [*ast.walk(tree)]
-        documented = {ast.get_docstring(x, clean=False) for x in nodes if isinstance(x, _DOCUMENTED)}
+        alone = [x.value for x in nodes if isinstance(x, ast.Expr)]
+        documented = {x.value for x in alone if isinstance(x, ast.Constant)}
         texts = [x.value for x in nodes if isinstance(x, ast.Constant) and isinstance(x.value, str)]
         yield from (text for text in texts if text.count(" ") > 2 and text not in documented)
 

@@ -1,0 +1,75 @@
+"""The cell magic of notebooks: `%%aotensor` runs a cell, verifies its functions and shows them."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from typing import Any, NoReturn, Protocol
+
+from aotensor.api.function import Function
+from aotensor.errors import GraphValueError
+
+
+class Shell(Protocol):
+    """IPython's `InteractiveShell`, as far as the magic uses it."""
+
+    user_ns: dict[str, Any]
+
+    def run_cell(self, raw_cell: str) -> Any: ...
+    def register_magic_function(self, func: Any, magic_kind: str, magic_name: str) -> None: ...
+
+
+class _Options(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise GraphValueError(f"%%aotensor: {message}", hint=self.format_usage().strip())
+
+
+def register(shell: Shell) -> None:
+    """Give a shell the magic `%%aotensor`."""
+
+    def magic(line: str, cell: str) -> None:
+        for shown in checked_cell(shell, line, cell):
+            _display(shown)
+
+    magic.__doc__ = _options().format_help()
+    shell.register_magic_function(magic, "cell", "aotensor")
+
+
+def checked_cell(shell: Shell, line: str, cell: str) -> list[Any]:
+    """Run a cell; each Function that it made, with the report of its verification, in the order of their names' making.
+
+    line: the options. An error of the cell is shown by the shell, and nothing follows.
+
+    Raises: GraphValueError for an unknown option, and if the cell makes no Function; errors of compilation.
+    """
+    options = _options().parse_args(shlex.split(line))
+    before = dict(shell.user_ns)
+    if not shell.run_cell(cell).success:
+        return []
+    made = {name: x for name, x in shell.user_ns.items() if isinstance(x, Function) and before.get(name) is not x}
+    functions = list({id(f): f for name, f in made.items() if not name.startswith("_")}.values())
+    if not functions:
+        raise GraphValueError("%%aotensor: the cell makes no Function", hint="f = aot.function(inputs, outputs)")
+    found: list[Any] = []
+    for f in functions:
+        found.append(f)
+        if options.verify:
+            found.append(f.verify(samples=options.samples, seed=options.seed))
+        if options.remarks:
+            found.append(f.remarks())
+    return found
+
+
+def _options() -> argparse.ArgumentParser:
+    parser = _Options("%%aotensor", add_help=False, description="Run the cell, verify its functions and show them.")
+    parser.add_argument("--samples", type=int, default=3, metavar="N", help="random samples of each check (3)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the samples (0)")
+    parser.add_argument("--no-verify", dest="verify", action="store_false", help="show the functions only")
+    parser.add_argument("--remarks", action="store_true", help="show what each pass decided, too")
+    return parser
+
+
+def _display(x: object) -> None:
+    from IPython.display import display
+
+    display(x)
