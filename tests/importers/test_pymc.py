@@ -89,6 +89,21 @@ def test_a_prior_of_correlations_says_nothing(tmp_path: Path, capfd: pytest.Capt
     np.testing.assert_allclose(found["dlogp"], model.compile_dlogp()(point), rtol=1e-10)
 
 
+def test_correlations_as_a_vector_or_a_matrix(tmp_path: Path) -> None:
+    """Inside of the positive definite matrices as PyMC has it, outside no density."""
+    with pm.Model() as model:
+        cov = pm.LKJCorr("c", n=3, eta=2.0, return_matrix=True)
+        pm.MvNormal("y", np.zeros(3), cov=cov, observed=np.ones((4, 3)))
+    lib, name = compile_logp(model, tmp_path, opt_level=0).load(), model.value_vars[0].name
+    for q in ([0.0, 0.0, 0.0], [0.3, -0.5, 0.2], [4.0, -4.0, 4.0]):
+        found, point = lib.dlogp(np.array(q)), {name: np.array(q)}
+        np.testing.assert_allclose(found["logp"], model.compile_logp(mode="FAST_COMPILE")(point), rtol=1e-12)
+        if q[0] < 4:
+            dlogp = model.compile_dlogp(mode="FAST_COMPILE")(point)
+            np.testing.assert_allclose(found["dlogp"], dlogp, rtol=1e-10, atol=1e-14)
+    assert found["logp"] == -np.inf
+
+
 def test_header_and_docstring_say_what_is_where(tmp_path: Path) -> None:
     made = compile_logp(eight_schools(), tmp_path, name="schools", opt_level=0)
     wanted = "q[0:1] mu; q[1:2] tau_log__; q[2:10] z [8]"

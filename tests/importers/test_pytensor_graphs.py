@@ -13,7 +13,8 @@ pytensor = pytest.importorskip("pytensor", reason="no PyTensor: pip install 'aot
 import pytensor_graphs as cases  # noqa: E402
 from pytensor.compile.mode import Mode  # noqa: E402
 
-from aotensor.importers.pytensor import function  # noqa: E402
+import aotensor as aot  # noqa: E402
+from aotensor.importers.pytensor import from_pytensor, function  # noqa: E402
 
 pytensor.config.mode = "FAST_COMPILE"  # that of inner functions, which PyTensor would compile with a C compiler
 pytestmark = pytest.mark.filterwarnings("default")
@@ -70,3 +71,22 @@ def test_the_mode(family: str) -> None:
         arguments = cases.values(family, n, "float64", rng)
         with np.errstate(all="ignore"):
             compare(family, outputs, f(*arguments), reference(*arguments), "float64")
+
+
+def test_reductions_that_pytensor_has_fused() -> None:
+    """`CAReduce` of a Composite, as in the graph of a compiled function."""
+    from pytensor.graph.fg import FunctionGraph
+    from pytensor.graph.rewriting.basic import out2in
+    from pytensor.tensor.rewriting.elemwise import local_careduce_fusion
+
+    x, k = pytensor.tensor.matrix("x"), pytensor.tensor.imatrix("k")
+    outputs = [pytensor.tensor.exp(x).sum(axis=1), pytensor.tensor.sqr(k).sum(axis=0), (-x).max(axis=0)]
+    graph = FunctionGraph([x, k], outputs, clone=True)
+    out2in(local_careduce_fusion).rewrite(graph)
+    assert "Composite" in str(graph.outputs[0].owner.op)
+    inputs, (first, *rest) = from_pytensor(graph.inputs, graph.outputs)
+    f = aot.function(inputs, [first, *rest, aot.grad(first.sum(), inputs[0])], name="f")
+    v, n = np.arange(6.0).reshape(2, 3), np.arange(6, dtype="int32").reshape(2, 3)
+    expected = [np.exp(v).sum(1), (n**2).sum(0), (-v).max(0), np.exp(v)]
+    for found, wanted in zip(f(v, n), expected, strict=True):
+        np.testing.assert_allclose(found, wanted)

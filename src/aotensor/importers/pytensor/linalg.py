@@ -21,6 +21,7 @@ rows({
     "KroneckerProduct": lambda op, a, b: at.kron(a, b),
     "BlockDiagonal": lambda op, *matrices: at.block_diag(*matrices),
     "Cholesky": lambda op, a: at.cholesky(a, lower=op.lower, on_error="nan"),  # as PyTensor has it
+    "PosDefMatrix": lambda op, a: at.all(at.isfinite(at.diag(at.cholesky(a, lower=False, on_error="nan")))),  # PyMC's
     "CholeskySolve": lambda op, c, b: at.cho_solve((c, op.lower), b, b_ndim=op.b_ndim),
     "LUFactor": lambda op, a: at.lu_factor(a),
     "LU": lambda op, a: at.lu(a, permute_l=op.permute_l, p_indices=op.p_indices),

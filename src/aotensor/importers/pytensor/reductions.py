@@ -21,11 +21,29 @@ rows({
 @rule("CAReduce")
 def reduction(walk: Walk, node: Any, x: Any) -> Any:
     """A reduction over some axes: which one is a matter of its scalar op."""
-    op, dtype = node.op, node.outputs[0].type.dtype
+    op, scalar_op = node.op, node.op.scalar_op
     axes = tuple(range(x.ndim)) if op.axis is None else tuple(op.axis)
-    kind = type(op.scalar_op).__name__
-    if not axes:
-        return x
+    if type(scalar_op).__name__ == "Composite":
+        scalar_op, x = _unfused(walk, node, x)
+    return _reduced(node, type(scalar_op).__name__, x, axes) if axes else x
+
+
+def _unfused(walk: Walk, node: Any, x: Any) -> tuple[Any, Any]:
+    """The scalar op of a reduction that PyTensor has fused with what it reduces, f(i0, g(i1)), and g(x).
+
+    Raises: NoCounterpart for another graph
+    """
+    graph = node.op.scalar_op.fgraph
+    made = graph.outputs[0].owner if len(graph.outputs) == 1 and len(graph.inputs) == 2 else None
+    if made is None or len(made.inputs) != 2 or made.inputs[0] is not graph.inputs[0]:
+        raise unsupported(node, f"a reduction by {node.op.scalar_op}")
+    first, entry = graph.inputs
+    (value,) = walk.inner([first, entry], [made.inputs[1]], [at.zeros_like(x, dtype=first.type.dtype), x])
+    return made.op, at.cast(value, made.inputs[1].type.dtype)
+
+
+def _reduced(node: Any, kind: str, x: Any, axes: tuple[int, ...]) -> Any:
+    dtype = node.outputs[0].type.dtype
     match kind:
         case "Add":
             return at.sum(_accumulated(x, dtype), axis=axes)
