@@ -166,3 +166,13 @@ def test_the_example_finds_the_posterior(
         name: float(mean) for name, mean in re.findall(r"^(\w+): ([\d.]+)$", capsys.readouterr().out, re.MULTILINE)
     }
     assert means["mu"] == pytest.approx(4.4, abs=0.5) and means["tau"] == pytest.approx(3.6, abs=0.5)
+
+
+def test_errors_name_lines_of_the_model(tmp_path: Path) -> None:
+    """Not those of PyMC, nor of functools, through which it calls densities."""
+    with pm.Model() as model:
+        x = pm.Data("x", np.ones(4))
+        pm.Normal("y", pm.Normal("mu", 0, 1) + x, 1, observed=np.ones(4))
+    lib = compile_logp(model, tmp_path, data="inputs", opt_level=0).load()
+    with pytest.raises(ValueError, match=r"at test_pymc\.py:\d+: extents along axis 0 differ: x_0 = 5 and 4"):
+        lib.logp(np.zeros(1), x=np.ones(5))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
@@ -11,6 +12,10 @@ from aotensor.importers.errors import NoCounterpart, Untranslated
 
 MAKERS: Final = ("pytensor", "pymc")
 """Packages whose classes the table of rules describes."""
+_STANDARD: Final = os.path.dirname(os.__file__) + os.sep
+"""Python's own modules, such as functools, through which PyMC calls densities."""
+_NEARBY: Final = 32
+"""Nodes among which a line is looked for."""
 
 
 def toposort(outputs: Sequence[Any], known: Collection[Any]) -> Iterator[Any]:
@@ -48,7 +53,23 @@ def untranslated(node: Any, reason: str = "") -> Untranslated:
 
 
 def site_of(node: Any) -> Site | None:
-    """The user's line that made a node, which PyTensor keeps in a tag."""
+    """The user's line that made a node, which PyTensor keeps in a tag; else one that made an operand nearby.
+
+    Densities of PyMC are made inside of it, of variables that the user made.
+    """
+    seen, pending = {node}, deque([node])
+    while pending:
+        near = pending.popleft()
+        found = _own_site(near)
+        if found is not None:
+            return found
+        owners = [x.owner for x in near.inputs if x.owner is not None and x.owner not in seen]
+        pending.extend(owners[: _NEARBY - len(seen)])
+        seen.update(owners)
+    return None
+
+
+def _own_site(node: Any) -> Site | None:
     for holder in (node.outputs[0], node):
         for trace in getattr(holder.tag, "trace", None) or ():
             for frame in reversed(trace):
@@ -59,4 +80,5 @@ def site_of(node: Any) -> Site | None:
 
 def _is_framework(path: str) -> bool:
     parts = path.split(os.sep)
-    return any(package in parts for package in (*MAKERS, "aotensor")) and "tests" not in parts
+    is_package = any(package in parts for package in (*MAKERS, "aotensor")) and "tests" not in parts
+    return is_package or (path.startswith(_STANDARD) and "site-packages" not in parts)
