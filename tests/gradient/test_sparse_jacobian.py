@@ -20,7 +20,7 @@ from aotensor.gradient import grad, hessian, jacobian
 from aotensor.gradient.sparsity.coloring import color_columns, color_stars, readable_entries
 from aotensor.gradient.sparsity.structure import structure_of
 from aotensor.graph.sparse_type import scipy_sparse
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Constant, Variable
 from aotensor.ops.elementwise.base import Elementwise
 
 ss: Any = scipy_sparse()
@@ -292,6 +292,17 @@ def test_given_pattern() -> None:
     np.testing.assert_allclose(found.toarray(), np.diag(2 * np.arange(4.0)))
     diagonal = hessian((x**2).sum() + 0 * x.prod(), x, sparse=True, pattern=ss.identity(4, format="csc"))
     assert diagonal.eval({x: np.ones(4)}).nnz == 4
+
+
+def test_what_is_made_of_seeds_alone_is_computed_once() -> None:
+    x = at.dvector("x", shape=(6,))
+    slopes = jacobian(at.as_tensor(CHAIN) @ x, x, sparse=True)
+    assert isinstance(sp.csm_data(slopes).owner.inputs[0].owner.inputs[0], Constant)
+    assert np.array_equal(slopes.eval({x: np.ones(6)}).toarray(), CHAIN)
+    moved = jacobian(at.sin(x[1:]) - 2.0 * x[:-1], x, sparse=True)
+    values = np.random.default_rng(1).normal(size=6)
+    expected = np.eye(5, 6, 1) * np.cos(values) - 2.0 * np.eye(5, 6)
+    np.testing.assert_allclose(moved.eval({x: values}).toarray(), expected, rtol=1e-15)
 
 
 def test_refused() -> None:
