@@ -232,6 +232,21 @@ def test_a_program_of_c_with_debians_ipopt(made: aot.driver.artifact.Artifact, t
     check_solved(solved(made, tmp_path, "-isystem", "/usr/include/coin", "-lipopt"))
 
 
+@pytest.mark.needs("ipopt", "c++")
+def test_the_header_fits_the_types_of_ipopt(made: aot.driver.artifact.Artifact, tmp_path: Path) -> None:
+    kinds = {"f": "Eval_F_CB", "g": "Eval_G_CB", "grad_f": "Eval_Grad_F_CB", "jac_g": "Eval_Jac_G_CB", "h": "Eval_H_CB"}
+    lines = ["#include <IpStdCInterface.h>", '#include "hs71.h"']
+    lines += [f"{kind} own_{name} = vdp_eval_{name};" for name, kind in kinds.items()]
+    lines += [
+        f"{kind} of_{name}(aotensor_ipopt_problem *p) {{ return p->eval_{name}; }}" for name, kind in kinds.items()
+    ]
+    (tmp_path / "types.cpp").write_text("\n".join(lines) + "\n")
+    flags = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-isystem", "/usr/include/coin", "-fsyntax-only"]
+    command = [path_of("c++"), *flags, f"-I{made.library.parent}", "types.cpp"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.needs("casadi")
 def test_the_same_program_with_ipopt_3_14(made: aot.driver.artifact.Artifact, tmp_path: Path) -> None:
     casadi = pytest.importorskip("casadi")

@@ -224,6 +224,20 @@ def test_cvodes_and_idas_of_debian(made: aot.driver.artifact.Artifact, tmp_path:
         np.testing.assert_allclose(-values["q"][i], expected, rtol=1e-3)
 
 
+@pytest.mark.needs("sundials", "c++")
+def test_the_header_fits_the_types_of_cvodes(made: aot.driver.artifact.Artifact, tmp_path: Path) -> None:
+    kinds = {"rhs": "CVRhsFn", "jac": "CVLsJacFn", "jac_dense": "CVLsJacFn", "jtimes": "CVLsJacTimesVecFn"}
+    kinds |= {"rhs_b": "CVRhsFnB", "jac_b": "CVLsJacFnB", "quad_rhs_b": "CVQuadRhsFnB", "sens_rhs": "CVSensRhsFn"}
+    lines = ["#include <cvodes/cvodes.h>", "#include <idas/idas.h>", '#include "stiff.h"']
+    lines += [f"{kind} cv_{name} = rob_cv_{name};" for name, kind in kinds.items()]
+    others = {"res": "IDAResFn", "jac": "IDALsJacFn", "jac_dense": "IDALsJacFn", "jtimes": "IDALsJacTimesVecFn"}
+    lines += [f"{kind} ida_{name} = rob_ida_{name};" for name, kind in others.items()]
+    (tmp_path / "types.cpp").write_text("\n".join(lines) + "\n")
+    flags = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", f"-I{made.library.parent}"]
+    done = subprocess.run([path_of("c++"), *flags, "types.cpp"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.needs("scikit-sundae")
 def test_scikit_sundae_takes_the_functions(made: aot.driver.artifact.Artifact) -> None:
     cvode, lib = pytest.importorskip("sksundae.cvode"), made.load()
