@@ -51,7 +51,7 @@ def bands() -> list[aot.Function]:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> aot.driver.artifact.Artifact:
-    return aot.compile(bands(), tmp_path_factory.mktemp("bands"), opt_level=1, prefix="pre_")
+    return aot.compile(bands(), tmp_path_factory.mktemp("bands"), opt_level=0, prefix="pre_")
 
 
 @pytest.mark.needs("cc")

@@ -66,7 +66,7 @@ int main(void) {
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> aot.driver.artifact.Artifact:
     programs = [hock_schittkowski_71(), control(STEPS)]
-    return aot.compile(programs, tmp_path_factory.mktemp("ipopt"), abi="ipopt", opt_level=1)
+    return aot.compile(programs, tmp_path_factory.mktemp("ipopt"), abi="ipopt", opt_level=0)
 
 
 class Public(ctypes.Structure):

@@ -58,7 +58,7 @@ def slopes_of_robertson(y: np.ndarray, k: np.ndarray) -> np.ndarray:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> aot.driver.artifact.Artifact:
     folder = tmp_path_factory.mktemp("sundials")
-    return aot.compile([robertson(), network()], folder, abi="sundials", name="stiff", opt_level=1)
+    return aot.compile([robertson(), network()], folder, abi="sundials", name="stiff", opt_level=0)
 
 
 READ = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
