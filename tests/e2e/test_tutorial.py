@@ -39,6 +39,7 @@ PAGES = {
     "howto/solutions": (),
     "howto/training": (),
     "howto/fields": (),
+    "howto/integrate": (),
     "howto/frameworks": ("cc", "import jax", "import torch"),
     "howto/sklearn": ("import sklearn",),
     "howto/r": ("cc", "make"),

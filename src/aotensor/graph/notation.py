@@ -24,7 +24,7 @@ TRANSPARENT: Final = frozenset({
     "cast", "sparse_cast", "fitting", "specify_shape", "identity", "sparse_copy", "checked_structure", "canonical",
     "ascending", "nonempty", "parameter", "dense_from_sparse", "converged", "agreeing", "stored_everywhere",
     "shared_entries", "counted", "divided", "check", "held", "holomorphic_view", "linear_view", "position_inside",
-    "as_pairs", "of_pairs", "demand", "square_starts", "position_from_start",
+    "as_pairs", "of_pairs", "demand", "square_starts", "position_from_start", "times_in_span",
 })  # fmt: skip
 """What hands on its first operand."""
 

@@ -17,7 +17,8 @@ from aotensor.graph.variable import Variable, as_tensor
 from aotensor.graph.walk import replace
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.scan.step import captured
-from aotensor.ops.shape.extents import extents_of
+from aotensor.ops.shape.broadcast import specify_shape
+from aotensor.ops.shape.extents import extents_of, shape_i
 from aotensor.ops.shape.join import stack
 from aotensor.ops.shape.reshape import reshape
 from aotensor.solutions.results import Solution
@@ -110,6 +111,24 @@ def called(name: str, what: str, fn: Callable[..., Any], values: Sequence[Variab
     if dtypes.is_complex(found.dtype):
         raise GraphTypeError(f"{name}: {what} is complex", lines=[found.describe()])
     return found
+
+
+def vector_like(what: str, x: Variable, found: Variable, name: str = "x") -> Variable:
+    """A result in the shape of x, as a vector. Extents that are not known to be those of x are checked at run time.
+
+    name: of x, for errors.
+
+    Raises: GraphValueError for another rank or other known extents.
+    """
+    pairs = zip(x.tensor_type.shape, found.tensor_type.shape, strict=False)
+    differ = any(isinstance(m, int) and isinstance(n, int) and m != n for m, n in pairs)
+    if found.ndim != x.ndim or differ:
+        raise GraphValueError(f"{what} has the shape of {name}", lines=[f"{name}: {x.type}", found.describe()])
+    pairs = zip(x.tensor_type.shape, found.tensor_type.shape, strict=True)
+    entries = [None if n is not None and m == n else shape_i(x, k) for k, (m, n) in enumerate(pairs)]
+    if any(entry is not None for entry in entries):
+        found = specify_shape(found, entries)
+    return found if found.ndim == 1 else reshape(found, [-1])
 
 
 def traced(

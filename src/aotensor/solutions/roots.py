@@ -9,15 +9,12 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.gradient.reverse import grad
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.variable import Constant, Variable
-from aotensor.ops.shape.broadcast import specify_shape
-from aotensor.ops.shape.extents import shape_i
-from aotensor.ops.shape.reshape import reshape
 from aotensor.solutions.anderson import anderson
 from aotensor.solutions.broyden import broyden
 from aotensor.solutions.driver import Options, finite_number, solution_of, symbol
 from aotensor.solutions.formulas import number, solved
 from aotensor.solutions.newton import newton
-from aotensor.solutions.problem import Unknown, arguments, scalar_output, slopes, traced, unknown
+from aotensor.solutions.problem import Unknown, arguments, scalar_output, slopes, traced, unknown, vector_like
 from aotensor.solutions.results import Solution
 from aotensor.solutions.scalar_roots import brent_root, secant
 
@@ -58,7 +55,7 @@ def root(
     given = unknown("root", "x0", x0)
 
     def vector(x: Variable, found: Variable) -> Variable:
-        return _like("root: F", x, found)
+        return vector_like("root: F", x, found)
 
     problem, given = traced("root", "F", F, given, arguments(args), vector)
     output, matrix = problem.output, slopes(problem.output, problem.slot)
@@ -168,7 +165,7 @@ def fixed_point(
     given = unknown("fixed_point", "x0", x0)
 
     def vector(x: Variable, found: Variable) -> Variable:
-        return _like("fixed_point: g", x, found)
+        return vector_like("fixed_point: g", x, found)
 
     problem, given = traced("fixed_point", "g", g, given, arguments(args), vector)
     start, tolerance = symbol(given.flat, "x0"), options.tolerance(problem.slot, 0.75)
@@ -178,22 +175,6 @@ def fixed_point(
     distance = problem.slot - problem.output
     equations = distance, slopes(distance, problem.slot)
     return given.restored(solution_of(options, problem, [(given.flat, start)], found, equations))
-
-
-def _like(what: str, x: Variable, found: Variable) -> Variable:
-    """A result in the shape of x, as a vector. Extents that are not known to be those of x are checked at run time.
-
-    Raises: GraphValueError for another rank or other known extents.
-    """
-    pairs = zip(x.tensor_type.shape, found.tensor_type.shape, strict=False)
-    differ = any(isinstance(m, int) and isinstance(n, int) and m != n for m, n in pairs)
-    if found.ndim != x.ndim or differ:
-        raise GraphValueError(f"{what} has the shape of x", lines=[f"x: {x.type}", found.describe()])
-    pairs = zip(x.tensor_type.shape, found.tensor_type.shape, strict=True)
-    entries = [None if n is not None and m == n else shape_i(x, k) for k, (m, n) in enumerate(pairs)]
-    if any(entry is not None for entry in entries):
-        found = specify_shape(found, entries)
-    return found if found.ndim == 1 else reshape(found, [-1])
 
 
 def _scalar(name: str, what: str, value: Any, dtype: str | None = None) -> Unknown:

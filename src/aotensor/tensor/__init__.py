@@ -132,7 +132,7 @@ from aotensor.ops.symbols import (
     zcol, zmatrix, zrow, zscalar, ztensor3, ztensor4, ztensor5, zvector,
 )
 from aotensor.ops.random.stream import RandomStream
-from aotensor.tensor import linalg, optimize, random, training
+from aotensor.tensor import integrate, linalg, optimize, random, training
 from aotensor.tensor.fourier import FOURIER_TRANSFORMS as fft
 
 __all__ = [
@@ -157,14 +157,14 @@ __all__ = [
     "gammaincinv", "gammal", "gammaln", "gammau", "ge", "geomspace", "grad", "greater", "greater_equal", "gt",
     "hessian", "histogram", "horizontal_stack", "hstack", "hyp2f1", "hypot", "i0", "i1", "icol", "icols", "identity",
     "identity_like", "ifelse", "ifft", "ifft2", "ifftn", "imag", "imatrices", "imatrix", "inc_subtensor", "inf",
-    "int_div", "interp", "inv", "inverse_permutation", "invert", "irfft", "iround", "irow", "irows", "iscalar",
-    "iscalars", "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "itensor3", "itensor4", "itensor5",
-    "iv", "ive", "ivector", "ivectors", "j0", "j1", "jacobian", "join", "join_dims", "jv", "kn", "kron", "kv", "kve",
-    "largest", "lcol", "lcols", "le", "left_shift", "less", "less_equal", "linalg", "linspace", "lmatrices", "lmatrix",
-    "log", "log10", "log1mexp", "log1p", "log1pexp", "log2", "log_ndtr", "log_softmax", "logaddexp",
-    "logical_shift_right", "logit", "logm", "logspace", "logsumexp", "lrow", "lrows", "lscalar", "lscalars", "lstsq",
-    "lt", "ltensor3", "ltensor4", "ltensor5", "lu", "lu_factor", "lu_solve", "lvector", "lvectors", "matmul",
-    "matrices", "matrix", "matrix_dot", "matrix_inverse", "matrix_power", "matrix_transpose", "matvec", "max",
+    "int_div", "integrate", "interp", "inv", "inverse_permutation", "invert", "irfft", "iround", "irow", "irows",
+    "iscalar", "iscalars", "isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "itensor3", "itensor4",
+    "itensor5", "iv", "ive", "ivector", "ivectors", "j0", "j1", "jacobian", "join", "join_dims", "jv", "kn", "kron",
+    "kv", "kve", "largest", "lcol", "lcols", "le", "left_shift", "less", "less_equal", "linalg", "linspace",
+    "lmatrices", "lmatrix", "log", "log10", "log1mexp", "log1p", "log1pexp", "log2", "log_ndtr", "log_softmax",
+    "logaddexp", "logical_shift_right", "logit", "logm", "logspace", "logsumexp", "lrow", "lrows", "lscalar",
+    "lscalars", "lstsq", "lt", "ltensor3", "ltensor4", "ltensor5", "lu", "lu_factor", "lu_solve", "lvector", "lvectors",
+    "matmul", "matrices", "matrix", "matrix_dot", "matrix_inverse", "matrix_power", "matrix_transpose", "matvec", "max",
     "max_and_argmax", "max_pool1d", "max_pool2d", "max_pool3d", "maximum", "mean", "median", "meshgrid", "mgrid", "min",
     "minimum", "mod", "moveaxis", "mul", "mul_without_zeros", "nan", "nan_to_num", "ndtri", "neg", "neq", "newaxis",
     "nonzero", "nonzero_values", "norm", "not_equal", "ogrid", "ones", "ones_like", "optimize", "or_", "ordqz", "outer",

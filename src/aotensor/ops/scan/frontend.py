@@ -97,11 +97,11 @@ class Loop:
         self._made: list[Apply] = []
 
     def run(
-        self, truncate: int, label: str, keep_last: bool = False, frugal: bool = False
+        self, truncate: int, label: str, keep_last: bool = False, frugal: bool = False, pads: bool = False
     ) -> tuple[list[Variable], Updates]:
         """The outputs and the updates.
 
-        keep_last: of the outputs that are fed back, the last values alone. truncate, label, frugal: as in `Scan`.
+        keep_last: of the outputs that are fed back, the last values alone. truncate, label, frugal, pads: as in `Scan`.
         """
         result, states = self._step()
         carried = {x: make_state(x, (-1,), str(x)) for x in result.updates}
@@ -115,7 +115,7 @@ class Loop:
         )
         stacked = [not keep_last] * len(fed) + [False] * len(carried)
         op, operands = self._assembled([*(state for _, state in fed), *carried.values()], made, carried, stacked)
-        op = changed(op, label=label, truncate=truncate, is_frugal=frugal)
+        op = changed(op, label=label, truncate=truncate, is_frugal=frugal, pads=pads)
         results = op.results(op.apply(*operands).outputs)
         values, others = iter(results.states), iter(results.mapped)
         outputs = [next(others) if state is None else next(values) for state in states]

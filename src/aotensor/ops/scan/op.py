@@ -40,6 +40,7 @@ class Scan(Op):
     truncate: the pullback runs over so many of the last steps only; −1 is all.
     is_frugal: memory before time. The pullback stores nothing but the states and computes all else again, and nothing
     is moved out of the loop that differs from step to step.
+    pads: samples of a batch may end after different numbers of steps; mapped values of those that are done are zeros.
     needs_step: no step is an IndexError, since somebody reads the last row of a state.
     """
 
@@ -57,6 +58,7 @@ class Scan(Op):
     truncate: int = -1
     is_frugal: bool = False
     needs_step: bool = False
+    pads: bool = False
 
     @property
     def depths(self) -> list[int]:

@@ -16,7 +16,7 @@ from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
 from aotensor.graph.vectorize import batch
 from aotensor.ops.batching import repeated
-from aotensor.ops.create import zeros
+from aotensor.ops.create import zeros, zeros_like
 from aotensor.ops.elementwise.compare import cast, invert, or_, switch
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.reduce.sums import all as all_of
@@ -191,14 +191,14 @@ def batched(op: Scan, inputs: Sequence[Variable], is_batched: Sequence[bool]) ->
         given.constants,
     )
     if has_lanes:
-        return _lanes(op, operands, wide, made, example)
+        return _lanes(op, operands, wide, made, old.mapped, example)
     loop = changed(op, body=Subgraph(tuple(wide.flat()), tuple(made.flat())))
     return _unmoved(op, loop.results(loop.apply(*operands.flat()).outputs), states, made, old)
 
 
 def _check_lanes(op: Scan) -> None:
     """Raises: UnsupportedError unless samples may stop one by one: results have one extent for all samples."""
-    if op.mapped or any(op.is_stacked) or any(-1 not in taps for taps in op.taps):
+    if (op.mapped and not op.pads) or any(op.is_stacked) or any(-1 not in taps for taps in op.taps):
         raise UnsupportedError(
             "scan: a condition that differs from sample to sample, in a loop that stacks values",
             hint="stop when all are done, or read last values only",
@@ -206,11 +206,16 @@ def _check_lanes(op: Scan) -> None:
 
 
 def _lanes(
-    op: Scan, operands: Operands[Variable], wide: Slots[Variable], made: Results[Variable], example: Variable
+    op: Scan,
+    operands: Operands[Variable],
+    wide: Slots[Variable],
+    made: Results[Variable],
+    mapped: Sequence[Variable],
+    example: Variable,
 ) -> list[Variable]:
-    """The last values and the numbers of steps of a loop that each sample leaves by itself.
+    """The last values, the mapped ones and the numbers of steps of a loop that each sample leaves by itself.
 
-    A sample that is done keeps its states; the loop ends when all are done.
+    A sample that is done keeps its states; the loop ends when all are done.   mapped: the values of one sample
     """
     assert made.last is not None
     mask = zeros([shape_i(example, 0)], "bool")
@@ -223,7 +228,13 @@ def _lanes(
     is_done = or_(done, made.last)
     taken = count + cast(invert(done), "int64")
     inputs = Slots(wide.sequences, [*wide.taps, [done], [count]], wide.constants)
-    outputs = Results([*kept, is_done, taken], made.mapped, all_of(is_done))
+    mapped = [
+        switch(dimshuffle(done, [0, *[None] * (new.ndim - 1)]), zeros_like(new), new)
+        for new in (
+            x if x.ndim > old.ndim else repeated(x, last[0]) for x, old in zip(made.mapped, mapped, strict=True)
+        )
+    ]
+    outputs = Results([*kept, is_done, taken], mapped, all_of(is_done))
     loop = changed(
         op,
         body=Subgraph(tuple(inputs.flat()), tuple(outputs.flat())),
@@ -233,7 +244,7 @@ def _lanes(
     first = [expand_dims(mask, 0), expand_dims(cast(mask, "int64"), 0)]
     initial = Operands(operands.n_steps, operands.sequences, [*operands.initial, *first], operands.constants)
     found = loop.results(loop.apply(*initial.flat()).outputs)
-    return [*found.states[: len(op.taps)], found.states[-1]]
+    return [*found.states[: len(op.taps)], *(moveaxis(x, 1, 0) for x in found.mapped), found.states[-1]]
 
 
 def _samples(x: Variable, on: bool) -> Variable:

@@ -1,0 +1,208 @@
+"""One step of each kind of method, and values inside of it, as graphs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aotensor.graph.variable import Variable
+from aotensor.ops.create import zeros_like
+from aotensor.ops.diagonal import eye
+from aotensor.ops.elementwise.arithmetic import maximum
+from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.elementwise.elementary import sqrt
+from aotensor.ops.reduce.sums import sum as sum_of
+from aotensor.ops.shape.extents import extent_of, shape_i
+from aotensor.solutions.formulas import number, solved
+from aotensor.solutions.trajectories import dop853
+from aotensor.solutions.trajectories.system import System
+from aotensor.solutions.trajectories.tableaus import METHODS, Rosenbrock, RungeKutta
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a step of size h from (t, y) gives.
+
+    y: the new point, (n,). carry: what the next step begins with. errors: estimates of the error of y, (n,) each.
+    stages: what values inside of the step follow from, (n,) each.
+    """
+
+    y: Variable
+    carry: list[Variable]
+    errors: list[Variable]
+    stages: list[Variable]
+
+
+@dataclass(frozen=True)
+class Stepper(ABC):
+    """A method on a system."""
+
+    system: System
+
+    @property
+    @abstractmethod
+    def order(self) -> int:
+        """Of the estimate of the error."""
+
+    @property
+    @abstractmethod
+    def stages(self) -> int:
+        """How many vectors `Step.stages` has."""
+
+    @abstractmethod
+    def begin(self, t: Variable, y: Variable) -> list[Variable]:
+        """What the first step begins with."""
+
+    @abstractmethod
+    def step(self, t: Variable, y: Variable, carry: Sequence[Variable], h: Variable) -> Step:
+        """One step; of size 0, it gives y again."""
+
+    @abstractmethod
+    def inside(
+        self, t: Variable, y: Variable, h: Variable, new: Variable, stages: Sequence[Variable], share: Variable
+    ) -> Variable:
+        """y at t + share·h, of a step from y to `new`.   share: scalar in [0, 1]"""
+
+
+@dataclass(frozen=True)
+class Explicit(Stepper):
+    """A Runge-Kutta method; what it carries is f at the point."""
+
+    table: RungeKutta
+
+    @property
+    def order(self) -> int:
+        return self.table.order
+
+    @property
+    def stages(self) -> int:
+        return len(self.table.a) + 2
+
+    def begin(self, t: Variable, y: Variable) -> list[Variable]:
+        return [self.system.rate(t, y)]
+
+    def step(self, t: Variable, y: Variable, carry: Sequence[Variable], h: Variable) -> Step:
+        stages = list(carry)
+        for row, c in zip(self.table.a, self.table.c, strict=True):
+            stages.append(self.system.rate(t + h * number(c, t), y + h * combined(row, stages)))
+        new = y + h * combined(self.table.b, stages)
+        stages.append(self.system.rate(t + h, new))
+        return Step(new, stages[-1:], [h * combined(row, stages) for row in self.table.errors], stages)
+
+    def inside(
+        self, t: Variable, y: Variable, h: Variable, new: Variable, stages: Sequence[Variable], share: Variable
+    ) -> Variable:
+        if not self.table.dense:
+            return self._inside_of_eighth_order(t, y, h, new, stages, share)
+        powers = [share]
+        for _ in self.table.dense[0][1:]:
+            powers.append(powers[-1] * share)
+        terms = [
+            sum_terms([number(x, y) * power for x, power in zip(row, powers, strict=True) if x]) * stage
+            for row, stage in zip(self.table.dense, stages, strict=True)
+            if any(row)
+        ]
+        return y + h * sum_terms(terms)
+
+    def _inside_of_eighth_order(
+        self, t: Variable, y: Variable, h: Variable, new: Variable, stages: Sequence[Variable], share: Variable
+    ) -> Variable:
+        """By three further stages, to seventh order."""
+        known = list(stages)
+        for row, c in zip(dop853.FURTHER, dop853.C[13:], strict=True):
+            known.append(self.system.rate(t + h * number(c, t), y + h * combined(row, known)))
+        rise = new - y
+        first = h * known[0] - rise
+        terms = [rise, first, rise + rise - h * (known[12] + known[0]), *(h * combined(row, known) for row in dop853.D)]
+        rest, found = number(1, y) - share, zeros_like(y)
+        for k, term in enumerate(reversed(terms)):
+            found = (found + term) * (share if k % 2 == 0 else rest)
+        return y + found
+
+
+@dataclass(frozen=True)
+class Implicit(Stepper):
+    """A Rosenbrock method: one Jacobian and one factorisation in a step, no iteration."""
+
+    table: Rosenbrock
+
+    @property
+    def order(self) -> int:
+        return self.table.order
+
+    @property
+    def stages(self) -> int:
+        return len(self.table.e) + 1
+
+    def begin(self, t: Variable, y: Variable) -> list[Variable]:
+        return []
+
+    def step(self, t: Variable, y: Variable, carry: Sequence[Variable], h: Variable) -> Step:
+        rate, matrix, by_time = self.system.linear(t, y)
+        table = self.table
+        shifted = eye(extent_of(y, 0), dtype=y.dtype) * number(1 / table.gamma, y) - h * matrix
+        drift = h * h * by_time
+        stages: list[Variable] = []
+        place = y
+        for k in range(self.stages):
+            right = h * rate if not k else h * self.system.rate(t + h * number(table.c[k - 1], t), place)
+            if k:
+                right = right + combined(table.e[k - 1], stages)
+            if k < len(table.d):
+                right = right + number(table.d[k], y) * drift
+            stages.append(solved(shifted, right))
+            place = y + combined(table.a[k], stages) if k < len(table.a) else place + stages[-1]
+        return Step(place, [], stages[-1:], stages)
+
+    def inside(
+        self, t: Variable, y: Variable, h: Variable, new: Variable, stages: Sequence[Variable], share: Variable
+    ) -> Variable:
+        rest, found = number(1, y) - share, zeros_like(y)
+        for row in reversed(self.table.dense):
+            found = share * found + combined(row, stages)
+        return rest * y + share * (new + rest * found)
+
+
+def combined(row: Mapping[int, float], stages: Sequence[Variable]) -> Variable:
+    """Σ of stages with coefficients that are not 0."""
+    return sum_terms([number(x, stages[k]) * stages[k] for k, x in row.items()])
+
+
+def sum_terms(terms: Sequence[Variable]) -> Variable:
+    """The sum of one or more terms, from the first to the last."""
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+def stepper(system: System, method: str) -> Stepper:
+    """A method of that name on a system."""
+    table = METHODS[method]
+    return Explicit(system, table) if isinstance(table, RungeKutta) else Implicit(system, table)
+
+
+def scaled_size(errors: Sequence[Variable], scale: Variable) -> Variable:
+    """How large an error is beside its tolerance: the root of the mean square of error / scale, 0 for n = 0.
+
+    Of two estimates, those of order 5 and 3 of DOP853, both count (Hairer, Nørsett & Wanner 1993, section II.10).
+    """
+    squares = [sum_of((error / scale) ** 2) for error in errors]
+    n = count_of(scale)
+    if len(squares) == 1:
+        return sqrt(squares[0] / n)
+    fifth, third = squares
+    return fifth / sqrt((fifth + number(0.01, scale) * third + tiny(scale)) * n)
+
+
+def count_of(x: Variable) -> Variable:
+    """The number of elements of a vector, at least 1, in its dtype."""
+    return maximum(cast(shape_i(x, 0), x.dtype), number(1, x))
+
+
+def tiny(x: Variable) -> Variable:
+    """The smallest normal number of a dtype."""
+    return number(float(np.finfo(x.dtype).tiny), x)

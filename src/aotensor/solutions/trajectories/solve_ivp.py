@@ -1,0 +1,224 @@
+"""solve_ivp: initial value problems as SciPy states them, with derivatives by the accepted steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.gradient.composite import OpFromGraph
+from aotensor.gradient.forward import push_through
+from aotensor.gradient.sweep import pull_through
+from aotensor.graph.coercion import coerced, one_of
+from aotensor.graph.expansion import Expansion
+from aotensor.graph.op import disconnected, is_disconnected, is_null
+from aotensor.graph.subgraph import Subgraph
+from aotensor.graph.variable import Constant, Variable, as_tensor
+from aotensor.ops.elementwise.compare import cast, eq, ge, switch
+from aotensor.ops.shape.axes import matrix_transpose
+from aotensor.solutions.demand import demanded
+from aotensor.solutions.driver import symbol
+from aotensor.solutions.formulas import ending, number
+from aotensor.solutions.problem import arguments
+from aotensor.solutions.results import Ending
+from aotensor.solutions.trajectories.checks import times_in_span
+from aotensor.solutions.trajectories.control import Control
+from aotensor.solutions.trajectories.loops import integrated, repeated
+from aotensor.solutions.trajectories.methods import stepper
+from aotensor.solutions.trajectories.system import System, traced_system
+from aotensor.solutions.trajectories.tableaus import METHODS
+
+_NAME: Final = "solve_ivp"
+_ROUNDINGS: Final = 100
+"""rtol is not below so many roundings of the dtype."""
+
+
+class Trajectory(NamedTuple):
+    """What `solve_ivp` found.
+
+    t: the times, (m,). y: the states at these, (n, m); nan from where the integration failed. success: bool scalar.
+    status: int64 scalar, an `Ending`. steps, attempts: int64 scalars, the steps that were taken and tried.
+    """
+
+    t: Variable
+    y: Variable
+    success: Variable
+    status: Variable
+    steps: Variable
+    attempts: Variable
+
+
+@coerced
+def solve_ivp(
+    fun: Callable[..., Any],
+    t_span: Any,
+    y0: Any,
+    *,
+    t_eval: Any,
+    method: str = "RK45",
+    rtol: Any = 1e-3,
+    atol: Any = 1e-6,
+    args: Any = (),
+    first_step: Any = None,
+    max_step: Any = np.inf,
+    max_steps: int = 10_000,
+    raise_on_failure: bool = False,
+) -> Trajectory:
+    """y(t) with dy/dt = fun(t, y, *args), y(t_span[0]) = y0, at the times t_eval, integrated inside of the library.
+
+    fun: a function of symbols, a scalar t and a vector y, that returns dy/dt as a vector or a list. It may read other
+    variables. t_span: a pair (t0, t1), in either direction. y0: a real vector. t_eval: a vector of times in the span,
+    in its direction; the integration ends with the last of them. method: "RK45", "Tsit5" or "DOP853", explicit;
+    "Rodas4" or "Rodas5P" for stiff systems, with the exact Jacobian. rtol, atol: of the error of a step, atol also
+    (n,); steps and their first size are controlled as in SciPy. first_step, max_step: sizes, None and inf for what
+    the control finds. max_steps: the largest number of attempts. raise_on_failure: a call whose integration fails is
+    an error, with status AOTENSOR_NOT_CONVERGED.
+
+    Returns a `Trajectory` of t, y (n, m), success, status, steps and attempts. Where a step becomes too small for the
+    dtype, where fun is not finite at the start, or after max_steps, success is false, and the remaining values and
+    all derivatives are nan.
+
+    Derivatives are those of the accepted steps, whose sizes are constants: forward and reverse, to any order, in y0,
+    the times and all that fun reads. Reverse mode stores the state of each step.
+
+    Raises: GraphTypeError, GraphValueError for arguments of another kind; a t_eval outside of the span or out of order
+    is an error at run time where it is not known before.
+    """
+    one_of(f"{_NAME}: method", method, tuple(METHODS))
+    system, y = traced_system(_NAME, fun, y0, arguments(args))
+    start, end = _span(t_span, y)
+    times = _vector("t_eval", t_eval, y)
+    tolerances = _tolerance("rtol", rtol, y, _ROUNDINGS * float(np.finfo(y.dtype).eps)), _tolerance("atol", atol, y)
+    limits = [_positive("max_step", max_step, y)]
+    limits += [] if first_step is None else [_positive("first_step", first_step, y)]
+    if isinstance(max_steps, bool) or not isinstance(max_steps, int | np.integer) or max_steps < 1:
+        raise GraphValueError(f"{_NAME}: max_steps is a number of steps, at least 1, not {max_steps!r}")
+    times = times_in_span(times, start, end)
+    given = [start, end, y, times, *tolerances, *limits]
+    op = _as_op(Problem(system, method, int(max_steps), len(limits) > 1), given)
+    found = op.apply(*given, *system.parameters).outputs
+    values, status, steps, attempts = found
+    if raise_on_failure:
+        values = demanded(_NAME, values, status)
+    return Trajectory(times, values, eq(status, ending(Ending.CONVERGED)), status, steps, attempts)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What does not depend on values.   has_first: is the size of the first step given?"""
+
+    system: System
+    method: str
+    max_steps: int
+    has_first: bool
+
+    def control(self, values: Sequence[Variable]) -> Control:
+        """The control of steps for the arguments of the op."""
+        start, end, _, _, rtol, atol, longest, *first = values
+        direction = switch(ge(end, start), number(1, start), number(-1, start))
+        size = first[0] if self.has_first else None
+        return Control(
+            stepper(self.system, self.method), start, end, direction, rtol, atol, longest, size, self.max_steps
+        )
+
+
+def _as_op(problem: Problem, given: Sequence[Variable]) -> OpFromGraph:
+    """The integration as an op: (*given, *parameters) → (y, status, steps, attempts), with derivatives."""
+    slots = [symbol(x, name) for x, name in zip(given, _NAMES, strict=False)]
+    control, inputs = problem.control(slots), [*slots, *problem.system.slots]
+    values, last = integrated(control, slots[2], slots[3])
+    status = switch(eq(last.status, ending(Ending.RUNNING)), ending(Ending.CONVERGED), last.status)
+    outputs = [matrix_transpose(values), status, last.steps, last.attempts]
+    along = Subgraph(tuple(inputs), (matrix_transpose(repeated(control, slots[2], slots[3])),))
+    connected = along.influences[0]
+    rules = Rules(Expansion(inputs, along.outputs))
+    return OpFromGraph(
+        inputs,
+        outputs,
+        pullback=rules.pullback,
+        pushforward=rules.pushforward,
+        connection_pattern=[[k in connected, False, False, False] for k in range(len(inputs))],
+        name=_NAME,
+    )
+
+
+_NAMES: Final = ("t0", "t1", "y0", "t_eval", "rtol", "atol", "max_step", "first_step")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Derivatives along the steps; nan where the integration failed.   steps: the inputs of the op → y"""
+
+    steps: Expansion
+
+    def pullback(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
+    ) -> list[Variable]:
+        """Cotangents of all inputs."""
+        terms = pull_through(self.steps, inputs, outputs[:1], [_if_found(outputs[1], cotangents[0])])
+        return [_if_found(outputs[1], term) for term in terms]
+
+    def pushforward(
+        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
+    ) -> list[Variable]:
+        """The tangent of y; the counts have none."""
+        (moved,) = push_through(self.steps, inputs, outputs[:1], tangents)
+        return [_if_found(outputs[1], moved), *(disconnected() for _ in outputs[1:])]
+
+
+def _if_found(status: Variable, term: Variable) -> Variable:
+    if is_disconnected(term) or is_null(term) or term.is_sparse:
+        return term
+    return switch(eq(status, ending(Ending.CONVERGED)), term, number(float("nan"), term))
+
+
+def _span(t_span: Any, y: Variable) -> tuple[Variable, Variable]:
+    """Raises: GraphTypeError unless it is a pair of finite scalars."""
+    pair = t_span
+    if isinstance(pair, Variable | np.ndarray) and pair.ndim == 1:
+        pair = [pair[0], pair[1]]
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise GraphTypeError(f"{_NAME}: t_span is a pair (t0, t1)")
+    start, end = (_scalar("t_span", x, y) for x in pair)
+    return start, end
+
+
+def _scalar(what: str, value: Any, y: Variable) -> Variable:
+    x = as_tensor(value)
+    if x.ndim != 0:
+        raise GraphValueError(f"{_NAME}: {what} holds scalars", lines=[x.describe()])
+    if isinstance(x, Constant) and not np.isfinite(x.data):
+        raise GraphValueError(f"{_NAME}: {what} is finite, not {x.data}")
+    return cast(x, y.dtype)
+
+
+def _vector(what: str, value: Any, y: Variable) -> Variable:
+    x = as_tensor(value)
+    if x.ndim != 1:
+        raise GraphValueError(f"{_NAME}: {what} is a vector of times", lines=[x.describe()])
+    return cast(x, y.dtype)
+
+
+def _tolerance(what: str, value: Any, y: Variable, least: float = 0.0) -> Variable:
+    """Raises: GraphValueError for a tolerance that is known to be too small, or of another rank."""
+    x = as_tensor(value)
+    if x.ndim > (what == "atol"):
+        kind = "a scalar, or a vector like y0" if what == "atol" else "a scalar"
+        raise GraphValueError(f"{_NAME}: {what} is {kind}", lines=[x.describe()])
+    if isinstance(x, Constant):
+        if not np.all(x.data > 0) or not np.all(np.isfinite(x.data)):
+            raise GraphValueError(f"{_NAME}: {what} is above 0 and finite, not {x.data}")
+        if np.any(x.data < least):
+            raise GraphValueError(f"{_NAME}: {what} is {x.data}, less than {_ROUNDINGS} roundings of {y.dtype}")
+    return cast(x, y.dtype)
+
+
+def _positive(what: str, value: Any, y: Variable) -> Variable:
+    """Raises: GraphValueError for a size that is not above 0."""
+    x = as_tensor(value)
+    if x.ndim != 0 or (isinstance(x, Constant) and not x.data > 0):
+        raise GraphValueError(f"{_NAME}: {what} is a number above 0", lines=[x.describe()])
+    return cast(x, y.dtype)
