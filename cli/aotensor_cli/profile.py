@@ -188,7 +188,8 @@ def _show_one(profile: Profile, sources: Sources) -> None:
     rows = [_cells(row, sources) for row in profile.rows if row.share >= _LEAST]
     show_table(headers, rows, wrap=sys.stdout.isatty())
     _, low, high = profile.overhead
-    show(f"  samples slow a call down by {100 * low:.1f} to {100 * high:.1f} %")
+    least = f"{100 * low:.1f} to " if low > 0 else "at most "
+    show(f"  samples slow a call down by {least}{max(100 * high, 0.0):.1f} %")
 
 
 def _cells(row: Row, sources: Sources) -> tuple[str, ...]:

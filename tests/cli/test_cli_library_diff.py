@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -121,6 +123,18 @@ def test_what_cannot_be_called_is_read(call: Call, library: Path, tmp_path: Path
     for name in ("short.so", "none.so"):
         answer = call("diff", library, tmp_path / name)
         assert (answer.code, answer.out) == (2, "") and name in answer.err
+
+
+def test_a_stripped_library_and_one_without_vectors(call: Call, tmp_path: Path) -> None:
+    """`strip` leaves what travels along; a function of many elements has no vectors, so random inputs must do."""
+    (tmp_path / "long.py").write_text(ONE.replace("('n',)", "(3000,)"))
+    assert call("compile", tmp_path / "long.py", "-o", tmp_path).code == 0
+    library, stripped = tmp_path / "libf.so", tmp_path / "stripped.so"
+    if shutil.which("strip") is None or subprocess.run(["strip", "-o", stripped, library], check=False).returncode:
+        shutil.copy(library, stripped)
+    answer = call("diff", library, stripped, "--seconds", "0")
+    assert answer.code == 0 and "decisions: the same" in answer.out
+    assert "note: no test vectors for f: values are compared on random inputs only" in answer.out
 
 
 def test_a_crash_is_a_finding(diff: Call, monkeypatch: pytest.MonkeyPatch) -> None:
