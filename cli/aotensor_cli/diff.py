@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from aotensor.api.cost.turns import Ratio
 from aotensor_cli.benching.inputs import dims_text, known_dims, parse_sizes
 from aotensor_cli.comparing.facts import Pair, library_facts, pairs_of
@@ -80,7 +82,15 @@ def _notes(old: Side, new: Side, pairs: list[Pair]) -> list[str]:
 def _missing(found: dict[str, Found]) -> list[str]:
     """Of functions that were called, those without a test vector on either side."""
     names = [name for name, x in found.items() if not x.failure and not any(v["source"] != "seeded" for v in x.values)]
-    return [f"no test vectors for {', '.join(names)}: values are compared on random inputs only"] if names else []
+    notes = [f"no test vectors for {', '.join(names)}: values are compared on random inputs only"] if names else []
+    refused = [(name, x) for name, one in found.items() for x in one.values if x["refused"]]
+    hint = "give other --sizes"
+    notes += [f"{name}{_at(x)}: both refuse random inputs ({x['refused']}): {hint}" for name, x in refused]
+    return notes
+
+
+def _at(row: dict[str, Any]) -> str:
+    return f" at {dims_text(row['dims'])}" if row["dims"] else ""
 
 
 def _slow(found: dict[str, Found], most: float) -> list[str]:

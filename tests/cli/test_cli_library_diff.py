@@ -143,6 +143,17 @@ def test_a_crash_is_a_finding(diff: Call, monkeypatch: pytest.MonkeyPatch) -> No
     assert (answer.code, "their process ended with signal 6 (SIGABRT)" in answer.out) == (1, True), answer.out
 
 
+def test_inputs_that_both_refuse(call: Call, tmp_path: Path) -> None:
+    """Nothing is compared then, which is said, and is no agreement."""
+    text = TITLE + "k = at.vector('k', shape=('m',))\nf = aot.function([x, k], {'y': x[:-2] + k}, name='f')\n"
+    (tmp_path / "m.py").write_text(text)
+    arguments = ("m.py", "m.py", "--seconds", "0", "--json", "--sizes", "n=5,m=5")
+    found = json.loads(call("diff", *arguments, cwd=tmp_path).out)
+    seeded = next(x for x in found["functions"][0]["values"] if x["source"] == "seeded")
+    assert seeded["rows"] == [] and "ArgumentValueError" in seeded["refused"]
+    assert any("both refuse random inputs" in note for note in found["notes"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
@@ -183,8 +194,9 @@ def test_calls_in_turns() -> None:
         data = np.ones(n)
         return lambda: data.sum()
 
-    ratio = in_turns(lambda: bind(100_000), lambda: bind(400_000), 0.1)  # type: ignore[arg-type, return-value]
-    assert 2 < ratio.low <= ratio.ratio <= ratio.high < 8 and ratio.verdict == "slower" and ratio.slowness("f", 50)
+    ratio = in_turns(lambda: bind(20_000), lambda: bind(1_000_000), 0.1)  # type: ignore[arg-type, return-value]
+    assert 3 < ratio.low <= ratio.ratio <= ratio.high and ratio.verdict == "slower" and ratio.slowness("f", 50)
+    assert ratio.rounds >= 6 and ratio.new > ratio.old > 0
     noisy = Ratio(1.1, 0.98, 1.25, 9, 1.0, 1.1)
     assert (noisy.verdict, noisy.slowness("f", 0)) == ("no difference", None)
     assert Ratio(1.2, 1.1, 1.25, 9, 1.0, 1.2).slowness("f", 5) == (

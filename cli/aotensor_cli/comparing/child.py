@@ -37,7 +37,9 @@ def steps(libraries: tuple[Library, Library], names: tuple[str, str], task: Mapp
     for library, name, which in zip(libraries, names, ("old", "new"), strict=True):
         yield {"begin": f"the test vectors of the {which} library"}
         for vector in _vectors(library, name):
-            yield from _values(f"vector of {which}", {}, *_replayed((old, new), library[name], vector, task["rtol"]))
+            yield from _values(
+                f"vector of {which}", {}, *_replayed((old, new), library[name], vector, task["rtol"]), None
+            )
     for sizes in task["sizes"]:
         dims = dims_of(old.spec, {name: n for name, n in sizes.items() if name in dims_of(old.spec, {})})
         yield {"begin": f"inputs of {_text(dims)}"}
@@ -45,10 +47,11 @@ def steps(libraries: tuple[Library, Library], names: tuple[str, str], task: Mapp
         bound = [_bound(f, inputs, task["threads"]) for f in (old, new)]
         problems = [x for x in bound if isinstance(x, str)]
         if problems:
-            yield from _values("seeded", dims, {}, None if problems[0] == bound[1] == bound[0] else _refusals(bound))
+            both = bound[0] if bound[0] == bound[1] else None
+            yield from _values("seeded", dims, {}, None if both else _refusals(bound), both)
             continue
         nearby = _bound(old, {name: nudged(x, np.random.default_rng(1)) for name, x in inputs.items()}, task["threads"])
-        yield from _values("seeded", dims, _outputs_apart(bound, nearby, task["rtol"]), None)
+        yield from _values("seeded", dims, _outputs_apart(bound, nearby, task["rtol"]), None, None)
         yield {"kind": "work", "dims": dims, "rows": [_work(f, dims, inputs) for f in (old, new)]}
         if task["seconds"]:
             yield {"begin": f"timing on inputs of {_text(dims)}"}
@@ -128,9 +131,13 @@ def _outputs_apart(bound: list[Any], nearby: Any, rtol: float | None) -> dict[st
     return rows
 
 
-def _values(source: str, dims: Mapping[str, int], found: Mapping[str, Distance], problem: str | None) -> Iterator[Row]:
+def _values(
+    source: str, dims: Mapping[str, int], found: Mapping[str, Distance], problem: str | None, refused: str | None
+) -> Iterator[Row]:
+    """A row of values.   problem: which side refuses the call. refused: what both say against it"""
     rows = [{"output": name, **vars(x)} for name, x in found.items()]
-    yield {"kind": "values", "source": source, "dims": dict(dims), "rows": rows, "problem": problem}
+    told = {"problem": problem, "refused": refused}
+    yield {"kind": "values", "source": source, "dims": dict(dims), "rows": rows, **told}
 
 
 def _work(f: LibraryFunction, dims: Mapping[str, int], inputs: Mapping[str, Any]) -> Row:

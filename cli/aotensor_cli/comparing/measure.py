@@ -50,8 +50,17 @@ class Found:
     @property
     def is_same(self) -> bool:
         """Are all values that were compared within the tolerance?"""
-        rows = [row for x in self.values for row in x["rows"]]
-        return self.failure is None and not any(x["problem"] for x in (*rows, *self.values))
+        return self.failure is None and not any(x["problem"] for x in (*self.rows, *self.values))
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Of all outputs that were compared."""
+        return [row for x in self.values for row in x["rows"]]
+
+    @property
+    def is_judged(self) -> bool:
+        """Is there something to tell by whether values are the same?"""
+        return bool(self.rows) or not self.is_same
 
 
 def obstacle(side: Side) -> str | None:

@@ -50,9 +50,8 @@ class Comparison:
     @property
     def is_same_values(self) -> bool | None:
         """Are all values within their tolerances? None if none were compared."""
-        if not self.found:
-            return None
-        return all(found.is_same for found in self.found.values())
+        judged = [found for found in self.found.values() if found.is_judged]
+        return all(found.is_same for found in judged) if judged else None
 
     @property
     def is_ok(self) -> bool:
