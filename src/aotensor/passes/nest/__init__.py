@@ -1,1 +1,1 @@
-"""Passes of the nest level: each takes nests and gives nests that compute the same."""
+"""Passes of the nest level: each rewrites loop nests into nests that compute the same values."""

@@ -1,4 +1,4 @@
-"""Let results be computed in the memory of outputs, and over operands that are read for the last time.
+"""Assign memory to values: compute results in output buffers, and in place over operands at their last use.
 
     %a = nest.value[%n]                               %a = nest.value[%n] output 0
     nest.for %i in %n { … -> (%a[%i]) }               nest.for %i in %n { … -> (%a[%i]) }
@@ -6,8 +6,9 @@
     nest.for %i in %n { %a[%i] … -> (%b[%i]) }        nest.for %i in %n { %a[%i] … -> (%b[%i]) }
     return %b                                         return %b
 
-A value may lie over another one if a single statement reads that, at the indices that it writes, and nothing else does.
-Parts of a tensor that is assembled, and matrices that LAPACK overwrites, lie in the whole.
+A value may share the memory of another value if a single statement reads the other one, at the indices that it writes,
+and no other operation uses it. The parts of an assembled tensor, and matrices that LAPACK overwrites, are views of the
+whole.
 """
 
 from __future__ import annotations
@@ -29,23 +30,25 @@ from aotensor.ir.upstream import walk
 from aotensor.passes.remarks import applied, missed
 
 _MAKERS = (ValueOp, ProductOp, ProductAtOp, tensor.InsertSliceOp, ScatterOp, LapackOp, PatternOp, ScanOp, BranchOp)
-"""Operations whose results are made for them alone: no views of something else, inputs or constants."""
+"""Operations whose results own their memory: they are not views of other values, inputs or constants."""
 
 
 def assign_memory(module: ModuleOp) -> None:
-    """Assign the memory of outputs and operands in every function."""
+    """Assign output buffers and operands' memory to the values of every function."""
     for function in functions_of(module):
         _Assignment(function).run()
 
 
 class _Assignment:
-    """One function. over: value → the value whose memory it takes. outputs: value → the output that it lies in."""
+    """Memory assignment of one function.
+
+    over: value → the value whose memory it reuses. outputs: value → the output buffer that holds it."""
 
     def __init__(self, function: func.FuncOp) -> None:
         self.function = function
         self.over: dict[SSAValue, SSAValue] = {}
         self.taken: set[SSAValue] = set()
-        """Values whose memory another one takes."""
+        """Values whose memory another value reuses."""
         self.outputs: dict[SSAValue, int] = {}
 
     def run(self) -> None:
@@ -65,7 +68,7 @@ class _Assignment:
         self._write_down()
 
     def _statement(self, op: DoOp, returned: Iterable[SSAValue]) -> None:
-        """Let an output of a statement take the place of an input that is read there for the last time."""
+        """Let an output of a statement reuse the memory of an input whose last use is this statement."""
         for y, written in op.writes:
             if not isinstance(y.owner, ValueOp) or not written or y in self.over or sole_writer(y) is not op:
                 continue
@@ -101,13 +104,13 @@ class _Assignment:
         return len(readers) == 1 and isinstance(x.owner, _MAKERS) and x not in self.taken
 
     def _take(self, y: SSAValue, x: SSAValue) -> None:
-        if _location(y) is not _location(x):  # else they are parts of what the user wrote as one value
+        if _location(y) is not _location(x):  # else both are parts of one value of the user's source
             applied("placed {} in the memory of {}, whose last reader it is", y, x, size=[y])
         self.over[y] = x
         self.taken.add(x)
 
     def _lie_in_output(self, x: SSAValue, number: int) -> None:
-        """Assign an output to what a returned value is computed in."""
+        """Assign output `number` to the value that a returned value is computed in, through reshapes."""
         root = self._root(x)
         while isinstance(root.owner, ReshapeOp):
             source = self._root(root.owner.source)
@@ -142,7 +145,7 @@ class _Assignment:
 
 
 def _computing(op: DoOp) -> list[DoOp]:
-    """The statements that compute what one stores: itself, and those of its block that alone write registers for it."""
+    """Return the statements that compute what `op` stores: `op`, and those of its block that write its registers."""
     found, pending = dict[DoOp, None](), [op]
     while pending:
         one = pending.pop()
@@ -153,7 +156,7 @@ def _computing(op: DoOp) -> list[DoOp]:
 
 
 def _is_last_read(x: SSAValue, y: SSAValue, reader: DoOp) -> bool:
-    """True if a statement alone reads x, at the same indices each time, and y is declared behind x in its block."""
+    """True if only `reader` reads x, at the same indices each time, and y is declared after x in the same block."""
     assert isinstance(x.owner, ValueOp) and isinstance(y.owner, ValueOp)
     if x.owner.parent is not y.owner.parent or x in gathers(reader):
         return False

@@ -1,4 +1,4 @@
-"""Work on a block of rows at a time where a loop mixes inner loops with elementary functions of single rows.
+"""Strip-mine loops that mix inner loops with elementary functions of one number per row, and distribute the blocks.
 
     for i:                              for block of rows:
       z = Σ_k X[i,k]·w[k]                 for i in block: z[i] = Σ_k X[i,k]·w[k]
@@ -6,7 +6,7 @@
       for k: g[k] += X[i,k]·r             for i in block: for k: g[k] += X[i,k]·r[i]
 
 The rows of a block stay in cache from the first phase to the last, so memory is still read once; the elementary
-functions run over whole vectors. Strip-mining and loop distribution, as in Allen & Kennedy (2001), chapter 9.
+functions run over whole vectors. Strip-mining and loop distribution as in Allen & Kennedy (2001), chapter 9.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from aotensor.ir.upstream import walk
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
-LONG_SLICE: Final = 256  # entries that a slice counts as: blocks of 16 slices
+LONG_SLICE: Final = 256  # assumed entries per slice: blocks of 16 slices
 _CHEAP: Final = (math.AbsFOp, math.FloorOp, math.CeilOp, math.CopySignOp)
 
 
 def block_rows(module: ModuleOp, target: Target) -> None:
-    """Block the outermost loops of every function where it pays."""
+    """Strip-mine the outermost loops of every function where it pays."""
     for function in functions_of(module):
         for op in list(function.body.block.ops):
             if isinstance(op, ForOp) and op.is_whole and _is_mixed(op):
@@ -50,7 +50,7 @@ def block_rows(module: ModuleOp, target: Target) -> None:
 
 
 def _is_mixed(loop: ForOp) -> bool:
-    """True if innermost loops and calls of elementary functions stand side by side."""
+    """True if the body has both innermost loops and calls of elementary functions."""
     held = list(loop.body.block.ops)
     inner = [op for op in held if isinstance(op, LoopOp)]
     if not inner or any(isinstance(op, LoopOp) for other in inner for op in other.body.block.ops):
@@ -66,23 +66,23 @@ def _is_expensive(statement: DoOp) -> bool:
 
 
 def _crosses_numbers(loop: ForOp) -> bool:
-    """True if all that crosses from one phase to another is one number for each row: no buffer holds a part of one."""
+    """True if every value that is live between phases is one number per row, not a buffer."""
     return all(is_register(op.result) for op in loop.body.block.ops if isinstance(op, ValueOp))
 
 
 @dataclass(eq=False)
 class _Phase:
-    """Neighbours in the loop that become a loop over the rows of a block; `block` is its body."""
+    """Consecutive operations that become one loop over the rows of a block; `block` is the body of that loop."""
 
     holds_loops: bool
     ops: list[Operation] = field(default_factory=list)
     block: Block = field(default_factory=lambda: Block(arg_types=[IndexType()]))
     row: SSAValue | None = None
-    """The number of the row in its block."""
+    """The index of the row within its block."""
 
 
 class _Blocking:
-    """A loop on its way to blocks."""
+    """Rewrite one loop into a loop over blocks of rows with one inner loop per phase."""
 
     def __init__(self, loop: ForOp, target: Target) -> None:
         self.loop, self.target = loop, target
@@ -112,7 +112,7 @@ class _Blocking:
         self.loop.parent.erase_op(self.loop)
 
     def _block_size(self, b: Builder) -> SSAValue:
-        """Rows per block: as many as fit the cache, a multiple of the smallest block."""
+        """Rows per block: as many as fit in cache, rounded to a multiple of the smallest block."""
         inner = next(op for op in self.loop.body.block.ops if isinstance(op, LoopOp))
         smallest, largest = self.target.smallest_block, self.target.largest_block
 
@@ -128,7 +128,7 @@ class _Blocking:
         return b.insert(arith.MaxSIOp(rows, number(smallest))).result
 
     def _settle(self, register: ValueOp, b: Builder) -> None:
-        """Declare a register in the phase that writes it; phases behind read it from a buffer for the block."""
+        """Move a register's declaration to the phase that writes it; later phases read it from a buffer."""
         x = register.result
         users = [self._top(use.operation) for use in x.uses]
         writer = next(op for op in users if _writes(op, x))
@@ -152,7 +152,7 @@ class _Blocking:
                 statement.set_accesses(reads, statement.writes)
 
     def _top(self, op: Operation) -> Operation:
-        """What holds an operation in the body of the loop."""
+        """Return the operation directly in the loop's body that contains `op`."""
         while op not in self.home:
             parent = op.parent_op()
             assert parent is not None
@@ -176,7 +176,7 @@ class _Blocking:
 
 
 def _phases(loop: ForOp) -> list[_Phase]:
-    """Loops and statements in turn; what stores the result of a loop belongs to the loop."""
+    """Split the body into phases of loops and of statements; a statement that stores a loop's result joins the loop."""
     phases: list[_Phase] = []
     for op in loop.body.block.ops:
         if isinstance(op, ValueOp):
@@ -191,7 +191,7 @@ def _phases(loop: ForOp) -> list[_Phase]:
 
 
 def _stores(op: Operation, written: Iterable[Operation]) -> bool:
-    """Does a statement only copy a register that one of some operations writes?"""
+    """Does a statement only copy a register that one of the `written` operations writes?"""
     register = copied_register(op) if isinstance(op, DoOp) else None
     return register is not None and any(_writes(other, register) for other in written)
 

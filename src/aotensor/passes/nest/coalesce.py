@@ -1,4 +1,4 @@
-"""Make one loop of a perfect nest whose operands are read and written in the order of memory.
+"""Coalesce a perfect nest into one loop if its operands are accessed in memory order.
 
     nest.for %i in %n {                              %x' = aot.reshape %x[%n · %m]
       nest.for %j in %m {                            nest.for %c in %n · %m {
@@ -44,7 +44,7 @@ def _coalesce_in(block: Block) -> None:
 
 
 def _chain(root: LoopOp) -> list[ForOp]:
-    """The loops from `root` inwards that can become one; empty if they cannot."""
+    """The loops from `root` inwards that can be coalesced; empty if there are none."""
     chain: list[ForOp] = []
     op = root
     while isinstance(op, ForOp) and op.is_whole:
@@ -69,7 +69,7 @@ def _chain(root: LoopOp) -> list[ForOp]:
 
 
 def _runs_along_memory(statement: DoOp, counters: Sequence[SSAValue]) -> bool:
-    """True if each operand has the loops' counters as neighbouring subscripts in this order, or none of them."""
+    """True if each operand has the loop counters as consecutive subscripts in this order, or has none of them."""
     for x, subscripts in (*statement.reads, *statement.writes):
         assert isinstance(x.type, TensorType)
         axes = [axis for axis, index in enumerate(subscripts) if index in counters]
@@ -77,12 +77,12 @@ def _runs_along_memory(statement: DoOp, counters: Sequence[SSAValue]) -> bool:
         if axes and (order != list(counters) or axes != list(range(axes[0], axes[0] + len(counters)))):
             return False
         if axes and any(_loop_of(i) is None for i, n in zip(subscripts, x.type.get_shape(), strict=True) if n < 0):
-            return False  # the extents of the axes that stay are those of the loops along them
+            return False  # the extents of unmerged axes are taken from their loops
     return True
 
 
 class _Coalescing:
-    """A chain of loops on its way to one loop. views: (tensor, first of the axes) → the tensor with them as one."""
+    """Rewrites a chain of loops into one loop.   views: (tensor, first axis) → its view with the chain's axes merged"""
 
     def __init__(self, chain: Sequence[ForOp]) -> None:
         self.chain = chain
@@ -117,7 +117,7 @@ class _Coalescing:
         return result
 
     def _access(self, x: SSAValue, subscripts: list[Subscript], loop: ForOp) -> tuple[SSAValue, list[Subscript]]:
-        """The view to access, and where."""
+        """Return the view to access and its subscripts, with the chain's axes merged."""
         if self.counters[0] not in subscripts:
             return x, subscripts
         first = subscripts.index(self.counters[0])
@@ -138,14 +138,14 @@ class _Coalescing:
 
 
 def _size(index: Subscript) -> SSAValue:
-    """The extent of an axis that a loop goes along."""
+    """The extent of the axis that a subscript iterates over."""
     loop = _loop_of(index)
     assert loop is not None
     return loop.upper
 
 
 def _loop_of(index: Subscript) -> ForOp | None:
-    """The loop over all of an extent whose counter an index is."""
+    """The loop whose counter a subscript is, if that loop covers a whole extent."""
     owner = index.owner if isinstance(index, SSAValue) else None
     loop = owner.parent_op() if isinstance(owner, Block) else None
     return loop if isinstance(loop, ForOp) and loop.is_whole else None

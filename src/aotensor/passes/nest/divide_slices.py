@@ -1,11 +1,12 @@
-"""Run over slices and their entries what works on all entries, where operations on slices are fed by it, or feed it.
+"""Split a loop over all entries by row where statements on rows produce its operands or use its results.
 
     nest.for %p in %nnz { A }                     nest.for %i in %rows {
                                          →          nest.entries %p of %i in %indptr { A } }
     nest.for %i in %rows {
       nest.entries %p of %i in %indptr { B } }
 
-The entries of all slices, one slice after the other, are all entries; A and B can then share both loops.
+The entries of all slices (rows of CSR, columns of CSC), one slice after the other, are all entries; A and B can then
+share both loops.
 """
 
 from __future__ import annotations
@@ -26,17 +27,17 @@ from aotensor.passes.remarks import applied, missed
 
 @dataclass(eq=False)
 class _Nest:
-    """A statement with its loops; `entries` is the loop that runs over entries, or would if it were divided."""
+    """A statement with its loops; `entries` is the loop over entries, or the one that splitting would turn into it."""
 
     root: ForOp
     statement: DoOp
     entries: LoopOp
     position: int
-    """Of the nest, in the order of the function."""
+    """Index of the nest, in the order of the function."""
 
 
 def divide_slices(module: ModuleOp) -> None:
-    """Divide the loops over entries of every function; of several ways to do so, the first one holds."""
+    """Split the loops over entries of every function by row; of several possible patterns, the first one is used."""
     for function in functions_of(module):
         _divide(function.body.block)
 
@@ -61,7 +62,7 @@ def _divide(block: Block) -> None:
                     one.statement,
                     hint="give the pattern as an input, or compute it before",
                 )
-            if isinstance(other.entries, ForOp) and known:  # else they may be made of what the statement gives
+            if isinstance(other.entries, ForOp) and known:  # else they may depend on the statement's results
                 applied("split {} by row, like {}", other.statement, one.statement)
                 _divide_one(other, rows, indptr)
                 pending.append(other)
@@ -75,7 +76,7 @@ def _nest(root: ForOp, position: int) -> _Nest:
 
 
 def _neighbours(nests: list[_Nest]) -> dict[_Nest, list[_Nest]]:
-    """Nests that hand values to each other entry by entry, not by slice."""
+    """For each nest, those that exchange values with it entry by entry, not slice by slice."""
     made: dict[SSAValue, tuple[_Nest, int | None]] = {}
     for nest in nests:
         for x, subscripts in nest.statement.writes:
@@ -99,7 +100,7 @@ def _position(x: SSAValue, positions: dict[Operation, int]) -> int:
 
 
 def _divide_one(nest: _Nest, rows: SSAValue, indptr: SSAValue) -> None:
-    """Two loops in place of the outermost one, which has the same counter afterwards."""
+    """Replace the outermost loop by two: over slices, and over the entries of each, with the old counter."""
     old, outer = nest.root, Block(arg_types=[IndexType()])
     block = old.parent
     assert block is not None

@@ -1,11 +1,11 @@
-"""Let values that are only copied elsewhere be written there: stacked columns and what is assembled of them.
+"""Remove copies: compute values directly in their destination, such as a column of a stacked tensor.
 
     nest.for %i in %n { … -> (%y[%i]) }
     nest.for %i in %n {                           →      nest.for %i in %n { … -> (%z[%i, 3]) }
       nest.do(%v = %y[%i]) -> (%z[%i, 3]) }
 
-As in MLIR's elimination of empty tensors: who computes an element is given the place where it is wanted. A copy of a
-copy is one of the original. A value that is added up is copied when it is complete.
+As in MLIR's elimination of empty tensors: the producer of an element is given the destination of the copy. A copy of a
+copy becomes a copy of the original. An accumulator is copied once it is complete.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from aotensor.passes.remarks import applied
 
 
 def eliminate_copies(module: ModuleOp) -> None:
-    """Eliminate copies of whole values in every function."""
+    """Remove copies of whole values in every function."""
     for function in functions_of(module):
         for root in list(function.body.block.ops):
             if (copy := _copy_of(root)) is not None:
@@ -39,9 +39,10 @@ def eliminate_copies(module: ModuleOp) -> None:
 
 
 class _Copy(NamedTuple):
-    """A nest that copies elements of one tensor to a place in a value, each once.
+    """A nest that copies each element of one tensor once into a value.
 
-    at, to: where it reads and writes; 0 along what has one iteration. extents: those of the other loops, by counter.
+    at, to: subscripts read and written; 0 for a loop of one iteration. extents: those of the other loops, by
+    counter.
     """
 
     root: Operation
@@ -60,7 +61,7 @@ class _Copy(NamedTuple):
 
 
 def _copy_of(root: Operation) -> _Copy | None:
-    """What a nest copies, if it does nothing else."""
+    """Match a nest that only copies; None for any other nest."""
     loops, op = perfect_nest(root)
     if not isinstance(op, DoOp) or op.scatter is not None or len(op.inputs) != 1 or len(op.outputs) != 1:
         return None
@@ -86,7 +87,7 @@ def _is_counter(index: Subscript) -> bool:
 
 
 def _read_origin(copy: _Copy) -> None:
-    """Let a copy of a copy read the original, and one of a number be filled with it."""
+    """Let a copy of a copy read the original, and replace a copy of a filled tensor by a fill."""
     made = copy.source.owner
     writer = sole_writer(copy.source)
     if not isinstance(made, ValueOp) or made.init is not None or writer is None:
@@ -114,7 +115,7 @@ def _covers(copy: _Copy, dest: ValueOp) -> bool:
 
 
 def _filled_with(statement: DoOp) -> SSAValue | None:
-    """The one number that a statement writes everywhere."""
+    """The number that a statement fills its output with; None if it does not fill."""
     last = statement.body.block.first_op
     if statement.inputs or statement.scatter is not None or len(statement.outputs) != 1:
         return None
@@ -123,7 +124,7 @@ def _filled_with(statement: DoOp) -> SSAValue | None:
 
 
 def _erase_unread(value: ValueOp) -> None:
-    """Erase a value, and the nest that writes it, if nobody reads it any longer."""
+    """Erase a value and the nest that writes it, if it has no reader."""
     users = [use.operation for use in value.result.uses]
     if all(isinstance(op, DoOp) and _only_writes(op, value.result) and len(op.outputs) == 1 for op in users):
         for op in users:
@@ -132,7 +133,7 @@ def _erase_unread(value: ValueOp) -> None:
 
 
 def _is_whole(copy: _Copy) -> bool:
-    """Is all of a value copied, are its elements written elsewhere, once, and has it no other reader?"""
+    """Is all of a value copied, with every element written once by other nests, and without another reader?"""
     source, dest = copy.source.owner, copy.dest.owner
     if not isinstance(source, ValueOp) or not isinstance(dest, ValueOp) or source.init is not None or source is dest:
         return False
@@ -145,7 +146,7 @@ def _is_whole(copy: _Copy) -> bool:
 
 
 def _only_writes(op: DoOp, x: SSAValue) -> bool:
-    """Does a statement write elements of a value once, where loops count, and read none?"""
+    """Does a statement only write elements of x, each once, at loop counters, without a read?"""
     if op.scatter is not None or x in op.inputs or x in gathers(op):
         return False
     arguments = op.body.block.args[len(op.inputs) :]
@@ -159,19 +160,19 @@ def _extents(value: ValueOp) -> list[SSAValue | int]:
 
 
 def _has_place(copy: _Copy) -> bool:
-    """Can the place be declared in front of all that will write there?"""
+    """Can the destination be declared before all nests that will write to it?"""
     sizes = [x.owner for x in copy.dest.owner.operands if isinstance(x.owner, Operation)]  # type: ignore[union-attr]
     roots = [_root(writer) for writer in writers(copy.source)]
     return all(size.is_before_in_block(root) for size in sizes for root in roots)
 
 
 def _root(op: Operation) -> Operation:
-    """The outermost loop that a statement stands in, or the statement itself."""
+    """The outermost loop around a statement, or the statement itself."""
     return next(iter(loops_around(op)), op)
 
 
 def _eliminate(copy: _Copy) -> None:
-    """Let those who write the source write to the place that it is copied to."""
+    """Let the writers of the source write to the destination, and erase the copy."""
     source, dest, made, declaration = copy.source, copy.dest, copy.source.owner, copy.dest.owner
     assert isinstance(made, ValueOp) and isinstance(declaration, ValueOp)
     applied("removed the copy of {}: it is computed in the destination", made, size=[source])
@@ -193,7 +194,7 @@ def _eliminate(copy: _Copy) -> None:
 
 
 def _drop_single_iterations(statement: DoOp) -> None:
-    """Take a statement out of loops of one iteration that it has no output along any longer."""
+    """Move a statement out of single-iteration loops whose counter no output uses."""
     for loop in loops_around(statement):
         counter = loop.counter
         if known_extent(loop) != 1 or any(counter in at for _, at in statement.writes):

@@ -1,4 +1,4 @@
-"""Extents of every tensor in a function, equal ones under one key."""
+"""Extents of every tensor in a function; equal extents have one key."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from aotensor.ir.nest.ops import DoOp, ProductOp, ValueOp
 
 _WITHOUT_TENSORS: Final = frozenset({DoOp, ForOp, EntriesOp})
 ExtentKey: TypeAlias = "int | SSAValue | tuple[int, int]"
-"""An extent as something that compares: a number, an index value, or (argument, axis) of an input's dim."""
+"""A comparable extent: a number, an index value, or (argument, axis) for the dim of an input."""
 
 
 class Extents:
-    """Extents of every tensor in a function, equal ones under one key."""
+    """Extents of every tensor in a function; equal extents have one key."""
 
     def __init__(self, function: func.FuncOp) -> None:
         self._shapes: dict[SSAValue, tuple[ExtentKey, ...]] = {}
@@ -40,7 +40,7 @@ class Extents:
         return tuple(self.key(n) for n in self._shapes[x])
 
     def replace(self, old: SSAValue, new: SSAValue) -> None:
-        """Another value stands for a tensor."""
+        """Give tensor `new` the shape of `old`, which it replaces."""
         self._shapes[new] = self._shapes[old]
 
     def key(self, n: ExtentKey) -> ExtentKey:
@@ -65,7 +65,7 @@ class Extents:
         if type(op) in _WITHOUT_TENSORS or (
             op.name.startswith(("arith.", "math.")) and op.name != arith.ConstantOp.name
         ):
-            return  # most of a long program: asked before all that follows
+            return  # the common case in a long program, so tested first
         match op:
             case arith.ConstantOp() if isinstance(op.value, IntegerAttr):
                 self._same[op.result] = op.value.value.data
@@ -111,14 +111,14 @@ class Extents:
                 self._read_same_shape(op)
 
     def _read_same_shape(self, op: Operation) -> None:
-        """Constants have the shape of their type; the ops of our dialect that remain keep the shape of their source."""
+        """Record shapes: of constants from their type, of other ops of our dialect from their source."""
         for result in op.results:
             if isinstance(result.type, TensorType):
                 static = result.type.get_shape()
                 self._shapes[result] = self._shapes[op.operands[0]] if op.operands else tuple(static)
 
     def _unify(self, op: CheckOp) -> None:
-        """A check that two extents are equal makes them one; it must come before every loop, which may trust it."""
+        """Merge two extents that a check compares; the check must come before every loop, which relies on it."""
         condition = op.condition.owner
         if isinstance(condition, arith.CmpiOp) and condition.predicate.value.data == 0:
             a, b = self.key(condition.lhs), self.key(condition.rhs)
@@ -127,7 +127,7 @@ class Extents:
                 self._same[younger] = older
 
     def _seniority(self, n: ExtentKey) -> int:
-        """Numbers come before the dims of inputs, these before what is computed, in program order."""
+        """Sort key of representatives: numbers, then dims of inputs, then computed values in program order."""
         if isinstance(n, SSAValue):
             return self._age[n.owner] if isinstance(n.owner, Operation) else 0
         return -1 if isinstance(n, tuple) else -2
@@ -139,7 +139,7 @@ class Extents:
 
 
 class ExtentValues:
-    """The one value that stands for an extent: numbers, and dims of arguments, stand at the top of the function."""
+    """The SSA value of each extent: numbers and dims of arguments are materialized at the top of the function."""
 
     def __init__(self, function: func.FuncOp, extents: Extents) -> None:
         self.block, self.extents = function.body.block, extents
@@ -149,7 +149,7 @@ class ExtentValues:
         self._known: dict[ExtentKey, SSAValue] = {}
 
     def of(self, key: ExtentKey) -> SSAValue:
-        """The value of an extent."""
+        """Return the index value of an extent; create it if needed."""
         key = self.extents.key(key)
         if isinstance(key, SSAValue):
             return key

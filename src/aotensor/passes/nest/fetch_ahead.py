@@ -1,15 +1,15 @@
-"""Fetch what is read along the entries of slices some slices ahead, where these add to elements at positions.
+"""Prefetch streams that are read along the entries of slices, several slices ahead, where entries scatter-add.
 
     nest.for %i in %n {                                  nest.for %i in %n {
       nest.entries %p of %i in %indptr {                   nest.entries %p of %i in %indptr ahead 128 {
         nest.do(%v, %at = %indices[%p])                      nest.do(%v, %at = %indices[%p])
           -> (%s = %y[scatter %at]) … }             →          -> (%s = %y[scatter %at]) … }
 
-The processor fetches what is read in order, but no further than to the end of a page of 4096 bytes, which data of eight
-bytes reach after 512 entries; and the lines that are added to are many, and take turns with those of the streams. The
-emitter fetches for each slice as much of a stream as 16 entries have: an instruction for a line of the cache. Longer
-slices are fetched in part. Loops that only read, those with a loop for each entry, and those that follow another over
-the same slice, or over the same block of slices, which has brought the streams, gain nothing.
+Hardware prefetches a stream only to the end of a page of 4096 bytes, which data of eight bytes reach after 512 entries;
+and the scattered lines are many, and compete with those of the streams. The emitter prefetches for each slice as much
+of a stream as 16 entries have: one instruction per cache line. Longer slices are prefetched in part. Prefetching does
+not help loops that only read, those with an inner loop per entry, and those that come after another loop over the same
+slice, or the same block of slices, which has already loaded the streams.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from aotensor.passes.target import Target
 
 
 def fetch_ahead(module: ModuleOp, target: Target) -> None:
-    """Mark the loops of every function that do."""
+    """Mark the loops of every function that profit from prefetching."""
     for function in functions_of(module):
         for loop in [op for op in walk(function) if isinstance(op, EntriesOp)]:
             around, held = loop.parent_op(), list(loop.body.block.ops)
@@ -44,7 +44,7 @@ def fetch_ahead(module: ModuleOp, target: Target) -> None:
 
 
 def _is_second(loop: EntriesOp) -> bool:
-    """Does another loop go over the same entries in front, and bring them? Those of this slice, or of its block."""
+    """Has an earlier loop over the same slice, or over its block of slices, already loaded these entries?"""
     around = loop.parent_op()
     assert isinstance(around, ForOp)
     block = around.parent_op()
@@ -60,7 +60,7 @@ def _bounds(loop: ForOp) -> tuple[SSAValue | None, ...]:
 
 
 def _in_front(op: Operation) -> Iterator[Operation]:
-    """The operations before it in its block."""
+    """Iterate over the operations before `op` in its block, the nearest first."""
     before = op.prev_op
     while before is not None:
         yield before

@@ -1,4 +1,4 @@
-"""Let statements share loops: fusion, from the outermost loop inwards.
+"""Fuse loops, from the outermost inwards.
 
     for i: for k: z[i] += X[i,k]·w[k]            for i:
     for i: r[i] = f(z[i], y[i])                    for k: z[i] += X[i,k]·w[k]
@@ -6,11 +6,11 @@
     for i: l += h(z[i])                            for k: g[k] += X[i,k]·r[i]
                                                    l += h(z[i])
 
-Two statements may share a loop of equal extent if every value that flows between them is complete, for one iteration
-of that loop, before it is read. Statements are taken in program order, and each joins the last loop that it may join to
-its profit: it reads what the loop makes, or an operand that the loop reads along the same axis. Greedy typed fusion as
-in Kennedy & McKinley (1993), with reuse of operands as the profit. A loop that adds at positions which it reads, as in
-g[p[i]] += …, goes element by element: it is shared by what computes less than that saves.
+Two statements may share a loop of equal extent if every value that flows between them is complete, for one iteration of
+that loop, before it is read. Statements are visited in program order, and each joins the last loop that it may join
+with profit: it reads a result of the loop, or an operand that the loop reads along the same axis. Greedy typed fusion
+as in Kennedy & McKinley (1993), with reuse of operands as the profit. A loop that adds at positions which it reads, as
+in g[p[i]] += …, is not vectorized: statements join it only if they compute less than the shared loop saves.
 """
 
 from __future__ import annotations
@@ -45,12 +45,13 @@ from aotensor.passes.remarks import applied, is_heard, missed
 _PASSING: Final = 2
 _READING: Final = 2
 _GATHERING: Final = 8
-"""Operations on single numbers that take as long as what a shared loop saves: an element that is written and read, one
-that is read, and one at an index that is computed, which vectors do not make faster."""
+"""Cost, in scalar operations, that a shared loop saves: for an element that is written and read, for one that is
+read, and for one at a computed index, which vectors do not make faster."""
 
 _MOST_STREAMS: Final = 32
-"""Tensors of a loop that what shares none of them may join. More streams than a processor fetches ahead bring nothing,
-and LLVM's time grows with the square of them: 300 vectors, each with its gradient, took 12 s in one loop."""
+"""Largest number of tensors in a loop that a statement may join without sharing one. More streams than the processor
+prefetches bring nothing, and LLVM's time grows with the square of them: 300 vectors, each with its gradient, took 12
+s in one loop."""
 
 Axis: TypeAlias = "tuple[int, Way]"
 _ALLOWS: Final = {
@@ -58,13 +59,13 @@ _ALLOWS: Final = {
     "their loops have no common outer extent": "give both an outer axis under one named dim",
     "it gathers from that loop's results": "use slices instead of index arrays",
 }
-"""Why a statement is not fused → what would allow it; what needs a complete value waits for it in any program."""
+"""Reason why a statement is not fused → hint how to change that; statements that need a complete value have no hint."""
 
 
 def fuse(module: ModuleOp, most: int | None = None, reorders: bool = True) -> None:
     """Fuse the loops of every function.
 
-    most: statements of a loop that others join, if there is a limit. reorders: may statements leave program order?
+    most: limit of statements per loop, or None. reorders: may statements leave program order?
     """
     for function in functions_of(module):
         _fuse_block(function.body.block, most, reorders)
@@ -74,9 +75,9 @@ def fuse(module: ModuleOp, most: int | None = None, reorders: bool = True) -> No
 class _Slot:
     """A position in the new order: a loop that its members share, or a single operation; then scalars made of it.
 
-    shared: the loop of each member that became the shared one. made: values, and the numbers of the members that write
-    them. along: the tensors that members read, and along which axes the loop goes there. arithmetic, gathers: of
-    the members. jumps: does one of them add at positions that the loop reads?
+    shared: for each member, the loop that became the shared one. made: written values, with the axes along which
+    members write them. along: the tensors that members read, and the axes along which the loop reads them. arithmetic,
+    gathers: sums over the members. jumps: does a member scatter-add at positions that the loop reads?
     """
 
     members: list[Item]
@@ -90,7 +91,7 @@ class _Slot:
 
     @property
     def streams(self) -> int:
-        """The number of tensors that the loop goes through."""
+        """The number of distinct tensors that the loop reads or writes."""
         return len(self.made.keys() | self.along.keys())
 
     def add(self, item: Item, loop: LoopOp) -> None:
@@ -132,7 +133,7 @@ def _fuse_block(block: Block, most: int | None, reorders: bool) -> None:
 
 
 class _Arrangement:
-    """The slots that items come to."""
+    """The slots that items have been assigned to."""
 
     def __init__(self, is_top_level: bool, most: int | None) -> None:
         self.is_top_level, self.most = is_top_level, most
@@ -149,7 +150,7 @@ class _Arrangement:
         for item in items:
             behind = [x for x in item.needs if x in self.slot_of]
             earliest = self._earliest(item)
-            if item.reader is not None and item.reader.loops:  # in front of the reader's loop it would need memory
+            if item.reader is not None and item.reader.loops:  # before the reader's loop it would need memory
                 earliest = max(earliest, self._earliest(item.reader))
             if item.statement is not None and item.loops:
                 where = self._join(item, earliest)
@@ -166,12 +167,12 @@ class _Arrangement:
         return self.prologue, self.slots
 
     def _earliest(self, item: Item) -> int:
-        """The first slot that may hold an item, by what it needs of those that have one."""
+        """The first slot that may hold an item, given the slots of the values that it needs."""
         found = (self.slot_of[x] + (x not in self.inside) for x in item.needs if x in self.slot_of)
         return max([self.barrier, *found])
 
     def _join(self, item: Item, earliest: int) -> int:
-        """The slot of a nest: the last one that it may join to its profit, or a new one."""
+        """Return the slot of a nest: the last one that it may join with profit, or a new one."""
         assert item.statement is not None
         candidates = {self.slot_of[x] for x in item.statement.inputs if x in self.inside}
         candidates.update(slot for x in item.statement.inputs for slot in self.readers[x])
@@ -202,7 +203,7 @@ class _Arrangement:
         return self._add(item, item.loops[0], len(self.slots) - 1)
 
     def _report_apart(self, item: Item, where: int, earliest: int) -> None:
-        """Say why a nest does not join the last loop that it shares something with."""
+        """Write the remark that says why a nest does not join the last loop that it shares operands with."""
         slot, statement = self.slots[where], item.statement
         if not slot.members or statement is None:
             return
@@ -234,7 +235,7 @@ class _Arrangement:
         return where
 
     def _common_loop(self, item: Item, statement: DoOp, slot: _Slot) -> LoopOp | None:
-        """The loop of a nest that may become the shared one of a slot."""
+        """The loop of a nest that may become the shared loop of a slot; None if there is none."""
         if not slot.shared or not slot.made.keys().isdisjoint(gathers(statement)):
             return None
         flows = [x for x in dict.fromkeys(statement.inputs) if x in slot.made]
@@ -254,20 +255,20 @@ class _Arrangement:
 
 
 def _candidates(loops: Sequence[LoopOp], shared: LoopOp) -> list[LoopOp]:
-    """Loops of a nest that could become the shared one and outermost."""
+    """Loops of a nest that could become both the shared one and the outermost one."""
     found = [loop for loop in loops if range_of(loop) == range_of(shared)]
     slices = [loop for loop in loops if any(isinstance(e, EntriesOp) and e.slice is loop.counter for e in loops)]
-    if slices:  # a slice stands around its entries
+    if slices:  # the loop over slices encloses the loop over entries
         return [loop for loop in found if loop in slices]
-    if len(loops) > 1:  # the loop along memory stays innermost
+    if len(loops) > 1:  # the loop of unit stride stays innermost
         return [loop for loop in found if loop is not loops[-1] and not _buries(loop, loops)]
     return found
 
 
 def _buries(loop: LoopOp, loops: Sequence[LoopOp]) -> bool:
-    """True if a loop of known, so small extent would come to stand around one of unknown extent.
+    """True if moving the loop outwards would put a loop of known, hence small, extent around one of unknown extent.
 
-    Values of the inner loop would then be kept for all its iterations, where those of the small one fit the cache.
+    Values of the inner loop would then be kept for all its iterations, while those of the small loop fit in cache.
     """
     return _is_known(loop) and not all(map(_is_known, loops[: loops.index(loop)]))
 
@@ -279,18 +280,18 @@ def _is_known(loop: LoopOp) -> bool:
 def _meet_within(
     x: SSAValue, slot: _Slot, accesses: Iterable[tuple[SSAValue, Sequence[Subscript]]], loop: LoopOp
 ) -> bool:
-    """True if iteration t of the loop accesses of `x` just what iteration t of the slot's loop has completed."""
+    """True if iteration t of the loop accesses exactly the elements of `x` that iteration t of the slot completes."""
     axes = slot.made[x] | {axis_of(at, loop) for y, at in accesses if y is x}
     return len(axes) == 1 and None not in axes
 
 
 def _goes_beside(item: Item, statement: DoOp, loop: LoopOp, slot: _Slot) -> bool:
-    """True if some member of the slot writes other parts of the same rows."""
+    """True if a member of the slot writes other parts of the same rows."""
     return item.is_part and all(_meet_within(x, slot, statement.writes, loop) for x in item.makes)
 
 
 def _shares_operand(statement: DoOp, loop: LoopOp, slot: _Slot) -> bool:
-    """True if some member of the slot reads the same tensor along the same axis."""
+    """True if a member of the slot reads the same tensor along the same axis."""
     return any(
         x in slot.along and (axis := axis_of(subscripts, loop)) is not None and axis in slot.along[x]
         for x, subscripts in statement.reads
@@ -298,12 +299,12 @@ def _shares_operand(statement: DoOp, loop: LoopOp, slot: _Slot) -> bool:
 
 
 def _jumps(statement: DoOp, loop: LoopOp) -> bool:
-    """Does a statement add at positions that are read along a loop, or make such?"""
+    """Does a statement scatter-add at positions read along a loop, or compute such positions?"""
     return scatters_along(statement, loop) or gives_positions(statement)
 
 
 def _needs_vectors(statement: DoOp, loop: LoopOp, slot: _Slot) -> bool:
-    """Would one of them go element by element for the sake of the other's positions, and compute too much for that?"""
+    """Would the scatter of one of the two keep the other from being vectorized, at a cost above the saving?"""
     jumps = _jumps(statement, loop)
     if jumps == slot.jumps:
         return False

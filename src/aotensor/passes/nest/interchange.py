@@ -1,11 +1,11 @@
-"""Order the loops of each statement so that the innermost one runs along memory.
+"""Interchange the loops of each statement so that the innermost loop has unit stride.
 
     nest.for %j in %m {                                   nest.for %i in %n {
       nest.for %i in %n {                          →        nest.for %j in %m {
         nest.do(%x = %X[%i, %j]) -> (%y[%i, %j]) …            nest.do(%x = %X[%i, %j]) -> (%y[%i, %j]) …
 
-A dim weighs more the farther to the right it stands in the operands, those of high rank before others; the heaviest one
-comes to stand innermost. The entries of a slice stay inside of it.
+A dim weighs more the farther to the right it is in the subscripts of the operands, with operands of high rank first;
+the heaviest dim becomes the innermost loop. The loop over the entries of a slice stays inside the loop over slices.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from aotensor.passes.remarks import applied
 
 
 def interchange(module: ModuleOp) -> None:
-    """Order the loops of every nest that holds a single statement."""
+    """Interchange the loops of every perfect nest that contains a single statement."""
     for function in functions_of(module):
         for root in list(function.body.block.ops):
             if isinstance(root, LoopOp):
@@ -36,7 +36,7 @@ def _order(root: LoopOp) -> None:
         return
     free = [loop for loop in loops if isinstance(loop, ForOp) and not _is_divided(loop, loops)]
     weights = {loop: _weight(loop.counter, statement) for loop in free}
-    fixed = [loop for loop in loops if loop not in weights]  # slices and their entries stand outside
+    fixed = [loop for loop in loops if loop not in weights]  # loops over slices and entries stay outermost
     wanted = fixed + sorted(free, key=lambda loop: weights[loop])
     if wanted != loops:
         applied("interchanged the loops of {}: the innermost loop is contiguous", statement)
@@ -48,7 +48,7 @@ def _is_divided(loop: LoopOp, loops: list[LoopOp]) -> bool:
 
 
 def _weight(counter: SSAValue, statement: DoOp) -> float:
-    """How far to the right a dim stands in the operands, the largest ones first."""
+    """Weight of a counter: the farther right in the subscripts, the larger; operands of the highest rank dominate."""
     weight = 0.0
     for _, subscripts in (*statement.reads, *statement.writes):
         if counter in subscripts:
@@ -58,7 +58,7 @@ def _weight(counter: SSAValue, statement: DoOp) -> float:
 
 
 def reorder(loops: list[LoopOp], wanted: list[LoopOp]) -> None:
-    """Nest the loops of a perfect nest in another order."""
+    """Permute the loops of a perfect nest into the `wanted` order."""
     root, innermost = loops[0], loops[-1]
     parent, before = root.parent, root.next_op
     assert parent is not None

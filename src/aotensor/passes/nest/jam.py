@@ -1,12 +1,12 @@
-"""Let several iterations of a loop advance together through the loops inside: unroll-and-jam.
+"""Unroll-and-jam: let several iterations of a loop advance together through its inner loops.
 
     nest.for %i in %n {                        nest.for %i in %n jam 4 {
       nest.for %k in %p { … }           →        nest.for %k in %p { … }
     }                                          }
 
-What the inner loops reuse (the vector of a matrix-vector product, the accumulator of its transpose) is loaded once for
-all of them (Callahan, Carr & Kennedy 1988). Whole nests of loops go so as well, where their extents are known: then
-the memory of an iteration is known, and each of those that advance together has its own.
+Operands that the inner loops reuse (the vector of a matrix-vector product, the accumulator of its transpose) are loaded
+once for all jammed iterations (Callahan, Carr & Kennedy 1988). Whole nests of loops are jammed as well, if their
+extents are known: then the memory of an iteration is known, and each jammed iteration has its own.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from aotensor.ir.upstream import walk
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
-LARGEST_BODY: Final = 40  # operations of the loops inside
-LARGEST_NEST: Final = 160  # operations of whole nests of loops inside
+LARGEST_BODY: Final = 40  # operations in the inner loops
+LARGEST_NEST: Final = 160  # operations in whole inner nests
 _ALLOWS: Final = {
     "its trip count is short": "put a longer axis outside, or jam{by=2}",
     "the inner loops are large": "do less work in one iteration",
     "the working set of several iterations exceeds the cache": "use smaller values in one iteration",
     "its iterations share no operand": "use an operand that is the same in all iterations",
 }
-"""Why iterations go one by one → what would allow them to go together."""
+"""Reason why a loop is not jammed → hint how to change that."""
 
 
 def jam(module: ModuleOp, target: Target) -> None:
@@ -52,8 +52,10 @@ def jam(module: ModuleOp, target: Target) -> None:
 
 
 def _count(loop: LoopOp, target: Target) -> int:
-    """More where the loops inside only add terms of products: each row is a stream, and more streams hide what memory
-    and sums take. Where they compute more, or rows are entries at random places, more of them only crowd registers.
+    """The number of iterations to jam.
+
+    More for loops that only add products, since each row is a stream, and more streams hide the latency of memory
+    and sums. If the inner loops compute more, or rows are gathered, more of them only raise register pressure.
     """
     extent = known_extent(loop)
     is_long = extent is None or extent >= 2 * target.jam_products
@@ -63,13 +65,13 @@ def _count(loop: LoopOp, target: Target) -> int:
 
 
 def _multiplies_and_adds(statement: DoOp) -> bool:
-    """Is it a term of a product, `y += a * x`?"""
+    """Is a statement a multiply-add, `y += a * x`?"""
     ops = [op for op in statement.body.block.ops if not isinstance(op, YieldOp)]
     return [type(op) for op in ops] == [arith.MulfOp, arith.AddfOp]
 
 
 def _reason_against(loop: LoopOp, count: int, target: Target) -> str | None:
-    """Why the iterations of a loop go one by one, None if they need not."""
+    """The reason why a loop is not jammed; None if it can be."""
     extent = known_extent(loop)
     if any(around.number("jam") > 1 for around in loops_around(loop)):
         return "an enclosing loop is unrolled and jammed"
@@ -77,7 +79,7 @@ def _reason_against(loop: LoopOp, count: int, target: Target) -> str | None:
         return "its trip count is short"
     inner = [op for op in loop.body.block.ops if isinstance(op, LoopOp)]
     if any(isinstance(op, EntriesOp) for op in inner):
-        return "the loops inside differ in their lengths"  # slices differ in their numbers of entries
+        return "the loops inside differ in their lengths"  # slices have different numbers of entries
     if any(_has_loops(op) for op in inner):
         return _reason_against_nests(loop, count, target)
     if any(isinstance(op, ValueOp) and not is_register(op.result) for op in loop.body.block.ops):
@@ -98,7 +100,7 @@ def _reason_against(loop: LoopOp, count: int, target: Target) -> str | None:
 
 
 def _reason_against_nests(loop: LoopOp, count: int, target: Target) -> str | None:
-    """The same where the loops inside hold loops: for rows with nests of known extents."""
+    """As `_reason_against`, for a loop whose inner loops contain loops: these need known extents."""
     inside = [op for op in walk(loop) if op is not loop]
     inner = [op for op in inside if isinstance(op, LoopOp)]
     if not isinstance(loop, ForOp) or not loop.is_whole or known_extent(loop) is not None:
@@ -130,7 +132,7 @@ def _reason_against_nests(loop: LoopOp, count: int, target: Target) -> str | Non
 
 
 def _bytes(value: ValueOp) -> int | None:
-    """What a value takes, if that is known."""
+    """The size of a value in bytes; None if its shape is not static."""
     kind = value.result.type
     assert isinstance(kind, TensorType) and isinstance(kind.element_type, FixedBitwidthType)
     return None if DYNAMIC_INDEX in kind.get_shape() else prod(kind.get_shape()) * kind.element_type.size
@@ -141,7 +143,7 @@ def _has_loops(loop: LoopOp) -> bool:
 
 
 def _is_reused(statement: DoOp, outer: LoopOp, inner: LoopOp) -> bool:
-    """True if a statement touches memory that goes along with the inner loop and not with the outer one."""
+    """True if a statement accesses memory that depends on the inner counter and is invariant in the outer loop."""
     return any(
         inner.counter in subscripts and outer.counter not in subscripts and not is_register(x)
         for x, subscripts in (*statement.reads, *statement.writes)
@@ -149,7 +151,7 @@ def _is_reused(statement: DoOp, outer: LoopOp, inner: LoopOp) -> bool:
 
 
 def is_reassociable(statement: DoOp) -> bool:
-    """True if what a statement adds up may be added in any order: not so for floats without the `reassoc` flag."""
+    """True if the sums of a statement may be reassociated: floating-point sums need the `reassoc` flag."""
     held: set[SSAValue] = set(statement.body.block.args[len(statement.inputs) :])
     return all(
         FastMathFlag.REASSOC in op.fastmath.data

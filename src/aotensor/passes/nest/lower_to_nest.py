@@ -1,12 +1,12 @@
-"""Tensor level → nest level: every operation that runs element by element becomes loops around a statement.
+"""Lower tensor level to nest level: every elementwise or reducing operation becomes loops around a statement.
 
     %z = linalg.generic … ins(%X, %w) outs(%fill)     →     %z = nest.value[%n] init %zero
                                                             nest.for %i in %n {
                                                               nest.for %k in %p {
                                                                 nest.do(%x = %X[%i, %k], …) -> (%s = %z[%i]) { … } } }
 
-One nest for each operation, with its dims in their order; equal extents are one value, so that later passes compare
-them by identity. Matrix products that a library kernel is for become `nest.product`; what else there is stays.
+One nest for each operation, with its dims in their order; equal extents are one SSA value, so that later passes compare
+them by identity. Matrix products that have a library kernel become `nest.product`; other operations are kept.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from aotensor.passes.remarks import applied, is_heard, missed
 from aotensor.passes.windows.assemblies import assemblies, position_of
 
 LoopMaker: TypeAlias = Callable[[Sequence[SSAValue], Block], LoopOp]
-"""(counters of the loops around, body) → a loop"""
+"""(counters of the enclosing loops, body) → a loop"""
 
 
 def lower_to_nest(module: ModuleOp) -> None:
-    """Take every function from tensor level to nest level."""
+    """Lower every function from tensor level to nest level."""
     for function in functions_of(module):
         _Lowering(function).run()
 
 
 class _Lowering:
-    """One function on its way."""
+    """Lowering of one function."""
 
     def __init__(self, function: func.FuncOp) -> None:
         self.block = function.body.block
@@ -76,7 +76,7 @@ class _Lowering:
                 self._declare(op)
 
     def value(self, x: SSAValue, init: SSAValue | None, before: Operation) -> SSAValue:
-        """The declaration of a result, in front of an operation."""
+        """Declare the nest value of a result before an operation.   init: the number that it starts with, or None"""
         assert isinstance(x.type, TensorType)
         shape = zip(x.type.get_shape(), self.extents.shape(x), strict=True)
         sizes = [self.index(key) for n, key in shape if n < 0]
@@ -102,7 +102,7 @@ class _Lowering:
         self._nest(op, op.inputs, results, loops, accesses, op.body.detach_block(0))
 
     def _on_slices(self, op: SegmentSumOp | ExpandSlicesOp) -> None:
-        """(slice, entry, the axes behind): one of the two operands goes by slices, the other one by entries."""
+        """Lower to loops (slice, entry, remaining axes): one operand is indexed by slice, the other by entry."""
         is_sum = isinstance(op, SegmentSumOp)
         start, slices = (op.init, op.result) if isinstance(op, SegmentSumOp) else (op.into, op.source)
         behind = self.extents.shape(op.result)[1:]
@@ -127,7 +127,7 @@ class _Lowering:
         self._nest(op, [op.source, op.indices], results, loops, accesses, _adding(op, 2), scatter=1)
 
     def _part(self, op: tensor.InsertSliceOp, axis: int) -> None:
-        """A part of a tensor is copied to its place; all parts are written to one value."""
+        """Lower the insertion of a slice to a copy; all parts are written to one value."""
         is_first = isinstance(op.dest.owner, tensor.EmptyOp)
         whole = self.value(op.result, None, op) if is_first else op.dest
         loops = [self._over(n) for other, n in enumerate(self.extents.shape(op.source)) if other != axis]
@@ -147,7 +147,7 @@ class _Lowering:
         body: Block,
         scatter: int | None = None,
     ) -> None:
-        """Put loops around a statement that writes to `results`, in place of an operation."""
+        """Replace an operation by loops around a statement that writes to `results`."""
         blocks = [Block(arg_types=[IndexType()]) for _ in loops]
         counters = [block.args[0] for block in blocks]
         _use_counters(body, counters)
@@ -157,7 +157,7 @@ class _Lowering:
         blocks[-1].add_op(statement)
         statement.location = op.location
         if isinstance(op, linalg.GenericOp) and body.last_op is not None:
-            body.last_op.location = op.location  # what is in front of it has come along
+            body.last_op.location = op.location  # the operations before it keep their location
         else:
             locate(statement, op.location)
         for depth in reversed(range(len(loops))):
@@ -208,7 +208,7 @@ class _Lowering:
             )
 
     def _work(self, op: linalg.GenericOp) -> list[object]:
-        """Factors of the operations of a product."""
+        """Factors of the flop count of a product, for remarks; empty if remarks are off."""
         if not is_heard():
             return []
         maps = [m.data for m in op.indexing_maps]
@@ -217,7 +217,7 @@ class _Lowering:
         return [2, *keys]
 
     def _declare(self, op: tensor.EmptyOp | tensor.SplatOp) -> None:
-        """An empty or filled tensor is a declaration, if it is more than what a result begins with."""
+        """Lower an empty or filled tensor to a declaration, unless it is only the start value of a result."""
         (result,) = op.results
         if result.uses:
             init = op.input if isinstance(op, tensor.SplatOp) else None
@@ -227,7 +227,7 @@ class _Lowering:
 
 
 def _pin_rounding(function: func.FuncOp, extents: Extents) -> set[Operation]:
-    """Let the extents of outputs that follow from computed values round alike here and in `@f.extents`."""
+    """Disable reassociation in computed extents of outputs, so that they round alike here and in `@f.extents`."""
     returned = function.body.block.last_op
     assert returned is not None
     if function.sym_name.data.endswith(".extents"):
@@ -241,7 +241,7 @@ def _pin_rounding(function: func.FuncOp, extents: Extents) -> set[Operation]:
 def _extent(
     extents: Extents, operands: Sequence[SSAValue], maps: Sequence[AffineMap], inputs: int, dim: int
 ) -> ExtentKey:
-    """The extent of a dim, from the first operand that is indexed by it: outputs before inputs."""
+    """The extent of a dim, from the first operand that it indexes: outputs before inputs."""
     for x, m in [*zip(operands, maps, strict=True)][inputs:] + [*zip(operands, maps, strict=True)][:inputs]:
         for axis, expression in enumerate(m.results):
             if isinstance(expression, AffineDimExpr) and expression.position == dim:
@@ -257,12 +257,12 @@ def _subscript(expression: AffineExpr, counters: Sequence[SSAValue]) -> Subscrip
 
 
 def _start(x: SSAValue) -> SSAValue | None:
-    """The number that a result begins with; None for one that is simply written."""
+    """The number that a result starts with; None if it is written without accumulation."""
     return x.owner.input if isinstance(x.owner, tensor.SplatOp) else None
 
 
 def _use_counters(body: Block, counters: Sequence[SSAValue]) -> None:
-    """Counters in place of linalg.index, and the statement's own terminator."""
+    """Replace `linalg.index` by loop counters, and the terminator by that of `nest.do`."""
     for op in list(body.ops):
         if isinstance(op, linalg.IndexOp):
             Rewriter.replace_op(op, [], [counters[op.dim.value.data]])
@@ -271,7 +271,7 @@ def _use_counters(body: Block, counters: Sequence[SSAValue]) -> None:
 
 
 def _adding(op: SegmentSumOp | SumAtOp, inputs: int) -> Block:
-    """accumulator + first input"""
+    """Body that returns accumulator + first input."""
     assert isinstance(op.source.type, TensorType)
     element = op.source.type.element_type
     types = [element] * (inputs + 1)
@@ -287,7 +287,7 @@ def _adding(op: SegmentSumOp | SumAtOp, inputs: int) -> Block:
 
 
 def _passing(op: ExpandSlicesOp | tensor.InsertSliceOp) -> Block:
-    """the input"""
+    """Body that returns its input."""
     assert isinstance(op.source.type, TensorType)
     block = Block(arg_types=[op.source.type.element_type] * 2)
     block.add_op(YieldOp(block.args[0]))

@@ -1,10 +1,10 @@
-"""Say of innermost loops that their iterations do not meet in memory, so that they may run in any order.
+"""Mark innermost loops whose iterations do not conflict in memory, so that they may run in any order.
 
     nest.for %k in %p {                                     nest.for %k in %p parallel {
       nest.do(%x = %X[%i, %k]) -> (%s = %g[%k]) …     →       nest.do(%x = %X[%i, %k]) -> (%s = %g[%k]) …
 
-Each iteration writes elements of its own, or adds to registers. What one reads of another one's is excluded by the rule
-that statements share loops by: iteration t reads what iteration t has made.
+Each iteration writes its own elements, or adds to registers. An iteration does not read results of another one, because
+statements only share a loop if iteration t reads values that iteration t has made.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from aotensor.passes.remarks import applied, missed
 
 
 def mark_parallel(module: ModuleOp) -> None:
-    """Mark the innermost loops of every function, and those that are likely to be short."""
+    """Mark the independent innermost loops of every function, and those that are likely to have a short trip count."""
     for function in functions_of(module):
         for loop in [op for op in walk(function) if isinstance(op, LoopOp)]:
             is_apart = is_parallel(loop)
@@ -42,7 +42,7 @@ def mark_parallel(module: ModuleOp) -> None:
 
 
 def is_parallel(loop: LoopOp) -> bool:
-    """Is a loop an innermost one whose iterations write elements of their own, or add to registers?"""
+    """Is a loop innermost, and does each iteration write its own elements or add to registers?"""
     if any(isinstance(op, LoopOp) for op in loop.body.block.ops):
         return False
     return all(
@@ -52,7 +52,7 @@ def is_parallel(loop: LoopOp) -> bool:
 
 
 def _innermost_writer(loop: LoopOp) -> DoOp | None:
-    """What keeps an innermost loop from running in any order."""
+    """The first statement in memory that keeps an innermost loop sequential; None if there is none."""
     if any(isinstance(op, LoopOp) for op in loop.body.block.ops):
         return None
     statements = (op for op in loop.body.block.ops if isinstance(op, DoOp))
@@ -60,5 +60,5 @@ def _innermost_writer(loop: LoopOp) -> DoOp | None:
 
 
 def _are_apart(subscripts: Sequence[Subscript], loop: LoopOp) -> bool:
-    """Does an access meet another element at each iteration?"""
+    """Does an access touch a different element in each iteration?"""
     return axis_of(subscripts, loop) is not None or any(stride_along(x, loop.counter) for x in subscripts)

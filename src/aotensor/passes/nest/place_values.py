@@ -1,4 +1,4 @@
-"""Decide where each value lives: in a register, in a buffer for one iteration of some loops, or in one for all.
+"""Scalar replacement: keep each value in a register, or in the smallest buffer that serves all its readers.
 
     %z = nest.value[%n] init %zero                nest.for %i in %n {
     nest.for %i in %n {                             %z = nest.value init %zero : tensor<f64>
@@ -6,9 +6,9 @@
       nest.do(%v = %z[%i]) …                        nest.do(%v = %z[]) …
     }                                             }
 
-A value is a register if it is complete, as one number, before all that read it in the same iteration. Who reads it
-elsewhere needs memory, for one iteration of the loops that all readers share. So a declaration sinks into those loops,
-and loses the axes that they go along. A sum in memory begins with a loop of its own that fills it.
+A value becomes a register if it is complete, as one number, before all its readers in the same iteration. Other readers
+need memory, for one iteration of the loops that all readers share. So a declaration sinks into those loops, and loses
+the axes that they iterate over. A sum in memory is preceded by a loop that fills it.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from aotensor.passes.remarks import applied, missed
 
 
 def place_values(module: ModuleOp) -> None:
-    """Decide where the values of every function that statements write live."""
+    """Place the values that statements write, in every function."""
     for function in functions_of(module):
         for value in [op for op in function.body.block.ops if isinstance(op, ValueOp)]:
-            if found := writers(value.result):  # none of an empty or filled tensor
+            if found := writers(value.result):  # an empty or filled tensor has no writer
                 _Placement(value, found[0] if len(found) == 1 else _first(function, set(found))).run()
 
 
@@ -43,10 +43,10 @@ def _first(function: func.FuncOp, ops: Container[DoOp]) -> DoOp:
 
 @dataclass(eq=False)
 class _Placement:
-    """One value, the statement that writes it, or writes its first part, and those that read it.
+    """A value with the statement that writes it (or its first part) and its readers.
 
-    complete: the number of loops around the point where it is complete. bound: for each axis, the number of the loop
-    that goes along it, counted from outside.
+    complete: the number of loops around the point where the value is complete. bound: for each axis, the index of the
+    loop that iterates over it, the outermost being 0.
     """
 
     value: ValueOp
@@ -115,7 +115,7 @@ class _Placement:
     # --- readers -------------------------------------------------------------------------------------------------
 
     def _readers(self) -> tuple[list[DoOp], list[Operation], int]:
-        """Statements that read it from the register, all other readers, and how many loops these share with it."""
+        """Statements that read it from the register, other readers, and how many loops these share with the writer."""
         near: list[DoOp] = []
         others: list[Operation] = []
         shared = len(self.path)
@@ -134,7 +134,7 @@ class _Placement:
         return near, others, min(shared, self.complete)
 
     def _common_loops(self, other: DoOp) -> int:
-        """How many loops stand around both the writer and another statement."""
+        """The number of loops that enclose both the writer and another statement."""
         count = 0
         for a, b in zip(self.path, loops_around(other), strict=False):
             if a is not b:
@@ -143,7 +143,7 @@ class _Placement:
         return count
 
     def _outermost(self, depth: int) -> int:
-        """The fewest loops in which a value may be declared as it is: each iteration has elements of its own there."""
+        """The smallest loop depth to declare the value at unchanged: each iteration has its own elements there."""
         while depth and depth - 1 not in self.bound and axis_of(self.written, self.path[depth - 1]) is not None:
             depth -= 1
         return depth
@@ -151,7 +151,7 @@ class _Placement:
     # --- rewriting -----------------------------------------------------------------------------------------------
 
     def _declare(self, kept: Sequence[int], depth: int, init: SSAValue | None) -> SSAValue:
-        """The value with the axes `kept`, in so many loops."""
+        """Declare the value with only the axes `kept`, inside `depth` loops."""
         kind = self.value.result.type
         assert isinstance(kind, TensorType)
         shape = kind.get_shape()
@@ -168,7 +168,7 @@ class _Placement:
         return made.result
 
     def _insert(self, op: Operation, depth: int) -> None:
-        """Put an operation into so many loops, in front of what holds the writer there."""
+        """Insert an operation inside `depth` loops, before the operation that contains the writer there."""
         if depth == 0:
             self._home.insert_op_before(op, self.value)
         else:
@@ -178,8 +178,8 @@ class _Placement:
         return self.path[depth] if depth < len(self.path) else self.writer
 
     def _access(self, statements: Sequence[DoOp], target: SSAValue, kept: Sequence[int]) -> None:
-        """Let statements access the target, along its axes, in place of the value."""
-        if kept and len(kept) == len(self.written):  # they will, when it takes the place of the value
+        """Let statements access `target`, with the subscripts of the axes `kept`, instead of the value."""
+        if kept and len(kept) == len(self.written):  # the replacement of the value does it
             return
 
         def changed(x: SSAValue, subscripts: list[Subscript]) -> tuple[SSAValue, list[Subscript]]:
@@ -189,7 +189,7 @@ class _Placement:
             op.set_accesses([changed(*read) for read in op.reads], [changed(*write) for write in op.writes])
 
     def _store(self, register: SSAValue, memory: SSAValue, kept: Sequence[int]) -> None:
-        """Copy a complete number to memory."""
+        """Copy the complete number from the register to memory."""
         block = Block(arg_types=[self._element] * 2)
         block.add_op(YieldOp(block.args[0]))
         copy = DoOp([(register, [])], [(memory, [self.written[axis] for axis in kept])], Region(block))
@@ -199,7 +199,7 @@ class _Placement:
         holder.parent.insert_op_after(copy, holder)
 
     def _fill(self, memory: SSAValue, kept: Sequence[int]) -> None:
-        """Set the elements that the loops from here on add to."""
+        """Initialize the elements that the loops from depth `complete` on add to."""
         assert self.value.init is not None
         outside = {axis for axis, number in enumerate(self.bound) if number is not None and number < self.complete}
         body = Block(arg_types=[self._element])
@@ -230,7 +230,7 @@ class _Placement:
         return constant.result
 
     def _begin_with_numbers(self) -> None:
-        """A statement that reads what its result begins with reads a number, where nothing is added up."""
+        """Let a statement that does not accumulate read the start value as a number."""
         if self.value.init is not None:
             number = len(self.writer.inputs) + list(self.writer.outputs).index(self.value.result)
             self.writer.body.block.args[number].replace_all_uses_with(self.value.init)
@@ -244,6 +244,6 @@ class _Placement:
 
 
 def _reader(op: Operation) -> Operation:
-    """The statement that an operation stands in, or the operation itself."""
+    """The statement that contains an operation, or the operation itself."""
     parent = op.parent_op()
     return parent if isinstance(parent, DoOp) else op

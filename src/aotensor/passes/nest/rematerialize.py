@@ -1,12 +1,13 @@
-"""Make copies of rows again for each reader, where keeping them would take memory.
+"""Rematerialize copies of rows for each reader, if keeping them would need memory.
 
     for i, p of i: e[p,k] = D[i,k]                      for i, p of i: e[p,k] = D[i,k]
     for i, p of i: … e[p,k] …                   →       for i, p of i: … e[p,k] …
     for i, p of i: … e[p,k] …                           for i, p of i: f[p,k] = D[i,k]
                                                         for i, p of i: … f[p,k] …
 
-A statement that copies rows for the entries of a matrix costs no more than reading what it copies; each reader then has
-the copy in registers. It must write all of the value: a stack whose rows several statements write stays in memory.
+A statement that copies rows for the entries of a matrix costs no more than reading its source; each reader then has the
+copy in registers. The statement must write all of the value: a stack whose rows several statements write stays in
+memory.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _COPYING = (tensor.ExtractOp, YieldOp, arith.IndexCastOp, arith.ExtSIOp, arith.C
 
 
 def rematerialize(module: ModuleOp) -> None:
-    """Give each reader of copied rows a copy of its own, in every function."""
+    """Give each reader of copied rows a private copy, in every function."""
     for function in functions_of(module):
         nests = {statement: op for op in function.body.block.ops if (statement := _statement(op)) is not None}
         for statement, root in nests.items():
@@ -39,7 +40,7 @@ def _statement(op: Operation) -> DoOp | None:
 
 
 def _copies_rows(statement: DoOp, root: Operation) -> bool:
-    """Does a nest copy rows for entries, and nothing else?"""
+    """Does a nest only copy rows for entries?"""
     if len(statement.outputs) != 1 or sole_writer(statement.outputs[0]) is not statement:
         return False
     kind = statement.outputs[0].type
@@ -74,7 +75,7 @@ def _copy_for_each(statement: DoOp, root: Operation) -> None:
 
 
 def _within(block: Block, statement: DoOp) -> Operation:
-    """The operation of a block that a statement is in: its loops, or itself where it reads single elements."""
+    """The operation of `block` that contains a statement: its outermost loop there, or the statement itself."""
     place: Operation | None = statement
     while place is not None and place.parent is not block:
         place = place.parent_op()

@@ -1,20 +1,19 @@
-"""Take sums over the entries of several slices at once, one slice for each lane of a vector.
+"""Vectorize sums over the entries of slices across slices: each vector lane sums one slice.
 
     nest.for %i in %n {                                     nest.for %i in %n rows 8 {
       nest.entries %p of %i in %indptr {                      nest.entries %p of %i in %indptr terms 1024 {
         nest.do(%a = %data[%p], …) -> (%s = %y[]) … }   →       … }
       …                                                       …
 
-Rows of sparse matrices are short. One by one, each would pay for a test whether it is empty and for a sum over lanes;
-a step under an empty mask reads nothing, and three rounds of shuffles give eight sums at once. What is read is 0 where
-the mask is off, and so must be what is added: terms are made of entries by ·, + and − only. What stands beside the sums
-runs on vectors of slices.
+Rows of sparse matrices are short. One by one, each would cost a test for emptiness and a horizontal sum; a step with an
+empty mask does not load, and three rounds of shuffles reduce eight sums at once. Masked-off lanes load 0, so terms must
+be 0 there: only ·, + and − of entries are accepted. Other statements of the loop run on vectors of slices.
 
-Where gathers are slow, short rows do without those that are not full (`emit/row_sums.py` has the ways): rows of equal
-length go entry by entry, as a processor foretells where each of them ends, and of others all terms are made before they
-are added, as if the rows were one. Longer rows, of more than 16 entries in the mean, go a vector of entries at a time:
-one by one, rows of 50 took 1.2 times as long, and rows of about 24 whose terms were made before 1.16 times (Zen 4, x in
-the second level cache). All is decided by the lengths of the eight.
+Where gathers are slow, short rows avoid partly filled ones (`emit/row_sums.py` has the algorithms): rows of equal
+length use a scalar loop over entries, whose trip count the processor predicts, and for rows of unequal length all terms
+are computed before they are added, as if the rows were one. Longer rows, with a mean of more than 16 entries, use
+vectors along the entries: as scalar loops, rows of 50 took 1.2 times as long, and rows of about 24 with precomputed
+terms 1.16 times (Zen 4, x in the second level cache). The lengths of the eight rows alone decide.
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ from aotensor.passes.nest.jam import is_reassociable
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
-LARGEST_BODY: Final = 40  # operations beside the sums
+LARGEST_BODY: Final = 40  # operations apart from the sums
 _BILINEAR: Final = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.NegfOp)
 _CASTS: Final = (arith.ExtSIOp, arith.IndexCastOp)
 
 
 def row_vectors(module: ModuleOp, target: Target) -> None:
-    """Mark the loops of every function that go so, for a machine that reads vectors under masks."""
+    """Mark the loops of every function to vectorize across slices, if the target has masked loads."""
     if not target.has_masks:
         return
     rows = target.lanes(64)
@@ -63,12 +62,12 @@ def _how(target: Target) -> str:
 
 
 def _most_terms(target: Target) -> int:
-    """How many terms may wait in memory until all are there; 1 for none."""
+    """The number of terms that may be buffered before they are added; 1 for none."""
     return target.row_terms if target.has_slow_gathers else 1
 
 
 def _sums(loop: ForOp, rows: int) -> EntriesOp | None:
-    """The one loop in a loop over slices, over entries, if it only takes sums, with plain arithmetic beside it."""
+    """The only loop over entries in a loop over slices, if it only sums and all else is plain arithmetic."""
     extent, held = known_extent(loop), list(loop.body.block.ops)
     entries = [op for op in held if isinstance(op, LoopOp)]
     if (extent is not None and extent < rows) or len(entries) != 1:
@@ -87,7 +86,7 @@ def _sums(loop: ForOp, rows: int) -> EntriesOp | None:
 
 
 def _is_plain(statement: DoOp, loop: ForOp) -> bool:
-    """True for arithmetic of float64 on what lies in memory slice by slice, or is the same for all slices."""
+    """True for float64 arithmetic on operands that are contiguous along slices, or invariant."""
     if statement.scatter is not None or any(x.type != f64 for x in statement.body.block.args):
         return False
     if not all(is_contiguous(subscripts, loop.counter) for _, subscripts in (*statement.reads, *statement.writes)):
@@ -102,7 +101,7 @@ def _is_plain(statement: DoOp, loop: ForOp) -> bool:
 
 
 def adds(statement: DoOp) -> bool:
-    """Does a statement add to what it writes, in any order?"""
+    """Does a statement add to its output, in any order?"""
     last, held = statement.body.block.last_op, statement.body.block.args[-1]
     assert isinstance(last, YieldOp)
     total = last.values[0].owner
@@ -111,14 +110,14 @@ def adds(statement: DoOp) -> bool:
 
 
 class _Terms:
-    """What the statements of a loop over entries make: one value for a whole slice, or one for each entry."""
+    """Classifies the values in a loop over entries: one value per slice, or one per entry."""
 
     def __init__(self, entries: EntriesOp, rows: ForOp) -> None:
         self.entries, self.rows = entries, rows
         self.by_entry: dict[SSAValue, bool] = {}
 
     def are_zero_outside(self) -> bool:
-        """True if each sum is one of float64 over terms that are 0 where entries are 0, and nothing else is made."""
+        """True if each sum is one of float64 over terms that are 0 where entries are 0, and no value is left over."""
         held = list(self.entries.body.block.ops)
         if not all(isinstance(op, DoOp) or (isinstance(op, ValueOp) and is_register(op.result)) for op in held):
             return False
@@ -146,7 +145,7 @@ class _Terms:
         return True
 
     def _note(self, s: DoOp, number: int) -> bool:
-        """Note what an operand is; False if its entries are no neighbours in memory."""
+        """Record whether an operand varies by entry; False if its entries are not contiguous in memory."""
         x, subscripts = s.reads[number]
         argument = s.body.block.args[number]
         if is_register(x):
@@ -157,7 +156,7 @@ class _Terms:
         return not any(strides) or (not any(strides[:-1]) and strides[-1] == 1 and argument.type in (f64, i32, i64))
 
     def _is_sum(self, s: DoOp, x: SSAValue) -> bool:
-        """Σ of terms by entry into a register of the loop over slices."""
+        """Is x a register of the loop over slices that sums terms by entry?"""
         held = s.body.block.args[-1]
         self.by_entry[held] = True
         is_inside = isinstance(x.owner, ValueOp) and x.owner.parent is self.rows.body.block
@@ -177,5 +176,5 @@ class _Terms:
         return is_fit and (op.results[0].type == f64 or not isinstance(op, _BILINEAR))
 
     def _of(self, x: SSAValue) -> bool:
-        """Is there one for each entry?  A counter as a value is not known to vectors."""
+        """Does x vary by entry?  Vectors do not accept a counter as a value."""
         return x is self.entries.counter or self.by_entry.get(x, False)

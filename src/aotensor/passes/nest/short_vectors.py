@@ -1,13 +1,13 @@
-"""Write innermost loops of few iterations, a known number of them, as vectors: whole ones, then shorter ones.
+"""Vectorize innermost loops of a short, known trip count: full vectors first, then shorter ones for the remainder.
 
     nest.for %i in %c10 parallel { … }      →      nest.for %i in %c8 lanes 8 parallel { … }
                                                    nest.for %j = %c8 to %c10 lanes 2 parallel { … }
 
-LLVM has no vectors for so few iterations. It unrolls such a loop, and if the one around is long takes that by vectors:
-then it is left to LLVM. If that one is short as well, it looks for equal operations that stand side by side, which
-finds some of them, at a price. A mask would do for the last ones, but what is read soon after it was written
-under a mask waits for memory. A sum over the loop has a partial sum in each lane; as adding these up takes time, that
-is done where the loop around takes a sum, too, which LLVM would take one by one.
+LLVM does not vectorize such short loops. It unrolls them, and if the enclosing loop is long vectorizes that: then the
+loop is left to LLVM. If the enclosing loop is short as well, the SLP vectorizer looks for equal adjacent operations,
+which finds some of them, at a price. A mask would also cover the remainder, but a load soon after a masked store waits
+for memory. A sum over the loop has a partial sum in each lane; as reducing these takes time, it is done only if the
+enclosing loop is a sum, too, which LLVM would compute in scalars.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from aotensor.passes.nest.vectorize import PLAIN, lane_type
 from aotensor.passes.remarks import applied
 from aotensor.passes.target import Target
 
-LARGEST_BODY: Final = 40  # operations of all vectors, as each has the body once
+LARGEST_BODY: Final = 40  # operations, summed over the vectors, each of which repeats the body
 
 
 def short_vectors(module: ModuleOp, target: Target) -> None:
-    """Write the loops of every function that go so."""
+    """Vectorize the short innermost loops of every function."""
     for function in functions_of(module):
         for loop in [op for op in walk(function) if isinstance(op, ForOp)]:
             around = loop.parent_op()
@@ -48,7 +48,9 @@ def short_vectors(module: ModuleOp, target: Target) -> None:
 
 
 def short_widths(extent: int, lanes: int) -> list[int]:
-    """The one or two vectors that cover an extent, the longer one first; none if it takes more, or less than half."""
+    """The widths of the one or two vectors that cover an extent, the wider one first.
+
+    Empty if more are needed, or the extent is below half a vector."""
     if not lanes // 2 <= extent <= 2 * lanes:
         return []
     first = 1 << min(extent, lanes).bit_length() - 1
@@ -57,13 +59,13 @@ def short_widths(extent: int, lanes: int) -> list[int]:
 
 
 def _is_plain(loop: ForOp) -> bool:
-    """Is it arithmetic of an instruction each?"""
+    """Is every operation of the loop arithmetic of one instruction?"""
     statements = [op for op in loop.body.block.ops if isinstance(op, DoOp)]
     return all(isinstance(op, PLAIN) for statement in statements for op in statement.body.block.ops)
 
 
 def _sums(loop: LoopOp) -> bool:
-    """Do statements inside of a loop add to a number from outside?"""
+    """Do statements inside a loop add to a number from outside?"""
     written = (x for op in walk(loop) if isinstance(op, DoOp) for x in op.outputs if is_register(x))
     return any(isinstance(x.owner, ValueOp) and not loop.is_ancestor(x.owner) for x in written)
 

@@ -1,12 +1,12 @@
-"""Products of a sparse matrix with a dense one, a block of columns at a time: vectors of columns stay in registers.
+"""Tile products of a sparse matrix with a dense one over columns: vectors of columns stay in registers.
 
     for p of i:                                       for block of columns:
       for j: y[i,j] += data[p]·x[indices[p],j]  →       v = 0                                     (a vector register)
                                                         for p of i: v += data[p]·x[indices[p], block]
                                                         y[i, block] = v
 
-Without, every entry loads and stores a whole row of the result. What is left of the columns is one vector under a mask,
-one column a sum over the entries; all go one by one where the machine has no masks.
+Without tiling, every entry loads and stores a whole row of the result. The remaining columns use one masked vector, a
+single remaining column a sum over the entries; without masks the remaining columns use scalars.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from aotensor.ir.upstream import walk
 from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
-VECTORS: Final = (2, 1)  # of columns in a block, the wide blocks first
+VECTORS: Final = (2, 1)  # vectors per block of columns, widest block first
 _ELEMENTWISE: Final = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp, arith.NegfOp)
 _POSITIONS: Final = (arith.IndexCastOp, arith.ExtSIOp, arith.AddiOp, arith.MuliOp, arith.ConstantOp)
 
 
 def tile_columns(module: ModuleOp, target: Target) -> None:
-    """Tile the products of every function."""
+    """Tile the sparse-dense products of every function over columns."""
     for function in functions_of(module):
         for loop in [op for op in walk(function) if isinstance(op, EntriesOp)]:
             columns = _columns(loop)
@@ -53,7 +53,7 @@ def tile_columns(module: ModuleOp, target: Target) -> None:
 
 
 def _columns(loop: EntriesOp) -> ForOp | None:
-    """The loop over columns in a loop over entries, if it can run on vectors."""
+    """The loop over columns in a loop over entries, if it can be vectorized."""
     held = list(loop.body.block.ops)
     columns = held[-1] if held else None
     if not isinstance(columns, ForOp) or not columns.is_whole:
@@ -65,7 +65,7 @@ def _columns(loop: EntriesOp) -> ForOp | None:
         return None
     before = [op for op in held if isinstance(op, DoOp)]
     if any(_is_sum(x, loop) or op.scatter is not None for op in before for x in op.outputs):
-        return None  # it would be summed once for each block
+        return None  # each block would add it again
     statements = [op for op in inner if isinstance(op, DoOp)]
     kinds = {x.type for op in statements for x in op.body.block.args[len(op.inputs) :]}
     if len(kinds) != 1 or not isinstance(next(iter(kinds)), Float32Type | Float64Type):
@@ -74,12 +74,12 @@ def _columns(loop: EntriesOp) -> ForOp | None:
 
 
 def _is_sum(x: SSAValue, loop: EntriesOp | ForOp) -> bool:
-    """Is a value a register from outside of a loop?"""
+    """Is a value a register from outside a loop?"""
     return isinstance(x.owner, ValueOp) and is_register(x) and not loop.is_ancestor(x.owner)
 
 
 def _goes_by_vectors(statement: DoOp, columns: ForOp) -> bool:
-    """True if columns are neighbours in all that a statement touches, and its body is arithmetic."""
+    """True if all operands of a statement are contiguous along the columns, and its body is arithmetic."""
     if len(statement.outputs) != 1:
         return False
     counter = columns.counter
@@ -103,9 +103,9 @@ def _is_plain(op: Operation, counter: SSAValue) -> bool:
 
 
 class _Tiling:
-    """A loop over entries with a loop over columns inside, on its way to blocks of columns.
+    """Rewrites a loop over entries that contains a loop over columns into loops over blocks of columns.
 
-    sums: the statements that add to what does not go along with the entries, and the loop that fills that before.
+    sums: statements whose accumulator does not depend on the entry, with the loop that initializes it.
     """
 
     def __init__(self, loop: EntriesOp, columns: ForOp, target: Target) -> None:
@@ -136,13 +136,13 @@ class _Tiling:
         self._rest(self.columns, start)
 
     def _masks_the_rest(self) -> bool:
-        """Sums only: what adds at positions reads and writes them for each entry, under a mask too."""
+        """Do remaining columns use a mask?  Only for sums: a scatter would load and store under a mask per entry."""
         return self.target.has_masks and all(op.scatter is None for op in self.statements)
 
     def _all_columns(self) -> None:
-        """Blocks of two vectors; the last one, of one vector or two, has the columns that are left under a mask.
+        """Build blocks of two vectors; a last block of one or two vectors covers the remaining columns under a mask.
 
-        A single column that is left is a sum over the entries, which has vectors of its own.
+        A single remaining column is a sum over the entries, which is vectorized along them.
         """
         extent, wide = self.columns.upper, 2 * self.lanes
         known = known_number(extent)
@@ -151,7 +151,7 @@ class _Tiling:
         left = None if known is None else known % wide
         if left is None or left > self.lanes:
             more = self.b.insert(arith.AddiOp(extent, self._number(self.lanes - 1))).result
-            behind = self._whole(start, self._number(wide), more)  # of those that are more than one vector
+            behind = self._whole(start, self._number(wide), more)  # blocks wider than one vector
             self._blocks(start, behind, 2, is_masked=True)
             start = behind
         if left is None or left == 1:
@@ -169,14 +169,16 @@ class _Tiling:
             parent.erase_op(loop)
 
     def _alone(self, left: SSAValue) -> SSAValue:
-        """1 if one column is left, else 0: max(min(left, 1), 0)·max(2 − left, 0); none may be −7, behind a mask"""
+        """1 if exactly one column is left, else 0: max(min(left, 1), 0)·max(2 − left, 0).
+
+        `left` may be −7 after a masked block."""
         one, two, zero = (self._number(n) for n in (1, 2, 0))
         some = self.b.insert(arith.MaxSIOp(self.b.insert(arith.MinSIOp(left, one)).result, zero)).result
         few = self.b.insert(arith.MaxSIOp(self.b.insert(arith.SubiOp(two, left)).result, zero)).result
         return self.b.insert(arith.MuliOp(some, few)).result
 
     def _blocks(self, start: SSAValue | None, end: SSAValue, count: int, is_masked: bool = False) -> None:
-        """The loop over blocks of `count` vectors.   is_masked: the last vector has what is left of the columns"""
+        """Build the loop over blocks of `count` vectors.   is_masked: the last vector has the remaining columns only"""
         block = Block(arg_types=[IndexType()])
         self._block(builder_at_end(block, self.loop.location), block.args[0], count, is_masked)
         self.b.insert(ForOp(end, block, lower=start, step=self._number(count * self.lanes)))
@@ -187,7 +189,7 @@ class _Tiling:
         return statement.scatter is None and not is_register(x) and goes_on
 
     def _fill_of(self, statement: DoOp) -> ForOp:
-        """The loop over columns in front that sets what a statement adds to."""
+        """The loop over columns that initializes a statement's accumulator."""
         (x,) = statement.outputs
         for use in x.uses:
             fill = use.operation.parent_op()
@@ -202,7 +204,7 @@ class _Tiling:
         return self.numbers[n]
 
     def _whole(self, start: SSAValue | None, width: SSAValue, extent: SSAValue | None = None) -> SSAValue:
-        """The first column behind the blocks of some width from `start` on.   extent: by default all columns"""
+        """The first column after the blocks of width `width` from `start` on.   extent: by default all columns"""
         extent = self.columns.upper if extent is None else extent
         left = extent if start is None else self.b.insert(arith.SubiOp(extent, start)).result
         blocks = self.b.insert(arith.DivSIOp(left, width)).result
@@ -210,7 +212,7 @@ class _Tiling:
         return covered if start is None else self.b.insert(arith.AddiOp(start, covered)).result
 
     def _rest(self, loop: ForOp, start: SSAValue) -> None:
-        """Let a loop over columns run over those that are left."""
+        """Restrict a loop over columns to the remaining ones, from `start` on."""
         body = loop.detach_region(loop.body)
         parent = loop.parent
         assert parent is not None
@@ -223,7 +225,9 @@ class _Tiling:
     # --- one block -----------------------------------------------------------------------------------------------
 
     def _block(self, b: Builder, at: SSAValue, count: int, is_masked: bool) -> None:
-        """All entries, for the columns from `at` on that fill so many vectors, the last one maybe not."""
+        """Build the loop over all entries for `count` vectors of columns from `at` on.
+
+        is_masked: the last vector may be partial."""
         columns, lanes = [at], [self._number(self.lanes)] * count
         for v in range(1, count):
             columns.append(b.insert(arith.AddiOp(at, self._number(v * self.lanes))).result)
@@ -249,7 +253,7 @@ class _Tiling:
             b.insert(self._store(op, total, columns[v], lanes[v]))
 
     def _column(self, b: Builder, at: SSAValue) -> None:
-        """All entries, for one column."""
+        """Build the loop over all entries for one column."""
         totals = {op: b.insert(ValueOp([], TensorType(self.kind, []), self._start(op))).result for op in self.sums}
         body = Block(arg_types=[IndexType()])
         values: dict[SSAValue, SSAValue] = {self.loop.counter: body.args[0], self.columns.counter: at}
@@ -263,7 +267,7 @@ class _Tiling:
             b.insert(self._write(op, (total, []), at))
 
     def _write(self, statement: DoOp, total: tuple[SSAValue, list[SSAValue]], column: SSAValue) -> DoOp:
-        """Write a sum to where a statement had added it up, at a column."""
+        """Build the statement that stores a sum at a column of the original output."""
         ((x, subscripts),) = statement.writes
         body = Block(arg_types=[self.kind] * 2)
         body.add_op(YieldOp(body.args[0]))
@@ -277,7 +281,7 @@ class _Tiling:
     def _vector(
         self, values: dict[SSAValue, SSAValue], column: SSAValue, lanes: SSAValue, totals: dict[DoOp, SSAValue]
     ) -> ForOp:
-        """The statements for one vector of columns."""
+        """Build the loop over lanes with the statements for one vector of columns."""
         block = Block(arg_types=[IndexType()])
         lane = block.args[0]
         index = arith.AddiOp(column, lane)
@@ -294,7 +298,7 @@ class _Tiling:
         return loop
 
     def _store(self, statement: DoOp, total: SSAValue, column: SSAValue, lanes: SSAValue) -> ForOp:
-        """Write a vector of sums to memory."""
+        """Build the loop that stores a vector of sums."""
         block = Block(arg_types=[IndexType()])
         index = arith.AddiOp(column, block.args[0])
         block.add_ops([index, self._write(statement, (total, [block.args[0]]), index.result)])
@@ -304,7 +308,7 @@ class _Tiling:
         return loop
 
     def _prefetch(self, b: Builder, entry: SSAValue, columns: Sequence[SSAValue]) -> None:
-        """Fetch what a later entry adds to: rows that are scattered in memory come late otherwise."""
+        """Prefetch the rows that a later entry adds to: they are scattered in memory."""
         for op in self.statements:
             if op.scatter is None or not self.target.prefetch_distance:
                 continue

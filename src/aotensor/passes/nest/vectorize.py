@@ -1,11 +1,11 @@
-"""Write innermost loops of much arithmetic in vectors, the last one under a mask.
+"""Vectorize innermost loops with much arithmetic; the last vector is masked.
 
     nest.for %i in %n parallel {                      nest.for %i in %n lanes 8 parallel masked {
       nest.do(%x = %X[%i]) -> (%y[%i]) { … }    →       nest.do(%x = %X[%i]) -> (%y[%i]) { … }
 
-LLVM finds the vectors of a short body by itself, and how many of them should advance together. What that costs grows
-faster than the body, though: half of the time for a loop of 2000 operations. Elementary functions are called here,
-one vector at a time, where LLVM would have a copy of each in the loop.
+LLVM vectorizes a short body by itself, and chooses an interleave count. Its time grows faster than the body, though:
+half of the time for a loop of 2000 operations. Here elementary functions are called once per vector, where LLVM would
+inline a copy of each into the loop.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from aotensor.passes.remarks import applied
 from aotensor.passes.scalar_math.table import is_straight
 from aotensor.passes.target import Target
 
-SMALLEST_BODY: Final = 600  # operations, from where on LLVM takes longer to find vectors than to compile them
+SMALLEST_BODY: Final = 600  # operations; above it LLVM's vectorizer takes longer than its compilation
 FUNCTION_SIZE: Final = 30  # operations of an elementary function
 PLAIN: Final = (
     arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp, arith.NegfOp, arith.MaximumfOp, arith.MinimumfOp,
@@ -38,7 +38,7 @@ PLAIN: Final = (
 
 
 def vectorize(module: ModuleOp, target: Target) -> None:
-    """Mark the loops of every function that go so, for a machine that reads and writes vectors under masks."""
+    """Mark the loops of every function to vectorize, if the target has masked loads and stores."""
     if not target.has_masks:
         return
     for function in functions_of(module):
@@ -49,7 +49,7 @@ def vectorize(module: ModuleOp, target: Target) -> None:
 
 
 def _schedule(loop: ForOp, kind: Float32Type | Float64Type, target: Target) -> None:
-    """Several vectors advance together: functions are chains of operations that depend on each other."""
+    """Set the lanes of a loop with a large body; vectors are interleaved, as functions are dependence chains."""
     held = [op for statement in loop.body.block.ops if isinstance(statement, DoOp) for op in statement.body.block.ops]
     functions = sum(not isinstance(op, PLAIN) for op in held)
     if len(held) + FUNCTION_SIZE * functions >= SMALLEST_BODY:
@@ -60,14 +60,14 @@ def _schedule(loop: ForOp, kind: Float32Type | Float64Type, target: Target) -> N
 
 
 def lane_type(loop: ForOp) -> Float32Type | Float64Type | None:
-    """What the lanes of a loop are; None for a loop that does not run on vectors as it is."""
+    """The element type of a loop's lanes; None if the whole loop cannot run on vectors as it is."""
     if not loop.is_whole or loop.number("lanes") > 1:
         return None
     return lanes_of(loop)
 
 
 def lanes_of(loop: ForOp) -> Float32Type | Float64Type | None:
-    """What the lanes of a loop are, or would be, over whatever iterations and in vectors of whatever length."""
+    """The element type of a loop's lanes, for any range and vector length; None if it cannot be vectorized."""
     held = list(loop.body.block.ops)
     if loop.parallel is None or any(loop.number(name) > 1 for name in ("jam", "rows")):
         return None
@@ -83,7 +83,7 @@ def lanes_of(loop: ForOp) -> Float32Type | Float64Type | None:
 
 
 def _goes_by_vectors(statement: DoOp, loop: ForOp) -> bool:
-    """Are elements neighbours in all that a statement touches, or all the same, and its body arithmetic?"""
+    """Are all operands of a statement contiguous along the loop or invariant, and is its body vectorizable?"""
     if statement.scatter is not None:
         return False
     if not all(is_contiguous(subscripts, loop.counter) for _, subscripts in (*statement.reads, *statement.writes)):
@@ -98,7 +98,7 @@ def _goes_by_vectors(statement: DoOp, loop: ForOp) -> bool:
 
 
 def _is_vector_operation(op: Operation, loop: ForOp) -> bool:
-    """Is there an operation on vectors, or a function of vectors, that does the same?"""
+    """Does an operation have a vector form: an instruction, or a function of vectors?"""
     if any(x is loop.counter for x in op.operands):
         return False
     if isinstance(op, PLAIN):

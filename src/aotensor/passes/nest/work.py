@@ -1,7 +1,7 @@
-"""How much work the iterations of a loop are, as a number or an index value in front of it.
+"""Estimate the work of loop iterations, as a number or an index value computed before the loop.
 
-The unit is one operation of a vectorised loop on one core of a current machine. It is an estimate for decisions at run
-time, made of extents alone, so that equal sizes get equal decisions.
+The unit is one operation of a vectorized loop on one core of a current machine. It is an estimate for decisions at run
+time, computed from extents alone, so that equal sizes get equal decisions.
 """
 
 from __future__ import annotations
@@ -23,40 +23,40 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.scalar_math.table import is_apart
 
 UNIT: Final = 5e-11
-"""Seconds of a unit."""
+"""Seconds per unit of work."""
 _ACCESS: Final = 2
-"""An element of memory, read or written one after the other."""
+"""Units: sequential read or write of an element."""
 _JUMP: Final = 8
-"""An element anywhere in memory."""
+"""Units: access to an element at a random address."""
 _SLOW: Final = 6
-"""A division or a root."""
+"""Units: a division or a square root."""
 _ELEMENTARY: Final = 8
-"""An elementary function, or a loop of numbers."""
+"""Units: an elementary function per vector lane, or a scalar loop."""
 _ELEMENTARY_ALONE: Final = 32
-"""The same of one number, which takes as long as a vector."""
+"""Units: an elementary function of a single number, which takes as long as one of a whole vector."""
 _LONG: Final = 4000
-"""A function of loops and branches, such as the incomplete gamma function: 200 ns."""
+"""Units: a function with loops and branches, such as the incomplete gamma function: 200 ns."""
 _CHAIN: Final = 4
-"""What a sum of numbers waits for the one before."""
+"""Units: latency of one addition in a chain of scalar additions."""
 _TYPICAL: Final = 16
-"""Iterations of a loop whose number is not known before it begins."""
+"""Assumed trip count of a loop whose trip count is not known before it begins."""
 CHEAP: Final = (math.AbsFOp, math.FloorOp, math.CeilOp, math.TruncOp, math.RoundEvenOp, math.CopySignOp)
 _ROOTS: Final = (arith.DivfOp, math.SqrtOp, math.RsqrtOp, arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp)
 
 
 def work_of_iteration(b: IndexBuilder, loop: LoopOp) -> Extent:
-    """The work of one iteration; of one row of a loop over blocks of rows.   b: builds in front of the loop"""
+    """The work of one iteration, or of one row of a loop over blocks of rows.   b: builds before the loop"""
     return _Work(b, loop).of(loop.body.block.ops)
 
 
 class _Work:
-    """Estimates of what stands in a loop."""
+    """Estimates the work of operations inside a loop."""
 
     def __init__(self, b: IndexBuilder, outermost: LoopOp) -> None:
         self.b, self.outermost = b, outermost
 
     def of(self, ops: Iterable[Operation]) -> Extent:
-        """The work of operations that run once."""
+        """The total work of operations that run once each."""
         known: Extent = 0
         rest = list[Extent]()
         for op in ops:
@@ -78,13 +78,13 @@ class _Work:
             return self._mean_length(loop)
         assert isinstance(loop, ForOp)
         if loop.lower is not None:
-            # The rows of a block are counted one by one; the rest of a loop that became vectors is counted with these.
+            # The loop over rows of a block counts as one row; a remainder loop is counted with the vectorized one.
             return 1
         trips, step = (1 if x is None else self._outside(x) for x in (loop.upper, loop.step))
         return _TYPICAL if trips is None or step is None else quotient(self.b, trips, step)
 
     def _outside(self, x: SSAValue) -> Extent | None:
-        """A bound, computed in front of the loop; None if it differs from one iteration to the next."""
+        """A loop bound, recomputed before the outermost loop; None if it is not invariant there."""
         op = x.owner
         if not isinstance(op, Operation):
             return None if self.outermost.is_ancestor(op) else Scalar(x, "index")
@@ -100,7 +100,7 @@ class _Work:
         return None if left is None or right is None else makers[type(op)](left, right)
 
     def _mean_length(self, loop: EntriesOp) -> Extent:
-        """The entries of a slice on average."""
+        """The mean number of entries per slice."""
         slices = extent(self.b, loop.indptr, 0)
         entries = [
             n for op in statements(loop) for x, subscripts in op.reads
@@ -108,11 +108,11 @@ class _Work:
         ]  # fmt: skip
         if slices is None or not entries:
             return _TYPICAL
-        return self.b.iadd(quotient(self.b, entries[0], slices), 1)  # an indptr has one element at least
+        return self.b.iadd(quotient(self.b, entries[0], slices), 1)  # an indptr has at least one element
 
 
 def arithmetic_along(statement: DoOp, loop: LoopOp) -> int:
-    """The work of a statement on floating-point numbers, all accesses aside, if a loop takes one after the other."""
+    """The work of a statement's scalar floating-point arithmetic, without accesses, if the loop is not vectorized."""
     is_sum = statement.scatter is None and any(axis_of(subscripts, loop) is None for _, subscripts in statement.writes)
     work = _CHAIN if is_sum else 0
     for op in statement.body.block.ops:
@@ -123,9 +123,9 @@ def arithmetic_along(statement: DoOp, loop: LoopOp) -> int:
 
 
 def rows_of_chunk(b: IndexBuilder, count: Extent, work: Extent, least: Extent, most: Extent, group: Extent) -> Extent:
-    """How many of `count` iterations a chunk has: whole groups, so that there is an even number of chunks, or one.
+    """Iterations per chunk, out of `count`: whole groups, such that the number of chunks is even, or one.
 
-    work: of an iteration. least: of a chunk. most: chunks.
+    work: per iteration. least: work per chunk. most: number of chunks.
     """
     pairs = quotient(b, b.imul(count, work), b.imul(least, 2))
     chunks = b.imax(b.imul(b.imin(pairs, quotient(b, most, 2)), 2), 1)
@@ -134,7 +134,7 @@ def rows_of_chunk(b: IndexBuilder, count: Extent, work: Extent, least: Extent, m
 
 
 def extent(b: IndexBuilder, x: SSAValue, axis: int) -> Extent | None:
-    """The extent of a tensor, None if it is not known where the tensor is declared."""
+    """The extent of a tensor's axis; None if it is not known where the tensor is declared."""
     assert isinstance(x.type, TensorType)
     known = x.type.get_shape()[axis]
     if known != DYNAMIC_INDEX:
@@ -148,7 +148,7 @@ def extent(b: IndexBuilder, x: SSAValue, axis: int) -> Extent | None:
 
 
 def elements(b: IndexBuilder, x: SSAValue) -> Extent:
-    """How many elements a tensor that statements write has."""
+    """The number of elements of a tensor that statements write."""
     assert isinstance(x.owner, ValueOp) and isinstance(x.type, TensorType)
     total: Extent = 1
     for axis in range(len(x.type.get_shape())):
@@ -159,7 +159,7 @@ def elements(b: IndexBuilder, x: SSAValue) -> Extent:
 
 
 def work_of(op: Operation) -> int:
-    """The work of an operation that runs once; of a loop, nothing."""
+    """The work of an operation that runs once; 0 for a loop."""
     match op:
         case DoOp():
             jumps = op.scatter is not None
@@ -181,7 +181,7 @@ def work_of(op: Operation) -> int:
 
 
 def quotient(b: IndexBuilder, x: Extent, y: Extent) -> Extent:
-    """x // y of numbers that are not negative, y not 0."""
+    """x // y for x ≥ 0 and y > 0."""
     if isinstance(x, int) and isinstance(y, int):
         return x // y
     return x if y == 1 else b.as_extent(b.div(b.index(x), b.index(y)))

@@ -1,1 +1,1 @@
-"""Loops on several cores."""
+"""Parallelization of loops over several cores."""

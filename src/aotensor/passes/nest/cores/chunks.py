@@ -1,4 +1,4 @@
-"""A loop becomes a loop over chunks, with sums of their own that are added in order behind it."""
+"""Split a loop into chunks with private partial sums, which are added in order after the loop."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
 CHUNKS: Final = "chunks"
-"""Attribute of the operation that counts the chunks of a loop."""
+"""Name of the attribute on the operation that computes the number of chunks of a loop."""
 CHUNK_SIZE: Final = "chunk_size"
-"""Attribute of the operation that says how many iterations one has."""
+"""Name of the attribute on the operation that computes the iterations per chunk."""
 _ADDED: Final = 7
-"""The work of an element of a part that is added to a sum."""
+"""Work per element of adding a partial sum to the total."""
 
 
 class Chunks:
-    """A loop on its way to chunks."""
+    """Rewrites a loop into a loop over chunks."""
 
     def __init__(self, loop: ForOp, target: Target, sums: Sequence[Sum]) -> None:
         self.loop, self.target, self.sums = loop, target, sums
@@ -44,7 +44,7 @@ class Chunks:
         self.least = target.fill_work if _is_fill(loop) else target.chunk_work
 
     def is_little(self) -> bool:
-        """Is all of the loop known to be too little work for two cores?"""
+        """Is all of the loop known to be too little work for two cores?  If so, a remark says it."""
         extent = known_extent(self.loop)
         least = 2 * self.least
         if extent is None or not isinstance(self.work, int) or extent * self.work >= least:
@@ -54,7 +54,7 @@ class Chunks:
         return True
 
     def build(self) -> None:
-        """Put the chunks in place of the loop."""
+        """Replace the loop by a loop over chunks."""
         loop, b = self.loop, self.b
         rows = self._rows()
         self._report()
@@ -79,7 +79,7 @@ class Chunks:
             locate(op, loop.location)
 
     def _report(self) -> None:
-        """From which size on there are two chunks."""
+        """Write the remark that says from which size on the loop has two chunks."""
         if any(not sum.is_number for sum in self.sums):
             tensors = [sum.value.result for sum in self.sums if not sum.is_number]
             what = "parallelized loop {}, where its work amortises another private copy of {}"
@@ -92,7 +92,7 @@ class Chunks:
             applied("parallelized loop {}, from about {} microseconds of work on", self.loop, least)
 
     def _count(self, rows: Extent) -> SSAValue:
-        """How many chunks there are."""
+        """The number of chunks: ⌈extent / rows⌉."""
         count = self.b.index(quotient(self.b, self.b.iadd(self._extent(), self.b.isub(rows, 1)), rows)).ssa
         if isinstance(count.owner, arith.DivSIOp):
             count.owner.attributes[CHUNKS] = UnitAttr()
@@ -102,7 +102,7 @@ class Chunks:
         return self.b.as_extent(Scalar(self.loop.upper, "index"))
 
     def _rows(self) -> Extent:
-        """Iterations of a chunk: enough work, an even number of chunks of equal length, in whole groups."""
+        """Iterations per chunk: enough work each, an even number of chunks of equal length, a multiple of the group."""
         b, target = self.b, self.target
         most: Extent = target.most_chunks
         if target.sum_work and any(not sum.is_number for sum in self.sums):
@@ -110,16 +110,17 @@ class Chunks:
         return rows_of_chunk(b, self._extent(), self.work, self.least, most, self._group())
 
     def _chunks_of_sums(self) -> Extent:
-        """How many chunks pay, every one of which but the first fills and adds tensors of its own.
+        """The largest profitable number of chunks, if each chunk but the first fills and adds private tensors.
 
-        Two cost one core a few percent where they halve the time of two; more than two cost it next to nothing.
+        With two chunks, one core loses a few percent and two cores halve the time; with more than two, one core
+        loses almost nothing.
         """
         b, target = self.b, self.target
         tensors = [sum.value.result for sum in self.sums if not sum.is_number]
         counts = [elements(b, x) for x in tensors]
         count = reduce(b.iadd, counts)
         whole, pair = b.imul(self._extent(), self.work), self._work_of_pair(counts)
-        # What is multiplied may wrap to 0 for extents of which no tensor has memory.
+        # May overflow to 0, but only for extents that no allocatable tensor has.
         two, more = (quotient(b, whole, b.imax(b.imul(count, n), 1)) for n in (pair, target.sum_work))
         return b.iadd(b.imax(more, b.imin(two, 1)), 1)
 
@@ -128,7 +129,7 @@ class Chunks:
         b, target = self.b, self.target
         kinds = [sum.kind.element_type for sum in self.sums if not sum.is_number]
         if all(sum.is_scattered and sum.kind.get_num_dims() == 1 for sum in self.sums if not sum.is_number):
-            return target.pair_work  # elements one by one: what is far takes longer to meet, too
+            return target.pair_work  # scattered elements: with far memory the scatter takes longer, too
         size = reduce(b.iadd, (b.imul(n, element_bytes(kind)) for n, kind in zip(counts, kinds, strict=True)))
         if isinstance(size, int):
             return target.pair_work if size <= target.near_bytes else target.far_pair_work
@@ -136,7 +137,7 @@ class Chunks:
         return b.as_extent(b.select(is_near, b.index(target.pair_work), b.index(target.far_pair_work)))
 
     def _group(self) -> Extent:
-        """Chunks are multiples of that."""
+        """The number of iterations that chunk sizes are a multiple of."""
         loop, target = self.loop, self.target
         if loop.step is not None:
             return self.b.as_extent(Scalar(loop.step, "index"))
@@ -154,9 +155,10 @@ class Chunks:
         balance: tuple[SSAValue, SSAValue] | None,
         inside: LocatedBuilder,
     ) -> None:
-        """The body of the loop over chunks: the loop, from where the chunk begins to where it ends.
+        """Build the body of the loop over chunks: the loop, from the begin of the chunk to its end.
 
-        balance: the group that rows come in and the indptr of compressed ones, whose entries are shared out.
+        balance: the group size of rows, and the indptr of compressed rows whose entries are divided evenly among
+        chunks.
         """
         loop = self.loop
         end = inside.insert(arith.AddiOp(start, size)).result
@@ -175,9 +177,9 @@ class Chunks:
                 inside.insert(_keep(mine, part, number))
 
     def _begin(self, inside: LocatedBuilder, sum: Sum, row: tuple[SSAValue, SSAValue]) -> SSAValue:
-        """What a chunk adds to: a number of its own, or its row of the parts, which begins with what adds nothing.
+        """Declare the accumulator of a chunk: a private number, or its row of the partial sums, set to neutral.
 
-        The first chunk adds to the sum itself: one chunk is the loop that it was.
+        The first chunk adds to the sum itself, so that a single chunk is the original loop.
         """
         nothing = inside.insert(arith.ConstantOp(neutral(sum))).result
         if sum.is_number:
@@ -188,7 +190,7 @@ class Chunks:
         return inside.insert(own).result
 
     def _combined(self, sum: Sum, part: SSAValue, count: SSAValue) -> ForOp:
-        """The loop that adds the parts of the chunks, one after the other; several cores do if elements are many."""
+        """Build the loop that adds the chunks' partial sums in order; in parallel over elements if these are many."""
         outer = Block(arg_types=[IndexType()])
         kind, (chunk,) = sum.kind.element_type, outer.args
 
@@ -207,7 +209,7 @@ class Chunks:
         return self._on_cores(added, sum, count) if sum.is_scattered else added
 
     def _on_cores(self, added: ForOp, sum: Sum, count: SSAValue) -> ForOp:
-        """The loop that adds parts to all elements, for some of these at a time.
+        """Parallelize the loop that adds partial sums over blocks of its elements.
 
         for %k … { for %j in %n { … } }  →  for %c in %n step %s cores { for %k … { for %j = %c to %c + %s { … } } }
         """
@@ -234,7 +236,7 @@ class Chunks:
 
 
 def _indptr_of(loop: ForOp) -> SSAValue | None:
-    """Where the slices begin whose entries the iterations of a loop go over, if they go over slices."""
+    """The indptr of the slices whose entries a loop's iterations visit; None for a loop that is not over slices."""
     for op in walk(loop):
         if not isinstance(op, EntriesOp):
             continue
@@ -247,17 +249,17 @@ def _indptr_of(loop: ForOp) -> SSAValue | None:
 
 
 def _is_innermost(loop: LoopOp) -> bool:
-    """Does a loop hold no other one?"""
+    """Does a loop contain no other loop?"""
     return not any(isinstance(op, LoopOp) for op in loop.body.block.ops)
 
 
 def _is_fill(loop: ForOp) -> bool:
-    """Does a loop write what it has before it begins, and nothing else?"""
+    """Does a loop only write loop-invariant values?"""
     return all(not op.inputs and op.body.block.first_op is op.body.block.last_op for op in statements(loop))
 
 
 def _part(sum: Sum, count: SSAValue) -> ValueOp:
-    """Memory for the parts of all chunks."""
+    """Declare memory for the partial sums of all chunks."""
     kind = TensorType(sum.kind.element_type, [DYNAMIC_INDEX, *sum.kind.get_shape()])
     parts = ValueOp([count, *sum.value.sizes], kind)
     parts.location = sum.value.location
@@ -265,7 +267,7 @@ def _part(sum: Sum, count: SSAValue) -> ValueOp:
 
 
 def _redirect(loop: LoopOp, old: SSAValue, new: SSAValue) -> None:
-    """Let the statements of a loop write to another value, and fetch it early."""
+    """Redirect the writes and prefetches of `old` in a loop to `new`."""
     for op in walk(loop):
         if isinstance(op, DoOp) and old in op.outputs:
             op.set_accesses(op.reads, [(new if x is old else x, where) for x, where in op.writes])
@@ -274,7 +276,7 @@ def _redirect(loop: LoopOp, old: SSAValue, new: SSAValue) -> None:
 
 
 def _nest(b: Builder, sum: Sum, make: Callable[[list[SSAValue]], DoOp]) -> None:
-    """A statement for each element of a sum."""
+    """Build loops around a statement for each element of a sum."""
     sizes = iter(sum.value.sizes)
     uppers = [
         next(sizes) if n == DYNAMIC_INDEX else b.insert(arith.ConstantOp(IntegerAttr(n, IndexType()))).result
@@ -289,7 +291,7 @@ def _nest(b: Builder, sum: Sum, make: Callable[[list[SSAValue]], DoOp]) -> None:
 
 
 def _keep(own: SSAValue, part: SSAValue, number: SSAValue) -> DoOp:
-    """Leave the number that a chunk has added to as a part."""
+    """Store the number that a chunk has accumulated as its partial sum."""
     assert isinstance(own.type, TensorType)
     body = Block(arg_types=[own.type.element_type] * 2)
     body.add_op(YieldOp(body.args[0]))

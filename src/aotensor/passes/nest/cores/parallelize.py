@@ -1,4 +1,4 @@
-"""Cut loops into chunks of iterations that may run on several cores, with sums of their own.
+"""Parallelize loops: split them into chunks of iterations with private partial sums.
 
     %z = nest.value init %zero                    %zs = nest.value[%chunks]
     nest.for %i in %n {                           nest.for %c in %n step %rows cores {
@@ -8,10 +8,10 @@
                                                   }
                                                   nest.for %k in %chunks { nest.do(%v = %zs[%k]) -> (%s = %z[]) }
 
-Where a chunk begins depends on extents and `indptr` alone (chunks of sparse rows are equal by entries), and the sums of
-the chunks are added in order: the result is the same to the last bit, whoever runs the chunks. A chunk is so much work
-that waking another core for it pays; a loop of less work is one chunk. What cannot be proved to keep apart stays as it
-is.
+Chunk boundaries depend on extents and `indptr` only (chunks of sparse rows have equal numbers of entries), and the
+partial sums are added in order: the result is the same to the last bit for any number of threads. A chunk has enough
+work to amortise waking another core; a loop with less work is one chunk. A loop whose iterations cannot be proved
+independent is left as it is.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
 _BY_ROWS: Final = ("product_count", "product_rows", "product_values", "product_left", "block_product")
-"""Kinds of `aot.pattern` that write row by row."""
+"""Kinds of `aot.pattern` that write each row independently."""
 _ALLOWS: Final = {
     "it allocates memory of data-dependent size": "let extents follow from those of the inputs",
     "an iteration reads what another iteration writes": "make the iterations independent: a map, not a scan",
 }
-"""Why a loop runs on one core → what would allow several."""
+"""Reason why a loop runs on one core → hint how to change that."""
 
 
 def parallelize(module: ModuleOp, target: Target) -> None:
-    """Cut the outermost loops of every function; where they have few iterations, or may not be cut, those inside.
+    """Parallelize the outermost loops of every function; inner loops where these are short or cannot be split.
 
-    In `.extents` only what goes by rows of a sparse matrix is cut: extents that follow from such rows take as long as
-    the results themselves, others do not.
+    In `.extents` functions only operations on rows of a sparse matrix are parallelized: extents that depend on such
+    rows take as long as the results themselves, others are cheap.
     """
     for function in functions_of(module):
         is_extents = function.sym_name.data.endswith(".extents")
@@ -66,7 +66,7 @@ def parallelize(module: ModuleOp, target: Target) -> None:
 
 
 def _goes_by_lines(op: Operation) -> bool:
-    """Does an operation work on lines, or on rows of a matrix, each by itself?"""
+    """Does an operation process lines, or rows of a matrix, independently?"""
     along = CumulateOp | RecurOp | SortOp | SelectOp | tensor.InsertSliceOp
     has_lines = MATRICES in op.attributes or isinstance(op, along)
     kind = op.operands[0].type if has_lines else None
@@ -75,7 +75,7 @@ def _goes_by_lines(op: Operation) -> bool:
 
 
 def _share_out(op: LapackOp) -> None:
-    """Let LAPACK be called by several cores, for matrices that are too small for threads of its own."""
+    """Distribute a batch of LAPACK calls over the cores, if the matrices are too small for LAPACK's own threads."""
     kind, (least, largest) = op.arguments[0].type, ROWS_APART.get(op.kind.data, (0, 0))
     assert isinstance(kind, TensorType)
     rank = kind.get_num_dims() - 2
@@ -92,7 +92,7 @@ def _share_out(op: LapackOp) -> None:
 
 
 def _is_line_in_parts(op: Operation) -> bool:
-    """Does an operation work on a line whose parts go together in the end, as those of a sort or a sum do?"""
+    """Does an operation process one line in parts that are combined at the end, as a sort or a running sum does?"""
     if isinstance(op, CumulateOp) and not op.is_reassociable:
         if op.kind.data == "mul":
             reason, hint = "partial products may overflow where the whole does not", "sums of logarithms"
@@ -106,7 +106,7 @@ def _is_line_in_parts(op: Operation) -> bool:
 
 
 def _goes_by_rows(op: Operation) -> bool:
-    """Does an operation work on rows of a compressed matrix, each by itself?"""
+    """Does an operation process the rows of a compressed matrix independently?"""
     return isinstance(op, PatternOp) and op.kind.data in _BY_ROWS
 
 

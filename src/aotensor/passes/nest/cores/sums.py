@@ -1,4 +1,4 @@
-"""What keeps the iterations of a loop apart, and what they sum together, by operations that take terms in any order."""
+"""Dependence analysis for parallel loops: are iterations independent, except for reassociable reductions?"""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _NOTHING: Final[Mapping[type[Operation], float]] = {
     arith.AddfOp: 0.0, arith.MulfOp: 1.0, arith.MaximumfOp: float("-inf"), arith.MinimumfOp: float("inf"),
     arith.AddiOp: 0, arith.MuliOp: 1, arith.OrIOp: 0, arith.XOrIOp: 0, arith.AndIOp: -1,
 }  # fmt: skip
-"""What changes nothing, by the operation that combines; of comparisons of integers it depends on their width."""
+"""The neutral element of each combining operation; for comparisons of integers it depends on their width."""
 _ORDERS: Final = (arith.MaxSIOp, arith.MinSIOp, arith.MaxUIOp, arith.MinUIOp)
 
 
 @dataclass(frozen=True)
 class Sum:
-    """A value from outside of a loop that its statements update, by an operation that takes terms in any order."""
+    """A reduction: a value from outside a loop that its statements update by a reassociable operation."""
 
     value: ValueOp
     combine: Operation
     is_scattered: bool
-    """At positions that only memory knows: few terms of each element are likely."""
+    """Are elements updated at indices read from memory?  Then few terms per element are likely."""
 
     @property
     def kind(self) -> TensorType[Attribute]:
@@ -50,7 +50,7 @@ class Sum:
 
 
 def sums_of(loop: ForOp) -> list[Sum] | str:
-    """What iterations of a loop add to together, if they are apart in all else; otherwise what keeps them together."""
+    """The reductions of a loop if its iterations are otherwise independent; if not, the reason as text."""
     if any(isinstance(op, ValueOp) and not _has_known_size(op) for op in walk(loop)):
         return "it allocates memory of data-dependent size"
     if loop.number("lanes") > 1 and loop.masked is None:
@@ -61,7 +61,7 @@ def sums_of(loop: ForOp) -> list[Sum] | str:
         for number, (x, subscripts) in enumerate(statement.writes):
             root = _memory(x)
             if isinstance(root.owner, Operation) and loop.is_ancestor(root.owner):
-                continue  # each iteration has its own
+                continue  # private to the iteration
             if statement.scatter is None and _goes_along(subscripts, loop):
                 owned[root].append(subscripts)
                 continue
@@ -85,18 +85,18 @@ def _reads(statement: DoOp) -> Iterator[tuple[SSAValue, Sequence[Subscript] | No
 
 
 def _meet_only(read: Sequence[Subscript], written: Sequence[Subscript], loop: LoopOp) -> bool:
-    """Do two accesses meet in equal iterations only?"""
+    """Do two accesses touch the same element in equal iterations only?"""
     along = axis_of(written, loop)
     return read == written or (along is not None and along == axis_of(read, loop))
 
 
 def _goes_along(subscripts: Sequence[Subscript], loop: LoopOp) -> bool:
-    """Does an access meet other elements at each iteration?"""
+    """Does an access touch different elements in each iteration?"""
     return axis_of(subscripts, loop) is not None or any(stride_along(x, loop.counter) for x in subscripts)
 
 
 def _memory(x: SSAValue) -> SSAValue:
-    """The value whose memory another one takes, or is a view of."""
+    """The value that owns the memory of x, through views and reuse."""
     while True:
         if isinstance(x.owner, ReshapeOp):
             x = x.owner.source
@@ -107,7 +107,7 @@ def _memory(x: SSAValue) -> SSAValue:
 
 
 def _has_known_size(value: ValueOp) -> bool:
-    """Does the size of a value follow from the extents of arguments?"""
+    """Does the size of a value depend on the extents of arguments only?"""
     if is_register(value.result):
         return True
     for x in sources(value.sizes, tensor.DimOp):
@@ -120,7 +120,7 @@ def _has_known_size(value: ValueOp) -> bool:
 
 
 def _combination(statement: DoOp, number: int) -> Operation | None:
-    """The operation by which a statement updates what it writes, if it takes terms in any order."""
+    """The operation by which a statement updates output `number`; None if it may not be reassociated."""
     last = statement.body.block.last_op
     assert isinstance(last, YieldOp)
     combine, held = last.values[number].owner, statement.body.block.args[len(statement.inputs) + number]
@@ -136,7 +136,7 @@ def _kind(x: SSAValue) -> str:
 
 
 def neutral(sum: Sum) -> FloatAttr[AnyFloat] | IntegerAttr[IntegerType]:
-    """What adds nothing to a sum."""
+    """The neutral element of a reduction."""
     kind = sum.kind.element_type
     if isinstance(kind, AnyFloat):
         return FloatAttr(_NOTHING[type(sum.combine)], kind)

@@ -1,1 +1,1 @@
-"""What `fuse` goes by: the order of statements."""
+"""Statement order and its analysis for `fuse`."""

@@ -1,4 +1,4 @@
-"""The order in which `fuse` takes the statements of a block: program order, but for what would keep loops apart."""
+"""The order in which `fuse` visits the statements of a block: program order, unless that prevents fusion."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from aotensor.ir.nest.tree import is_tensor, is_updated, perfect_nest, range_of,
 
 @dataclass(eq=False)
 class Item:
-    """An operation of a block, with the declarations of what it writes, while it looks for its slot.
+    """An operation of a block, with the declarations of the values that it writes, until `fuse` assigns it a slot.
 
-    loops: of the nest that it is, the outermost first. needs: values that it uses from outside.
+    loops: those of its nest, the outermost first. needs: values from outside that it uses.
     """
 
     root: Operation
@@ -28,11 +28,11 @@ class Item:
     declarations: list[ValueOp] = field(default_factory=list)
     needs: dict[SSAValue, None] = field(default_factory=dict)
     is_part: bool = False
-    """Others write to the same value."""
+    """Does another statement write to the same value?"""
     is_deferred: bool = False
-    """Put where it is needed first: it may join a loop that it shares nothing with."""
+    """Moved to its first reader: it may join a loop that it shares no operand with."""
     reader: Item | None = None
-    """Who needs a deferred statement first."""
+    """The first item that needs a deferred statement."""
 
     @property
     def makes(self) -> Sequence[SSAValue]:
@@ -40,10 +40,10 @@ class Item:
 
 
 def items_of(block: Block) -> list[Item]:
-    """The operations of a block, each with the declarations of what it writes."""
+    """The operations of a block, each with the declarations of the values that it writes."""
     items: list[Item] = []
     first: dict[SSAValue, Item] = {}
-    """Who writes a value, or its first part."""
+    """Value → the item that writes it, or its first part."""
     for position, op in enumerate(block.ops):
         if not isinstance(op, func.ReturnOp):
             loops, inner = perfect_nest(op)
@@ -60,9 +60,9 @@ def items_of(block: Block) -> list[Item]:
 
 
 def deferred(items: Sequence[Item]) -> list[Item]:
-    """Items in an order where elementwise statements of plain inputs stand right before their first reader.
+    """Reorder items so that elementwise statements of function inputs come right before their first reader.
 
-    There they find the loop that the reader will join; in front of it they would open a loop of their own.
+    There they can join the loop that the reader will join; earlier, they would open a loop of their own.
     """
     order: list[Item] = []
     maker: dict[SSAValue, Item] = {x: item for item in items for x in item.makes}
@@ -70,7 +70,7 @@ def deferred(items: Sequence[Item]) -> list[Item]:
     ordered: set[Item] = set()
 
     def release(wanted: Iterable[Item], reader: Item | None = None) -> None:
-        """Append waiting statements behind those that they need."""
+        """Append waiting statements, each after those that it needs."""
         pending, found = [item for item in wanted if item in waiting], set[Item]()
         while pending:
             item = pending.pop()
@@ -98,11 +98,11 @@ def deferred(items: Sequence[Item]) -> list[Item]:
 
 
 def advanced(items: list[Item]) -> list[Item]:
-    """Items in an order where what a reader needs beside a nest like its own, and is made of less, comes before that.
+    """Reorder items so that a cheap operand of a reader precedes an operand whose nest has the reader's loops.
 
-    Then the reader may join the loops of the nest: one sweep over a matrix where there were two, with a vector between.
-    A deferred statement has its place already. A number between two loops stays there: the first one does not wait for
-    it, and leaves a row in cache.
+    Then the reader may join the loops of that nest: one sweep over a matrix instead of two with a vector between them.
+    Deferred statements are already placed. A number between two loops stays there: the first loop does not wait for it,
+    and leaves a row in cache.
     """
     order, place = list(items), {item: k for k, item in enumerate(items)}
     maker: dict[SSAValue, Item] = {x: item for item in items for x in item.makes}
@@ -127,7 +127,7 @@ def _ranges(item: Item) -> list[object]:
 def _movable_chain(
     item: Item, first: int, place: Mapping[Item, int], maker: Mapping[SSAValue, Item]
 ) -> dict[Item, None]:
-    """An item and all that it needs of those from a place on, in their order; nothing where one of them must stay."""
+    """The item and all items from `first` on that it needs, in order; empty if one of them must not move."""
     chain, pending = set[Item](), [item]
     while pending:
         one = pending.pop()
@@ -142,9 +142,9 @@ def _movable_chain(
 
 
 def _joined_last(items: Sequence[Item], reader: Item | None, maker: Mapping[SSAValue, Item]) -> list[Item]:
-    """Statements in program order, but behind the others those that have the reader's outermost loop.
+    """Items in program order, except that those with the reader's outermost loop come last.
 
-    A reader joins no loop in front of one that makes what it reads.
+    A reader cannot join a loop that precedes the producer of one of its operands.
     """
     if reader is None or not reader.loops:
         return list(items)
@@ -156,5 +156,5 @@ def _joined_last(items: Sequence[Item], reader: Item | None, maker: Mapping[SSAV
 
 
 def is_scalar(op: Operation) -> bool:
-    """Scalar arithmetic, whose position is right behind what it depends on. Checks stay in program order."""
+    """Is the operation scalar arithmetic, which is placed right after its operands?  Checks stay in program order."""
     return not isinstance(op, CheckOp | LoopOp | DoOp) and not any(map(is_tensor, op.results))
