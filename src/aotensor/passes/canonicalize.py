@@ -1,9 +1,9 @@
-"""Fold away copies: transposes, broadcasts, new axes and fills become index maps of what reads them.
+"""Fold copies away: transposes, broadcasts, new axes and fills become index maps of their readers.
 
     %t = linalg.generic {(i,j) -> (j,i)} ins(%x) { yield %in }
     %r = linalg.generic {(i,j) -> (i,j)} ins(%t) { … }          →    %r = linalg.generic {(i,j) -> (j,i)} ins(%x) { … }
 
-and drop what nothing uses any more, be it a result of a factorisation.
+and erase dead operations and unused results, those of factorisations included.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _users(x: SSAValue) -> list[Operation]:
 
 
 def _hoist_invariant(op: linalg.GenericOp) -> None:
-    """Move scalar arithmetic that is the same in every iteration in front of the loop."""
+    """Hoist loop-invariant scalar arithmetic before the operation."""
     body, parent = op.body.block, op.parent
     assert parent is not None
     for inner in list(body.ops):
@@ -130,7 +130,7 @@ def _use_scalar(user: Operation, fill: SSAValue, value: SSAValue) -> None:
 
 
 def drop_inputs(op: linalg.GenericOp, numbers: Sequence[int], value: SSAValue) -> None:
-    """Remove inputs of a generic whose elements are all `value`, which may be computed in its body."""
+    """Remove inputs of a generic whose elements all equal `value`, which may be computed in its body."""
     block = op.body.block
     for number in reversed(numbers):
         block.args[number].replace_all_uses_with(value)
@@ -159,7 +159,7 @@ def _compose(inner: AffineMap, outer: AffineMap) -> AffineMap:
 
 
 def _covers(maps: Sequence[AffineMap], rank: int) -> bool:
-    """True if every loop still finds its extent in some operand."""
+    """True if the extent of every loop is still determined by some operand."""
     found = {e.position for m in maps for e in m.results if isinstance(e, AffineDimExpr)}
     return len(found) == rank
 
@@ -212,7 +212,7 @@ _FOLDED: Final = frozenset({arith.MulfOp, arith.DivfOp, arith.SubfOp, arith.Negf
 
 
 def _exact_inverse(x: SSAValue) -> float | None:
-    """One over a constant that is a power of two, where both are normal numbers of the type."""
+    """1/x for a constant power of two, if both are normal numbers of the type; else None."""
     if not isinstance(x.owner, arith.ConstantOp) or not isinstance(x.owner.value, FloatAttr):
         return None
     value, limit = x.owner.value.value.data, _LARGEST_POWER.get(x.type, 0)
@@ -221,7 +221,7 @@ def _exact_inverse(x: SSAValue) -> float | None:
 
 
 def _multiply(op: arith.DivfOp, inverse: float) -> None:
-    """A product takes as long as a sum; a quotient takes several times that, and is not computed where it is read."""
+    """Replace a division by a multiplication: it is as fast as an addition, and cheap enough to inline into readers."""
     assert isinstance(op.result.type, AnyFloat) and isinstance(op.rhs.owner, Operation)
     applied("replaced the division by a power of two in {} by a multiplication", op)
     constant = arith.ConstantOp(FloatAttr(inverse, op.result.type))

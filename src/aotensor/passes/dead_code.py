@@ -1,4 +1,4 @@
-"""Erasing operations whose results nothing uses."""
+"""Erase operations without side effects whose results are unused."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from xdsl.transforms.dead_code_elimination import would_be_trivially_dead
 def erase_dead(block: Block, has_no_effect: Callable[[Operation], bool] = would_be_trivially_dead) -> None:
     """Erase operations without effect whose results nothing uses, last ones first, in regions too.
 
-    has_no_effect: may an operation go if nothing uses its results? One way through is enough, as uses stand behind
-    what they use; xDSL's own pass asks every operation again until nothing changes, which takes ten times as long.
+    has_no_effect: may an operation be erased if its results are unused? One backward sweep is enough, as uses come
+    after definitions; xDSL's own pass visits every operation again until nothing changes, which takes ten times as
+    long.
     """
     op = block.last_op
     while op is not None:
@@ -27,6 +28,6 @@ def erase_dead(block: Block, has_no_effect: Callable[[Operation], bool] = would_
 
 
 def _is_worth_a_look(op: Operation) -> bool:
-    """Of loops without results, only those in which nothing is left: to ask one for its effects is to ask all in it."""
+    """Skip loops without results unless their body is empty: a query of a loop's effects visits its whole body."""
     blocks = [block for region in op.regions for block in region.blocks]
     return bool(op.results) or (bool(blocks) and all(block.first_op is block.last_op for block in blocks))

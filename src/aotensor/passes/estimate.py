@@ -1,9 +1,9 @@
-"""How much work a compiled function does: its floating point operations, as a formula of its dims.
+"""Estimate the work of a compiled function: its floating-point operations, as a formula of its dims.
 
-Operations are counted in loop IR: an iteration count is a polynomial of the dims, and a loop's body counts that often.
-A division that unrolling brings in counts as exact, so main loop and rest add up to the whole. A slice of a sparse
-matrix has as many entries as the mean one: over all slices that is what there is. What else depends on values (a while
-loop, the branch taken) is not known: then the count is a lower bound, or that of the longer branch.
+Operations are counted in loop IR: a trip count is a polynomial of the dims, and the loop's body counts that often. A
+division that unrolling introduces counts as exact, so that main loop and epilogue add up to the whole. A slice of a
+sparse matrix counts as one of mean length, which is exact for the sum over all slices. Trip counts of while loops and
+the branch taken depend on values: then the count is a lower bound, or that of the longer branch.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from aotensor.passes.scalar_math.table import is_lane_function
 Shape: TypeAlias = Sequence[int | str | None]
 
 KINDS: Final = ("scalar", "f32", "f64", "product32", "product64", "lapack")
-"""Of floating point operations: outside of loops, in loops by the bits of what they compute, in products of matrices,
-and in routines of LAPACK."""
+"""Kinds of floating-point operations: outside loops, in loops by the bits of the result, in matrix products, and in
+LAPACK routines."""
 OTHERS: Final = ("bytes", "gathers")
-"""What else takes time: bytes of what is read and written, each time, and elements at places that were read."""
+"""Other costs: bytes read and written (every access counts), and elements at gathered addresses."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of one call.   parts: by KINDS and OTHERS. is_exact: false if some loop depends on values: there may be more"""
+    """The estimate of one call.   parts: by KINDS and OTHERS. is_exact: false for a lower bound"""
 
     parts: Mapping[str, Polynomial]
     is_exact: bool
 
     @property
     def flops(self) -> Polynomial:
-        """All floating point operations."""
+        """All floating-point operations."""
         return sum((self.parts[kind] for kind in KINDS if kind in self.parts), Polynomial())
 
     def __str__(self) -> str:
@@ -62,13 +62,12 @@ def count_flops(
     slices: Mapping[int, tuple[int | str, int | str]] | None = None,
     counts: Mapping[int, str] | None = None,
 ) -> Estimate:
-    """Floating point operations of function `kernel` of a loop-level module.
+    """Count the floating-point operations of function `kernel` of a loop-level module.
 
     shapes: of its first arguments, in order; an extent is a number, the name of a dim, or unknown. slices: number of an
-    argument that says where the slices of a matrix begin → how many entries it has, and how many slices. counts: number
-    of an argument that is an integer → its name in the formula, where a loop runs so many times. One fused
-    multiply-add counts two, an operation on a vector one per lane, and an elementary function, once it is expanded,
-    all that its polynomial does.
+    indptr argument → the matrix's number of entries and of slices. counts: number of an integer argument that is a trip
+    count → its name in the formula. One fused multiply-add counts two, a vector operation one per lane, and an expanded
+    elementary function all operations of its polynomial.
     """
     counter = _Counter({op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)})
     function = counter.functions.get(kernel)
@@ -88,13 +87,13 @@ def count_flops(
 
 
 def _tag(kind: str) -> str:
-    """A factor that tells apart what is counted; no dim has such a name."""
+    """A factor that tags a kind of operations in a polynomial; no dim has such a name."""
     return f"~{kind}"
 
 
 @dataclass
 class _Starts:
-    """Where slices begin.   mean: entries of a slice. known: slice, but for a number → that number, where it begins"""
+    """Starts of slices.   mean: entries per slice. known: slice number up to a constant → (that constant, the start)"""
 
     mean: Polynomial
     known: dict[frozenset[tuple[Monomial, Fraction]], tuple[Fraction, Polynomial]] = field(default_factory=dict)
@@ -106,17 +105,17 @@ class _Counter:
         self.starts: dict[SSAValue, _Starts] = {}
         self.counts: dict[SSAValue, str] = {}
         self.depth = 0
-        """Loops around what is counted."""
+        """Number of loops around the current operation."""
         self._places: set[SSAValue] = set()
-        """Integers that were read, and what is computed from them: indices that are nobody's next one."""
+        """Integers that were loaded, and those computed from them: indices of gathers."""
         self.shapes: dict[SSAValue, Shape] = {}
         self.values: dict[SSAValue, Polynomial] = {}
         self.is_exact = True
         self._called: dict[tuple[str, bool], Polynomial] = {}
-        """What functions do that are called in loops, or outside of them."""
+        """Operation counts of called functions, in loops or outside."""
 
     def block(self, block: Block) -> Polynomial:
-        """Operations in one execution of a block."""
+        """The operations of one execution of a block."""
         total = Polynomial()
         for op in block.ops:
             total += self._operation(op)
@@ -152,7 +151,7 @@ class _Counter:
         return total
 
     def _counted(self, op: Operation) -> Polynomial:
-        """What one operation adds: its own operations, and the elements that it reads or writes."""
+        """The count of one operation: its own flops, and the elements that it reads or writes."""
         if not self._places.isdisjoint(op.operands) or (
             isinstance(op, memref.LoadOp) and op.memref not in self.starts and not _lanes(op.res.type)
         ):
@@ -187,7 +186,7 @@ class _Counter:
         return Polynomial() if number is not None and number < 0 else trips  # parts of chunks, if there is one only
 
     def _value(self, x: SSAValue) -> Polynomial:
-        """The value of an integer; what is not known gets a name of its own."""
+        """The polynomial of an integer; a new name if it is unknown."""
         return self.values[x] if x in self.values else self._unknown(x)
 
     def _unknown(self, x: SSAValue) -> Polynomial:
@@ -222,7 +221,7 @@ class _Counter:
         return self._called[key]
 
     def _linear_algebra(self, name: str, op: func.CallOp) -> Polynomial:
-        """Of a call of LAPACK, by its integers; of a triangular solve, by its side too."""
+        """The count of a LAPACK call, from its integers; of a triangular solve, from its side too."""
         routine = name.removeprefix(LAPACK_PREFIX).split(".")[0]
         if routine in ("trsm", "trmm"):
             routine += " from the left" if self._value(op.arguments[0]).number() == ord("L") else " from the right"
@@ -238,7 +237,7 @@ class _Counter:
         return total
 
     def _product(self, op: func.CallOp) -> Polynomial:
-        """2·m·n·k of a matrix product."""
+        """The count of a matrix product, 2·m·n·k."""
         is_transposed = self.values.get(op.arguments[0], Polynomial()).number()
         left, result = (self._extents(op.arguments[number]) for number in (2, 4))
         inner = left[0 if is_transposed else 1] if len(left) == 2 else None
@@ -253,7 +252,7 @@ class _Counter:
         return total
 
     def _product_at(self, op: func.CallOp) -> Polynomial:
-        """2·g·m·n·k of products of elements at positions, by the extents of the vectors that name these."""
+        """The count of a product of elements at positions, 2·g·m·n·k, from the extents of its position vectors."""
         kind = op.arguments[0].type
         assert isinstance(kind, MemRefType)
         is_single = isinstance(kind.element_type, Float32Type)
@@ -267,7 +266,7 @@ class _Counter:
         return total
 
     def _extents(self, x: SSAValue) -> list[Polynomial | None]:
-        """The extents of a buffer, as far as they are known."""
+        """The extents of a buffer; None for unknown ones."""
         assert isinstance(x.type, MemRefType)
         owner = x.owner
         if isinstance(owner, memref.ReinterpretCastOp | memref.SubviewOp | memref.ViewOp):
@@ -279,7 +278,7 @@ class _Counter:
         return [None if n is None or n == -1 or n in _DYNAMIC else Polynomial.of(n) for n in known]
 
     def _evaluate(self, op: Operation) -> None:
-        """Keep the value of integer arithmetic on dims."""
+        """Record the value of integer arithmetic on dims."""
         found: Polynomial | None = None
         match op:
             case _ if type(op) not in _INTEGERS:
@@ -311,17 +310,17 @@ class _Counter:
             self.values[op.results[0]] = found
 
     def _end_of_block(self, one: SSAValue, other: SSAValue) -> Polynomial | None:
-        """min(i + rows, n) is where a block ends: nearly always the former."""
+        """The value of min(i + rows, n), the end of a block: the former, since it nearly always is."""
         inside = [value for value in (self._value(one), self._value(other)) if value.has_unknowns()]
         return inside[0] if len(inside) == 1 else None
 
     def _extreme(self, operands: Sequence[SSAValue], choose: Callable[..., Polynomial]) -> Polynomial | None:
-        """The smaller or the larger one, where dims are large: max(n - 2, 0) is n - 2."""
+        """The smaller or the larger operand for large dims: max(n - 2, 0) is n - 2."""
         values = [self._value(x) for x in operands]
         return None if any(x.has_unknowns() for x in values) else choose(values, key=Polynomial.typical)
 
     def _start(self, starts: _Starts, number: Polynomial, x: SSAValue) -> Polynomial:
-        """Where a slice begins: so many slices behind the first one of its kind that was read."""
+        """The start of a slice: the mean length times its distance from the first slice of its kind that was read."""
         key = frozenset((name, factor) for name, factor in number.terms.items() if name)
         place = number.terms.get((), Fraction(0))
         if key not in starts.known:
@@ -344,7 +343,7 @@ class _Counter:
 
 
 _LARGEST: Final = 1 << 63
-"""No extent is larger: what is, wraps around, such as a power by squaring again and again."""
+"""Bound on extents; a larger product wraps around, such as a power by repeated squaring."""
 
 _ARITHMETIC: Final = (
     arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.FloorDivSIOp, arith.DivSIOp, arith.CeilDivSIOp,
@@ -363,11 +362,11 @@ _ACCESSES: Final = frozenset(
 )  # fmt: skip
 
 _DYNAMIC: Final = frozenset({-(2**63)})
-"""What MLIR writes for an extent that is known at run time only."""
+"""MLIR's marker of a dynamic extent."""
 
 
 def _flops(op: Operation) -> int:
-    """Floating point operations of one operation that is neither loop nor call; comparisons and casts count nothing."""
+    """Floating-point operations of one operation other than a loop or call; comparisons and casts count nothing."""
     if op.name == "vector.reduction":
         return max((_lanes(x.type) for x in op.operands), default=0)
     each = _flops_of_a_lane(op.name)
@@ -376,13 +375,13 @@ def _flops(op: Operation) -> int:
 
 @cache
 def _flops_of_a_lane(operation: str) -> int:
-    """By the name of an operation; a call is of an instruction."""
+    """Operations per lane, by the name of an operation; a call counts as one instruction."""
     dialect, _, name = operation.partition(".")
     return 2 if name == "fma" else int(name == "call" or (dialect in ("arith", "math") and name not in _FREE))
 
 
 def _lanes(kind: Attribute) -> int:
-    """Floating values in one result."""
+    """The number of floating-point values in one result."""
     if isinstance(kind, VectorType):
         return kind.element_count() if isinstance(kind.element_type, AnyFloat) else 0
     return 1 if isinstance(kind, AnyFloat) else 0

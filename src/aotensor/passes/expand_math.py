@@ -1,4 +1,4 @@
-"""Give every elementary and special function a body of straight-line arithmetic.
+"""Expand every elementary and special function to a body of straight-line arithmetic.
 
 %y = math.exp %x : f64     →    %y = func.call @aot.exp.f64(%x) : (f64) -> f64
                                 ...
@@ -27,13 +27,13 @@ _PLAIN: Final = Target()
 
 
 def expand_math(module: ModuleOp, target: Target = _PLAIN) -> None:
-    """Replace math operations by calls of `@aot.*` functions, and define all of those that are called.
+    """Replace math operations by calls of `@aot.*` functions, and define all called ones.
 
-    The definitions stand at the end of the module, in order of their first call. A declaration gives way to its
-    definition, or goes if no call is left: earlier passes drop values of which only the extents are used. sqrt, floor,
-    ceil, trunc, roundeven, absf, copysign and fma stay what they are.
+    Definitions are appended to the module, in order of their first call. A declaration is replaced by its definition,
+    or erased if no call is left: earlier passes drop values whose extents alone are used. sqrt, floor, ceil, trunc,
+    roundeven, absf, copysign and fma are not expanded.
 
-    Raises: InternalError if a function is called that the library does not have.
+    Raises: InternalError if a called function is missing in the library.
     """
     _share_exponentials(module)
     for op in list(walk(module)):
@@ -47,7 +47,7 @@ def expand_math(module: ModuleOp, target: Target = _PLAIN) -> None:
 
 
 def add_definitions(module: ModuleOp, symbols: Sequence[str], target: Target) -> list[str]:
-    """Define functions `@aot.*` at the end of a module, unless they are there; gives their names, and of those called.
+    """Append missing definitions of `@aot.*` functions to a module; return their names, and those of their callees.
 
     Raises: InternalError if there is no function of such a name.
     """
@@ -68,9 +68,9 @@ def _functions(module: ModuleOp) -> list[func.FuncOp]:
 
 
 def _share_exponentials(module: ModuleOp) -> None:
-    """Where functions that can be made of one exponential have one argument in one block, let them be made of it.
+    """Let functions of equal arguments in one block use a common exponential.
 
-    LLVM sees that the exponentials are equal, once the functions are inlined. Alone, each is faster as it is.
+    LLVM merges the equal exponentials after inlining. A function that is alone is faster in its own form.
     """
     found = [(op, family, name, *_argument(op, family)) for op in walk(module) for family, name in family_of(op)]
     beside: dict[object, set[tuple[str, bool]]] = {}
@@ -85,7 +85,7 @@ def _share_exponentials(module: ModuleOp) -> None:
 
 
 def _argument(op: Operation, family: Family) -> tuple[object, bool]:
-    """What is equal for functions of one family that have the same argument, and whether it is negated."""
+    """A key that is equal for functions of one family with the same argument, and whether the argument is negated."""
     argument = _read(op.operands[0])
     if family.is_even and isinstance(argument, tuple) and argument[0] == arith.NegfOp.name:
         return (op.parent, family, argument[1]), True
@@ -93,7 +93,7 @@ def _argument(op: Operation, family: Family) -> tuple[object, bool]:
 
 
 def _read(x: SSAValue) -> object:
-    """What a number is read from, as each statement reads it anew; the number itself if it is computed."""
+    """A key of the load that produces a number, which each statement repeats; the number itself if computed."""
     match x.owner:
         case memref.LoadOp() | vector.LoadOp() | vector.MaskedLoadOp():
             return x.owner.name, *x.owner.operands
@@ -104,6 +104,6 @@ def _read(x: SSAValue) -> object:
 
 
 def _called_functions(root: Operation) -> list[str]:
-    """Symbols that begin with `aot.`, each once, in order of their first call."""
+    """The called symbols that begin with `aot.`, each once, in order of their first call."""
     called = (op.callee.root_reference.data for op in walk(root) if type(op) is func.CallOp)
     return list(dict.fromkeys(symbol for symbol in called if symbol.startswith(PREFIX)))

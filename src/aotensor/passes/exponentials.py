@@ -1,4 +1,4 @@
-"""Which function of the math library an operation becomes, and which of them can be made of one exponential."""
+"""The math library function of each operation, and families of functions that share one exponential."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ PREFIX: Final = "aot."
 
 @dataclass(frozen=True)
 class Family:
-    """Functions that can be made of one exponential.
+    """Functions that can be computed from one exponential.
 
-    members: those whose argument may be the same. replaced: those that have another body for it, `<name>_shared`.
+    members: functions that share an argument. replaced: those with a variant `<name>_shared` that uses the exponential.
     is_even: the exponential is one of |x|, so that f(x) and g(−x) share it too.
     """
 
@@ -50,7 +50,7 @@ _FAMILY_OF: Final = {name: family for family in _FAMILIES for name in family.mem
 
 
 def function_of(op: Operation) -> str | None:
-    """The function `@aot.*` that an operation calls, or will call when it is expanded; None if there is none."""
+    """The function `@aot.*` that an operation calls, or will call once expanded; None if there is none."""
     if isinstance(op, func.CallOp):
         symbol = op.callee.root_reference.data
         return symbol if symbol.startswith(PREFIX) else None
@@ -64,7 +64,7 @@ def function_of(op: Operation) -> str | None:
 
 
 def family_of(op: Operation) -> Iterator[tuple[Family, str]]:
-    """The family that a function of one number belongs to, and its name there."""
+    """The family of a function of one argument, and its name there."""
     symbol = function_of(op)
     if symbol is not None and not is_vector_symbol(symbol):
         name = symbol.removeprefix(PREFIX).rpartition(".")[0]

@@ -1,4 +1,4 @@
-"""Index values of a kernel as formulas: what they are computed by, whether of dims alone, and moved to the top."""
+"""Index values of a kernel as formulas: their slices, whether they depend on dims only, and hoisting."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from aotensor.ir.extents import AllSources
 
 
 def follows_from_dims(inputs: Sequence[SSAValue]) -> AllSources:
-    """Are index values made of constants and the dims of inputs alone? Those of outputs may depend on data."""
+    """A predicate: do index values depend on constants and dims of inputs only? Dims of outputs may depend on data."""
 
     def may(x: SSAValue) -> bool:
         match x.owner:
@@ -28,7 +28,7 @@ def follows_from_dims(inputs: Sequence[SSAValue]) -> AllSources:
 
 
 def slice_of(values: Iterable[SSAValue]) -> list[Operation]:
-    """The operations that compute some values, each after its operands. Without recursion: sums can be long chains."""
+    """The operations that compute some values, each after its operands. Not recursive: sums can be long chains."""
     order: dict[Operation, None] = {}
     pending = [x.owner for x in reversed(list(values))]
     while pending:
@@ -46,7 +46,7 @@ def slice_of(values: Iterable[SSAValue]) -> list[Operation]:
 
 
 def hoist(block: Block, values: Sequence[SSAValue]) -> InsertPoint:
-    """Move what computes `values` to the top of a function; the point behind it."""
+    """Move the operations that compute `values` to the top of a function; return the insertion point after them."""
     last: Operation | None = None
     for op in slice_of(values):
         op.detach()

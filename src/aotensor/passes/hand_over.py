@@ -1,14 +1,14 @@
-"""Mark what `@f.extents` computes and the function would compute again: it is kept and handed over.
+"""Reuse results of `@f.extents` in the function, instead of computing them again.
 
     @f.extents   %t = aot.pattern product_count %a, %b          %t = aot.pattern product_count %a, %b {nest.kept = [0]}
                  … return %t[%n]                          →     … return %t[%n]
     @f           %t = aot.pattern product_count %a, %b          %t = aot.pattern product_count %a, %b {nest.kept = [0]}
 
-An extent that follows from values, as the number of entries of a sparse product does, is found by work of the size of
-the result. Kept are results of operations that read nothing but arguments and what is kept itself, and whose memory
-nothing in `@f.extents` takes; also those that only the function reads, as the indices of a pattern whose entries are
-counted: all at once is less work than one after the other. `emit-loops` lets them lie in memory that both functions are
-given.
+An extent that depends on values, such as the number of entries of a sparse product, costs about as much as the result.
+An operation's results are kept if it reads only arguments and other kept values, and nothing in `@f.extents` overwrites
+their memory; also results that only the function uses, such as the indices of a pattern whose entries are counted:
+computing both at once is less work than one after the other. `emit-loops` puts them into memory that both functions
+receive.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from aotensor.passes.remarks import applied
 _COSTLY = (PatternOp, NonzeroOp, SortOp, SelectOp, CumulateOp)
 """Operations that become loops over all elements of an operand."""
 _NOT_COMPARED = {KEPT, STORAGE, "nest.cores"}
-"""Attributes that say how an operation runs."""
+"""Attributes that are ignored in comparisons: they say how an operation runs."""
 
 
 def hand_over(module: ModuleOp) -> None:
-    """Pair operations of every function with those of its `.extents`."""
+    """Pair the operations of every function with those of its `.extents`."""
     functions = {op.sym_name.data: op for op in functions_of(module)}
     for name, function in functions.items():
         extents = functions.get(f"{name}.extents")
@@ -66,12 +66,12 @@ def _pair(function: func.FuncOp, extents: func.FuncOp) -> None:
 
 
 def _is_known(x: SSAValue, twins: dict[SSAValue, SSAValue]) -> bool:
-    """Is a value an argument, kept, or a number?"""
+    """Is a value an argument, a scalar, or the result of a paired operation?"""
     return isinstance(x, BlockArgument) or x in twins or not isinstance(x.type, TensorType)
 
 
 def _is_same(op: Operation, twin: Operation, twins: dict[SSAValue, SSAValue]) -> bool:
-    """Do two operations of the two functions compute the same?"""
+    """Do two operations of the two functions compute the same results?"""
     if type(op) is not type(twin) or op.name != twin.name or op.properties != twin.properties or op.regions:
         return False
     if any(op.attributes.get(x) != twin.attributes.get(x) for x in {*op.attributes, *twin.attributes} - _NOT_COMPARED):
@@ -93,7 +93,7 @@ def _is_same_value(x: SSAValue, y: SSAValue, twins: dict[SSAValue, SSAValue]) ->
 
 
 def _is_taken(use: Use) -> bool:
-    """May a use give the memory of a value to another one?"""
+    """May a use let another value overwrite the memory?"""
     op = use.operation
     storages = op.attributes.get(STORAGE)
     if isinstance(storages, ArrayAttr):

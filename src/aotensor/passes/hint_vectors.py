@@ -1,24 +1,24 @@
-"""Say how innermost loops are to be vectorised, where LLVM's own judgement is known to be worse.
+"""Set vectorization and unrolling hints of innermost loops where LLVM's own heuristics are known to be worse.
 
     scf.for %i = 0 to %n {                  scf.for %i = 0 to %m { … } {interleave = 4, lane_bits = 32}
       … func.call @aot.exp.f32 …      →     scf.for %i = %m to %n { … } {interleave = 1, lane_bits = 32, masked}
       %s = arith.addf … : f64
     }
 
-Polynomials are chains of dependent operations: four vectors at once keep the units busy that one leaves idle. A loop
-that computes in float32 beside a sum in float64 is cut into vectors of float32; LLVM finds no vectors for the rest of
-such a loop, so the rest becomes a loop of its own under a mask.
+Polynomials are dependence chains: four interleaved vectors keep the units busy that one leaves idle. A loop in float32
+with a sum in float64 is vectorized by the float32 width; LLVM does not vectorize its epilogue, so the epilogue becomes
+a separate masked loop.
 
-Vectors of 64 bytes that are read at three positions along a row or more cross a cache line nearly each time, those of
-32 bytes every second time: such a loop has vectors of 32 bytes.
+Vectors of 64 bytes that are read at three or more positions along a row cross a cache line nearly each time, those of
+32 bytes every second time: such loops use vectors of 32 bytes.
 
-A nest of known extents is unrolled by LLVM up to thousands of instructions; `nounroll` stops it where the nest is more
-than a handful of iterations, which compiles several times as fast and runs no slower.
+LLVM unrolls a nest of known extents up to thousands of instructions; `nounroll` prevents it for nests of more than a
+few iterations, which compile several times as fast and run no slower.
 
-A short loop that reads numbers side by side at each step, as the parts of complex entries, goes one by one: a vector
+A short loop that reads adjacent numbers at each step, such as the parts of complex entries, is not vectorized: a vector
 would have to gather them, and complex products with sparse matrices took 1.3 to 2.1 times as long as SciPy's.
 
-So does it in short loops for sums at positions that the loop reads, y[at[i]] += x[i]: with eight copies of such a load
+Neither are short loops that scatter-add at positions that they read, y[at[i]] += x[i]: with eight copies of such a load
 and store, products with transposed sparse matrices take up to 1.16 times as long.
 """
 
@@ -42,13 +42,13 @@ from aotensor.passes.target import Target
 
 LARGEST_UNROLLED: Final = 64  # iterations of a nest
 WIDEST: Final = 256
-"""Bits of vectors of which the half cross no cache line, wherever a row begins."""
+"""Width in bits of vectors half of which cross no cache line, for any start of the row."""
 _NEIGHBOURS: Final = 3
 _CHEAP: Final = (math.AbsFOp, math.FloorOp, math.CeilOp, math.TruncOp, math.RoundEvenOp, math.CopySignOp, math.SqrtOp)
 
 
 def hint_vectors(module: ModuleOp, target: Target) -> None:
-    """Annotate the loops of every kernel."""
+    """Set the hints on the loops of every kernel."""
     for function in module.body.block.ops:
         if isinstance(function, func.FuncOp) and function.sym_name.data.endswith(".kernel"):
             _limit_unrolling(function.body.block)
@@ -58,7 +58,8 @@ def hint_vectors(module: ModuleOp, target: Target) -> None:
 
 
 def _limit_unrolling(block: Block) -> int:
-    """Mark the loops that have too many iterations, those of inner loops counted; gives the largest number."""
+    """Mark loops with too many iterations, inner loops multiplied in, as not to be unrolled; return the largest
+    number."""
     most = 1
     for op in block.ops:
         inside = max((_limit_unrolling(inner) for region in op.regions for inner in region.blocks), default=1)
@@ -72,7 +73,7 @@ def _limit_unrolling(block: Block) -> int:
 
 
 def _iterations(op: scf.ForOp) -> int:
-    """How often a loop runs if that is known, else 1: LLVM has its own, small measure for such loops."""
+    """The trip count of a loop if it is known, else 1: LLVM has a separate, small limit for such loops."""
     bounds = [x.owner.value.value.data for x in (op.lb, op.ub, op.step)
               if isinstance(x.owner, arith.ConstantOp) and isinstance(x.owner.value, IntegerAttr)]  # fmt: skip
     return len(range(*bounds)) if len(bounds) == 3 else 1
@@ -123,12 +124,12 @@ def _annotate(op: scf.ForOp, target: Target) -> None:
 
 
 def _is_crowded(functions: int, target: Target) -> bool:
-    """Does a loop compute so many elementary functions that more vectors at once would not be faster?"""
+    """Does a loop compute so many elementary functions that interleaving would not be faster?"""
     return functions > target.few_functions
 
 
 def _is_for_vectors(op: scf.ForOp) -> bool:
-    """May the iterations of a loop run in any order, and is none of them written in vectors yet?"""
+    """Are the iterations of a loop independent (or sums), and is the loop not written in vectors yet?"""
     if any(isinstance(x.type, VectorType) for inner in op.body.block.ops for x in inner.results):
         return False
     return ("parallel_accesses" in op.attributes or bool(op.results)) and _only_sums(op)
@@ -144,7 +145,7 @@ def _reads_neighbours(body: Block) -> bool:
 
 
 def _reads_pairs(op: scf.ForOp) -> bool:
-    """Does a loop read neighbours along a row at each step, and other rows at the next one?"""
+    """Does a loop read adjacent elements of a row in each iteration, and another row in the next one?"""
     found: dict[tuple[SSAValue, ...], set[SSAValue]] = defaultdict(set)
     for inner in op.body.block.ops:
         if isinstance(inner, memref.LoadOp) and len(inner.indices) > 1 and op.body.block.args[0] in inner.indices[:-1]:
@@ -153,14 +154,14 @@ def _reads_pairs(op: scf.ForOp) -> bool:
 
 
 def _adds_at_positions(body: Block) -> bool:
-    """Does a loop change elements of a buffer at positions that are read from another?"""
+    """Does a loop update elements of a buffer at positions that are read from another one?"""
     read = {(op.memref, *op.indices) for op in body.ops if isinstance(op, memref.LoadOp)}
     written = {(op.memref, *op.indices) for op in body.ops if isinstance(op, memref.StoreOp)}
     return any(_is_read(indices[-1], body) for _, *indices in read & written if indices)
 
 
 def _is_read(x: SSAValue, body: Block) -> bool:
-    """Is a position made of what the loop loads?"""
+    """Does a position depend on a value that the loop loads?"""
     op = x.owner
     if not isinstance(op, Operation) or op.parent is not body:
         return False
@@ -168,19 +169,19 @@ def _is_read(x: SSAValue, body: Block) -> bool:
 
 
 def _lane_bits(body: Block) -> int:
-    """Bits of the widest number that a loop computes with; a vector has as many lanes as of these fit."""
+    """Bits of the widest floating-point type in a loop; it determines the number of lanes."""
     kinds = [x.type for op in body.ops for x in op.results]
     return max((x.bitwidth for x in kinds if isinstance(x, Float32Type | Float64Type)), default=64)
 
 
 def _computes_in_float32(body: Block) -> bool:
-    """True for a loop that computes in float32, but for a sum in float64 that runs along."""
+    """True for a loop that computes in float32, apart from a sum in float64."""
     kinds = [op.results[0].type for op in body.ops if len(op.results) == 1]
     return kinds.count(f64) in range(1, kinds.count(f32) // 2 + 1)
 
 
 def _only_sums(op: scf.ForOp) -> bool:
-    """True if what a loop carries are sums that may be taken in any order: LLVM complains about other requests."""
+    """True if all loop-carried values are reassociable sums: LLVM warns about hints on other loops."""
     block = op.body.block
     last = block.last_op
     assert last is not None
@@ -204,7 +205,7 @@ def _is_elementary(op: Operation) -> bool:
 
 
 def _split_off_rest(op: scf.ForOp, widest: int) -> None:
-    """Let the loop run over whole groups of `widest` elements, and a copy of it, masked, over what is left."""
+    """Split off an epilogue: the loop covers whole groups of `widest` elements, a masked copy of it the remainder."""
     rest = op.clone()
     rest.attributes["masked"] = UnitAttr()
     block = op.parent

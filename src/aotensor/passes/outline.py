@@ -1,10 +1,9 @@
-"""Make functions of the loops of a long kernel.
+"""Outline the loops of a long kernel into functions.
 
     scf.for %i = 0 to %n { … %x … %t … }    →    func.call @f.loops0(%x, %workspace, %offset, %n)
 
-    func.func private @f.loops0(%x, %workspace, %offset, %n) attributes {apart} {
-      %t = memref.view %workspace[%offset][%n]
-      scf.for %i = 0 to %n { … }
+LLVM analyses a loop together with all others of its function, such as every address in every loop. Buffers are passed
+as arguments that do not alias, and views of them are recreated inside, so that no information is lost.
 
 LLVM looks at a loop together with all others of its function: at every address in every loop, for one. Buffers go as
 arguments that do not overlap, views of them are made anew inside, so that as much is known of them as before.
@@ -25,9 +24,9 @@ from aotensor.passes.remarks import applied, missed
 from aotensor.passes.target import Target
 
 OUTLINED: Final = "outlined"
-"""Attribute of a private function that was made of operations of a kernel, which calls it in one place."""
+"""Attribute of a private function that was outlined from a kernel, which calls it once."""
 APART: Final = "apart"
-"""Attribute of a private function whose buffers do not overlap, as those of a kernel do not."""
+"""Attribute of a private function whose buffers do not alias, as those of a kernel do not."""
 _REMADE: Final = (
     arith.ConstantOp, memref.GetGlobalOp, memref.ViewOp, memref.SubviewOp, memref.ReinterpretCastOp,
     memref.ExpandShapeOp, memref.CollapseShapeOp, memref.CastOp, memref.AssumeAlignmentOp,
@@ -35,7 +34,7 @@ _REMADE: Final = (
 
 
 def outline(module: ModuleOp, target: Target) -> None:
-    """Make functions of the loops of every kernel that has more than `target.loops_together` of them."""
+    """Outline the loops of every kernel that has more than `target.loops_together` of them."""
     for kernel in [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]:
         stem = kernel.sym_name.data.removesuffix(".kernel")
         if stem == kernel.sym_name.data or kernel.is_declaration:
@@ -59,7 +58,7 @@ def outline(module: ModuleOp, target: Target) -> None:
 
 
 def _called(outlining: Outlining, loop: scf.ForOp) -> func.FuncOp:
-    """The function of a loop, which is called in its place."""
+    """Outline a loop into a function, and replace it by a call."""
     after, parent, old = loop.next_op, loop.parent, list(loop.results)
     uses = [list(x.uses) for x in old]
     made = outlining.function(old)
@@ -74,7 +73,7 @@ def _called(outlining: Outlining, loop: scf.ForOp) -> func.FuncOp:
 
 
 def _outermost(block: Block) -> Iterator[scf.ForOp]:
-    """The loops that stand in no other one."""
+    """The loops that are not inside another one."""
     for op in block.ops:
         if isinstance(op, scf.ForOp):
             yield op
@@ -85,16 +84,16 @@ def _outermost(block: Block) -> Iterator[scf.ForOp]:
 
 
 class Outlining:
-    """Operations on their way into a function.
+    """Moves operations into a new function.
 
-    given: values that are handed to the function, which come behind what it needs from outside.
+    given: values that become arguments of the function, after those that it needs from outside.
     """
 
     def __init__(self, ops: Sequence[Operation], symbol: str, given: Sequence[SSAValue] = ()) -> None:
         self.ops, self.symbol, self.given = ops, symbol, given
         self.block = Block()
         self.inside: dict[SSAValue, SSAValue] = {}
-        """What stands in the function for values from outside."""
+        """Value from outside → its counterpart in the function."""
         self.arguments: list[SSAValue] = []
         self.location = ops[0].location
         made = {x for op in ops for inner in walk(op) for x in (*inner.results, *_arguments(inner))}
@@ -103,11 +102,11 @@ class Outlining:
 
     @property
     def is_apart(self) -> bool:
-        """Are all buffers from outside known not to overlap?"""
+        """Are all buffers from outside known not to alias?"""
         return all(_is_whole(_root(x)) for x in self.outside if isinstance(x.type, MemRefType))
 
     def function(self, results: Sequence[SSAValue]) -> func.FuncOp:
-        """The function that runs the operations, which leave their block; it gives these results of theirs."""
+        """Move the operations into a new function that returns the given results."""
         for x in self.outside:
             self._value(x)
         for x in self.given:
@@ -130,7 +129,7 @@ class Outlining:
         return made
 
     def _value(self, x: SSAValue) -> SSAValue:
-        """What stands for a value from outside: made anew, else an argument."""
+        """The counterpart of a value from outside: recreated inside, else an argument."""
         if x in self.inside:
             return self.inside[x]
         if isinstance(x.owner, _REMADE):
@@ -154,21 +153,21 @@ def _arguments(op: Operation) -> list[SSAValue]:
 
 
 def _root(x: SSAValue) -> SSAValue:
-    """The buffer that a view is made of."""
+    """The buffer that a view is based on."""
     while isinstance(x.owner, _REMADE) and x.owner.operands:
         x = x.owner.operands[0]
     return x
 
 
 def _is_whole(x: SSAValue) -> bool:
-    """Is it a buffer of its own: an argument of the kernel, a constant, or allocated?"""
+    """Is it a buffer, not a view: an argument of the kernel, a constant, or an allocation?"""
     if isinstance(x, BlockArgument):
         return isinstance(x.owner.parent_op(), func.FuncOp)
     return isinstance(x.owner, memref.AllocOp | memref.GetGlobalOp)
 
 
 def code_of(module: ModuleOp, name: str) -> Iterator[Operation]:
-    """All operations of the kernel of function `name`, and of the functions that were made of its loops."""
+    """All operations of the kernel of function `name`, and of the functions outlined from it."""
     for op in module.body.block.ops:
         if isinstance(op, func.FuncOp) and re.fullmatch(
             rf"{re.escape(name)}\.(kernel|loops\d+|chunk\d+)", op.sym_name.data

@@ -1,11 +1,11 @@
-"""Make a function of what each chunk of a loop on several cores does: other threads call it.
+"""Outline the chunks of parallel loops into functions, which other threads call.
 
     scf.parallel (%i) = (0) to (%n) step (%k) {          scf.parallel (%i) = (0) to (%n) step (%k) {
       … %x … %t …                                   →      func.call @f.chunk0(%x, %workspace, …, %i)
     }                                                    }
 
-Which buffer a chunk adds to is chosen in front of the call: in the function it is an argument like others, which
-overlaps none. Without this pass such a loop runs on the thread that comes to it.
+The accumulator of a chunk is selected before the call: in the function it is an argument like others, and does not
+alias any. Without this pass such a loop runs on the thread that reaches it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from aotensor.passes.remarks import applied
 
 
 def outline_chunks(module: ModuleOp) -> None:
-    """Make functions of the chunks of every `scf.parallel` of every kernel and every `.extents`."""
+    """Outline the chunks of every `scf.parallel` of every kernel and every `.extents`."""
     for kernel in [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]:
         stem, name = kernel.sym_name.data.removesuffix(".kernel"), kernel.sym_name.data
         if kernel.is_declaration or (stem == name and not name.endswith(".extents")):
@@ -51,7 +51,7 @@ def _outlined(loop: ParallelOp, symbol: str) -> func.FuncOp:
 
 
 def _head(ops: Sequence[Operation]) -> set[Operation]:
-    """What is computed in front of the call, and what that is made of."""
+    """The operations that stay before the call, with those that they depend on."""
     head: set[Operation] = set()
     pending = [op for op in ops if _is_first(op)]
     while pending:
@@ -63,7 +63,7 @@ def _head(ops: Sequence[Operation]) -> set[Operation]:
 
 
 def _is_first(op: Operation) -> bool:
-    """Is an operation for the caller: the lane, a buffer that is chosen, or where the chunk begins and ends?"""
+    """Does an operation belong to the caller: the lane, a selected buffer, or the bounds of the chunk?"""
     return LANE in op.attributes or BALANCED in op.attributes or _is_choice(op)
 
 

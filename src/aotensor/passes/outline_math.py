@@ -4,13 +4,13 @@
     …  hundreds of such calls in one block    →      …
                                                      func.func private @aot.sin.f64.outlined(%x: f64) {aot.apart}
 
-`expand-math` gives each function a body that LLVM inlines, so that it is scheduled, and made into vectors, with what
-stands around it. LLVM's time grows with the square of what stands in one block: a chain of 1,000 operations, half of
-them sines, and its gradient took 20 s inlined and 2 s called, and ran no slower.
+`expand-math` gives each function a body that LLVM inlines, so that it is scheduled and vectorized with the surrounding
+code. LLVM's time grows with the square of the length of a block: a chain of 1,000 operations, half of them sines, and
+its gradient took 20 s inlined and 2 s called, and ran no slower.
 
-In an innermost loop the function of as many lanes as `hint-vectors` says is defined, too, and LLVM's vectoriser calls
+For an innermost loop the variant with as many lanes as `hint-vectors` says is defined, too, and LLVM's vectorizer calls
 it. Calls cost more there: 200 sines and tanhs of a vector took 1.3 times as long to run, and sines with cosines of the
-same angles 2.1 times. So loops are left as they are until all of a module have five times as many operations.
+same angles 2.1 times. So loops keep inlined functions until the operations of a module exceed five times the limit.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ from aotensor.passes.target import Target
 
 
 def outline_math(module: ModuleOp, target: Target) -> None:
-    """Call the elementary functions of long blocks, and those of innermost loops if there are many in the module.
+    """Outline the elementary functions of long blocks, and those of innermost loops if the module has many.
 
-    `target.inlined_operations` and `target.inlined_in_module` say how many operations LLVM is given at once.
+    `target.inlined_operations` and `target.inlined_in_module` are the limits of operations that LLVM is given at
+    once.
     """
     functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)}
     lengths = {symbol: sum(1 for _ in walk(op)) for symbol, op in functions.items() if _is_inlined(symbol, op)}
@@ -73,7 +74,7 @@ def _is_inlined(symbol: str, op: func.FuncOp) -> bool:
 
 
 def _blocks(function: func.FuncOp) -> Iterator[Block]:
-    """All blocks of a function, also those inside of its loops and branches."""
+    """All blocks of a function, including those inside its loops and branches."""
     yield from function.body.blocks
     for op in walk(function.body):
         for region in op.regions:
@@ -81,12 +82,12 @@ def _blocks(function: func.FuncOp) -> Iterator[Block]:
 
 
 def _is_innermost(block: Block) -> bool:
-    """Is it the body of a loop without others inside?"""
+    """Is it the body of an innermost loop?"""
     return isinstance(block.parent_op(), scf.ForOp) and not any(op.regions for op in block.ops)
 
 
 def _lanes(block: Block, call: func.CallOp, target: Target) -> set[int]:
-    """Of the vectors that LLVM may make of an innermost loop around a call: none or one number."""
+    """Lane counts of vectors that LLVM may use for an innermost loop around a call: none or one number."""
     loop = block.parent_op()
     if loop is None or "novector" in loop.attributes or not _is_innermost(block):
         return set()
@@ -97,7 +98,7 @@ def _lanes(block: Block, call: func.CallOp, target: Target) -> set[int]:
 
 
 def _outlined(function: func.FuncOp, symbol: str) -> func.FuncOp:
-    """A function that is called, with the body of one that is inlined."""
+    """Define a function that calls an inlined one, so that it is called itself."""
     kind = function.function_type
     made = func.FuncOp(symbol, (list(kind.inputs), list(kind.outputs)), visibility="private")
     call = func.CallOp(function.sym_name.data, made.body.block.args, list(kind.outputs))

@@ -1,1 +1,1 @@
-"""The checking build: outputs and buffers are filled, and accesses are compared with extents."""
+"""The checking build: outputs and buffers are filled with a pattern, and accesses are checked against extents."""

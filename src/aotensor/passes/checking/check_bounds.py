@@ -1,9 +1,9 @@
-"""The checking build: every access of a kernel is compared with the extents of its buffer, a row with its whole too.
+"""The checking build: check every access of a kernel against the extents of its buffer, and of its parent buffer.
 
     %v = memref.load %x[%i]    →    %v = scf.if %inside { memref.load %x[%i] } else { note it in %detail; 0 }
 
-An access outside is not made; the kernel runs on and returns the number of a check of its own at the end. For finding
-bugs of the compiler: in a correct kernel no check fires.
+An access out of bounds is skipped; the kernel continues and returns the number of the bounds check at the end. This
+finds bugs of the compiler: in a correct kernel no check fails.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FLAG: Final = 2  # the word of `detail` that tells of an access outside
 
 
 def check_bounds(module: ModuleOp, numbers: Mapping[str, int]) -> None:
-    """Guard the accesses of every kernel.   numbers: function name → the number of its check for bounds"""
+    """Guard the accesses of every kernel.   numbers: function name → the number of its bounds check"""
     for function in module.body.block.ops:
         if isinstance(function, func.FuncOp) and function.sym_name.data.endswith(".kernel"):
             _guard(function, numbers[function.sym_name.data.removesuffix(".kernel")])
@@ -81,7 +81,7 @@ def _guard_access(op: memref.LoadOp | memref.StoreOp, detail: SSAValue) -> None:
 
 
 def _limits(b: LoopBuilder, op: memref.LoadOp | memref.StoreOp) -> Iterator[tuple[Scalar, Scalar]]:
-    """Numbers with what they must be below: each index, and the offset of a row's element in the whole buffer."""
+    """Pairs of a number and its exclusive upper bound: each index, and the element's offset in the parent buffer."""
     offset: Extent = 0
     for axis, index in enumerate(op.indices):
         i, n = Scalar(index, "index"), b.extent_of(op.memref, axis)
@@ -93,7 +93,7 @@ def _limits(b: LoopBuilder, op: memref.LoadOp | memref.StoreOp) -> Iterator[tupl
 
 
 def _whole(b: LoopBuilder, buffer: SSAValue) -> tuple[Extent | None, Extent]:
-    """Where a row begins in the buffer that it is a row of, and the size of that; no start for what is no row."""
+    """(start, size): the offset of a row in its parent buffer, and the parent's size; no parent: start is None."""
     choice = buffer.owner
     if isinstance(choice, arith.SelectOp):
         sides = [_whole(b, x) for x in (choice.lhs, choice.rhs)]

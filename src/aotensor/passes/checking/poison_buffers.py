@@ -1,11 +1,11 @@
-"""The checking build: outputs and buffers hold a pattern before anything is written to them.
+"""The checking build: fill outputs and buffers with a pattern before anything is written to them.
 
     %b = memref.alloc() : memref<12xf64>    →    %b = memref.alloc() : memref<12xf64>
                                                  scf.for %i = 0 to 12 { memref.store %nan, %b[%i] }
 
 The pattern is 0x7FF4 in each 16 bits: nan for every floating type, a large integer. Buffers are filled where they are
-allocated, so before each iteration of the loop around, and before `plan-memory` lets several share a part of the
-workspace. A buffer that grows is not filled: its size is that of what was written.
+allocated, so once per iteration of the enclosing loop, and before `plan-memory` lets several buffers share a part of
+the workspace. A buffer that grows is not filled: its size is the number of elements written.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from aotensor.passes.direct.lower import GROWS
 
 
 def poison_buffers(module: ModuleOp, outputs: Mapping[str, int]) -> None:
-    """Fill the outputs of every kernel, and the buffers of every function.   outputs: how many, by function name"""
+    """Fill the outputs of every kernel, and the buffers of every function.   outputs: their number, by function name"""
     for function in module.body.block.ops:
         if not isinstance(function, func.FuncOp) or function.is_declaration:
             continue
@@ -45,7 +45,7 @@ def poison_buffers(module: ModuleOp, outputs: Mapping[str, int]) -> None:
 
 
 def _fill(b: LoopBuilder, buffer: SSAValue) -> None:
-    """Store the pattern in all elements."""
+    """Store the pattern in all elements of a buffer."""
     assert isinstance(buffer.type, MemRefType)
     extents = [b.extent_of(buffer, axis) for axis in range(len(buffer.type.get_shape()))]
     value = _pattern(b, buffer.type.element_type)
@@ -53,7 +53,7 @@ def _fill(b: LoopBuilder, buffer: SSAValue) -> None:
 
 
 def _pattern(b: LoopBuilder, element: Attribute) -> Scalar:
-    """0x7FF4 in each 16 bits, of an element type; true for a bool."""
+    """The pattern as an element: 0x7FF4 in each 16 bits; true for a bool."""
     if isinstance(element, IntegerType) and element.width.data == 1:
         return b.constant(True, "bool")
     bits = element.bitwidth if isinstance(element, AnyFloat | IntegerType) else 64

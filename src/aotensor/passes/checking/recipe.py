@@ -1,4 +1,4 @@
-"""The passes of the checking build, `--check`: outputs and buffers are filled, accesses are compared with extents."""
+"""The passes of the checking build, `--check`: fill outputs and buffers, check accesses against extents."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from aotensor.passes.pipeline import Pass
 
 
 def with_poison(passes: Sequence[Pass], outputs: Mapping[str, int]) -> list[Pass]:
-    """Passes to loop level with `poison-buffers` before `plan-memory`.   outputs: how many, by function name"""
+    """Passes to loop level with `poison-buffers` before `plan-memory`.   outputs: their number, by function name"""
     poison = Pass("poison-buffers", lambda module: poison_buffers(module, outputs), LOOP_FORM, LOOP_FORM)
     where = [step.name for step in passes].index("plan-memory")
     return [*passes[:where], poison, *passes[where:]]
 
 
 def with_bounds_check(built: Sequence[BuiltFunction]) -> tuple[list[BuiltFunction], Pass]:
-    """Functions with one check more, and the pass whose accesses outside of a buffer fail it."""
+    """Functions with one more check each, and the pass that makes this check fail for an access out of bounds."""
     checked = [replace(x, checks=(*x.checks, ("index", f"{x.program.name}: {MESSAGE}"))) for x in built]
     numbers = {x.program.name: len(x.checks) for x in checked}
     return checked, Pass("check-bounds", lambda module: check_bounds(module, numbers), LOOP_FORM, LOOP_FORM)

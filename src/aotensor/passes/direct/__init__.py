@@ -1,1 +1,1 @@
-"""Loops of `aot.direct`: kernels written in Python become functions, and the operation a few calls of them."""
+"""Lowering of `aot.direct`: kernels written in Python become functions, the operation becomes calls of them."""

@@ -1,6 +1,6 @@
-"""Loops of `aot.direct`: memory for a step, and calls of its kernels.
+"""Lower `aot.direct` to calls of its kernels, with their workspace.
 
-Factors are as large as elimination makes them: columns are factorised while there is room, then the memory grows.
+The size of factors is known only after elimination: columns are factorized while there is room, then the memory grows.
 
     %f = aot.direct "lu" %data …   →   %rows, %lower, … = scf.while (%k, %room, %rows0, %lower0, …) {
                                          %next = func.call @aot_direct.factor_columns.f64…(%k, …)
@@ -28,12 +28,11 @@ from aotensor.sparse.direct import cholesky, lu, lu_solve, ordering, selected, t
 from aotensor.sparse.direct.ops import LU_MARKS, TOLERANCE
 
 GROWS: Final = "grows"
-"""Attribute of an allocation, of what moves it to a larger one, and of the view of it that is the result: its
-number."""
+"""Attribute with a number, on an allocation, on its reallocation, and on the view that is the result."""
 
 
 class DirectEmitter(Buffers, Protocol):
-    """A function that binds values itself: what an operation alone knows, and where that lies."""
+    """A function emitter that lets an operation bind the values and buffers of its results."""
 
     buffers: dict[SSAValue, SSAValue]
 
@@ -43,7 +42,7 @@ class DirectEmitter(Buffers, Protocol):
 def lower_direct(
     b: LoopBuilder, function: DirectEmitter, op: DirectOp, module: ModuleOp, numbers: Iterator[int]
 ) -> None:
-    """One operation, by its kind.   numbers: for buffers that grow, each another one"""
+    """Lower one operation by its kind.   numbers: yields unique numbers for growing buffers"""
     step = _Step(b, function, op, module)
     match op.kind.data:
         case "order":
@@ -71,7 +70,7 @@ def lower_direct(
 
 
 class _Step:
-    """One operation while its loops are built."""
+    """Lowering of one operation."""
 
     def __init__(self, b: LoopBuilder, function: DirectEmitter, op: DirectOp, module: ModuleOp) -> None:
         self.b, self.function, self.op, self.module = b, function, op, module
@@ -79,12 +78,12 @@ class _Step:
         self.dtype = "float32" if element_type("float32") in kinds else "float64"
 
     def call(self, kernel: object, *arguments: Scalar | SSAValue) -> Scalar:
-        """Call a kernel; 0 stands for what it does not give."""
+        """Call a kernel and return its result; 0 if it returns none."""
         found = call_kernel(self.b, self.module, kernel, arguments, self.dtype)  # type: ignore[arg-type]
         return found if found is not None else self.b.index(0)
 
     def vector(self, x: SSAValue) -> SSAValue:
-        """An operand as a buffer of one axis: what is a row of another buffer is copied."""
+        """Return an operand as a 1-D buffer; a row of another buffer is copied."""
         home, shape = self.function.buffer(x), self.function.shape(x)
         own = self.b.own_buffer(home, shape)
         self.b.copy(home, own, shape)
@@ -97,18 +96,18 @@ class _Step:
         return self.b.reinterpret(buffer, [self.b.index(size)])
 
     def work(self, dtype: str, size: Extent) -> SSAValue:
-        """Memory for this step alone."""
+        """Allocate workspace for this operation."""
         return self.b.allocate(element_type(dtype), [self.b.index(size)])
 
     def result(self, number: int) -> tuple[SSAValue, SSAValue]:
-        """The buffer of a result, and one of one axis to write to, which is another one if that is a row."""
+        """(own, flat): a buffer for a result, a temporary one if the result is a row, and its 1-D view."""
         x = self.op.tensors[number]
         home, shape = self.function.buffer(x), self.function.shape(x)
         own = self.b.own_buffer(home, shape)
         return own, self.flat(own, shape)
 
     def finish(self, number: int, own: SSAValue) -> None:
-        """Copy what was written for a result to where it lies."""
+        """Copy a result from its temporary buffer to its destination."""
         x = self.op.tensors[number]
         self.b.copy(own, self.function.buffer(x), self.function.shape(x))
 
@@ -260,12 +259,12 @@ class _Step:
         self.finish(1, home)
 
     def _known(self, count: int) -> tuple[list[SSAValue], list[SSAValue]]:
-        """Buffers of the first results, and where these lie meanwhile."""
+        """The 1-D views, and the buffers, of the first `count` results."""
         pairs = [self.result(number) for number in range(count)]
         return [flat for _, flat in pairs], [own for own, _ in pairs]
 
     def _extents(self, number: int) -> tuple[Scalar, Scalar]:
-        """Rows and columns of a right-hand side."""
+        """The numbers of rows and columns of a right-hand side."""
         shape = self.function.shape(self.op.arguments[number])
         return self.b.index(shape[0]), self.b.index(shape[1] if len(shape) > 1 else 1)
 
@@ -278,9 +277,9 @@ class _Step:
         numbers: Iterator[int],
         info: SSAValue,
     ) -> list[SSAValue]:
-        """Memory for results, filled by `columns`, which gives the first column that has found no room in it.
+        """Allocate results of growing size, filled by `columns`, which returns the first column that did not fit.
 
-        It ends behind the last column, or where info says that there is no pivot.
+        Stops after the last column, or when info reports a missing pivot.
         """
         b = self.b
         tags = [IntegerAttr(next(numbers), i64) for _ in tensors]
@@ -315,6 +314,6 @@ class _Step:
         return views
 
     def _give(self, number: int, result: int, buffer: SSAValue, count: Scalar) -> None:
-        """Say how large a result has become, and that it is the first elements of a buffer."""
+        """Bind the number of elements of a result, and let the result be the first elements of a buffer."""
         self.function.bind(self.op.counts[number], count)
         self.function.buffers[self.op.tensors[result]] = self.b.reinterpret(buffer, [count])

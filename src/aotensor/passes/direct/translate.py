@@ -1,12 +1,12 @@
-"""Functions of the loop level out of kernels in Python (`sparse.direct.kernels`).
+"""Translate kernels written in Python (`sparse.direct.kernels`) to functions of the loop level.
 
     def scaled(n: Index, a: Real, x: Reals) -> None:       func.func private @aot_direct.scaled.f64(%n, %a, %x) {
         for i in range(n):                            →      scf.for %i = 0 to %n {
             x[i] = a * x[i]                                    memref.store %a · %x[%i] … } }
 
-A kernel has one function for each choice of the dtypes of its vectors, in a module of its own: it is compiled once
-for a machine (`codegen.parts`). What is assigned in a loop or branch and has a
-value in front of it is carried; what has none is local.
+A kernel has one function for each combination of dtypes of its vectors, in a separate module: it is compiled once per
+machine (`codegen.parts`). A variable that a loop or branch assigns is carried (an SSA block argument) if it has a value
+before; otherwise it is local to the body.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ KERNELS: Final = {
     for x in vars(module).values()
     if inspect.isfunction(x) and x.__module__ == module.__name__
 }
-"""The kernels by name."""
+"""The kernels, by name."""
 
 _ARITHMETIC: Final = {
     ast.Add: "add",
@@ -59,9 +59,9 @@ _FUNCTIONS: Final = {"abs": "abs", "min": "minimum", "max": "maximum"}
 def call_kernel(
     b: LoopBuilder, module: ModuleOp, kernel: Kernel, arguments: Sequence[Scalar | SSAValue], dtype: str
 ) -> Scalar | None:
-    """Call a kernel with numbers and buffers of one axis; it is declared where the module does not know it.
+    """Call a kernel with scalars and 1-D buffers; declare it in the module if needed.
 
-    dtype: of its floats. Gives the index that it returns, if it does.
+    dtype: of its floats. Returns its index result, or None.
     """
     values = [x.ssa if isinstance(x, Scalar) else x for x in arguments]
     kinds = [x.type for x in values]
@@ -76,12 +76,12 @@ def call_kernel(
 
 
 def declared_kernels(symbols: Iterable[str]) -> list[str]:
-    """Those of some symbols that are kernels."""
+    """Filter the names of kernels out of symbols."""
     return [x for x in symbols if x.startswith(PREFIX)]
 
 
 def kernel_module(symbol: str) -> ModuleOp:
-    """A module that defines one kernel and those that it calls."""
+    """Return a module that defines one kernel and those that it calls."""
     module = ModuleOp([])
     wanted = [symbol]
     for name in wanted:  # grows: a kernel may call further ones
@@ -95,7 +95,7 @@ def kernel_module(symbol: str) -> ModuleOp:
 
 
 def _define(module: ModuleOp, symbol: str) -> None:
-    """Give a symbol, which says the name of the kernel and the dtypes of its vectors, its function."""
+    """Define the function of a symbol, which encodes the kernel's name and the dtypes of its vectors."""
     name, number, *widths = symbol.removeprefix(PREFIX).split(".")
     kernel, dtype, integers = KERNELS[name], number.replace("f", "float"), iter(widths)
     kinds: list[Attribute] = []
@@ -117,7 +117,7 @@ def _define(module: ModuleOp, symbol: str) -> None:
 
 
 def _annotations(kernel: Kernel) -> list[str]:
-    """The types of the arguments, as they are written."""
+    """The annotations of the arguments, as written."""
     return [str(kind) for name, kind in kernel.__annotations__.items() if name != "return"]
 
 
@@ -138,7 +138,7 @@ def _definition(kernel: Kernel) -> ast.FunctionDef:
 
 
 class _Translation:
-    """The body of one function.   values: name → number or buffer, as of the statement that is translated"""
+    """Translates one function body.   values: name → number or buffer, at the current statement"""
 
     def __init__(self, b: LoopBuilder, module: ModuleOp, kernel: Kernel, dtype: str) -> None:
         self.b, self.module, self.kernel, self.dtype = b, module, kernel, dtype
@@ -219,7 +219,7 @@ class _Translation:
         self.values.update(zip(changed, found, strict=True))
 
     def inside(self, body: Sequence[ast.stmt], given: dict[str, Scalar], wanted: Sequence[str]) -> list[Scalar]:
-        """Translate a body with some values given; what some names are in the end. Nothing stays outside."""
+        """Translate a body with some values given; return the final values of `wanted`. Assignments stay local."""
         outside = dict(self.values)
         self.values.update(given)
         self.block(body)
@@ -228,7 +228,7 @@ class _Translation:
         return found
 
     def assigned(self, body: Sequence[ast.stmt]) -> list[str]:
-        """The names that a body assigns and that have a value in front of it."""
+        """The names that a body assigns and that have a value before it."""
         names = (
             x.id for part in body for x in ast.walk(part) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)
         )
@@ -276,7 +276,7 @@ class _Translation:
                 raise self.unknown(expression)
 
     def lazily(self, values: Sequence[ast.expr], is_and: bool) -> Scalar:
-        """A chain of `and` or `or`: what is behind the value that decides is not looked at."""
+        """Translate `and` or `or` with short-circuit evaluation."""
         first, *rest = values
         found = self.number(first)
         if not rest:
@@ -314,5 +314,5 @@ class _Translation:
 
 
 def vector_type(dtype: str) -> MemRefType[Attribute]:
-    """memref<?xT>: what kernels take."""
+    """memref<?xT>, the type of vector arguments of kernels."""
     return memref_type_of(element_type(dtype), [None])

@@ -1,1 +1,1 @@
-"""Nest level → loop level: one emitter, which decides nothing."""
+"""Lowering from nest level to loop level: a single emitter, which makes no optimisation decisions."""

@@ -1,12 +1,12 @@
-"""Rows of a compressed matrix shared out among chunks by their entries.
+"""Balance chunks of compressed rows by their number of entries.
 
-    weight(i) = indptr[i] + i                        a row counts as an entry more
-    share     = row · (weight(n) / n)                in integers, the mean with 16 bits behind the point
+    weight(i) = indptr[i] + i                        a row counts as one more entry
+    share     = row · (weight(n) / n)                in integers, the mean with 16 fractional bits
     weight(row) ≈ share ? row : the first i with weight(i) ≥ share, as a multiple of the group
 
-Chunks that begin where they would with equal rows stay, and are found by one look, so that matrices of equal rows pay
-nothing. The eighth of a chunk that is let pass is less than a chunk, so rows that are found ascend as those that are
-asked for. Products stay in 64 bits below 2^47 rows and entries, which is more than processors can address.
+A chunk keeps its equal-rows start if that is close enough, which costs one lookup, so that matrices of equal rows pay
+nothing. The slack of an eighth of a chunk is less than a chunk, so starts ascend in the order of the chunks. Products
+stay in 64 bits below 2^47 rows and entries, which is more than processors can address.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 
 BALANCED: Final = "balanced"
-"""Attribute of the `scf.if` that says where a chunk begins; its first branch would if rows were equal."""
+"""Attribute of the `scf.if` that computes the start of a chunk; its then-branch keeps the equal-rows start."""
 _ONE: Final = 1 << 16
-"""A mean of that means one entry."""
+"""The fixed-point representation of a mean of one entry."""
 _SLACK: Final = 8
-"""Chunks may miss their share by that part of it."""
+"""Chunks may miss their share by 1/_SLACK of a chunk."""
 
 
 def balanced_row(b: LoopBuilder, row: Extent, extent: Extent, size: Extent, group: Extent, indptr: SSAValue) -> Scalar:
-    """Where a chunk begins that would begin with `row`.   Arguments: as those of `nest.balance`"""
+    """The start of the chunk that starts at `row` if all rows are equal.   Arguments: as those of `nest.balance`"""
 
     def weight(i: Extent) -> Extent:
         return b.iadd(b.position(indptr, i), i)

@@ -1,4 +1,4 @@
-"""What those that emit loops need to know of the function around them."""
+"""The interface of a function emitter that lowerings of single operations use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aotensor.passes.nest.extents import ExtentKey
 
 
 class Buffers(Protocol):
-    """A function whose values have buffers, and shapes that are known by now."""
+    """A function whose values have buffers and known shapes."""
 
     def resolve(self, key: ExtentKey) -> Extent: ...
     def scalar(self, x: SSAValue) -> Scalar: ...
@@ -23,7 +23,7 @@ class Buffers(Protocol):
 
 
 def returned_values(function: func.FuncOp) -> list[SSAValue]:
-    """What a function returns."""
+    """The operands of a function's return."""
     terminator = function.body.block.last_op
     assert terminator is not None
     return list(terminator.operands)

@@ -1,14 +1,14 @@
-"""Nest level → loop level: the loops of the nests, over buffers.
+"""Lower nest level to loop level: loop nests over tensors become loops over buffers.
 
     nest.for %i in %n {                                scf.for %i = %c0 to %n step %c1 {
       nest.for %k in %p { … -> (%z[]) }          →       %z = scf.for %k … iter_args(%s) { … }
       nest.do(%v = %z[]) -> (%r[%i])                     …
     }                                                    memref.store %r, %out[%i]
 
-`@f` becomes `@f.kernel(inputs, outputs, workspace, detail, context) -> i32`, `@f.extents` becomes
-`@f.extents(inputs, extents, detail, context) -> i32`. Both return 0, or the number of the check that failed after
-writing what was found and expected into `detail`. What `.extents` keeps for the kernel (`passes/hand_over.py`) is an
-argument of both: of the first a table of addresses and bytes, of the second the memory.
+`@f` becomes `@f.kernel(inputs, outputs, workspace, detail, context) -> i32`, `@f.extents` becomes `@f.extents(inputs,
+extents, detail, context) -> i32`. Both return 0, or the number of the check that failed after writing the found and the
+expected value into `detail`. Values that `.extents` keeps for the kernel (`passes/hand_over.py`) are an argument of
+both: a table of addresses and bytes in `.extents`, the memory itself in the kernel.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from aotensor.passes.target import Target
 
 
 def emit_loops(module: ModuleOp, target: Target) -> None:
-    """Replace every function at nest level by its loops; bodies of loops and branches go to where they are called."""
+    """Replace every function at nest level by its loops; inline the bodies of loops and branches."""
     functions = functions_of(module)
     called = {op.sym_name.data: op for op in functions if op.sym_visibility is not None}
     for function in functions:
@@ -53,7 +53,7 @@ def emit_loops(module: ModuleOp, target: Target) -> None:
 
 
 def _lowered(module: ModuleOp, function: func.FuncOp, called: Mapping[str, func.FuncOp], target: Target) -> func.FuncOp:
-    """The function over buffers."""
+    """Return the function over buffers."""
     arguments, results = list(function.body.block.args), returned_values(function)
     is_extents = function.sym_name.data.endswith(".extents")
     inputs = [_argument_type(a.type) for a in arguments]
@@ -86,7 +86,7 @@ def _lowered(module: ModuleOp, function: func.FuncOp, called: Mapping[str, func.
 
 
 def _extra_names(function: func.FuncOp, is_extents: bool, count: int) -> list[str | None]:
-    """Names of the arguments behind the inputs, for those who read the IR.   count: of the values that are kept"""
+    """Names of the arguments after the inputs, for readers of the IR.   count: number of kept values"""
     if is_extents:
         return [*["kept"] * min(count, 1), "extents", "detail", "context"]
     given = function.attributes.get("results")
@@ -96,7 +96,7 @@ def _extra_names(function: func.FuncOp, is_extents: bool, count: int) -> list[st
 
 
 def _argument_type(type: Attribute) -> Attribute:
-    """memref of a tensor; scalars are passed as memref<f64>."""
+    """The memref type of a tensor type; scalars are passed as memref<f64>."""
     if isinstance(type, TensorType):
         return MemRefType(type.element_type, type.get_shape())
     return MemRefType(type, [])

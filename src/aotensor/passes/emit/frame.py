@@ -1,4 +1,4 @@
-"""What stands for the values of the nest level at one point of the loops that are made."""
+"""The mapping from values of the nest level to emitted values, at one point of the emitted loops."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from xdsl.ir import SSAValue
 
 @dataclass(frozen=True)
 class Lanes:
-    """Iterations that go together as the lanes of vectors.
+    """Iterations that run as the lanes of vectors.
 
-    counter: of the loop, which stands for the first lane. mask: the lanes that take part, None for all.
+    counter: of the loop; it equals the index of the first lane. mask: the active lanes, None for all.
     """
 
     counter: SSAValue
@@ -21,10 +21,10 @@ class Lanes:
 
 @dataclass(eq=False)
 class Frame:
-    """One iteration of the loops around: counters and scalars, and the numbers that registers hold.
+    """The environment of one iteration: counters, scalars, and the numbers that registers hold.
 
-    Iterations that are jammed together have a frame each. A register, as a buffer, belongs to the frame that declares
-    it; those of the frames around are shared, so that one iteration goes on where the other one has stopped.
+    Jammed iterations have a frame each. A register or buffer belongs to the frame that declares it; enclosing frames
+    are shared, so that an iteration continues with the values that the one before has left.
     """
 
     around: Frame | None = None
@@ -32,16 +32,16 @@ class Frame:
     registers: dict[SSAValue, SSAValue | None] = field(default_factory=dict)
     lanes: Lanes | None = None
     buffers: dict[SSAValue, SSAValue] = field(default_factory=dict)
-    """Memory of values that are declared here."""
+    """Memory of values that are declared in this frame."""
     vectors: dict[tuple[SSAValue, int], SSAValue] = field(default_factory=dict)
-    """Numbers that were made vectors of equal lanes here."""
+    """Scalars that were broadcast to vectors in this frame."""
 
     def inside(self, values: dict[SSAValue, SSAValue], lanes: Lanes | None = None) -> Frame:
-        """A frame for what stands in a loop."""
+        """Return a new frame for the body of a loop."""
         return Frame(self, values, {}, lanes or self.lanes)
 
     def value(self, x: SSAValue) -> SSAValue:
-        """What stands for a scalar or a counter."""
+        """The emitted value of a scalar or a counter.   Raises: KeyError if there is none"""
         frame: Frame | None = self
         while frame is not None:
             found = frame.values.get(x)
@@ -51,7 +51,7 @@ class Frame:
         raise KeyError(x)
 
     def buffer(self, x: SSAValue) -> SSAValue | None:
-        """The memory of a value that is declared in this frame or one around; None for any other one."""
+        """The buffer of a value that is declared in this frame or an enclosing one; None for any other value."""
         frame: Frame | None = self
         while frame is not None:
             found = frame.buffers.get(x)
@@ -61,7 +61,7 @@ class Frame:
         return None
 
     def holder(self, x: SSAValue) -> Frame:
-        """The frame that holds a register."""
+        """The frame that holds a register.   Raises: KeyError if there is none"""
         frame: Frame | None = self
         while frame is not None:
             if x in frame.registers:

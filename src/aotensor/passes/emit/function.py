@@ -1,4 +1,4 @@
-"""One function of nests over buffers: its checks, its declarations, its loops, and what stands between them."""
+"""Emit one function of nests over buffers: its checks, declarations, loops and scalar operations."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ from aotensor.passes.target import Target
 
 @dataclass(frozen=True)
 class Outside:
-    """What all functions of one kernel share: the module, the functions that it calls, where errors are written.
+    """State that all functions of one kernel share: the module, the called functions, the buffer for error details.
 
-    context: the `aotensor_context` of the call, for library kernels. target: facts of the machine. numbers: new ones.
+    context: the `aotensor_context` of the call, for library kernels. target: facts of the machine. numbers: yields
+    unique numbers.
     """
 
     module: ModuleOp
@@ -55,9 +56,9 @@ class Outside:
 class FunctionEmitter:
     """Emits the loops of one function: a kernel, or the body of a loop or branch inside of one.
 
-    arguments: a buffer for each tensor and for each scalar of a kernel; a Scalar for each scalar of a body.
-    outputs: a buffer for each result, None for a scalar that a body hands back; in `.extents` the one for all.
-    kept: a buffer for each value that `.extents` leaves to the kernel; there the table of these.
+    arguments: a buffer for each tensor and for each scalar of a kernel; a Scalar for each scalar of a body. outputs: a
+    buffer for each result, None for a scalar that a body returns; in `.extents` the single buffer of all. kept: a
+    buffer for each value that `.extents` leaves to the kernel; in `.extents` the table of these.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class FunctionEmitter:
         self.buffers: dict[SSAValue, SSAValue] = {}
 
     def _computed_sizes(self) -> dict[SSAValue, list[tuple[int, int]]]:
-        """Extents that follow from computed tensors: the outputs, and their axes, that have them."""
+        """Extents that depend on computed tensors → the (output, axis) pairs that have them."""
         found: dict[SSAValue, list[tuple[int, int]]] = {}
         is_known = AllSources(is_scalar)
         for number, x in enumerate(returned_values(self.function)):
@@ -92,28 +93,28 @@ class FunctionEmitter:
         return found
 
     def run(self) -> list[Scalar]:
-        """Emit the function: its status, then the scalars that it hands back."""
+        """Emit the function; return its status, then the scalars that it returns."""
         self._bind_arguments(list(self.function.body.block.args))
         return self._emit([op for op in self.function.body.block.ops if not isinstance(op, func.ReturnOp)])
 
     def inline(
         self, symbol: str, arguments: Sequence[SSAValue | Scalar], outputs: Sequence[SSAValue | None]
     ) -> list[Scalar]:
-        """Emit a function in place of a call: its status, then its scalar results."""
+        """Inline a function at a call; return its status, then its scalar results."""
         return FunctionEmitter(self.outside, self.outside.called[symbol], self.b, arguments, outputs).run()
 
     def can_fail(self, symbol: str) -> bool:
-        """True if a function makes checks, or calls one that does."""
+        """True if a function contains checks, or calls one that does."""
         return can_fail(self.outside.called[symbol], self.outside.called)
 
     def bind(self, x: SSAValue, value: Scalar) -> None:
-        """Say what a scalar result is."""
+        """Set the value of a scalar result."""
         self.root.values[x] = value.ssa
 
     # --- values --------------------------------------------------------------------------------------------------
 
     def resolve(self, key: ExtentKey) -> Extent:
-        """An extent at loop level."""
+        """Return an extent at loop level."""
         key = self.extents.key(key)
         if isinstance(key, int):
             return key
@@ -135,7 +136,7 @@ class FunctionEmitter:
     # --- buffers -------------------------------------------------------------------------------------------------
 
     def buffer(self, x: SSAValue) -> SSAValue:
-        """The buffer of a tensor, made at its first mention."""
+        """The buffer of a tensor, created on first use."""
         found = self.buffers.get(x)
         if found is None:
             assert isinstance(x.owner, Operation)
@@ -143,11 +144,11 @@ class FunctionEmitter:
         return found
 
     def buffer_in(self, frame: Frame, x: SSAValue) -> SSAValue:
-        """The buffer of a tensor, as an iteration has it."""
+        """The buffer of a tensor, as seen from an iteration."""
         return frame.buffer(x) or self.buffer(x)
 
     def declare(self, value: ValueOp, frame: Frame) -> None:
-        """Make the buffer of a value, and fill it if nobody else will; iterations that are jammed have one each."""
+        """Create the buffer of a value, and fill it if it has a start value; jammed iterations have one each."""
         x = value.result
         shape = self._sized(x, value.sizes, frame)
         if value.over is not None:
@@ -169,12 +170,12 @@ class FunctionEmitter:
             self.b.nest(shape, lambda where: self.b.store(init, buffer, where))
 
     def view(self, op: ReshapeOp, frame: Frame) -> None:
-        """The memory of a tensor under another shape."""
+        """Emit a view: the memory of a tensor with another shape."""
         buffer = self.b.reinterpret(self.buffer_in(frame, op.source), self._sized(op.result, op.sizes, frame))
         self.buffers[op.result] = frame.buffers[op.result] = buffer
 
     def extent(self, op: tensor.DimOp) -> Extent:
-        """The extent of a tensor itself, for the checks that compare it with another one."""
+        """The extent of the tensor as stored, for the checks that compare it with another one."""
         source = op.index.owner
         assert isinstance(source, arith.ConstantOp) and isinstance(source.value, IntegerAttr)
         axis = source.value.value.data
@@ -195,7 +196,7 @@ class FunctionEmitter:
         return output if is_same else self.b.reinterpret(output, shape)
 
     def _result_buffer(self, x: SSAValue, op: Operation) -> SSAValue:
-        """Where the result of an operation that is no statement lies."""
+        """Return the buffer of a result of an operation other than a statement."""
         storages = op.attributes.get(STORAGE)
         storage = storages.data[_number_of(x, op)] if isinstance(storages, ArrayAttr) else None
         if isinstance(storage, OverAttr):
@@ -224,7 +225,7 @@ class FunctionEmitter:
     # --- emission ------------------------------------------------------------------------------------------------
 
     def _emit(self, ops: Sequence[Operation]) -> list[Scalar]:
-        """Emit operations one after the other; behind a check that may fail, in the branch where it has not."""
+        """Emit operations in order; those after a check go into the branch where it holds."""
         for position, op in enumerate(ops):
             self.b.belongs_to(op)
             match op:
@@ -243,7 +244,7 @@ class FunctionEmitter:
         return [self.b.constant(0, "int32"), *self._emit_outputs()]
 
     def _emit_checks(self, ops: Sequence[Operation]) -> list[Scalar]:
-        """One branch for the checks in front, and all that follows in it."""
+        """Emit the leading group of checks as one branch, with the following operations inside."""
         count = group_length(ops, self._sizes_output)
         checks: list[CheckOp] = []
         for op in ops[:count]:
@@ -267,7 +268,7 @@ class FunctionEmitter:
         return any(x in self.sizes for x in op.results)
 
     def _emit_size_check(self, op: Operation, rest: Sequence[Operation]) -> list[Scalar]:
-        """An extent that `@f.extents` has computed before must come out the same: nobody writes beyond an output."""
+        """Check that an extent equals the one that `@f.extents` computed, so that no write exceeds an output."""
         self._emit_plain(op)
         number, axes = self.function.attributes["sizes_check"], self.sizes[op.results[0]]
         assert isinstance(number, IntegerAttr)
@@ -283,12 +284,12 @@ class FunctionEmitter:
         return self._guarded(all_hold(self.b, [self.b.compare("eq", found, n) for n in given]), rest, fail)
 
     def _pass_on(self, status: Scalar, rest: Sequence[Operation]) -> list[Scalar]:
-        """The rest of the function if a loop or branch has not failed."""
+        """Emit the rest of the function under the condition that a loop or branch has not failed."""
         is_good = self.b.compare("eq", status, self.b.constant(0, "int32"))
         return self._guarded(is_good, rest, lambda: status)
 
     def _guarded(self, condition: Scalar, rest: Sequence[Operation], fail: Callable[[], Scalar]) -> list[Scalar]:
-        """The rest of the function if the condition holds, else the status of the failure, and any scalars."""
+        """Emit the rest under a condition; otherwise return the failure's status, and zeros for returned scalars."""
         handed = [
             x.type for x, output in zip(returned_values(self.function), self.outputs, strict=False)
             if output is None and not self.is_extents
@@ -348,7 +349,7 @@ class FunctionEmitter:
         return self.b.reinterpret(self.buffer(op.source), self.shape(op.result))
 
     def _emit_outputs(self) -> list[Scalar]:
-        """What is not in its output yet: scalars, inputs that are outputs, one value returned twice.
+        """Write the outputs that are not computed in place: scalars, inputs that are outputs, values returned twice.
 
         Returns the scalars that have no buffer.
         """
@@ -371,7 +372,7 @@ class FunctionEmitter:
         return handed
 
     def _lies_in(self, x: SSAValue, number: int) -> bool:
-        """Is a value computed in the memory of an output?"""
+        """Is a value computed in the memory of output `number`?"""
         op = x.owner
         if isinstance(op, ValueOp):
             if op.over is not None:
@@ -393,5 +394,5 @@ class FunctionEmitter:
 
 
 def _number_of(x: SSAValue, op: Operation) -> int:
-    """Which result of an operation a value is."""
+    """The number of a value among the results of its operation."""
     return next(number for number, result in enumerate(op.results) if result is x)

@@ -1,11 +1,11 @@
-"""Checks that follow one another fail together: one branch for many of them, so that a function is not a deep nest.
+"""Merge consecutive checks into one branch, to avoid deeply nested branches.
 
     check 1 %a                              %ok = %a and %b
     %b = …                                  if %ok { … }
-    check 2 %b                      →       else { return %a ? 2 : 1, with what was found and expected there }
+    check 2 %b                      →       else { return %a ? 2 : 1, with the found and the expected value }
     …
 
-What stands between them runs although an earlier check may have failed, so it must be harmless: see `is_harmless`.
+Operations between them run even if an earlier check fails, so they must be harmless: see `is_harmless`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DIVISIONS = (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.
 
 
 def group_length(ops: Sequence[Operation], is_apart: Callable[[Operation], bool]) -> int:
-    """How many operations from the start belong together: checks and what is harmless between them, up to a check.
+    """The number of leading operations that form a group: checks with harmless operations between them.
 
     is_apart: operations that end a group.
     """
@@ -38,7 +38,7 @@ def group_length(ops: Sequence[Operation], is_apart: Callable[[Operation], bool]
 
 
 def is_harmless(op: Operation) -> bool:
-    """True for scalar arithmetic and extents, at worst of no use; not for a division by what may be 0."""
+    """True for scalar arithmetic and extents, which cannot trap; false for a division by a possible 0."""
     if isinstance(op, _DIVISIONS):
         return _is_positive_literal(op.rhs)
     is_scalar = not any(isinstance(r.type, TensorType) for r in op.results)
@@ -51,7 +51,7 @@ def _is_positive_literal(x: SSAValue) -> bool:
 
 
 def all_hold(b: LoopBuilder, conditions: Sequence[Scalar]) -> Scalar:
-    """True if all conditions are. By `select`, so that one behind a failed check may even be poison."""
+    """True if all conditions hold. Uses `select`, so that conditions after a failed check may be poison."""
     result = conditions[0]
     for condition in conditions[1:]:
         result = b.select(result, condition, b.constant(False, "bool"))
@@ -61,7 +61,7 @@ def all_hold(b: LoopBuilder, conditions: Sequence[Scalar]) -> Scalar:
 def first_failure(
     b: LoopBuilder, checks: Sequence[CheckOp], scalar: Callable[[SSAValue], Scalar]
 ) -> tuple[Scalar, Scalar, Scalar]:
-    """(number, found, expected) of the first check that fails, where one of them does."""
+    """(number, found, expected) of the first check that fails, if one does."""
     rows = [_record(b, check, scalar) for check in checks]
     result = rows[-1]
     for check, row in zip(reversed(checks[:-1]), reversed(rows[:-1]), strict=True):

@@ -1,9 +1,9 @@
-"""Values that `@f.extents` computes and leaves to `@f.kernel` (see the pass `hand-over`).
+"""Values that `@f.extents` computes and keeps for `@f.kernel` (see the pass `hand-over`).
 
     @f.extents   %t = memref.alloc(%n) {kept}                   @f.kernel   %t = memref.view %kept0[0][%n]
                  its address and its bytes → %kept[0], %kept[1]
 
-Who calls both functions hands the memory on, and frees it at the end of the call.
+The caller of both functions passes the memory on, and frees it at the end of the call.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_bytes
 
 KEPT: Final = "nest.kept"
-"""Attribute of an operation in both functions: of each result the number under which it is kept, or -1."""
+"""Attribute of an operation in both functions: for each result the number under which it is kept, or -1."""
 NOT_FREED: Final = "kept"
 """Attribute of an allocation whose memory outlives the function."""
 
 
 def set_kept(op: Operation, numbers: Sequence[int]) -> None:
-    """Mark an operation."""
+    """Set the numbers under which the results of an operation are kept."""
     op.attributes[KEPT] = DenseArrayBase.from_list(i64, numbers)
 
 
@@ -40,19 +40,19 @@ def kept_results(op: Operation) -> Iterator[tuple[int, SSAValue]]:
 
 
 def is_wanted(x: OpResult) -> bool:
-    """Does anybody read a result of an operation, here or where it is kept for?"""
+    """Is a result used, here or by the kernel that it is kept for?"""
     return bool(x.uses) or any(result is x for _, result in kept_results(x.op))
 
 
 def kept_count(function: func.FuncOp) -> int:
-    """How many values are kept for a function, or by it."""
+    """The number of values that a function keeps or receives."""
     return sum(1 for op in function.body.block.ops for _ in kept_results(op))
 
 
 def keep(
     b: LoopBuilder, tables: Sequence[SSAValue], x: SSAValue, op: Operation, buffer: SSAValue, shape: Sequence[Extent]
 ) -> SSAValue:
-    """A new buffer, entered into the table if it is one to keep.   tables: one, or none if nothing is kept"""
+    """Return the new buffer; if the value is kept, record it in the table.   tables: one, or none if nothing is kept"""
     for number, result in kept_results(op):
         if result is not x:
             continue
@@ -69,7 +69,7 @@ def keep(
 def take(
     b: LoopBuilder, kept: Sequence[SSAValue], op: Operation, shape: Callable[[SSAValue], Sequence[Extent]]
 ) -> Iterator[tuple[SSAValue, SSAValue]]:
-    """The results of an operation, and the buffers where they lie already."""
+    """The kept results of an operation, with the buffers that already hold them."""
     for number, x in kept_results(op):
         assert isinstance(x.type, TensorType)
         extents = shape(x)

@@ -1,4 +1,4 @@
-"""What stands outside of a kernel: `@aot_gemm.f64`, which calls BLAS or our tiled kernel, and constant tensors."""
+"""Library kernels and constants: `@aot_gemm.f64`, which calls BLAS or our tiled kernel, and constant tensors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PREFIX: Final = "aot_gemm"
 def lower_product(b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: ProductOp, context: SSAValue) -> None:
     """C = op(A)·op(B), all row-major: one call, with flags for operands that are stored transposed.
 
-    A kernel takes whole buffers; what is a row of one, in a loop over steps, passes through a buffer of its own.
+    A kernel accepts whole buffers only; a row of a buffer, in a loop over steps, is copied to a temporary one.
     """
     target, shape = buffers.buffer(op.result), buffers.shape(op.result)
     result = b.own_buffer(target, shape)
@@ -83,7 +83,7 @@ def _call_product(
 
 
 def no_blas(b: LoopBuilder) -> SSAValue:
-    """A context that says of itself that it ends before its first field."""
+    """A context whose size field excludes all other fields, so that the product does not call BLAS."""
     context = b.allocate(i8, [8])
     b.nest([8], lambda where: b.store(b.constant(0, "int8"), context, where))
     return b.reinterpret(context, [1])

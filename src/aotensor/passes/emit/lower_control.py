@@ -1,4 +1,4 @@
-"""Loops and branches over bodies: aot.scan → scf.for or scf.while, aot.branch → scf.if, with the bodies inline.
+"""Lower loops and branches over bodies: aot.scan → scf.for or scf.while, aot.branch → scf.if, with inlined bodies.
 
     %h = aot.scan @body steps %n rows(%x) initial(%h0) …
     →
@@ -6,8 +6,8 @@
       previous = h[t-1], or h0[m+t-1] in the first steps        a choice between two views, nothing is copied
       body(x[t], previous, …) writes h[t]
 
-The values of a state lie in the rows of its result, or, if only the last one is wanted, in a ring of rows that is one
-longer than the state looks back. States that are scalars stay in registers.
+The values of a state are the rows of its result, or, if only the last one is used, of a ring buffer that has one row
+more than the state's number of lags. Scalar states stay in registers.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.nest.extents import ExtentKey
 
 Argument: TypeAlias = SSAValue | Scalar
-"""What a body is given: the buffer of a tensor, or a scalar."""
+"""Argument of a body: the buffer of a tensor, or a scalar."""
 
 
 class Caller(Buffers, Protocol):
-    """The function around a loop or branch, which emits the bodies."""
+    """The emitter of the enclosing function, which inlines the bodies."""
 
     def inline(
         self, symbol: str, arguments: Sequence[Argument], outputs: Sequence[SSAValue | None]
@@ -45,7 +45,7 @@ class Caller(Buffers, Protocol):
 
 
 def can_fail(function: func.FuncOp, called: Mapping[str, func.FuncOp]) -> bool:
-    """True if a function makes checks, or calls one that does."""
+    """True if a function contains checks, or calls one that does."""
     for op in walk(function):
         if isinstance(op, CheckOp):
             return True
@@ -64,7 +64,7 @@ def _name(symbol: SymbolRefAttr) -> str:
 
 
 def lower_branch(b: LoopBuilder, caller: Caller, op: BranchOp) -> Scalar | None:
-    """One of the two bodies, writing to the buffers of the results. Returns its status if it can fail."""
+    """Emit a branch; each body writes to the buffers of the results. Returns its status if it can fail."""
     arguments = [_argument(caller, x) for x in op.captured]
     outputs = [caller.buffer(x) if isinstance(x.type, TensorType) else None for x in op.outputs]
     sides = [_name(op.then), _name(op.otherwise)]
@@ -86,15 +86,15 @@ def _argument(caller: Caller, x: SSAValue) -> Argument:
 
 
 def lower_scan(b: LoopBuilder, caller: Caller, op: ScanOp) -> Scalar | None:
-    """The loop. Returns its status if a step can fail."""
+    """Emit the loop of a scan. Returns its status if a step can fail."""
     return _ScanLowering(b, caller, op).run()
 
 
 @dataclass(eq=False)
 class _State:
-    """One state: where its values begin, and where they go.
+    """One state of a scan: its initial values and its buffer.
 
-    rows: buffer of its values, None for a scalar of which only the last one is wanted.
+    rows: buffer of its values, None for a scalar whose last value alone is used.
     """
 
     lags: tuple[int, ...]
@@ -118,7 +118,7 @@ class _ScanLowering:
         self.b, self.caller, self.op = b, caller, op
         self.body = _name(op.body)
         self.rows: tuple[Scalar, Extent] | None = None
-        """Where the chunk of rows begins that is worked on, and how many it has."""
+        """The start of the current chunk of rows, and its length; None outside chunks."""
         flags = [False] * (len(op.sequences) + len(op.constants)) if op.cut is None else op.cut.get_values()
         self.cut, self.cut_constants = flags[: len(op.sequences)], flags[len(op.sequences) :]
         self.n = caller.resolve(op.steps)
@@ -161,9 +161,9 @@ class _ScanLowering:
         return status if fails else None
 
     def _run_chunks(self, size: Extent) -> None:
-        """All steps for some rows, then for others, or some of the steps: on several cores at once.
+        """Run on several cores: each chunk runs all steps for some rows, or some of the steps.
 
-        If that is one chunk, as without.
+        A single chunk is the same as the unsplit loop.
         """
         b = self.b
         count = self.states[0].extents[0] if self.states else self.n
@@ -194,7 +194,7 @@ class _ScanLowering:
             b.branch(b.compare("lt", b.index(size), b.index(count)), chunks, steps)
 
     def _run_while(self, start: Sequence[Scalar]) -> list[Scalar]:
-        """Steps until one fails or says that it is the last: number of steps, status, stop, the scalar states."""
+        """Emit steps until one fails or stops; return the number of steps, status, stop, and the scalar states."""
         b = self.b
         good, no = b.constant(0, "int32"), b.constant(False, "bool")
 
@@ -213,7 +213,7 @@ class _ScanLowering:
     # --- one step ------------------------------------------------------------------------------------------------
 
     def _step(self, t: Scalar, carried: Sequence[Scalar]) -> tuple[Scalar, Scalar | None, list[Scalar]]:
-        """Status, whether to stop, and the scalar states after step t."""
+        """Emit step t; return its status, whether to stop, and the scalar states after it."""
         b = self.b
         row = b.isub(b.isub(self.n, 1), t) if self.op.reversed is not None else t
         registers = self._registers(carried)
@@ -250,14 +250,14 @@ class _ScanLowering:
         return self._some(view, extents) if is_cut else view
 
     def _some(self, buffer: SSAValue, extents: Sequence[Extent]) -> SSAValue:
-        """Those rows of a value that the chunk has."""
+        """The rows of a value that belong to the current chunk."""
         if self.rows is None:
             return buffer
         start, count = self.rows
         return self.b.part(buffer, start, [count, *extents[1:]])
 
     def _former(self, state: _State, t: Scalar, row: Extent, lag: int) -> SSAValue:
-        """The value of a state at step t + lag: of the initial ones in the first steps."""
+        """The value of a state at step t + lag; in the first steps one of the initial values."""
         b = self.b
         assert state.rows is not None
         first = b.row(state.initial, b.iadd(t, state.depth + lag), state.extents)
@@ -270,12 +270,12 @@ class _ScanLowering:
         return b.choose(is_first, *(self._some(x, state.extents) for x in (first, later)))
 
     def _slot(self, state: _State, step: Extent) -> Scalar:
-        """The row of a ring that holds the value of a step, from -depth on."""
+        """The row of the ring buffer that holds the value of a step, from -depth on."""
         length = state.depth + 1
         return self.b.rem(self.b.index(self.b.iadd(step, length)), self.b.index(length))
 
     def _output(self, state: _State, t: Scalar, row: Extent) -> SSAValue | None:
-        """Where the body writes the new value; a scalar is handed back."""
+        """The buffer for the new value of a state; None for a scalar, which the body returns."""
         if state.is_scalar:
             return None
         assert state.rows is not None
@@ -283,7 +283,7 @@ class _ScanLowering:
         return self._some(self.b.row(state.rows, slot, state.extents), state.extents)
 
     def _keep(self, row: Extent, registers: Sequence[list[Scalar]], made: Iterator[Scalar]) -> list[Scalar]:
-        """Store the scalars that a step has made; the scalar states for the next one."""
+        """Store the scalars of a step; return the scalar states for the next step."""
         carried: list[Scalar] = []
         for state, values in zip(self.states, registers, strict=True):
             if state.is_scalar:
@@ -299,7 +299,7 @@ class _ScanLowering:
     # --- behind the loop -----------------------------------------------------------------------------------------
 
     def _finish(self, taken: Extent, carried: Sequence[Scalar]) -> None:
-        """The last values of the states of which only these are wanted, and the number of steps."""
+        """Copy out the last values of states that are not stacked, and bind the number of steps."""
         b = self.b
         for state, values in zip(self.states, self._registers(carried), strict=True):
             if state.is_stacked:

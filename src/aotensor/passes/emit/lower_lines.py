@@ -1,4 +1,4 @@
-"""Which loops an operation along the lines of a tensor becomes."""
+"""Dispatch of operations along the lines of a tensor to their lowerings."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""Selection along lines: positions of elements by rank, by rounds that each leave fewer candidates.
+"""Selection by rank along lines: each round partitions the candidates and keeps one part.
 
     aot.select "ranks" %x at %k     →     candidates = keys of x
-                                          while their range is no point, and they are many:
-                                              u, v = two keys of a sample, with the wanted one between them, likely
-                                              count keys < u and keys ≤ v, keep those of the one part that has the rank
+                                          while they are many, and their keys differ:
+                                              u, v = two keys of a sample, likely to enclose the wanted one
+                                              count keys < u and keys ≤ v, keep those of the part that contains the rank
 
-Keys are integers in the order of the elements, so that nan is an element like any other. A sample is taken at equal
-distances, which makes the same rounds of the same line. Where a round has kept more than half, the next one halves
-the range of the keys instead, so that no line takes more than some 130 rounds; most take three.
-Source: R. W. Floyd and R. L. Rivest, Expected time bounds for selection (1975); the way out is that of introselect.
+Keys are integers in the order of the elements, so that nan is an element like any other. Samples are equidistant, so
+that the same line gets the same rounds. If a round has kept more than half, the next one halves the range of the keys
+instead, which bounds the number of rounds by about 130; most lines need three. Source: R. W. Floyd and R. L. Rivest,
+Expected time bounds for selection (1975); the fallback is that of introselect.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ Keys: TypeAlias = Callable[[Scalar], Scalar]
 """k → the key of element k."""
 
 _SAMPLE: Final = 256
-"""Keys of a sample at most; one for so many candidates:"""
+"""Largest number of keys in a sample; one key is sampled per this many candidates:"""
 _SHARE: Final = 32
 _FEW: Final = 24
-"""Candidates that are compared with each other."""
+"""Up to this many candidates, every pair is compared."""
 _PASSES: Final = 4
 """Work per element, in steps along a line."""
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 
 def lower_select(b: LoopBuilder, buffers: Buffers, op: SelectOp, target: Target) -> None:
-    """Positions of the elements at ranks, line by line."""
+    """Emit the positions of the elements at the given ranks, line by line."""
     *others, length = buffers.shape(op.source)
     source, positions = buffers.buffer(op.source), buffers.buffer(op.positions)
     dtype = verb_dtype(op.source, is_unsigned=op.unsigned is not None)
@@ -88,7 +88,7 @@ def lower_select(b: LoopBuilder, buffers: Buffers, op: SelectOp, target: Target)
 
 @dataclass(frozen=True)
 class _Memory:
-    """Keys of the candidates of a line, and of a sample of them."""
+    """Buffers for the keys of a line's candidates, and for a sample of them."""
 
     b: LoopBuilder
     candidates: SSAValue
@@ -102,7 +102,7 @@ class _Memory:
 
 
 def _key(b: LoopBuilder, x: Scalar) -> Scalar:
-    """An int64 that is smaller where x is smaller; equal for 0 and −0, and for all nan, which are larger than all."""
+    """An int64 in the order of x; equal for 0 and −0, and for all nan, which are larger than all numbers."""
     if x.dtype in ("float32", "float64"):
         x = b.cast(x, "float64")
         bits = b.bitcast(b.select(b.compare("eq", x, b.constant(0, "float64")), b.constant(0, "float64"), x), "int64")
@@ -116,7 +116,7 @@ def _key(b: LoopBuilder, x: Scalar) -> Scalar:
 
 @dataclass(frozen=True)
 class _State:
-    """Candidates with keys of low … high, among which the wanted one has a rank; half: halve the range next."""
+    """Candidates with keys of low … high, and the wanted rank among them; half: halve the range next."""
 
     low: Scalar
     high: Scalar
@@ -133,9 +133,9 @@ class _State:
 
 
 def _next(b: LoopBuilder, key: Keys, length: Extent, rank: Scalar, before: list[Scalar]) -> Sequence[Scalar]:
-    """What `_find` gives, at the rank of the last call or the one behind it, in one sweep.
+    """The result of `_find` for the rank of the last call or the next one, in one sweep.
 
-    before: that rank, and what was found there.
+    before: that rank, and its result.
     """
     last, found, equal = before
     most, zero, one = b.constant(_MOST, "int64"), b.index(0), b.index(1)
@@ -152,7 +152,7 @@ def _next(b: LoopBuilder, key: Keys, length: Extent, rank: Scalar, before: list[
 
 
 def _find(b: LoopBuilder, memory: _Memory, key: Keys, length: Extent, rank: Scalar) -> tuple[Scalar, Scalar]:
-    """The key at a rank, and how many equal ones are in front of it."""
+    """The key at a rank, and how many equal keys precede it."""
     least, most = (b.constant(x, "int64") for x in (_LEAST, _MOST))
     start = _State(least, most, b.index(length), rank, b.constant(False, "bool"))
     state = _round(b, memory, key, start)
@@ -176,7 +176,7 @@ def _find(b: LoopBuilder, memory: _Memory, key: Keys, length: Extent, rank: Scal
 
 
 def _round(b: LoopBuilder, memory: _Memory, key: Keys, state: _State) -> _State:
-    """Two keys, and the candidates on the side of them, or between them, where the wanted one is."""
+    """One round: choose two keys, and keep the candidates below, between or above them that contain the rank."""
     u, v = b.branch(state.half, lambda: _middle(b, state), lambda: _pivots(b, memory, key, state))
     zero, one = b.index(0), b.index(1)
 
@@ -222,7 +222,7 @@ def _middle(b: LoopBuilder, state: _State) -> Sequence[Scalar]:
 
 
 def _pivots(b: LoopBuilder, memory: _Memory, key: Keys, state: _State) -> Sequence[Scalar]:
-    """Two keys of a sample, with as many of it between them as are likely to hold the wanted one."""
+    """Two keys of a sample, spaced so that they likely enclose the wanted key."""
     size = b.imax(b.imin(b.div(state.count, b.index(_SHARE)), _SAMPLE), 1)
     n = b.index(size)
     distance = b.div(state.count, n)
@@ -240,7 +240,7 @@ def _pivots(b: LoopBuilder, memory: _Memory, key: Keys, state: _State) -> Sequen
 
 
 def _of_few(b: LoopBuilder, key: Keys, count: Scalar, first: Scalar, second: Scalar) -> list[Scalar]:
-    """The keys at two ranks, and how many are smaller than each of them: every key is compared with every other."""
+    """The keys at two ranks, and how many keys are smaller than each; compares every pair of keys."""
     zero, one = b.index(0), b.index(1)
 
     def rank(i: Scalar, found: list[Scalar]) -> list[Scalar]:
@@ -260,7 +260,7 @@ def _of_few(b: LoopBuilder, key: Keys, count: Scalar, first: Scalar, second: Sca
 
 
 def _position(b: LoopBuilder, key: Keys, found: Scalar, equal: Scalar) -> Scalar:
-    """Where a key is that has `equal` ones like it in front of it."""
+    """The position of the key `found` that is preceded by `equal` keys like it."""
     zero, one = b.index(0), b.index(1)
 
     def goes_on(carried: list[Scalar]) -> Scalar:
@@ -279,9 +279,9 @@ def _collect(
     b: LoopBuilder, memory: _Memory, key: Keys, length: Extent, count: Extent, is_last: bool,
     put: Callable[[Scalar, Scalar], None],
 ) -> None:  # fmt: skip
-    """The positions of so many first, or last, elements in order: those beyond a key, and some that are equal to it.
+    """Put the positions of the `count` first, or last, elements in order: those beyond a key, and some equal ones.
 
-    Of equal ones the first `equal` come in front of the bound; these belong to the first elements, the others to the
+    Of the keys equal to the bound, the first `equal` precede it; these belong to the first elements, the others to the
     last ones.
     """
     if count == 0:

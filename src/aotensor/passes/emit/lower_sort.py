@@ -1,11 +1,11 @@
-"""Sorting of lines: a merge sort upwards from short runs, in which it is counted what is in front of each element.
+"""Sort lines: a bottom-up merge sort of short runs, which are sorted by counting smaller elements.
 
-Two whole runs are merged from both ends at once: two chains of loads and comparisons that wait for nothing of each
-other, and neither can leave its run before the middle (a parity merge, as in van den Hoven's quadsort).
+Two whole runs are merged from both ends at once: two independent chains of loads and comparisons that cannot leave
+their run before the middle (a parity merge, as in van den Hoven's quadsort).
 
-Many lines are shared out among the cores. One line alone is cut into chunks where it is long: each chunk is sorted by
-itself, and chunks are then merged in pairs, where each core makes a piece of the merged run: how many elements of
-either run are in front of the piece is found by bisection (the merge path of Odeh, Green, Mwassi, Shmueli and Birk).
+Many lines are distributed over the cores. A single long line is split into chunks: each chunk is sorted independently,
+and chunks are then merged in pairs, where each core computes a piece of the merged run; bisection finds how many
+elements of either run precede the piece (the merge path of Odeh, Green, Mwassi, Shmueli and Birk).
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ LARGEST_SORT: Final = 48  # merge passes: enough for 2^48 elements along an axis
 _RUN: Final = 16
 """Elements of a run that is sorted by counting."""
 _UNROLLED: Final = 4
-"""Steps at once where runs are merged; they divide a run."""
+"""Unrolled steps of a merge; they divide a run."""
 _MERGE: Final = 2 * STEP
-"""The work of moving an element to its place in a merged run."""
+"""The work of moving an element in a merge."""
 
 
 def lower_sort(b: LoopBuilder, buffers: Buffers, op: SortOp, target: Target) -> None:
@@ -83,7 +83,7 @@ def lower_sort(b: LoopBuilder, buffers: Buffers, op: SortOp, target: Target) -> 
 
 @dataclass(frozen=True)
 class _Runs:
-    """Elements of a line, with the positions that they had: what is sorted, or scratch memory.
+    """Elements of a line with their original positions: the line to sort, or scratch memory.
 
     at: the indices of element k.
     """
@@ -107,7 +107,7 @@ class _Runs:
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two sorted runs next to each other, start … middle … end."""
+    """Two adjacent sorted runs, start … middle … end."""
 
     start: Extent
     middle: Extent
@@ -115,12 +115,12 @@ class _Pair:
 
     @staticmethod
     def of(b: LoopBuilder, start: Extent, width: Extent, stop: Extent) -> _Pair:
-        """Runs of `width` elements, or those that there are in front of `stop`."""
+        """Two adjacent runs of `width` elements from `start` on, cut off at `stop`."""
         return _Pair(start, b.imin(b.iadd(start, width), stop), b.imin(b.iadd(start, b.imul(width, 2)), stop))
 
 
 def _sort_part(b: LoopBuilder, line: _Runs, scratch: _Runs, start: Extent, stop: Extent) -> None:
-    """Sort the elements from start to stop, on one core: short runs, which are merged in pairs."""
+    """Sort the elements from start to stop on one core: sort short runs, and merge them in pairs."""
     count = b.isub(stop, start)
 
     def back(k: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
@@ -158,7 +158,7 @@ def _sort_part(b: LoopBuilder, line: _Runs, scratch: _Runs, start: Extent, stop:
 
 
 def _sort_run(b: LoopBuilder, source: _Runs, target: _Runs, start: Scalar, stop: Scalar) -> None:
-    """Put every element of a run where it belongs: behind the smaller ones, and equal ones in front of it."""
+    """Sort a short run: place each element after the smaller ones and after equal ones that precede it."""
     zero, one = b.index(0), b.index(1)
 
     def place(k: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
@@ -177,7 +177,7 @@ def _sort_run(b: LoopBuilder, source: _Runs, target: _Runs, start: Scalar, stop:
 
 
 def _merge_whole(b: LoopBuilder, source: _Runs, target: _Runs, start: Scalar, width: Scalar) -> Sequence[Scalar]:
-    """Merge two runs of `width` elements, from the front and from the back, a half of the result each."""
+    """Merge two runs of `width` elements, half of the result from the front and half from the back."""
     one, middle = b.index(1), b.add(start, width)
     last = b.sub(b.add(middle, width), one)
 
@@ -207,7 +207,7 @@ def _merge_whole(b: LoopBuilder, source: _Runs, target: _Runs, start: Scalar, wi
 
 
 def _merge_rest(b: LoopBuilder, source: _Runs, target: _Runs, pair: _Pair, stop: Extent) -> Sequence[Scalar]:
-    """Merge the last two runs, of which the second one may be short, or none."""
+    """Merge the last two runs; the second one may be short or empty."""
     first = [b.index(pair.start), b.index(pair.middle)]
     b.loop(
         pair.start, pair.end, first, lambda k, at: _merge_step(b, source, target, pair, stop, k, at),
@@ -217,9 +217,9 @@ def _merge_rest(b: LoopBuilder, source: _Runs, target: _Runs, pair: _Pair, stop:
 
 
 def _merge_chunks(b: LoopBuilder, line: _Runs, scratch: _Runs, length: Extent, size: Extent, most: int) -> None:
-    """Merge sorted runs of `size` elements, `most` at most, until there is one; on several cores.
+    """Merge at most `most` sorted runs of `size` elements until there is one, on several cores.
 
-    Runs go to the scratch memory and back by two passes, of which the last one may find one run only.
+    Each iteration makes two passes, to the scratch memory and back; the last pass may find only one run.
     """
 
     def two_passes(number: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
@@ -238,7 +238,7 @@ def _merge_chunks(b: LoopBuilder, line: _Runs, scratch: _Runs, length: Extent, s
 
 
 def _merge_pass(b: LoopBuilder, source: _Runs, target: _Runs, length: Extent, size: Extent, width: Scalar) -> None:
-    """Merge neighbouring runs of `width` elements, by pieces of `size` elements, of which a run has a whole number."""
+    """Merge adjacent runs of `width` elements, a multiple of `size`, by independent pieces of `size` elements."""
 
     def piece(start: Scalar) -> None:
         double = b.add(width, width)
@@ -255,9 +255,9 @@ def _merge_pass(b: LoopBuilder, source: _Runs, target: _Runs, length: Extent, si
 def _merge_step(
     b: LoopBuilder, source: _Runs, target: _Runs, pair: _Pair, stop: Extent, k: Scalar, carried: list[Scalar]
 ) -> list[Scalar]:
-    """target[k] = the next element of two runs, whose next ones are (left, right); gives these as they are after it.
+    """target[k] = the next element of two runs; (left, right) are their next elements, returned as of after it.
 
-    stop: where elements end that may be read.
+    stop: the end of the readable elements.
     """
     left, right = carried
     last = b.isub(stop, 1)

@@ -1,4 +1,4 @@
-"""Loops of the operations that are no linalg.generic: windows of a tensor, scatters, masks, running sums."""
+"""Lower the tensor operations that are not linalg.generic: slices, scatters, masks, running sums."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STEP: Final = 8
 
 
 def lower_insert(b: LoopBuilder, buffers: Buffers, op: tensor.InsertSliceOp, target: Target) -> None:
-    """result = dest with a strided window replaced by source; dest's buffer is reused where it is free."""
+    """result = dest with a strided slice replaced by source; reuses dest's buffer where it is free."""
     result = _copy_of_dest(b, buffers, op, target)
     starts, steps = (
         _mixed(buffers, static, dynamic)
@@ -46,7 +46,7 @@ def lower_insert(b: LoopBuilder, buffers: Buffers, op: tensor.InsertSliceOp, tar
 
 
 def _copy_of_dest(b: LoopBuilder, buffers: Buffers, op: tensor.InsertSliceOp | ScatterOp, target: Target) -> SSAValue:
-    """The buffer of the result, with the elements of dest in it."""
+    """Return the buffer of the result, initialized with dest."""
     result, dest = buffers.buffer(op.result), buffers.buffer(op.dest)
     if result is not dest:
 
@@ -85,7 +85,7 @@ def lower_scatter(b: LoopBuilder, buffers: Buffers, op: ScatterOp, target: Targe
 
 
 def _index(b: LoopBuilder, buffers: Buffers, indices: SSAValue, counters: list[Scalar], extent: Extent) -> Scalar:
-    """One of the indices, counted from the start; they broadcast along extents of 1."""
+    """One of the indices, counted from the start; indices broadcast along extents of 1."""
     shape = buffers.shape(indices)
     own = counters[len(counters) - len(shape) :]
     at: list[Extent] = [0 if n == 1 else counter for n, counter in zip(shape, own, strict=True)]
@@ -99,12 +99,12 @@ def _mixed(buffers: Buffers, static: DenseArrayBase[Any], dynamic: Sequence[SSAV
 
 
 def lower_nonzero(b: LoopBuilder, buffers: Buffers, op: NonzeroOp) -> None:
-    """positions[axis][p] = the coordinate of true element number p along each axis; one sweep in C order that counts.
+    """positions[axis][p] = the coordinate of true element number p along each axis; one counting sweep in C order.
 
     p = 0; for i: for j:  if p < count: rows[p], columns[p] = i, j;  p += mask[i, j]
 
-    What is stored for an element that is false is overwritten by the next true one. A branch on the mask itself would
-    be mispredicted all the time; that on the count goes one way until the last true element.
+    The position stored for a false element is overwritten by the next true one. A branch on the mask itself would be
+    mispredicted often; the branch on the count has one direction until the last true element.
     """
     count = b.index(buffers.scalar(op.count))
     shape, source = buffers.shape(op.source), buffers.buffer(op.source)
@@ -131,7 +131,7 @@ def lower_nonzero(b: LoopBuilder, buffers: Buffers, op: NonzeroOp) -> None:
 
 
 def lower_cumulate(b: LoopBuilder, buffers: Buffers, op: CumulateOp, target: Target) -> None:
-    """result[…, k, …] = Σ or Π of source[…, 0..k, …], in ascending order where it says nothing of others."""
+    """result[…, k, …] = Σ or Π of source[…, 0..k, …], in ascending order unless the operation allows another one."""
     axis, kind = op.axis.value.data, op.kind.data
     shape = buffers.shape(op.source)
     source, result = buffers.buffer(op.source), buffers.buffer(op.result)
@@ -178,7 +178,7 @@ def lower_recur(b: LoopBuilder, buffers: Buffers, op: RecurOp, target: Target) -
 
 
 def verb_dtype(x: SSAValue, is_unsigned: bool = False) -> str:
-    """The dtype by which the builder picks its operations, from an element type that has lost its sign."""
+    """The builder's dtype of a tensor's elements, whose IR type does not record signedness."""
     assert isinstance(x.type, TensorType)
     match x.type.element_type:
         case kind if kind in DTYPE_OF_FLOAT:

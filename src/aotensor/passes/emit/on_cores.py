@@ -1,8 +1,8 @@
-"""Loops over the lines of a tensor, or the rows of a matrix, that operations of the `aot` dialect become.
+"""Loops over lines of a tensor or rows of a matrix, split into chunks for several cores.
 
     for i in 0 … n:  body(i)      →      parallel for chunk of rows:  for i in chunk:  body(i)
 
-What a chunk allocates is its own. Only an operation that `parallelize` has marked is cut so.
+Memory that a chunk allocates is private to it. Only operations that `parallelize` has marked are split.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def each_row(
 ) -> None:
     """body(i) for i = 0 … count, with body = begin() made for each chunk, which may allocate.
 
-    work: of a row. own: elements that a chunk fills for itself. indptr: of the matrix by whose entries chunks are equal
+    work: per row. own: elements that each chunk initializes for itself. indptr: of the matrix whose entries are divided
+    evenly among chunks
     """
 
     def rows(start: Extent, stop: Extent) -> None:
@@ -86,7 +87,7 @@ def each_line(
 def each_element(
     b: LoopBuilder, op: Operation, target: Target, shape: Sequence[Extent], body: Callable[[list[Scalar]], None]
 ) -> None:
-    """body(where) for all positions of a tensor, which moves an element."""
+    """body(where) for all positions of a tensor, where body moves an element."""
     if ON_CORES in op.attributes and len(shape) > 1:
         each_line(b, op, target, shape, _MOVE, lambda: body)
     else:

@@ -1,13 +1,13 @@
-"""Sums over the entries of several slices at once, one in each lane of a vector. There are three ways to take them.
+"""Sums over the entries of several slices at once, one per vector lane, by one of three algorithms.
 
-no more than `terms` entries, as many in each slice: slice by slice and entry by entry
+at most `terms` entries, equally many in each slice: a scalar loop over entries for each slice
 
-no more than `terms` entries: all terms first, as of one slice; then a vector for each
+at most `terms` entries: compute all terms as if of one slice, then one vector per slice
   for p = indptr[i] … indptr[i + 8] by 8:  t[p …] = data[p …]·x[indices[p …]]
   v = t[indptr[i] …] + t[indptr[i] + 8 …]                                   under masks
   while (p += 8) < indptr[i + 1]: v += …                                    (rare)
 
-else, for each slice: a vector of its sums, under a mask
+otherwise, for each slice: a vector of partial sums, under a mask
   p = indptr[i]:  v = data[p …]·x[indices[p …]]
   while (p += 8) < indptr[i + 1]: v += …                                    (rare)
 
@@ -16,7 +16,7 @@ At the end the lanes of the vectors are added in pairs: y[i …] = …
 a0 a1 a2 a3     a0+a1 b0+b1 a2+a3 b2+b3     a b
 b0 b1 b2 b3  →                           →           (here for two slices of four lanes)
 
-No branch in the second way depends on the length of a single slice, so nothing is foretold wrong.
+No branch of the second algorithm depends on the length of a single slice, so none is mispredicted.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from aotensor.passes.emit.tree import TreeEmitter
 
 _VECTORS: Final = 2
-"""Of terms of a slice that are added up in any case."""
+"""Vectors of terms per slice that are always added."""
 
 
 def emit_row_sums(tree: TreeEmitter, loop: EntriesOp, frame: Frame, sums: Sequence[SSAValue], count: int) -> None:
-    """The loops over the entries of `count` slices; the registers `sums` hold a vector of their sums afterwards."""
+    """Emit the loops over the entries of `count` slices; afterwards the registers `sums` hold vectors of their sums."""
     b, rows = tree.b, _RowSums(tree, loop, frame, sums, count)
     for x, total in zip(sums, rows.totals(), strict=True):
         holder = frame.holder(x)
@@ -55,7 +55,7 @@ def emit_row_sums(tree: TreeEmitter, loop: EntriesOp, frame: Frame, sums: Sequen
 
 
 class _RowSums:
-    """The sums of `count` slices.   ends: where each one begins, and where the last one ends"""
+    """The sums of `count` slices.   ends: the start of each slice, and the end of the last one"""
 
     def __init__(self, tree: TreeEmitter, loop: EntriesOp, frame: Frame, sums: Sequence[SSAValue], count: int) -> None:
         self.tree, self.loop, self.frame, self.sums, self.count = tree, loop, frame, sums, count
@@ -68,7 +68,7 @@ class _RowSums:
         self.nothing = [Scalar(b.zero_vector(self.kind), "raw")] * len(sums)
 
     def totals(self) -> list[Scalar]:
-        """A vector of the sums of all slices, for each sum."""
+        """For each sum, the vector of the sums of all slices."""
         b, most = self.b, self.loop.number("terms")
         if most == 1:
             return self._by_slices()
@@ -80,7 +80,7 @@ class _RowSums:
         return b.branch(b.compare("le", entries, b.index(most)), few, self._by_slices)
 
     def _have_equal_lengths(self) -> Scalar:
-        """Have all slices as many entries each?"""
+        """Do all slices have equally many entries?"""
         b = self.b
         starts, ends = (b.load_vector(self.indptr, [at], self.count, None).ssa for at in self.slices[:2])
         lengths = b.emit(arith.SubiOp(ends, starts), "raw").ssa
@@ -96,7 +96,7 @@ class _RowSums:
     # --- the three ways ----------------------------------------------------------------------------------------------
 
     def _one_by_one(self) -> list[Scalar]:
-        """Entry by entry."""
+        """The first algorithm: a scalar loop over entries for each slice."""
 
         def of(slice: Scalar, ends: tuple[Scalar, Scalar]) -> list[Scalar]:
             def step(p: Scalar, carried: list[Scalar]) -> list[Scalar]:
@@ -110,7 +110,7 @@ class _RowSums:
         return [self._vector_of(numbers) for numbers in zip(*rows, strict=True)]
 
     def _by_slices(self) -> list[Scalar]:
-        """A vector of entries of one slice at a time."""
+        """The third algorithm: one vector of entries of a slice at a time."""
 
         def of(low: Scalar, high: Scalar) -> list[Scalar]:
             def step(p: Scalar, carried: list[Scalar]) -> list[Scalar]:
@@ -121,7 +121,8 @@ class _RowSums:
         return self._added([of(low, high) for low, high in pairwise(self.ends)])
 
     def _terms_first(self, entries: Scalar, most: int) -> list[Scalar]:
-        """All terms, a vector of entries at a time, in memory of their own; then the slices of that memory."""
+        """The second algorithm: store all terms in a buffer, a vector of entries at a time; then add those of each
+        slice."""
         b, low, high = self.b, self.ends[0], self.ends[-1]
         terms = [b.allocate(f64, [most + self.count]) for _ in self.sums]
 
@@ -155,13 +156,13 @@ class _RowSums:
     # --- parts of them -----------------------------------------------------------------------------------------------
 
     def _body(self, inner: Frame, carried: Sequence[Scalar]) -> list[Scalar]:
-        """The statements of the loop, which add to what is carried."""
+        """Emit the statements of the loop with the carried sums; return the updated sums."""
         inner.registers.update((x, value.ssa) for x, value in zip(self.sums, carried, strict=True))
         self.tree.emit(self.loop.body.block.ops, [inner])
         return [Scalar(inner.registers[x], "raw") for x in self.sums]  # type: ignore[arg-type]
 
     def _entries(self, p: Scalar, carried: Sequence[Scalar], mask: SSAValue | None) -> list[Scalar]:
-        """Vectors of sums, and the terms of the entries from p on."""
+        """Add the terms of a vector of entries from p on to vectors of sums."""
         counter = self.loop.counter
         return self._body(self.frame.inside({counter: p.ssa}, Lanes(counter, self.count, mask)), carried)
 
@@ -172,20 +173,20 @@ class _RowSums:
         begun: Sequence[Scalar],
         step: Callable[[Scalar, list[Scalar]], Sequence[Scalar]],
     ) -> list[Scalar]:
-        """What few slices have: entries behind their first vectors."""
+        """Emit the loop over entries after the first vectors of a slice, which few slices have."""
         return self.b.loop(start, end, begun, step, self.count, is_vectorisable=False, is_unrolled=False)
 
     def _mask(self, n: Scalar) -> SSAValue:
-        """The first n lanes."""
+        """The mask of the first n lanes."""
         return self.b.emit(vector.CreateMaskOp([n.ssa], VectorType(i1, [self.count])), "raw").ssa
 
     def _added(self, rows: Sequence[Sequence[Scalar]]) -> list[Scalar]:
-        """For each sum the vectors of all slices as one vector of numbers."""
+        """For each sum, reduce the vectors of all slices to one vector of sums."""
         found = (_add_lanes(self.b, [x.ssa for x in vectors], self.count) for vectors in zip(*rows, strict=True))
         return [Scalar(x, "raw") for x in found]
 
     def _vector_of(self, numbers: Sequence[Scalar]) -> Scalar:
-        """The vector that has these numbers in its lanes."""
+        """The vector with these numbers in its lanes."""
         made = self.b.zero_vector(self.kind)
         for lane, x in enumerate(numbers):
             made = self.b.emit(vector.InsertOp(x.ssa, made, [lane]), "raw").ssa
@@ -193,7 +194,7 @@ class _RowSums:
 
 
 def _add_lanes(b: LoopBuilder, rows: list[SSAValue], n: int) -> SSAValue:
-    """The sum over the lanes of each vector, in the lane of its number."""
+    """Reduce each vector; lane k of the result is the sum over the lanes of vector k."""
     neighbours = [[k + odd + n * second for k in range(0, n, 2) for second in (0, 1)] for odd in (0, 1)]
     halves = [[k + j for k in range(start, 2 * n, 4) for j in (0, 1)] for start in (0, 2)]
     orders = neighbours

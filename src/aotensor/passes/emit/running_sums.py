@@ -1,11 +1,11 @@
-"""Running sums of floats, by groups of eight elements whose own running sums wait for nothing:
+"""Running sums of floats by groups of eight elements, whose local running sums are independent:
 
     for g in 0 … n by 8:  p = x[g], x[g] + x[g + 1], …;   y[g + k] = (s + p[k]);   s = s + p[7]
 
-so that one addition in eight waits for another one. A long line is cut into blocks that stay in cache, these into
-chunks: each is summed, then what is in front of each is known, and each is summed again into the result,
-y = t + (s + p). Both times the additions are the same, so a chunk begins with the last element of the one before it,
-and sums of what is not negative never fall. Where chunks begin follows from the length.
+so that only one addition in eight is on the dependence chain. A long line is split into blocks that stay in cache,
+these into chunks: each chunk is summed, the totals give the offset of each, and a second pass writes y = t + (s + p).
+Both passes add in the same order, so a chunk begins with the last element of the chunk before it, and running sums of
+nonnegative numbers never decrease. The bounds of chunks depend on the length only.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from aotensor.passes.nest.work import quotient, rows_of_chunk
 from aotensor.passes.target import Target
 
 GROUP: Final = 8
-"""Elements whose sums wait for nothing: as many additions as are done in the time of a few that wait."""
+"""Elements per group: as many independent additions as fit into the latency of a few dependent ones."""
 STEP: Final = 4
-"""The work of an element each time, in the unit of `nest.work`."""
+"""The work per element and pass, in the unit of `nest.work`."""
 FEWEST: Final = 4
-"""Chunks of a line: of two, one core would sum the first one before another has something to do."""
+"""The smallest number of chunks of a line: with two, one core would sum the first while the other one idles."""
 
 
 class Line:
-    """A line of a tensor, and where its running sums go.   at(k): the indices of element k"""
+    """A line of a tensor, and the destination of its running sums.   at(k): the indices of element k"""
 
     def __init__(
         self, b: LoopBuilder, dtype: str, buffers: tuple[SSAValue, SSAValue], at: Callable[[Extent], list[Extent]]
@@ -52,7 +52,7 @@ class Line:
         self.b.store(sum, self._result, self._at(k))
 
     def sum(self, start: Extent, stop: Extent, before: Scalar | None, is_written: bool) -> Scalar:
-        """The sum of elements from start to stop; their running sums, on top of `before`, are written."""
+        """Return the sum of the elements from start to stop; if `is_written`, write the running sums plus `before`."""
         b = self.b
         whole = b.iadd(start, b.imul(quotient(b, b.isub(stop, start), GROUP), GROUP))
 
@@ -79,7 +79,7 @@ class Line:
 
 
 def sum_line(b: LoopBuilder, op: CumulateOp, line: Line, length: Extent, target: Target) -> None:
-    """Running sums of one line, whose chunks are taken by several cores where it is long."""
+    """Emit the running sums of one line; chunks of a long line run on several cores."""
     kind = op.source.type
     assert isinstance(kind, TensorType)
     block = b.imin(length, target.line_elements)
@@ -99,7 +99,7 @@ def sum_line(b: LoopBuilder, op: CumulateOp, line: Line, length: Extent, target:
 
 
 def _chunk_size(b: LoopBuilder, block: Extent, target: Target) -> Extent:
-    """Elements of a chunk of a block; all of them where chunks would be few."""
+    """Elements per chunk of a block; the whole block if it would have too few chunks."""
     size = rows_of_chunk(b, block, STEP, target.chunk_work, target.most_chunks, GROUP)
     all_groups = b.imul(quotient(b, b.iadd(block, GROUP - 1), GROUP), GROUP)
     if isinstance(block, int) and isinstance(size, int):
@@ -111,7 +111,7 @@ def _chunk_size(b: LoopBuilder, block: Extent, target: Target) -> Extent:
 def _sum_block(
     b: LoopBuilder, line: Line, totals: SSAValue, size: Extent, start: Extent, stop: Extent, before: Scalar
 ) -> None:
-    """Running sums from start to stop, on top of `before`, by chunks of `size` elements."""
+    """Emit the running sums from start to stop, plus `before`, by chunks of `size` elements."""
     count = b.isub(stop, start)
     b.store(before, totals, [0])
 

@@ -1,10 +1,10 @@
-"""Loops and statements of a nest as loops over buffers: registers become values that loops carry.
+"""Emit loops and statements of a nest as loops over buffers: registers become loop-carried values.
 
     %z = nest.value init %zero : tensor<f64>         %z = scf.for %k = … iter_args(%s = %zero) {
     nest.for %k in %p {                        →       …
       nest.do(…) -> (%s = %z[]) { … } }                scf.yield %t }
 
-Nothing is decided here: what runs inside what, what is jammed and what lives where is written in the nest.
+No decisions are made here: nesting, jamming and placement of values are written in the nest.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from aotensor.passes.emit.row_sums import emit_row_sums
 from aotensor.passes.scalar_math.table import vector_symbol
 
 _LINE: Final = 64
-"""Bytes of a line of the cache."""
+"""Bytes of a cache line."""
 _SLICE: Final = 16
-"""Entries of a slice that are fetched ahead: two lines of eight bytes each, one of four."""
+"""Prefetched entries per slice: two cache lines of 8-byte elements, one of 4-byte elements."""
 
 
 class Memory(Protocol):
-    """What the emitter of a tree asks of the function around it."""
+    """The interface of the function emitter that the emitter of a tree uses."""
 
     def buffer(self, x: SSAValue) -> SSAValue: ...
     def buffer_in(self, frame: Frame, x: SSAValue) -> SSAValue: ...
@@ -56,7 +56,7 @@ class TreeEmitter:
         self.b, self.memory = b, memory
 
     def emit(self, ops: Iterable[Operation], frames: Sequence[Frame]) -> None:
-        """Operations one after the other, for several iterations that advance together."""
+        """Emit operations in order, for several iterations that advance together (one frame each)."""
         for op in ops:
             self.b.belongs_to(op)
             if isinstance(op, LoopOp):
@@ -135,7 +135,7 @@ class TreeEmitter:
         self._range(loop, frames, whole, high, 1)
 
     def _fetch_ahead(self, loop: EntriesOp, first: Extent) -> None:
-        """Fetch what a later slice will read along its entries.   first: entry of this one"""
+        """Prefetch the streams of a later slice.   first: first entry of the current slice"""
         for x in streams(loop):
             assert isinstance(x.type, TensorType)
             line = max(_LINE // element_bytes(x.type.element_type), 1)
@@ -145,9 +145,9 @@ class TreeEmitter:
     def _one_vector(
         self, loop: LoopOp, frames: Sequence[Frame], first: int, lanes: int, mask: SSAValue | None = None
     ) -> None:
-        """All iterations as the lanes of one vector; sums into numbers begin with zeros, and the lanes are added up.
+        """Emit all iterations as the lanes of one vector; sums into scalars start at 0 and are reduced at the end.
 
-        mask: the lanes that there are, in a loop without such sums.
+        mask: the active lanes, for a loop without such sums.
         """
         sums = [(holder, x, _held(holder, x)) for holder, x in _carried(loop, frames) if not _is_vector(x)]
         assert mask is None or not sums, "lanes that are not there would be added"
@@ -159,7 +159,7 @@ class TreeEmitter:
             holder.registers[x] = self.b.add_lanes(_held(holder, x).ssa, old.ssa)
 
     def _bounds(self, loop: LoopOp, frame: Frame) -> tuple[Extent, Extent, Extent]:
-        """Where a loop begins and ends, and its step."""
+        """The lower bound, the upper bound and the step of a loop."""
         if isinstance(loop, EntriesOp):
             slice, indptr = Scalar(frame.value(loop.slice), "index"), self.memory.buffer(loop.indptr)
             return self.b.position(indptr, slice), self.b.position(indptr, self.b.add(slice, self.b.index(1))), 1
@@ -182,9 +182,9 @@ class TreeEmitter:
         lanes: int = 1,
         is_masked: bool = False,
     ) -> None:
-        """Iterations from low to high: one by one, `jam` at once, or as the lanes of vectors.
+        """Emit iterations from low to high: one by one, `jam` at once, or as vector lanes.
 
-        is_masked: a vector may reach beyond the last iteration; sums keep the lanes that do.
+        is_masked: a vector may exceed the last iteration; its extra lanes keep the sums as they are.
         """
         carried = _carried(loop, frames)
         before = [_held(holder, x) for holder, x in carried]
@@ -213,7 +213,7 @@ class TreeEmitter:
             holder.registers[x] = value.ssa if lanes == 1 else self.b.add_lanes(value.ssa, old.ssa)
 
     def _mask(self, count: Scalar, lanes: int) -> SSAValue:
-        """The first lanes, as many as are left."""
+        """The mask of the first `count` lanes."""
         return self.b.emit(vector.CreateMaskOp([count.ssa], _vector(i1, lanes)), "raw").ssa
 
     # --- statements ----------------------------------------------------------------------------------------------
@@ -244,14 +244,14 @@ class TreeEmitter:
     def _address(
         self, x: SSAValue, subscripts: Sequence[Subscript], frame: Frame
     ) -> tuple[SSAValue, list[Extent], bool]:
-        """Where an element lies, and whether the lanes of vectors lie there one after the other."""
+        """The buffer and indices of an element, and whether vector lanes are contiguous from there."""
         where: list[Extent] = [i if isinstance(i, int) else Scalar(frame.value(i), "index") for i in subscripts]
         lanes = frame.lanes
         is_vector = lanes is not None and any(stride_along(i, lanes.counter) != 0 for i in subscripts)
         return self.memory.buffer_in(frame, x), self._folded(x, where), is_vector
 
     def _folded(self, x: SSAValue, where: list[Extent]) -> list[Extent]:
-        """Where the row lies in what holds the last rows only."""
+        """The indices in a buffer that only holds the last rows: the row modulo their number, a power of two."""
         if not isinstance(x.owner, ValueOp) or x.owner.folded is None:
             return where
         assert isinstance(x.type, TensorType)
@@ -281,7 +281,7 @@ class TreeEmitter:
         self.b.store_vector(self._spread(value, frame.lanes.count, frame), buffer, where, frame.lanes.mask)
 
     def _gather(self, op: tensor.ExtractOp, frame: Frame, values: dict[SSAValue, SSAValue]) -> SSAValue:
-        """An element at indices that a body computes."""
+        """Load an element at indices that a body computes."""
         buffer, lanes = self.memory.buffer_in(frame, op.tensor), frame.lanes
         found = [_value(i, values, frame) for i in op.indices]
         where = self._folded(op.tensor, [Scalar(i, "index") for i in found])
@@ -292,7 +292,7 @@ class TreeEmitter:
         return self.b.fetch(buffer, where, "raw").ssa
 
     def _read_if(self, op: ExtractIfOp, frame: Frame, values: dict[SSAValue, SSAValue]) -> SSAValue:
-        """An element where a condition holds."""
+        """Load an element if a condition holds, otherwise a default."""
         assert frame.lanes is None, "a read under a condition has no vectors"
         buffer = self.memory.buffer_in(frame, op.tensor)
         condition, otherwise, *where = (_value(x, values, frame) for x in (op.condition, op.otherwise, *op.indices))
@@ -304,7 +304,7 @@ class TreeEmitter:
         return found.ssa
 
     def _copy(self, op: Operation, frame: Frame, values: dict[SSAValue, SSAValue]) -> None:
-        """A scalar operation, on what stands for its operands; on vectors if one of them is one."""
+        """Copy a scalar operation with mapped operands; as a vector operation if one of them is a vector."""
         operands = [_value(x, values, frame) for x in op.operands]
         kind = next((x.type for x in operands if isinstance(x.type, VectorType)), None)
         copy: Operation
@@ -326,7 +326,7 @@ class TreeEmitter:
         values.update(zip(op.results, copy.results, strict=True))
 
     def _spread(self, x: SSAValue, lanes: int, frame: Frame) -> SSAValue:
-        """A vector of equal lanes, of what is none yet."""
+        """Broadcast a scalar to a vector; a vector is returned unchanged."""
         if isinstance(x.type, VectorType):
             return x
         if (x, lanes) not in frame.vectors:
@@ -335,13 +335,13 @@ class TreeEmitter:
 
 
 def _is_one_vector(loop: LoopOp, lanes: int) -> bool:
-    """Is the extent of a loop the smaller of a number and the lanes of a vector?"""
+    """Is the trip count of a loop min(n, lanes)?"""
     bound = loop.upper.owner if isinstance(loop, ForOp) and loop.lower is None else None
     return isinstance(bound, arith.MinSIOp) and known_number(bound.rhs) == lanes
 
 
 def _on(op: Operation, operands: Sequence[SSAValue], lanes: int | None) -> Operation:
-    """The same operation on other operands, with results of so many lanes."""
+    """The same operation on other operands; lanes: vector length of its results, None for scalars."""
     if op.regions:  # a loop of numbers
         assert lanes is None
         return op.clone(dict(zip(op.operands, operands, strict=True)))
@@ -365,22 +365,22 @@ def _held(holder: Frame, x: SSAValue) -> Scalar:
 
 
 def _value(x: SSAValue, values: Mapping[SSAValue, SSAValue], frame: Frame) -> SSAValue:
-    """What stands for a value of a body, or of the nest around it."""
+    """The emitted value of a value of a body, or of the enclosing nest."""
     found = values.get(x)
     return frame.value(x) if found is None else found
 
 
 def _carried(loop: LoopOp, frames: Sequence[Frame]) -> list[tuple[Frame, SSAValue]]:
-    """The registers that iterations hand on, with the frames that hold them."""
+    """The loop-carried registers, with the frames that hold them."""
     return list(dict.fromkeys((frame.holder(x), x) for x in _updated(loop) for frame in frames))
 
 
 def _is_vector(x: SSAValue) -> bool:
-    """Is a register one of vectors?"""
+    """Does a register hold a vector?"""
     return isinstance(x.owner, ValueOp) and x.owner.lanes is not None
 
 
 def _updated(loop: LoopOp) -> list[SSAValue]:
-    """Registers from outside of a loop that statements in it update."""
+    """The registers from outside a loop that its statements update."""
     written = (x for op in walk(loop) if isinstance(op, DoOp) for x in op.outputs if is_register(x))
     return [x for x in dict.fromkeys(written) if isinstance(x.owner, ValueOp) and not loop.is_ancestor(x.owner)]

@@ -1,1 +1,1 @@
-"""Formulas in the IR: terms across the bodies of elementwise operations, matching and building them."""
+"""Formulas in the IR: match and build terms across the bodies of elementwise operations."""

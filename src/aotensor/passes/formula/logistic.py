@@ -1,4 +1,4 @@
-"""Products and quotients of exp(±x), 1 + exp(±x), sigmoid(±x) and 1 − sigmoid(±x), which derivatives are full of.
+"""Simplify products and quotients of exp(±x), 1 + exp(±x), sigmoid(±x) and 1 − sigmoid(±x), common in derivatives.
 
 With S = sigmoid(x) and T = sigmoid(−x) every such factor is a power of them:
 
@@ -26,7 +26,7 @@ LARGEST_PRODUCT: Final = 6  # operations deep
 
 @dataclass(frozen=True)
 class _Factor:
-    """S**s · T**t of one x.   is_delicate: the factor, as it is written, may overflow or divide by what underflows."""
+    """S**s · T**t of one x.   is_delicate: the factor as written may overflow, or divide by an underflowed value"""
 
     x: Term
     s: int
@@ -35,7 +35,7 @@ class _Factor:
 
 
 def logistic_product(formula: Formula, product: Term) -> Scalar | None:
-    """The product with its logistic factors combined, where those of one x come to powers that are not negative."""
+    """The product with its logistic factors combined; None unless the powers for some x are nonnegative."""
     walk = _Walk(formula)
     walk.collect(product, is_inverse=False, depth=0)
     powers = walk.combined()
@@ -62,7 +62,7 @@ class _Walk:
         self.factors: list[_Factor] = []
 
     def collect(self, term: Term, is_inverse: bool, depth: int) -> None:
-        """All logistic factors of a product."""
+        """Collect all logistic factors of a product."""
         factor = self._factor(term)
         if factor is not None:
             sign = -1 if is_inverse else 1
@@ -73,7 +73,7 @@ class _Walk:
                 self.collect(operand, is_inverse != inverts, depth + 1)
 
     def combined(self) -> dict[Term, tuple[int, int]]:
-        """x → powers of S and T, for every x that gains."""
+        """x → powers of S and T, for every x where combining gains."""
         found: dict[Term, tuple[int, int]] = {}
         for x in dict.fromkeys(f.x for f in self.factors):
             own = [f for f in self.factors if f.x == x]
@@ -83,7 +83,7 @@ class _Walk:
         return found
 
     def rebuilt(self, term: Term, dropped: frozenset[Term], depth: int) -> tuple[Scalar | None, bool]:
-        """(the same product without the factors of some x or None for 1, whether its sign changes)"""
+        """(the product without the factors of `dropped`, or None for 1; whether its sign changes)"""
         factor = self._factor(term)
         if (factor is not None and factor.x in dropped) or self.formula.is_number(term, 1):
             return None, False

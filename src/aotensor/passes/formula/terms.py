@@ -1,11 +1,11 @@
-"""Scalar expressions as they span the bodies of several elementwise operations.
+"""Scalar expressions across the bodies of several elementwise operations.
 
     %e = generic ins(%x) { exp }                 from the body that reads %e:
     %r = generic ins(%e) { 1 + … }                   log(1 + exp(x)), with x read through the maps of both
     %y = generic ins(%r) { log }
 
-A reader looks through its inputs into the bodies that made them. What it finds it can use in its own body: what is a
-tensor becomes an input of the reader, operations in between are copied, once. The producers stay what they are.
+A reader looks through its inputs into the bodies of their producers. Terms found there can be used in its own body: a
+tensor becomes an input of the reader, operations in between are copied once. The producers are not changed.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ OpType = TypeVar("OpType", bound=Operation)
 class Term:
     """A scalar that a reader depends on.
 
-    value: a scalar of the body of `scope`, or of the function itself where there is no scope; or a tensor, which is
-    read at `map`.
+    value: a scalar of the body of `scope`, or of the function if scope is None; or a tensor, which is read at `map`.
     map: dims of the reader → dims of `scope`, or indices of the tensor.
     """
 
@@ -42,14 +41,15 @@ class Term:
     map: AffineMap | None = None
 
     def made_by(self, kind: type[OpType]) -> OpType | None:
-        """The operation that makes the value, if it is of this kind."""
+        """The operation that makes the value, if it is of this kind, else None."""
         return self.value.owner if isinstance(self.value.owner, kind) else None
 
 
 class Reader:
-    """The body of one generic, or the scalars of a function, with all that they depend on.
+    """The body of one generic, or the scalars of a function, with their dependences.
 
-    reads: the inputs of the generic with their maps; `materialise` adds to them, `finish` makes them the operands.
+    reads: the inputs of the generic with their maps; `materialise` appends to them, `finish` makes them the
+    operands.
     """
 
     def __init__(self, op: GenericOp | None) -> None:
@@ -58,20 +58,20 @@ class Reader:
         self._copies: dict[Term, SSAValue] = {}
 
     def term(self, value: SSAValue) -> Term:
-        """What a value of the reader's body is."""
+        """The term of a value of the reader's body."""
         if self.op is None:
             return Term(value)
         return self._resolve(value, self.op, AffineMap.identity(len(self.op.iterator_types)))
 
     def operands(self, term: Term) -> list[Term]:
-        """What the operation that makes a term takes."""
+        """The operands of the operation that makes a term; empty for a block argument."""
         owner = term.value.owner
         if not isinstance(owner, Operation):
             return []
         return [self._resolve(x, term.scope, term.map) for x in owner.operands]
 
     def summand(self, term: Term) -> Term | None:
-        """For a read of a sum that starts from 0: what is summed, a term of the sum's body that is only to look at."""
+        """For a read of a sum that starts from 0, the summand as a term for inspection only; else None."""
         owner = term.value.owner
         if not isinstance(owner, GenericOp) or not isinstance(term.value.type, TensorType):
             return None
@@ -88,13 +88,13 @@ class Reader:
         return self._resolve(other, owner, AffineMap.identity(len(owner.iterator_types)))
 
     def is_only_reader(self, value: SSAValue) -> bool:
-        """True if what made an operand of the reader is needed for nothing else."""
+        """True if an operand of the reader has no other use."""
         if isinstance(value, BlockArgument) and self.op is not None and value.block is self.op.body.block:
             return value.has_one_use() and self.reads[value.index][0].has_one_use()
         return value.has_one_use()
 
     def _resolve(self, value: SSAValue, scope: GenericOp | None, map: AffineMap | None) -> Term:
-        """Look through block arguments: a read of what an elementwise operation made is what its body yields."""
+        """Look through block arguments: a read of an elementwise result becomes the value that its body yields."""
         while True:
             if scope is None or not _is_local(value, scope.body.block):
                 return Term(value)
@@ -119,7 +119,7 @@ class Reader:
     # --- use -----------------------------------------------------------------------------------------------------
 
     def materialise(self, term: Term, before: Operation) -> SSAValue:
-        """The term as a value that can be used in front of `before`, an operation of the reader."""
+        """Return the term as a value that can be used before `before`, an operation of the reader."""
         if isinstance(term.value.type, TensorType):
             return self._read(term)
         if term.scope is None or term.scope is self.op:
@@ -152,7 +152,7 @@ class Reader:
         return block.insert_arg(term.value.type.element_type, len(self.reads) - 1)
 
     def finish(self) -> None:
-        """Erase what the body does not need any more and rebuild the generic with the inputs that it has now."""
+        """Erase dead operations of the body, and rebuild the generic with its current inputs."""
         if self.op is None:
             return
         op, block = self.op, self.op.body.block
@@ -183,7 +183,7 @@ class Reader:
 
 
 def is_elementwise(op: object) -> bool:
-    """True for a generic whose every point is made of its inputs at that point."""
+    """True for a generic whose result at each point depends on its inputs at that point only."""
     if not isinstance(op, GenericOp):
         return False
     rank, block = len(op.iterator_types), op.body.block
@@ -195,7 +195,7 @@ def is_elementwise(op: object) -> bool:
 
 
 def constant_of(term: Term, reader: Reader) -> float | None:
-    """The number that a term is, if it is one: a literal, or a conversion of one."""
+    """The value of a term that is a literal or a conversion of one, else None."""
     owner = term.value.owner
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, FloatAttr | IntegerAttr):
         return owner.value.value.data
@@ -205,12 +205,12 @@ def constant_of(term: Term, reader: Reader) -> float | None:
 
 
 def has_no_effect(op: Operation) -> bool:
-    """May a tensor operation go if nothing uses its results?"""
+    """May a tensor operation be erased if its results are unused?"""
     return isinstance(op, GenericOp | func.CallOp) or is_side_effect_free(op)
 
 
 def _stored(term: Term) -> Term | None:
-    """The tensor that an elementwise operation makes of a value of its body, if it gives that away."""
+    """The result of an elementwise operation that holds a value of its body, or None."""
     assert term.scope is not None
     yielded = term.scope.body.block.last_op
     assert yielded is not None
@@ -232,7 +232,7 @@ def _covers(maps: list[AffineMap], rank: int) -> bool:
 
 
 def _counter(term: Term, op: IndexOp) -> Operation:
-    """The counter of a producer's loop in terms of the reader's."""
+    """The counter of a producer's loop in terms of the reader's counters."""
     assert term.map is not None
     expression = term.map.results[op.dim.value.data]
     if isinstance(expression, AffineDimExpr):

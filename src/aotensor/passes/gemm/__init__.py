@@ -1,1 +1,1 @@
-"""Matrix products in loop IR: register tiles, cache blocks, and the choice between them and BLAS."""
+"""Matrix products in loop IR: register tiles, cache blocks, and the dispatch between them and BLAS."""

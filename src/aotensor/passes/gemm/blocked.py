@@ -1,4 +1,4 @@
-"""Matrix products of any size: blocks that fit the caches, panels packed from them, tiles in registers.
+"""Matrix products of any size: cache blocks, packed panels, register tiles.
 
     for every block of n, of k and of m:
       pack the panels of A and of B                        (last level cache)
@@ -6,8 +6,8 @@
         for every panel of A in the part:  one tile of C
 
 After Goto & van de Geijn, Anatomy of high-performance matrix multiplication (2008). Panels are packed on several cores,
-then tiles are computed on several cores. Extents are divided into pieces of equal size, and an element of C is added up
-in one order, so a result depends on the extents alone.
+then tiles are computed on several cores. Extents are divided into pieces of equal size, and each element of C is summed
+in a fixed order, so a result depends on the extents alone.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _INDEX: Final = IndexType()
 
 @dataclass(frozen=True)
 class Form:
-    """How operands are given to the functions of a product: as matrices, or as elements at positions.
+    """The operand types of a product's functions: matrices, or elements at positions.
 
-    name: what their symbols begin with. source: types of what says where the elements of A, or B, lie, as the
-    functions that pack it take it. result: the same of C, for the functions that write a tile.
+    name: prefix of their symbols. source: types of the arguments that describe A, or B, in the packing functions.
+    result: the same of C, for the functions that write a tile.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Form:
         return Form("aot_gemm", (i1, matrix), (matrix,))
 
     def symbol(self, role: str, tile: Tile) -> str:
-        """Symbol of one of the functions: blocked, panels, tiles, tile, pack12, ..."""
+        """The symbol of one of the functions: blocked, panels, tiles, tile, pack12, ..."""
         return f"{self.name}_{role}.{tile.suffix}"
 
 
@@ -61,7 +61,7 @@ class Form:
 def define_blocked(tile: Tile, target: Target) -> func.FuncOp:
     """@aot_gemm_blocked(transpose_a, transpose_b, A, B, C, context): C = op(A)·op(B); extents may be 0.
 
-    Returns 0, or another number, with C as it was, if there is no memory for panels.
+    Returns 0, or nonzero with C unchanged if there is no memory for panels.
     """
     form = Form.of_matrices(tile)
 
@@ -81,7 +81,7 @@ def define_blocked(tile: Tile, target: Target) -> func.FuncOp:
 
 @dataclass(frozen=True)
 class _Partition:
-    """An axis in `count` blocks of `size` elements, the last one maybe shorter."""
+    """An axis in `count` blocks of `size` elements; the last one may be shorter."""
 
     extent: Extent
     count: Extent
@@ -91,9 +91,9 @@ class _Partition:
 class Blocked:
     """The product of m × k by k × n elements in cache blocks.
 
-    operands: what says where A and B lie, then what says where C lies, as the form has it. widest: columns of a block
-    of B, by default those that the last level cache holds. corner: where it begins along m, n and k; the first two are
-    multiples of the tile's extents. on_cores: are panels and tiles cut into chunks?
+    operands: the arguments that describe A and B, then those that describe C, as in the form. widest: columns of a
+    block of B, by default as many as fit in the last level cache. corner: start along m, n and k; the first two are
+    multiples of the tile's extents. on_cores: are panels and tiles split into chunks?
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Blocked:
         self.k = _partition(b, extents[2], target.product_depth // dtypes.itemsize(tile.dtype), 1)
 
     def run(self) -> None:
-        """All blocks, one after the other."""
+        """Emit all blocks in order."""
         b, tile = self.b, self.tile
         packed = self._memory(self.m, tile.rows), self._memory(self.n, tile.columns)
 
@@ -132,7 +132,7 @@ class Blocked:
             b.builder.insert(memref.DeallocOp.get(panels))
 
     def _memory(self, axis: _Partition, width: int) -> SSAValue:
-        """Memory for the panels of one block."""
+        """Allocate memory for the panels of one block."""
         b = self.b
         sizes = [b.index(b.ifloordiv(axis.size, width)).ssa, b.index(self.k.size).ssa]
         kind = memref_type_of(self.tile.element, [None, None, width])
@@ -143,7 +143,7 @@ class Blocked:
     def _block(self, number: tuple[Scalar, Scalar, Scalar], packed: tuple[SSAValue, SSAValue]) -> None:
         """Add the product of a block of A and one of B.
 
-        The panels of B serve all blocks of A, and those of A, if it has one block only, all of B.
+        The panels of B are reused for all blocks of A; those of A, if it has a single block, for all of B.
         """
         b, tile = self.b, self.tile
         axes = (self.m, self.n, self.k)
@@ -180,7 +180,7 @@ class Blocked:
         )
 
     def _rows_of_part(self, down: Extent, across: Extent) -> Extent:
-        """Panels of A whose tiles are computed together: as many as the cache holds, fewer if there are few tiles."""
+        """Panels of A whose tiles are computed together: as many as fit in cache, fewer if there are few tiles."""
         b, target = self.b, self.target
         most = max(target.product_rows // self.tile.rows, 1)
         wanted = b.imin(b.ceildiv(_FEWEST_UNITS, b.imax(across, 1)), b.ceildiv(down, _FEWEST_PANELS))
@@ -196,7 +196,7 @@ _FEWEST_PANELS: Final = 4  # of A for each time that one of B is read from the s
 
 
 def _partition(b: KernelBuilder, extent: Extent, largest: int, multiple: int) -> _Partition:
-    """An axis in equal blocks of at most about `largest` elements, in multiples."""
+    """Split an axis into equal blocks of at most about `largest` elements, in multiples of `multiple`."""
     units = b.ceildiv(extent, multiple)
     count = b.imax(b.ceildiv(units, max(largest // multiple, 1)), 1)
     return _Partition(extent, count, b.imul(b.ceildiv(units, count), multiple))
@@ -214,9 +214,9 @@ def call_on_cores(
     operands: Sequence[SSAValue],
     on_cores: bool = True,
 ) -> None:
-    """Call a function for units 0 … count, in chunks of so many that waking another core pays.   work: of a unit
+    """Call a function for units 0 … count, in chunks whose work amortises waking another core.
 
-    Its first three arguments say which, as `range_of_chunk` reads them. on_cores: else it is one call.
+    Its first three arguments are the range, see `range_of_chunk`. work: per unit. on_cores: else make a single call.
     """
     end = b.index(count).ssa
 
@@ -231,7 +231,7 @@ def call_on_cores(
 
 
 def range_of_chunk(b: KernelBuilder, args: Sequence[SSAValue]) -> tuple[Scalar, Scalar]:
-    """Where a chunk begins and ends: its first three arguments are start, size, and the end of all."""
+    """The start and the end of a chunk, from its first three arguments: start, size, and the end of all chunks."""
     start, size, count = (Scalar(x, "index") for x in args[:3])
     return start, b.index(b.imin(b.iadd(start, size), count))
 
@@ -239,8 +239,8 @@ def range_of_chunk(b: KernelBuilder, args: Sequence[SSAValue]) -> tuple[Scalar, 
 def define_panels(tile: Tile, form: Form) -> func.FuncOp:
     """@aot_gemm_panels(start, size, count, new, A, B, i, j, p, m, n, k, panels of A, of B).
 
-    Pack some of the panels of the blocks A[i : i + m, p : p + k] and B[p : p + k, j : j + n]: `new` of B, then those of
-    A. Where A and B lie is said as the form has it.
+    Pack some panels of the blocks A[i : i + m, p : p + k] and B[p : p + k, j : j + n]: `new` panels of B, then those of
+    A. A and B are described as in the form.
     """
     width = len(form.source)
     arguments = [*[_INDEX] * 4, *form.source, *form.source, *[_INDEX] * 6, *_panel_types(tile)]
@@ -265,9 +265,9 @@ def define_panels(tile: Tile, form: Form) -> func.FuncOp:
 def define_tiles(tile: Tile, form: Form) -> func.FuncOp:
     """@aot_gemm_tiles(start, size, count, is_first, i, j, part, down, across, k, panels of A, panels of B, C).
 
-    Compute some columns of tiles of a block of C that begins at [i, j] and has `down` × `across` tiles. They are
-    counted panel of B by panel of B in each part of the rows, which has `part` tiles. A panel of B stays in the first
-    level cache while those of A pass by.
+    Compute some tiles of a block of C that begins at [i, j] and has `down` × `across` tiles. Within each part of the
+    rows, which has `part` tiles, they are counted panel of B by panel of B. A panel of B stays in the first level cache
+    while those of A are streamed.
     """
     arguments = [*[_INDEX] * 3, i1, *[_INDEX] * 6, *_panel_types(tile), *form.result]
 

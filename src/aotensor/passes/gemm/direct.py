@@ -1,4 +1,4 @@
-"""Matrix products straight from the operands, no panels, no blocks: small and skinny ones, and what the caches hold.
+"""Matrix products without packing or blocking: for small and skinny products, and operands that fit in cache.
 
 B as stored, rows along n:   a tile of C = Σ_p column of op(A) × row of B
 B transposed, rows along k:  a tile of C = dot products of rows of A and rows of B
@@ -56,7 +56,7 @@ def define_direct(tile: Tile) -> func.FuncOp:
 def _cover(
     b: KernelBuilder, extent: Extent, sizes: Sequence[int], body: Callable[[int, Scalar], None], start: Extent = 0
 ) -> Sequence[Scalar]:
-    """Cover `extent` places of an axis by pieces of the first size that they have room for.
+    """Cover `extent` positions of an axis by pieces of the first size that fits.
 
     The last piece overlaps the one before it.
     """
@@ -80,7 +80,7 @@ def _cover(
 
 
 _Rows: TypeAlias = tuple[Extent, Extent]
-"""Where rows of C begin, and how many they are."""
+"""First row of C, and number of rows."""
 
 
 def _rank_one_updates(
@@ -104,11 +104,11 @@ def _rank_one_updates(
 
 
 _Update: TypeAlias = Callable[..., Sequence[Scalar]]
-"""(vectors, lanes, first column, mask of the last vector): a tile of some columns."""
+"""(vectors, lanes, first column, mask of the last vector): compute a tile of some columns."""
 
 
 def _masked_rest(b: KernelBuilder, tile: Tile, start: Extent, n: Extent, update: _Update) -> None:
-    """Columns from `start` on, fewer than those of a tile: as few vectors as they need, the last one under a mask."""
+    """Compute the remaining columns from `start` on, less than a tile: the fewest vectors, the last one masked."""
     rest = b.isub(n, start)
 
     def some(vectors: int) -> Sequence[Scalar]:
@@ -130,7 +130,7 @@ def _masked_rest(b: KernelBuilder, tile: Tile, start: Extent, n: Extent, update:
 
 
 def _rest_in_pieces(b: KernelBuilder, tile: Tile, start: Extent, n: Extent, update: _Update) -> None:
-    """Columns from `start` on: vectors as long as there is room, then one by one."""
+    """Compute the remaining columns from `start` on: vectors as long as they fit, then scalars."""
     vectors = b.imul(b.ifloordiv(b.isub(n, start), tile.lanes), tile.lanes)
     single = b.iadd(start, vectors)
     b.sweep(start, single, (), lambda j, _: update(1, tile.lanes, j), step=tile.lanes)
@@ -144,7 +144,7 @@ def _update(
     matrices: tuple[SSAValue, SSAValue, SSAValue],
     masks: Sequence[SSAValue | None],
 ) -> None:
-    """One tile.   masks: of its columns of vectors"""
+    """Compute one tile.   masks: one per vector of columns, or None"""
     i, j = corner
     a, x, c = matrices
     sums = accumulate(
@@ -161,7 +161,7 @@ def _update(
 
 
 def _dot_products(b: KernelBuilder, tile: Tile, some: _Rows, a: SSAValue, x: SSAValue, c: SSAValue) -> Sequence[Scalar]:
-    """C[i, j] = Σ_p A[i, p]·B[j, p], both contiguous along p: several i and j at once, the last p under a mask."""
+    """C[i, j] = Σ_p A[i, p]·B[j, p], both contiguous along p: several i and j at once, the last p masked."""
     k = b.extent_of(a, 1)
     whole = b.imul(b.ifloordiv(k, tile.lanes), tile.lanes)
     mask_of_rest = b.first_lanes(b.isub(k, whole), tile.lanes)

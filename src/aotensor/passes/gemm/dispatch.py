@@ -1,11 +1,11 @@
-"""Give `@aot_gemm.f32` and `@aot_gemm.f64` their bodies: BLAS for huge products, kernels of our own otherwise.
+"""Define `@aot_gemm.f32` and `@aot_gemm.f64`: BLAS for huge products, our own kernels otherwise.
 
 func.func private @aot_gemm.f64(...)    →    func.func private @aot_gemm.f64(...) {
                                                scf.if %big { %done = func.call @aot_blas_gemm.f64(...) }
                                                scf.if not %done { direct or blocked kernel } }
 
-C = op(A)·op(B) with row-major A, B, C, where op transposes if its flag is set. `@aot_gemm_at.*`, the products of
-elements at positions, have their bodies from `product_at.py`.
+C = op(A)·op(B) with row-major A, B, C, where op transposes if its flag is set. The bodies of `@aot_gemm_at.*`, the
+products of elements at positions, are built by `product_at.py`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from aotensor.passes.nest.work import quotient, rows_of_chunk
 from aotensor.passes.target import Target
 
 BLAS_PREFIX: Final = "aot_blas_gemm"
-"""The function that tries BLAS; codegen gives it its body."""
+"""The function that tries BLAS; codegen defines it."""
 
 _DTYPES: Final = {
     f"{prefix}.{DTYPES[dtype].ir}": dtype for prefix in ("aot_gemm", PREFIX_AT) for dtype in dtypes.FLOATS
@@ -49,10 +49,10 @@ _LONGEST: Final = 1 << 20  # extents count as at most this in a product of three
 def add_gemm_kernels(module: ModuleOp, vector_bytes: int = 32, target: Target = _TYPICAL) -> None:
     """Define every `@aot_gemm.*` that the module declares, with its helpers; declare `@aot_blas_gemm.*`.
 
-    The blocked kernel allocates and frees its panels itself, so this comes after plan-memory.
+    The blocked kernel allocates and frees its panels itself, so this runs after plan-memory.
 
     vector_bytes: of the machine's vector registers, 16, 32 or 64; code for longer ones than it has is correct but slow.
-    target: the sizes of its caches, and what is work enough for another core
+    target: the sizes of its caches, and how much work amortises another core
     """
     for op in list(module.body.block.ops):
         if isinstance(op, func.FuncOp) and op.is_declaration and op.sym_name.data in _DTYPES:
@@ -63,12 +63,12 @@ def add_gemm_kernels(module: ModuleOp, vector_bytes: int = 32, target: Target = 
 
 
 def declared_products(symbols: Iterable[str]) -> list[str]:
-    """Those of some symbols that are matrix products."""
+    """Filter the names of matrix products out of symbols."""
     return [symbol for symbol in symbols if symbol in _DTYPES]
 
 
 def product_module(symbol: str) -> ModuleOp:
-    """A module that declares one matrix product and holds nothing else."""
+    """A module that declares one matrix product and nothing else."""
     element = element_type(_DTYPES[symbol])
     is_at = symbol.startswith(PREFIX_AT)
     arguments = arguments_at(element) if is_at else _arguments(memref_type_of(element, [None, None]))
@@ -76,7 +76,7 @@ def product_module(symbol: str) -> ModuleOp:
 
 
 def _arguments(matrix: Attribute) -> list[Attribute]:
-    """Transpose A? Transpose B? A, B, C, and the caller's BLAS."""
+    """The argument types: transpose A, transpose B, A, B, C, and the caller's BLAS."""
     return [i1, i1, matrix, matrix, matrix, memref_type_of(i8, [1])]
 
 
@@ -140,7 +140,7 @@ def _own_kernel(
         return call(direct_symbol(tile), b.index(0).ssa, rows.ssa, is_transposed.ssa, *matrices)
 
     def one_column() -> Sequence[Scalar]:
-        """C as a row: Cᵀ = op(B)ᵀ·op(A)ᵀ, where op(B) is a vector however it is stored."""
+        """C as a row: Cᵀ = op(B)ᵀ·op(A)ᵀ, where op(B) is a vector in either storage order."""
         row = b.matrix(x, b.constant(False, "bool"), 1, k)
         return direct(b.not_(transpose_a), row, a, b.reinterpret(c, [b.index(1), m]))
 
@@ -164,7 +164,7 @@ def _own_kernel(
         )
 
     def on_cores(view: SSAValue) -> Sequence[Scalar]:
-        """The direct kernel for chunks of rows."""
+        """Call the direct kernel for chunks of rows."""
         work = quotient(b, b.imul(b.imul(n, k), FUSED), tile.lanes)
         size = b.index(rows_of_chunk(b, m, work, target.chunk_work, target.most_chunks, ROWS))
         operands = [size.ssa, transpose_b.ssa, view, x, c]
@@ -207,7 +207,7 @@ def _is_direct(
     extents: tuple[Extent, Extent, Extent],
     work: Extent,
 ) -> Scalar:
-    """Is it one row, or not worth packing: few rows, few columns, little work? The direct kernel lacks Aᵀ·Bᵀ."""
+    """Is the product one row, or too small to pack (rows, columns or work)? The direct kernel lacks Aᵀ·Bᵀ."""
     m, n, k = extents
     transpose_a, transpose_b = flags
     is_little = b.compare("le", b.index(work), b.index(target.direct_work))
@@ -227,10 +227,10 @@ def _is_in_cache(
     flags: tuple[Scalar, Scalar],
     extents: tuple[Extent, Extent, Extent],
 ) -> Scalar:
-    """Is it better to read B where it is, once for every few rows of C, than to pack it?
+    """Is it faster to read B in place, once per few rows of C, than to pack it?
 
-    It is, if its rows are so short that the lines of some columns are few pages, and if the second level cache holds
-    all of them, or they are read a few times only. The same goes for the rows of A if these are columns of op(A).
+    It is if its rows are so short that the cache lines of some columns span few pages, and if the second level cache
+    holds all of B, or it is read only a few times. The same holds for the rows of A if these are columns of op(A).
     """
     m, n, k = (b.imin(extent, _LONGEST) for extent in extents)
     transpose_a, transpose_b = flags
@@ -246,10 +246,10 @@ def _is_in_cache(
 
 
 def _is_cheaper_by_dots(b: KernelBuilder, tile: Tile, m: Extent, n: Extent, k: Extent) -> Scalar:
-    """Are dot products less work than packing? In quarters of a cycle of a core that does two FMAs of vectors in one.
+    """Do dot products cost less than packing? In quarters of a cycle, for a core with two vector FMAs per cycle.
 
-    A dot product adds up its lanes at the end; a packed tile is computed whole, and an element packed takes half a
-    cycle. Only for products of little work, which the caches hold.
+    A dot product reduces its lanes at the end; a packed tile is computed whole, and packing an element costs half a
+    cycle. Only for products of little work, whose operands fit in cache.
     """
     m, n, k = (b.imin(extent, _LONGEST) for extent in (m, n, k))
     steps = b.imul(b.ceildiv(k, tile.lanes), 2)

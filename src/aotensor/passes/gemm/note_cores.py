@@ -1,4 +1,4 @@
-"""What the remarks say of a product and of the cores of a machine."""
+"""Remarks about the parallelization of matrix products."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aotensor.passes.target import Target
 
 
 def note_cores(op: Operation, target: Target) -> None:
-    """Say whether an operation, if it is a product, runs on several cores: it is cut in the kernel of all products."""
+    """Write the remark whether a product runs on several cores; the shared product kernel is what is split."""
     if isinstance(op, ProductAtOp):
         applied("parallelized {}, where its work amortises a second core", op)
     if not isinstance(op, ProductOp):

@@ -1,4 +1,4 @@
-"""Pack blocks of an operand into panels, so that the tile's loop reads memory in order.
+"""Pack blocks of an operand into panels, so that the tile's loop reads memory sequentially.
 
 X[w, p] of a block    →    panels[w div W, p, w mod W], with zeros where the block ends within a panel
 """
@@ -25,7 +25,7 @@ BLOCK: Final = 4  # lanes of the vectors that are transposed in registers
 def define_pack(tile: Tile, width: int) -> func.FuncOp:
     """@aot_gemm_pack<W>(first, last, is_row, X, w₀, p₀, live, count, panels): pack X[w₀ : w₀ + live, p₀ : p₀ + count].
 
-    first, last: the panels that are packed, of those that this makes. is_row: X is stored with w as its second axis
+    first, last: the range of panels to pack. is_row: X is stored with w as its second axis
     """
     index = IndexType()
     matrix = memref_type_of(tile.element, [None, None])
@@ -91,7 +91,7 @@ class _Pack:
         b.branch(is_many, pack_together, pack_all)
 
     def _copy_together(self, panel: Scalar, w: Extent, p: Extent, count: Scalar) -> None:
-        """Copy rows of several panels: what lies side by side in memory is read together."""
+        """Copy rows of several panels: elements contiguous in memory are loaded together."""
         b = self.b
 
         def copy_row(q: Scalar) -> None:
@@ -104,7 +104,7 @@ class _Pack:
         b.each(count, copy_row)
 
     def _pack_whole(self, panel: Scalar, w: Extent, p: Extent, count: Scalar) -> list[Scalar]:
-        """Pack a panel without gaps. Returns how many of its rows are done."""
+        """Pack a full panel; return how many of its rows are done."""
         return self.b.branch(
             self.is_row,
             lambda: self._copy_rows(panel, w, p, count),
@@ -123,7 +123,7 @@ class _Pack:
         return [count]
 
     def _transpose(self, panel: Scalar, w: Extent, p: Extent, count: Scalar) -> Sequence[Scalar]:
-        """By blocks of 4 × 4; of the columns the last block overlaps if it has to, of the rows some may be left."""
+        """Transpose by blocks of 4 × 4; the last block of columns overlaps if needed, a remainder of rows is left."""
         b = self.b
         blocks = b.ifloordiv(count, BLOCK)
 
@@ -143,7 +143,7 @@ class _Pack:
         return [b.index(b.imul(blocks, BLOCK))]
 
     def _copy_elements(self, panel: Scalar, w: Extent, p: Extent, rows: tuple[Extent, Extent], live: Extent) -> None:
-        """Some rows of a panel that has only `live` columns."""
+        """Copy some rows of a panel that has only `live` columns."""
         b = self.b
 
         def copy_row(q: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
@@ -163,6 +163,6 @@ class _Pack:
 
 
 def transposed(b: KernelBuilder, rows: Sequence[Scalar]) -> list[Scalar]:
-    """The columns of a 4 × 4 block as vectors: pairs of lanes first, then pairs of pairs."""
+    """The columns of a 4 × 4 block as vectors: shuffle pairs of lanes, then pairs of pairs."""
     low, high = ([b.shuffle(rows[r], rows[r + 1], order) for r in (0, 2)] for order in ([0, 4, 1, 5], [2, 6, 3, 7]))
     return [b.shuffle(x, y, order) for x, y in (low, high) for order in ([0, 1, 4, 5], [2, 3, 6, 7])]

@@ -1,9 +1,8 @@
-"""Pack elements at positions into panels: what lies side by side by vectors, also where a vector has two such pieces.
+"""Pack elements at positions into panels: contiguous elements by vectors, also vectors of two contiguous pieces.
 
 X[rows[w] + depths[p]]    →    panels[w div W, p, w mod W], with zeros where the block ends within a panel
 
-The rows of an image are such pieces: most vectors of neighbours in a window lie in one row, few at the end of one and
-the beginning of the next.
+The rows of an image are such pieces: most vectors of adjacent window elements are within one row, few span two.
 """
 
 from __future__ import annotations
@@ -30,8 +29,9 @@ def position(b: KernelBuilder, table: SSAValue, at: Extent) -> Scalar:
 
 
 def define_pack_at(tile: Tile, width: int, form: Form) -> func.FuncOp:
-    """@aot_gemm_at_pack<W>(first, last, X, rows, depths, start, w₀, p₀, live, count, panels): pack `live` rows from w₀
-    on, `count` deep from p₀ on.
+    """@aot_gemm_at_pack<W>(first, last, X, rows, depths, start, w₀, p₀, live, count, panels): pack elements of X.
+
+    first, last: the range of panels to pack. start: offset of all positions
 
     first, last: the panels that are packed, of those that this makes. start: is added to all positions
     """
@@ -65,7 +65,7 @@ def define_pack_at(tile: Tile, width: int, form: Form) -> func.FuncOp:
 
 @dataclass(frozen=True)
 class _Vector:
-    """Lanes `at` … of a panel: the rows from number `row` on, of which `live` are of the block."""
+    """The lanes from `at` on of a panel: the rows from number `row` on; `live` of them are inside the block."""
 
     panel: Scalar
     at: Extent
@@ -85,7 +85,7 @@ class _PackAt:
     target: SSAValue
 
     def run(self, x: _Vector, p: Extent, count: Scalar) -> None:
-        """Pack one vector of rows over the whole depth, in the first way that its positions allow."""
+        """Pack one vector of rows over the whole depth, by the first method that its positions allow."""
         b = self.b
         end = b.isub(b.iadd(x.row, x.live), 1)
         first = self._row(b.imin(x.row, b.imax(end, 0)))
@@ -130,7 +130,7 @@ class _PackAt:
         return ()
 
     def _by_depth(self, x: _Vector, p: Extent, count: Scalar) -> Sequence[Scalar]:
-        """Four by four where elements of a row lie side by side along the depth, else one by one."""
+        """Pack 4 × 4 blocks if the elements of a row are contiguous along the depth, else single elements."""
         b = self.b
         blocks = b.select(b.compare("eq", x.live, b.index(self.lanes)), b.index(b.ifloordiv(count, BLOCK)), b.index(0))
 
@@ -194,6 +194,6 @@ class _PackAt:
         return self.b.iadd(self.start, position(self.b, self.depths, number))
 
     def _is_at(self, x: _Vector, i: Scalar, start: Extent) -> Scalar:
-        """Does row i of a vector follow `start` by i elements?"""
+        """Is row i of a vector at position `start` + i?"""
         b = self.b
         return b.compare("eq", self._row(b.iadd(x.row, i)), b.index(b.iadd(start, i)))

@@ -1,8 +1,8 @@
-"""Parts of products of elements at positions, which several cores compute, each part with panels of its own.
+"""Split products of elements at positions into parts for several cores, each with private panels.
 
-A part is a block of columns of C, or of rows where these are few, of one group; where C is small and sums are long, it
-is a part of the sums: these go to memory of their own and are added, one after the other. How C is divided depends on
-extents alone, and so do results.
+A part is a block of columns of C, or of rows if these are few, of one group; if C is small and sums are long, it is a
+part of the sums: these are stored in separate memory and added in order. The split depends on extents only, and so do
+results.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ADDED: Final = 2  # the work of adding one number to another, in units of `pass
 
 
 def parts_at(tile: Tile, target: Target, form: Form, arguments: Sequence[Attribute]) -> list[func.FuncOp]:
-    """`@aot_gemm_at.*` and those of its helpers that divide it.   arguments: of the former, the context last"""
+    """`@aot_gemm_at.*` and its helpers that split it.   arguments: of the former, the context last"""
     *operands, context = arguments
     vector = memref_type_of(tile.element, [None])
     of_parts = [*operands, *[_INDEX] * 4]
@@ -62,7 +62,7 @@ _Body: TypeAlias = "Callable[[KernelBuilder, Tile, Target, Form, Sequence[SSAVal
 
 @dataclass(frozen=True)
 class _Operands:
-    """What `@aot_gemm_at.*` is called with, but for the context."""
+    """The arguments of `@aot_gemm_at.*` without the context."""
 
     a: SSAValue
     x: SSAValue
@@ -77,22 +77,22 @@ class _Operands:
         return _Operands(a, x, c, args[3:6], args[6:9], args[9:12])
 
     def into(self, c: SSAValue, of_c: Sequence[SSAValue]) -> list[SSAValue]:
-        """The arguments again, but with another C."""
+        """The arguments with another C."""
         return [self.a, self.x, c, *self.of_a, *self.of_x, *of_c]
 
     def extents(self, b: KernelBuilder) -> list[Extent]:
-        """groups, m, n and k"""
+        """The extents (groups, m, n, k)."""
         return [b.extent_of(x, 0) for x in (*self.of_c, self.of_a[2])]
 
 
 def _whole(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Sequence[SSAValue]) -> Sequence[Scalar]:
-    """Choose the sizes of parts; there is one if it is little work."""
+    """Choose the sizes of parts; a single part if there is little work."""
     groups, m, n, k = _Operands.of(args).extents(b)
     fewest = b.imin(quotient(b, _work(b, tile, groups, m, n, k), target.chunk_work), _MOST_PARTS)
     down, across = b.ceildiv(m, tile.rows), b.ceildiv(n, tile.columns)
 
     def cut(units: Extent, parts: Extent, least: int) -> tuple[Extent, Extent]:
-        """Units in at most so many parts of at least some; the size of one, and their number."""
+        """Split units into at most `parts` parts of at least `least` units each: (units per part, number of parts)."""
         parts = b.imax(b.imin(parts, quotient(b, units, least)), 1)
         size = b.imax(b.ceildiv(units, parts), 1)
         return size, b.imax(b.ceildiv(units, size), 1)
@@ -122,7 +122,7 @@ def _whole(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Seque
 
 
 def _work(b: KernelBuilder, tile: Tile, groups: Extent, *extents: Extent) -> Extent:
-    """Of all tiles, in units of `passes/nest/work.py`."""
+    """The work of all tiles, in units of `passes/nest/work.py`."""
     m, n, k = (b.imin(x, _LONGEST) for x in extents)
     return b.imul(
         b.imin(quotient(b, b.imul(b.imul(m, n), k), tile.lanes), 1 << 40), b.imul(b.imin(groups, _LONGEST), FUSED)
@@ -131,7 +131,8 @@ def _work(b: KernelBuilder, tile: Tile, groups: Extent, *extents: Extent) -> Ext
 
 @dataclass(frozen=True)
 class _Division:
-    """The parts of one product: (group, part of the sums, of the rows, of the columns), the last one first.
+    """The parts of one product, numbered by (group, part of the sums, of the rows, of the columns), the last one
+    first.
 
     sizes: m, n and k of a part. stride: between parts of sums in C
     """
@@ -154,9 +155,9 @@ class _Division:
 
 
 def _parts(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Sequence[SSAValue]) -> Sequence[Scalar]:
-    """@aot_gemm_at_parts(…, m, n, k, stride, context): all parts, which have so many rows, columns and terms.
+    """@aot_gemm_at_parts(…, m, n, k, stride, context): compute all parts of m rows, n columns and k terms each.
 
-    Those of sums are not added, but lie `stride` elements apart in C.
+    Partial sums are not added, but stored `stride` elements apart in C.
     """
     *operands, _ = args
     parts = _Division.of(b, _Operands.of(operands), operands[12:])
@@ -167,7 +168,7 @@ def _parts(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Seque
 
 
 def _units(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Sequence[SSAValue]) -> Sequence[Scalar]:
-    """@aot_gemm_at_units(start, size, count, …, m, n, k, stride): some of the parts."""
+    """@aot_gemm_at_units(start, size, count, …, m, n, k, stride): compute some of the parts."""
     call = _Operands.of(args[3:])
     parts = _Division.of(b, call, args[15:])
 
@@ -201,9 +202,9 @@ def _units(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Seque
 
 
 def _split(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Sequence[SSAValue]) -> Sequence[Scalar]:
-    """@aot_gemm_at_split(…, m, n, k, context): parts of sums in memory of their own, then their sums.
+    """@aot_gemm_at_split(…, m, n, k, context): compute partial sums in separate memory, then add them.
 
-    Returns 0, or another number, with C as it was, if there is no memory.
+    Returns 0, or nonzero with C unchanged if there is no memory.
     """
     call = _Operands.of(args)
     *sizes, context = args[12:]
@@ -226,8 +227,9 @@ def _split(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Seque
 
 
 def _sums(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Sequence[SSAValue]) -> Sequence[Scalar]:
-    """@aot_gemm_at_sums(start, size, count, sums, parts, stride, m, n, C, groups, rows, columns): some rows
-    of all groups.
+    """@aot_gemm_at_sums(start, size, count, sums, parts, stride, m, n, C, groups, rows, columns): add partial sums.
+
+    Computes some rows of all groups.
     """
     sums, c, groups, rows, columns = args[3], *args[8:]
     parts, stride, m, n = (Scalar(x, "index") for x in args[4:8])
@@ -271,5 +273,5 @@ def _memory(b: KernelBuilder, element: Attribute, count: Extent) -> SSAValue:
 
 
 def _fill(b: KernelBuilder, table: SSAValue, extent: Extent, step: Extent) -> None:
-    """0, step, 2·step, …"""
+    """Fill a table with 0, step, 2·step, …"""
     b.each(extent, lambda at: b.store(b.cast(b.index(b.imul(at, step)), "int64"), table, [at]))

@@ -1,11 +1,11 @@
-"""Products of elements at positions: contractions and convolutions without copies of their operands as matrices.
+"""Products of elements at positions: contractions and convolutions without matrix copies of their operands.
 
-C[cᵍ + cⁱ + cʲ] = Σ_p A[aᵍ + aⁱ + aᵖ]·B[bᵍ + bᵖ + bʲ]    for every g, i and j, which name each element of C once
+C[cᵍ + cⁱ + cʲ] = Σ_p A[aᵍ + aⁱ + aᵖ]·B[bᵍ + bᵖ + bʲ]    for every g, i and j, which address each element of C once
 
-Each operand is a whole tensor in C order; a vector of positions for each of its axes says where its elements lie. The
-windows of a convolution are such a matrix: an element lies at the position of the window plus that in the window.
-Blocks, panels and tiles are those of matrices, only what packs panels and what writes a tile goes by positions, and
-cores share parts of the whole (`parts_at.py`). After Matthews, High-performance tensor contraction without
+Each operand is a whole tensor in C order; a vector of positions for each of its axes addresses its elements. The
+windows of a convolution are such a matrix: an element's position is that of the window plus the offset in the window.
+Blocks, panels and tiles are those of matrices; only the functions that pack panels and write tiles use positions, and
+cores compute parts of the whole (`parts_at.py`). After Matthews, High-performance tensor contraction without
 transposition (2018).
 """
 
@@ -33,7 +33,7 @@ _TABLE: Final = memref_type_of(i64, [None])
 
 
 def arguments_at(element: Attribute) -> list[Attribute]:
-    """A, B, C; of each the positions along g and its two axes; the context."""
+    """Types of A, B, C; for each the positions along g and its two axes; the context."""
     flat = memref_type_of(element, [None])
     return [flat, flat, flat, *[_TABLE] * 9, memref_type_of(i8, [1])]
 
@@ -58,20 +58,20 @@ def functions_at(tile: Tile, target: Target) -> list[func.FuncOp]:
 
 
 def _form(tile: Tile) -> Form:
-    """X, positions of its rows and along the depth, where it starts; the same of C."""
+    """The form: X, positions of its rows and along the depth, its start; the same for C."""
     where = (memref_type_of(tile.element, [None]), _TABLE, _TABLE, IndexType())
     return Form(PREFIX_AT, where, where)
 
 
 def _kinds(form: Form) -> list[Attribute]:
-    """A, B and C, each with its positions and where it starts; where a part begins along m, n and k; its extents."""
+    """Types of A, B and C, each with its positions and start; the start of a part along m, n and k; its extents."""
     return [*form.source, *form.source, *form.result, *[IndexType()] * 6]
 
 
 def _define_part(tile: Tile, form: Form, packs: bool) -> func.FuncOp:
     """@aot_gemm_at_part(A, rows, depths, start, B, columns, depths, start, C, rows, columns, start, i, j, p, m, n, k).
 
-    C[i : i + m, j : j + n] = A[…, p : p + k]·B[p : p + k, …]   packs: may it ask for memory?
+    C[i : i + m, j : j + n] = A[…, p : p + k]·B[p : p + k, …]   packs: may it allocate memory?
     """
 
     def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
@@ -86,7 +86,7 @@ def _define_part(tile: Tile, form: Form, packs: bool) -> func.FuncOp:
 
 
 def _define_blocked(tile: Tile, target: Target, form: Form) -> func.FuncOp:
-    """@aot_gemm_at_blocked(the same).   Returns 0, or another number, with C as it was, if there is no memory."""
+    """@aot_gemm_at_blocked(the same).   Returns 0, or nonzero with C unchanged if there is no memory."""
 
     def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
         widest = target.near_bytes // target.product_depth  # few filters for many windows: their panels are read soon
@@ -105,7 +105,7 @@ def _part(args: Sequence[SSAValue]) -> tuple[tuple[Scalar, Scalar, Scalar], tupl
 
 
 def _without_memory(b: KernelBuilder, tile: Tile, operands: Sequence[SSAValue]) -> Sequence[Scalar]:
-    """Element by element: slow, but without memory for panels."""
+    """Compute element by element: slow, but without memory for panels."""
     a, a_rows, a_depth, a_start, x, x_columns, x_depth, x_start, c, c_rows, c_columns, c_start = operands[:12]
     (i0, j0, p0), (m, n, k) = _part(operands)
 
@@ -134,7 +134,7 @@ def _without_memory(b: KernelBuilder, tile: Tile, operands: Sequence[SSAValue]) 
 def _define_tile(tile: Tile, form: Form) -> func.FuncOp:
     """@aot_gemm_at_tile(is_first, i, j, ip, jp, count, panels of A, panels of B, C, rows, columns, start): one tile.
 
-    Set if `is_first`, else added to: Σ_p A[ip, p, r]·B[jp, p, s], p < count, for row i + r and column j + s of C.
+    Store if `is_first`, else add: Σ_p A[ip, p, r]·B[jp, p, s], p < count, for row i + r and column j + s of C.
     """
     kinds = [memref_type_of(tile.element, [None, None, width]) for width in (tile.rows, tile.columns)]
     arguments = [i1, *[IndexType()] * 5, *kinds, *form.result]
@@ -159,7 +159,7 @@ def _define_tile(tile: Tile, form: Form) -> func.FuncOp:
 
 
 class _Writer:
-    """Puts the sums of a tile to their places in C."""
+    """Writes the sums of a tile to their positions in C."""
 
     def __init__(
         self,
@@ -186,7 +186,7 @@ class _Writer:
         b.branch(is_plain, lambda: self._vectors(sums), lambda: self._elements(sums))
 
     def _are_neighbours(self) -> Scalar:
-        """Do the lanes of each vector lie side by side?"""
+        """Are the lanes of each vector contiguous in C?"""
         b, lanes = self.b, self.tile.lanes
         total = b.constant(True, "bool")
         for v in range(self.tile.vectors):
@@ -220,7 +220,7 @@ class _Writer:
         return b.branch(self.is_first, lambda: write(True), lambda: write(False))
 
     def _elements(self, sums: Sequence[Scalar]) -> Sequence[Scalar]:
-        """By way of a scratch tile, of which those elements are written that C has."""
+        """Write via a scratch tile, only those elements that are inside C."""
         b, tile = self.b, self.tile
         scratch = memref.AllocaOp.get(tile.element, ALIGNMENT, [tile.rows, tile.columns])
         b.builder.insert(scratch)

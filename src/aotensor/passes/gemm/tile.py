@@ -1,4 +1,4 @@
-"""Tiles of a matrix product in registers: their shapes, operations on vectors, and the loop over k that fills them."""
+"""Register tiles of a matrix product: their shapes, operations on vectors, and the loop over k that fills them."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _VECTORS: Final = 2
 _HEIGHTS: Final = 3  # in which tiles come, so that the last rows of C are not mostly zeros
 
 ALIGNMENT: Final = 64
-"""Bytes of a cache line, and of the widest vector: where packed memory begins."""
+"""Alignment of packed memory, in bytes: a cache line, which is also the widest vector."""
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A block of C that stays in registers while k runs: `rows` rows of `vectors` vectors of `lanes` elements."""
+    """A block of C that stays in registers for all of k: `rows` rows of `vectors` vectors of `lanes` elements."""
 
     dtype: str
     rows: int
@@ -47,7 +47,7 @@ class Tile:
 
     @staticmethod
     def for_registers(dtype: str, vector_bytes: int) -> Tile:
-        """The tile that fills the vector registers of a machine; they have 16, 32 or 64 bytes."""
+        """The tile that fills the vector registers of a machine, which have 16, 32 or 64 bytes."""
         return Tile(dtype, _ROWS[vector_bytes], _VECTORS, vector_bytes // dtypes.itemsize(dtype))
 
     @property
@@ -60,7 +60,7 @@ class Tile:
 
     @property
     def has_masks(self) -> bool:
-        """Does an instruction read or write the first lanes of a vector? SSE and NEON have none."""
+        """Does the machine have masked vector loads and stores? SSE and NEON do not."""
         return self.vector_bytes > 16
 
     @property
@@ -75,7 +75,7 @@ class Tile:
 
 
 class KernelBuilder(LoopBuilder):
-    """The builder of loops, with operations on vectors of one dtype. A vector of one lane is a scalar."""
+    """A loop builder with operations on vectors of one dtype. A vector of one lane is a scalar."""
 
     def __init__(self, builder: Builder, dtype: str) -> None:
         super().__init__(builder)
@@ -89,7 +89,7 @@ class KernelBuilder(LoopBuilder):
         body: Callable[[Scalar, list[Scalar]], Sequence[Scalar]],
         step: int = 1,
     ) -> list[Scalar]:
-        """A loop that stays as it is written: LLVM neither vectorises nor unrolls it."""
+        """Emit a loop that LLVM neither vectorizes nor unrolls."""
         results = self.loop(start, stop, carried, body, step, is_vectorisable=False)
         loop = self.builder.insertion_point.block.last_op
         assert loop is not None
@@ -106,24 +106,24 @@ class KernelBuilder(LoopBuilder):
         self.sweep(0, stop, (), step)
 
     def read(self, buffer: SSAValue, indices: Sequence[Extent], lanes: int, mask: SSAValue | None = None) -> Scalar:
-        """buffer[…, j : j + lanes]; 0 where a mask is off."""
+        """buffer[…, j : j + lanes]; 0 in masked-off lanes."""
         if lanes == 1:
             return self.fetch(buffer, indices, self.dtype)
         return Scalar(self.load_vector(buffer, indices, lanes, mask).ssa, self.dtype)
 
     def write(self, value: Scalar, buffer: SSAValue, indices: Sequence[Extent], mask: SSAValue | None = None) -> None:
-        """buffer[…, j : j + lanes] = value, where a mask is on."""
+        """buffer[…, j : j + lanes] = value, in the lanes of the mask."""
         if isinstance(value.ssa.type, VectorType):
             self.store_vector(value.ssa, buffer, indices, mask)
         else:
             self.store(value, buffer, indices)
 
     def first_lanes(self, count: Extent, lanes: int) -> SSAValue:
-        """A mask with the first `count` lanes on: none for a negative number, all for one that is large."""
+        """The mask of the first `count` lanes: none for a negative number, all for a large one."""
         return self.emit(vector.CreateMaskOp([self.index(count).ssa], VectorType(i1, [lanes])), "raw").ssa
 
     def spread(self, x: Scalar, lanes: int) -> Scalar:
-        """x in every lane."""
+        """Broadcast x to all lanes."""
         if lanes == 1:
             return x
         return self.emit(vector.BroadcastOp(x.ssa, VectorType(x.ssa.type, [lanes])), self.dtype)
@@ -132,16 +132,16 @@ class KernelBuilder(LoopBuilder):
         return [self.spread(self.constant(0.0, self.dtype), lanes)] * count
 
     def shuffle(self, x: Scalar, y: Scalar, order: Sequence[int]) -> Scalar:
-        """Lanes of x and y: below the number of lanes those of x, from there on those of y."""
+        """Shuffle the lanes of x and y: numbers below the number of lanes select from x, others from y."""
         mask = DenseArrayBase.from_list(i64, list(order))
         kind = VectorType(element_type(self.dtype), [len(order)])
         return self.emit(vector.ShuffleOp(x.ssa, y.ssa, mask, result_type=kind), self.dtype)
 
     def sums_of_lanes(self, values: Sequence[Scalar]) -> list[Scalar]:
-        """Σ of the lanes of each of some vectors, in vectors: one of all, as long as there are not more than lanes.
+        """Reduce each vector; return the sums as lanes of as few vectors as possible.
 
-        Each sum goes by halves, ((x₀ + x₄) + (x₂ + x₆)) + …, whatever stands beside it: the order is part of the
-        result. The number of vectors is a power of two.
+        Each sum is computed by halves, ((x₀ + x₄) + (x₂ + x₆)) + …, independent of the other sums in its vector: the
+        order is part of the result. The number of vectors is a power of two.
         """
         lanes = self.lanes_of(values[0])
         if len(values) > lanes:
@@ -157,14 +157,14 @@ class KernelBuilder(LoopBuilder):
         return [x]
 
     def _folded(self, x: Scalar, y: Scalar | None, width: int) -> Scalar:
-        """The halves of each part of `width` lanes added: those of x, then those of y."""
+        """Add the two halves of each group of `width` lanes: those of x, then those of y."""
         lanes = self.lanes_of(x) * (1 if y is None else 2)
         low = [at for start in range(0, lanes, width) for at in range(start, start + width // 2)]
         other = x if y is None else y
         return self.add(self.shuffle(x, other, low), self.shuffle(x, other, [at + width // 2 for at in low]))
 
     def lanes_of(self, x: Scalar) -> int:
-        """Elements of a vector."""
+        """The number of elements of a vector."""
         assert isinstance(x.ssa.type, VectorType)
         return int(x.ssa.type.get_shape()[0])
 
@@ -194,7 +194,7 @@ def accumulate(
     a: Callable[[Scalar, int], Scalar],
     x: Callable[[Scalar, int], Scalar],
 ) -> list[Scalar]:
-    """acc[r, v] = Σ_p a(p, r)·x(p, v) for p < count: scalars times vectors. Row by row, all in registers."""
+    """acc[r, v] = Σ_p a(p, r)·x(p, v) for p < count, scalars times vectors, with all sums in registers."""
 
     def step(p: Scalar, sums: list[Scalar]) -> Sequence[Scalar]:
         vectors = [x(p, v) for v in range(tile.vectors)]
@@ -208,7 +208,7 @@ def accumulate(
 
 
 def by_height(b: KernelBuilder, tile: Tile, live: Extent, body: Callable[[Tile], None]) -> None:
-    """body(tile), or body of a tile of a third or two thirds of its rows if no more than these are live."""
+    """Call body with the smallest of three tile heights that covers the live rows: a third, two thirds or all rows."""
 
     def run(chosen: Tile) -> Sequence[Scalar]:
         body(chosen)
@@ -225,7 +225,7 @@ def by_height(b: KernelBuilder, tile: Tile, live: Extent, body: Callable[[Tile],
 
 
 def view_type(dtype: str) -> MemRefType[Attribute]:
-    """A matrix with any strides."""
+    """The type of a matrix with any strides."""
     layout = StridedLayoutAttr([None, None], 0)
     return MemRefType(element_type(dtype), [DYNAMIC_INDEX, DYNAMIC_INDEX], layout)
 
@@ -237,7 +237,7 @@ def define(
     body: Callable[[KernelBuilder, Sequence[SSAValue]], Sequence[Scalar]],
     results: Sequence[Attribute] = (),
 ) -> func.FuncOp:
-    """A private function that returns what its body does."""
+    """Define a private function whose results are those of `body`."""
     op = func.FuncOp(symbol, (list(arguments), list(results)), visibility="private")
     b = KernelBuilder(Builder(InsertPoint.at_end(op.body.block)), dtype)
     b.builder.insert(func.ReturnOp(*(x.ssa for x in body(b, op.body.block.args))))

@@ -1,4 +1,4 @@
-"""The inner kernel of big products: one tile of C from a panel of A and one of B."""
+"""The inner kernel of large products: one tile of C from a panel of A and one of B."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from aotensor.passes.gemm.tile import ALIGNMENT, KernelBuilder, Tile, accumulate
 def define_tile(tile: Tile) -> func.FuncOp:
     """@aot_gemm_tile(is_first, i, j, ip, jp, count, panels of A, panels of B, C): one tile over one block of k.
 
-    C[i + r, j + s] is set if `is_first`, else added to: Σ_p A[ip, p, r]·B[jp, p, s], p < count, where C has it.
+    C[i + r, j + s] is set if `is_first`, else incremented by Σ_p A[ip, p, r]·B[jp, p, s], p < count, inside the bounds
+    of C.
     """
     index = IndexType()
     kinds = [memref_type_of(tile.element, [None, None, width]) for width in (tile.rows, tile.columns)]
@@ -54,7 +55,7 @@ def define_tile(tile: Tile) -> func.FuncOp:
 
 
 def _prefetch(b: KernelBuilder, tile: Tile, c: SSAValue, corner: tuple[Scalar, Scalar]) -> None:
-    """Fetch the lines of C while the sums are made. What lies behind C is not touched by a prefetch."""
+    """Prefetch the cache lines of C while the sums are computed. A prefetch beyond the end of C is harmless."""
     for r in range(tile.rows):
         for v in range(tile.vectors):
             b.prefetch(c, [b.iadd(corner[0], r), b.iadd(corner[1], v * tile.lanes)], is_write=True)
@@ -90,7 +91,7 @@ def _write_part(
     corner: tuple[Scalar, Scalar],
     live: tuple[Extent, Extent],
 ) -> Sequence[Scalar]:
-    """By way of a scratch tile, of which those rows and lanes are written that C has."""
+    """Write via a scratch tile, only those rows and lanes that are inside C."""
     scratch = memref.AllocaOp.get(tile.element, ALIGNMENT, [tile.rows, tile.columns])
     b.builder.insert(scratch)
     for number, value in enumerate(sums):

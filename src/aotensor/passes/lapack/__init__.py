@@ -1,1 +1,1 @@
-"""Linear algebra at loop level: loops over a batch that call LAPACK."""
+"""Lowering of linear algebra to loops over a batch that call LAPACK."""

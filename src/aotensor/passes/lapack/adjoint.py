@@ -1,6 +1,6 @@
 """The pullback of a Cholesky factor, block by block: 2/3·n³ operations, where the formula takes 3·n³.
 
-A diagonal block D of L with the blocks around it, from the last one to the first, and L̄ becomes Ā in place:
+For each diagonal block D of L with the blocks around it, from the last to the first; L̄ is overwritten by Ā:
 
     R D        C̄ ← C̄·D⁻¹           B̄ ← B̄ − C̄·R
     B C        D̄ ← D̄ − C̄ᵀ·C        D̄ ← fold(D⁻ᵀ·Φ(Dᵀ·D̄)·D⁻¹)
@@ -23,7 +23,7 @@ _BLOCK: Final = 32  # rows of a diagonal block: smaller ones leave too little to
 
 
 def cholesky_pullback(job: Job) -> Scalar:
-    """L, L̄ → Ā, both of lower triangles; zeros above."""
+    """L, L̄ → Ā, lower triangles; zeros above the diagonal."""
     b = job.b
     factor, given, derivative = job.operand(0), job.operand(1), job.result()
     n = factor.rows
@@ -49,7 +49,7 @@ def cholesky_pullback(job: Job) -> Scalar:
 
 
 def _pull_block(job: Job, factor: Matrix, derivative: Matrix, work: Matrix, rows: tuple[Extent, Extent]) -> None:
-    """What one diagonal block of L passes on to the blocks left of it and above."""
+    """Propagate the cotangent of one diagonal block of L to the blocks left of it and above."""
     n, before = factor.rows, (0, rows[0])
     below = (rows[1], n)
     d, c, r, left = (
@@ -74,7 +74,7 @@ def _pull_block(job: Job, factor: Matrix, derivative: Matrix, work: Matrix, rows
 
 
 def _pull_diagonal(job: Job, d: Matrix, derivative: Matrix, work: Matrix) -> Matrix:
-    """D̄ ← fold(S) with S = D⁻ᵀ·Φ(Dᵀ·D̄)·D⁻¹, zeros above; gives S + Sᵀ, which is D̄ + D̄ᵀ."""
+    """D̄ ← fold(S) with S = D⁻ᵀ·Φ(Dᵀ·D̄)·D⁻¹, zeros above the diagonal; returns S + Sᵀ, which is D̄ + D̄ᵀ."""
     b = job.b
     zero, half = b.constant(0.0, job.dtype), b.constant(0.5, job.dtype)
 

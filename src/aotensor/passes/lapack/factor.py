@@ -1,9 +1,10 @@
-"""Factorisations, and what is computed from them.
+"""Cholesky and LU factorizations, and functions of their factors.
 
-Cholesky: to LAPACK, the lower triangle of a row-major matrix is the upper one, and L is U = Lᵀ with Uᵀ·U = A.
+Cholesky: LAPACK is column-major, so it sees the lower triangle of a row-major matrix as the upper one, and L is U = Lᵀ
+with Uᵀ·U = A.
 
-LU: what LAPACK factorises is Aᵀ = P·L'·U'. With L = U'ᵀ (its diagonal counts) and U = L'ᵀ (ones on its diagonal), both
-in the memory of A, that is A = L·U·Pᵀ: the columns of A are exchanged, not its rows. Nothing is transposed.
+LU: LAPACK factorizes Aᵀ = P·L'·U'. With L = U'ᵀ (general diagonal) and U = L'ᵀ (unit diagonal), both in the memory of
+A, that is A = L·U·Pᵀ: columns of A are exchanged, not rows. No matrix is transposed.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def cholesky(job: Job) -> Scalar:
 
 
 def lu(job: Job) -> Scalar:
-    """A → L and U in one matrix, and the exchanges of columns, counted from 1.   Fails where U' has a zero pivot."""
+    """A → L and U in one matrix, and the 1-based column exchanges.   Fails where U' has a zero pivot."""
     a, factors, pivots = job.operand(0), job.result(0), job.result(1)
     job.copy(a, factors)
     return job.call("getrf", a.columns, a.rows, factors, a.columns, pivots)
@@ -67,7 +68,7 @@ def lu_solve(job: Job) -> Scalar:
 
 
 def lu_permutation(job: Job) -> Scalar:
-    """The factors, exchanges → which column of A is column k of A·P, or the other way round."""
+    """The factors, exchanges → the column of A that is column k of A·P, or the inverse permutation."""
     pivots, order = job.operand(1), job.result()
     job.each(0, order.rows, lambda k: job.store(job.b.cast(k, "int64"), order, k))
     exchange_rows(job, pivots, order, is_forward=not job.op.option("is_inverse"))
@@ -75,7 +76,7 @@ def lu_permutation(job: Job) -> Scalar:
 
 
 def exchange_rows(job: Job, pivots: Matrix, x: Matrix, is_forward: bool) -> None:
-    """Exchange row k of x with row pivots[k] − 1, for all k in order, or in the opposite one."""
+    """Exchange row k of x with row pivots[k] − 1, for all k in ascending or descending order."""
     b, n = job.b, pivots.rows
 
     def exchange(step: Scalar) -> None:
@@ -109,11 +110,11 @@ def _invert(job: Job, inverse: Matrix) -> Scalar:
 
 
 def lu_adjugate(job: Job) -> Scalar:
-    """The factors of A, exchanges → det(A)·A⁻¹, also where A is singular.
+    """The factors of A, exchanges → det(A)·A⁻¹, also for singular A.
 
-    A pivot that is zero to rounding becomes the smallest one that is not: the result is the adjugate of a matrix that
-    differs from A by no more than the rounding errors of the factorisation did. The adjugate is a polynomial, so it
-    is close to that of A.
+    A pivot that is zero to rounding is replaced by the smallest nonzero one: the result is the adjugate of a matrix
+    that differs from A by no more than the rounding errors of the factorization. The adjugate is a polynomial, so it is
+    close to that of A.
     """
     b = job.b
     inverse = job.result()
@@ -136,7 +137,7 @@ def lu_adjugate(job: Job) -> Scalar:
 
 
 def _least_pivot(job: Job, factors: Matrix) -> Scalar:
-    """ε times the largest pivot; of a matrix of zeros a number whose powers vanish."""
+    """ε times the largest pivot; for a matrix of zeros a number whose powers underflow to 0."""
     b, info = job.b, np.finfo(job.dtype)
 
     def step(i: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:

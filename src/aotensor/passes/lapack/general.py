@@ -1,7 +1,7 @@
 """Eigenvalues of general matrices, triangular Sylvester equations, pencils.
 
-Operands and results are in the order of LAPACK: the rows are the columns of the matrix. A complex matrix of m rows and
-n columns is n rows of 2·m numbers, the parts of each element side by side.
+Operands and results are in LAPACK's order: the rows are the columns of the matrix. A complex matrix of m rows and n
+columns is n rows of 2·m numbers, real and imaginary part interleaved.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ def eigvals(job: Job) -> Scalar:
 
 
 def _geev(job: Job, vectors: str, copy: Matrix, found: Matrix) -> tuple[Scalar, Matrix]:
-    """The failure, and the imaginary parts of the eigenvalues, which are in result 0."""
+    """Call geev; return the failure, and the imaginary parts of the eigenvalues, whose real parts are written to
+    result 0."""
     b, w, n = job.b, job.result(0), job.operand(0).rows
     real, imaginary, nothing = job.work(n), job.work(n), job.work(1)
     room = b.imul(n, _BLOCK)
@@ -105,12 +106,12 @@ def triangular_sylvester(job: Job) -> Scalar:
 
 
 def complex_triangular_sylvester(job: Job) -> Scalar:
-    """The same for complex matrices."""
+    """As `triangular_sylvester`, for complex matrices."""
     return _trsyl(job, is_complex=True)
 
 
 def _trsyl(job: Job, is_complex: bool) -> Scalar:
-    """What is too large for a number comes scaled; sums of eigenvalues that are 0 count as the smallest number."""
+    """Call trsyl and undo its scaling against overflow; sums of eigenvalues that are 0 count as the smallest number."""
     b, t, s, x = job.b, job.operand(0), job.operand(1), job.result()
     job.copy(job.operand(2), x)
     scale = job.work(1)
@@ -123,8 +124,9 @@ def _trsyl(job: Job, is_complex: bool) -> Scalar:
 
 
 def stable_subspace(job: Job) -> Scalar:
-    """H, J of 2·n rows → n vectors that span where H·v = λ·J·v with |λ| < 1.   Fails where there are not n of
-    them, or their first halves have no inverse."""
+    """H, J of 2·n rows → n vectors that span the subspace where H·v = λ·J·v with |λ| < 1.
+
+    Fails where there are not n of them, or their first halves are singular."""
     b, h, j, u = job.b, job.operand(0), job.operand(1), job.result()
     n, none = h.rows, job.work(1, dtype="int32")
     a, c, z = job.work(n, n), job.work(n, n), job.work(n, n)
@@ -162,7 +164,7 @@ def stable_subspace(job: Job) -> Scalar:
 
 
 def _has_inverse(job: Job, x: Matrix) -> Scalar:
-    """Are the pivots of x no smaller than rounding?"""
+    """Are all pivots of x above rounding errors?"""
     b, n = job.b, x.rows
     copy = job.work(n, n)
     job.copy(x, copy)
@@ -196,7 +198,7 @@ def diagonal_solve(job: Job) -> Scalar:
 
 
 def tridiagonal_solve(job: Job) -> Scalar:
-    """A, B → X with op(A)·X = B for the diagonal of A and those beside it."""
+    """A, B → X with op(A)·X = B for the tridiagonal part of A."""
     b, a, x, n = job.b, job.operand(0), job.result(), job.operand(0).rows
     is_vector = len(x.extents) == 1
     below, middle, above = job.work(n), job.work(n), job.work(n)

@@ -1,4 +1,4 @@
-"""Factors of complex matrices, in LAPACK's order and as pairs of numbers, as in `general`."""
+"""Factorizations of complex matrices, in LAPACK's order, with interleaved real and imaginary parts as in `general`."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _BLOCK: Final = 64  # columns that LAPACK's blocked algorithms like to have room
 
 
 def complex_lu(job: Job) -> Scalar:
-    """A → L and U in one matrix, ones on the diagonal of L, and the exchanges of rows, counted from 1."""
+    """A → L (unit diagonal) and U in one matrix, and the 1-based row exchanges."""
     a, factors, pivots = job.operand(0), job.result(0), job.result(1)
     job.copy(a, factors)
     return job.call("getrf", a.rows, a.rows, factors, a.rows, pivots, is_complex=True)
 
 
 def complex_eigh(job: Job) -> Scalar:
-    """A → the eigenvalues, ascending, and the eigenvectors, of the lower triangle."""
+    """A → the eigenvalues, ascending, and the eigenvectors; reads the lower triangle."""
     return _heevd(job, "V", job.result(1))
 
 
 def complex_eigvalsh(job: Job) -> Scalar:
-    """A → the eigenvalues, ascending, of the lower triangle."""
+    """A → the eigenvalues, ascending; reads the lower triangle."""
     return _heevd(job, "N", job.work(*job.operand(0).extents))
 
 
@@ -50,13 +50,13 @@ def _heevd(job: Job, vectors: str, a: Matrix) -> Scalar:
 
 
 def complex_svd(job: Job) -> Scalar:
-    """A → U, S and Vᴴ of min(m, n) columns and rows."""
+    """A → U with min(m, n) columns, S, and Vᴴ with min(m, n) rows."""
     u, s, vt = (job.result(k) for k in range(3))
     return _gesdd(job, "S", u, s, vt)
 
 
 def complex_full_svd(job: Job) -> Scalar:
-    """A → U and Vᴴ square, and S. Without elements, A has the identity for vectors."""
+    """A → U and Vᴴ square, and S. If A has no elements, U and Vᴴ are identities."""
     u, s, vt = (job.result(k) for k in range(3))
 
     def identities() -> Sequence[Scalar]:
@@ -93,7 +93,7 @@ def _gesdd(job: Job, vectors: str, u: Matrix, s: Matrix, vt: Matrix) -> Scalar:
 
 
 def complex_qr(job: Job) -> Scalar:
-    """A → Q and R, and the order of the columns of A if it `is_pivoted`; Q has as many columns as R has rows."""
+    """A → Q and R, and the column permutation of A if it `is_pivoted`; Q has as many columns as R has rows."""
     b, a, q, r = job.b, job.operand(0), job.result(0), job.result(1)
     rows, columns = _half(job, a), a.rows
     is_pivoted = len(job.op.tensors) > 2
@@ -129,7 +129,7 @@ def complex_qr(job: Job) -> Scalar:
 
 
 def _upper(job: Job, turned: Matrix, r: Matrix) -> None:
-    """r = the upper triangle."""
+    """r = the upper triangle of the factorized matrix, zeros below."""
     b, zero = job.b, job.b.constant(0.0, r.dtype)
 
     def column(j: Scalar) -> None:

@@ -1,7 +1,7 @@
-"""One aot.lapack operation while its loops are built: the matrices of one entry of the batch, and calls of LAPACK.
+"""The environment that rules of aot.lapack build loops with: the matrices of one batch entry, and LAPACK calls.
 
-LAPACK is column-major: to it, a row-major matrix is its transpose, and the lower triangle is the upper one. The rules
-ask for the transposed problem, so that nothing is moved where that is as good.
+LAPACK is column-major: it sees a row-major matrix as its transpose, and the lower triangle as the upper one. The rules
+pose the transposed problem where that avoids a copy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from aotensor.passes.lapack.routines import COMPLEX_ROUTINES, PREFIX, ROUTINES
 class Matrix:
     """A row-major matrix, or a vector: the elements of `buffer` (memref<?xT>) from `start` on.
 
-    stride: elements from one row to the next, where that is not the number of columns.
+    stride: elements from one row to the next, if it differs from the number of columns.
     """
 
     buffer: SSAValue
@@ -41,19 +41,19 @@ class Matrix:
 
     @property
     def columns(self) -> Extent:
-        """Of a vector: 1."""
+        """The number of columns; 1 for a vector."""
         return self.extents[1] if len(self.extents) > 1 else 1
 
     @property
     def lead(self) -> Extent:
-        """What LAPACK calls the leading dimension: elements from one row to the next."""
+        """LAPACK's leading dimension: elements from one row to the next."""
         return self.columns if self.stride is None else self.stride
 
 
 class Job:
-    """What the rules are written with. `entry` is the number of the matrix in its batch.
+    """The interface of the rules to one operation. `entry` is the index of the matrix in its batch.
 
-    calls: are library functions called, which take whole buffers?
+    calls: are library functions called, which accept whole buffers only?
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Job:
             b.copy(home, own, shape)
 
     def _whole(self, home: SSAValue, shape: Sequence[Extent]) -> Matrix:
-        """All matrices of a tensor, in one flat buffer; the extents are those of one matrix."""
+        """All matrices of a tensor in one flat buffer; the extents are those of one matrix."""
         return Matrix(self._flat(home, shape), 0, tuple(shape[len(self.batch) :]), dtype_of_buffer(home))
 
     def _flat(self, buffer: SSAValue, shape: Sequence[Extent]) -> SSAValue:
@@ -87,16 +87,16 @@ class Job:
         return self._flats[buffer]
 
     def finish(self) -> None:
-        """Copy the results that are rows of larger buffers into those."""
+        """Copy results that are rows of larger buffers to these."""
         for own, home, shape in self._rows[len(self.op.arguments) :]:
             self.b.copy(own, home, shape)
 
     def operand(self, position: int) -> Matrix:
-        """The matrix or vector of an operand in this entry."""
+        """The operand's matrix or vector in this batch entry."""
         return self._part(self._wholes[position])
 
     def result(self, position: int = 0) -> Matrix:
-        """The matrix or vector of a result in this entry; it holds nothing yet."""
+        """The result's matrix or vector in this batch entry, uninitialized."""
         return self._part(self._wholes[len(self.op.arguments) + position])
 
     def _part(self, whole: Matrix) -> Matrix:
@@ -108,16 +108,16 @@ class Job:
         return Matrix(whole.buffer, self.b.imul(self.entry, size), whole.extents, whole.dtype)
 
     def work(self, *extents: Extent, dtype: str | None = None) -> Matrix:
-        """Memory for this entry alone. Its extents follow from those of operands and results."""
+        """Allocate memory for this batch entry. The extents must depend on those of operands and results."""
         kind = dtype or self.dtype
         home = self.b.allocate(element_type(kind), extents)
         return Matrix(self._flat(home, extents), 0, extents, kind)
 
     def call(self, routine: str, *arguments: str | Extent | float | Matrix, is_complex: bool = False) -> Scalar:
-        """Call a Fortran function, without its `info`, which is the result (int64, 0 if the function has none).
+        """Call a Fortran function without its `info` argument, which is returned (int64, 0 if it has none).
 
-        arguments: a text for characters, extents for integers, a float for a number, matrices for arrays.
-        is_complex: call the function of complex matrices, which are pairs of numbers in memory.
+        arguments: str for a character, an extent for an integer, float for a number, Matrix for an array. is_complex:
+        call the variant for complex matrices, which are interleaved real and imaginary parts in memory.
         """
         letters = (COMPLEX_ROUTINES if is_complex else ROUTINES)[routine].removesuffix("I")
         values: list[SSAValue] = []
@@ -163,7 +163,7 @@ class Job:
         return self.b.iadd(x.start, offset)
 
     def block(self, x: Matrix, rows: tuple[Extent, Extent], columns: tuple[Extent, Extent]) -> Matrix:
-        """x[rows[0] : rows[1], columns[0] : columns[1]], in the same memory."""
+        """The submatrix x[rows[0] : rows[1], columns[0] : columns[1]], in the same memory."""
         extents = self.b.isub(rows[1], rows[0]), self.b.isub(columns[1], columns[0])
         return Matrix(x.buffer, self._offset(x, (rows[0], columns[0])), extents, x.dtype, x.lead)
 
@@ -182,12 +182,12 @@ class Job:
         self.b.nest(x.extents, lambda at: self.store(number, x, *at))
 
     def copy(self, source: Matrix, target: Matrix) -> None:
-        """target = source, element by element in memory order; nothing where they are the same memory."""
+        """target = source, element by element in memory order; a no-op if they share memory."""
         if not self.is_same(source, target):
             self.b.nest(source.extents, lambda at: self.store(self.load(source, *at), target, *at))
 
     def copy_transposed(self, source: Matrix, target: Matrix) -> None:
-        """target[j, i] = source[i, j], in tiles, so that lines of both stay in cache."""
+        """target[j, i] = source[i, j], in tiles, so that cache lines of both are reused."""
         rows, columns = source.extents
         b = self.b
 

@@ -1,10 +1,10 @@
-"""Loops of aot.lapack: one call, or a few, for every matrix of the batch.
+"""Lower aot.lapack to a loop over the batch, with one or a few LAPACK calls per matrix.
 
     %l, %f = aot.lapack "cholesky" %a …   →   scf.for %k = 0 to %batch iter_args(%f) {
                                                 copy the lower triangle of %a[%k] to %l[%k]
                                                 %info = func.call @aot_lapack_potrf.f64('U', %n, %l[%k], %n, %context) }
 
-A rule is a function of a `Job` that builds the work on one matrix and gives its failure (int64, 0 for none).
+A rule is a function of a `Job` that emits the work for one matrix and returns its failure (int64, 0 for none).
 """
 
 from __future__ import annotations
@@ -111,13 +111,13 @@ RULES: Final[Mapping[str, Rule]] = {
 }
 
 WITH_EMPTY: Final = frozenset({"complete_qr", "complex_full_svd", "complex_qr", "full_svd", "pivoted_qr"})
-"""Kinds whose rule also runs where an operand or a result has no elements; LAPACK must not be called with those."""
+"""Kinds whose rule accepts operands or results without elements; LAPACK must not be called with those."""
 
 
 def lower_lapack(
     b: LoopBuilder, buffers: Buffers, op: LapackOp, module: ModuleOp, context: SSAValue, target: Target
 ) -> Scalar:
-    """Fill the results of the operation; gives the failure of the first matrix that has one (int64)."""
+    """Fill the results of the operation; return the failure of the first matrix that has one (int64)."""
     at_once = op.attributes.get(MATRICES)
     job = Job(b, buffers, module, op, context, calls=at_once is None)
     count: Extent = 1
@@ -144,13 +144,13 @@ def lower_lapack(
 
 
 _CALL: Final = 4096
-"""The work of a call of LAPACK, in the unit of `nest.work`; the arithmetic is about an operation a unit."""
+"""The work of a LAPACK call, in the unit of `nest.work`; its arithmetic is about one unit per operation."""
 
 
 def _on_cores(job: Job, count: Extent, target: Target) -> Scalar:
-    """The work on all matrices, by several cores; gives the failure of the first one that has one (int64).
+    """Process the batch on several cores; return the failure of the first matrix that has one (int64).
 
-    All matrices are one chunk where calls would wait for each other, or LAPACK has threads of its own.
+    The batch is a single chunk if concurrent calls would block each other, or LAPACK uses its own threads.
     """
     b = job.b
     extents = [n for x in _tensors(job) for n in x]
@@ -186,7 +186,7 @@ def _on_cores(job: Job, count: Extent, target: Target) -> Scalar:
 
 
 def _one(job: Job) -> Scalar:
-    """The work on one matrix."""
+    """Emit the work for one matrix."""
     b, kind = job.b, job.op.kind.data
     rule = small_matrix if MATRICES in job.op.attributes else RULES[kind]
     extents = [n for x in _tensors(job) for n in x]
@@ -219,6 +219,6 @@ def _erase(job: Job) -> Sequence[Scalar]:
 
 
 def needed_functions(module: ModuleOp, name: str) -> tuple[str, ...]:
-    """The functions of BLAS and LAPACK that the kernel of function `name` calls, by their names there."""
+    """The BLAS and LAPACK functions that the kernel of function `name` calls, by their Fortran names."""
     symbols = {op.callee.string_value() for op in code_of(module, name) if isinstance(op, func.CallOp)}
     return tuple(sorted(function_name(symbol) for symbol in symbols if symbol.startswith(PREFIX)))

@@ -1,4 +1,4 @@
-"""The factorisation A = Q·R. Here LAPACK gets the matrix itself, column by column: it is transposed on the way."""
+"""The factorization A = Q·R. LAPACK is given the matrix itself, column by column: it is transposed first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def qr(job: Job) -> Scalar:
 
 
 def complete_qr(job: Job) -> Scalar:
-    """A → Q square, and R of as many rows as A. Without elements, A has the identity for Q."""
+    """A → Q square, and R with as many rows as A. If A has no elements, Q is the identity."""
     b, a, q, r = job.b, job.operand(0), job.result(0), job.result(1)
 
     def nothing() -> Sequence[Scalar]:
@@ -44,7 +44,7 @@ def qr_r(job: Job) -> Scalar:
 
 
 def pivoted_qr(job: Job) -> Scalar:
-    """A → Q with as many columns as R has rows, R, and the order of the columns of A: A[:, order] = Q·R."""
+    """A → Q with as many columns as R has rows, R, and the column permutation: A[:, order] = Q·R."""
     b, a, q, r, order = job.b, job.operand(0), job.result(0), job.result(1), job.result(2)
     one, zero = b.constant(1, "int32"), b.constant(0, "int32")
 
@@ -67,7 +67,8 @@ def pivoted_qr(job: Job) -> Scalar:
 
 
 def _factorised(job: Job, lines: Extent) -> tuple[Matrix, Matrix, Scalar]:
-    """Memory for `lines` columns, with what geqrf makes of those of A in front; the factors of the reflections."""
+    """Copy Aᵀ into a workspace of `lines` rows and call geqrf; return the workspace, the reflector scales, the
+    failure."""
     b, a = job.b, job.operand(0)
     turned, factors = job.work(lines, a.rows), job.work(b.imin(a.rows, a.columns))
     job.copy_transposed(a, turned)
@@ -89,7 +90,7 @@ def _upper(job: Job, turned: Matrix, r: Matrix) -> None:
 
 
 def _orthogonal(job: Job, turned: Matrix, factors: Matrix, q: Matrix) -> Scalar:
-    """q = the product of the reflections, as many columns as it has."""
+    """q = the product of the reflectors, with q's number of columns."""
     b = job.b
     rows, columns = q.rows, q.columns
     room = b.imul(columns, _BLOCK)

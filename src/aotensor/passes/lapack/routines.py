@@ -1,14 +1,14 @@
-"""The functions of BLAS and LAPACK that loop IR calls, and how: `@aot_lapack_potrf.f64` and the like.
+"""Signatures of the BLAS and LAPACK functions that loop IR calls, such as `@aot_lapack_potrf.f64`.
 
     func.func private @aot_lapack_potrf.f64(i8, index, memref<?xf64>, index, index, memref<1xi8>) -> i32
                                             uplo n     a: buffer, start     lda    table            info
 
-One letter per argument of the Fortran function: c a character, i an integer, f a number of the element type, a an
-array of it, p an array of 32-bit integers; an array is a buffer and the position of its first element there. I is the
-`info` that LAPACK's functions end with: it is the result. An integer that does not fit 32 bits gives TOO_LARGE.
-Functions of complex matrices are `@aot_lapack_geev.c128` and the like: an array of complex numbers is one of pairs of
-f64, and starts at a position in these. What a function would ask about eigenvalues, a pointer to a function, is p too:
-nothing is asked that needs one.
+One letter per argument of the Fortran function: c a character, i an integer, f a number of the element type, a an array
+of it, p an array of 32-bit integers; an array is passed as a buffer and the index of its first element. I is the `info`
+argument at the end of LAPACK functions: it is the result. An integer that does not fit 32 bits returns TOO_LARGE.
+Functions of complex matrices are `@aot_lapack_geev.c128` and the like: an array of complex numbers is an array of f64
+pairs, and its start is an index into these. A callback that selects eigenvalues, a pointer to a function, is p too: no
+call needs one.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ WORK: Final[Mapping[str, tuple[Fraction, tuple[int, ...]]]] = {
     "geqrf": (Fraction(4, 3), (1, 2)),
     "orgqr": (Fraction(4, 3), (1, 2)),
 }
-"""Floating point operations of a call: a factor, and the exponents of its first integers; for square matrices, where
-the function takes others too. Lower powers do not count. What is not here depends on values.
+"""Floating-point operations of a call: a factor, and the exponents of its first integers; square matrices are
+assumed where other shapes are possible. Lower powers are neglected. The work of other functions depends on values.
 """
 
 TOO_LARGE: Final = (1 << 31) - 1
@@ -76,7 +76,7 @@ TOO_LARGE: Final = (1 << 31) - 1
 
 
 def function_name(symbol: str) -> str:
-    """`dpotrf` for `aot_lapack_potrf.f64`: the field of aotensor_blas that a symbol stands for."""
+    """`dpotrf` for `aot_lapack_potrf.f64`: the field of aotensor_blas that a symbol refers to."""
     name, suffix = symbol.removeprefix(PREFIX).split(".")
     return {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}[suffix] + name
 
@@ -86,10 +86,10 @@ ROWS_APART: Final[Mapping[str, tuple[int, int]]] = {
     "complete_qr": (0, 64), "qr": (0, 64), "qr_r": (0, 64),
     "eigh": (0, 32), "eigvalsh": (0, 32), "full_svd": (0, 32), "singular_values": (0, 32), "svd": (0, 32),
 }  # fmt: skip
-"""Kind → rows of matrices from which on, and up to which, several cores may call OpenBLAS at once (measured).
+"""Kind → the range of matrix rows for which several cores may call OpenBLAS concurrently (measured).
 
-Shorter calls wait for each other where it takes memory, longer ones where it has threads of its own. Its products and
-solves with triangular matrices have them from eight rows and columns on, so kinds that go by these are missing.
+Shorter calls contend for a lock in its allocator, longer ones use its own threads. Its products and triangular solves
+use threads from eight rows and columns on, so kinds that are based on these are missing.
 """
 LARGEST_SOLVE: Final = 7
-"""Columns of B up to which it has none in solving A·X = B by factors of A."""
+"""Largest number of columns of B for which OpenBLAS uses no threads to solve A·X = B by factors of A."""

@@ -1,7 +1,7 @@
-"""Schur forms of matrices and pencils, in LAPACK's order and as pairs of numbers, as in `general`.
+"""Schur forms of matrices and pencils, in LAPACK's order, with interleaved complex numbers as in `general`.
 
-What comes first is chosen by loops here, and moved by trsen or tgsen: so LAPACK asks nothing about eigenvalues by a
-pointer to a function. The conditions are SciPy's, which differ at the border for one matrix and for two.
+Loops here select the eigenvalues that come first, and trsen or tgsen reorders them: so LAPACK needs no callback. The
+conditions are SciPy's, which treat the boundary differently for one matrix and for a pencil.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _BLOCK: Final = 64  # columns that LAPACK's blocked algorithms like to have room
 
 _OF_MATRICES: Final[Mapping[str, str]] = {"lhp": "lt", "rhp": "ge", "iuc": "le", "ouc": "gt"}
 _OF_PENCILS: Final[Mapping[str, str]] = {"lhp": "lt", "rhp": "gt", "iuc": "lt", "ouc": "gt"}
-"""How the real part is compared with 0, or the absolute value with 1."""
+"""The comparison of the real part with 0, or of the absolute value with 1."""
 
 
 def schur(job: Job) -> Scalar:
-    """A → T and Z with A = Z·T·Zᵀ, T with blocks of two for pairs of complex eigenvalues."""
+    """A → T and Z with A = Z·T·Zᵀ, T with 2 × 2 blocks for pairs of complex eigenvalues."""
     return when_finite(job, lambda: _gees(job, _Values(job, is_complex=False)))
 
 
@@ -31,12 +31,12 @@ def complex_schur(job: Job) -> Scalar:
 
 
 def sorted_schur(job: Job) -> Scalar:
-    """A → T, Z and c: the same with the eigenvalues first that `sort` takes, for which c is 1."""
+    """A → T, Z and c: as `schur`, with the eigenvalues selected by `sort` first, for which c is 1."""
     return when_finite(job, lambda: _sorted_gees(job, _Values(job, is_complex=False)))
 
 
 def complex_sorted_schur(job: Job) -> Scalar:
-    """The same for complex matrices."""
+    """As `sorted_schur`, for complex matrices."""
     return when_finite(job, lambda: _sorted_gees(job, _Values(job, is_complex=True)))
 
 
@@ -46,12 +46,12 @@ def qz(job: Job) -> Scalar:
 
 
 def complex_qz(job: Job) -> Scalar:
-    """The same for complex matrices."""
+    """As `qz`, for complex matrices."""
     return when_finite(job, lambda: _gges(job, _Values(job, is_complex=True)), count=2)
 
 
 class _Values:
-    """Eigenvalues, or their numerators, as LAPACK has them: real and imaginary parts apart, or complex numbers."""
+    """Eigenvalues, or their numerators, in LAPACK's layout: separate real and imaginary parts, or complex numbers."""
 
     def __init__(self, job: Job, is_complex: bool) -> None:
         self._job, self.is_complex = job, is_complex
@@ -59,7 +59,7 @@ class _Values:
         self.arrays = [job.work(job.b.imul(n, 2))] if is_complex else [job.work(n), job.work(n)]
 
     def load(self, k: Scalar) -> tuple[Scalar, Scalar]:
-        """Both parts of value k."""
+        """The real and the imaginary part of value k."""
         job, first = self._job, self.arrays[0]
         if not self.is_complex:
             return job.load(first, k), job.load(self.arrays[1], k)
@@ -67,7 +67,7 @@ class _Values:
         return job.load(first, at), job.load(first, job.b.iadd(at, 1))
 
     def work(self, extent: Scalar | int) -> Matrix:
-        """Memory for so many numbers."""
+        """Allocate memory for `extent` numbers."""
         return self._job.work(self._job.b.imul(extent, 2) if self.is_complex else extent)
 
 
@@ -82,13 +82,13 @@ def _gees(job: Job, values: _Values) -> Scalar:
 
 
 def _sorted_gees(job: Job, values: _Values) -> Scalar:
-    """Fails too where two eigenvalues cannot be exchanged, or rounding moves one over the border as they are."""
+    """Reorder the Schur form. Fails if two eigenvalues cannot be swapped, or rounding moves one across the boundary."""
     b, t, z, chosen, n = job.b, job.result(0), job.result(1), job.result(2), job.operand(0).rows
     is_chosen = _condition(job, _OF_MATRICES)
     failure = _gees(job, values)
 
     def choose(k: Scalar, carried: Sequence[Scalar]) -> Sequence[Scalar]:
-        """Is every one that is chosen behind none but chosen ones?"""
+        """Store whether value k is selected; track whether all selected values come first."""
         (are_first, was_chosen) = carried
         one = is_chosen(*values.load(k))
         job.store(b.cast(one, "int32"), chosen, k)
@@ -108,7 +108,7 @@ def _sorted_gees(job: Job, values: _Values) -> Scalar:
 
 
 def _gges(job: Job, values: _Values) -> Scalar:
-    """Fails too where two eigenvalues cannot be exchanged."""
+    """Compute and reorder the form of a pencil. Fails if two eigenvalues cannot be swapped."""
     b, n, of_complex = job.b, job.operand(0).rows, values.is_complex
     s, t, alpha, beta, q, z = (job.result(k) for k in range(6))
     job.copy(job.operand(0), s)
@@ -154,7 +154,7 @@ def _gges(job: Job, values: _Values) -> Scalar:
 
 
 def _condition(job: Job, border: Mapping[str, str]) -> Callable[[Scalar, Scalar], Scalar]:
-    """Does an eigenvalue x + i·y come first?"""
+    """Return the predicate that selects an eigenvalue x + i·y to come first."""
     b, sort = job.b, str(job.op.option("sort"))
 
     def is_chosen(x: Scalar, y: Scalar) -> Scalar:

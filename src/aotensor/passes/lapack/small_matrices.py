@@ -1,10 +1,10 @@
-"""Let factorisations and solves of small matrices be generated code, without calls of LAPACK.
+"""Mark factorizations and solves of small matrices to be generated as code instead of LAPACK calls.
 
     aot.lapack "cholesky" %a : tensor<?x3x3xf64>   →   aot.lapack "cholesky" %a {nest.matrices = 8} : tensor<?x3x3xf64>
 
-A call costs as much as the arithmetic of a matrix of some ten rows. Of a batch as many matrices as a vector has lanes
-are worked on at a time, by several cores; one alone is straight code on numbers. Extents have to be known: of matrices
-that may be large nothing is generated.
+A call costs as much as the arithmetic for a matrix of about ten rows. A batch is processed with one matrix per vector
+lane, on several cores; a single matrix is straight-line scalar code. Extents must be static: no code is generated for
+matrices that may be large.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from aotensor.passes.target import Target
 
 
 def small_matrices(module: ModuleOp, target: Target) -> None:
-    """Mark the operations that are generated with the number of matrices that they take at a time."""
+    """Mark the operations to generate with the number of matrices that they process at a time."""
     for function in functions_of(module):
         for op in walk(function):
             if isinstance(op, LapackOp) and op.kind.data in RULES:

@@ -1,9 +1,9 @@
-"""Eigenvalues and singular values.
+"""Eigenvalue and singular value decompositions of real matrices.
 
-To LAPACK, a row-major symmetric matrix is itself with its triangles exchanged, and eigenvectors come as columns: here
-they are rows. A row-major A = U·S·Vᵀ is Aᵀ = V·S·Uᵀ to LAPACK: what it returns for V is Vᵀ here, and for Uᵀ it is U.
+LAPACK sees a row-major symmetric matrix with its triangles exchanged, and returns eigenvectors as columns: here they
+are rows. A row-major A = U·S·Vᵀ is Aᵀ = V·S·Uᵀ to LAPACK: its V is Vᵀ here, and its Uᵀ is U.
 
-A matrix that is not finite gives nan, and LAPACK is not called: it answers some of them with nan, others with an error,
+A matrix that is not finite gives nan without a LAPACK call: LAPACK answers some of them with nan, others with an error,
 and some with a message on the screen.
 """
 
@@ -60,7 +60,7 @@ def _syevd(job: Job, vectors: str, a: Matrix, room: Extent, integers: Extent) ->
 
 
 def _triangle(job: Job) -> Callable[[Scalar], tuple[Extent, Extent]]:
-    """The columns of a row that are read."""
+    """The range of columns of a row that are read."""
     b, n = job.b, job.operand(0).columns
     return (lambda i: (0, b.iadd(i, 1))) if job.op.option("is_lower") else (lambda i: (i, n))
 
@@ -71,8 +71,9 @@ def when_finite(
     read: Callable[[Scalar], tuple[Extent, Extent]] | None = None,
     count: int = 1,
 ) -> Scalar:
-    """`decompose`, if every element of the first `count` operands is finite, or of the columns that are `read` of each
-    row; else nan, and 0 for integers."""
+    """Call `decompose` if the first `count` operands are finite; else fill results with nan, integers with 0.
+
+    read: row → the range of its columns that is read, by default all."""
     b = job.b
     greatest = b.constant(float(np.finfo(job.dtype).max), job.dtype)
     is_finite = b.constant(True, "bool")
@@ -96,13 +97,13 @@ def when_finite(
 
 
 def svd(job: Job) -> Scalar:
-    """A → U, S and Vᵀ of min(m, n) columns and rows."""
+    """A → U with min(m, n) columns, S, and Vᵀ with min(m, n) rows."""
     u, s, vt = (job.result(k) for k in range(3))
     return _gesdd(job, "S", u, s, vt)
 
 
 def full_svd(job: Job) -> Scalar:
-    """A → U and Vᵀ square, and S. Without elements, A has the identity for vectors."""
+    """A → U and Vᵀ square, and S. If A has no elements, U and Vᵀ are identities."""
     b, a = job.b, job.operand(0)
     u, s, vt = (job.result(k) for k in range(3))
 
@@ -156,12 +157,12 @@ class Line:
         return self.matrix.rows if self.is_column else self.matrix.columns
 
     def indices(self, position: Extent) -> tuple[Extent, Extent]:
-        """Row and column of an element."""
+        """The row and the column of an element."""
         return (position, self.number) if self.is_column else (self.number, position)
 
 
 def _fix_signs(job: Job, u: Matrix, vt: Matrix, k: Extent) -> None:
-    """The columns of u decide for their rows of vt, and the other rows for themselves."""
+    """Fix the signs of the columns of u together with their rows of vt, and those of remaining rows alone."""
     job.each(0, k, lambda j: _fix_sign(job, Line(u, j, True), [Line(vt, j)]), is_vectorisable=False)
     job.each(k, u.columns, lambda j: _fix_sign(job, Line(u, j, True), []), is_vectorisable=False)
     job.each(k, vt.rows, lambda j: _fix_sign(job, Line(vt, j), []), is_vectorisable=False)
@@ -209,7 +210,7 @@ def _negate(job: Job, line: Line) -> None:
 
 
 def has_elements(job: Job, x: Matrix) -> Scalar:
-    """Is no extent of x 0?"""
+    """Are all extents of x nonzero?"""
     b = job.b
     return b.compare("gt", b.index(b.imin(x.rows, x.columns)), b.index(0))
 

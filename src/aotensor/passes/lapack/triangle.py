@@ -1,8 +1,8 @@
-"""Solves and products with a triangular matrix.
+"""Solves and products with a triangular matrix by LAPACK.
 
-A row-major n × k matrix B is Bᵀ to LAPACK, and Aᵀ is what it takes A for. So A·X = B is asked for as Xᵀ·Aᵀ = Bᵀ: the
-side changes, lower becomes upper, and what is transposed stays so. A vector is the same memory as a column and a row;
-as a column it keeps the side, and the transposition changes instead.
+LAPACK sees a row-major n × k matrix B as Bᵀ, and A as Aᵀ. So A·X = B is posed as Xᵀ·Aᵀ = Bᵀ: the side changes, lower
+becomes upper, and the transposition flag stays. A vector has the same memory as a column and as a row; as a column it
+keeps the side, and the transposition flag changes instead.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from aotensor.passes.lapack.job import Job, Matrix
 
 
 def solve_triangular(job: Job) -> Scalar:
-    """op(A)·X = B or X·op(A) = B; A, B → X.   Fails at the first zero of the diagonal, unless that counts as ones."""
+    """op(A)·X = B or X·op(A) = B; A, B → X.   Fails at the first zero of the diagonal, unless `is_unit`."""
     a, x = job.operand(0), job.result()
     if job.op.option("is_unit"):
         job.copy(job.operand(1), x)
@@ -52,7 +52,7 @@ def call_triangular(
     is_transposed: bool = False,
     is_unit: bool = False,
 ) -> Scalar:
-    """trsm or trmm of row-major matrices, in place of x."""
+    """Call trsm or trmm for row-major matrices, in place of x."""
     uplo, diagonal = "U" if is_lower else "L", "U" if is_unit else "N"
     if len(x.extents) == 1:
         transposition = "N" if is_transposed else "T"
@@ -62,7 +62,7 @@ def call_triangular(
 
 
 def first_on_diagonal(job: Job, a: Matrix, is_meant: Callable[[Scalar], Scalar]) -> Scalar:
-    """1 + the position of the first element of the diagonal that is meant, 0 if there is none."""
+    """1 + the position of the first diagonal element that satisfies a predicate, 0 if there is none."""
     b = job.b
     none = b.constant(0, "int64")
 

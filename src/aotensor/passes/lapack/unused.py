@@ -1,8 +1,9 @@
-"""Factorisations of which only a part is used: the kinds that compute this part alone, with far less work.
+"""Replace factorizations with unused results by kinds that compute the used part only, with far less work.
 
-    %w, %rows, %f = aot.lapack "eigh" %a …   →   %w, %f = aot.lapack "eigvalsh" %a …      where nothing reads %rows
+    %w, %rows, %f = aot.lapack "eigh" %a …   →   %w, %f = aot.lapack "eigvalsh" %a …      if %rows is unused
 
-So an op gives all that its gradient needs, and a program that asks for the values alone does not pay for the vectors.
+So an op computes all results that its gradient needs, and a program that uses the values alone does not pay for the
+vectors.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ PARTS: Final[Mapping[str, tuple[str, int]]] = {
     "qr": ("qr_r", 1),
     "svd": ("singular_values", 1),
 }
-"""Kind → the kind that gives one of its results alone, and the number of that result."""
+"""Kind → the kind that computes one of its results alone, and the number of that result."""
 
 
 def drop_unused_results(op: LapackOp) -> None:
-    """Replace the operation by one that gives less, if only that is used."""
+    """Replace the operation by one that computes a single result, if only that one is used."""
     kind, number = PARTS.get(op.kind.data, ("", 0))
     if not kind or any(x.uses for k, x in enumerate(op.tensors) if k != number):
         return

@@ -1,1 +1,1 @@
-"""Loops that compute patterns of compressed matrices, and products of two of them."""
+"""Lowering of operations that compute patterns of compressed matrices, and products of two of them."""

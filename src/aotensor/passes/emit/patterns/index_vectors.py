@@ -1,4 +1,4 @@
-"""Buffers of int32 or int64 whose elements are positions, and patterns made of two of them."""
+"""Buffers of int32 or int64 positions, and compressed patterns that consist of two of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aotensor.ir.types import element_type
 from aotensor.passes.emit.buffers import Buffers
 
 AHEAD: Final = 16
-"""Entries between the one that is worked on and the one whose slice is fetched from memory."""
+"""Prefetch distance, in entries."""
 
 
 class IndexVector:
@@ -26,14 +26,14 @@ class IndexVector:
 
     @classmethod
     def allocated(cls, b: LoopBuilder, dtype: str, extent: Extent) -> IndexVector:
-        """A new one."""
+        """Return a new buffer of positions."""
         return cls(b, b.allocate(element_type(dtype), [extent]))
 
     def __getitem__(self, at: Extent) -> Scalar:
         return self.b.cast(self.b.fetch(self.buffer, [at], self.dtype), "index")
 
     def put(self, value: Extent, at: Extent) -> Sequence[Scalar]:
-        """Write an element; nothing is carried, as the bodies of loops say it."""
+        """Write an element. Returns (), so that it can be the body of a loop without carried values."""
         self.b.store(self.b.cast(self.b.index(value), self.dtype), self.buffer, [at])
         return ()
 
@@ -48,13 +48,13 @@ class Pattern:
         self.slices = b.isub(buffers.shape(indptr)[0], 1)
 
     def bounds(self, i: Scalar) -> tuple[Scalar, Scalar]:
-        """Where slice i begins and ends."""
+        """The start and the end of slice i."""
         return self.indptr[i], self.indptr[self.b.add(i, self.b.index(1))]
 
     def fetch_ahead(self, e: Scalar, q: Pattern, *values: tuple[SSAValue, Sequence[Scalar]]) -> None:
-        """Before entry e is used to name a slice of q: let what later ones name be on its way from memory.
+        """Prefetch the slices of q that entries after e refer to.
 
-        values: buffers with an element for each entry of q, and the indices in front of it.
+        values: buffers with an element for each entry of q, with their leading indices.
         """
         b = self.b
         last = b.index(b.isub(self.count, 1))
@@ -66,7 +66,7 @@ class Pattern:
             b.prefetch(buffer, [*outer, start])
 
     def each_entry(self, body: Callable[[Scalar, Scalar], None]) -> None:
-        """body(slice, entry) for all entries in order."""
+        """Emit body(slice, entry) for all entries in order."""
 
         def entries(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
             def entry(e: Scalar, _: list[Scalar]) -> Sequence[Scalar]:

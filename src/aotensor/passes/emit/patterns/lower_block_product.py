@@ -1,4 +1,4 @@
-"""Loops of `aot.pattern block_product` and `block_product_turned`: a row of blocks at a time, its sums in registers.
+"""Lower `aot.pattern block_product` and `block_product_turned`: one row of blocks at a time, with sums in registers.
 
 One column, blocks of r rows of c numbers: a vector of c lanes for each row of the block row.
 
@@ -12,8 +12,8 @@ Several columns: a vector of columns for each row, two where there are as many.
         for block p of I, j < c:              v[i, ·] += data[p, i, j]·x[indices[p], j, K]
         y[I, i, K] = v[i, ·]
 
-Lanes are what the machine has, but no sum has another order for it: numbers are bitwise those of every machine.
-The turned product adds data[p, i, ·]·x[I, i] over i, in registers, to rows of the result, on one core.
+The number of lanes depends on the machine, but the order of no sum does: results are bitwise equal on every machine.
+The transposed product adds data[p, i, ·]·x[I, i] over i, in registers, to rows of the result, on one core.
 """
 
 from __future__ import annotations
@@ -38,12 +38,13 @@ from aotensor.passes.emit.patterns.index_vectors import Pattern
 from aotensor.passes.target import Target
 
 _UNROLLED: Final = 16
-"""Rows or columns of a block up to which they are written out one by one."""
+"""Largest number of rows or columns of a block that are unrolled."""
 
 
 class Piece(NamedTuple):
-    """Neighbours that are read and written together.   start: index of the first one. lanes: of its vector, 1 for a
-    number. mask: the lanes that there are, None for all.
+    """Adjacent elements that are loaded and stored together.
+
+    start: index of the first one. lanes: of its vector, 1 for a scalar. mask: the active lanes, None for all.
     """
 
     start: Scalar
@@ -52,7 +53,7 @@ class Piece(NamedTuple):
 
 
 def lower_block_product(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
-    """y = A·x, on several cores where the operation says so."""
+    """y = A·x, on several cores if the operation is marked so."""
     own, b.fastmath = b.fastmath, op.fastmath
     loops = _Blocks(b, buffers, op, target)
     blocks = b.iadd(b.ifloordiv(loops.p.count, b.imax(loops.p.slices, 1)), 1)
@@ -77,7 +78,7 @@ def lower_turned_product(b: LoopBuilder, buffers: Buffers, op: PatternOp, target
 
 
 class _Blocks:
-    """The buffers of one operation, and what is done for a row of blocks."""
+    """The buffers of one operation, and the code for a row of blocks."""
 
     def __init__(self, b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
         self.b, self.target, self.dtype = b, target, verb_dtype(op.tensors[0])
@@ -95,7 +96,7 @@ class _Blocks:
         self.registers = 16 if target.register_bits >= 512 else 8
 
     def row(self, i: Scalar) -> None:
-        """All sums of a row of blocks."""
+        """Emit all sums of a row of blocks."""
         if self.columns != 1:
             self._by_columns(lambda pieces: self._several_columns(i, pieces))
             return
@@ -104,7 +105,7 @@ class _Blocks:
             self._one_column(i, rows, pieces)
 
     def turned_row(self, i: Scalar) -> None:
-        """What the blocks of a row add to others."""
+        """Emit the contributions of a row of blocks to the transposed product."""
         if self.columns == 1:
             self._turned_column(i)
         else:
@@ -192,7 +193,7 @@ class _Blocks:
     def _each(
         self, count: int, start: Sequence[Scalar], body: Callable[[Scalar, list[Scalar]], list[Scalar]]
     ) -> list[Scalar]:
-        """The rows or columns of a block, written out if they are few."""
+        """Emit a loop over the rows or columns of a block, unrolled if they are few."""
         if count > _UNROLLED:
             return self.b.loop(0, count, start, body, is_vectorisable=False, is_unrolled=False)
         state = list(start)
@@ -201,7 +202,7 @@ class _Blocks:
         return state
 
     def _pieces(self, count: int) -> list[Piece]:
-        """All of a few neighbours, in vectors of a power of two; one by one where there would have to be masks."""
+        """Split `count` adjacent elements into vectors of a power of two; into scalars where that needs a mask."""
         wide = 1 << (count - 1).bit_length()
         lanes = min(wide, self.most) if count == wide or self.target.has_masks else 1
         left = [min(lanes, count - start) for start in range(0, count, lanes)]
@@ -211,7 +212,7 @@ class _Blocks:
         ]
 
     def _by_columns(self, body: Callable[[Sequence[Piece]], None]) -> None:
-        """body(pieces) for all columns: two vectors, then one, then what is left."""
+        """Emit body(pieces) for all columns: two vectors at a time, then one, then the remainder."""
         b, lanes = self.b, self.most
         done: Extent = 0
         for count in (2, 1):
@@ -282,7 +283,7 @@ class _Blocks:
         return self.b.emit(arith.MulfOp(x.ssa, y.ssa, self.b.fastmath), "raw")
 
     def _total(self, parts: Sequence[Scalar]) -> Scalar:
-        """The sum of all lanes: the second half is added to the first one until one number is left."""
+        """The sum of all lanes by pairwise halving: add the second half to the first one, until one number is left."""
         wide = 1 << (len(parts) - 1).bit_length()
         held = list(parts)
         while wide > 1:
@@ -307,5 +308,5 @@ class _Blocks:
 
 
 def _groups(count: int, size: int) -> Iterator[range]:
-    """Numbers from 0, so many at a time."""
+    """Consecutive ranges of at most `size` numbers that cover 0 … count."""
     return (range(start, min(start + size, count)) for start in range(0, count, size))

@@ -1,4 +1,4 @@
-"""Loops of `aot.pattern` that read indices alone: transposing, finding, intersecting and uniting entries."""
+"""Lower the kinds of `aot.pattern` that read indices only: transpose, positions, intersection and union."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from aotensor.passes.target import Target
 
 
 def lower_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
-    """One operation, by its kind."""
+    """Lower one operation by its kind."""
     match op.kind.data:
         case "transpose":
             lower_transpose(b, buffers, op)
@@ -45,7 +45,7 @@ def lower_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Targe
 
 
 def lower_transpose(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
-    """Counting sort: how many entries each index along the minor axis has, where they begin, then one after the other.
+    """Counting sort: count the entries of each minor index, prefix-sum the counts, then place the entries in order.
 
     for p: starts[indices[p] + 1] += 1
     for j: starts[j + 1] += starts[j];  next[j] = starts[j]
@@ -99,9 +99,9 @@ def lower_positions(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
 
 
 def lower_intersection(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
-    """The entries of p that q has, too, one after the other. No branch in the loop.
+    """The entries of p that q also has, in order. Branch-free.
 
-    The slot of one that q has not is overwritten by the next one: there is room for all entries of p.
+    The slot of an entry that q lacks is overwritten by the next one: there is room for all entries of p.
     """
     indices, _, in_p, in_q = _wanted(b, buffers, op)
     indptr = IndexVector(b, buffers.buffer(op.tensors[1]))
@@ -124,7 +124,7 @@ def lower_intersection(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
 
 
 def _wanted(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> list[IndexVector | None]:
-    """The vectors that a pattern op makes, None for those that nobody reads."""
+    """The index vectors of a pattern op's results; None for unused ones."""
     return [IndexVector(b, buffers.buffer(x)) if is_wanted(x) else None for x in op.tensors]
 
 
@@ -134,9 +134,10 @@ def _put(vector: IndexVector | None, value: Scalar, at: Scalar) -> None:
 
 
 class _Search:
-    """Each slice of q notes its entries in a workspace, where the slice of p looks its own up.
+    """Membership test: each slice of q records its entries in a workspace, where entries of p are looked up.
 
-    What is noted from former slices lies before the first entry of this one, so nothing has to be wiped out.
+    Records of former slices are positions before the first entry of this slice, so the workspace need not be
+    cleared.
     """
 
     def __init__(self, b: LoopBuilder, buffers: Buffers, op: PatternOp, dtype: str) -> None:
@@ -148,20 +149,20 @@ class _Search:
         self.start: Scalar = b.index(0)
 
     def note(self, i: Scalar) -> None:
-        """Note slice i of q."""
+        """Record slice i of q."""
         self.start, stop = self.q.bounds(i)
         self.b.loop(self.start, stop, (), lambda e, _: self.noted.put(e, self.q.indices[e]), is_vectorisable=False)
 
     def found(self, e: Scalar) -> tuple[Scalar, Scalar]:
-        """Has q an entry at the coordinates of entry e of p, of the slice that was noted last, and where?"""
+        """(found, position): does the last recorded slice of q have an entry at the coordinates of entry e of p?"""
         at = self.noted[self.p.indices[e]]
         return self.b.compare("ge", at, self.start), at
 
 
 def lower_union(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
-    """Two sorted slices at a time, merged: the smaller index goes on, both if they are equal. No branch in the loop.
+    """Merge two sorted slices at a time: the smaller index advances, both if they are equal. Branch-free.
 
-    The slot of the one that waits is overwritten in the next step.
+    The slot of the entry that waits is overwritten in the next step.
     """
     p, q = (Pattern(b, buffers, *op.arguments[k : k + 2]) for k in (0, 2))
     indices, _, slot_p, slot_q, in_p, in_q = _wanted(b, buffers, op)
@@ -190,7 +191,7 @@ def lower_union(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
         def rest(
             own: Pattern, vectors: Sequence[IndexVector | None], bounds: tuple[Scalar, Scalar], n: Scalar
         ) -> Scalar:
-            """Entries of one matrix alone.   vectors: its slots, its positions, those of the other one"""
+            """Append the remaining entries of one matrix.   vectors: its slots, its positions, the other's positions"""
             slots, positions, others = vectors
 
             def entry(at: Scalar, state: list[Scalar]) -> list[Scalar]:

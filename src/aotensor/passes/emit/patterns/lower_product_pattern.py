@@ -1,8 +1,8 @@
-"""Loops of `aot.pattern product`: the entries of a sparse product, row by row, sorted without sorting.
+"""Lower `aot.pattern product`: the sorted pattern of a sparse product, row by row, without a sort.
 
-A row is collected as a set of bits, one for each column, 64 to a word; a second set says which words are not empty.
-Taking bits out of both from the lowest one gives the columns in order, and leaves the sets empty for the next row:
-work for each term and for each entry, and a look at one word of the second set for 4096 columns.
+A row is collected in a bit set, one bit per column, 64 per word; a second bit set marks the words that are not empty.
+Extracting bits from both, the lowest first, yields the columns in order, and leaves the sets empty for the next row:
+the work is one step per term and per entry, and one word of the second set per 4096 columns.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from aotensor.passes.target import Target
 BITS: Final = 64
 LOG_BITS: Final = 6
 WORDS_PER_TERM: Final = 2
-"""A row that reaches over no more words for each of its terms is crowded: all words are looked at."""
+"""A row that spans at most this many words per term is dense: all its words are scanned."""
 
 
 def lower_product_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
-    """indptr of the product and, unless nobody reads them, its indices."""
+    """The indptr of the product and, if they are used, its indices."""
     if not is_wanted(op.tensors[0]):
         lower_product_count(b, buffers, op, target)
         return
@@ -41,7 +41,7 @@ def lower_product_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp, targe
 
 
 def _writer(b: LoopBuilder, p: Pattern, q: Pattern, minor: Extent, indices: IndexVector) -> Row:
-    """Rows whose columns are written in order."""
+    """Return a function that writes the columns of a row in order."""
     columns = _BitSet(b, minor)
 
     def column(j: Scalar, at: Scalar) -> Scalar:
@@ -66,7 +66,7 @@ def _writer(b: LoopBuilder, p: Pattern, q: Pattern, minor: Extent, indices: Inde
 
 
 def _span_of_row(b: LoopBuilder, p: Pattern, q: Pattern, i: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """From which to which word row i of the product reaches, and how many terms it has; the rows of q are sorted."""
+    """The first and the last word of row i of the product, and its number of terms; the rows of q are sorted."""
     last = b.isub(q.count, 1)
 
     def entry(e: Scalar, state: list[Scalar]) -> list[Scalar]:
@@ -92,7 +92,7 @@ def _span_of_row(b: LoopBuilder, p: Pattern, q: Pattern, i: Scalar) -> tuple[Sca
 
 
 def lower_product_room(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
-    """How many entries the product can have: Σ over rows of the lengths of the rows that meet in it, at most minor."""
+    """Upper bound on the entries of the product: Σ over rows of min(Σ lengths of the rows that contribute, minor)."""
     p = Pattern(b, buffers, *op.arguments[:2])
     lengths = IndexVector(b, buffers.buffer(op.arguments[2]))
     (minor,) = (buffers.scalar(n) for n in op.extents)
@@ -110,7 +110,7 @@ def lower_product_room(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
 
 
 class _Words:
-    """Words of bits, all 0 at first."""
+    """Words of bits, initially 0."""
 
     def __init__(self, b: LoopBuilder, bits: Extent) -> None:
         self.b = b
@@ -119,7 +119,7 @@ class _Words:
         b.nest([self.count], lambda at: b.store(b.constant(0, "int64"), self.buffer, at))
 
     def insert(self, number: Scalar) -> tuple[Scalar, Scalar]:
-        """Set a bit; the number of its word, and what was in that."""
+        """Set a bit; return the index of its word, and the word's former value."""
         b = self.b
         word = b.shift_right(number, b.index(LOG_BITS))
         bit = b.shift_left(b.constant(1, "int64"), b.cast(b.and_(number, b.index(BITS - 1)), "int64"))
@@ -128,14 +128,14 @@ class _Words:
         return word, before
 
     def take(self, at: Scalar) -> Scalar:
-        """A word, which is empty from then on."""
+        """Return a word and clear it."""
         found = self.b.fetch(self.buffer, [at], "int64")
         self.b.store(self.b.constant(0, "int64"), self.buffer, [at])
         return found
 
 
 class _BitSet:
-    """A set of columns, a list of its words that are not empty, and the set of these, to have them in order."""
+    """A bit set of columns, with a list of its non-empty words, and a bit set of these to iterate in order."""
 
     def __init__(self, b: LoopBuilder, extent: Extent) -> None:
         self.b = b
@@ -144,14 +144,14 @@ class _BitSet:
         self.filled = IndexVector.allocated(b, "int64", b.iadd(self.words.count, 1))
 
     def insert_unnoted(self, j: Scalar) -> Sequence[Scalar]:
-        """Add a column to the set, and nothing to the list."""
+        """Add a column to the set, without recording its word."""
         self.words.insert(j)
         return ()
 
     def insert(self, j: Scalar, length: Scalar) -> Scalar:
-        """Add a column to the set, of whose list the length is given; the length afterwards.
+        """Add a column to the set, given the length of its list of words; return the new length.
 
-        The word is noted behind the list in any case, and becomes a part of that if it was empty: no branch.
+        The word is always written after the end of the list, and counted if it was empty: branch-free.
         """
         b = self.b
         word, before = self.words.insert(j)
@@ -161,7 +161,7 @@ class _BitSet:
     def take_between(
         self, low: Scalar, high: Scalar, carried: Scalar, body: Callable[[Scalar, Scalar], Scalar]
     ) -> Scalar:
-        """carried = body(column, carried) for each column in order, looked for in all of these words."""
+        """carried = body(column, carried) for each column in order; scans all words from low to high."""
         b = self.b
 
         def of_word(number: Scalar, carried: list[Scalar]) -> list[Scalar]:
@@ -170,7 +170,7 @@ class _BitSet:
         return b.loop(low, high, [carried], of_word, is_vectorisable=False, is_unrolled=False)[0]
 
     def take(self, length: Scalar, carried: Scalar, body: Callable[[Scalar, Scalar], Scalar]) -> Scalar:
-        """carried = body(column, carried) for each column in order; then there are none."""
+        """carried = body(column, carried) for each column in order; empties the set."""
         b = self.b
 
         def of_above(number: Scalar, carried: list[Scalar]) -> list[Scalar]:
@@ -183,7 +183,7 @@ class _BitSet:
         return b.loop(*span, [carried], of_above, is_vectorisable=False, is_unrolled=False)[0]
 
     def _span(self, length: Scalar) -> tuple[Scalar, Scalar]:
-        """Put the list into the set above; from which to which word of that it reaches."""
+        """Move the list to the upper bit set; return the range of its words."""
         b = self.b
 
         def note(at: Scalar, span: list[Scalar]) -> list[Scalar]:
@@ -198,7 +198,7 @@ class _BitSet:
 def each_bit(
     b: LoopBuilder, word: Scalar, bits: Scalar, carried: Scalar, body: Callable[[Scalar, Scalar], Scalar]
 ) -> Scalar:
-    """carried = body(number, carried) for every bit that is set in a word, from the lowest one."""
+    """carried = body(number, carried) for every set bit of a word, from the lowest one."""
     first = b.shift_left(word, b.index(LOG_BITS))
 
     def take(state: list[Scalar]) -> list[Scalar]:

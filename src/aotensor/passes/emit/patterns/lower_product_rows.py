@@ -1,11 +1,12 @@
-"""Loops of `aot.pattern product_count` and `product_rows`: a sparse product, its columns in the order they come in.
+"""Lower `aot.pattern product_count` and `product_rows`: a sparse product with columns in order of first occurrence.
 
     count    for row i:  for term (i, k, j):  n += mark[j] ≠ i;  mark[j] = i       on several cores: first the lengths
-             of rows, each chunk with marks of its own, then their sums
+             of rows, each chunk with private marks, then their sums
     rows     for row i:  for term (i, k, j):  new = mark[j] < indptr[i];  t = new ? n : mark[j]
                          mark[j] = t;  n += new;  indices[t] = j;  data[t] = (new ? 0 : data[t]) + x[i, k]·y[k, j]
 
-No branch, so nothing to predict. What former rows have marked lies before this one, so nothing has to be wiped out.
+Branch-free, so no branch is mispredicted. Marks of former rows are smaller than those of this one, so they need not be
+cleared.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Row: TypeAlias = Callable[[Scalar, Scalar], Scalar]
 
 
 def lower_product_count(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
-    """indptr of the product, the last result: each column notes the row that it was last seen in."""
+    """The indptr of the product, the last result: each column records the last row that it occurred in."""
     p, q = (Pattern(b, buffers, *op.arguments[k : k + 2]) for k in (0, 2))
     (minor,) = (buffers.scalar(n) for n in op.extents)
     indptr = IndexVector(b, buffers.buffer(op.tensors[-1]))
@@ -56,7 +57,7 @@ def lower_product_count(b: LoopBuilder, buffers: Buffers, op: PatternOp, target:
 
 
 def _row_counter(b: LoopBuilder, p: Pattern, q: Pattern, minor: Scalar) -> Callable[[Scalar], Scalar]:
-    """Row → its entries, with marks of its own, for rows that come in ascending order."""
+    """Return a function row → its number of entries, for ascending rows; it has private marks."""
     seen = _marks(b, minor, q.indptr.dtype)
 
     def row(i: Scalar) -> Scalar:
@@ -71,14 +72,14 @@ def _row_counter(b: LoopBuilder, p: Pattern, q: Pattern, minor: Scalar) -> Calla
 
 
 def _marks(b: LoopBuilder, minor: Scalar, dtype: str) -> IndexVector:
-    """A workspace with −1 for every column."""
+    """Allocate a workspace with −1 for every column."""
     marks = IndexVector.allocated(b, dtype, minor)
     b.loop(0, minor, (), lambda j, _: marks.put(b.index(-1), j))
     return marks
 
 
 def write_indptr(b: LoopBuilder, p: Pattern, indptr: IndexVector, row: Row) -> None:
-    """indptr of a product with p, whose rows are made one after the other; a row may read what its element was."""
+    """Write the indptr of a product with p, row by row; `row` may read the former value of its element."""
 
     def one_row(i: Scalar, carried: list[Scalar]) -> list[Scalar]:
         end = row(i, carried[0])
@@ -98,7 +99,7 @@ def each_term(
     body: Callable[[Scalar, list[Scalar]], Sequence[Scalar]],
     is_first: bool = False,
 ) -> list[Scalar]:
-    """carried = body(column, carried) for all terms of row i of the product.   is_first: nobody has read them before"""
+    """carried = body(column, carried) for all terms of row i of the product.   is_first: prefetch the terms"""
 
     def entry(e: Scalar, state: list[Scalar]) -> Sequence[Scalar]:
         if is_first:
@@ -113,7 +114,7 @@ def each_term(
 
 
 def lower_product_rows(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
-    """Indices and values of the product, as far as somebody reads them."""
+    """The indices and values of the product, as far as they are used."""
     own, b.fastmath = b.fastmath, op.fastmath
     rows = _Rows(b, buffers, op)
     (minor,) = (buffers.scalar(n) for n in op.extents)
@@ -123,19 +124,19 @@ def lower_product_rows(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: 
 
 
 def work_of_row(b: LoopBuilder, p: Pattern, q: Pattern) -> Extent:
-    """The work of a row of a product of matrices with rows of mean length, in the unit of `nest.work`."""
+    """The estimated work of a row of a product with rows of mean length, in the unit of `nest.work`."""
     left, right = (b.iadd(b.ifloordiv(x.count, b.imax(x.slices, 1)), 1) for x in (p, q))
     return b.imul(b.imul(left, right), _TERM)
 
 
 _TERM: Final = 32
-"""Work of a term of a row: a jump, and a chain of operations that waits for it."""
+"""Work of a term of a row: a random access, and a chain of operations that depends on it."""
 
 
 class _Rows:
-    """The loops of one operation.
+    """Emits the loops of one operation.
 
-    Values of a row are summed in place; where sums are wider than what is stored, in a workspace.
+    Values of a row are summed in place; in a workspace if the accumulator is wider than the stored dtype.
     """
 
     def __init__(self, b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
@@ -151,14 +152,14 @@ class _Rows:
         (self.minor,) = (buffers.scalar(n) for n in op.extents)
 
     def begin(self) -> Callable[[Scalar], None]:
-        """Take the workspaces of a chunk of rows."""
+        """Allocate the workspaces of a chunk of rows; return the function that emits one row."""
         self.marks = _marks(self.b, self.minor, self.indptr.dtype)
         if self.data is not None and self.wide != self.dtype:
             self.row = self.b.allocate(element_type(self.wide), [self.minor])
         return self.one_row
 
     def one_row(self, i: Scalar) -> None:
-        """Row i of the product."""
+        """Emit row i of the product."""
         b, start = self.b, self.indptr[i]
         origin = start if self.row is not self.data else b.index(0)
 
@@ -193,7 +194,7 @@ class _Rows:
         b.store(b.add(before, value), self.row, [at])
 
     def _write(self, start: Scalar, end: Scalar) -> None:
-        """The values of a row from the workspace, if they are there."""
+        """Copy the values of a row from the workspace, if there is one."""
         b, data, row = self.b, self.data, self.row
         if data is None or row is None or row is data:
             return

@@ -1,11 +1,11 @@
-"""Loops of `aot.pattern product_values`, product_left and product_right: sums over triples, one row at a time.
+"""Lower `aot.pattern product_values`, product_left and product_right: sums over triples, one row at a time.
 
     product_values   for row i:  acc[·] = 0 at row i of c;  acc[j] += x[i, k]·y[k, j];  z[i, ·] = acc[·]
     product_left     for row i:  acc[·] = x[i, ·];          z[i, k] = Σ_j acc[j]·y[k, j]
     product_right    for row i:  acc[·] = y[i, ·];          z[k, j] += x[i, k]·acc[j]
 
-The workspace acc has an element for each column, and is not wiped out: what is no entry of c has a meaning nowhere, and
-where such a j can come up, a second workspace says for which row each element was written last.
+The workspace acc has an element for each column, and is not cleared: elements without an entry of c are never used, and
+if such a j can occur, a second workspace records the row that each element was last written for.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from aotensor.passes.target import Target
 
 
 def lower_product_values(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
-    """One operation, for each of its samples."""
+    """Lower one operation, for each of its samples."""
     own, b.fastmath = b.fastmath, op.fastmath
     result = op.tensors[0]
     samples = buffers.shape(result)[:-1]
@@ -40,7 +40,7 @@ def lower_product_values(b: LoopBuilder, buffers: Buffers, op: PatternOp, target
 
 
 class _Loops:
-    """The loops of one operation."""
+    """Emits the loops of one operation."""
 
     def __init__(self, b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
         self.op, self.target = op, target
@@ -61,7 +61,7 @@ class _Loops:
             b.loop(0, self.minor, (), lambda j, _: writer.put(b.index(-1), j))
 
     def run(self, sample: list[Scalar]) -> None:
-        """All rows of one sample."""
+        """Emit all rows of one sample."""
         at_x, at_y = ((sample if on else []) for on in self.has_samples)
         x, y = (self._reader(v, at) for v, at in ((self.x, at_x), (self.y, at_y)))
         row = {"product_values": self._values, "product_left": self._left, "product_right": self._right}[self.kind]
@@ -137,7 +137,7 @@ class _Loops:
         self._each(self.p, i, lambda e, _: entry(e))
 
     def _fetch_ahead(self, e: Scalar, sample: list[Scalar]) -> None:
-        """The values that belong to the entries of q come along."""
+        """Prefetch entries of q together with their values."""
         values = self.z if self.kind == "product_right" else self.y
         is_of_samples = self.kind == "product_right" or self.has_samples[1]
         self.p.fetch_ahead(e, self.q, (values, sample if is_of_samples else []))
@@ -165,7 +165,7 @@ class _Loops:
         return self.b.fetch(self.row, [j], self.wide)
 
     def _if_written(self, i: Scalar, j: Scalar, value: Scalar) -> Scalar:
-        """The value, or 0 where row i of c has no entry in column j."""
+        """The value, or 0 if row i of c has no entry in column j."""
         if self.writer is None:
             return value
         return self.b.select(self.b.compare("eq", self.writer[j], i), value, self.b.constant(0, self.wide))

@@ -1,1 +1,1 @@
-"""Factorisations and solves of small matrices, as loops in place of calls."""
+"""Factorizations and solves of small matrices, as generated loops instead of LAPACK calls."""

@@ -1,7 +1,8 @@
-"""What the algorithms for small matrices are written with: numbers, matrices of them, and loops over their rows.
+"""Building blocks of the algorithms for small matrices: numbers, matrices of them, and loops over their rows.
 
-A number is one element, or a vector with an element of each of several matrices. A matrix is in registers, where every
-loop over it is unrolled, or in memory: then the outermost loops are, so that those inside have a known length.
+A number is one element, or a vector with one element of each of several matrices. A matrix is in registers, and all
+loops over it are unrolled, or in memory: then only the outermost loops are unrolled, so that inner loops have a
+constant trip count.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from aotensor.passes.lapack.job import Job, Matrix
 
 
 class Cells(Protocol):
-    """A matrix of numbers that are read and written one by one."""
+    """A matrix of numbers that are loaded and stored one by one."""
 
     @property
     def rows(self) -> int: ...
@@ -35,7 +36,7 @@ class Cells(Protocol):
 class Numbers:
     """Arithmetic on numbers of `lanes` elements.
 
-    dtype: of elements. integer: of positions in a matrix and of failures. is_unrolled: loops are.
+    dtype: of elements. integer: dtype of positions in a matrix and of failures. is_unrolled: are loops unrolled?
     """
 
     def __init__(self, b: LoopBuilder, dtype: str, lanes: int, is_unrolled: bool) -> None:
@@ -43,11 +44,11 @@ class Numbers:
         self.integer = "int64" if dtype == "float64" and lanes > 1 else "int32"
 
     def constant(self, value: float, dtype: str = "") -> Scalar:
-        """The same number in all lanes."""
+        """A constant in all lanes."""
         return self._spread(self.b.constant(value, dtype or self.dtype))
 
     def position(self, i: Extent) -> Scalar:
-        """An index as an integer."""
+        """An index as an integer of the dtype `integer`, in all lanes."""
         if isinstance(i, int):
             return self.constant(i, self.integer)
         return self._spread(self.b.cast(i, self.integer))
@@ -58,11 +59,11 @@ class Numbers:
         return self.b.emit(vector.BroadcastOp(x.ssa, self.kind(x.dtype)), x.dtype)
 
     def kind(self, dtype: str) -> VectorType[Attribute]:
-        """The type of a vector."""
+        """The type of a vector of `lanes` elements."""
         return VectorType(element_type(dtype), [self.lanes])
 
     def compare(self, predicate: str, x: Scalar, y: Scalar) -> Scalar:
-        """A truth value for each lane."""
+        """Compare lane by lane; a bool, or a vector of bools."""
         one = self.b.compare(predicate, x, y)
         if self.lanes == 1:
             return one
@@ -75,15 +76,15 @@ class Numbers:
         return self.b.emit(many, "bool")
 
     def not_(self, x: Scalar) -> Scalar:
-        """The opposite truth value."""
+        """Negate a truth value, or a vector of them."""
         return self.b.xor(x, self._spread(self.b.constant(True, "bool")))
 
     def temporary(self, rows: int, columns: int = 1, dtype: str = "") -> Cells:
-        """A matrix that holds nothing yet."""
+        """An uninitialized matrix, in registers if loops are unrolled."""
         return RegisterCells(rows, columns) if self.is_unrolled else self.memory(rows, columns, dtype)
 
     def memory(self, rows: int, columns: int, dtype: str = "") -> MemoryCells:
-        """A matrix in memory that holds nothing yet."""
+        """An uninitialized matrix in memory."""
         kind, total = dtype or self.dtype, self.b.imul(self.b.imul(rows, columns), self.lanes)
         return MemoryCells(self, self.b.allocate(element_type(kind), [total]), rows, columns, kind)
 
@@ -97,7 +98,7 @@ class Numbers:
         self.fold(start, stop, [], step)
 
     def each_outer(self, start: int, stop: int, body: Callable[[int], object]) -> None:
-        """for i = start … stop: body(i), unrolled; the other way round from a larger start"""
+        """for i = start … stop: body(i), unrolled; descending if start is larger"""
         for i in range(start, stop) if start <= stop else range(start - 1, stop - 1, -1):
             body(i)
 
@@ -134,13 +135,13 @@ class Numbers:
         return self.subtracted([x], start, stop, one)[0]
 
     def is_first(self, failure: Scalar, condition: Scalar, number: Scalar) -> Scalar:
-        """`number` where the condition holds and nothing has failed before, else `failure`."""
+        """`number` where the condition holds and `failure` is 0, else `failure`."""
         none = self.compare("eq", failure, self.constant(0, self.integer))
         return self.b.select(self.b.and_(none, condition), number, failure)
 
 
 class RegisterCells:
-    """A matrix in registers: positions are numbers."""
+    """A matrix in registers; its indices must be constants."""
 
     def __init__(self, rows: int, columns: int) -> None:
         self.rows, self.columns = rows, columns
@@ -155,7 +156,7 @@ class RegisterCells:
 
 
 class MatrixCells:
-    """A matrix of a tensor, where it lies; vectors are columns."""
+    """A matrix of a tensor, in place; vectors are columns."""
 
     def __init__(self, job: Job, matrix: Matrix) -> None:
         self._job, self._matrix = job, matrix
@@ -175,7 +176,7 @@ class MatrixCells:
 
 @dataclass(frozen=True, eq=False)
 class MemoryCells:
-    """A matrix of numbers in memory of its own: rows × columns × lanes elements."""
+    """A matrix of numbers in separate memory: rows × columns × lanes elements."""
 
     v: Numbers
     memory: SSAValue
@@ -184,7 +185,7 @@ class MemoryCells:
     dtype: str
 
     def start(self, i: Extent, j: Extent) -> Extent:
-        """Where the lanes of a number begin."""
+        """The index of the first lane of a number."""
         b = self.v.b
         return b.imul(b.iadd(b.imul(i, self.columns), j), self.v.lanes)
 
@@ -225,11 +226,12 @@ class Line:
 
 
 _TOGETHER: Final = 4
-"""Lines that advance together: a number of the matrix is read once for all, and none waits for the others."""
+"""Lines that are processed together: each number of the matrix is loaded once for all, and their chains are
+independent."""
 
 
 def each_line(v: Numbers, cells: Cells, body: Callable[[list[Line]], object], is_row: bool = False) -> None:
-    """body(lines) for all columns of a matrix, or all rows, several at once."""
+    """body(lines) for all columns of a matrix, or all rows, several at a time."""
     b = v.b
     count, length = (cells.rows, cells.columns) if is_row else (cells.columns, cells.rows)
     in_registers = v.is_unrolled and not isinstance(cells, RegisterCells)

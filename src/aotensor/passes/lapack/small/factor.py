@@ -1,7 +1,7 @@
-"""Cholesky and LU factors of small matrices, and what is computed from them, in place, without a call.
+"""Cholesky and LU factorizations of small matrices, and functions of their factors, in place, without LAPACK calls.
 
-The triangles, exchanges and failures are those of `lapack.factor`: A = L·Lᵀ; A = L·U·Pᵀ where U has ones on its
-diagonal and columns of A are exchanged, so that in each step the pivot is the largest element of a row.
+Triangles, exchanges and failures are those of `lapack.factor`: A = L·Lᵀ; A = L·U·Pᵀ where U has a unit diagonal and
+columns of A are exchanged, so that in each step the pivot is the largest element of a row.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from aotensor.passes.lapack.small.cells import Cells, Line, Numbers, RegisterCel
 from aotensor.passes.lapack.small.triangle import Inverses, clear_above, first_zero, solve_lines
 
 _SCALE: Final = 2.0**64
-"""Times this, a number whose inverse overflows has one."""
+"""Scale factor for numbers whose inverse overflows: the inverse of the scaled number is finite."""
 
 
 def cholesky(v: Numbers, a: Cells) -> Scalar:
     """A → L in place of the lower triangle, column by column; zeros above.
 
-    Fails where a leading minor is not positive, which nan is not either.
+    Fails where a leading minor is not positive, or nan.
     """
     b, n = v.b, a.rows
     zero, one = v.constant(0.0), v.constant(1.0)
@@ -53,7 +53,7 @@ def cholesky(v: Numbers, a: Cells) -> Scalar:
 def cholesky_pullback(v: Numbers, factor: Cells, derivative: Cells) -> Scalar:
     """L, L̄ → Ā in place of L̄, from the last column to the first; zeros above.
 
-    Source: Murray, Differentiation of the Cholesky decomposition (2016), the algorithm of single columns.
+    Source: Murray, Differentiation of the Cholesky decomposition (2016), the unblocked algorithm.
     """
     b, n = v.b, factor.rows
     one, half = v.constant(1.0), v.constant(0.5)
@@ -85,7 +85,7 @@ def cholesky_pullback(v: Numbers, factor: Cells, derivative: Cells) -> Scalar:
 
 
 def lu(v: Numbers, a: Cells, pivots: Cells) -> Scalar:
-    """A → L and U in place, and the exchanges of columns, counted from 1.   Fails where a pivot is zero."""
+    """A → L and U in place, and the 1-based column exchanges.   Fails where a pivot is zero."""
     b = v.b
     zero, one, scale = v.constant(0.0), v.constant(1.0), v.constant(_SCALE)
     smallest = v.constant(float(np.finfo(v.dtype).tiny))
@@ -124,7 +124,7 @@ def lu(v: Numbers, a: Cells, pivots: Cells) -> Scalar:
 
 
 def _exchange(v: Numbers, lines: Sequence[Line], k: int, length: int, where: Scalar) -> None:
-    """Exchange element k of lines with element `where`, which is not in front of it and differs from lane to lane."""
+    """Swap element k of lines with element `where` ≥ k, which may differ between lanes."""
     b, mine = v.b, [x.load(k) for x in lines]
     if v.lanes == 1 and not isinstance(lines[0].cells, RegisterCells):
         other = b.cast(where, "index")
@@ -145,7 +145,7 @@ def _exchange(v: Numbers, lines: Sequence[Line], k: int, length: int, where: Sca
 
 
 def _permute(v: Numbers, lines: Sequence[Line], pivots: Cells, is_forward: bool) -> None:
-    """x ← Pᵀ·x, or P·x, of some x."""
+    """x ← Pᵀ·x, or P·x, for each line x."""
     one, n = v.constant(1, v.integer), pivots.rows
 
     def exchange(k: int) -> None:
@@ -155,7 +155,7 @@ def _permute(v: Numbers, lines: Sequence[Line], pivots: Cells, is_forward: bool)
 
 
 def lu_solve(v: Numbers, factors: Cells, pivots: Cells, x: Cells, is_transposed: bool) -> Scalar:
-    """op(A)·X = B; X in place of B."""
+    """Solve op(A)·X = B; X in place of B."""
     inverses = Inverses(v, factors)
 
     def solve(lines: list[Line]) -> None:
@@ -186,7 +186,7 @@ def lu_inverse(v: Numbers, factors: Cells, pivots: Cells, inverse: Cells) -> Sca
 
 
 def lu_adjugate(v: Numbers, factors: Cells, pivots: Cells, adjugate: Cells) -> Scalar:
-    """det(A)·A⁻¹, also where A is singular; `lapack.factor.lu_adjugate` says how. The factors are written to."""
+    """det(A)·A⁻¹, also for singular A, see `lapack.factor.lu_adjugate`. Overwrites the factors."""
     b, info = v.b, np.finfo(v.dtype)
     n = factors.rows
 

@@ -1,12 +1,12 @@
-"""Loops of aot.lapack where `small-matrices` has found its matrices small: straight code, without a call.
+"""Lower aot.lapack for the matrices that `small-matrices` marked: generated code, without LAPACK calls.
 
     %l, %f = aot.lapack "cholesky" %a … {lanes 8}   →   for group of 8 matrices, on several cores:
-                                                          copy them to memory where the same elements are neighbours
-                                                          factorise all at once, a matrix in each lane of vectors
+                                                          copy them to memory, equal elements adjacent
+                                                          factorise all at once, one matrix per vector lane
                                                           copy the factors to %l
 
-One matrix alone is worked on where it lies. The last group is filled with copies of the last matrix, so that all are
-computed alike.
+A single matrix is processed in place. The last group is padded with copies of the last matrix, so that all groups run
+the same code.
 """
 
 from __future__ import annotations
@@ -49,21 +49,22 @@ RULES: Final[Mapping[str, Rule]] = {
     "multiply_triangular": triangle.multiply_triangular,
     "solve_triangular": triangle.solve_triangular,
 }
-"""Kind → its algorithm, of operands and results in order, without the operand that the first result begins as."""
+"""Kind → its algorithm, a function of operands and results in order, without the operand that initializes the first
+result."""
 
 _UNROLLED: Final = 4
-"""Rows and columns of a matrix that is held in registers, every loop unrolled."""
+"""Largest number of rows and columns of a matrix that is held in registers with every loop unrolled."""
 _MOVE: Final = 8
-"""Work of an element on its way into a lane and out of it, in the unit of `nest.work`."""
+"""Work of moving an element into a lane and out of it, in the unit of `nest.work`."""
 _FRESH: Final = frozenset({"lu_adjugate", "lu_inverse"})
-"""Kinds whose result begins empty; the operand whose memory it may take is read from a copy."""
+"""Kinds whose result is not initialized from an operand; the operand whose memory it may reuse is read from a copy."""
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """What the matrices of an operation are to its algorithm.
+    """The roles of an operation's matrices in its algorithm.
 
-    inputs: operands that are given as they are. begins: the operand that the first result begins as a copy of.
+    inputs: operands that are passed unchanged. begins: the operand that the first result is initialized with.
     """
 
     job: Job
@@ -85,7 +86,7 @@ class _Plan:
 
 
 def is_unrolled(op: LapackOp) -> bool:
-    """Is the matrix of an operation so small that it is held in registers?"""
+    """Is the matrix of an operation small enough for registers?"""
     return max(_shape(op.arguments[0])[-2:]) <= _UNROLLED
 
 
@@ -93,7 +94,7 @@ def is_unrolled(op: LapackOp) -> bool:
 
 
 def small_matrix(job: Job) -> Scalar:
-    """The work on one matrix; gives its failure (int64)."""
+    """Emit the work for one matrix; return its failure (int64)."""
     plan, v = _Plan.of(job), Numbers(job.b, job.dtype, 1, is_unrolled(job.op))
     results = [job.result(k) for k in range(len(job.op.tensors))]
     cells: list[Cells] = []
@@ -112,9 +113,9 @@ def small_matrix(job: Job) -> Scalar:
 
 
 def _held(v: Numbers, cells: Cells, is_filled: bool = True, is_copied: bool = False) -> Cells:
-    """A matrix where the algorithm takes it: a small one is read into registers.
+    """The matrix as the algorithm accesses it: a small one is loaded into registers.
 
-    is_filled: it holds something. is_copied: the algorithm must not work on it itself.
+    is_filled: is it initialized? is_copied: must the algorithm use a copy?
     """
     fits = all(isinstance(n, int) and n <= _UNROLLED for n in (cells.rows, cells.columns))
     held: Cells = cells
@@ -139,9 +140,9 @@ def _give_back(v: Numbers, held: list[Cells], homes: list[Cells]) -> None:
 def small_matrices(
     job: Job, count: Extent, target: Target, lanes: int, erase: Callable[[], Sequence[Scalar]]
 ) -> Scalar:
-    """The work on `count` matrices, so many at a time; gives the failure of the first one that has one (int64).
+    """Process `count` matrices, `lanes` at a time; return the failure of the first one that has one (int64).
 
-    erase: fills the results of the entry of the job with nan.
+    erase: fills the results of the current batch entry with nan.
     """
     b, op = job.b, job.op
     groups = b.ifloordiv(b.iadd(count, lanes - 1), lanes)
@@ -163,7 +164,7 @@ def small_matrices(
 
 @dataclass(frozen=True)
 class _Memory:
-    """What a chunk has for a group of matrices: its inputs and results, and a failure for each lane."""
+    """The buffers of a chunk for a group of matrices: inputs and results, and a failure for each lane."""
 
     plan: _Plan
     inputs: list[MemoryCells]
@@ -192,7 +193,7 @@ def _group(
     erase: Callable[[], Sequence[Scalar]],
     group: Scalar,
 ) -> None:
-    """The work on the matrices of one group."""
+    """Emit the work for the matrices of one group."""
     b, plan = job.b, memory.plan
     base = b.imul(group, v.lanes)
     last = b.isub(count, 1)
@@ -223,7 +224,7 @@ def _group(
 
 
 def _gather(job: Job, v: Numbers, part: Callable[[], Matrix], entries: list[Extent], cells: MemoryCells) -> None:
-    """Copy a matrix of each entry into its lane."""
+    """Copy a matrix of each batch entry into its lane."""
     b = job.b
     sources: list[Matrix] = []
     for entry in entries:
@@ -242,7 +243,7 @@ def _gather(job: Job, v: Numbers, part: Callable[[], Matrix], entries: list[Exte
 
 
 def _scatter(job: Job, v: Numbers, cells: MemoryCells, lane: Scalar, target: Matrix) -> None:
-    """Copy the matrix of a lane to where it belongs."""
+    """Copy the matrix of a lane to its destination."""
     b = job.b
 
     def element(e: Scalar, _: list[Scalar]) -> tuple[()]:
@@ -254,7 +255,7 @@ def _scatter(job: Job, v: Numbers, cells: MemoryCells, lane: Scalar, target: Mat
 
 
 def work_of_group(op: LapackOp, lanes: int) -> int:
-    """The work on so many matrices, in the unit of `nest.work`."""
+    """The work for `lanes` matrices, in the unit of `nest.work`."""
     rank = len(_shape(op.arguments[0])) - 2
     elements = sum(math.prod(_shape(x)[rank:]) for x in (*op.arguments, *op.tensors))
     return lanes * elements * (_MOVE + max(_shape(op.arguments[0])[rank:]))

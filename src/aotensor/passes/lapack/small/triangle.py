@@ -1,4 +1,4 @@
-"""Solves and products with small triangular matrices, line by line, in place, without a call."""
+"""Solves and products with small triangular matrices, line by line, in place, without LAPACK calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aotensor.passes.lapack.small.cells import Cells, Line, Numbers, each_line
 
 
 class Inverses:
-    """One over each element of a diagonal: divisions take long, and those of one matrix do not wait for each other."""
+    """Reciprocals of a diagonal: divisions have a long latency, and these are independent."""
 
     def __init__(self, v: Numbers, a: Cells) -> None:
         one = v.constant(1.0)
@@ -24,7 +24,7 @@ class Inverses:
 def solve_lines(
     v: Numbers, a: Cells, xs: Sequence[Line], inverses: Inverses | None, *, is_lower: bool, is_transposed: bool
 ) -> None:
-    """x ← op(A)⁻¹·x of a triangle of A, for some x.   inverses: of its diagonal, None where ones stand for it"""
+    """x ← op(A)⁻¹·x for a triangle of A and each line x.   inverses: of its diagonal, None for a unit diagonal"""
     n = a.rows
     goes_down = is_lower != is_transposed
 
@@ -48,7 +48,7 @@ def _element(a: Cells, i: Extent, k: Extent, is_transposed: bool) -> Scalar:
 def solve_triangular(
     v: Numbers, a: Cells, x: Cells, is_left: bool, is_lower: bool, is_transposed: bool, is_unit: bool
 ) -> Scalar:
-    """op(A)·X = B or X·op(A) = B; X in place of B.   Fails at the first zero of the diagonal, if that counts."""
+    """op(A)·X = B or X·op(A) = B; X in place of B.   Fails at the first zero of the diagonal, unless `is_unit`."""
     inverses = None if is_unit else Inverses(v, a)
     turned = is_transposed == is_left  # a row of X·op(A) is op(A)ᵀ times a column
 
@@ -97,6 +97,6 @@ def multiply_triangular(
 
 
 def clear_above(v: Numbers, a: Cells) -> None:
-    """Zeros above the diagonal."""
+    """Set the elements above the diagonal to 0."""
     zero = v.constant(0.0)
     v.each_outer(0, a.rows, lambda i: v.each(i + 1, a.columns, lambda j: a.store(zero, i, j)))
