@@ -42,7 +42,7 @@ from aotensor.passes.target import Target
 
 LARGEST_UNROLLED: Final = 64  # iterations of a nest
 WIDEST: Final = 256
-"""Width in bits of vectors half of which cross no cache line, for any start of the row."""
+"""Width in bits: half of the vectors of this width cross no cache line, for any start of the row."""
 _NEIGHBOURS: Final = 3
 _CHEAP: Final = (math.AbsFOp, math.FloorOp, math.CeilOp, math.TruncOp, math.RoundEvenOp, math.CopySignOp, math.SqrtOp)
 
@@ -58,8 +58,7 @@ def hint_vectors(module: ModuleOp, target: Target) -> None:
 
 
 def _limit_unrolling(block: Block) -> int:
-    """Mark loops with too many iterations, inner loops multiplied in, as not to be unrolled; return the largest
-    number."""
+    """Disable unrolling of loops with too many iterations, inner loops multiplied in; return the largest number."""
     most = 1
     for op in block.ops:
         inside = max((_limit_unrolling(inner) for region in op.regions for inner in region.blocks), default=1)
@@ -124,7 +123,7 @@ def _annotate(op: scf.ForOp, target: Target) -> None:
 
 
 def _is_crowded(functions: int, target: Target) -> bool:
-    """Does a loop compute so many elementary functions that interleaving would not be faster?"""
+    """Does a loop compute enough elementary functions that interleaving would not be faster?"""
     return functions > target.few_functions
 
 

@@ -1,4 +1,4 @@
-"""The recipe from tensor level to loop level, and the runner that times, verifies and dumps every step."""
+"""The list of passes from tensor level to loop level, and the runner that times, verifies and dumps each pass."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ from aotensor_runtime.systems.scratch import writes_to
 
 @dataclass(frozen=True)
 class Pass:
-    """A named transformation of a module, with the form it accepts and the form it leaves."""
+    """A named transformation of a module, with the form that it requires and the form that it produces."""
 
     name: str
     run: Callable[[ModuleOp], None]
@@ -102,11 +102,11 @@ _FACTS: Final = {
     ("parallelize", "chunk-work"): ["chunk_work"],
     ("parallelize", "most-chunks"): ["most_chunks"],
 }
-"""Options of passes that stand for facts of the machine."""
+"""(pass, option) → the fields of `Target` that the option overrides."""
 
 
 def chosen_passes(passes: Sequence[Pass], pipeline: Pipeline) -> tuple[Pass, ...]:
-    """Those of some passes that a pipeline has, in its order."""
+    """The passes that a pipeline contains, in the pipeline's order."""
     by_name = {step.name: step for step in passes}
     return tuple(by_name[one.name] for one in pipeline.passes if one.name in by_name)
 
@@ -117,14 +117,14 @@ def _options(pipeline: Pipeline, name: str) -> dict[str, int]:
 
 
 def _facts(target: Target, pipeline: Pipeline, name: str) -> Target:
-    """The facts that a pass goes by: those of the machine, but for its options."""
+    """The target as a pass uses it: the machine's facts, overridden by the options of the pass."""
     options = _options(pipeline, name).items()
     facts: dict[str, Any] = {fact: value for key, value in options for fact in _FACTS[name, key]}
     return replace(target, **facts)
 
 
 def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...]:
-    """Passes from tensor level to nests, and on nests: one decision each."""
+    """Passes from tensor level to nest level, and on nests: one optimisation each."""
     fusing = _options(pipeline, "fuse")
     most, reorders = fusing.get("max-statements"), bool(fusing.get("reorder", True))
     block, tile, sums, jams, matrices, lanes, sweeps, chunks, ahead = (
@@ -163,7 +163,7 @@ def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...
 
 
 def loop_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...]:
-    """Passes from nests to loop level."""
+    """Passes from nest level to loop level."""
     widths, loops = _facts(target, pipeline, "hint-vectors"), _facts(target, pipeline, "outline")
     passes = (
         Pass("hand-over", hand_over, NEST_FORM, NEST_FORM),
@@ -177,19 +177,19 @@ def loop_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...
 
 
 VECTOR_PASSES: Final = ("tile-columns", "row-vectors", "small-matrices", "short-vectors", "vectorize")
-"""Those that write loops as vectors."""
+"""Passes that vectorize loops."""
 _MOST: Final = Target()
 NEST_RECIPE: Final = nest_recipe(_MOST)
 LOOP_RECIPE: Final = loop_recipe(_MOST)
-"""For the machines that have most."""
+"""The passes for a target with every feature."""
 
 
 EXPAND_MATH: Final = Pass("expand-math", expand_math, LOOP_FORM, LOOP_FORM)
-"""For a machine without tables in registers."""
+"""For a target without lookup tables in registers."""
 
 
 def math_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...]:
-    """Passes that give elementary functions the bodies that suit a machine."""
+    """Passes that define elementary functions, with the variants that suit a machine."""
     calls = _facts(target, pipeline, "outline-math")
     passes = (
         replace(EXPAND_MATH, run=lambda module: expand_math(module, target)),
@@ -202,11 +202,11 @@ MATH_RECIPE: Final = math_recipe(_MOST)
 
 
 def library_recipe(vector_bits: int, target: Target = _MOST) -> tuple[Pass, ...]:
-    """Passes that add what loops call: matrix products and elementary functions.
+    """Passes that add the functions that loops call: matrix products and elementary functions.
 
-    A library has its products in a part of their own, made by these passes; its functions need `EXPAND_MATH` only.
+    A library has its products in a separate part, built by these passes; its functions need `EXPAND_MATH` only.
 
-    vector_bits: width of the machine's vector registers. target: what else is known of it
+    vector_bits: width of the machine's vector registers. target: other facts of the machine
     """
 
     def gemm(module: ModuleOp) -> None:
@@ -224,9 +224,9 @@ Observer: TypeAlias = Callable[[str, ModuleOp, bool], None]
 class PassRunner:
     """Runs passes over one module.
 
-    verify: check the IR and the form after every pass; a violation is an InternalError that names the pass.
-    dump: a folder that receives the text after every pass that changed something. notes: what passes have decided.
-    observers: are told of each pass, of the module, and whether the pass is still to come.
+    verify: check the IR and the form after every pass; a violation is an InternalError that names the pass. dump: a
+    folder that receives the text after every pass that changed something. notes: remarks of the passes. observers: are
+    called with each pass, the module, and whether the pass is still to run.
     """
 
     def __init__(self, verify: bool = False, dump: Path | None = None, observers: Sequence[Observer] = ()) -> None:
@@ -239,7 +239,7 @@ class PassRunner:
 
     @contextmanager
     def noting(self, name: str) -> Iterator[None]:
-        """What passes note inside comes to `notes`, under this name."""
+        """Record remarks made inside the context in `notes`, under this pass name."""
         with listening(self.notes):
             running(name)
             yield
@@ -262,7 +262,7 @@ class PassRunner:
             self.write(step.name, "mlir", lambda: text_of(module))
 
     def tell(self, name: str, module: ModuleOp, is_before: bool = False) -> None:
-        """Show the module to the observers: a pass begins on it, or has ended; or a stage is reached."""
+        """Call the observers: a pass is about to run on the module, has run, or a stage is reached."""
         for observer in self.observers:
             observer(name, module, is_before)
 
@@ -277,7 +277,7 @@ class PassRunner:
         form.check(module, made_by)
 
     def write(self, name: str, suffix: str, text: Callable[[], str]) -> None:
-        """Put a stage's text into the dump folder, numbered in order."""
+        """Write a stage's text to the dump folder, numbered in order."""
         if self.dump is None:
             return
         content = text()
@@ -289,7 +289,7 @@ class PassRunner:
 
 @contextmanager
 def _named(name: str) -> Iterator[None]:
-    """What goes wrong inside is a bug of ours, in this pass.   Raises: InternalError that says so"""
+    """Report exceptions inside the context as our bug in this pass.   Raises: InternalError that says so"""
     try:
         yield
     except (AotensorError, MemoryError):
@@ -299,7 +299,7 @@ def _named(name: str) -> Iterator[None]:
 
 
 def _size(module: ModuleOp) -> int:
-    """The number of operations; `walk` takes four times as long."""
+    """The number of operations; faster than `walk`, which needs four times as long."""
     count, pending = 1, [module.body.block]
     while pending:
         op = pending.pop().first_op
@@ -312,7 +312,7 @@ def _size(module: ModuleOp) -> int:
 
 
 def _verify(module: ModuleOp) -> None:
-    """Verify all operations but comparisons and choices of vectors, which xDSL takes for those of numbers."""
+    """Verify all operations except comparisons and selections of vectors, which xDSL mistakes for scalar ones."""
     for op in walk(module):
         if not isinstance(op, arith.CmpfOp | arith.CmpiOp | arith.SelectOp) or not isinstance(
             op.results[0].type, VectorType

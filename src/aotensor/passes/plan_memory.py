@@ -1,14 +1,14 @@
-"""Assign every buffer of a kernel an offset in one workspace, by liveness.
+"""Plan memory: assign every buffer of a kernel an offset in one workspace, by liveness.
 
     %t = memref.alloc(%n) : memref<?xf64>    →    %t = memref.view %workspace[%offset][%n] {scope = 0}
 
-Two buffers share a slot when they have the same size and are never alive together. What a kernel needs follows from
-the dims of its inputs alone: `@f.workspace_bytes(dims)` says it, and `@f.extents` reports it behind the extents of the
-outputs. A buffer whose size depends on data is allocated and freed where it is used, and so is any in `@f.extents` but
+Two buffers share a slot if they have the same size and are never live together. The workspace size depends on the dims
+of the inputs only: `@f.workspace_bytes(dims)` returns it, and `@f.extents` writes it after the extents of the outputs.
+A buffer of data-dependent size is allocated and freed where it is used, and so is any buffer of `@f.extents` except
 those that it keeps for the kernel.
 
-What a loop on several cores needs for one of its chunks is there as often as there are chunks at most: those that run
-at the same time have slots of their own.
+A buffer that a chunk of a parallel loop needs is replicated for the largest number of chunks: concurrent chunks have
+separate slots.
 
     scf.parallel (%i) … {                         %lane = %i / %step {lane}
       %t = memref.alloc(%n)                →      %t = memref.view %workspace[%offset + %lane · %bytes][%n]
@@ -50,7 +50,7 @@ from aotensor.passes.remarks import applied, missed
 ALIGNMENT: Final = 64  # bytes: a cache line, and the widest vector
 LANES: Final = 64  # chunks of a loop that run at the same time, at most
 LANE: Final = "lane"
-"""Attribute of the operation that says which of the slots for chunks a chunk has."""
+"""Attribute of the operation that computes a chunk's lane, the number of its slot."""
 LARGEST_WORKSPACE: Final = 1 << 62  # bytes
 
 
@@ -73,7 +73,7 @@ def plan_memory(module: ModuleOp) -> None:
 
 @dataclass(eq=False)
 class _Slot:
-    """A part of the workspace and the spans of program order in which it is taken."""
+    """A part of the workspace, and the spans of program order in which it is in use."""
 
     key: tuple[object, ...]
     extents: tuple[Extent, ...]
@@ -132,9 +132,9 @@ def _assign_offsets(kernel: func.FuncOp) -> SSAValue:
 
 
 def _allocate_lanes(extents: func.FuncOp) -> None:
-    """What chunks of loops of `.extents` need is allocated in front of the loop, a part for each lane.
+    """Allocate the buffers of parallel loops in `.extents` before the loop, a part for each lane.
 
-    There is no workspace yet: `.extents` says how large it is.
+    There is no workspace yet, since `.extents` computes its size.
     """
     block = extents.body.block
     inputs = block.args[: len(_names_of_dims(extents))]
@@ -156,7 +156,7 @@ def _allocate_lanes(extents: func.FuncOp) -> None:
 
 
 def _lay_out(b: LoopBuilder, slots: Iterable[_Slot]) -> Extent:
-    """Put slots one behind the other; gives their size in bytes."""
+    """Lay out slots consecutively; return their total size in bytes."""
     total: Extent = 0
     for slot in slots:
         slot.offset = total
@@ -168,7 +168,7 @@ def _lay_out(b: LoopBuilder, slots: Iterable[_Slot]) -> Extent:
 
 
 def _make_serial(kernel: func.FuncOp, inputs: Sequence[SSAValue]) -> None:
-    """Let loops run on one core that allocate memory: a chunk has no way to say that there is none."""
+    """Make loops sequential that allocate memory of data-dependent size: a chunk cannot report a failed allocation."""
     is_known = follows_from_dims(inputs)
     for op in [op for op in walk(kernel) if type(op) is memref.AllocOp]:
         loop = _parallel_loop(op)
@@ -190,7 +190,7 @@ def _make_serial(kernel: func.FuncOp, inputs: Sequence[SSAValue]) -> None:
 
 
 def _parallel_loop(op: Operation) -> ParallelOp | None:
-    """The loop on several cores that holds an operation."""
+    """The parallel loop around an operation, or None."""
     parent = op.parent_op()
     while parent is not None and not isinstance(parent, ParallelOp):
         parent = parent.parent_op()
@@ -198,16 +198,17 @@ def _parallel_loop(op: Operation) -> ParallelOp | None:
 
 
 def _count(b: LoopBuilder, loop: ParallelOp) -> Extent:
-    """How many chunks a loop has."""
+    """The number of chunks of a loop."""
     upper, step = (b.as_extent(Scalar(x, "index")) for x in (loop.upper, loop.step))
     raised = b.index(b.iadd(upper, b.isub(step, 1)))
     return b.as_extent(b.div(raised, b.index(step)))
 
 
 def _start_of_lane(loop: ParallelOp, slot: _Slot, size: Extent) -> tuple[LoopBuilder, Extent]:
-    """Builds at the beginning of a chunk, and where the memory of that begins.
+    """A builder at the beginning of a chunk, and the offset of the chunk's memory.
 
-    The number of a chunk will do as its lane; who runs several at once may give those other numbers below it.
+    A chunk's number serves as its lane; a runtime that runs several at once may assign other numbers below the
+    limit.
     """
     block = loop.body.block
     assert block.first_op is not None
@@ -219,7 +220,7 @@ def _start_of_lane(loop: ParallelOp, slot: _Slot, size: Extent) -> tuple[LoopBui
 
 
 def _saturated(b: LoopBuilder, total: Extent, slots: Sequence[_Slot]) -> Extent:
-    """The total, or what no machine has where the true one does not fit 63 bits: allocating it fails, as it must."""
+    """The total size, or one that no machine has if it overflows 63 bits, so that the allocation fails."""
     if isinstance(total, int):
         return total
     estimate = b.constant(0.0, "float64")
@@ -253,7 +254,7 @@ def _find_slot(slots: list[_Slot], op: memref.AllocOp, span: tuple[int, int]) ->
 
 
 def _replace(op: memref.AllocOp, workspace: SSAValue, b: LoopBuilder, offset: SSAValue, scope: int) -> None:
-    """Views stand at the top, outside of all loops: the same memory in each iteration."""
+    """Replace an allocation by a view of the workspace, outside all loops: the same memory in each iteration."""
     kind = op.memref.type
     assert isinstance(kind, MemRefType)
     view = memref.ViewOp.create(operands=(workspace, offset, *op.dynamic_sizes), result_types=[kind])
@@ -269,7 +270,7 @@ def _replace(op: memref.AllocOp, workspace: SSAValue, b: LoopBuilder, offset: SS
 
 
 def _program_order(function: func.FuncOp) -> tuple[dict[Operation, int], dict[Operation, int]]:
-    """Position of each operation, and of the last one inside it."""
+    """For each operation, its position in program order, and that of the last one inside it."""
     positions = {op: number for number, op in enumerate(walk(function))}
     ends = dict(positions)
     for op in reversed(list(positions)):
@@ -280,7 +281,7 @@ def _program_order(function: func.FuncOp) -> tuple[dict[Operation, int], dict[Op
 
 
 def _span(op: memref.AllocOp, positions: dict[Operation, int], ends: dict[Operation, int]) -> tuple[int, int]:
-    """From the first to the last moment at which a buffer, or a view of it, may be used."""
+    """The first and the last position at which a buffer, or a view of it, may be used."""
     home = op.parent
     first, last = None, positions[op]
     pending: list[SSAValue] = [op.memref]
@@ -297,7 +298,7 @@ def _span(op: memref.AllocOp, positions: dict[Operation, int], ends: dict[Operat
 
 
 def _outermost_loop(user: Operation, home: Block | None) -> Operation:
-    """The outermost loop around `user` within the buffer's home block: a buffer lives through all its iterations."""
+    """The outermost loop around `user` within the buffer's home block: the buffer is live in all its iterations."""
     result, op = user, user
     while op.parent is not home:
         parent = op.parent_op()
@@ -313,7 +314,7 @@ def _outermost_loop(user: Operation, home: Block | None) -> Operation:
 
 
 def _report_total(total: SSAValue, extents: func.FuncOp) -> None:
-    """Let `.extents` write the bytes of workspace behind the extents of the outputs."""
+    """Let `.extents` write the bytes of workspace after the extents of the outputs."""
     block = extents.body.block
     while (last := block.last_op) is not None and (branch := last.operands[0].owner if last.operands else None):
         if not isinstance(branch, scf.IfOp):
@@ -337,7 +338,7 @@ def _report_total(total: SSAValue, extents: func.FuncOp) -> None:
 
 
 def _workspace_function(stem: str, kernel: func.FuncOp, total: SSAValue) -> func.FuncOp:
-    """@f.workspace_bytes(dims) -> bytes"""
+    """Define @f.workspace_bytes(dims) -> bytes."""
     table = _names_of_dims(kernel)
     distinct = list(dict.fromkeys(name for row in table for name in row if name))
     block = Block(arg_types=[index for _ in distinct])
@@ -363,7 +364,7 @@ def _workspace_function(stem: str, kernel: func.FuncOp, total: SSAValue) -> func
 
 
 def _names_of_dims(kernel: func.FuncOp) -> list[list[str]]:
-    """Of each input; "" stands for a dim that is a number."""
+    """The names of each input's dims; "" for a static dim."""
     names = kernel.attributes["dims"]
     assert isinstance(names, ArrayAttr)
     return [[str(n.data) for n in row.data if isinstance(n, StringAttr)] for row in names.data]

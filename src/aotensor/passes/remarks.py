@@ -1,4 +1,4 @@
-"""Remarks of passes over IR: about an operation or a value, and the bytes or operations that it costs."""
+"""Remarks of passes about an operation or a value, with its cost in bytes or floating-point operations."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from aotensor.ir.nest.ops import ProductOp, ValueOp
 
 
 def applied(message: str, *subjects: object, size: Iterable[SSAValue] = (), flops: Sequence[object] = ()) -> None:
-    """A pass has done something.
+    """Record that a pass has transformed something.
 
-    subjects: operations, values, or what is shown as it is; the first one says where. size: tensors whose bytes it is
-    about. flops: factors of a number of operations: numbers, and extents as `nest.extents` has them.
+    subjects: operations, values, or objects that are shown as they are; the first one gives the location. size: tensors
+    whose bytes are the cost. flops: factors of a number of operations: numbers, and extents as in `nest.extents`.
     """
     _note("applied", message, subjects, size, flops)
 
@@ -34,17 +34,17 @@ def applied(message: str, *subjects: object, size: Iterable[SSAValue] = (), flop
 def missed(
     message: str, *subjects: object, size: Iterable[SSAValue] = (), flops: Sequence[object] = (), hint: str = ""
 ) -> None:
-    """A pass has not done something that it looks for; the message says why, and the hint what would allow it."""
+    """Record that a pass did not apply where it looked; the message says why, and the hint what would allow it."""
     _note("missed", message, subjects, size, flops, hint)
 
 
 def analysis(message: str, *subjects: object, size: Iterable[SSAValue] = (), flops: Sequence[object] = ()) -> None:
-    """A pass has found something out."""
+    """Record a finding of a pass."""
     _note("analysis", message, subjects, size, flops)
 
 
 def is_heard() -> bool:
-    """Does anybody listen? For reasons that take time to find."""
+    """Are remarks enabled? For reasons that take time to find."""
     return listener() is not None
 
 
@@ -71,7 +71,7 @@ def _note(
 
 
 def _location(x: object) -> Any:
-    """What stays of a subject when its operation is gone: its location."""
+    """The location of a subject, which outlives its operation."""
     if isinstance(x, Operation):
         return x.location
     if isinstance(x, OpResult):
@@ -80,7 +80,7 @@ def _location(x: object) -> Any:
 
 
 def _function_of(x: object) -> func.FuncOp | None:
-    """The function that holds an operation or a value, without the ceremony of `parent_op`: this runs often."""
+    """The function that contains an operation or a value; faster than `parent_op`, since it is called often."""
     op: Operation | None = x if isinstance(x, Operation) else x.op if isinstance(x, OpResult) else None
     block = x.block if isinstance(x, BlockArgument) else None if op is None else op.parent
     while block is not None and block.parent is not None:
@@ -95,7 +95,7 @@ def _function_of(x: object) -> func.FuncOp | None:
 
 
 def _flops(notes: Notes, function: func.FuncOp | None, factors: Sequence[object]) -> Size:
-    """A product of numbers and extents; nothing if one of these is no product of dims."""
+    """A product of numbers and extents; empty if a factor is not a product of dims."""
     number, names = 1, list[str]()
     for x in factors:
         found = _argument_dim(function, x) if isinstance(x, tuple) else _extent(notes, x)
@@ -107,7 +107,7 @@ def _flops(notes: Notes, function: func.FuncOp | None, factors: Sequence[object]
 
 
 def _bytes(notes: Notes, tensors: Iterable[SSAValue]) -> Size:
-    """Bytes of some tensors; nothing if one of them has an extent that is no product of dims."""
+    """The total bytes of some tensors; empty if an extent is not a product of dims."""
     terms: list[tuple[int, tuple[str, ...]]] = []
     for x in tensors:
         found = _tensor_bytes(notes, x)
@@ -136,7 +136,7 @@ def _tensor_bytes(notes: Notes, x: SSAValue) -> tuple[int, tuple[str, ...]] | No
 
 
 def _size(notes: Notes, x: SSAValue, position: int, axis: int) -> tuple[str, ...] | None:
-    """The extent of a tensor along an axis, the unknown one of some position."""
+    """The extent of a tensor's axis, its dynamic extent number `position`."""
     owner = x.owner
     if isinstance(owner, GenericOp) and isinstance(x, OpResult):  # as large as what it is written to
         return _size(notes, owner.operands[x.index - len(owner.results)], position, axis)
@@ -177,12 +177,12 @@ def _read_extent(notes: Notes, x: SSAValue) -> tuple[str, ...] | None:
 
 
 def _dim(x: SSAValue, axis: int) -> tuple[str, ...] | None:
-    """The name of a dim of an argument."""
+    """The name of the dim of an argument's axis, or None."""
     return _argument_dim(_function_of(x), (x.index, axis)) if isinstance(x, BlockArgument) else None
 
 
 def _argument_dim(function: func.FuncOp | None, dim: tuple[int, int]) -> tuple[str, ...] | None:
-    """The name of a dim by (number of the argument, axis)."""
+    """The name of a dim by (number of the argument, axis), or None."""
     number, axis = dim
     if function is None or function.sym_visibility is not None:  # the body of a loop has names of its own for dims
         return None

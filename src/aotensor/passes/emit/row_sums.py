@@ -121,8 +121,7 @@ class _RowSums:
         return self._added([of(low, high) for low, high in pairwise(self.ends)])
 
     def _terms_first(self, entries: Scalar, most: int) -> list[Scalar]:
-        """The second algorithm: store all terms in a buffer, a vector of entries at a time; then add those of each
-        slice."""
+        """The second algorithm: store all terms in a buffer, by vectors of entries; then add those of each slice."""
         b, low, high = self.b, self.ends[0], self.ends[-1]
         terms = [b.allocate(f64, [most + self.count]) for _ in self.sums]
 

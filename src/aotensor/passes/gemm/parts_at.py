@@ -131,8 +131,7 @@ def _work(b: KernelBuilder, tile: Tile, groups: Extent, *extents: Extent) -> Ext
 
 @dataclass(frozen=True)
 class _Division:
-    """The parts of one product, numbered by (group, part of the sums, of the rows, of the columns), the last one
-    first.
+    """The parts of one product, by (group, part of the sums, of the rows, of the columns), the last one first.
 
     sizes: m, n and k of a part. stride: between parts of sums in C
     """

@@ -56,8 +56,7 @@ def eigvals(job: Job) -> Scalar:
 
 
 def _geev(job: Job, vectors: str, copy: Matrix, found: Matrix) -> tuple[Scalar, Matrix]:
-    """Call geev; return the failure, and the imaginary parts of the eigenvalues, whose real parts are written to
-    result 0."""
+    """Call geev, which writes the real parts to result 0; return the failure, and the imaginary parts."""
     b, w, n = job.b, job.result(0), job.operand(0).rows
     real, imaginary, nothing = job.work(n), job.work(n), job.work(1)
     room = b.imul(n, _BLOCK)

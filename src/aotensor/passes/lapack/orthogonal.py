@@ -67,8 +67,7 @@ def pivoted_qr(job: Job) -> Scalar:
 
 
 def _factorised(job: Job, lines: Extent) -> tuple[Matrix, Matrix, Scalar]:
-    """Copy Aᵀ into a workspace of `lines` rows and call geqrf; return the workspace, the reflector scales, the
-    failure."""
+    """Copy Aᵀ into a workspace of `lines` rows and call geqrf: (workspace, scales of the reflectors, failure)."""
     b, a = job.b, job.operand(0)
     turned, factors = job.work(lines, a.rows), job.work(b.imin(a.rows, a.columns))
     job.copy_transposed(a, turned)

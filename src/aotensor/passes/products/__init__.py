@@ -1,1 +1,1 @@
-"""Sums of products of tensors, among generics: which of the two comes first, and in what order factors are read."""
+"""Rewrites of sums of products of tensors among generics: their order, and the layout of their factors."""

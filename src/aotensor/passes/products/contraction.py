@@ -1,4 +1,4 @@
-"""Recognise matrix products among linalg.generic operations, and decide which go to a library kernel."""
+"""Match matrix products among linalg.generic operations, and decide which use a library kernel."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class MatrixProduct:
     transpose_a: bool
     transpose_b: bool
     dims: tuple[int, int, int]
-    """Dims of the iteration space that are m, n and k."""
+    """The iteration space's dims for m, n and k."""
 
 
 def matrix_product(op: linalg.GenericOp) -> MatrixProduct | None:
-    """The product that a generic computes, if it is one of two matrices."""
+    """The product that a generic computes if it is one of two matrices, else None."""
     if len(op.inputs) != 2 or len(op.results) != 1 or not _is_multiply_add(op):
         return None
     maps = [_dims(m.data) for m in op.indexing_maps]
@@ -66,7 +66,7 @@ def _dims(map: AffineMap) -> tuple[int, ...] | None:
 
 
 def _is_multiply_add(op: linalg.GenericOp) -> bool:
-    """The body is `out + a·b` on floats, starting from a fill."""
+    """Is the body `out + a·b` on floats, starting from a fill?"""
     body = list(op.body.block.ops)
     if len(body) != 3 or not isinstance(op.outputs[0].owner, tensor.SplatOp):
         return False

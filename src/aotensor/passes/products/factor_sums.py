@@ -1,13 +1,13 @@
-"""Take sums before products: a factor that is the same in all terms of a sum multiplies the sum.
+"""Sum before multiplying: move a factor that is common to all terms of a sum out of the sum.
 
     Σ_n Σ_i P[n, i]·Q[i, j]      →      Σ_i (Σ_n P[n, i])·Q[i, j]
 
-Gradients of what is the same for all samples are such: the cotangent of `X - mean` goes back through a matrix for each
-sample, and is added up behind it. The product then has one axis less to go over, and the sum before it reads what the
-product has read. Signs and numbers between the two sums, which are linear too, multiply what comes out.
+Gradients of values that are shared by all samples have this form: the cotangent of `X - mean` is multiplied by a matrix
+for each sample, and the results are summed. Afterwards the product has one axis less, and the sum before it reads the
+operand of the former product. Signs and factors between the two sums, which are linear too, are applied to the result.
 
-Sums may be taken in any order (`reassoc`), and so they are here: what was finite differs by rounding, unless a partial
-sum overflows; with infinite factors, what was nan may be infinite.
+The rewrite reassociates sums (`reassoc`): finite results differ by rounding, unless a partial sum overflows; with
+infinite factors, nan may become infinite.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from aotensor.passes.remarks import applied
 
 
 def factor_sums(module: ModuleOp) -> None:
-    """Do so in every function, from the end to the beginning: the last sum of several comes first."""
+    """Move common factors out of sums in every function; the last of several nested sums is rewritten first."""
     for function in functions_of(module):
         for op in reversed(list(function.body.block.ops)):
             if isinstance(op, linalg.GenericOp) and op.parent is not None:
@@ -43,7 +43,7 @@ def factor_sums(module: ModuleOp) -> None:
 
 
 def _sum_first(product: SumOfProducts) -> tuple[Factor, Factor] | None:
-    """The factor to be summed before, and the other one; None if the product goes over no more than its factors."""
+    """(the factor to sum first, the other one); None if the product has no more terms than its factors' elements."""
     one, two = product.factors
     for first, other in ((one, two), (two, one)):
         alone = product.summed.intersection(first.axes) - {*other.axes}
@@ -57,7 +57,7 @@ def _sum_first(product: SumOfProducts) -> tuple[Factor, Factor] | None:
 
 
 def _rewrite(function: func.FuncOp, product: SumOfProducts, first: Factor, other: Factor) -> None:
-    """Sum one factor over the indices that it alone has, multiply, and sum over the others."""
+    """Sum one factor over the indices that only it has, multiply, and sum over the others."""
     root = product.chain[0]
     make = _Maker(function, product)
     rest = tuple(axis for axis in first.axes if axis not in product.summed or axis in other.axes)
@@ -71,7 +71,7 @@ def _rewrite(function: func.FuncOp, product: SumOfProducts, first: Factor, other
 
 
 class _Maker:
-    """Makes generics in front of the last sum of a product, of its type and with its flags."""
+    """Builds generics before the last sum of a product, with its type and flags."""
 
     def __init__(self, function: func.FuncOp, product: SumOfProducts) -> None:
         self.b, kind = builder_before(product.chain[0]), product.last.result.type
@@ -91,7 +91,7 @@ class _Maker:
                     self.sizes[axis] = values.of(key)
 
     def sum(self, factors: Sequence[Factor], result: tuple[int, ...]) -> SSAValue:
-        """Σ of the product of some factors, over all indices that the result has not."""
+        """Σ of the product of some factors, over all indices that the result lacks."""
         summed = tuple(dict.fromkeys(axis for x in factors for axis in x.axes if axis not in result))
         body = Block(arg_types=[*(x.element for x in factors), self.kind])
         b = builder_at_end(body, self.b.location)
@@ -104,7 +104,7 @@ class _Maker:
         return self._generic(factors, body, term, result, summed)
 
     def scaled(self, x: Factor, scales: Sequence[Scale]) -> SSAValue:
-        """x by numbers and signs."""
+        """x multiplied by scales and signs."""
         body = Block(arg_types=[self.kind, self.kind])
         b = builder_at_end(body, self.b.location)
         value: SSAValue = body.args[0]
@@ -121,7 +121,7 @@ class _Maker:
     def _generic(
         self, factors: Sequence[Factor], body: Block, value: SSAValue, result: tuple[int, ...], summed: tuple[int, ...]
     ) -> SSAValue:
-        """A generic whose body gives a value, for each element of the result or as a term of its sum."""
+        """A generic whose body yields a value, for each element of the result or as a term of its sum."""
         body.add_op(linalg.YieldOp(value))
         dims = (*result, *summed)
         kind = TensorType(self.kind, [self.numbers.get(axis, DYNAMIC_INDEX) for axis in result])

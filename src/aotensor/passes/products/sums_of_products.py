@@ -1,4 +1,4 @@
-"""Recognise sums of products of tensors among generics, through all on the way that is linear.
+"""Match sums of products of tensors across generics, through linear operations.
 
 %t = linalg.generic {(n,i,j)} ins(%p, %q) { %a · %b }
 %s = linalg.generic {(n,i,j) -> (n,j)} ins(%t) { %out + %in }       →      Σ_n Σ_i p[n, i]·q[i, j]
@@ -22,19 +22,19 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from aotensor.passes.windows.read_windows import fill_of
 
 Scale: TypeAlias = "SSAValue | None"
-"""A number from outside that a term is multiplied by, None for a sign."""
+"""A scalar factor from outside, None for a change of sign."""
 
 _REAL: Final = (Float32Type, Float64Type)
 _LINEAR: Final = (arith.MulfOp, arith.NegfOp, arith.ExtFOp, arith.TruncFOp)
-"""What a term is made of: it is linear in each of its factors."""
+"""Operations that are linear in each factor of a term."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """The body of a generic that is one product.
+    """The body of a generic whose result is one product.
 
-    factors: its inputs, by number. scales: what else it is multiplied by.
-    sum: what adds the product to 0, in any order; None for a generic that keeps it.
+    factors: numbers of the inputs that it multiplies. scales: its other factors. sum: the addition that accumulates the
+    product from 0, in any order; None for a generic that stores it.
     """
 
     factors: tuple[int, ...]
@@ -44,7 +44,7 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """A tensor, and for each of its axes the number of the index that it goes along."""
+    """A tensor, and for each of its axes the number of its index."""
 
     tensor: SSAValue
     axes: tuple[int, ...]
@@ -63,10 +63,10 @@ class Factor:
 
 @dataclass(frozen=True, eq=False)
 class SumOfProducts:
-    """Σ a·b over some indices, as several generics compute it.
+    """Σ a·b over some indices, as computed by several generics.
 
-    chain: these, from the last sum to the product. inputs: those of the product that are its factors, by number.
-    result: the indices of what it gives, which are the dims of the last sum. summed: those of the sums.
+    chain: these generics, from the last sum to the product. inputs: numbers of the product's inputs that are its
+    factors. result: the indices of the result, which are the dims of the last sum. summed: those of the sums.
     """
 
     chain: tuple[linalg.GenericOp, ...]
@@ -79,7 +79,7 @@ class SumOfProducts:
 
 
 def sum_of_products(root: linalg.GenericOp) -> SumOfProducts | None:
-    """The product of two tensors whose sum a generic takes, through all on the way that is linear."""
+    """The product of two tensors whose sum a generic computes, through linear operations; None if there is none."""
     term, result = _term(root), dims_of(root.indexing_maps.data[-1].data)
     if term is None or term.sum is None or result is None:
         return None
@@ -112,7 +112,7 @@ def sum_of_products(root: linalg.GenericOp) -> SumOfProducts | None:
 
 
 def _term(op: linalg.GenericOp) -> Term | None:
-    """The body of a generic, if that is a product of inputs, each once; added to 0 where there are several."""
+    """Match a body that is a product of inputs, each used once, accumulated from 0 in a reduction; else None."""
     if len(op.results) != 1 or not all(isinstance(x.type, _REAL) for x in op.body.block.args):
         return None
     *ops, end = op.body.block.ops
@@ -147,7 +147,7 @@ def _term(op: linalg.GenericOp) -> Term | None:
 
 
 def _adds_to(op: arith.AddfOp, held: SSAValue) -> bool:
-    """Does an addition, and nothing else, add to what is held, in any order?"""
+    """Is the accumulator used only by this addition, which may be reassociated?"""
     return held in op.operands and held.uses.get_length() == 1 and FastMathFlag.REASSOC in op.fastmath.data
 
 
@@ -158,24 +158,24 @@ def _starts_at_zero(op: linalg.GenericOp) -> bool:
 
 
 def _reduced(op: linalg.GenericOp, axes: Sequence[int]) -> set[int]:
-    """Those indices that a generic sums over, for the indices that its dims are."""
+    """The indices that a generic sums over.   axes: the index of each of its dims"""
     kinds = zip(axes, op.iterator_types, strict=True)
     return {axis for axis, kind in kinds if kind.data == IteratorType.REDUCTION}
 
 
 def dims_of(map: AffineMap) -> tuple[int, ...] | None:
-    """The dims that a tensor is read or written along, if these are all different."""
+    """The dims that a tensor is indexed by, if these are all different, else None."""
     found = tuple(e.position for e in map.results if isinstance(e, AffineDimExpr))
     return found if len(set(found)) == len(map.results) else None
 
 
 def _factor(op: linalg.GenericOp, number: int, axes: Sequence[int]) -> Factor | None:
-    """An input of a generic, for the indices that its dims are."""
+    """An input of a generic as a factor.   axes: the index of each dim"""
     dims = dims_of(op.indexing_maps.data[number].data)
     return None if dims is None else Factor(op.inputs[number], tuple(axes[dim] for dim in dims))
 
 
 def _fits(op: linalg.GenericOp, kind: Attribute) -> bool:
-    """Are all numbers of a generic reals that are no wider than some type?"""
+    """Are all types of a generic's body real, and no wider than `kind`?"""
     assert isinstance(kind, _REAL)
     return all(isinstance(x.type, _REAL) and x.type.bitwidth <= kind.bitwidth for x in op.body.block.args)

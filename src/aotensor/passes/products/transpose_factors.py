@@ -1,12 +1,12 @@
-"""Keep a factor of many short sums transposed, too, so that their results are vectors and not their terms.
+"""Copy an operand of many short sums transposed, so that vectors hold results instead of terms.
 
     for n:                                         for j, i: T[j, i] = Q[i, j]
       for i in 10: for j in 10:                    for n:
         y[n, i] += Q[i, j]·x[n, j]         →         for j in 10: for i in 10:
                                                        y[n, i] += T[j, i]·x[n, j]
 
-A sum over a vector ends with its lanes, which takes longer than all of a short one; where its results lie side by side
-no lanes are to be added. What Q has is copied once, and read for each n.
+A vectorized sum ends with a horizontal reduction, which takes longer than all of a short sum; if the results are
+contiguous instead, it is not needed. Q is copied once, and read for each n.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from aotensor.passes.remarks import applied
 from aotensor.passes.target import Target
 
 LONGEST: Final = 4
-"""Vectors of terms of a sum up to which its lanes matter."""
+"""Largest length of a sum, in vectors, for which its horizontal reduction matters."""
 FEWEST: Final = 16
-"""Products that an element of a factor must be in, so that a copy of it does not."""
+"""Smallest number of products per element of a factor for which the copy is negligible."""
 
 
 def transpose_factors(module: ModuleOp, target: Target) -> None:
-    """Do so in every function, for vectors of this machine."""
+    """Copy operands of short sums transposed, in every function, for the target's vector width."""
     for function in functions_of(module):
         for op in list(function.body.block.ops):
             product = sum_of_products(op) if isinstance(op, linalg.GenericOp) else None
@@ -50,7 +50,8 @@ def transpose_factors(module: ModuleOp, target: Target) -> None:
 
 
 def _factor_to_turn(product: SumOfProducts, target: Target) -> int | None:
-    """The input whose last axis a short sum is over, and that has the last axis of the result as well."""
+    """The number of the input whose last axis a short sum runs over, if it has the result's last axis too; else
+    None."""
     if len(product.summed) != 1 or not product.result or not _is_plain(product):
         return None
     (summed,), last, (one, two) = product.summed, product.result[-1], product.factors
@@ -68,7 +69,7 @@ def _factor_to_turn(product: SumOfProducts, target: Target) -> int | None:
 
 
 def _is_plain(product: SumOfProducts) -> bool:
-    """Is it one loop over terms, or one that makes them and one that adds them, and no library's?"""
+    """Is it one loop over terms, or one that stores and one that sums them, without a library kernel?"""
     op = product.chain[-1]
     if len(product.chain) > 1:
         map = op.indexing_maps.data[-1].data
@@ -82,7 +83,7 @@ def _is_parallel(op: linalg.GenericOp) -> bool:
 
 
 def _turn(function: func.FuncOp, product: SumOfProducts, number: int) -> None:
-    """Let a product read an input with the last axis of the result last, and be kept in this order."""
+    """Let a product read a transposed copy of an input, and store its result in the matching order."""
     root, op, last = product.chain[0], product.chain[-1], product.result[-1]
     read = 0
     if op is not root:
@@ -100,7 +101,7 @@ def _turn(function: func.FuncOp, product: SumOfProducts, number: int) -> None:
 
 
 def _keep(op: linalg.GenericOp, order: Sequence[int]) -> None:
-    """Keep the result of a generic with its axes in another order, of which none moves whose extent is unknown."""
+    """Store the result of a generic with permuted axes; axes of unknown extent keep their position."""
     empty = op.outputs[0].owner
     assert isinstance(empty, tensor.EmptyOp)
     b, kind = builder_before(op), _permuted(op.results[0], order)
@@ -114,12 +115,12 @@ def _keep(op: linalg.GenericOp, order: Sequence[int]) -> None:
 
 
 def _position(map: AffineMap, dim: int) -> int:
-    """The axis of a tensor that a dim goes along."""
+    """The axis of a tensor that a dim indexes."""
     return next(axis for axis, e in enumerate(map.results) if e == dimension(dim))
 
 
 def _with_last(rank: int, axis: int) -> list[int]:
-    """All axes, that one behind the others."""
+    """All axes, with `axis` moved to the end."""
     return [*(n for n in range(rank) if n != axis), axis]
 
 
@@ -130,7 +131,7 @@ def _permuted(x: SSAValue, order: Sequence[int]) -> TensorType:
 
 
 def _permute(op: linalg.GenericOp, number: int, order: Sequence[int]) -> None:
-    """Let an operand have its axes in another order."""
+    """Permute the axes of an operand in its indexing map."""
     maps = list(op.indexing_maps.data)
     old = maps[number].data
     maps[number] = index_map(old.num_dims, tuple(old.results[axis] for axis in order))
@@ -138,7 +139,7 @@ def _permute(op: linalg.GenericOp, number: int, order: Sequence[int]) -> None:
 
 
 def _copy(function: func.FuncOp, b: LocatedBuilder, x: SSAValue, order: Sequence[int]) -> SSAValue:
-    """A copy with the axes in another order."""
+    """Copy x with permuted axes."""
     extents, kind = Extents(function), _permuted(x, order)
     values, shape = ExtentValues(function, extents), extents.shape(x)
     sizes = [values.of(shape[axis]) for axis, n in zip(order, kind.get_shape(), strict=True) if n == DYNAMIC_INDEX]

@@ -1,1 +1,1 @@
-"""What a compiled function does, as plain data for who shows it: loops with their estimated time, memory over time."""
+"""Reports about a compiled function as plain data: loops with estimated times, memory over time."""

@@ -1,4 +1,4 @@
-"""What is known of a library that allocates no memory: that its functions need none, and how much they are given."""
+"""Libraries without allocation: check that their functions need no heap, and give the bound of their workspace."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from aotensor.graph.variable import Variable
 
 ON_SEVERAL_CORES: Final = ("chunk-scans", "parallelize")
-"""Passes that cut loops for several cores: a library that allocates nothing has no threads to run them on."""
+"""Passes that split loops for several cores: a library without allocation has no threads."""
 
 
 def refuse_heap(module: ModuleOp, sites: Locations, names: Mapping[str, Mapping[Variable, str]]) -> None:
-    """See to it that no function of a loop-level module allocates.   names: function → its arguments
+    """Check that no function of a loop-level module allocates.   names: function → its arguments
 
-    Raises: UnsupportedError that names the first operation that needs memory beside the workspace, and its line.
+    Raises: UnsupportedError that names the first operation that needs memory outside the workspace, and its line.
     """
     for op in walk(module):
         if isinstance(op, memref.AllocOp):
@@ -58,11 +58,11 @@ def _function_of(op: Operation) -> str:
 
 
 def workspace_bound(module: ModuleOp, function: str, dims: Sequence[str], extra: int) -> int | str | None:
-    """Bytes of workspace of a function, as a number or a formula of its dims in Python's notation.
+    """The bytes of workspace of a function, as a number or a Python expression of its dims.
 
-    None if that is long, or has operations that are none of sizes, as signs of a remainder.
+    None if the expression is too long, or contains operations that sizes do not need, such as signs of a remainder.
 
-    module: at loop level. extra: bytes more than the kernel needs, where it needs any
+    module: at loop level. extra: bytes to add if the kernel needs a workspace
     """
     symbol = f"{function}.workspace_bytes"
     found = next(op for op in module.body.block.ops if isinstance(op, func.FuncOp) and op.sym_name.data == symbol)
@@ -75,7 +75,7 @@ def workspace_bound(module: ModuleOp, function: str, dims: Sequence[str], extra:
 
 
 _LONGEST: Final = 1000
-"""Characters of a formula, as the schema of manifests has it."""
+"""Maximum length of a formula in characters, as in the schema of manifests."""
 _Size: TypeAlias = "int | str"
 _OPERATORS: Final[Mapping[str, tuple[str, Callable[[int, int], int]]]] = {
     "arith.addi": ("+", operator.add),
@@ -91,7 +91,7 @@ _COMPARISONS: Final = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
 
 
 def _formula(value: SSAValue, names: Mapping[SSAValue, str]) -> _Size | None:
-    """What computes an index from dims, in the notation of Python; numbers are computed. None if some has none."""
+    """The formula of an index value in Python syntax, with constants folded. None if it cannot be expressed."""
     sizes: dict[SSAValue, _Size] = dict(names)
     for op in slice_of([value]):
         found = _expression(op, [sizes.get(x) for x in op.operands])
@@ -102,7 +102,7 @@ def _formula(value: SSAValue, names: Mapping[SSAValue, str]) -> _Size | None:
 
 
 def _expression(op: Operation, operands: Sequence[_Size | None]) -> _Size | None:
-    """None for floating point numbers, which only say whether the size fits 63 bits."""
+    """The formula of one operation; None for floating-point ones, which only check that the size fits 63 bits."""
     match op, operands:
         case arith.ConstantOp(value=IntegerAttr(value=number)), _:
             return number.data
@@ -130,6 +130,6 @@ def _folded(symbol: str, compute: Callable[[int, int], int], x: _Size, y: _Size)
 
 
 def _bare(text: str) -> str:
-    """Without the parentheses around all of it."""
+    """The text without parentheses that enclose all of it."""
     depths = list(accumulate({"(": 1, ")": -1}.get(character, 0) for character in text))
     return text[1:-1] if text.startswith("(") and min(depths[:-1], default=0) > 0 else text

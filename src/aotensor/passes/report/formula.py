@@ -1,4 +1,4 @@
-"""Statements and extents of nests as formulas that a reader of the model knows: `⟨X @ w⟩ += X[i, k] * w[k]`."""
+"""Statements and extents of nests as formulas in the terms of the model: `⟨X @ w⟩ += X[i, k] * w[k]`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ATOM: Final = 100
 
 
 class Formulas:
-    """Writes values.   names: of what has one already. name_of: of a tensor or buffer"""
+    """Renders values as text.   names: value → name, if it has one. name_of: names a tensor or buffer"""
 
     def __init__(self, name_of: Callable[[SSAValue], str]) -> None:
         self.names: dict[SSAValue, str] = {}
@@ -47,17 +47,17 @@ class Formulas:
         self._written: dict[SSAValue, tuple[str, int]] = {}
 
     def value(self, x: SSAValue) -> str:
-        """The text of a number."""
+        """The text of a scalar."""
         return self._write(x, 0)[0]
 
     def access(self, x: SSAValue, subscripts: Sequence[Subscript]) -> str:
-        """`X[i, k]`; of a tensor without axes its name alone."""
+        """`X[i, k]`; only the name for a tensor without axes."""
         name = self._name_of(x)
         inside = ", ".join(str(i) if isinstance(i, int) else self.value(i) for i in subscripts)
         return f"{name}[{inside}]" if inside else name
 
     def statement(self, op: DoOp) -> list[str]:
-        """A line for each number that a statement writes."""
+        """One line for each scalar that a statement writes."""
         arguments = op.body.block.args
         accesses = [*op.reads, *op.writes]
         for argument, (x, subscripts) in zip(arguments, accesses, strict=True):
@@ -142,7 +142,7 @@ class Formulas:
 
 
 def _counts(op: Operation) -> bool:
-    """Is it the number of a chunk or a block: its counter by the step of the loop?"""
+    """Is it the number of a chunk or block, that is, its counter divided by the loop's step?"""
     if not isinstance(op, arith.DivUIOp) or not isinstance(op.lhs, BlockArgument):
         return False
     loop = op.lhs.block.parent_op()

@@ -1,7 +1,8 @@
-"""The memory plan as plain data: which buffer has which bytes of the workspace, from when to when.
+"""The memory plan as plain data: the bytes of the workspace that each buffer occupies, and its lifetime.
 
-Read off the module behind `plan-memory`: a buffer is a view of the workspace at an offset, alive from its first to its
-last use. Time is program order: one step per loop or other operation of the kernel that a buffer begins or ends at.
+Extracted from the module after `plan-memory`: a buffer is a view of the workspace at an offset, live from its first to
+its last use. Time is program order: one step per loop or other operation of the kernel at which a lifetime begins or
+ends.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from aotensor.passes.wording import Expressions
 
 @dataclass
 class Buffer:
-    """Bytes of the workspace for a time.
+    """A range of bytes of the workspace during a lifetime.
 
-    value: what it holds, as the user wrote it. start, end: steps, the last one included. slot: buffers of one slot
-    share their bytes. chunk: the step of the loop over chunks that has as many of it as run at once; -1 of others.
-    For each set of dims: offset and size in bytes, and how many there are, None where that is not known.
+    value: its content as source text. start, end: steps, the last one included. slot: buffers of one slot share their
+    bytes. chunk: the step of the loop over chunks that replicates it per concurrent chunk; -1 if none. For each set of
+    dims: offset and size in bytes, and the number of replicas, None if unknown.
     """
 
     value: str
@@ -47,7 +48,7 @@ class Buffer:
 
 @dataclass
 class Step:
-    """A moment of the kernel: what runs then, as the user wrote it, and where that is written."""
+    """A step of the kernel: the operation that runs then, as source text, and its location."""
 
     text: str
     file: str
@@ -64,7 +65,7 @@ class Plan:
     total: list[int | None]
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The plan as JSON values."""
         return asdict(self)
 
 
@@ -74,7 +75,7 @@ def memory_plans(
     names: Mapping[str, Mapping[Any, str]],
     dims: Mapping[str, Sequence[Mapping[str, int]]],
 ) -> list[Plan]:
-    """Those of the functions of a module whose memory is planned.   names: function → its arguments; dims: its sets"""
+    """The memory plans of a module's functions.   names: function → its arguments; dims: function → sets of dims"""
     writer, plans = Expressions(sites), []
     for op in module.body.block.ops:
         stem = op.sym_name.data.removesuffix(".kernel") if isinstance(op, func.FuncOp) else ""
@@ -121,7 +122,7 @@ def _plan(
 
 
 def _evaluated(kernel: func.FuncOp, dims: Mapping[str, int], number: int) -> Numbers:
-    """Integers of a kernel, in the chunk of each loop that has this number."""
+    """The integers of a kernel, inside the chunk with this number of each parallel loop."""
     numbers = Numbers(dims)
     for op in walk(kernel):
         numbers.learn(op)
@@ -151,7 +152,7 @@ def _chunks(loop: ParallelOp, numbers: Numbers) -> int | None:
 
 
 def _total(buffers: Sequence[Buffer]) -> int | None:
-    """Where the last buffer ends, at the set of dims that was looked at last."""
+    """The end of the last buffer, for the last set of dims; None if unknown."""
     most = 0
     for x in buffers:
         offset, size, count, stride = x.offset[-1], x.size[-1], x.count[-1], x.stride[-1]
@@ -165,12 +166,12 @@ def _total(buffers: Sequence[Buffer]) -> int | None:
 
 
 def _moments(view: memref.ViewOp, block: Block) -> list[Operation]:
-    """The operations of the kernel's own block that use a buffer, or hold who does."""
+    """The operations of the kernel's top-level block that use a buffer, or contain a user."""
     return list(dict.fromkeys(_top(user, block) for user in _users(view.results[0])))
 
 
 def _users(buffer: SSAValue) -> Iterator[Operation]:
-    """Who reads or writes a buffer, also by other names."""
+    """The readers and writers of a buffer, also through views."""
     pending, seen = [buffer], {buffer}
     while pending:
         for use in pending.pop().uses:
@@ -184,7 +185,7 @@ def _users(buffer: SSAValue) -> Iterator[Operation]:
 
 
 def _top(op: Operation, block: Block) -> Operation:
-    """The operation of a block that is one, or holds it."""
+    """The operation directly in `block` that is `op` or contains it."""
     while op.parent is not block:
         parent = op.parent_op()
         assert parent is not None

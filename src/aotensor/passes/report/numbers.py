@@ -1,7 +1,7 @@
-"""Integers of a module at given dims: extents, bounds of loops, offsets of buffers.
+"""Evaluate integers of a module for given dims: extents, loop bounds, offsets of buffers.
 
-Operations are looked at in program order, so each finds its operands known. A loop counter stands for its first
-iteration; what depends on values is not known.
+Operations are visited in program order, so their operands are known. A loop counter is evaluated as in its first
+iteration; data-dependent values are unknown.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from aotensor.ir.nest.ops import ProductOp, ValueOp
 
 LARGEST: Final = 1 << 80
-"""What is larger is a mistake of who gave the dims, or an attack; it is not computed with."""
+"""Limit on evaluated integers: larger ones are treated as unknown, since the given dims are a mistake or an attack."""
 _SUM: Final = re.compile(r"(.+?) \+ (\d+)")
 
 
 class Numbers:
-    """Integers that are known so far.   dims: name → extent"""
+    """The integers that are known so far.   dims: name → extent"""
 
     def __init__(self, dims: Mapping[str, int]) -> None:
         self.dims = dims
@@ -32,11 +32,11 @@ class Numbers:
         return self._known.get(x)
 
     def bind(self, x: SSAValue, value: int | None) -> None:
-        """A block argument has this value."""
+        """Set the value of a block argument."""
         self._known[x] = value
 
     def learn(self, op: Operation) -> None:
-        """What one operation gives, if that is an integer."""
+        """Evaluate one operation and record its result, if that is an integer."""
         found: int | None = None
         match op:
             case arith.ConstantOp() if isinstance(op.value, IntegerAttr):
@@ -63,7 +63,7 @@ class Numbers:
         return None if x is None or y is None else compute(x, y)
 
     def extent(self, x: SSAValue, axis: int) -> int | None:
-        """The extent of a tensor or buffer along an axis."""
+        """The extent of a tensor or buffer along an axis, None if unknown."""
         if not isinstance(x.type, TensorType | MemRefType):
             return None
         shape = x.type.get_shape()
@@ -88,7 +88,7 @@ class Numbers:
         return None if name is None else self.named(name)
 
     def named(self, name: str) -> int | None:
-        """A dim, or a sum of one and a number."""
+        """The value of a dim, or of a dim plus a constant; None if unknown."""
         if name in self.dims:
             return self.dims[name]
         parts = _SUM.fullmatch(name)
@@ -96,7 +96,7 @@ class Numbers:
 
 
 def dim_of(x: SSAValue, axis: int) -> str | None:
-    """The name of a dim of an argument."""
+    """The name of the dim of an argument's axis, or None."""
     function = x.block.parent_op() if isinstance(x, BlockArgument) else None
     table = function.attributes.get("dims") if isinstance(function, func.FuncOp) else None
     if not isinstance(x, BlockArgument) or not isinstance(table, ArrayAttr) or x.index >= len(table.data):
@@ -134,4 +134,4 @@ _COMPARISONS: Final[Mapping[int, Callable[[int, int], int]]] = {
         )
     )
 }  # fmt: skip
-"""By the numbers that MLIR gives them."""
+"""Comparisons by MLIR's predicate numbers."""

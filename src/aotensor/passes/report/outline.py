@@ -1,11 +1,11 @@
-"""The loops of a nest as a tree of plain data: what each runs over, how, on what, and where time is estimated to go.
+"""The loops of a nest as a tree of plain data: range, schedule, statements and estimated share of time.
 
     for i in block b, 4 at a time          38 %       model.py:8
       for k in p                           100 times
         ⟨X @ w⟩ += X[i, k] * w[k]
 
-Time is the work by which loops are given to cores (`nest.work`), times the iterations at given dims. It is that of one
-core, and knows no caches: good enough to say which loop is hot, not how many microseconds it takes.
+Time is the work estimate that parallelization uses (`nest.work`), times the trip counts at given dims. It is for one
+core, and ignores caches: good enough to find hot loops, not to predict microseconds.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from aotensor.passes.schedule.reader import Unreadable
 from aotensor.passes.wording import Expressions
 
 TYPICAL: Final = 16
-"""Iterations of a loop whose number is not known before it begins."""
+"""Assumed trip count of a loop whose trip count is not known before it begins."""
 _LETTERS: Final = "ijklmnopqrstuv"
 _SILENT: Final = (arith.ConstantOp, tensor.DimOp, YieldOp, func.ReturnOp, PrefetchOp, ValueOp, tensor.EmptyOp)
 
 
 @dataclass
 class Node:
-    """A loop, a statement, or another operation that takes time.
+    """A loop, a statement, or another operation that costs time.
 
-    kind: "loop", "statement", "product" or "other". text: what it does, one line for each number that it writes.
-    how: words on how iterations run. value: what it makes, as the user wrote it. position: of the operation among those
-    of its name in the module, in the order of its text. op: that name. name: of a loop, as in `f.schedule`. lines: all
-    that a statement is made of. For each set of dims: trips, iterations of a loop, None if not known; seconds, of all
-    that it does in one call.
+    kind: "loop", "statement", "product" or "other". text: its code, one line for each scalar that it writes. how: words
+    that describe the schedule. value: its result as source text. position: its index among the operations of its name
+    in the module, in textual order. op: that name. name: of a loop, as in `f.schedule`. lines: all source lines of a
+    statement. For each set of dims: trips, the trip count of a loop, None if unknown; seconds, its total time in one
+    call.
     """
 
     kind: str
@@ -65,13 +65,13 @@ class Node:
     lines: list[tuple[str, int]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The node as JSON values."""
         return asdict(self)
 
 
 @dataclass
 class Outline:
-    """Of one function.   seconds: for each set of dims. lines: (file, line) → seconds for each set; work: likewise"""
+    """The tree of one function.   seconds: for each set of dims. lines: (file, line) → seconds for each; work: likewise"""
 
     name: str
     nodes: list[Node]
@@ -86,7 +86,7 @@ def outlines(
     names: Mapping[str, Mapping[Any, str]],
     dims: Mapping[str, Sequence[Mapping[str, int]]],
 ) -> list[Outline]:
-    """The functions of a module at nest level.   names: function → its arguments; dims: function → sets of dims"""
+    """The outlines of a nest-level module.   names: function → its arguments; dims: function → sets of dims"""
     writer, positions = Expressions(sites), _positions(module)
     found = []
     for op in module.body.block.ops:
@@ -98,7 +98,7 @@ def outlines(
 
 
 def _positions(module: ModuleOp) -> dict[Operation, int]:
-    """Of each operation among those of its name, in program order."""
+    """For each operation, its index among those of its name, in program order."""
     counts: dict[str, int] = {}
     found = {}
     for op in walk(module):
@@ -116,14 +116,14 @@ class _Reader:
         self.lines: dict[tuple[str, int], list[float]] = {}
         self.outputs: list[str] = []
         self.made: dict[SSAValue, str] = {}
-        """Values that statements complete → what these yield, as the user wrote it."""
+        """Values that statements complete → their source text."""
         self.loops: dict[LoopOp, str] = {}
         self.work = LineWork(len(sets))
         self._counters = 0
         self._chunks = 0
 
     def function(self, op: func.FuncOp) -> Outline:
-        """What one function does."""
+        """The outline of one function."""
         table = op.attributes.get("results")
         self.outputs = [x.data for x in table.data if isinstance(x, StringAttr)] if isinstance(table, ArrayAttr) else []
         self._name_what_is_made(op)
@@ -133,7 +133,7 @@ class _Reader:
         return Outline(op.sym_name.data, nodes, _sum(nodes, len(self.sets)), self.lines, self.work.lines)
 
     def _name_what_is_made(self, function: func.FuncOp) -> None:
-        """A fused statement makes several values; what each is, the operation knows that yields it."""
+        """Record the source text of each value of a fused statement, from the operation that yields it."""
         for op in walk(function):
             last = op.body.block.last_op if isinstance(op, DoOp) else None
             if not isinstance(op, DoOp) or not isinstance(last, YieldOp):
@@ -150,7 +150,7 @@ class _Reader:
         return self._expression(x.owner) if isinstance(x.owner, Operation) else ""
 
     def _name(self, x: SSAValue) -> str:
-        """Of a tensor: that of the argument, or what it holds as the user wrote it."""
+        """The name of a tensor: that of the argument, or its content as source text."""
         if isinstance(x, BlockArgument):
             return x.name_hint or "…"
         if isinstance(x.owner, ValueOp) and (x.owner.output is not None or x.owner.first is not None):
@@ -167,7 +167,7 @@ class _Reader:
         return self.writer.at(op.location, self.names)
 
     def _block(self, ops: Iterable[Operation], times: Sequence[float]) -> list[Node]:
-        """What operations do that run `times` in each set of dims."""
+        """The nodes of operations that run `times` in each set of dims."""
         nodes: list[Node] = []
         for op in ops:
             for numbers in self.sets:
@@ -193,7 +193,7 @@ class _Reader:
         return node
 
     def _charge(self, op: Operation, seconds: Sequence[float]) -> None:
-        """Give the time of an operation to lines: of a statement, to those of what it computes; accesses to its own."""
+        """Charge an operation's time to source lines; a statement's arithmetic to the line of each inner operation."""
         total = work_of(op)
         inner = list(op.body.block.ops) if isinstance(op, DoOp) and total else []
         parts = [(one.location, work_of(one)) for one in inner if isinstance(one.location, FileLineColLoc)]
@@ -239,12 +239,12 @@ class _Reader:
         return [float(work)] * len(self.sets)
 
     def _product(self, op: ProductOp, numbers: Numbers) -> float:
-        """m·n·k multiply-adds, two at a time."""
+        """The work of m·n·k multiply-adds, two at a time."""
         inner = numbers.extent(op.a, 0 if op.transpose_a else 1)
         return _times([*(numbers[x] for x in op.sizes[:2]), inner])
 
     def _other(self, op: Operation, numbers: Numbers) -> float:
-        """The elements of what is largest; of linear algebra, times an extent."""
+        """The work of another operation: the elements of its largest tensor; for linear algebra, times an extent."""
         most = 1.0
         for x in (*op.operands, *op.results):
             if isinstance(x.type, TensorType):
@@ -292,7 +292,7 @@ class _Reader:
         return text if len(text) <= 60 else "…"
 
     def _within(self, op: ForOp) -> str:
-        """What part of an extent a loop runs over."""
+        """The range of a loop in words, if it covers a part of an extent."""
         if op.lower is None:
             return self._bound(op.upper)
         lower = op.lower
@@ -302,7 +302,7 @@ class _Reader:
         return f"{self._bound(lower)} … {self._bound(op.upper)}"
 
     def _trips(self, op: LoopOp, numbers: Numbers) -> int | None:
-        """Iterations; the counter stands for the first one from here on."""
+        """The trip count; binds the counter to its first value."""
         if isinstance(op, EntriesOp):
             numbers.bind(op.counter, 0)
             return self._mean_length(op, numbers)
@@ -327,7 +327,7 @@ class _Reader:
 
 
 def _how(op: LoopOp) -> list[str]:
-    """How the iterations of a loop run, in words."""
+    """The schedule of a loop, in words."""
     words: list[str] = []
     if op.cores is not None:
         words.append("on several cores")

@@ -1,4 +1,4 @@
-"""J₀, J₁, I₀ and I₁ as straight-line arithmetic in float64, so that loops over them go by vectors; float32 by float64.
+"""J₀, J₁, I₀ and I₁ as straight-line arithmetic in float64, so that loops can be vectorized; float32 uses float64.
 
     I, x < 8     the power series in (x/2)², all terms positive
     I, x ≥ 8     eˣ/√x times a polynomial in 1/x

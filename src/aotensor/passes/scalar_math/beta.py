@@ -1,11 +1,12 @@
-"""ln B and differences of ψ and ψ′ in float64, without the cancellation of large terms; float32 goes by float64.
+"""ln B and differences of ψ and ψ′ in float64, without cancellation of large terms; float32 uses float64.
 
 With m the smaller and M the larger operand ln B = ln Γ(m) − (ln Γ(M + m) − ln Γ(M)), and from M = 8 on Stirling's
-formula has the difference as M·(ln(1 + r) − r) − ½·ln(1 + r) + m·ln(M + m) + R(M + m) − R(M), where r = m/M.
+formula gives the difference as M·(ln(1 + r) − r) − ½·ln(1 + r) + m·ln(M + m) + R(M + m) − R(M), where r = m/M.
 ψ(a + b) − ψ(a) for positive operands is a sum of positive terms: with z = a, or a + 8 for a < 8, and w = z + b
     ln(1 + b/z) + (1/z − 1/w)/2 + …  and for a < 8  + b·Σ 1/((a + k)·(a + b + k)), k = 0 … 7
-where what is left of Stirling's series is a divided difference of its polynomial.
-Source: NIST Digital Library of Mathematical Functions, 5.5, 5.11 and 5.15; DiDonato & Morris (1992), "Algorithm 708".
+where the remainder of Stirling's series is a divided difference of its polynomial.
+Source: NIST Digital Library of Mathematical Functions, 5.5, 5.11 and 5.15; DiDonato & Morris (1992), "Algorithm
+708".
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def tri_gamma_fall(a: Value, b: Value) -> Value:
 
 
 def _raised(a: Value) -> tuple[Value, Value]:
-    """a, or a + 8 for a < 8, and whether it is that."""
+    """a, or a + 8 for a < 8, and whether 8 was added."""
     is_raised = a < float(SHIFT)
     return where(is_raised, a + float(SHIFT), a), is_raised
 
@@ -91,7 +92,7 @@ def _divided(x: Value, y: Value, coefficients: Sequence[float]) -> tuple[Value, 
 
 
 def _sum_of_inverses(a: Value, b: Value) -> Value:
-    """b·Σ 1/((a + k)·(a + b + k)), k = 1 … 7, of which three times two terms have one quotient."""
+    """b·Σ 1/((a + k)·(a + b + k)), k = 1 … 7; three pairs of terms share one quotient each."""
     total = a + b
     scale = where(total > 1.0, 1.0 / total, 1.0)  # products of two products do not overflow
     products = [(a + float(k)) * ((total + float(k)) * scale) for k in range(1, SHIFT)]

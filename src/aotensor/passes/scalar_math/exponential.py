@@ -1,11 +1,11 @@
-"""exp and its family: eˣ, eˣ − 1, and what is made of them with one division.
+"""exp and its family: eˣ, eˣ − 1, and functions of them with one division.
 
 All of them split x = n·ln 2 + r with |r| ≤ ½·ln 2, where n·(high part of ln 2) is exact (W. J. Cody & W. Waite,
 Software Manual for the Elementary Functions, 1980), and take e**r − 1 = r + r²·q(r) from a minimax polynomial q
 (tools/minimax.py: relative error 2**-55 in float64, 2**-26 in float32).
 
-Where the machine keeps a table of 16 numbers in registers, e**x is 2**(k/16)·e**r with |r| ≤ ln 2/32, and five terms of
-the polynomial do instead of ten (P. T. P. Tang, Table-driven implementation of the exponential function, 1989).
+Where the machine has a table of 16 numbers in registers, e**x is 2**(k/16)·e**r with |r| ≤ ln 2/32, and five terms of
+the polynomial suffice instead of ten (P. T. P. Tang, Table-driven implementation of the exponential function, 1989).
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Reduced:
 
 
 def reduce(x: Value) -> Reduced:
-    """Split x, |x| < 2**10 (float32: 2**8); nan goes to r."""
+    """Split x, |x| < 2**10 (float32: 2**8); nan propagates to r."""
     shifted = fma(x, _INVERSE_LN2, x.format.round_shift)
     n = shifted - x.format.round_shift
     high, low = LN2_PARTS[x.dtype]
@@ -127,7 +127,7 @@ def _exp_by_table(x: Value, *, is_close: bool) -> Value:
 
 
 def _sixteenths(x: Value) -> tuple[Value, Value, Value]:
-    """x = n·ln 2 + r with n in sixteenths, which the low bits of the first result count; n; r."""
+    """(n_bits, n, r): x = n·ln 2 + r with n in sixteenths, which the low bits of n_bits count."""
     shift = x.format.round_shift / 16.0
     shifted = fma(x, _INVERSE_LN2, shift)
     n = shifted - shift
@@ -136,7 +136,7 @@ def _sixteenths(x: Value) -> tuple[Value, Value, Value]:
 
 
 def _power_by_table(n_bits: Value, n: Value, r: Value, *, is_close: bool) -> Value:
-    """2**n·e**r for n in sixteenths, which n_bits counts in its low bits, and |r| ≤ ln 2/32."""
+    """2**n·e**r for |r| ≤ ln 2/32 and n in sixteenths; the low bits of n_bits count the sixteenths."""
     root = n_bits.sixteenth_power()
     growth = fma(r * r, polynomial(r, _TAIL_OF_SIXTEENTH), r)
     if not is_close:
@@ -157,7 +157,7 @@ def exp(x: Value) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class _Decay:
-    """e**x for x ≤ 0 as scale·(unit + change), where the scale is a power of 2, maybe subnormal, and scale·unit ≤ 1."""
+    """e**x for x ≤ 0 as scale·(unit + change): the scale is a power of 2, possibly subnormal, and scale·unit ≤ 1."""
 
     scale: Value
     unit: Value
@@ -173,7 +173,7 @@ class _Decay:
 
 
 def _decay(x: Value) -> _Decay:
-    """e**x for x ≤ 0, and nan."""
+    """Reduce e**x for x ≤ 0 or nan."""
     x = at_least(_RANGES[x.dtype].lowest, x)
     if x.has_tables:
         n_bits, n, r = _sixteenths(x)
@@ -203,7 +203,7 @@ def exp_shared(x: Value) -> Value:
 
 
 def expm1_shared(x: Value) -> Value:
-    """e**x − 1 as `expm1` has it, from the reduction of `exp_shared`. Bound: 2 ulp."""
+    """e**x − 1 as in `expm1`, from the reduction of `exp_shared`. Bound: 2 ulp."""
     reduced, _ = _reduced_in_range(x)
     result = reduced.scaled_expm1(power_of_two(reduced.n_bits, x, offset=-1), 0.5)
     return where(abs(x) < x.format.tiny, x, where(x < -_RANGES[x.dtype].flat, x.like(-1.0), result + result))
@@ -239,7 +239,7 @@ def _exp_of_square(x: Value, factor: float) -> Value:
 
 
 def expm1(x: Value) -> Value:
-    """e**x − 1 = 2·(2**(n−1)·(e**r − 1) + (2**(n−1) − ½)); x itself where x² vanishes beside it. Bound: 2 ulp."""
+    """e**x − 1 = 2·(2**(n−1)·(e**r − 1) + (2**(n−1) − ½)); x itself where x² is negligible. Bound: 2 ulp."""
     limits = _RANGES[x.dtype]
     reduced = reduce(at_most(limits.highest, at_least(-limits.flat, x)))
     scale = power_of_two(reduced.n_bits, x, offset=-1)
@@ -277,8 +277,8 @@ def exp2_split(x: Value, low: Value) -> Value:
 def tanh(x: Value) -> Value:
     """e/(1 + e) with e = ½·expm1(2·|x|), and the sign of x. Bound: 2 ulp.
 
-    The quotient is taken at e' = (1 + e) − 1, where the denominator is exact; what e' lacks comes in to first order,
-    by the derivative 1/(1 + e)² = (1 − e/(1 + e))².
+    The quotient is computed at e' = (1 + e) − 1, where the denominator is exact; the error of e' is corrected to first
+    order, by the derivative 1/(1 + e)² = (1 − e/(1 + e))².
     """
     reduced = reduce(at_most(_RANGES[x.dtype].flat, abs(x) * 2.0))
     scale, tail = power_of_two(reduced.n_bits, x, offset=-1), reduced.tail()

@@ -1,9 +1,9 @@
-"""log|Γ| and its derivatives ψ and ψ′ in float64; float32 goes by float64.
+"""log|Γ| and its derivatives ψ and ψ′ in float64; float32 uses float64.
 
 For z ≥ 8 they are Stirling's series with minimax coefficients. Smaller arguments of ψ and ψ′ are raised by 8 with the
-recurrence, whose eight terms are quotients of polynomials with integer coefficients; those of log Γ are brought to
-1.25 … 2.5, where log Γ(2 + s)/s is a polynomial, and those of ψ near its zero to 1 … 2, where ψ over the distance from
-the zero is one: what is small there has a small error. Negative arguments are reflected.
+recurrence, whose eight terms are quotients of polynomials with integer coefficients; those of log Γ are reduced to 1.25
+… 2.5, where log Γ(2 + s)/s is a polynomial, and those of ψ near its zero to 1 … 2, where ψ divided by the distance from
+the zero is a polynomial, for a small relative error. Negative arguments are reflected.
 Source: NIST Digital Library of Mathematical Functions, 5.5, 5.11 and 5.15; polynomials by interpolation with mpmath.
 """
 
@@ -80,7 +80,7 @@ _SUM_OF_SQUARES: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class _Argument:
-    """|x| and what the three functions make of it."""
+    """|x| and intermediate values that the three functions share."""
 
     size: Value
     is_raised: Value
@@ -113,7 +113,7 @@ def _sin_pi(fraction: Value) -> Value:
 
 
 def cot_pi(x: Value) -> tuple[Value, Value]:
-    """cot πx, and whether x is a whole number, where it has no value."""
+    """cot πx, and whether x is an integer, where it is undefined."""
     size = abs(x)
     fraction = where(size < 2.0**52, size - ((size + 2.0**52) - 2.0**52), 0.0)
     cotangent = polynomial(fraction * fraction, _COS_PI) / _sin_pi(fraction)
@@ -126,7 +126,7 @@ def _is_negative(x: Value) -> Value:
 
 
 def gammaln(x: Value) -> Value:
-    """log|Γ(x)|: +∞ at the poles, and as SciPy has it −∞ for −∞.
+    """log|Γ(x)|: +∞ at the poles, and −∞ for −∞ as in SciPy.
 
     Bound: 4 ulp for x > 0; below, where there is a zero between any two poles, 1e-15 of log Γ(|x|) and of |log x|. With
     s the distance from the nearest of 1 (0 for x < ½) and 2, or below 8 of another number of a half to the next,
@@ -140,7 +140,7 @@ def gammaln(x: Value) -> Value:
 
 
 def gammaln_in_parts(wide: Value) -> tuple[Value, Value, Value]:
-    """log|Γ(x)|, and for x ≥ 8 log x and the rest of Stirling's series, of which it is made."""
+    """log|Γ(x)|, and for x ≥ 8 its components log x and the remainder of Stirling's series."""
     size = abs(wide)
     # a negative number as small as that has the logarithm of its size, like a positive one
     is_reflected = wide < -(2.0**-60)
@@ -153,7 +153,7 @@ def gammaln_in_parts(wide: Value) -> tuple[Value, Value, Value]:
 
 
 def _log_gamma(x: Value) -> tuple[Value, Value, Value]:
-    """log Γ(x) for x > 0, and what it is made of for x ≥ 8."""
+    """log Γ(x) for x > 0, and its components for x ≥ 8, as in `gammaln_in_parts`."""
     is_low, is_below, is_far = x < 0.5, x < 1.25, x >= float(SHIFT)
     product, s = x.like(1.0), x - 2.0
     for k in range(1, SHIFT - 1):  # down by 1 as long as it is above 2.5
@@ -182,7 +182,7 @@ def psi(x: Value) -> Value:
 
 
 def psi_by_series(wide: Value) -> Value:
-    """ψ(x) as the sum that it is, which loses digits near the zero."""
+    """ψ(x) as a plain sum, which loses digits near the zero."""
     a, is_reflected = _Argument.of(wide), _is_negative(wide)
     square = a.inverse * a.inverse
     series = a.log_z - fma(a.inverse, 0.5, square * polynomial(square, PSI))
@@ -198,7 +198,7 @@ def psi_by_series(wide: Value) -> Value:
 
 
 def _psi_below_4(x: Value) -> Value:
-    """ψ(x) for 0 < x < 4: ψ(y) for the y between 1 and 2 that is a whole number away, and what the recurrence adds."""
+    """ψ(x) for 0 < x < 4: ψ(y) for the y between 1 and 2 at an integer distance, plus the terms of the recurrence."""
     is_low, is_above, is_high = x < 1.0, x >= 2.0, x >= 3.0
     one, two = x - 1.0, x - 2.0
     y = where(is_low, x + 1.0, where(is_high, two, where(is_above, one, x)))

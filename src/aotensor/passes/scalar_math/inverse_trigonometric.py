@@ -1,4 +1,4 @@
-"""arcsin, arccos, arctan and arctan2. float32 goes by float64 with shorter polynomials."""
+"""arcsin, arccos, arctan and arctan2. float32 uses float64 with shorter polynomials."""
 
 from __future__ import annotations
 

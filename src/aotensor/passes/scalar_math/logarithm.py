@@ -67,9 +67,9 @@ class Split:
         return fma(self.n, high, self.f - (half_square - fma(a, b, self.n * low)))
 
     def log_to_base(self, inverse: tuple[float, float], log_of_two: tuple[float, float]) -> Value:
-        """The logarithm to a base, from 1/log(base) and the logarithm of 2 to it, each in two parts.
+        """The logarithm to a base, from 1/log(base) and log_base(2), each in two parts.
 
-        The first part of 1/log(base) and that of f − f²/2 have so few bits that their product is exact.
+        The first parts of 1/log(base) and of f − f²/2 have few enough bits that their product is exact.
         """
         half_square, a, b = self.series()
         head = (self.f - half_square).truncated()
@@ -82,7 +82,7 @@ class Split:
 
 
 def split(x: Value, *, is_normal: bool = False) -> Split:
-    """A positive x as 2**n·(1 + f); is_normal: it is known not to be subnormal."""
+    """Split a positive x into 2**n·(1 + f).   is_normal: x is known not to be subnormal"""
     form = x.format
     bias: Value | float = _units(x) + form.bias
     if not is_normal:
@@ -96,9 +96,9 @@ def split(x: Value, *, is_normal: bool = False) -> Split:
 
 
 def split_of_successor(x: Value) -> Split:
-    """1 + x as 2**n·(1 + f), for x > −1, with one rounding in f = 2**-n·x + (2**-n − 1).
+    """Split 1 + x into 2**n·(1 + f), for x > −1, with one rounding in f = 2**-n·x + (2**-n − 1).
 
-    The power is kept as 4·2**-n beside ¼·x, which neither overflows nor underflows where it matters.
+    The computation uses 4·2**-n and ¼·x, which neither overflow nor underflow where it matters.
     """
     form = x.format
     quarter = 0.25 * x
@@ -110,23 +110,23 @@ def split_of_successor(x: Value) -> Split:
 
 
 def _shifted_pattern(x: Value) -> Value:
-    """A pattern whose exponent field is that of 2**n, for a normal x = 2**n·(1 + f)."""
+    """A bit pattern whose exponent field is that of 2**n, for a normal x = 2**n·(1 + f)."""
     return x.bits() + (x.format.one_bits - x.format.pattern(_LOWEST[x.dtype]))
 
 
 def _units(x: Value) -> float:
-    """A float of the format of x whose last bit counts ones."""
+    """A float of the format of x whose last bit has the value 1."""
     return 2.0**x.format.fraction_bits
 
 
 def _exponent(pattern: Value, x: Value, bias: Value | float) -> Value:
-    """The exponent field as a float, less `bias` − _units(x)."""
+    """The exponent field as a float, minus `bias` − _units(x)."""
     field = pattern >> x.format.fraction_bits
     return (field | x.format.pattern(_units(x))).bitcast(x.dtype) - bias
 
 
 def _with_pole(result: Value, x: Value, pole: float) -> Value:
-    """The result right of the pole, −∞ there, nan left of it and for nan."""
+    """The result for x above the pole, −∞ at it, nan below it and for nan."""
     return where(x > pole, result, where(x.eq(pole), x.like(-math.inf), math.nan))
 
 
@@ -165,7 +165,7 @@ def softplus(x: Value) -> Value:
 def log1mexp(x: Value) -> Value:
     """log(1 − e**x) for x ≤ 0: of −expm1(x) near 0, of 1 + (−e**x) elsewhere. Bound: 3 ulp.
 
-    Where 1 − e**x is rounded, what it lacks goes into f.
+    The rounding error of 1 − e**x is added to f.
     """
     power, complement = exp_and_complement(x)
     is_near = x > -math.log(2.0)

@@ -1,8 +1,8 @@
-"""ψ⁽ⁿ⁾ for n = 2 … 8 in float64; float32 goes by float64.
+"""ψ⁽ⁿ⁾ for n = 2 … 8 in float64; float32 uses float64.
 
-ψ⁽ⁿ⁾(x) = (−1)ⁿ⁺¹·n!·ζ(n + 1, x), and the Hurwitz zeta function is a sum of positive terms and what Euler and Maclaurin
-say of the rest. Negative arguments are reflected: (−1)ⁿ·ψ⁽ⁿ⁾(1 − x) − ψ⁽ⁿ⁾(x) is the n-th derivative of π·cot πx.
-Source: NIST Digital Library of Mathematical Functions, 5.15 and 25.11.
+ψ⁽ⁿ⁾(x) = (−1)ⁿ⁺¹·n!·ζ(n + 1, x), and the Hurwitz zeta function is a sum of positive terms plus the Euler-Maclaurin
+expansion of the remainder. Negative arguments are reflected: (−1)ⁿ·ψ⁽ⁿ⁾(1 − x) − ψ⁽ⁿ⁾(x) is the n-th derivative of
+π·cot πx. Source: NIST Digital Library of Mathematical Functions, 5.15 and 25.11.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from aotensor.passes.scalar_math.gamma import cot_pi
 from aotensor.passes.scalar_math.value import Value, polynomial, where
 
 ORDERS: Final = range(2, 9)
-"""Orders with a body of their own: the number of terms grows with the order."""
+"""Orders that have a function: the number of terms grows with the order."""
 _BERNOULLI: Final = tuple(
     Fraction(*pair)
     for pair in ((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510), (43867, 798))
@@ -25,7 +25,7 @@ _BERNOULLI: Final = tuple(
 
 
 def function_of_order(order: int) -> Callable[[Value], Value]:
-    """x ↦ ψ⁽ⁿ⁾(x): ±∞ at the poles as SciPy has it.
+    """Return x ↦ ψ⁽ⁿ⁾(x): ±∞ at the poles as in SciPy.
 
     Bound: 10 ulp for x > 0; below, 5e-15 of the terms of the reflection.
     """

@@ -41,7 +41,7 @@ _SCALE: Final = (0.9617966860532761, 7.872699542894897e-09)
 def pow(x: Value, y: Value) -> Value:
     """x**y, with all special cases of C99 (Annex F). Bound: 2 ulp.
 
-    |x|**y = 2**(y·log₂|x|). In float64 the logarithm and the product carry some 68 bits.
+    |x|**y = 2**(y·log₂|x|). In float64 the logarithm and the product have about 68 bits.
     """
     size = abs(x)
     power = _power_double(size, y) if x.is_double else _power_single(size, y)
@@ -49,7 +49,7 @@ def pow(x: Value, y: Value) -> Value:
 
 
 def _with_sign(x: Value, y: Value, power: Value) -> Value:
-    """What |x|**y says of x**y: odd powers keep the sign of x, other powers of negative numbers do not exist."""
+    """x**y from |x|**y: odd powers have the sign of x, non-integer powers of negative numbers are nan."""
     form, size = x.format, abs(y)
     unit = 2.0**form.fraction_bits
     is_integer = (size >= unit) | ((size + unit) - unit).eq(size)
@@ -63,7 +63,7 @@ def _with_sign(x: Value, y: Value, power: Value) -> Value:
 
 
 def _power_single(x: Value, y: Value) -> Value:
-    """x**y for x ≥ 0 in float32, by float64 of 2**-30."""
+    """x**y for x ≥ 0 in float32, computed in float64 with an error of 2**-30."""
     wide = x.cast("float64")
     parts = split(wide, is_normal=True)
     s = parts.f / (parts.f + 2.0)
@@ -82,7 +82,7 @@ def _at_the_ends(x: Value, logarithm: Value) -> Value:
 
 
 def _power_double(x: Value, y: Value) -> Value:
-    """x**y for x ≥ 0 in float64: y·log₂ x in two parts, where it is finite and not huge."""
+    """x**y for x ≥ 0 in float64: y·log₂ x in two parts, if it is finite and not huge."""
     parts = split(x)
     high, low = _log2(parts)
     y_high = y.truncated()
@@ -94,9 +94,9 @@ def _power_double(x: Value, y: Value) -> Value:
 
 
 def _log2(parts: Split) -> tuple[Value, Value]:
-    """log₂ of 2**n·(1 + f) as the sum of a number with 26 bits and a small rest, in all about 2**-66 exact.
+    """log₂ of 2**n·(1 + f) as the sum of a number with 26 bits and a small remainder, with an error of about 2**-66.
 
-    log(1 + f) = ⅔·s·(3 + s² + s⁴·R(s²)) with s = f/(2 + f); s and the sum are carried in two parts, after the pow of
+    log(1 + f) = ⅔·s·(3 + s² + s⁴·R(s²)) with s = f/(2 + f); s and the sum are computed in two parts, as in the pow of
     Sun Microsystems' fdlibm (1993), without its table.
     """
     f = parts.f
@@ -124,7 +124,7 @@ def _log2(parts: Split) -> tuple[Value, Value]:
 
 
 def cbrt(x: Value) -> Value:
-    """Cube root; float32 goes by float64. Bound: 1 ulp.
+    """Cube root; float32 uses float64. Bound: 1 ulp.
 
     |x| = 8**q·m with m in [√½/2, 2·√2]. y ≈ m**-⅓ is refined by one step of third order of Halley's method, which
     needs no division, and m·y² by one of Newton's.

@@ -63,8 +63,8 @@ def erf(x: Value) -> Value:
 def erfc(x: Value) -> Value:
     """1 − erf(x) for |x| < 0.9; e**(−x²)·u·P(u) with u = 1/(x + 2) above; 2 − erfc(−x) below. Bound: 4 ulp.
 
-    x² is taken in two parts, which keeps the relative error down to the smallest results. u and P are cut to 26 bits
-    for the product, and what they lack comes in together with e**r − 1. float32 goes by float64.
+    x² is split in two parts, which keeps the relative error small down to the smallest results. u and P are truncated
+    to 26 bits for the product, and their remainders are added together with e**r − 1. float32 uses float64.
     """
     wide = x.cast("float64")
     size = at_most(_ERFC_IS_ZERO[x.dtype], abs(wide))

@@ -1,4 +1,4 @@
-"""The scalar functions that have a body of our own, by name, and the functions of IR made from them."""
+"""The scalar functions that we define ourselves, by name, and the IR functions built from them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from aotensor.passes.scalar_math.value import FormulaBuilder, Value
 class ScalarFunction:
     """A function of some floats of one dtype, which is one of `dtypes`.
 
-    is_apart: long, with loops and branches: called and not inlined, in float64 alone, to which float32 goes.
+    is_apart: long, with loops and branches: called instead of inlined, and in float64 only, which float32 uses.
     """
 
     formula: Callable[..., Value]
@@ -83,27 +83,28 @@ LANE_FUNCTIONS: Final[Mapping[str, Sequence[Attribute]]] = {
     "aot.rest_of_sixteenth_power.f64": [i64],
     "aot.scaled.f64": [f64, f64],
 }
-"""Functions to f64 that some machines have instructions for, which `codegen/calls/lanes.py` writes: their operands."""
+"""Functions to f64 that some machines have instructions for, defined in `codegen/calls/lanes.py` → their operand
+types."""
 
 
 RARE_FUNCTIONS: Final = ("aot.far_angle.f64",)
-"""Those that almost no number needs: with masks, `codegen/calls/rare.py` defines them for vectors."""
+"""Functions for rare arguments: `codegen/calls/rare.py` defines them for vectors, with masks."""
 
 
 def is_lane_function(symbol: str) -> bool:
-    """Is it one of these, of a number or of a vector?"""
+    """Is it one of `LANE_FUNCTIONS`, for scalars or vectors?"""
     return split_symbol(symbol)[0] in LANE_FUNCTIONS
 
 
 APART: Final = "aot.apart"
-"""The attribute of a definition that is called and not inlined."""
+"""The attribute of a definition that is called instead of inlined."""
 _DTYPES: Final = {DTYPES[dtype].ir: dtype for dtype in dtypes.FLOATS}
 
 
 def define(symbol: str, has_tables: bool = False) -> func.FuncOp:
     """The private function `@aot.<name>.<f32|f64>` with its body, or `@aot.<name>.<f32|f64>.x<lanes>` on vectors.
 
-    has_tables: whether the machine has the functions of `LANE_FUNCTIONS`, which are declared only
+    has_tables: whether the machine has the functions of `LANE_FUNCTIONS`, which are only declared
 
     Raises: InternalError if there is no such function.
     """
@@ -136,7 +137,7 @@ def define(symbol: str, has_tables: bool = False) -> func.FuncOp:
 
 
 def function_named(name: str) -> ScalarFunction | None:
-    """The function of that name, the member of a family, or `<name>_apart`; None if there is none."""
+    """The function of a name: a plain one, the member of a family, or `<name>_apart`; None if there is none."""
     plain = FUNCTIONS.get(name.removesuffix("_apart"))
     if plain is not None:
         return plain if name in FUNCTIONS else ScalarFunction(plain.formula, plain.operands, is_apart=True)
@@ -145,26 +146,26 @@ def function_named(name: str) -> ScalarFunction | None:
 
 
 def is_apart(symbol: str) -> bool:
-    """Is it a function that is called and not inlined?"""
+    """Is a function called instead of inlined?"""
     function = function_named(split_symbol(symbol)[0].removeprefix("aot.").rpartition(".")[0])
     return function is not None and function.is_apart
 
 
 @cache
 def is_straight(symbol: str) -> bool:
-    """Is a function arithmetic without branches and calls, so that there is one of vectors too?"""
+    """Is a function straight-line arithmetic, so that it has a vector form too?"""
     if is_apart(symbol):
         return False
     return all(op.name.startswith(("arith.", "math.", "func.return")) for op in define(symbol).body.block.ops)
 
 
 def vector_symbol(symbol: str, lanes: int) -> str:
-    """What the function of vectors is called: `aot.exp.f64.x8`."""
+    """The name of the vector form: `aot.exp.f64.x8`."""
     return f"{symbol}.x{lanes}"
 
 
 def is_vector_symbol(symbol: str) -> bool:
-    """Is it the name of a function of vectors?"""
+    """Is it the name of a vector form?"""
     return split_symbol(symbol)[1] is not None
 
 
@@ -172,18 +173,18 @@ OUTLINED: Final = ".outlined"
 
 
 def outlined_symbol(symbol: str) -> str:
-    """What the function with the same body is called that is not inlined: `aot.exp.f64.outlined`."""
+    """The name of the variant that is called instead of inlined: `aot.exp.f64.outlined`."""
     return f"{symbol}{OUTLINED}"
 
 
 def split_symbol(symbol: str) -> tuple[str, int | None]:
-    """The function of scalars, and the lanes if it is one of vectors."""
+    """(name of the scalar function, number of lanes or None)."""
     scalar, _, count = symbol.rpartition(".x")
     return (scalar, int(count)) if scalar and count.isdigit() else (symbol, None)
 
 
 def _widened(function: func.FuncOp, symbol: str, lanes: int) -> func.FuncOp:
-    """A straight function on vectors: the same operations on wider types."""
+    """The vector form of a straight-line function: the same operations on wider types."""
 
     def wide(kind: Attribute) -> VectorType[Attribute]:
         return VectorType(kind, [lanes])
@@ -204,9 +205,9 @@ def _widened(function: func.FuncOp, symbol: str, lanes: int) -> func.FuncOp:
 def _widen(
     ops: Iterable[Operation], made: Block, values: dict[SSAValue, SSAValue], lanes: int, mask: Sequence[SSAValue] = ()
 ) -> None:
-    """Operations on vectors, at the end of a block.
+    """Append the vector forms of operations to a block.
 
-    values: what stands for their operands. mask: of the lanes that want them, which the functions that are called get
+    values: operand → its vector. mask: of the active lanes, an argument of called functions
     """
     for op in ops:
         if isinstance(op, scf.IfOp):  # rarely taken (`value.rarely`): both sides, chosen lane by lane

@@ -1,9 +1,9 @@
-"""sin, cos and tan, and the reduction of an angle to [−π/4, π/4] that they share.
+"""sin, cos and tan, and their common reduction of an angle to [−π/4, π/4].
 
-Angles below 2**21 lose n·π/2 in four parts, of which the first three have 32 bits, so that every product is exact
-(Cody & Waite, 1980); what the subtractions round off is kept. Larger ones are multiplied by the bits of 1/(2π) that
-matter for their exponent, in 128-bit fixed point (M. Payne & R. Hanek, Radian reduction for trigonometric functions,
-1983). That takes some hundred operations and stands behind a branch.
+For angles below 2**21, n·π/2 is subtracted in four parts; the first three have 32 bits, so that every product is exact
+(Cody & Waite, 1980); the rounding errors of the subtractions are kept. Larger angles are multiplied by the bits of
+1/(2π) that matter for their exponent, in 128-bit fixed point (M. Payne & R. Hanek, Radian reduction for trigonometric
+functions, 1983). That needs about a hundred operations and is in a branch.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Angle:
 
 
 def reduce_angle(x: Value) -> Angle:
-    """Any float64 x; an infinite one gives r = nan."""
+    """Reduce any float64 x; an infinite one gives r = nan."""
     shifted = fma(x, 2.0 / math.pi, x.format.round_shift)
     n = shifted - x.format.round_shift
     first, second, third, fourth = _HALF_PI
@@ -83,7 +83,7 @@ def reduce_angle(x: Value) -> Angle:
 
 
 def _far_angle(x: Value) -> tuple[Value, ...]:
-    """r, 0 and n from the one float that the reduction of far angles returns; see `pack_far_angle`."""
+    """(r, 0, n) from the one float that the reduction of far angles returns, see `far_angle`."""
     packed = x.call("far_angle").bits()
     n = ((packed >> 52 & 0x7FF) - _EXPONENT_BASE) >> _SPREAD
     return (packed - (n << 52 + _SPREAD)).bitcast("float64"), x.like(0.0), n
@@ -96,7 +96,7 @@ _EXPONENT_BASE: Final = 1023 - 63
 def far_angle(x: Value) -> Value:
     """r of x = n·π/2 + r, with (n mod 4)·64 added to its exponent field, for 2**21 ≤ |x| < ∞.
 
-    frac(x/(2π)) is a product of integers: 53 bits of x by 192 bits of 1/(2π), of which 128 are kept.
+    frac(x/(2π)) is a product of integers: 53 bits of x by 192 bits of 1/(2π); 128 bits are kept.
     """
     bits = x.bits()
     shift = (bits >> 52 & 0x7FF) - (1023 + 21)
@@ -169,17 +169,17 @@ def _trigonometric(x: Value, *, is_cosine: bool) -> Value:
 
 
 def sin(x: Value) -> Value:
-    """Sine; float32 goes by float64. Bound: 2 ulp."""
+    """Sine; float32 uses float64. Bound: 2 ulp."""
     return _trigonometric(x, is_cosine=False)
 
 
 def cos(x: Value) -> Value:
-    """Cosine; float32 goes by float64. Bound: 2 ulp."""
+    """Cosine; float32 uses float64. Bound: 2 ulp."""
     return _trigonometric(x, is_cosine=True)
 
 
 def tan(x: Value) -> Value:
-    """sin/cos of the reduced angle, or −cos/sin in odd quadrants; float32 goes by float64. Bound: 4 ulp."""
+    """sin/cos of the reduced angle, or −cos/sin in odd quadrants; float32 uses float64. Bound: 4 ulp."""
     angle = reduce_angle(x.cast("float64"))
     is_even = (angle.n & 1).eq(0)
     sine, cosine = angle.sine(x.dtype), angle.cosine(x.dtype)

@@ -1,7 +1,8 @@
-"""Scalars with operators: the notation in which the math library is written.
+"""Scalars with operators: the notation of the math library.
 
-A `Value` is an SSA scalar together with the builder that emits it, so that a formula reads as one. Python numbers
-beside a Value become constants of its dtype. All arithmetic is plain IEEE, except `fma`, which may round once or twice.
+A `Value` is an SSA scalar together with the builder that emits it, so that formulas are written with operators. Python
+numbers combined with a Value become constants of its dtype. All arithmetic is plain IEEE, except `fma`, which may round
+once or twice.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Number: TypeAlias = "Value | float"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """An IEEE binary format: the integer of the same width, its fields and what follows from them."""
+    """An IEEE binary format: the integer dtype of the same width, its fields and derived constants."""
 
     unsigned: str
     fraction_bits: int
@@ -59,9 +60,9 @@ FORMATS: Final = {
 
 
 class FormulaBuilder(ScalarBuilder):
-    """Plain IEEE operations for the body of one function; a constant that is used twice is emitted once.
+    """Builds plain IEEE operations for the body of one function; equal constants are emitted once.
 
-    What is built `inside` a block of a branch or a loop may use all that stands in front of it.
+    Code built `inside` a block of a branch or a loop may use all values defined before it.
 
     has_tables: whether the machine has `Value.sixteenth_power` and `Value.scaled` (`passes/target.py`).
     """
@@ -184,7 +185,7 @@ class Value:
         return Value(self.builder, self.builder.bitcast(self.scalar, dtype))
 
     def bits(self) -> Value:
-        """The pattern of a float as an unsigned integer."""
+        """The bit pattern of a float as an unsigned integer."""
         return self.bitcast(self.format.unsigned)
 
     def cast(self, dtype: str) -> Value:
@@ -214,20 +215,20 @@ class Value:
         return Value(self.builder, self.builder.compare(predicate, self.scalar, self.like(other).scalar))
 
     def truncated(self) -> Value:
-        """The upper half of the significand, at most 26 bits (float32: 12): products of two such are exact."""
+        """x with at most 26 significant bits (float32: 12): products of two such numbers are exact."""
         form = self.format
         dropped = form.fraction_bits // 2 + 1
         return (self.bits() & ~((1 << dropped) - 1)).bitcast(self.dtype)
 
     def call(self, name: str, *others: Number) -> Value:
-        """The scalar function of that name of this and further operands, called and not written out."""
+        """Call the scalar function of that name with this and further operands, without inlining it."""
         return Value(self.builder, self.builder.special(name, self.scalar, *(self.like(x).scalar for x in others)))
 
     # --- functions that some machines have --------------------------------------------------------------------------
 
     @property
     def has_tables(self) -> bool:
-        """Does the machine have the next two for this dtype?"""
+        """Does the machine have `sixteenth_power` and `scaled` for this dtype?"""
         return self.builder.has_tables and self.is_double
 
     def sixteenth_power(self) -> Value:
@@ -235,7 +236,7 @@ class Value:
         return Value(self.builder, self.builder.special("sixteenth_power", self.scalar, dtype="float64"))
 
     def rest_of_sixteenth_power(self) -> Value:
-        """What that lacks."""
+        """2**(k/16) minus its correctly rounded value, see `sixteenth_power`."""
         return Value(self.builder, self.builder.special("rest_of_sixteenth_power", self.scalar, dtype="float64"))
 
     def scaled(self, n: Value) -> Value:
@@ -252,7 +253,7 @@ class Value:
 
 
 def where(condition: Value, x: Number, y: Number) -> Value:
-    """x where the condition holds, else y; one of them is a Value."""
+    """x where the condition holds, else y; at least one of them is a Value."""
     model = x if isinstance(x, Value) else y
     assert isinstance(model, Value), "two numbers have no dtype"
     b = condition.builder
@@ -260,22 +261,23 @@ def where(condition: Value, x: Number, y: Number) -> Value:
 
 
 def at_least(bound: float, x: Value) -> Value:
-    """max(bound, x) that keeps nan: one instruction on most machines."""
+    """max(bound, x) that propagates nan: one instruction on most machines."""
     return where(x < bound, bound, x)
 
 
 def at_most(bound: float, x: Value) -> Value:
-    """min(bound, x) that keeps nan: one instruction on most machines."""
+    """min(bound, x) that propagates nan: one instruction on most machines."""
     return where(x > bound, bound, x)
 
 
 def fma(x: Value, y: Number, z: Number) -> Value:
-    """x·y + z with one or two roundings, as the target can."""
+    """x·y + z with one or two roundings, depending on the target."""
     return Value(x.builder, x.builder.fma(x.scalar, x.like(y).scalar, x.like(z).scalar))
 
 
 def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
-    """Σ coefficients[i]·xⁱ, even and odd powers apart: half the dependent steps of Horner's rule, one more product."""
+    """Σ coefficients[i]·xⁱ, with separate even and odd powers: half the dependent steps of Horner's rule, one more
+    product."""
     if len(coefficients) < 4:
         return _horner(x, coefficients)
     square = x * x

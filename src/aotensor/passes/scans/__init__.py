@@ -1,1 +1,1 @@
-"""Loops over steps as a whole: which rows of their states need nothing of each other."""
+"""Loops over steps as a whole: analysis of independent rows of their states."""

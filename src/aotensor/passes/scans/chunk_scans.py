@@ -1,14 +1,14 @@
-"""Take all steps of a loop for some rows of its states, then for others, where rows need nothing of each other.
+"""Tile scans over the batch: run all steps for one chunk of rows before the next, if rows are independent.
 
     for t in steps:                               for rows in chunks of %size:          on several cores
       h = tanh(x[t] + h @ U)                 →      for t in steps:
                                                       h[rows] = tanh(x[t, rows] + h[rows] @ U)
 
-As tiling in polyhedral compilers does: the loop over a batch goes outside of the one over time. Cores meet once, not in
-each step, and the states of a chunk stay in the cache. How many rows a chunk has follows from sizes alone. What every
-row reads as a whole, as a matrix of weights, is read anew for each chunk: it must fit the second level cache.
+As in polyhedral tiling: the loop over a batch is moved outside the loop over time. Cores synchronise once, not in each
+step, and the states of a chunk stay in cache. The number of rows per chunk depends on sizes alone. Tensors that every
+row reads as a whole, such as weights, are read again for each chunk: they must fit the second level cache.
 
-A loop without states, as of `map`, is cut into chunks of steps: these need nothing of each other.
+A loop without states, as of `map`, is split into chunks of steps, which are independent.
 """
 
 from __future__ import annotations
@@ -41,19 +41,20 @@ from aotensor.passes.scans.row_extents import are_rows_alone, separate_rows
 from aotensor.passes.target import Target
 
 _STEPS: Final = 16
-"""Steps of a loop, or elements along an axis, whose number follows from values."""
+"""Assumed trip count or extent, if it depends on values."""
 _PER_FUSED: Final = 4
 """Multiply-adds of a library kernel that take as long as one operation of a loop."""
 
 _ENOUGH: Final = 4
 _ENOUGH_PRODUCTS: Final = 16
-"""Chunks that a step is worth in which cores take part in each step as well: in products only if they are large."""
+"""Number of chunks that a step's work must be worth for cores to be used within each step too: in products only if
+they are large."""
 _WIDER: Final = 4
-"""Chunks are fewer than those of other loops: what a step writes for a chunk should be a long piece of memory."""
+"""Factor by which chunks are fewer than those of other loops: a step should write a long piece of memory per chunk."""
 
 
 def chunk_scans(module: ModuleOp, target: Target) -> None:
-    """Do so with every loop over steps."""
+    """Tile every scan of the module over its batch where it pays."""
     bodies = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)}
     for function in functions_of(module):
         if not function.sym_name.data.endswith(".extents"):
@@ -63,7 +64,7 @@ def chunk_scans(module: ModuleOp, target: Target) -> None:
 
 
 class _Chunking:
-    """One loop over steps."""
+    """Tiles one loop over steps."""
 
     def __init__(self, module: ModuleOp, op: ScanOp, body: func.FuncOp, target: Target) -> None:
         self.module, self.op, self.body, self.target = module, op, body, target
@@ -71,7 +72,7 @@ class _Chunking:
         self.operands = _of_arguments(op)
 
     def run(self) -> None:
-        """Cut the loop, if its rows are independent and there is work enough."""
+        """Split the loop if its rows are independent and it has enough work."""
         if self.op.conditional is not None:
             return  # where values end the loop, they do for all rows
         if not self.op.initial:
@@ -111,7 +112,7 @@ class _Chunking:
         applied("tiled {} over rows: all its steps run per chunk, chunks in parallel", self.op)
 
     def _share_steps(self) -> None:
-        """Cut a loop whose steps need nothing of each other into chunks of steps, if it is work enough."""
+        """Split a loop with independent steps into chunks of steps if it has enough work."""
         b, target = self.b, self.target
         strange = next((x for x in self.body.body.block.ops if not _is_plain(x)), None)
         if strange is not None:
@@ -154,7 +155,7 @@ class _Chunking:
         return [op.body for op in loops].count(self.op.body) == 1
 
     def _numbers(self) -> list[int]:
-        """Which arguments of the body are sequences and constants."""
+        """The numbers of the body's arguments that are sequences or constants."""
         first, total = len(self.op.sequences), len(self.body.body.block.args)
         return [*range(first), *range(total - len(self.op.constants), total)]
 
@@ -181,7 +182,7 @@ class _Chunking:
     # --- sizes ---------------------------------------------------------------------------------------------------
 
     def _extent(self, key: ExtentKey) -> Extent:
-        """An extent of the body, in front of the loop."""
+        """An extent of the body, computed before the loop."""
         if isinstance(key, int):
             return key
         if isinstance(key, tuple):
@@ -196,7 +197,7 @@ class _Chunking:
         return self.b.as_extent(self.b.dim(x, axis))
 
     def _size(self, count: Extent, work: Extent, rows: IndependentRows, others: Iterable[SSAValue]) -> Extent | None:
-        """Rows of a chunk; None where it does not pay."""
+        """The number of rows per chunk; None if tiling does not pay."""
         b, target = self.b, self.target
         steps = b.as_extent(Scalar(self.op.steps, "index"))
         if not isinstance(steps, int) and not _follows_from_dims(self.op.steps):
@@ -231,7 +232,7 @@ class _Chunking:
         return _divisor(count, size, least)
 
     def _least(self, work: Extent) -> int:
-        """Rows of a chunk are a multiple of this, so that vectors, and tiles of products, are full."""
+        """The number that rows per chunk are a multiple of, so that vectors and tiles of products are full."""
         kind = returned_values(self.body)[0].type
         assert isinstance(kind, TensorType)
         if kind.get_num_dims() == 1:
@@ -256,7 +257,7 @@ class _Chunking:
         return total
 
     def _work_of(self, op: linalg.GenericOp, known: Extents, rows: int | None) -> Extent:
-        """The work of an operation of the body, for each of its rows.   rows: the loop over these, None for all"""
+        """The work of an operation of the body per row.   rows: dim of the loop over rows, None for all rows"""
         b = self.b
         maps = [m.data.results for m in op.indexing_maps]
         extents: dict[int, ExtentKey] = {}
@@ -275,7 +276,7 @@ class _Chunking:
     # --- the body ------------------------------------------------------------------------------------------------
 
     def _resize(self, values: Iterable[SSAValue], rows: int) -> None:
-        """Let a body whose rows are a number have those of a chunk."""
+        """Change the static number of rows in a body to that of a chunk."""
         for x in list(values):
             assert isinstance(x.type, TensorType)
             kind = TensorType(x.type.element_type, [rows, *x.type.get_shape()[1:]])
@@ -287,18 +288,19 @@ class _Chunking:
 
 
 def _is_plain(op: Operation) -> bool:
-    """Is it elements of tensors, which are computed in any order, and cannot fail?"""
+    """Is an operation elementwise or scalar, in any order, and unable to fail?"""
     return isinstance(op, linalg.GenericOp | ReshapeOp | func.ReturnOp) or op.name.startswith(("tensor.", "arith."))
 
 
 def _of_arguments(op: ScanOp) -> list[tuple[SSAValue, int]]:
-    """For each argument of the body the operand that it is a part of, and how many axes that has in front."""
+    """For each argument of the body, the operand that it is a part of, and the operand's number of additional
+    leading axes."""
     states = [(x, 1) for x, lags in zip(op.initial, op.lags, strict=True) for _ in lags]
     return [*((x, 1) for x in op.sequences), *states, *((x, 0) for x in op.constants)]
 
 
 def _follows_from_dims(x: SSAValue) -> bool:
-    """Is an index value made of extents of tensors alone?"""
+    """Does an index value depend on extents of tensors only?"""
     pending = [x]
     while pending:
         op = pending.pop().owner
@@ -312,7 +314,7 @@ def _follows_from_dims(x: SSAValue) -> bool:
 
 
 def _divisor(count: int, size: int, multiple: int) -> int | None:
-    """The number nearest to `size`, from half of it on, that divides `count`: a multiple rather; None for no chunks."""
+    """The divisor of `count` nearest to `size` and at least half of it, preferably a multiple; None for no split."""
     if size >= count:
         return None
     found = [n for n in range(max((size + 1) // 2, 2), count // 2 + 1) if count % n == 0]

@@ -1,10 +1,10 @@
-"""Which values of the body of a loop over steps go by rows, each row by itself.
+"""Find the values in the body of a scan whose rows are independent.
 
-    %z = %h @ %U         row i of %z is made of row i of %h and of all of %U
-    %s = sigmoid(%z)     row i of %s is made of row i of %z
+    %z = %h @ %U         row i of %z depends on row i of %h and on all of %U
+    %s = sigmoid(%z)     row i of %s depends on row i of %z
 
-Asked backwards, from the results: row i of each may be made of row i of some arguments, and of others as a whole. Then
-all steps can be taken for some rows before they are for others.
+A backward analysis from the results: row i of each may depend on row i of some arguments, and on others as a whole.
+Then all steps can run for some rows before they run for others.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from aotensor.passes.emit.buffers import returned_values
 from aotensor.passes.nest.extents import Extents
 
 _SIZED = (tensor.EmptyOp, tensor.SplatOp, tensor.InsertSliceOp, ReshapeOp)
-"""What takes the number of rows as an extent."""
+"""Operations that have the number of rows as an extent."""
 
 
 class Dependent(Exception):
-    """Some row is made of another one, or of the number of rows.   str(): how"""
+    """Some row depends on another one, or on the number of rows.   str(): how"""
 
 
 class IndependentRows:
-    """The values of a body that go by rows, and the extents of all.
+    """The values of a body with independent rows, and the extents of all values.
 
-    Raises: Dependent where there are none.
+    Raises: Dependent if there are none.
     """
 
     def __init__(self, body: func.FuncOp) -> None:
         self.extents = Extents(body)
         self.values: set[SSAValue] = set()
         self.whole: set[SSAValue] = set()
-        """Tensors that each row reads all of."""
+        """Tensors that each row reads as a whole."""
         self._made: set[Operation] = set()
         self._pending: list[SSAValue] = []
         if any(isinstance(op, CheckOp) for op in walk(body)):
@@ -51,7 +51,7 @@ class IndependentRows:
         self._check()
 
     def _demand(self, x: SSAValue) -> None:
-        """Row i of x is wanted for row i of something."""
+        """Require that rows of x are independent."""
         if not isinstance(x.type, TensorType) or not x.type.get_shape():
             raise Dependent("a number goes from step to step")
         if x not in self.values:
@@ -81,7 +81,7 @@ class IndependentRows:
         return shape[0] if shape else None
 
     def _takes_all_rows(self, op: tensor.InsertSliceOp) -> bool:
-        """Is a part of columns replaced, in all rows?"""
+        """Does an insertion replace columns in all rows?"""
         start, step = op.static_offsets.get_values()[0], op.static_strides.get_values()[0]
         same_rank = len(self.extents.shape(op.source)) == len(self.extents.shape(op.dest))
         return same_rank and (start, step) == (0, 1) and self._first(op.source) == self._first(op.dest)
@@ -116,7 +116,7 @@ class IndependentRows:
             }  # fmt: skip
 
     def _reads_at(self, number: SSAValue) -> None:
-        """The number of a row may be the first index of what is read, and nothing else: a chunk has other numbers."""
+        """Check that a row's number is only used as the first index of a load: in a chunk, rows are numbered anew."""
         for use in number.uses:
             op = use.operation
             if not isinstance(op, tensor.ExtractOp) or use.index != 1:
@@ -154,5 +154,5 @@ def _is_read_by_rows(op: Operation, row: int) -> bool:
 
 
 def argument_number(x: SSAValue) -> int | None:
-    """Which argument of the body a value is, None for what the body makes."""
+    """The number of the body's argument that x is, None for other values."""
     return x.index if isinstance(x, BlockArgument) else None

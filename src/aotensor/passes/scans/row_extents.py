@@ -1,11 +1,11 @@
-"""Give the rows of a body an extent of their own, where something else has as many elements.
+"""Give the rows of a body a separate dim, if other axes have the same extent.
 
     body(%h: [n, n], %x: [n])                             body(%h: [rows, n], %x: [n])
       %n = tensor.dim %h, 0                         →       %rows = tensor.dim %h, 0;  %n = tensor.dim %x, 0
       %y = tensor.empty(%n, %n)                             %y = tensor.empty(%rows, %n)
 
-Equal extents have one name and one value. A chunk of rows has others than the columns of a square matrix, or what each
-row reads as a whole.
+Equal extents have one name and one value. The number of rows in a chunk differs from that of columns of a square
+matrix, or of a tensor that each row reads as a whole.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ _ROWS: Final = "rows"
 
 
 def are_rows_alone(body: func.FuncOp, rows: IndependentRows) -> bool:
-    """Is the number of rows, one that is not known, the extent of rows only?"""
+    """Is the number of rows static, or the extent of row axes only?"""
     (key,) = {rows.extents.shape(x)[0] for x in rows.values}
     return isinstance(key, int) or not any(True for _ in _others(body, rows, key))
 
 
 def separate_rows(body: func.FuncOp, rows: IndependentRows) -> None:
-    """Do so. All other loops with this body must be cut alike.   Raises: Dependent where an extent cannot be told"""
+    """Separate the dim of rows. All other loops with this body must be split alike.   Raises: Dependent for
+    ambiguous extents"""
     (key,) = {rows.extents.shape(x)[0] for x in rows.values}
     other, axis = next(_others(body, rows, key))
     first = body.body.block.first_op
@@ -63,7 +64,7 @@ def separate_rows(body: func.FuncOp, rows: IndependentRows) -> None:
 
 
 def _others(body: func.FuncOp, rows: IndependentRows, key: ExtentKey) -> Iterator[tuple[BlockArgument, int]]:
-    """Arguments and axes with as many elements that are no rows."""
+    """Arguments and axes with the extent of the rows that are not row axes."""
     for x in body.body.block.args:
         if isinstance(x.type, TensorType):
             for axis, n in enumerate(rows.extents.shape(x)):
@@ -72,7 +73,7 @@ def _others(body: func.FuncOp, rows: IndependentRows, key: ExtentKey) -> Iterato
 
 
 def _rename(body: func.FuncOp, rows: IndependentRows) -> None:
-    """Another name for the number of rows, of all arguments that have them."""
+    """Rename the dim of rows in all arguments that have it."""
     names = body.attributes["dims"]
     assert isinstance(names, ArrayAttr)
     table = [list(row.data) for row in names.data]
@@ -85,7 +86,7 @@ def _rename(body: func.FuncOp, rows: IndependentRows) -> None:
 
 
 def _sizes(op: Operation) -> Iterator[tuple[SSAValue, list[int]]]:
-    """Tensors whose extents are operands, and which: those of the axes that are not numbers."""
+    """Operations' tensors with dynamic extents as operands, and the numbers of these operands."""
     match op:
         case tensor.EmptyOp() | tensor.SplatOp() | ReshapeOp():
             result = op.results[0]

@@ -1,1 +1,1 @@
-"""Schedules by hand: what a nest computes, whether another nest computes the same, and edits that keep it."""
+"""User-written schedules: the meaning of a nest, equivalence of two nests, and edits that preserve it."""

@@ -1,8 +1,8 @@
-"""Take a nest that somebody wrote instead of the compiler's own, if it is shown to compute the same.
+"""Accept a user-written nest in place of the compiler's, if it is proved to compute the same.
 
-The compiler's own nest, as its passes leave it, is the reference. Shown are five things: both compute the same terms
-(`meaning`), the order of the loops keeps every dependence (`order`), every buffer has the elements that are touched,
-the loops may run as they say (`words`), and results lie where the caller expects them.
+The compiler's nest after its passes is the reference. Five properties are checked: both compute the same terms
+(`meaning`), the order of the loops preserves every dependence (`order`), every buffer has all elements that are
+accessed, loops may run as scheduled (`words`), and results are in the memory that the caller expects.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ from aotensor.passes.target import Target
 
 
 def accept(own: ModuleOp, text: str, name: str, target: Target) -> ModuleOp:
-    """The module that a schedule describes, with the lines of the model.
+    """The module that a schedule describes, with source locations of the model.
 
     own: the compiler's nest. name: of the schedule's file, for messages.
 
-    Raises: ScheduleError with the line of the schedule, and those of the model, that are not right.
+    Raises: ScheduleError with the wrong line of the schedule, and that of the model.
     """
     schedule = Schedule(text, name)
     mine, theirs = ({f.sym_name.data: f for f in functions_of(module)} for module in (own, schedule.module))
@@ -89,7 +89,7 @@ def accept(own: ModuleOp, text: str, name: str, target: Target) -> ModuleOp:
 
 
 class _Comparison:
-    """Of one function: `own` is the compiler's, `given` the one of the schedule."""
+    """Compares one function: `own` is the compiler's nest, `given` the schedule's."""
 
     def __init__(self, schedule: Schedule, own: func.FuncOp, given: func.FuncOp, target: Target) -> None:
         self.schedule, self.own_function, self.given_function, self.target = schedule, own, given, target
@@ -147,7 +147,8 @@ class _Comparison:
         raise ScheduleError(f"{self.schedule.where(self.given_function)}: it makes {len(given) - len(own):+} checks")
 
     def _check_missing(self) -> None:
-        """Raises: ScheduleError with the first statement that the schedule has fewer of than the compiler's nest"""
+        """Raises: ScheduleError with the first statement that occurs less often in the schedule than in the
+        compiler's nest"""
         left = Counter(map(names_in, statements_of(self.given_function)))
         if not left.keys() <= {*map(names_in, statements_of(self.own_function))}:
             return  # one of them was changed
@@ -170,7 +171,7 @@ class _Comparison:
                 raise Refused(loop, "it cannot be shown that the step is at least 1")
 
     def _check_guards(self, own: list[tuple[Operation, Term]], given: list[tuple[Operation, Term]]) -> None:
-        """No statement comes in front of a check that it stood behind, which may be of the indices that it reads at."""
+        """Check that no statement precedes a check that it followed, since the check may be of its indices."""
         before = dict(self._guarded(self.own, [op for op, _ in own]))
         for op, record, count in self._with_counts(self.given, [op for op, _ in given]):
             if count < before.get(term_of(record, self.table), 0):
@@ -191,7 +192,8 @@ class _Comparison:
             yield op, record, sum(mark < places[op] for mark in marks)
 
     def _check_reads(self) -> None:
-        """Nothing reads where the model does not, which may be where nothing is, even if no result depends on it."""
+        """Check that all reads occur in the model, too; others may be out of bounds even if no result depends on
+        them."""
         known = {read_term(record, self.own) for _, record in records_of(self.own)}
         for op, record in records_of(self.given):
             if self._reads(record.made) and read_term(record, self.given) not in known:
@@ -203,7 +205,7 @@ class _Comparison:
                 raise ScheduleError(f"{self.schedule.where(other)}: this is not done in the model")
 
     def _reads(self, x: Term) -> bool:
-        """Does an expression read elsewhere than in values, whose elements are looked at by themselves?"""
+        """Does an expression load anything except elements of values, which are checked separately?"""
         for y in self.table.parts(x, self.reading):
             node = self.table.nodes[y]
             is_read = node.tag in ("read", "whole", "gathered")
@@ -211,13 +213,13 @@ class _Comparison:
         return self.reading[x]
 
     def _divides(self, op: Operation) -> bool:
-        """Is an operation a division by a number that is known not to be 0?"""
+        """Is an operation a division by a number that is known to be positive?"""
         is_division = isinstance(op, DIVISIONS) and isinstance(op.results[0].type, IndexType)
         least = self.table.least(self.given.scalar(op.operands[1])) if is_division else None
         return least is not None and least >= 1
 
     def _check_blocks(self, op: DoOp) -> None:
-        """Raises: Refused with the loop around a statement that goes over no block of iterations as a whole"""
+        """Raises: Refused with a loop around a statement that does not cover whole blocks of iterations"""
         for loop in loops_around(op):
             x = self.given.variable(loop)
             node = self.table.nodes[self.given.domains[x]]
@@ -225,7 +227,7 @@ class _Comparison:
                 raise Refused(loop, "it cannot be shown that this loop goes over all iterations of a block and no more")
 
     def _foreign(self, op: DoOp, record: Record) -> ScheduleError:
-        """Of a statement that the compiler's nest does not have: what is different."""
+        """The error for a statement that the compiler's nest lacks, with the difference to the nearest one."""
         nearest, what = None, "this is not a statement of the model"
         if any(has_same_body(op, other) for other in statements_of(self.own_function)):
             what = "it computes with other numbers, functions or fastmath flags than the model"
@@ -250,7 +252,8 @@ class _Comparison:
         return ScheduleError(f"{self.schedule.where(error.op)}: {error.why}", lines=self._lines(error.op))
 
     def _unreadable(self, error: Unreadable) -> ScheduleError:
-        """Of a value that has no term: the loop that is no whole block, if there is one, else the statement."""
+        """The error for a value without a term, with the loop that does not cover whole blocks, or else the
+        statement."""
         try:
             for op in statements_of(self.given_function):
                 self._check_blocks(op)
@@ -274,7 +277,7 @@ class _Comparison:
         )
 
     def _label(self, x: SSAValue) -> str:
-        """How the text calls a value that has a number for a name."""
+        """The name in the text of an unnamed value."""
         owner = x.owner
         if isinstance(owner, Operation):
             text = self.schedule.source(owner)
@@ -330,7 +333,7 @@ class _Comparison:
                 raise Refused(value, "only chunks on several cores begin with the sum itself")
 
     def _locate(self) -> None:
-        """Give operations the lines of the model that those of the compiler's nest have."""
+        """Copy the model's source locations from the compiler's nest to the operations of the schedule."""
         for op, record in records_of(self.given):
             found = self.first.get(term_of(record, self.table))
             if found is not None:

@@ -1,7 +1,7 @@
-"""Where lines are missing in a nest that somebody edited: the parser sees that only at the end of the text.
+"""Locate missing lines in an edited nest: the parser reports them only at the end of the text.
 
-A line that holds a brace is missing where the indentation does not follow the braces; a line that makes a value is
-missing above the first line that uses the value.
+A line with a brace is missing where the indentation does not match the braces; a line that defines a value is missing
+before the first line that uses the value.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ _UNDEFINED: Final = re.compile(r"values used but not defined: \[%([^,\]\s]+)")
 
 
 def missing_line(lines: Sequence[str], message: str) -> tuple[int, str] | None:
-    """The line below a missing one, from 1, and what is missing; None where the error has another reason.
+    """(number of the line after a missing one, from 1; what is missing); None if the error has another reason.
 
-    message: what the parser says.
+    message: the parser's message.
     """
     if not any(line.partition("//")[0].strip() for line in lines):
         return 1, "there is not a line of a nest in the file"
@@ -26,7 +26,7 @@ def missing_line(lines: Sequence[str], message: str) -> tuple[int, str] | None:
 
 
 def _first_use(lines: Sequence[str], name: str) -> tuple[int, str] | None:
-    """The first line that uses a value, in a function that does not make the value before."""
+    """The first line that uses a value which its function has not defined before."""
     mention, is_made = re.compile(rf"%{re.escape(name)}(?![\w.$-])(\s*=|\s+in\b)?"), False
     for number, line in enumerate(lines, 1):
         is_head = "func.func " in line
@@ -39,7 +39,7 @@ def _first_use(lines: Sequence[str], name: str) -> tuple[int, str] | None:
 
 
 def _missing_brace(lines: Sequence[str]) -> tuple[int, str] | None:
-    """Where indentation and braces part, in a text that does not have as many { as }."""
+    """The first line whose indentation does not match the braces, in a text with unbalanced braces."""
     braces = [[x for x in _TOKENS.findall(line) if x in "{}"] for line in lines]
     if sum((x == "{") - (x == "}") for line in braces for x in line) == 0:
         return None

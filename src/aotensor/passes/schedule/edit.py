@@ -1,13 +1,13 @@
-"""Edits of a nest by the names of its loops: what `f.schedule.tile("n", 32)` does to the text.
+"""Edits of a nest by the names of its loops, such as `f.schedule.tile("n", 32)`.
 
     nest.for %i in %n { … }         →         nest.for %t in %n step 32 {
                                                 %e = min(%t + 32, %n)
                                                 nest.for %i = %t to %e { … }
                                               }
 
-A loop is called by the dim that it goes over, `n`, and further ones `n.1`, `n.2` in the order of the text; one over
-blocks of a dim is `n.blocks`, one over chunks for several cores `n.chunks`, and one over stored entries `entries`. An
-edit says nothing about whether it is right: the text is checked as any other is (`accept`).
+A loop is named after the dim that it iterates over, `n`, and further ones `n.1`, `n.2` in textual order; a loop over
+blocks of a dim is `n.blocks`, one over chunks for several cores `n.chunks`, and one over stored entries `entries`.
+Edits are not checked for correctness: the resulting text is checked like any other (`accept`).
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from aotensor.passes.schedule.meaning import Meaning
 from aotensor.passes.schedule.table import Table, Term
 
 Edit: TypeAlias = tuple[str, tuple[str | int, ...]]
-"""The name of an edit, and what it is told."""
+"""The name of an edit, and its arguments."""
 PREFIX: Final = "loop."
-"""Before the names of loops in the text."""
+"""Prefix of loop names in the text."""
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:
-    """The text of a nest after some edits, with loops under their names.
+    """Apply edits to the text of a nest, and return the text with loops under their names.
 
-    Raises: ScheduleError for a loop that is not there, or that an edit does not fit.
+    Raises: ScheduleError for a loop that does not exist, or that an edit does not fit.
     """
     nest = Nest(parse_module(text))
     for name, told in edits:
@@ -48,7 +48,7 @@ def edited(text: str, edits: Sequence[Edit]) -> str:
 
 
 def described(text: str, edits: Sequence[Edit]) -> list[str]:
-    """The loops of a nest after some edits, one line each: name, how it runs, and depth by indentation."""
+    """The loops of a nest after some edits, one line each: name and schedule, with depth as indentation."""
     nest = Nest(parse_module(text))
     for name, told in edits:
         EDITS[name](nest, *told)
@@ -64,7 +64,7 @@ class Nest:
         self.loops = named_loops(self.function)
 
     def loop(self, name: str) -> LoopOp:
-        """Raises: ScheduleError that lists the loops"""
+        """The loop of a name.   Raises: ScheduleError that lists the loops"""
         if name not in self.loops:
             close = get_close_matches(name, self.loops, 1)
             hint = f"did you mean {close[0]}?" if close else None
@@ -97,7 +97,7 @@ class Nest:
 
 
 def named_loops(function: func.FuncOp) -> dict[str, LoopOp]:
-    """The loops of a function by name, in the order of the text.   Raises: Unreadable for one beyond `Meaning`"""
+    """The loops of a function by name, in textual order.   Raises: Unreadable if `Meaning` does not cover one"""
     found: dict[str, LoopOp] = {}
     meaning, counts = Meaning(Table(), function), dict[str, int]()
     dims = _dims(function, meaning)

@@ -1,1 +1,1 @@
-"""Functions with parameters, computed by loops, with their derivatives in the parameters."""
+"""Functions with parameters that are computed by loops, with their derivatives in the parameters."""

@@ -28,9 +28,9 @@ _LARGEST_ORDER: Final = 1e7
 
 
 def jv(v: Value, x: Value, order: int = 0) -> Value:
-    """J_v(x), or a derivative in v; for x < 0 of whole orders alone, nan for others, and at ±∞ as SciPy has it.
+    """J_v(x), or a derivative in v; for x < 0 only for integer v, else nan; at ±∞ as in SciPy.
 
-    Takes about |v| + x²/4 steps below x = 30 and |v| beyond. Bound: 1e-13 of the larger of |J_v| and, for x > v, of
+    Needs about |v| + x²/4 steps for x < 30 and |v| otherwise. Bound: 1e-13 of the larger of |J_v| and, for x > v, of
     √(2/(πx)), times 1 + |ln|; derivatives 1e-12.
     """
     size, whole = abs(x), is_whole(v)
@@ -119,7 +119,7 @@ def _far(v: Jet, x: Value) -> Jet:
 
 
 def _downwards(v: Jet, x: Value, top: Jet, steps: Value, at_top: Jet, above: Jet) -> Jet:
-    """J at `top` − `steps`, from that at `top` and at the order above."""
+    """J at order `top` − `steps`, by the downward recurrence from those at `top` and at the order above."""
 
     def step(k: Value, one: Jet, two: Jet) -> Sequence[Item]:
         return k + 1.0, ((top - k) * one * (2.0 / x) - two).dense(), one
@@ -130,7 +130,7 @@ def _downwards(v: Jet, x: Value, top: Jet, steps: Value, at_top: Jet, above: Jet
 
 
 def _quotients(low: Jet, x: Value, first: Value, last: Value) -> Jet:
-    """J_{low + last}(x)/J_{low + first}(x) for orders about and beyond x."""
+    """J_{low + last}(x)/J_{low + first}(x) for orders near and above x."""
     cube_root = x.call("cbrt")
     start = floor(where(last > x, last, x) + 8.0 * cube_root) + 12.0
 

@@ -1,7 +1,7 @@
-"""Branches and loops of formulas, and the sums that are computed by loops.
+"""Branches and loops of formulas, and series that are summed by loops.
 
-All that a loop or a branch hands on is a tuple of Values and jets. A sum ends when a term adds nothing to any
-coefficient of it; a continued fraction is one, of the differences between two approximants.
+Loops and branches carry and return tuples of Values and jets. A sum ends when a term changes none of its coefficients;
+a continued fraction is summed as the differences between successive approximants.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ Item: TypeAlias = Value | Jet
 T = TypeVar("T", bound=Item)
 
 _NEGLIGIBLE: Final = 2.0**-54
-"""A term below that share of its sum is the last."""
+"""A term smaller than this share of its sum is the last one."""
 _LONGEST: Final = 1e6
-"""Terms after which a sum ends in any case."""
+"""Upper bound on the number of terms of a sum."""
 
 
 def branch(condition: Value, then: Callable[[], T], otherwise: Callable[[], T]) -> T:
-    """then() where the condition holds, else otherwise(): only one of them is computed."""
+    """then() if the condition holds, else otherwise(); only one is evaluated."""
     outer = condition.builder
     blocks, items = (Block(), Block()), list[T]()
     for block, formula in zip(blocks, (then, otherwise), strict=True):
@@ -41,7 +41,7 @@ def branch(condition: Value, then: Callable[[], T], otherwise: Callable[[], T]) 
 
 
 def repeat(start: Sequence[Item], goes_on: Callable[..., Value], step: Callable[..., Sequence[Item]]) -> Sequence[Item]:
-    """items = step(*items) as long as goes_on(*items)."""
+    """while goes_on(*items): items = step(*items)"""
     flat = _flat(start)
     outer, kinds = flat[0].builder, [v.scalar.ssa.type for v in flat]
     before, after = Block(arg_types=kinds), Block(arg_types=kinds)
@@ -65,9 +65,9 @@ def sum_terms(first: Jet, ratio: Callable[[Value], Jet]) -> Jet:
 
 
 def continued_fraction(first: Jet, b: Callable[[Value], Jet], a: Callable[[Value], Jet]) -> Jet:
-    """1/(first + a(1)/(b(1) + a(2)/(b(2) + …))), as the sum of what each quotient changes.
+    """1/(first + a(1)/(b(1) + a(2)/(b(2) + …))), as the sum of the changes by each quotient.
 
-    For quotients whose denominators do not vanish. Source: Steed's algorithm; Barnett, Feng, Steed & Goldfarb (1974).
+    Requires that no denominator vanishes. Source: Steed's algorithm; Barnett, Feng, Steed & Goldfarb (1974).
     """
     quotient = 1.0 / first
 
@@ -80,7 +80,7 @@ def continued_fraction(first: Jet, b: Callable[[Value], Jet], a: Callable[[Value
 
 
 def _sum(first: Sequence[Jet], following: Callable[..., Sequence[Jet]]) -> Jet:
-    """The sum of terms; the first of what `following(k, *state)` gives is the next one."""
+    """The sum of a series; the first result of `following(k, *state)` is the next term."""
     start = [jet.dense() for jet in first]
     model = start[0].value
     total, k = start[0], model.like(1.0)
@@ -102,12 +102,12 @@ def _sum(first: Sequence[Jet], following: Callable[..., Sequence[Jet]]) -> Jet:
 
 
 def _flat(items: Sequence[Item]) -> list[Value]:
-    """All Values in a fixed order."""
+    """Flatten items to Values, in a fixed order."""
     return [v for item in items for v in (item.dense().parts.values() if isinstance(item, Jet) else [item])]
 
 
 def _like(items: Sequence[Item], scalars: Sequence[Scalar]) -> list[Item]:
-    """Items of the same kinds, made of other scalars."""
+    """Rebuild items of the same kinds from other scalars."""
     rest, found = iter(scalars), list[Item]()
     for item in items:
         model = item.value if isinstance(item, Jet) else item

@@ -14,7 +14,7 @@ from aotensor.passes.scalar_math.parametric.jet import Jet
 from aotensor.passes.scalar_math.value import where
 
 FROM: Final = 40.0
-"""w from which on the terms below leave 1e-16."""
+"""Smallest w for which the truncation error is below 1e-16."""
 _TERMS: Final = 15
 
 

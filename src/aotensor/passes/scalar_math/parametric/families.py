@@ -1,7 +1,7 @@
-"""Functions with parameters: what is computed by loops, each with its derivatives in the parameters to any order.
+"""Functions with parameters that are computed by loops, each with its derivatives in the parameters to any order.
 
 `gammainc` is the function and `gammainc_2` its second derivative in the first operand; `betainc_1_1` is the mixed one
-in the first two. Each is a function of its own, made when a program calls it.
+in the first two. Each is a separate function, defined when a program calls it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ FAMILIES: Final[Mapping[str, Family]] = {
 
 
 def member(name: str) -> tuple[Callable[..., Value], int] | None:
-    """The formula of a function or of one of its derivatives, and how many operands it has; None if there is none."""
+    """The formula of a function or of one of its derivatives, and its number of operands; None if there is none."""
     parts = re.fullmatch(r"(?P<base>.*?)(?P<orders>(_[0-9]+)*)", name)
     family = FAMILIES.get(parts["base"]) if parts is not None else None
     if parts is None or family is None:

@@ -1,4 +1,4 @@
-"""What densities of the gamma and the beta distribution are made of: parts of ln Γ that do not cancel."""
+"""Components of the gamma and beta densities: parts of ln Γ without cancellation."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _ARTANH: Final = tuple(1.0 / (2 * k + 3) for k in range(18))
 
 
 def psi_series(v: Value, order: int) -> Iterable[Value]:
-    """ψ(v), ψ′(v)/2, ψ″(v)/6, …: the derivatives of ln Γ over their factorials, from the first one on."""
+    """ψ(v), ψ′(v)/2, ψ″(v)/6, …: the Taylor coefficients of ln Γ, from the first derivative on."""
     for k in range(1, order + 1):
         name = ("psi", "tri_gamma")[k - 1] if k <= 2 else f"polygamma_{k - 1}"
         yield v.call(f"{name}_apart") * (1.0 / math.factorial(k))
 
 
 LARGEST_ORDER: Final = ORDERS[-1] + 1
-"""Derivatives of ln Γ that there are functions for."""
+"""The highest derivative of ln Γ that has a function."""
 
 
 def stirling_rest(a: Jet) -> Jet:
@@ -103,7 +103,7 @@ def mean_of_psi(a: Jet | float, b: Jet) -> Jet:
 
 
 def slope_of_mean_of_psi(a: Jet, b: Jet) -> Jet:
-    """(`mean_of_psi` for a − that for 0)/a, for small a without a difference."""
+    """(`mean_of_psi` for a − `mean_of_psi` for 0)/a, without cancellation for small a."""
 
     def near() -> Jet:
         """∫₀¹∫₀¹ ψ′(1 + t·a + s·b) ds dt"""
@@ -154,7 +154,7 @@ def expm1_taylor(v: Value, order: int) -> Iterable[Value]:
 
 
 def exponential_over(exponent: Jet, divisor: Value | None) -> Jet:
-    """e^exponent, or e^exponent/divisor, also where only the quotient is a normal number."""
+    """e^exponent, or e^exponent/divisor, accurate even if only the quotient is a normal number."""
     if divisor is None:
         return exponent.exp()
     one = divisor.like(1.0)
@@ -164,7 +164,7 @@ def exponential_over(exponent: Jet, divisor: Value | None) -> Jet:
 
 
 def exponential_times(exponent: Jet, factor: Jet) -> Jet:
-    """e^exponent·factor: where it overflows ±∞ or 0, and not nan, for coefficients that are small or 0."""
+    """e^exponent·factor: ±∞ or 0 on overflow, not nan, for coefficients that are small or 0."""
     value = exponent.value
     if not exponent.order:
         return exponent.exp() * factor

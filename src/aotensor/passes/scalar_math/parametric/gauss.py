@@ -1,4 +1,4 @@
-"""Gauss's rule."""
+"""Nodes and weights of Gauss-Legendre quadrature."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 
 @cache
 def gauss_legendre(count: int) -> tuple[tuple[float, float], ...]:
-    """Nodes and weights of Gauss's rule on (0, 1): Newton's method on Legendre's polynomial."""
+    """Nodes and weights of Gauss-Legendre quadrature on (0, 1), by Newton's method on Legendre's polynomial."""
     found = []
     for k in range(count):
         x = math.cos(math.pi * (k + 0.75) / (count + 0.5))

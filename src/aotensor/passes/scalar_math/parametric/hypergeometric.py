@@ -1,9 +1,9 @@
 """Gauss's hypergeometric function F(a, b; c; z) and its derivatives in all operands, in float64, for real z ≤ 1.
 
-    |z| ≤ ½     the power series 15.2.1 of DLMF; for whole a ≤ 0 or b ≤ 0 it ends, and serves for every z
+    |z| ≤ ½     the power series 15.2.1 of DLMF; for integer a ≤ 0 or b ≤ 0 it is finite, and used for every z
     z < 1       Taylor's expansions of the solution of the differential equation 15.10.1, from −½ or ½ on by steps of
                 half the distance to the nearest singularity, 0 or 1: about 3·log₂|z| or log₂(1/(1 − z)) of them, of 60
-                terms; there are no special cases where a − b or c − a − b is whole
+                terms; there are no special cases for integer a − b or c − a − b
     z = 1       Γ(c)·Γ(c − a − b)/(Γ(c − a)·Γ(c − b)), 15.4.20, for c − a − b > 0
 
 Derivatives in z are F again: (a)ₗ·(b)ₗ/(c)ₗ·F(a + l, b + l; c + l; z), 15.5.2.
@@ -29,10 +29,10 @@ _NEGLIGIBLE: Final = 2.0**-56
 def hyp2f1(
     a: Value, b: Value, c: Value, z: Value, order_a: int = 0, order_b: int = 0, order_c: int = 0, order_z: int = 0
 ) -> Value:
-    """F(a, b; c; z), or a derivative; ∞ for z > 1 and for whole c ≤ 0, unless the series ends before.
+    """F(a, b; c; z), or a derivative; ∞ for z > 1 and for integer c ≤ 0, unless the series ends before.
 
     Bound for |a|, |b|, |c| ≤ 6: 1e-12 of the larger of the result and the largest term of the series; first derivatives
-    1e-11 of that, second ones 1e-10. At z = 1 there are values alone, and beyond it derivatives in z.
+    1e-11 of that, second ones 1e-10. At z = 1 there are only values, and for z > 1 only derivatives in z.
     """
     p, q, r = Jet.parameters([a, b, c], (order_a, order_b, order_c))
     factor = p.constant(1.0)
@@ -63,7 +63,7 @@ def hyp2f1(
 
 
 def _ends(x: Value) -> Value:
-    """Whether x is a whole number that is not positive."""
+    """Whether x is an integer ≤ 0."""
     return (x <= 0.0) & floor(x).eq(x)
 
 
@@ -72,7 +72,7 @@ def _by_powers(a: Jet, b: Jet, c: Jet, z: Value) -> Jet:
 
 
 def _by_steps(a: Jet, b: Jet, c: Jet, z: Value) -> Jet:
-    """F(z) for z < 1 beyond ½ or −½."""
+    """F(z) for z < −½ or ½ < z < 1, by Taylor steps."""
     start = where(z < 0.0, z.like(-_SERIES_WITHIN), _SERIES_WITHIN)
     value = _by_powers(a, b, c, start)
     slope = a * b / c * _by_powers(a + 1.0, b + 1.0, c + 1.0, start)
@@ -90,7 +90,8 @@ def _by_steps(a: Jet, b: Jet, c: Jet, z: Value) -> Jet:
 
 
 def _taylor(a: Jet, b: Jet, c: Jet, here: Value, step: Value, value: Jet, slope: Jet) -> tuple[Jet, Jet]:
-    """F and F′ at here + step from those at here: z(1 − z)·F″ + (c − (a + b + 1)·z)·F′ − a·b·F = 0 term by term."""
+    """F and F′ at here + step from those at here, from z(1 − z)·F″ + (c − (a + b + 1)·z)·F′ − a·b·F = 0 term by
+    term."""
     inverse = 1.0 / (here * (1.0 - here))
     linear = c - (a + b + 1.0) * here
 

@@ -1,9 +1,9 @@
 """I_x(a, b), the regularised incomplete beta function, and its derivatives in a and b, in float64.
 
     I_x(a, b) = D/(b₀ + a₁/(b₁ + a₂/(b₂ + …))) for x ≤ (a + 1)/(a + b + 2), else 1 − I_{1−x}(b, a), with the even part
-    of the fraction 8.17.22 of DLMF: it takes about √max(a, b) steps near the mean of the distribution.
+    of the fraction 8.17.22 of DLMF: it needs about √max(a, b) steps near the mean of the distribution.
     D = xᵃ(1 − x)ᵇ/B(a, b) = √(ab/(2π(a + b)))·e^{−a·φ(u) − b·φ(v) + r(a + b) − r(a) − r(b)} with φ(u) = u − ln(1 + u),
-    u = (xb − (1 − x)a)/a, v = ((1 − x)a − xb)/b and the rest r of Stirling's formula: no term of it cancels another.
+    u = (xb − (1 − x)a)/a, v = ((1 − x)a − xb)/b and the remainder r of Stirling's formula: no terms cancel.
 
 D and the fraction are computed without the factors a and 1/a that they have for small a: the derivatives of such
 factors are large and cancel.
@@ -34,11 +34,11 @@ _SMALL: Final = 0.1
 
 
 def betainc(a: Value, b: Value, x: Value, order_a: int = 0, order_b: int = 0) -> Value:
-    """I_x(a, b), or its derivative in a and b of some orders; nan for a < 0, b < 0 and x outside of 0 … 1.
+    """I_x(a, b), or its derivative in a and b of some orders; nan for a < 0, b < 0 and x outside 0 … 1.
 
-    With SciPy the limits: 0 at x = 0 and 1 at x = 1; between, 1 for a = 0 or b = ∞, 0 for b = 0 or a = ∞.
-    Bound: relative error 1e-15·(4 + |ln I|), 4e-14 where b < ½ and I is the complement of a number near 1. First
-    derivatives: 1e-12·(1 + |ln|), second ones 1e-10, while they are not near a zero.
+    Limits as in SciPy: 0 at x = 0 and 1 at x = 1; between, 1 for a = 0 or b = ∞, 0 for b = 0 or a = ∞. Bound: relative
+    error 1e-15·(4 + |ln I|), 4e-14 where b < ½ and I is the complement of a number near 1. First derivatives: 1e-12·(1
+    + |ln|), second ones 1e-10, except near a zero.
     """
     is_inside = (a > 0.0) & (b > 0.0) & (x > 0.0) & (x < 1.0) & (a < math.inf) & (b < math.inf)
     p, q = Jet.parameters([where(is_inside, a, 1.0), where(is_inside, b, 1.0)], (order_a, order_b))
@@ -56,7 +56,7 @@ def betainc(a: Value, b: Value, x: Value, order_a: int = 0, order_b: int = 0) ->
 
 
 def beta_density(a: Value, b: Value, x: Value, order_a: int = 0, order_b: int = 0) -> Value:
-    """xᵃ⁻¹(1 − x)ᵇ⁻¹/B(a, b), or its derivative in a and b of some orders; nan outside of the domain.
+    """xᵃ⁻¹(1 − x)ᵇ⁻¹/B(a, b), or its derivative in a and b of some orders; nan outside the domain.
 
     Bound: relative error 2⁻⁵²·(5 + 2·|ln|).
     """
@@ -73,7 +73,7 @@ def beta_density(a: Value, b: Value, x: Value, order_a: int = 0, order_b: int = 
 
 
 def _at_end(a: Value, b: Value, order_a: int, order_b: int) -> Value:
-    """The density at x = 0, or its derivative: 0 for a > 1; b for a = 1, beyond ∞."""
+    """The density at x = 0, or its derivative: 0 for a > 1; b for a = 1; ±∞ for a < 1."""
     infinite = (-1.0) ** order_a * math.inf
     at_one = a.like(infinite) if order_a else b if not order_b else a.like(float(order_b == 1))
     return where(a > 1.0, a.like(0.0), where(a.eq(1.0), at_one, infinite))
@@ -81,7 +81,7 @@ def _at_end(a: Value, b: Value, order_a: int, order_b: int) -> Value:
 
 @dataclass(frozen=True)
 class _Point:
-    """x and y = 1 − x, one of which is exact and the other one rounded."""
+    """x and y = 1 − x; one of them is exact, the other one rounded."""
 
     x: Value
     y: Value
@@ -96,7 +96,7 @@ class _Point:
 
 
 def _distribution(a: Jet, b: Jet, x: Value) -> Jet:
-    """I_x(a, b) inside of the domain: below the mean I, beyond it 1 − I, or for small a and b the other one of them."""
+    """I_x(a, b) inside the domain: I below the mean, 1 − I above it; for small a or b by `_near_zero`."""
     y = 1.0 - x
     is_swapped = x > (a.value + 1.0) / (a.value + b.value + 2.0)
     below = _Point(where(is_swapped, y, x), where(is_swapped, x, y), is_swapped)
@@ -144,7 +144,7 @@ def _kernel(a: Jet, b: Jet, point: _Point, divisor: Value | None = None) -> Jet:
 
 
 def _share(a: Jet, b: Jet) -> Jet:
-    """b/(a + b), a parameter or a constant each.
+    """b/(a + b); each of a and b is a parameter or a constant.
 
     ∂ⁱ⁺ʲ/∂aⁱ∂bʲ is (i·b − j·a)·(−1)ⁿ·(n − 1)!/(a + b)ⁿ⁺¹ with n = i + j.
     """
@@ -163,7 +163,7 @@ def _share(a: Jet, b: Jet) -> Jet:
 
 
 def _deviation(a: Jet, b: Jet, point: _Point) -> Jet:
-    """a·ln(x·(a + b)/a) + b·ln(y·(a + b)/b), a parameter or a constant each.
+    """a·ln(x·(a + b)/a) + b·ln(y·(a + b)/b); each of a and b is a parameter or a constant.
 
     Its derivatives in a and b are ln(1 + u) and ln(1 + v).
     """
@@ -181,7 +181,7 @@ def _deviation(a: Jet, b: Jet, point: _Point) -> Jet:
 
 
 def _fraction(a: Jet, b: Jet, x: Value, y: Value) -> Jet:
-    """a·I_x(a, b)/D: the fraction in numbers that are finite for a → 0."""
+    """a·I_x(a, b)/D: the continued fraction, scaled so that its numbers are finite for a → 0."""
     excess = a * y - b * x + 1.0
 
     def parts(k: Value) -> tuple[Jet, Jet]:
@@ -199,7 +199,8 @@ def _fraction(a: Jet, b: Jet, x: Value, y: Value) -> Jet:
 
 
 def _near_zero(a: Jet, b: Jet, point: _Point) -> Jet:
-    """I_y(a, b) for small b, where it is small: the powers of x in I_x(b, a), without the first: 1 for b = 0.
+    """I_y(a, b) for small b, where I_y is small: the series of I_x(b, a) without its first term, which is 1 for b =
+    0.
 
     −expm1(E) − e^E·b·Σ (1 − a)ₙ·xⁿ/(n!·(b + n)) with E = b·ln x − ln(b·B(a, b)).
     """

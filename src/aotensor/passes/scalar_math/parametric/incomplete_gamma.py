@@ -6,9 +6,9 @@
                           Temme's expansion, uniform in x/a: ½·erfc(∓η√(a/2)) ∓ e^{−aη²/2}/√(2πa)·Σ Cₖ(η)/aᵏ
     x ≤ 1.1, Q < ½        Q = −expm1(a·ln x − ln Γ(a + 1)) − xᵃ/Γ(a + 1)·a·Σ (−x)ⁿ/(n!·(a + n)), exact for a → 0
 
-Where one of the two is at most about ½ it is computed, and the other one as its complement.
-Source: NIST Digital Library of Mathematical Functions, 8.7.1, 8.7.3, 8.9.2 and 8.12; Gil, Segura & Temme (2012),
-"Efficient and accurate algorithms for the computation and inversion of the incomplete gamma function ratios".
+The smaller of the two (at most about ½) is computed, and the other one as its complement. Source: NIST Digital Library
+of Mathematical Functions, 8.7.1, 8.7.3, 8.9.2 and 8.12; Gil, Segura & Temme (2012), "Efficient and accurate algorithms
+for the computation and inversion of the incomplete gamma function ratios".
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from aotensor.passes.scalar_math.value import Value, where
 _TEMME_FROM: Final = 200.0
 _TEMME_WITHIN: Final = 0.3
 _LARGEST: Final = 2000.0
-"""From there on the density is 0 for a < 8."""
+"""For x above it, the density is 0 for a < 8."""
 SMALL: Final = 1.1
-"""Largest x for which the series in x alone are used beyond x = a."""
+"""Largest x > a for which the series in x is used instead of the continued fraction."""
 
 
 def gammainc(a: Value, x: Value, order: int = 0) -> Value:
@@ -49,8 +49,8 @@ def gammainc(a: Value, x: Value, order: int = 0) -> Value:
 def gammaincc(a: Value, x: Value, order: int = 0) -> Value:
     """Q(a, x) = 1 − P(a, x), or its derivative in a of some order.
 
-    Bound: relative error 1e-15·(1 + |ln Q|); first derivatives 4e-14·(1 + |ln|), second ones 2e-12, while they are not
-    near a zero.
+    Bound: relative error 1e-15·(1 + |ln Q|); first derivatives 4e-14·(1 + |ln|), second ones 2e-12, except near a
+    zero.
     """
     return _of_domain(a, x, order, is_upper=True)
 
@@ -127,7 +127,7 @@ def _deviation(a: Jet, x: Value) -> Jet:
 
 
 def gamma_density(a: Value, x: Value, order: int = 0) -> Value:
-    """xᵃ⁻¹e⁻ˣ/Γ(a), the derivative of P in x, or its derivative in a of some order; a ≥ 0 and x ≥ 0, nan beyond.
+    """xᵃ⁻¹e⁻ˣ/Γ(a), the derivative of P in x, or its derivative in a of some order; nan for a < 0 or x < 0.
 
     At x = 0 it is ∞, 1 or 0 for a < 1, a = 1 and a > 1. Bound: relative error 2⁻⁵²·(4 + 2·|ln|).
     """
@@ -158,7 +158,7 @@ def fraction(a: Jet, x: Value) -> Jet:
 
 
 def _near_zero(a: Jet, x: Value) -> Jet:
-    """Q for x ≤ 1.1 where it is small for small a: the powers of x in P without the first one, which is 1 for a = 0."""
+    """Q for x ≤ 1.1 where it is small for small a: the series of P without its first term, which is 1 for a = 0."""
     exponent = a * x.call("log") - log_gamma_of_successor(a)
     less_one = exponent.compose(lambda v: expm1_taylor(v, a.order))
     power = less_one + 1.0
@@ -180,8 +180,8 @@ _ORDERS: Final = 8
 def _temme_coefficients() -> tuple[tuple[float, ...], ...]:
     """Cₖ in powers of η, from Cₖ = (Cₖ₋₁′ + γₖ·(1/μ − C₀ …))/η; see DLMF 8.12.10 to 8.12.12.
 
-    With μ = x/a − 1 = η + η²/3 + …: C₀ = 1/μ − 1/η, and η·Cₖ = Cₖ₋₁′ + γₖ·η/μ with the γₖ that make the right side
-    vanish at η = 0.
+    With μ = x/a − 1 = η + η²/3 + …: C₀ = 1/μ − 1/η, and η·Cₖ = Cₖ₋₁′ + γₖ·η/μ, where γₖ makes the right side vanish at
+    η = 0.
     """
     count = _POWERS + 2 * _ORDERS + 4
     # μ(η)/η from η = ηₘ: (1 + μ)·η = μ·μ′, coefficient by coefficient

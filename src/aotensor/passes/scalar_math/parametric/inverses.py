@@ -1,10 +1,10 @@
 """Quantiles of the gamma and the beta distribution: inverses of P, Q and I in float64.
 
 With the tail t at most ½, ln t(x) = ln p is solved by Newton's method in ln x, or in ln(x/(1 − x)): the densities in
-these variables are log-concave, so that the logarithm of each tail is concave and the method converges from everywhere,
-from one side on monotonically. A step is a factor of x, which therefore keeps all digits.
-Source: Gil, Segura & Temme (2012), "Efficient and accurate algorithms for the computation and inversion of the
-incomplete gamma function ratios", for the starts.
+these variables are log-concave, so that the logarithm of each tail is concave and the method converges from every
+start, monotonically after the first step. A step multiplies x, which therefore keeps all digits. Source: Gil, Segura &
+Temme (2012), "Efficient and accurate algorithms for the computation and inversion of the incomplete gamma function
+ratios", for the starts.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from aotensor.passes.scalar_math.value import Value, polynomial, where
 
 _STEPS: Final = 200.0
 _CLOSE: Final = 1e-7
-"""A step below that which is not half the one before is rounding."""
+"""Below this size, a step that is larger than half the one before is rounding noise."""
 _TINY: Final = 1e-300
 
 
 def gammaincinv(a: Value, p: Value) -> Value:
-    """The x with P(a, x) = p: 0 for p = 0, ∞ for p = 1; nan for a < 0 and p outside of 0 … 1, and for a = 0 or ∞.
+    """The x with P(a, x) = p: 0 for p = 0, ∞ for p = 1; nan for a < 0 and p outside 0 … 1, and for a = 0 or ∞.
 
-    Bound: relative error 1e-15·(4 + (2 + |ln p|)/a), of which the last is what some ulp of p change.
+    Bound: relative error 1e-15·(4 + (2 + |ln p|)/a); the last term is the effect of some ulp of p.
     """
     return _gamma_quantile(a, p, 1.0 - p, p <= 0.5)
 
 
 def gammainccinv(a: Value, q: Value) -> Value:
-    """The x with Q(a, x) = q: ∞ for q = 0, 0 for q = 1; nan for a < 0 and q outside of 0 … 1, and for a = 0 or ∞."""
+    """The x with Q(a, x) = q: ∞ for q = 0, 0 for q = 1; nan for a < 0 and q outside 0 … 1, and for a = 0 or ∞."""
     return _gamma_quantile(a, 1.0 - q, q, q >= 0.5)
 
 
 def betaincinv(a: Value, b: Value, p: Value) -> Value:
-    """The x with I_x(a, b) = p; nan for a ≤ 0, b ≤ 0 and p outside of 0 … 1.
+    """The x with I_x(a, b) = p; nan for a ≤ 0, b ≤ 0 and p outside 0 … 1.
 
-    Bound: relative error 1e-15·(8 + (2 + |ln p|)/a) of x where p ≤ ½, beyond the same of 1 − x with b for a.
+    Bound: relative error 1e-15·(8 + (2 + |ln p|)/a) of x for p ≤ ½, otherwise of 1 − x with b in place of a.
     """
     is_inside = (a > 0.0) & (b > 0.0) & (p > 0.0) & (p < 1.0) & (a < math.inf) & (b < math.inf)
     is_low = p <= 0.5
@@ -80,14 +80,14 @@ def _beta_odds(a: Value, b: Value, tail: Value) -> Value:
 
 
 def _normal_quantile(tail: Value) -> Value:
-    """The z ≤ 0 with Φ(z) = tail ≤ ½, to 4.5e-4: a start.   Source: Abramowitz & Stegun, 26.2.23"""
+    """The z ≤ 0 with Φ(z) = tail ≤ ½, to 4.5e-4, as a starting value.   Source: Abramowitz & Stegun, 26.2.23"""
     far = (tail.call("log") * -2.0).sqrt()
     above, below = (2.515517, 0.802853, 0.010328), (1.0, 1.432788, 0.189269, 0.001308)
     return polynomial(far, above) / polynomial(far, below) - far
 
 
 def _gamma_quantile(a: Value, p: Value, q: Value, is_low: Value) -> Value:
-    """The x with P = p, from the smaller one of p and q = 1 − p."""
+    """The x with P = p, computed from the smaller of p and q = 1 − p."""
     is_inside = (a > 0.0) & (p >= 0.0) & (q >= 0.0) & (where(is_low, p, q) > 0.0) & (a < math.inf)
     shape, tail = where(is_inside, a, 1.0), where(is_inside, where(is_low, p, q), 0.5)
     lower = where(is_inside, p, 0.5)
@@ -127,10 +127,10 @@ def _newton(
     largest: Value,
     blind: Value,
 ) -> Value:
-    """The x with t(x) = tail.
+    """The x with t(x) = tail, by Newton's method.
 
-    value_of: x ↦ t and its derivative in ln x. least: a bound of x. largest: a bound of steps in ln x. blind: the step
-    where t underflows.
+    value_of: x ↦ t and its derivative in ln x. least: lower bound on x. largest: bound on a step in ln x. blind: the
+    step where t underflows.
     """
 
     def goes_on(k: Value, x: Value, step: Value, before: Value) -> Value:

@@ -1,9 +1,9 @@
 """Truncated Taylor expansions of Values in the parameters of a function.
 
-A formula that is written for jets gives, at no further effort, the derivatives of a series, a continued fraction or an
-expansion with respect to its parameters: each term is differentiated, and the sum ends when all coefficients have
-converged. Coefficients that are exactly zero are not stored, so a jet of order 0 costs what its Value costs.
-Source: Griewank & Walther (2008), "Evaluating Derivatives", chapter 13.
+A formula that is written for jets also gives the derivatives of a series, a continued fraction or an expansion with
+respect to its parameters: each term is differentiated, and the sum ends when all coefficients have converged.
+Coefficients that are exactly zero are not stored, so a jet of order 0 costs as much as its Value. Source: Griewank &
+Walther (2008), "Evaluating Derivatives", chapter 13.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import TypeAlias
 from aotensor.passes.scalar_math.value import Value, where
 
 Index: TypeAlias = tuple[int, ...]
-"""How often one differentiates with respect to each parameter."""
+"""The order of differentiation for each parameter."""
 Operand: TypeAlias = "Jet | Value | float"
 
 
 def indices_up_to(top: Index) -> list[Index]:
-    """All indices that are in no place above `top`, each behind those below it."""
+    """All indices ≤ `top` componentwise, each after those below it."""
     return list(product(*(range(n + 1) for n in top)))
 
 
@@ -40,7 +40,7 @@ class Jet:
 
     @staticmethod
     def parameters(xs: Sequence[Value], top: Index) -> list[Jet]:
-        """The parameters themselves: each has derivative 1 with respect to itself."""
+        """Jets of the parameters: each has derivative 1 with respect to itself."""
         found = []
         for position, x in enumerate(xs):
             parts = {(0,) * len(top): x}
@@ -55,14 +55,14 @@ class Jet:
 
     @property
     def derivative(self) -> Value:
-        """∂^top."""
+        """The derivative ∂^top."""
         size = math.prod(math.factorial(n) for n in self.top)
         found = self.parts.get(self.top)
         return self.value.like(0.0) if found is None else found if size == 1 else found * float(size)
 
     @property
     def order(self) -> int:
-        """The largest sum of an index."""
+        """The total order of the highest derivative."""
         return sum(self.top)
 
     @property
@@ -70,16 +70,16 @@ class Jet:
         return (0,) * len(self.top)
 
     def constant(self, x: Operand) -> Jet:
-        """x as a jet of the same parameters."""
+        """x as a jet with the same parameters."""
         return x if isinstance(x, Jet) else Jet(self.top, {self._zero: self.value.like(x)})
 
     def dense(self) -> Jet:
-        """The same with all coefficients stored."""
+        """The same jet with all coefficients stored."""
         zero = self.value.like(0.0)
         return Jet(self.top, {index: self.parts.get(index, zero) for index in indices_up_to(self.top)})
 
     def with_value(self, value: Value) -> Jet:
-        """The same coefficients, but this value."""
+        """The same jet with another value."""
         return Jet(self.top, {**self.parts, self._zero: value})
 
     # --- arithmetic -----------------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ class Jet:
         return self * other
 
     def __truediv__(self, other: Operand) -> Jet:
-        """The quotient q has q·other = self, coefficient by coefficient."""
+        """The quotient q with q·other = self, coefficient by coefficient."""
         if not isinstance(other, Jet):
             return self.each(lambda part: part / other)
         zero = self._zero
@@ -147,13 +147,13 @@ class Jet:
         return self.constant(other) / self
 
     def each(self, change: Callable[[Value], Value]) -> Jet:
-        """A linear function of every coefficient."""
+        """Apply a linear function to every coefficient."""
         return Jet(self.top, {index: change(part) for index, part in self.parts.items()})
 
     # --- functions ------------------------------------------------------------------------------------------------
 
     def compose(self, taylor: Callable[[Value], Iterable[Value]]) -> Jet:
-        """f(self) from f(v), f′(v), f″(v)/2, …, of which as many are taken as the order asks for."""
+        """f(self) from f(v), f′(v), f″(v)/2, …; only as many are evaluated as the order needs."""
         rest = Jet(self.top, {index: part for index, part in self.parts.items() if index != self._zero})
         varying = (n for n, *indices in zip(self.top, *rest.parts, strict=True) if any(indices))
         coefficients = [c for _, c in zip(range(sum(varying) + 1), taylor(self.value), strict=False)]
@@ -217,7 +217,8 @@ def choose(condition: Value, x: Jet, y: Jet) -> Jet:
 
 
 def integral(value: Value, top: Index, slopes: Sequence[tuple[Jet, Jet]]) -> Jet:
-    """The f of a value whose derivative is Σ slope·∂parameter.   slopes: (a parameter or a constant, slope)"""
+    """The jet f with a given value and the derivative Σ slope·∂parameter.   slopes: (a parameter or a constant,
+    slope)"""
     parts: dict[Index, Value] = {(0,) * len(top): value}
     for index in indices_up_to(top)[1:]:
         axis = next(i for i, n in enumerate(index) if n)

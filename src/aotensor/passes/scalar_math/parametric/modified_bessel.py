@@ -30,11 +30,12 @@ from aotensor.passes.scalar_math.parametric.jet import Index, Jet, choose
 from aotensor.passes.scalar_math.value import Value, where
 
 _EVEN_BELOW: Final = 0.5
-"""Where K is an integral over cosh(v·u): for small v the terms to both sides of the saddle cancel in derivatives."""
+"""Bound on |v| below which K is an integral over cosh(v·u): for small v both sides of the saddle cancel in
+derivatives."""
 
 
 def iv(v: Value, x: Value, order: int = 0, order_x: int = 0) -> Value:
-    """I_v(x), or a derivative in v and x; for x < 0 of whole orders alone, nan for others.
+    """I_v(x), or a derivative in v and x; for x < 0 only for integer v, else nan.
 
     Bound: relative error 1e-14·(1 + |ln I_v|); first derivatives 1e-12·(1 + |ln|), second ones 1e-11.
     """
@@ -71,14 +72,15 @@ def is_odd(v: Value) -> Value:
 
 
 def _operands(v: Value, x: Value, order: int, order_x: int) -> tuple[Jet, Jet]:
-    """v as it is and x by its relative changes, x·(1 + ε), of which derivatives neither overflow nor underflow."""
+    """v, and x as a function of its relative change ε, x·(1 + ε): these derivatives neither overflow nor underflow."""
     own, point = Jet.parameters([v, x], (order, order_x))
     return own, point if not order_x else Jet(point.top, {**point.parts, (0, 1): x})
 
 
 @dataclass(frozen=True)
 class _Units:
-    """What makes derivatives by x of those by relative changes: a factor x⁻ʲ, or a term of an exponent if that is 0."""
+    """Converts derivatives in relative changes to those in x: by a factor x⁻ʲ, or by a term of the exponent if it
+    underflows."""
 
     term: Value | None
     factor: Value | None
@@ -138,7 +140,7 @@ def _mirrored_second_kind(v: Jet, x: Jet, shift: Jet, factor: Jet | None, units:
 
 
 def _even_integral(v: Jet, x: Jet) -> Jet:
-    """eˣ·K_v(x) = ∫₀^∞ cosh(v·u)·e^{−x·(cosh u − 1)} du, of which odd derivatives in v are small for small v."""
+    """eˣ·K_v(x) = ∫₀^∞ cosh(v·u)·e^{−x·(cosh u − 1)} du, whose odd derivatives in v are small for small v."""
     step = _step(x.value)
     growth = step.call("exp")
 
@@ -164,12 +166,12 @@ def _even_integral(v: Jet, x: Jet) -> Jet:
 
 
 def _step(w: Value) -> Value:
-    """The step of the trapezoidal rule that leaves 1e-17 for w ≤ 40."""
+    """The step of the trapezoidal rule that leaves an error of 1e-17 for w ≤ 40."""
     return 9.0 / (38.0 + 1.1 * w)
 
 
 def _integral(v: Jet, w: Jet, x: Jet) -> Jet:
-    """½·∫ e^{−w·(cosh u − 1) − v·(sinh u − u)} du, by steps that leave 1e-17 for w ≤ 40."""
+    """½·∫ e^{−w·(cosh u − 1) − v·(sinh u − u)} du by the trapezoidal rule, with an error of 1e-17 for w ≤ 40."""
     step = _step(w.value)
     growth = step.call("exp")
 
@@ -227,7 +229,7 @@ def _first_kind(v: Value, x: Value, order: int, order_x: int, is_scaled: bool) -
 
 
 def _at_zero(v: Value, whole: Value, order: int, order_x: int, is_scaled: bool) -> Value:
-    """A derivative of I at x = 0, also of what is scaled by e^{−|x|}, which has a kink there."""
+    """A derivative of I at x = 0, also of the one scaled by e^{−|x|}, which has a kink there."""
     if order:
         infinite = v.like((-1.0) ** order * math.inf)
         return where(v > float(order_x), v.like(0.0), where(v.eq(float(order_x)), infinite, math.nan))
@@ -265,7 +267,7 @@ def _mirrored_first_kind(v: Jet, x: Jet, is_scaled: bool, units: _Units) -> Jet:
 
 
 def _log_of_half(x: Jet) -> Jet:
-    """ln(x/2) for x·(1 + ε), of which the derivatives are numbers."""
+    """ln(x/2) for x·(1 + ε), whose derivatives are constants."""
     value = x.value
     found: dict[Index, Value] = {(0, 0): (value * 0.5).call("log")}
     for j in range(1, x.top[1] + 1):
@@ -282,7 +284,7 @@ def _of_negative_order(v: Jet, x: Jet, is_scaled: bool, units: _Units) -> Jet:
 
 
 def sine_pi(v: Jet) -> Jet:
-    """sin(π·v), exactly 0 for whole v."""
+    """sin(π·v), exactly 0 for integer v."""
     return v.compose(lambda u: _sine_series(u, v.order, 0))
 
 
@@ -292,7 +294,7 @@ def cosine_pi(v: Jet) -> Jet:
 
 
 def _sine_series(v: Value, order: int, shift: int) -> Iterable[Value]:
-    """The derivatives over factorials of sin(πv), or of cos(πv) for shift 1."""
+    """The Taylor coefficients of sin(πv), or of cos(πv) for shift 1."""
     nearest = floor(v + 0.5)
     angle = (v - nearest) * math.pi
     sine, cosine = angle.call("sin"), angle.call("cos")

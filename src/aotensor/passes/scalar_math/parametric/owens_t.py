@@ -1,9 +1,9 @@
 """Owen's T(h, a) = 1/(2π)·∫₀ᵃ e^{−h²(1 + t²)/2}/(1 + t²) dt in float64, by Gauss's rule.
 
 For 0 ≤ a ≤ 1 over the part of the range where the exponential is not negligible, at most 9/h; for a > 1 from the tails
-of the normal distribution beyond h and ah, T(h, a) = (q(h) + q(ah))/2 − q(h)·q(ah) − T(ah, 1/a), where for small h the
-halves are taken off: ¼ − p(h)·p(ah) − T(ah, 1/a) with p = ½ − q.
-Source: Patefield & Tandy (2000), "Fast and accurate calculation of Owen's T function", equations 2 and 3.
+of the normal distribution beyond h and ah, T(h, a) = (q(h) + q(ah))/2 − q(h)·q(ah) − T(ah, 1/a), which for small h is
+rewritten as ¼ − p(h)·p(ah) − T(ah, 1/a) with p = ½ − q. Source: Patefield & Tandy (2000), "Fast and accurate
+calculation of Owen's T function", equations 2 and 3.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from aotensor.passes.scalar_math.value import Value, where
 
 _NODES: Final = 30
 _REACH: Final = 9.0
-"""e^{−s²/2} beyond it is below half an ulp of the integral."""
+"""For s beyond it, e^{−s²/2} is below half an ulp of the integral."""
 
 
 def owens_t(h: Value, a: Value) -> Value:
-    """T(h, a), odd in a and even in h; nan for nan alone.   Bound: relative error 2⁻⁵²·(4 + h²)."""
+    """T(h, a), odd in a and even in h; nan only for nan.   Bound: relative error 2⁻⁵²·(4 + h²)."""
     height, slope = abs(h), abs(a)
     is_steep = slope > 1.0
     product = where(height.eq(0.0), height, where(slope.eq(0.0), slope, height * slope))

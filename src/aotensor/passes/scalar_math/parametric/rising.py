@@ -1,8 +1,8 @@
 """Pochhammer's symbol (z)ₘ = Γ(z + m)/Γ(z) and its derivatives in z and m, in float64.
 
-Steps of one in m are factors, up to 40 of them, so that whole m give polynomials in z, at the poles of Γ too; what is
-left is e^{ln Γ(z + m) − ln Γ(z)}, by Stirling's formula where z and z + m are large, with the sign that the two have.
-Source: DLMF 5.2.4; the order of cases is that of Cephes.
+Steps of one in m are factors, up to 40 of them, so that integer m give polynomials in z, at the poles of Γ too; the
+remaining quotient is e^{ln Γ(z + m) − ln Γ(z)}, by Stirling's formula where z and z + m are large, with the sign of
+both Γ. Source: DLMF 5.2.4; the order of cases is that of Cephes.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from aotensor.passes.scalar_math.value import Value, where
 
 _FACTORS: Final = 40.0
 _LITTLE: Final = 0.1
-"""Largest |m| for which ln Γ(z + m) − ln Γ(z) is m times a mean of ψ: it is small with m, as its derivatives in z."""
+"""Largest |m| for which ln Γ(z + m) − ln Γ(z) is computed as m times a mean of ψ: it vanishes with m, like its
+derivatives in z."""
 _FAR: Final = 8.0
-"""From there on Stirling's formula has the logarithm of the quotient without a difference of large numbers."""
+"""Smallest z for which Stirling's formula gives the logarithm of the quotient without cancellation."""
 
 
 def poch(z: Value, m: Value, order_z: int = 0, order_m: int = 0) -> Value:
-    """(z)ₘ, or a derivative; ∞ where Γ(z + m) alone has a pole and 0 where Γ(z) alone has one.
+    """(z)ₘ, or a derivative; ∞ where only Γ(z + m) has a pole, and 0 where only Γ(z) has one.
 
     Bound: relative error 2⁻⁵²·(40 + 2·|ln|).
     """
@@ -74,7 +75,7 @@ def _with_rest(z: Jet, m: Value, rest: Jet, product: Jet) -> Value:
         return exponential_times(main + (stirling_rest(total) - stirling_rest(z)), product).dense()
 
     def near() -> Jet:
-        """About the pole at 0 with 1/Γ(z) = z/Γ(1 + z)."""
+        """Near the pole at 0, with 1/Γ(z) = z/Γ(1 + z)."""
 
         def log_gamma(v: Value) -> Iterable[Value]:
             yield v.call("gammaln_apart")

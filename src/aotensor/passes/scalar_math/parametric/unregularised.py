@@ -1,4 +1,4 @@
-"""γ(k, x) and Γ(k, x), which are not divided by Γ(k), and their derivatives in k, in float64.
+"""γ(k, x) and Γ(k, x), not divided by Γ(k), and their derivatives in k, in float64.
 
     γ    x ≤ k or x ≤ 1.1           xᵏe⁻ˣ·Σ xⁿ/(k)ₙ₊₁, positive terms
          beyond                     Γ(k) − Γ(k, x), for large k Γ(k)·P(k, x)
@@ -7,8 +7,8 @@
          k ≤ 0.1, k·ln x ≥ −0.4     −Γ(1 + k)·L·(eᵏᴸ − 1)/(kL) − xᵏ·Σ (−x)ⁿ/(n!·(k + n)) with L = ln x − ln Γ(1 + k)/k
          otherwise                  Γ(k)·Q(k, x)
 
-Exponents are added before exponentials are taken, so that nothing overflows but results that do.
-Source: NIST Digital Library of Mathematical Functions, 8.7 and 8.9.
+Exponents are added before the exponential is computed, so that only results that overflow do. Source: NIST Digital
+Library of Mathematical Functions, 8.7 and 8.9.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from aotensor.passes.scalar_math.value import Value, where
 _NEAR_ZERO: Final = 0.1
 """Largest k for which Γ(k, x) is computed without Γ(k)."""
 _FINITE: Final = 160.0
-"""Below it Γ and its first derivatives are finite, and differences of them are numbers."""
+"""Bound on k below which Γ, its first derivatives, and their differences are finite."""
 
 
 def gammal(k: Value, x: Value, order: int = 0) -> Value:
     """γ(k, x) for k ≥ 0 and x ≥ 0, or its derivative in k of some order; ±∞ for k = 0 < x.
 
-    Bound: relative error 1e-15·(4 + |ln γ|); first derivatives 1e-13·(1 + |ln|), second ones 2e-12, while they are not
-    near a zero.
+    Bound: relative error 1e-15·(4 + |ln γ|); first derivatives 1e-13·(1 + |ln|), second ones 2e-12, except near a
+    zero.
     """
 
     def inner(own: Jet, point: Value) -> Jet:
@@ -125,7 +125,7 @@ def _gamma(k: Jet, factor: Jet | None = None) -> Jet:
 def _of_domain(
     k: Value, x: Value, order: int, inner: Callable[[Jet, Value], Jet], nothing: float, whole: float
 ) -> Value:
-    """inner(k, x) inside of the domain; 0 at x = `nothing`, and Γ(k) or its derivative at x = `whole`."""
+    """inner(k, x) inside the domain; 0 at x = `nothing`, and Γ(k) or its derivative at x = `whole`."""
     is_proper = (k >= 0.0) & (k < math.inf) & (x >= 0.0)
     is_inside = is_proper & (x > 0.0) & (x < math.inf)
     (own,) = Jet.parameters([where(is_inside, k, 1.0)], (order,))
