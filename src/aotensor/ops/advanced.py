@@ -218,7 +218,7 @@ def _rank(indices: Sequence[Variable]) -> int:
 
 
 def _leading(axes: Sequence[int], count: int) -> int:
-    """How many axes of the arrays stand in front of all axes of x: none if they have the position of neighbours."""
+    """The number of axes of the index arrays that precede all axes of x; 0 if they replace neighbouring axes."""
     return 0 if axes[-1] - axes[0] == len(axes) - 1 else count
 
 

@@ -1,4 +1,4 @@
-"""What the batch rules of the ops share: the samples of a batch lie along a new leading axis."""
+"""Shared parts of the ops' batch rules: a new leading axis indexes the samples of a batch."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def check_steering(op: Op, is_batched: Sequence[bool], first: int = 1) -> None:
 
 
 class AxisOp(Op):
-    """An op that runs along its `axis` or its `axes`, and on all else element by element."""
+    """An op that works along its `axis` or its `axes`, and independently at every position of the other axes."""
 
     sees_discrete: ClassVar[bool] = False
 

@@ -162,9 +162,9 @@ def lowered_extents(b: TensorBuilder, dims: Sequence[Dim], sizes: Sequence[Tenso
 
 
 def split_shape(name: str, shape: Any) -> tuple[tuple[Dim, ...], list[Variable]]:
-    """A shape as the user wrote it, as the dims that an op keeps and the extents that are its inputs.
+    """Split a user's shape into the static dims that an op stores and the symbolic extents that become its inputs.
 
-    Raises: GraphTypeError for what is no shape, GraphValueError for a negative extent.
+    Raises: GraphTypeError for another kind of argument, GraphValueError for a negative extent.
     """
     extents: list[SymbolicExtent] = as_extents(shape)
     for extent in extents:

@@ -67,7 +67,7 @@ def _band(s: ScalarBuilder, predicate: str, offset: int, i: Extent, j: Extent) -
 
 
 def _offset(name: str, k: Any) -> int | Variable:
-    """Which diagonal: a number, or an int64 scalar.   Raises: GraphTypeError for what is no integer."""
+    """The offset of a diagonal, as an int or an int64 scalar.   Raises: GraphTypeError for a non-integer."""
     offset = as_extent(k, f"{name}: k")
     return within_reach(offset) if isinstance(offset, int) else cast(offset, "int64")
 
@@ -105,9 +105,9 @@ def identity(n: Any, dtype: DTypeLike | None = None) -> Variable:
 
 @coerced
 def identity_like(x: Any, dtype: DTypeLike | None = None) -> Variable:
-    """Ones on the diagonal in the shape of the matrix x and its dtype, unless one is given. Nothing flows to x.
+    """Ones on the diagonal, in the shape of the matrix x, and its dtype unless one is given. x gets no gradient.
 
-    Raises: GraphTypeError if x is no matrix.
+    Raises: GraphTypeError if x is not a matrix.
     """
     x = as_tensor(x)
     if x.ndim != 2:
@@ -348,7 +348,7 @@ def fill_diagonal(a: Any, val: Any, offset: Any = 0) -> Variable:
 
     offset: an int or an integer scalar.
 
-    Raises: GraphTypeError if `a` is no matrix, `val` no scalar, or `val` does not fit the dtype of `a` without loss.
+    Raises: GraphTypeError unless `a` is a matrix and `val` a scalar that fits the dtype of `a` without loss.
     """
     a, val = as_tensor(a), as_tensor(val)
     if a.ndim != 2 or val.ndim != 0:

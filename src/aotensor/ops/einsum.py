@@ -44,10 +44,10 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = None) -> Variable:
 
     A letter that an operand repeats takes its diagonal, "..." stands for the axes without a letter, and without "->"
     the result has the letters that occur once, in alphabetical order. Axes of static extent 1 broadcast. Two operands
-    at a time are contracted, next those whose product is smallest beside them; an extent not known counts as 100.
+    at a time are contracted: the pair with the least growth comes next; an unknown extent counts as 100.
     optimize: NumPy's ways to choose that order; it changes nothing here.
 
-    Raises: GraphTypeError if `subscripts` is not a str, GraphValueError for a formula that is none or does not fit the
+    Raises: GraphTypeError if `subscripts` is not a str, GraphValueError for a formula that is wrong or does not fit the
     ranks, and for extents that differ (at run time where they are not known).
     """
     if not isinstance(subscripts, str):

@@ -113,7 +113,7 @@ class SteeredView(ViewOp):
 
     @abstractmethod
     def steering(self) -> tuple[Any, ...]:
-        """What was given with the op; None for what comes with x."""
+        """The op's non-differentiable parameters; None where x supplies them."""
 
     def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
         given = self.steering()

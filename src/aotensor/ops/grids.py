@@ -102,7 +102,7 @@ def linspace(
     dtype: of start and stop, float64 for integers; an integer dtype rounds down.
     Derivatives: 1 − k/(num − 1) for start, k/(num − 1) for stop.
 
-    Raises: GraphTypeError for a num that is no integer, GraphValueError for a negative one (at run time where it is not
+    Raises: GraphTypeError for a non-integer num, GraphValueError for a negative one (at run time where it is not
     known).
     """
     ladder = _Ladder("linspace", start, stop, num, endpoint)
@@ -188,7 +188,7 @@ class Grid:
         self._is_open = is_open
 
     def __getitem__(self, key: Any) -> Any:
-        """Raises: GraphTypeError for what is no slice with a stop."""
+        """Raises: GraphTypeError for anything but a slice with a stop."""
         if not isinstance(key, tuple):
             return self._line(key)
         lines = [self._line(one) for one in key]
@@ -250,7 +250,7 @@ def _band_of(name: str, arr: Any, k: int, is_lower: bool) -> tuple[Variable, ...
 def bartlett(m: Any) -> Variable:
     """The triangular window 1 − |2·i/(m − 1) − 1| of m points, floatX; of one point 1.   m: an int or integer scalar
 
-    Raises: GraphTypeError for what is no integer; GraphValueError for a negative m, at run time where it is not known.
+    Raises: GraphTypeError for a non-integer; GraphValueError for a negative m, at run time where it is not known.
     """
     steps = linspace(0, 2, m)
     count = extent_of(steps, 0)

@@ -52,7 +52,7 @@ def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Variable:
     x: integers, none negative; int64 counts, or float64 sums of weights. minlength: an int or an integer scalar.
     The derivative of a weight is that of its sum, z̄[x].
 
-    Raises: GraphTypeError for what is no vector of integers, GraphValueError for weights of another rank, or at run
+    Raises: GraphTypeError for anything but a vector of integers, GraphValueError for weights of another rank, or at run
     time of another length, or for a negative element of x or minlength.
     """
     x = _vector("bincount: x", x)
@@ -129,7 +129,7 @@ def histogram(
 
 
 def _like(a: Variable, weights: Variable) -> Variable:
-    """Weights, if they have the shape of what they weigh; what is not known is checked at run time."""
+    """The weights, checked to have the shape of the values; unknown extents are checked at run time."""
     pairs = zip(a.static_shape, weights.static_shape, strict=False)
     if weights.ndim != a.ndim or any(m != n and isinstance(m, int) and isinstance(n, int) for m, n in pairs):
         raise GraphValueError(f"histogram: weights are {weights.type}, and a is {a.type}: the shapes differ")
@@ -157,7 +157,7 @@ def _equal_bins(values: Variable, count: Any, range: Any) -> tuple[Variable, Var
 
 
 def _range_of(values: Variable, range: Any, dtype: str) -> tuple[Variable, Variable]:
-    """(low, high): what is given, or the extrema; around one value an interval of 1, of no values 0 and 1."""
+    """(low, high): the given range, or the extrema; (v − ½, v + ½) where all values are v, (0, 1) without values."""
     if range is not None:
         if not isinstance(range, Sequence) or len(range) != 2:
             raise GraphTypeError(f"histogram: range is a pair (low, high), not {range!r:.60}")

@@ -174,7 +174,7 @@ def subtensor(x: Any, index: Any) -> Variable:
     steps may be symbolic.
 
     Positions count from the end where negative; slices are clipped, as in Python. Arrays broadcast together, and their
-    axes stand where those of x stood if these are neighbours, else in front, as in NumPy; ints beside them are arrays.
+    axes replace those of x if these are neighbours, else come first, as in NumPy; with them, ints count as arrays.
     A mask, a tensor of bool with the extents of some neighbouring axes, stands for the positions where it is true.
 
     Raises: GraphIndexError for a position outside its axis (at run time where one is not known) or too many indices,
@@ -207,9 +207,9 @@ def _array_item(item: Any) -> Any:
 
 
 def index_array(value: Any) -> Variable:
-    """Positions as a variable; an empty list has integers in it.
+    """Index positions as a variable; an empty list gives integers.
 
-    Raises: GraphTypeError for what is no integer.
+    Raises: GraphTypeError for non-integers.
     """
     found = constant(np.zeros(0, "int64")) if _is_empty_list(value) else as_tensor(value)
     if found.dtype not in dtypes.INTEGERS:
@@ -235,7 +235,7 @@ def _by_arrays(x: Variable, items: Sequence[Any]) -> Variable:
 
 
 def _as_index(item: Any) -> Variable:
-    """A position, or positions, beside arrays.   Raises: GraphTypeError for a float or bool."""
+    """An index that is combined with index arrays, as a variable.   Raises: GraphTypeError for a float or bool."""
     return item if _is_array(item) else as_tensor(_bound(item))
 
 

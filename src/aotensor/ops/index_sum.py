@@ -40,7 +40,7 @@ def join_windows(terms: Sequence[Variable]) -> list[Variable]:
 
 
 def _window_of_zeros(x: Variable) -> Entries | None:
-    """The window outside of which x is zero, if x was made so."""
+    """The window that zeros were set to by construction, or None; x is zero elsewhere."""
     if x.owner is None or not isinstance(x.owner.op, IncSubtensor) or not x.owner.op.is_set:
         return None
     return x.owner.op.entries if is_zeros(x.owner.inputs[0]) else None

@@ -1,4 +1,4 @@
-"""Ops that are linear in some of their inputs, and the zero gradients that go with discrete values."""
+"""Ops that are linear in some of their inputs, and the zero gradients of discrete values."""
 
 from __future__ import annotations
 

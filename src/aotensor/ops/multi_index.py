@@ -92,7 +92,7 @@ def _axes_outside_in(rank: int, order: str) -> list[int]:
 
 
 def _positions(x: Any) -> Variable:
-    """Positions as int64.   Raises: GraphTypeError for what is no integer, or for uint64, which may not fit."""
+    """Positions as int64.   Raises: GraphTypeError for non-integers and for uint64, which may not fit."""
     x = as_tensor(x)
     if x.dtype not in dtypes.INTEGERS or x.dtype == "uint64":
         hint = "cast them to int64" if x.dtype == "uint64" else None
@@ -107,7 +107,7 @@ def _scalar(extent: SymbolicExtent) -> Variable:
 def positions_within(x: Variable, extent: SymbolicExtent, mode: str) -> Variable:
     """int64 positions within 0 … extent − 1: others raise an error at run time, wrap modulo the extent, or are clipped.
 
-    Raises: GraphTypeError for what is no integer, or for uint64; GraphValueError for another mode.
+    Raises: GraphTypeError for non-integers and for uint64; GraphValueError for another mode.
     """
     x, n = _positions(x), _scalar(extent)
     if one_of("mode", mode, _MODES) == "raise":

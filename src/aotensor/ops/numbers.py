@@ -1,4 +1,4 @@
-"""What is composed of elementwise ops: quotient and remainder, numbers in place of nan, closeness of all elements."""
+"""Functions composed of elementwise ops: quotient and remainder, replacement of nan, closeness of all elements."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _extreme(name: str, of_two: Callable[..., Variable], xs: Sequence[Any]) -> V
 
 @coerced
 def ceil_intdiv(a: Any, b: Any) -> Variable:
-    """a / b rounded up, of integers; 0 for a divisor of 0.   Raises: GraphTypeError for what is no integer."""
+    """a / b rounded up, of integers; 0 for a divisor of 0.   Raises: GraphTypeError for a non-integer."""
     a, b = as_tensor(a), as_tensor(b)
     for x in (a, b):
         if not dtypes.is_discrete(x.dtype):

@@ -26,7 +26,7 @@ from aotensor.ops.shape.extents import extent_of
 class PermuteRowElements(LinearOp):
     """z[…, j] = x[…, y[…, j]], or z[…, y[…, j]] = x[…, j] if inverse, where every row of y is a permutation.
 
-    x: (…, n), y: (…, n), integers → (…, n), dtype of x; what is left of the rows broadcasts.
+    x: (…, n), y: (…, n), integers → (…, n), dtype of x; leading axes broadcast.
     """
 
     takes_half: ClassVar[bool] = True
@@ -85,7 +85,7 @@ _NO_PERMUTATION = "permute_row_elements: a row of positions is not a permutation
 def permute_row_elements(x: Any, y: Any, inverse: bool = False) -> Variable:
     """Every row of x in the order of the rows of y: z[…, j] = x[…, y[…, j]]; undone if `inverse`.
 
-    x: (…, n), y: (…, n), integers → (…, n), dtype of x; what is left of the rows broadcasts, one y may serve all rows.
+    x: (…, n), y: (…, n), integers → (…, n), dtype of x; leading axes broadcast, so one y may serve all rows.
 
     Raises: GraphTypeError for positions that are not integers; GraphValueError for a scalar, for rows of different
     lengths, and where a row of y is not a permutation of 0 … n − 1 (at run time).

@@ -113,7 +113,7 @@ def kron(x: Any, y: Any) -> Variable:
 
 
 def _interleaved(x: Variable, rank: int, behind: bool) -> Variable:
-    """x with a new axis behind, or in front of, each of its axes, after padding to `rank`."""
+    """x with a new axis after, or before, each of its axes, after padding to `rank`."""
     axes = [None] * (rank - x.ndim) + list(range(x.ndim))
     pairs = [(axis, None) if behind else (None, axis) for axis in axes]
     return dimshuffle(x, [entry for pair in pairs for entry in pair])
@@ -179,7 +179,7 @@ def matrix_power(x: Any, n: int) -> Variable:
     """x·x·…·x, n times, by repeated squaring; the identity for n = 0, powers of the inverse for n < 0.
 
     (…, m, m) → (…, m, m), in the dtype of x, or that of `inv`.
-    Raises: GraphTypeError below rank 2 or for an n that is no int, GraphValueError for a matrix that is not square;
+    Raises: GraphTypeError below rank 2 or for an n that is not an int, GraphValueError for a matrix that is not square;
     LinAlgError at run time for n < 0 and a singular matrix.
     """
     x = as_square("matrix_power", x)

@@ -137,8 +137,8 @@ def _found(a: Variable, v: Variable, first: Variable, n: Any, is_right: bool) ->
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Variable:
     """Where elements of v go into the ascending vector a so that it stays ascending: int64, of the shape of v.
 
-    side: "left" in front of equal elements, "right" behind them. sorter: positions that put a in order. nan goes
-    behind all numbers. What is not ascending gives some position of 0 … n. Every derivative is 0.
+    side: "left" before equal elements, "right" after them. sorter: positions that put a in order. nan sorts
+    after all numbers. An a that is not ascending gives some position of 0 … n. Every derivative is 0.
 
     Raises: GraphTypeError unless a is a vector, GraphValueError for another side. Cost: log2 n reads for each element.
     """

@@ -69,7 +69,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Variable:
 def compress(condition: Any, x: Any, axis: int | None = None) -> Variable:
     """The slices of x along `axis` where the vector `condition` is not 0; of flattened x by default.
 
-    Raises: GraphValueError if `condition` is no vector or the axis is out of range; GraphIndexError where it is not as
+    Raises: GraphValueError unless `condition` is a vector and the axis is in range; GraphIndexError where it is not as
     long as the axis (at run time where that is not known).
     """
     condition, x = as_tensor(condition), as_tensor(x)
@@ -110,5 +110,5 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Variable:
 
 
 def _counter(x: Variable, axis: int, lead: int = 0) -> Variable:
-    """0, 1, … along an axis of x, with extent 1 along the others, and along so many more in front, or fewer."""
+    """0, 1, … along an axis of x, extent 1 along the others; `lead` more leading axes, or fewer."""
     return dimshuffle(arange(extent_of(x, axis)), [0 if d == axis else None for d in range(-lead, x.ndim)])

@@ -76,7 +76,7 @@ def window_shape(entries: Entries, x: TensorType, symbols: Sequence[TensorType])
     """Dims of the window that `entries` name in x; axes without an entry are whole.
 
     Raises: GraphIndexError for too many entries or a position outside a static extent, GraphTypeError for a bound
-    that is no integer scalar.
+    that is not an integer scalar.
     """
     if len(entries) > x.rank:
         raise GraphIndexError(f"{len(entries)} indices for rank {x.rank}")

@@ -93,7 +93,7 @@ def solved(
 
 
 def _meant(a: Variable, assume_a: str, lower: bool) -> Variable:
-    """The matrix of which the triangle is given that the assumption names."""
+    """The matrix that `a` represents under an assumption: banded, Hermitian from one triangle, or `a` itself."""
     if assume_a in ("diagonal", "tridiagonal"):
         width = int(assume_a == "tridiagonal")
         return triu(tril(a, width), -width)

@@ -87,7 +87,7 @@ SUPPORTED: Final = (
 
 
 def counterpart(op: Op, inputs: Sequence[Variable]) -> Apply:
-    """The node that stands for `op` on inputs of which some are complex.   Raises: GraphTypeError by the op's name"""
+    """The node that computes `op` when some inputs are complex.   Raises: GraphTypeError by the op's name"""
     found = _elementwise(op, inputs) if isinstance(op, Elementwise) else _other(op, inputs)
     if found is None:
         raise refusal(op.name, inputs)
@@ -239,7 +239,7 @@ _COMPOSED: Final[dict[str, Callable[..., Variable]]] = {
     "sign": lambda z: whole(*direction(parts(z))),
     "switch": _switch,
 }
-"""Functions that are no holomorphic ones, by those of parts."""
+"""Functions that are not holomorphic → the same by real and imaginary parts."""
 
 
 def _node(x: Variable) -> Apply:

@@ -1,10 +1,10 @@
-"""Functions of complex numbers by real ones of their parts: values, with the branch cuts of C99 and NumPy.
+"""Complex elementary functions by real functions of the parts: values, with the branch cuts of C99 and NumPy.
 
-A value is a pair (x, y) of real variables; y is None for a real operand, of which no part is multiplied by a zero. Cuts
+A value is a pair (x, y) of real variables; y is None for a real operand, so nothing is multiplied by a zero part. Cuts
 are continuous from the side that the sign of a zero tells. Errors are a few ulp of the size of the result: a part that
 is much smaller than the other has that much of a relative error (`log` near 1 and `expm1`, `log1p` near 0 do better).
 After W. Kahan, Branch Cuts for Complex Elementary Functions, 1987, and C99, annex G; values at infinities and nan are
-what the formulas give, which need not be what that annex asks for.
+the formulas' own, which may differ from that annex.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from aotensor.ops.gradient_control import ViewOp
 
 @dataclass(frozen=True)
 class HolomorphicView(ViewOp):
-    """x itself, a holomorphic function of the further inputs: all ways to x go through them."""
+    """x itself, marked as a holomorphic function of the further inputs: every path to x passes through one of them."""
 
     name: ClassVar[str] = "holomorphic_view"
     takes_complex: ClassVar[bool] = True

@@ -202,7 +202,7 @@ def _negated(x: Variable) -> Variable:
 
 
 def joined(re: Any, im: Any) -> Array:
-    """A complex array of its parts, bit for bit, which `re + 1j * im` would not give beside infinities."""
+    """The complex array with these parts, bit for bit; `re + 1j * im` would give nan where a part is infinite."""
     found: Array = np.empty(np.shape(re), np.result_type(re, np.complex64))
     found.real, found.imag = re, im
     return found
@@ -216,7 +216,7 @@ def parts(x: Variable) -> tuple[Variable, Variable]:
 
 
 def as_factor(x: Variable, dtype: str) -> Variable:
-    """x in the dtype of a product; beside complex factors a real one is of the dtype of their parts, and stays real."""
+    """x in the dtype of a product; a real factor of complex ones gets the dtype of their parts, and stays real."""
     return cast(x, dtype if dtypes.is_complex(x.dtype) else dtypes.part_of(dtype))
 
 

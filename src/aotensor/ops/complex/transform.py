@@ -131,9 +131,10 @@ class RealDft(LinearOp):
 
 @dataclass(frozen=True)
 class OfHalf(LinearOp):
-    """The real values of which a complex tensor has the first n/2 + 1 of the backward transform.   length: n
+    """np.fft.irfft(x, length, norm="forward"): the unnormalised inverse transform of the first n/2 + 1 values, real.
 
-    Imaginary parts of the first value and, for even n, of the last one count as 0.
+    (…, length/2 + 1), complex → (…, length). Imaginary parts of the first value and, for even n, of the last one count
+    as 0.
 
     Raises: GraphTypeError for a real tensor, a scalar or another extent.
     """

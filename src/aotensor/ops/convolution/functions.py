@@ -20,7 +20,7 @@ from aotensor.ops.shape.reshape import reshape
 
 TOO_LARGE: Final = "the windows are larger than the input with its padding"
 Sides: TypeAlias = tuple[int, int]
-"""Zeros in front of an axis and behind it."""
+"""Zeros before and after an axis."""
 
 
 @coerced
@@ -52,9 +52,9 @@ def conv2d(
 
     (N, C, H, W), (O, C/groups, K, L) → (N, O, P, Q), in the promoted dtype. Filters are not mirrored, as in torch.
 
-    stride, dilation: a number, or one per axis. groups: input and output channels are divided into so many groups, and
-    each group of the output sees its own of the input. padding: zeros around the input: "valid" for none, "same" for an
-    output of the extents of the input (stride 1), a number for all sides, one per axis, or a pair (before, after) per
+    stride, dilation: a number, or one per axis. groups: the number of groups of input and output channels; each group
+    of the output sees its own of the input. padding: zeros around the input: "valid" for none, "same" for an output of
+    the extents of the input (stride 1), a number for all sides, one per axis, or a pair (before, after) per
     axis. P = (H + before + after − dilation·(K − 1) − 1) // stride + 1.
 
     Raises: GraphTypeError for ranks, dtypes or options of another kind, GraphValueError for channels that do not fit

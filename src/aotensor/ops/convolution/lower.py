@@ -26,7 +26,7 @@ from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, Tensor
 
 Role: TypeAlias = Literal["input", "filters", "output"]
 LETTERS: Final[dict[Role, str]] = {"input": "ngc", "filters": "goc", "output": "ngo"}
-"""The axes in front of the spatial ones."""
+"""The number of axes before the spatial ones."""
 _MOST_TERMS: Final = 32  # of a sum that is written out
 _FEW_ROWS: Final = 4  # of C: a tile of a product would be mostly empty
 _FEW_ELEMENTS: Final = 64  # of C for each group

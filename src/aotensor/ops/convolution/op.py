@@ -145,7 +145,7 @@ class Convolution(MultilinearOp):
         return op(*(values[other] for other in op.given()), *symbolic)  # type: ignore[no-any-return]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        """Samples go along an axis that those operands and the result have which have samples, and no other."""
+        """Samples get an axis in those operands that are batched and in the result, and in no others."""
         check_steering(self, is_batched, first=2)
         having = {self.role, *(role for role, on in zip(self.given(), is_batched, strict=False) if on)}
         (letter,) = (a for a in "ngco" if {role for role in ROLES if a in LETTERS[role]} == having)

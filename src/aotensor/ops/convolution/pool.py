@@ -39,7 +39,7 @@ def max_pool2d(
 ) -> Variable:
     """The largest element of each window of the last two axes.   (…, H, W) → (…, P, Q), in the dtype of the input
 
-    window, stride, padding: a number, or one per axis; by default windows side by side, and no padding. What is padded
+    window, stride, padding: a number, or one per axis; by default adjacent windows, and no padding. Padding
     is never the largest; P = (H + 2·padding − window) // stride + 1. A nan in a window is its result. The derivative
     goes to the first of the largest elements in C order, as in torch.
 
@@ -81,7 +81,7 @@ def avg_pool2d(
     """The mean of each window of the last two axes.   (…, H, W) → (…, P, Q), floating; floatX for integers
 
     window, stride, padding: as for `max_pool2d`, with zeros as padding. count_include_pad: a mean is the sum divided by
-    the elements of a window; if not, by those that are no padding.
+    the size of a window; otherwise, by its elements outside of the padding.
 
     Raises: as `max_pool2d`.
     """
@@ -184,6 +184,6 @@ def _window(k: int, count: SymbolicExtent, stride: int) -> slice:
 
 
 def _counts(extent: SymbolicExtent, count: SymbolicExtent, size: int, stride: int, side: int) -> Variable:
-    """How many elements of each window are no padding, as int64."""
+    """The number of elements of each window outside of the padding, as int64."""
     first = arange(count) * stride - side
     return minimum(first + size, extent) - maximum(first, 0)

@@ -34,7 +34,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Variable:
     mode: "full" for all sums; "same" for the max(n, m) in the middle, "valid" for the max(n, m) − min(n, m) + 1 that
     have min(n, m) terms.
 
-    Raises: GraphTypeError for operands that are no vectors or bool, GraphValueError for another mode or an empty
+    Raises: GraphTypeError for operands that are not vectors, or bool, GraphValueError for another mode or an empty
     vector.
     """
     x, y = _signals("convolve", a, v, 1, mode)
@@ -56,11 +56,11 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", f
     """scipy.signal.convolve2d: y[s, t] = Σ in1[s − k, t − l]·in2[k, l], with zeros outside.
 
     (m, n), (p, q) → (m + p − 1, n + q − 1) in the mode "full", in the promoted dtype.
-    mode: "full"; "same" for extents of in1; "valid" for sums that need no zeros: then one of the two is at least as
+    mode: "full"; "same" for extents of in1; "valid" for sums that need no zeros: then one operand is at least as
     large as the other along both axes.
 
-    Raises: GraphTypeError for operands that are no matrices or bool, GraphValueError for another mode, an empty matrix
-    or matrices neither of which holds the other; UnsupportedError for another boundary or fillvalue.
+    Raises: GraphTypeError for operands that are bool or not matrices, GraphValueError for another mode, an empty matrix
+    or where neither matrix contains the other; UnsupportedError for another boundary or fillvalue.
     """
     if not isinstance(boundary, str) or boundary != "fill":
         raise UnsupportedError(f"convolve2d: boundary {boundary!r} is not supported", hint="pad in1, then mode='valid'")
@@ -86,7 +86,7 @@ def _signals(name: str, a: Any, v: Any, rank: int, mode: str) -> tuple[Variable,
 
 
 def _cut(name: str, x: Variable, y: Variable, mode: str, same: Same) -> Variable:
-    """The convolution of two tensors over all their axes, of which a mode says which part is wanted."""
+    """The part of the convolution of two tensors over all their axes that `mode` names."""
     spans = [_span(extent_of(x, d), extent_of(y, d), mode, same) for d in range(x.ndim)]
     fault, is_fine = _EMPTY, _are_positive(x, y)
     if mode == "valid" and x.ndim > 1:

@@ -16,7 +16,7 @@ from aotensor.ops.elementwise.compare import ge, isnan, le, or_
 from aotensor.ops.elementwise.signatures import counting, last, numeric, quotient, signed
 
 _MAX_UNROLLED_POWER = 16
-"""Largest literal exponent that becomes multiplications, each of which rounds once."""
+"""Largest literal exponent that is expanded to multiplications, which all round once."""
 
 
 def _times_the_others(g: Variable, position: int, inputs: list[Variable], y: Variable) -> Variable:
@@ -262,7 +262,7 @@ sgn = sign
 
 
 def _by(better: Elementwise) -> Routes:
-    """The routes to two operands of which the better one is taken: a tie goes to the first, and so does its nan."""
+    """The derivative routes of maximum and minimum: the first operand wins a tie, and so does its nan."""
 
     def routes(a: Variable, b: Variable) -> tuple[tuple[Variable, bool] | None, ...]:
         leads = better(a, b)

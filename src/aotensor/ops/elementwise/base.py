@@ -296,7 +296,7 @@ def _is_literal(value: object) -> bool:
 
 
 def _weak(value: int | float | complex, common: str | None) -> Variable:
-    """A literal beside operands of dtype `common`."""
+    """A literal combined with operands of dtype `common`."""
     if isinstance(value, complex):
         return as_tensor(value) if common is None else constant(value, dtype=_complex_beside(common))
     return as_tensor(value) if common is None else constant(value, dtype=dtypes.weak_scalar(value, common))

@@ -25,7 +25,7 @@ def _whole(*operands: str) -> tuple[tuple[str, ...], str]:
 
 
 def _shift(x: str, y: str) -> tuple[tuple[str, ...], str]:
-    """left_shift, right_shift: as `_whole`, and uint64 by any integer, of which no signed dtype holds both."""
+    """Result dtype of left_shift and right_shift: as `_whole`; uint64 may also be shifted by a signed integer."""
     return (("uint64",) * 2, "uint64") if x == "uint64" and y in dtypes.INTEGERS else _whole(x, y)
 
 

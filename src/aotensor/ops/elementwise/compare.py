@@ -176,7 +176,7 @@ switch: Elementwise = elementwise(
 
 
 def _parts(x: Variable, lower: Variable, upper: Variable) -> tuple[tuple[Variable, bool] | None, ...]:
-    """Where clip is x, the lower and the upper bound; nowhere beside a nan."""
+    """The derivative routes of clip: the conditions for x, the lower and the upper bound; none holds at a nan."""
     return (
         (and_(le(lower, x), le(x, upper)), True),
         (and_(lt(x, lower), le(lower, upper)), True),

@@ -1,10 +1,10 @@
-"""The pass `fuse-elementwise`: elementwise ops that feed each other become one.
+"""The pass `fuse-elementwise`: fuse elementwise ops that feed each other into one.
 
     a = exp(x); b = a * y; c = b + a        →        c = fused(x, y) { exp, mul, add }
 
-What comes later then looks at one statement where there were many, so what it costs grows with the loops of a program
-and not with its arithmetic. An op joins the readers of its result where all of them go over the same elements: no value
-is computed twice, and none that is needed elsewhere moves.
+Later passes then see one statement instead of many, so their cost grows with the number of loops of a program
+and not with its arithmetic. An op is fused into the readers of its result where all iterate over the same elements.
+No value is computed twice, and no value with other readers moves.
 
 Ops may be joined if no path leads out of their group and back into it. As in typed fusion (Kennedy & McKinley 1993)
 each has a level, which grows along every edge that leaves elementwise ops of one shape: those of one level cannot reach
@@ -125,7 +125,7 @@ class _Fusion:
 
 
 def _is_fusible(apply: Apply) -> bool:
-    """Is it computed element by element, by nothing but arithmetic?   A number is no loop that others could join."""
+    """Is the op elementwise arithmetic with a result of rank at least 1? A scalar has no loop to fuse into."""
     return isinstance(apply.op, Elementwise) and apply.op.row.guard is None and apply.outputs[0].ndim > 0
 
 

@@ -14,7 +14,7 @@ from aotensor.ops.elementwise.compare import eq, switch
 
 
 def _emit_hypot(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
-    """m·√(1 + (n/m)²) with m the larger and n the smaller of |x|, |y|; inf if one is infinite, even beside nan."""
+    """m·√(1 + (n/m)²), m the larger and n the smaller of |x|, |y|; inf if one is infinite, even if the other is nan."""
     one, zero = s.constant(1.0, x.dtype), s.constant(0.0, x.dtype)
     wide, narrow = s.maximum(s.abs(x), s.abs(y)), s.minimum(s.abs(x), s.abs(y))
     ratio = s.div(narrow, wide)

@@ -126,7 +126,7 @@ def polygamma(n: Any, x: Any) -> Variable:
     n: an integer, or a tensor of integers, in which a negative number gives nan. Known orders up to 8 are straight-line
     code; others take as many steps as x is below 10 + 2n. Differentiable in x to any order; n has no derivative.
 
-    Raises: GraphTypeError for an order that is no integer, GraphValueError for a negative number as order.
+    Raises: GraphTypeError for a non-integer order, GraphValueError for a negative number as order.
     """
     known = n.data if isinstance(n, Constant) else n
     if isinstance(known, int | np.integer) or (isinstance(known, np.ndarray) and known.ndim == 0):

@@ -21,7 +21,7 @@ from aotensor.ops.elementwise.elementary import log
 from aotensor.ops.elementwise.signatures import counting, numeric
 
 _MAX_UNROLLED_POWER = 16
-"""Largest literal exponent that becomes multiplications, each of which rounds once."""
+"""Largest literal exponent that is expanded to multiplications, which all round once."""
 
 
 def _reference_pow(x: Array, y: Array) -> Array:

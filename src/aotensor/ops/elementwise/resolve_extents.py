@@ -1,11 +1,11 @@
-"""The pass `resolve-extents`: what reads nothing but the extents of an elementwise result reads those of an operand.
+"""The pass `resolve-extents`: shape queries on an elementwise result are redirected to its operands.
 
     y = exp(x); g = full_like(1, y)        →        y = exp(x); g = full_like(1, x)
 
-A gradient begins with the extents of what it is the gradient of. It would wait for the whole value, and nothing could
-be computed together with it. MLIR has the like of it as `resolve-shaped-type-result-dims`.
+A gradient begins with the extents of its cost. It would wait for the whole value, and nothing could
+be fused with it. MLIR has a similar pass, `resolve-shaped-type-result-dims`.
 
-The check that operands go together stays: an operand stands in for a result that is computed anyway, or that needs no
+The check that operands broadcast stays: an operand replaces a result that is computed anyway, or that needs no
 check since all its operands have the extent from one source.
 """
 
@@ -48,7 +48,7 @@ def resolve_extents(outputs: Sequence[Variable], stop: Collection[Variable]) -> 
 
 
 def _shaped_like(node: Apply) -> Variable | None:
-    """The input of which a node reads the extents only, its last one."""
+    """The input whose extents alone a node reads: its last one."""
     return node.inputs[-1] if isinstance(node.op, ShapeI | FullLike) else None
 
 

@@ -1,4 +1,4 @@
-"""Solves of linear systems of which the diagonal alone is read, or the diagonals beside it too."""
+"""Solves of linear systems with diagonal or tridiagonal matrices: only these diagonals are read."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from aotensor.ops.linear import SolveOp
 
 @dataclass(frozen=True)
 class BandedSolve(SolveOp):
-    """a, b → x with op(a)·x = b for the diagonal of a, and those beside it if `width` is 1.   b: (…, n, k), or (…, n)
+    """a, b → x with op(a)·x = b for the diagonal of a, and both neighbours if `width` is 1.   b: (…, n, k), or (…, n)
 
-    b_ndim: 2, or 1 for vectors. on_error: what a singular matrix gives, "raise" or "nan". b̄ = op(a)⁻ᵀ·x̄, and
+    b_ndim: 2, or 1 for vectors. on_error: for a singular matrix, "raise" or "nan". b̄ = op(a)⁻ᵀ·x̄, and
     ā = −b̄·xᵀ, or its transpose, on the diagonals that are read.
     """
 

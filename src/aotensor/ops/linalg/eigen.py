@@ -44,7 +44,7 @@ def inverse_differences(w: Variable) -> Variable:
 
 
 def symmetric(x: Variable, uplo: str) -> Variable:
-    """The symmetric matrix of which one triangle of x is read, the lower one ("L") or the upper one ("U")."""
+    """The symmetric matrix given by one triangle of x, the lower one ("L") or the upper one ("U")."""
     return symmetric_of_lower(x if uplo == "L" else matrix_transpose(x))
 
 
@@ -132,8 +132,8 @@ def eigh(a: Any, UPLO: str = "L", b: Any = None) -> list[Variable]:
     """[w, v] with a = v·diag(w)·vᵀ for symmetric a, w ascending.   (…, n, n) → (…, n), (…, n, n)
 
     Only the triangle UPLO, "L" or "U", is read, and the gradient lives in it. In each eigenvector the first component
-    that is not small is positive. Between exactly equal eigenvalues, where v is not unique, its derivative is 0. What
-    is not finite gives nan. b: a positive definite matrix, of which the same triangle is read: a·v = b·v·diag(w) and
+    that is not small is positive. Between exactly equal eigenvalues, where v is not unique, its derivative is 0. Non-
+    finite input gives nan. b: a positive definite matrix, read from the same triangle: a·v = b·v·diag(w) and
     vᵀ·b·v = 1, by its Cholesky factor L and the eigenvectors Lᵀ·v, which have these signs. A complex a is Hermitian:
     that component is real and positive.
 

@@ -1,7 +1,7 @@
-"""Kinds of aot.lapack that whole ops are expanded to: what they give, in NumPy, and how large it is.
+"""Kinds of aot.lapack that whole ops are lowered to: their NumPy reference and the extents of their results.
 
 Operands and results are in the order of LAPACK: the rows are the columns of the matrix, but for
-`pivoted_qr`. A complex matrix of m rows and n columns is n rows of 2·m numbers, parts of elements side by side.
+`pivoted_qr`. A complex matrix of m rows and n columns is n rows of 2·m numbers, real and imaginary parts interleaved.
 
 kind                          operands → results
 schur                         A → T, Z                 A = Z·T·Zᵀ, blocks of two for pairs of complex eigenvalues
@@ -9,7 +9,7 @@ complex_schur                 A → T, Z                 A = Z·T·Zᴴ, T trian
 sorted_schur                  A → T, Z, c              the same where those of the eigenvalues that `sort` takes come
 complex_sorted_schur                                   first: c is 1 for these, 0 for others
 qz                            A, B → S, T, α, β, Q, Z  A = Q·S·Zᵀ and B = Q·T·Zᵀ, S with blocks of two; α is complex;
-complex_qz                                             `sort`: what comes first, or "" for LAPACK's order
+complex_qz                                             `sort`: eigenvalues that come first, or "" for LAPACK's order
 triangular_sylvester          T, S, F → X              op(T)·X + X·op(S) = F of Schur forms; `is_left_adjoint`,
 complex_triangular_sylvester                           `is_right_adjoint`: op conjugates and transposes
 eig, complex_eig              A → w, V                 A·V = V·diag(w), as LAPACK scales V; both are complex

@@ -146,7 +146,7 @@ def from_lapack(x: Variable, of_complex: bool) -> Variable:
 
 
 def square_core(x: TensorType) -> Dim:
-    """What is known of n for (…, n, n), real or complex.   Raises: as square_dim"""
+    """The dim n of (…, n, n), real or complex; None if unknown.   Raises: as square_dim"""
     if dtypes.is_complex(x.dtype):
         return square_dim(x.with_dtype(dtypes.part_of(x.dtype)))
     return square_dim(x)

@@ -40,7 +40,7 @@ def scipy_linalg() -> Any:
 
 
 def floating(x: Any) -> Variable:
-    """x as a variable of a floating dtype: what is discrete becomes float64, as in NumPy."""
+    """x as a variable of a floating dtype: bool and integers become float64, as in NumPy."""
     x = as_tensor(x)
     return cast(x, dtypes.mean_of(x.dtype))
 
@@ -68,7 +68,7 @@ def both_floating(*xs: Any) -> list[Variable]:
 
 
 def square_dim(a: TensorType) -> Dim:
-    """What is known of n for (…, n, n).   Raises: GraphTypeError below rank 2, GraphValueError if not square."""
+    """The dim n of (…, n, n); None if unknown.   Raises: GraphTypeError below rank 2, GraphValueError if not square."""
     if a.rank < 2:
         raise GraphTypeError(NO_MATRIX)
     if not dtypes.is_float(a.dtype):
@@ -77,7 +77,7 @@ def square_dim(a: TensorType) -> Dim:
 
 
 def common_dim(what: str, *dims: Dim) -> Dim:
-    """What is known of an extent that all of these are.   Raises: GraphValueError for two different numbers."""
+    """The dim common to all of these; None if unknown.   Raises: GraphValueError for two different numbers."""
     numbers = sorted({dim for dim in dims if isinstance(dim, int)})
     if len(numbers) > 1:
         raise GraphValueError(f"{what} differ, {numbers[0]} and {numbers[1]}")
@@ -166,9 +166,9 @@ def check_square(name: str, a: Array) -> None:
 
 
 def exchanged_rows(name: str, exchanges: Array) -> Array:
-    """Exchanges counted from 1, as ours are, counted from 0: LAPACK looks at none of them before it writes there.
+    """Row exchanges, counted from 1, as LAPACK's, counted from 0; checked, as LAPACK writes there without a check.
 
-    Raises: GraphIndexError for one that is no row
+    Raises: GraphIndexError for one outside of the matrix
     """
     n = exchanges.shape[-1]
     for found in exchanges[(exchanges < 1) | (exchanges > n)][:1]:

@@ -86,7 +86,7 @@ def pinv(a: Any, rcond: float = 1e-15, hermitian: bool = False) -> Variable:
     hermitian: only the lower triangle of the square a is read. Derivatives are those at constant rank.
 
     Raises: GraphTypeError below rank 2 or for a symbolic rcond; LinAlgError at run time where the singular
-    values do not converge. What is not finite gives nan.
+    values do not converge. Non-finite input gives nan.
     """
     if is_complex(as_tensor(a)):
         z = hermitian_of(as_square("pinv", as_tensor(a)), lower=True) if hermitian else as_tensor(a)

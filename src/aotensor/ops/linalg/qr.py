@@ -116,7 +116,7 @@ def _split(x: Variable, k: Any) -> tuple[Variable, Variable]:
 def _adjoint(x: Variable, q: Variable, r: Variable, ct_q: Variable, ct_r: Variable) -> Variable:
     """x̄ = (Q̄ + Q·copyltu(M))·R⁻ᵀ, M = R·R̄ᵀ − Q̄ᵀ·Q, where copyltu mirrors the lower triangle.
 
-    Where x has more columns than rows, that holds for the square part in front, of which the others follow:
+    Where x has more columns than rows, that holds for its leading square part, which determines the others:
     x = [X, Y], r = [U, V] with V = Qᵀ·Y, so that Ȳ = Q·V̄ and Y·V̄ᵀ adds to Q̄.
     """
     k = extent_of(r, -2)

@@ -1,4 +1,4 @@
-"""Shapes of matrices: what is known of them, and what is checked; references of what iterates."""
+"""Extents of matrices (static where known, else checked) and NumPy references of iterative decompositions."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def square_type(x: TensorType) -> TensorType:
 
 
 def smaller(rows: Dim, columns: Dim) -> Dim:
-    """What is known of min(rows, columns)."""
+    """The dim min(rows, columns); None if unknown."""
     if rows == columns:
         return rows
     return min(rows, columns) if isinstance(rows, int) and isinstance(columns, int) else None

@@ -128,7 +128,7 @@ class LuSolve(SolveOp, FactoredOp):
 
 @dataclass(frozen=True)
 class CholeskySolve(SolveOp, FactoredOp):
-    """A (of which the lower triangle counts), its Cholesky factor L, b → x with A·x = b.
+    """A (only its lower triangle is read), its Cholesky factor L, b → x with A·x = b.
 
     b̄ = A⁻¹·x̄, and Ā = −b̄·xᵀ folded onto the lower triangle.
     """
@@ -216,11 +216,11 @@ def solve(
 ) -> Variable:
     """x with a·x = b, or aᵀ·x = b if `transposed`.   a: (…, n, n), b: (…, n[, k]) → (…, n[, k])
 
-    assume_a: SciPy's names: "gen", and "banded", which means no other matrix; "sym" (or "her") and "pos", of which only
-    the triangle that `lower` names is read; "lower triangular", "upper triangular"; "tridiagonal" and "diagonal", of
-    which only these diagonals are read, in linear time. b_ndim: 1 for vectors, 2 for matrices; by default b of rank 1
-    is a vector and all else are matrices. Leading dims broadcast along dims that are statically 1. on_error: what a
-    singular matrix gives (for "pos": one that is not positive definite), "raise" (LinAlgError, at run time) or "nan".
+    assume_a: SciPy's names: "gen", and "banded", which is the same here; "sym" (or "her") and "pos", where only
+    the triangle that `lower` names is read; "lower triangular", "upper triangular"; "tridiagonal" and "diagonal",
+    where only these diagonals are read, in linear time. b_ndim: 1 for vectors, 2 for matrices; by default b of rank 1
+    is a vector and all else are matrices. Leading dims broadcast along dims that are statically 1. on_error: for a
+    singular matrix (for "pos": one that is not positive definite), "raise" (LinAlgError, at run time) or "nan".
 
     Raises: GraphValueError if a is not square, extents differ (at run time where they are not known) or an option is
     unknown. Cost: one factorisation, which the gradient shares.

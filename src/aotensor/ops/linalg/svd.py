@@ -217,8 +217,8 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
 
     (…, m, n) → (…, m, m), (…, k), (…, n, n), or (…, m, k) and (…, k, n) for u and vt without full_matrices. In each
     column of u the first component that is not small is positive. u and vt have derivatives without full_matrices
-    only, or where a is known to be square; between equal singular values what turns u and vt alike counts as 0. What is
-    not finite gives nan.
+    only, or where a is known to be square; between equal singular values their common rotation counts as 0. Non-
+    finite input gives nan.
 
     Raises: GraphTypeError below rank 2; LinAlgError at run time where the iteration does not converge.
     """

@@ -1,4 +1,4 @@
-"""Solves and products with a triangular matrix, of which only the named triangle is read."""
+"""Solves and products with a triangular matrix; only the named triangle is read."""
 
 from __future__ import annotations
 

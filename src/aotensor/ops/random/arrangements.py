@@ -1,7 +1,7 @@
 """Choices among categories, and orders: draws along an axis.
 
 Every function takes the state first and gives (next state, draw). The last axis of probabilities runs over the
-categories; they are weights, taken in proportion to their sum. What is chosen has no derivative with respect to them.
+categories; they are weights, taken in proportion to their sum. The choice has no derivative with respect to them.
 
 All raise GraphValueError for a weight that is negative or not finite, or weights whose sum is 0: at once where they are
 constants, else at run time.
@@ -114,7 +114,7 @@ def _share(p: Variable, mass: Variable) -> Variable:
 def permutation(state: Any, x: Any) -> Drawn:
     """The rows of x in random order; for an integer scalar n, the numbers 0 … n − 1. All orders are equally likely.
 
-    They are sorted by random keys of 64 bits, of which no two are equal but with probability n²·2^-65.
+    Sorted by random keys of 64 bits; two keys are equal with probability n²·2^-65.
     """
     rows, count = _population("permutation", x)
     following, order = distinct(state, [], count, [count])
@@ -156,7 +156,7 @@ def distinct(
 
 
 def _population(name: str, x: Any) -> tuple[Variable | None, SymbolicExtent]:
-    """What is chosen from: the rows of a tensor, or None for numbers; and how many there are."""
+    """The rows of the tensor to choose from, or None for the numbers 0 … n − 1; and the size of the population."""
     x = as_tensor(x)
     if x.ndim:
         return x, extent_of(x, 0)

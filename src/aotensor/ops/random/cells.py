@@ -19,7 +19,7 @@ def subset(state: Any, count: Any, population: Any) -> Drawn:
 
     One after the other by the gaps between them, so time and memory follow `count`.
 
-    Raises: GraphTypeError for what is no integer scalar; GraphValueError for a negative count, at once where it is a
+    Raises: GraphTypeError unless it is an integer scalar; GraphValueError for a negative count, at once where it is a
     constant, else at run time; at run time for more than the population.
     """
     state = as_state(state)
@@ -38,9 +38,9 @@ def subset(state: Any, count: Any, population: Any) -> Drawn:
 
 
 def binomial_cells(state: Any, n: Any, p: Any, cells: Any) -> tuple[Variable, Variable, Variable]:
-    """Binomial counts in a number of cells of which only those above 0 are made: (next state, positions, counts).
+    """Binomial counts of many cells in sparse form, without the zeros: (next state, positions, counts).
 
-    n, p: as in `binomial`, scalars. cells: how many there are. positions: ascending, int64; counts: int64, at least 1.
+    n, p: as in `binomial`, scalars. cells: their number. positions: ascending, int64; counts: int64, at least 1.
 
     Raises: as `binomial`.
     """

@@ -1,8 +1,8 @@
-"""Real distributions: base noise, moved and scaled by graph expressions, so that derivatives come with them.
+"""Real distributions: base noise, shifted and scaled by graph expressions, which have derivatives.
 
 Every function takes the state first and gives (next state, draw). Parameters broadcast together, and to `size` where it
 is given; the draw has the dtype that is asked for, by default floatX. A derivative with respect to a parameter is that
-of the draw for fixed noise (reparameterisation); the shape of a gamma and what is made of it has none.
+of the draw for fixed noise (reparameterisation); the shape of a gamma, and of distributions made of gammas, has none.
 
 All raise GraphTypeError for a dtype that is not floating, and GraphValueError for a parameter outside of its range: at
 once where it is a constant, else at run time.
@@ -203,7 +203,7 @@ def gengamma(
 ) -> Drawn:
     """Generalised gamma: lambd·g^(1/p) for a gamma g of shape alpha/p; all > 0.
 
-    Its density goes with x^(alpha − 1)·exp(−(x/lambd)^p). lambd has a derivative, the others none.
+    Its density is proportional to x^(alpha − 1)·exp(−(x/lambd)^p). lambd has a derivative, the others none.
     """
     wanted = real(dtype)
     alpha, p = (parameter(f"gengamma: {n}", x, "float64", 0, is_open=True) for n, x in (("alpha", alpha), ("p", p)))

@@ -2,10 +2,10 @@
 
 Every function takes the state first and gives (next state, draw). Parameters broadcast together, and to `size` where it
 is given; the draw has the dtype that is asked for, by default int64. Its derivative with respect to a parameter is
-undefined: an error for whoever uses it.
+undefined: an error where it is used.
 
 All raise GraphValueError for a parameter outside of its range, at once where it is a constant, else at run time; and
-GraphTypeError for a number of trials that is no integer.
+GraphTypeError for a number of trials that is not an integer.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class Draw(Op):
 
     @property
     def sampler(self) -> Sampler:
-        """What it draws with."""
+        """The sampler of the distribution."""
         return SAMPLERS[self.kind]
 
     def infer_type(self, state: TensorType, *parameters: TensorType) -> TensorType:

@@ -24,7 +24,7 @@ _LARGEST: Final = float(np.finfo(np.float64).max)
 
 @dataclass(frozen=True)
 class Checked(LinearOp):
-    """x, after a check of its elements.   label: what they are, in front of the message"""
+    """x, after a check of its elements.   label: their name, at the start of the message"""
 
     is_analytic: ClassVar[bool] = False
     label: str
@@ -32,7 +32,7 @@ class Checked(LinearOp):
     @property
     @abstractmethod
     def message(self) -> str:
-        """What is wrong where the check fails."""
+        """The message of the error when the check fails."""
 
     @abstractmethod
     def is_good(self, x: Array) -> bool:

@@ -57,7 +57,7 @@ def philox(v: ScalarBuilder, counter: Words, key: tuple[Any, Any]) -> Words:
 
 
 def block(v: ScalarBuilder, position: Position, attempt: Any = None) -> Words:
-    """The random words of one element in one draw; `attempt` counts the blocks that it takes, 0 by default."""
+    """The random words of one element in one draw; `attempt` numbers the blocks that the element uses, 0 by default."""
     key, draw, element = position
     second = _high(v, element)
     if attempt is not None:

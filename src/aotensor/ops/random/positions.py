@@ -22,7 +22,7 @@ WORDS = 2
 
 
 def check_state(state: TensorType) -> tuple[Dim, ...]:
-    """The dims that a state gives to its draws.   Raises: GraphTypeError for what is no state."""
+    """The batch dims of a state, which its draws get.   Raises: GraphTypeError for anything but a state."""
     if state.dtype != "uint64" or not state.rank or state.shape[-1] not in (WORDS, None):
         raise GraphTypeError(f"a state of the generator is a uint64 vector of {WORDS}, not {state}")
     return state.shape[:-1]

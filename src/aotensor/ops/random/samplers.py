@@ -67,7 +67,7 @@ def integers(v: ScalarBuilder, position: Position, span: Any, threshold: Any) ->
 def gamma(v: ScalarBuilder, position: Position, shape: Any) -> Any:
     """Gamma of scale 1.
 
-    Source: Marsaglia & Tsang, "A simple method for generating gamma variables" (2000). A shape a below 1 goes by
+    Source: Marsaglia & Tsang, "A simple method for generating gamma variables" (2000). A shape a below 1 uses
     Gamma(a) = Gamma(a + 1)·u^(1/a).
     """
     one = v.constant(1.0, "float64")

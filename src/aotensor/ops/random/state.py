@@ -20,11 +20,11 @@ Drawn: TypeAlias = tuple[Variable, Variable]
 
 @coerced
 def first_state(seed: Any, number: int = 0) -> Array:
-    """The first state of generator `number` of a seed; None takes entropy from the operating system.
+    """The first state of generator `number` of a seed; None uses entropy from the operating system.
 
     The keys of different numbers and seeds are hashes of them, by NumPy's SeedSequence.
 
-    Raises: GraphTypeError for a seed that is no integer, GraphValueError for a negative seed or number.
+    Raises: GraphTypeError for a seed that is not an integer, GraphValueError for a negative seed or number.
     """
     if number < 0:
         raise GraphValueError(f"generator number {number} is negative")
@@ -42,7 +42,7 @@ def shared_state(seed: int | None, number: int = 0, name: str = "rng") -> Shared
 
 
 def as_state(value: Any) -> Variable:
-    """A state as a variable.   Raises: GraphTypeError for what is no uint64 vector of 2."""
+    """A state as a variable.   Raises: GraphTypeError for anything but a uint64 vector of 2."""
     state = as_tensor(value)
     check_state(state.tensor_type)
     if state.ndim != 1:

@@ -33,10 +33,10 @@ class RandomStream:
     """Draws by method: `RandomStream(42).normal(0, 1, size=3)`, and so for every distribution of `aotensor.random`.
 
     Each draw is a variable with a state of its own, a shared variable that every compiled call advances: two calls of a
-    function differ, and what is drawn at two lines of the program is independent. The states follow from the seed and
+    function differ, and draws at two lines of the program are independent. The states follow from the seed and
     the order of the draws in the program; without a seed they come from the operating system.
 
-    Raises: GraphTypeError, GraphValueError for a seed that is no integer, or negative.
+    Raises: GraphTypeError, GraphValueError for a seed that is not an integer, or is negative.
     """
 
     def __init__(self, seed: int | None = None) -> None:

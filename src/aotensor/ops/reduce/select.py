@@ -106,11 +106,11 @@ def argpartition(x: Any, kth: int | Sequence[int], axis: int | None = -1) -> Var
 def partition(x: Any, kth: int | Sequence[int], axis: int | None = -1) -> Variable:
     """x along an axis, None for all elements, with the elements of ranks `kth` where a sort would put them.
 
-    Smaller elements, or equal ones with smaller positions, are in front of each, the others behind it; in each of the
+    Smaller elements, or equal ones with smaller positions, come before each, the others after it; in each of the
     parts between they keep their order. nan is larger than all else. kth: a number or several, negative ones count
     from the end. Derivatives go to the elements.
 
-    Raises: GraphTypeError for a kth that is no integer; GraphValueError for an axis out of range, or no kth;
+    Raises: GraphTypeError for a non-integer kth; GraphValueError for an axis out of range, or no kth;
     GraphIndexError for a kth out of range, at run time where the extent is not known.
     Cost: a selection for each kth, and as many running sums; no sort.
     """
@@ -135,7 +135,7 @@ def _partitioned(name: str, x: Any, kth: int | Sequence[int], axis: int | None) 
 def _by_parts(lines: Variable, cuts: Variable, count: int) -> Variable:
     """Positions along the last axis in the order of `partition`, for ascending ranks.   (…, n), (count,) → (…, n)
 
-    Where an element goes is the number of elements of its part in front of it, behind all parts before.
+    An element's target is the start of its part plus the number of elements of the part before it.
     """
     places = Ranked()(lines, cuts)
     positions = broadcast_to(arange(extent_of(lines, -1)), extents_of(lines))
@@ -156,7 +156,7 @@ def _by_parts(lines: Variable, cuts: Variable, count: int) -> Variable:
 
 
 def _is_behind(x: Variable, at: Variable, y: Variable, place: Variable) -> Variable:
-    """Whether elements come behind others in a stable order with nan last."""
+    """Bool mask: which elements follow others in a stable ascending order, with nan last."""
     more, equal = gt(x, y), eq(x, y)
     if dtypes.is_float(x.dtype):
         more = or_(more, and_(isnan(x), invert(isnan(y))))

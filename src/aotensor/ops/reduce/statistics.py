@@ -59,12 +59,12 @@ def cov(
     fweights: Any = None,
     aweights: Any = None,
 ) -> Variable:
-    """The covariances of the rows of m (of its columns unless `rowvar`), and of y behind it.   (p, n) → (p, p)
+    """The covariances of the rows of m (of its columns unless `rowvar`), and, appended, of y.   (p, n) → (p, p)
 
     Divided by n − 1, or by n if `bias`, or by n − ddof. fweights: how often each observation counts; aweights: how
     much. A vector is one variable, whose covariance is a scalar.
 
-    Raises: GraphTypeError above rank 2, or for weights that are no vectors; GraphValueError for a negative weight (at
+    Raises: GraphTypeError above rank 2, or for weights that are not vectors; GraphValueError for a negative weight (at
     run time where it is not known).
     """
     found = _covariances(m, y, rowvar, bias, ddof, fweights, aweights)

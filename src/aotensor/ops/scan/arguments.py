@@ -149,10 +149,10 @@ def make_state(x: Variable, taps: tuple[int, ...], what: str, literal: int | flo
 
 
 def step_count(n_steps: Any, lengths: Sequence[SymbolicExtent]) -> Variable:
-    """The number of steps, an int64 scalar: what is asked for, else what the shortest sequence allows.
+    """The number of steps, an int64 scalar: `n_steps` if given, else as many as the shortest sequence allows.
 
     Raises: GraphValueError without sequences and n_steps, for a negative number, or one that a sequence does not allow;
-    GraphTypeError for what is no integer.
+    GraphTypeError for a non-integer.
     """
     if n_steps is None:
         if not lengths:

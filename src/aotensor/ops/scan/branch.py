@@ -1,4 +1,4 @@
-"""One of two: IfElse chooses between values, Branch between subgraphs, of which only the chosen one is computed.
+"""Conditionals: IfElse selects one of two values, Branch runs one of two subgraphs.
 
 Programs are built and differentiated with IfElse; the compiler makes it a Branch.
 """

@@ -46,14 +46,14 @@ def scan(
 
     fn: one step. It takes a row of each sequence, the earlier values of each output that is fed back, and the
     non-sequences; it returns the new outputs, and may add a dict of updates of shared variables and `until(condition)`.
-    What else it reads from outside becomes a non-sequence by itself; sparse matrices can be this, and nothing else.
-    sequences: variables, of which step t takes row t, or dicts of input and taps: row t + tap for each of the taps.
+    Other outer variables that it reads become non-sequences by themselves; sparse matrices can only be non-sequences.
+    sequences: variables, whose row t step t reads, or dicts of input and taps: row t + tap for each of the taps.
     outputs_info: for each output the value before the first step; a dict of initial (the oldest row first) and taps,
     like [-2, -1]; or None for an output that is not fed back.
-    n_steps: the number of steps, by default what the shortest sequence allows.
-    truncate_gradient: differentiate the last so many steps only; −1 is all.
+    n_steps: the number of steps, by default as many as the shortest sequence allows.
+    truncate_gradient: differentiate only this number of last steps; −1 is all.
     go_backwards: read the sequences from their last row to the first.
-    strict: refuse a step that reads what it is not given.
+    strict: refuse a step that reads variables other than its arguments.
     return_list: a list even for one output. return_updates: False leaves the updates out.
     mode, profile, allow_gc: accepted for programs written for other compilers; they change nothing.
 

@@ -51,7 +51,7 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
 
 
 def _check_pair(one: Variable, other: Variable) -> None:
-    """Raises: GraphTypeError for values of which one cannot stand for the other."""
+    """Check that two values may be the branches of an ifelse.   Raises: GraphTypeError for another dtype or rank"""
     lines = [one.describe(), other.describe()]
     if one.is_sparse != other.is_sparse:
         hint = "dense_from_sparse and csr_from_dense convert"

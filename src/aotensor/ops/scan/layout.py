@@ -81,5 +81,5 @@ def _merged(what: str, axis: int, one: Dim, other: Dim) -> Dim:
 
 
 def common_dims(first: Sequence[Dim], second: Sequence[Dim]) -> tuple[Dim, ...]:
-    """What is known of the dims of a tensor that is one of two."""
+    """The dims that two tensors of one rank have in common, None where they differ: those of either one."""
     return tuple(one if one == other else None for one, other in zip(first, second, strict=True))

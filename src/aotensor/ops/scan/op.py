@@ -29,7 +29,7 @@ class Scan(Op):
     """n_steps steps of a body: n_steps, *sequences, *initial, *constants → *states, *mapped, steps taken.
 
     body: (rows of the sequences, taps of the states, constants) → (new states, mapped values, "stop after this step").
-    sequences: their number; each has n_steps rows at least, of which a step reads one.
+    sequences: their number; each has at least n_steps rows, and a step reads one.
     taps: for each state the steps that it looks back to, as −2, −1 in increasing order. Its `initial` has as many rows
     as its oldest tap says, the oldest first.
     is_stacked: for each state, are all its values an output, (steps, …), or the last one only, (…)?
@@ -37,11 +37,11 @@ class Scan(Op):
     has_condition: may the body stop the loop? Then the number of steps taken is the last output.
     is_reversed: step t reads and writes row n_steps − 1 − t instead of row t.
     label: the user's name of the loop.
-    truncate: the pullback runs over so many of the last steps only; −1 is all.
-    is_frugal: memory before time. The pullback stores nothing but the states and computes all else again, and nothing
-    is moved out of the loop that differs from step to step.
-    pads: samples of a batch may end after different numbers of steps; mapped values of those that are done are zeros.
-    needs_step: no step is an IndexError, since somebody reads the last row of a state.
+    truncate: the pullback visits only this number of last steps; −1 is all.
+    is_frugal: trade time for memory. The pullback stores the states only and recomputes other values, and no value
+    that differs from step to step is hoisted.
+    pads: samples of a batch may stop at different steps; mapped values of stopped samples are zeros.
+    needs_step: zero steps raise an IndexError, since the last row of a state is read.
     """
 
     takes_half: ClassVar[bool] = True

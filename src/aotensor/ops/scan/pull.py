@@ -231,7 +231,7 @@ class _Pullback:
         return terms
 
     def _shifted(self, k: int, pending: Sequence[Variable], term: dict[Variable, Variable]) -> list[Variable]:
-        """What is carried to the next step of the loop, which is one step earlier."""
+        """The cotangents that are carried to the next iteration of the pullback, one step earlier."""
         taps = dict(zip(self.op.taps[k], self.slots.taps[k], strict=True))
         news: list[Variable] = []
         for back, old in enumerate(pending, 1):
@@ -242,7 +242,7 @@ class _Pullback:
         return news
 
     def _last_cotangents(self, k: int) -> list[Variable]:
-        """What is known after the last step: the cotangent of the last value, if this is an output."""
+        """The cotangents before the backward loop: that of the last value, if this is an output, else zeros."""
         zeros = _zero_row(self.given.initial[k])
         cotangent = self.cotangents.states[k]
         last = self._last_row(k) if self.op.is_stacked[k] or is_disconnected(cotangent) else cotangent

@@ -1,4 +1,4 @@
-"""The pushforward of a loop, which carries tangents beside the states, and a loop for all samples of a batch."""
+"""The pushforward of a loop, which carries tangents along with the states, and a loop for all samples of a batch."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ def _samples(x: Variable, on: bool) -> Variable:
 def _unmoved(
     op: Scan, outputs: Results[Variable], states: Sequence[bool], made: Results[Variable], old: Results[Variable]
 ) -> list[Variable]:
-    """The outputs with the samples in front of the steps."""
+    """The outputs with the axis of samples moved before the axis of steps."""
     stacked = [on and whole for on, whole in zip(states, op.is_stacked, strict=True)]
     results = [moveaxis(x, 1, 0) if on else x for x, on in zip(outputs.states, stacked, strict=True)]
     for x, new, one in zip(outputs.mapped, made.mapped, old.mapped, strict=True):

@@ -1,4 +1,4 @@
-"""Which sides of which choices alone need a value: what is not taken must not be computed."""
+"""Find values needed by one side of a choice only: the side not chosen must not be computed."""
 
 from __future__ import annotations
 

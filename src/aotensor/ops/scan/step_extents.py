@@ -34,13 +34,13 @@ def step_extents(
 
 
 def body_extents(body: Subgraph, given: Sequence[Given]) -> list[Extents]:
-    """The extents of the outputs of a body from those of its inputs, some of which have known values."""
+    """The extents of a body's outputs from those of its inputs; some inputs have known values."""
     fitted = [replace(x, extents=_fitted(slot, x.extents)) for slot, x in zip(body.inputs, given, strict=True)]
     return Inference(dict(zip(body.inputs, fitted, strict=True))).run(body.outputs)
 
 
 def types_at(op: Scan, node: Apply, types: Sequence[TensorType], known: KnownValues) -> tuple[TensorType, ...]:
-    """The types of the results of a loop of which the extents of the inputs are known, and some values."""
+    """The types of a loop's results, given the extents of the inputs and some of their values."""
     given, inputs = op.operands(types), op.operands(node.inputs)
     steps = known.value(node.inputs[0])
     shapes = step_extents(

@@ -166,7 +166,7 @@ def _computed_integer(x: Variable) -> int | None:
 
 
 _INTEGERS: Final[WeakKeyDictionary[Variable, int | None]] = WeakKeyDictionary()
-"""What is known of integer scalars: extents are often computed from each other, and each is asked for once."""
+"""Cache of known values of integer scalars: extents are often computed from each other."""
 
 
 def as_extents(value: Any, count: int | None = None) -> list[SymbolicExtent]:

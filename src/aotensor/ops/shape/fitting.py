@@ -1,4 +1,4 @@
-"""Extents that must fit: what is read at the positions of something else is not checked element by element."""
+"""Checks that extents agree, for arrays that are read at another array's positions without element-wise checks."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ ERRORS: Final = {"value": GraphValueError, "index": GraphIndexError}
 
 
 def fitting(x: Variable, axis: int, extent: SymbolicExtent, dim: Dim, what: str, kind: str = "value") -> Variable:
-    """x, whose extent along an axis must be `extent`, of which a type says `dim`; checked at run time unless known.
+    """x, whose extent along an axis must be `extent`, with `dim` in its type; checked at run time unless known.
 
-    Raises: GraphValueError, or GraphIndexError for the kind "index", where the types tell that they differ.
+    Raises: GraphValueError, or GraphIndexError for the kind "index", where the static extents differ.
     """
     found = x.tensor_type.shape[axis]
     if isinstance(found, int) and isinstance(extent, int) and found != extent:

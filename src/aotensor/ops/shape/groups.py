@@ -32,7 +32,7 @@ def join_dims(x: Any, start_axis: int = 0, n_axes: int | None = None) -> Variabl
 
 @coerced
 def split_dims(x: Any, shape: Any, axis: int = 0) -> Variable:
-    """One axis as several, of the extents `shape`, of which one may be −1; no extents drop an axis of extent 1.
+    """One axis as several, of the extents `shape`, one of them perhaps −1; no extents drop an axis of extent 1.
 
     Raises: GraphValueError for an axis out of range, or extents that do not make that of the axis (at run time where
     they are not known).
@@ -85,7 +85,7 @@ def unpack(
 ) -> list[Variable]:
     """The tensors that `pack` has put together, from its result and the shapes, with the same `keep_axes`.
 
-    Raises: GraphTypeError for a rank that does not go with keep_axes, GraphValueError for shapes that do not fill the
+    Raises: GraphTypeError for a rank that contradicts keep_axes, GraphValueError for shapes that do not fill the
     axis (at run time where they are not known).
     """
     x = as_tensor(packed_input)

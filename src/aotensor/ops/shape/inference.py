@@ -1,8 +1,8 @@
-"""Extents of all values of a graph at given extents of its leaves, without the values that have them.
+"""Extents of all values of a graph at given extents of its leaves, without evaluating the values.
 
 The rules of types tell the extents of most results: `infer_type` on dims that are numbers. Where extents follow from
-values, as those of `arange(n)`, `Op.types_at` asks for the values that are known: constants, extents, what is computed
-from both, and the leaves whose values are given. Nothing is ever evaluated on made-up values.
+values, as those of `arange(n)`, `Op.types_at` reads known values: constants, extents, values that are computed
+from both, and leaves with given values. Nothing is ever evaluated on made-up values.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Given:
 
     @classmethod
     def of(cls, x: Variable, type: TensorType, known: KnownValues) -> Given:
-        """What is known of an input of a node, as `Op.types_at` is told it."""
+        """The known value of an input of a node, or None, as passed to `Op.types_at`."""
         value = partial(known.value, x) if known.knows(x) else None
         return cls(type.static_shape, value, known.follows_from_extents(x))
 
@@ -149,7 +149,7 @@ class Inference:
         return found
 
     def _is_soft(self, node: Apply) -> bool:
-        """Do the extents of a node follow from values that are no extents?"""
+        """Do the extents of a node depend on values other than extents?"""
         return self._reads_values or not self._soft.isdisjoint(node.inputs)
 
     def _by_type(self, node: Apply) -> list[Extents]:

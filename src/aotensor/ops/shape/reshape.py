@@ -1,4 +1,4 @@
-"""The elements of a tensor in C order under new extents, one of which may be −1: what remains."""
+"""Reshape: the elements of a tensor in C order under new extents; one may be −1, computed from the others."""
 
 from __future__ import annotations
 

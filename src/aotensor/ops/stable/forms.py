@@ -102,8 +102,8 @@ def stable_order(outputs: Iterable[Variable], stop: Collection[Variable], kept: 
     """The nodes that `outputs` need, each after those it depends on, for sweeps that differentiate them.
 
     A node with a stable form is there as a copy of that, with the outputs of the node: variables stay what they are,
-    and the derivative goes through the stable form. Nothing behind a variable in `stop` is there, and no formula
-    reaches over one in `kept`, whose own derivative counts.
+    and the derivative is that of the stable form. No node before a variable in `stop` is included, and no formula
+    reaches over one in `kept`, as its own derivative counts.
     """
     order: list[Apply] = []
     for node, found in _stable_forms(toposort(outputs, stop=stop), Look(kept)):

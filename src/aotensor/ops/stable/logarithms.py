@@ -342,4 +342,4 @@ LOGARITHMS: Final[Mapping[str | type, _Rule]] = {
     AdvancedSubtensor: _of_moved,
     SpecifyShape: _of_moved,
 }
-"""What is positive → its logarithm, by the name of an elementwise op or the class of another one."""
+"""Ops with positive results → the logarithm of the result, by the name of an elementwise op or by a class."""

@@ -43,7 +43,7 @@ _KEEPS_SIGN: Final = frozenset({"add", "cast", "identity", "maximum", "minimum",
 
 
 def kind_of(node: Apply) -> str | type:
-    """What rules go by: the name of an elementwise op, the class of another one."""
+    """The key of a node in tables of rules: the name of an elementwise op, the class of another one."""
     return node.op.row.name if isinstance(node.op, Elementwise) else type(node.op)
 
 

@@ -232,7 +232,7 @@ class _Product:
     # --- hyperbolic functions ----------------------------------------------------------------------------------------
 
     def take_bose(self) -> None:
-        """exp(u)ⁱ/expm1(u)ᵏ, of which one exponential each goes with a divisor."""
+        """exp(u)ⁱ/expm1(u)ᵏ; each divisor is combined with one exponential."""
         for below in [one for one in self.left if one.power < 0]:
             found = self._expm1(below.x)
             if found is None:

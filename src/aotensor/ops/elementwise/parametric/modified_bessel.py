@@ -1,4 +1,4 @@
-"""Modified Bessel functions of real order, with derivatives in order and argument, each of which is an op of its own.
+"""Modified Bessel functions of real order; each derivative in order or argument is its own op.
 
 Recurrences in the order lose derivatives: those of e^{−x}·I_v(x) in x are differences of numbers that agree in all
 digits for large x, and mixed ones for small v of numbers that differ by v.

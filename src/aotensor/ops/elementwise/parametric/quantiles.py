@@ -62,7 +62,7 @@ def _beta_slope(position: int) -> Any:
 
     def partial(g: Variable, a: Variable, b: Variable, p: Variable, y: Variable) -> Variable:
         is_high = and_(gt(p, 0.5), gt(y, 0.9))
-        # elsewhere operands of which the inverse is found without a step
+        # for the others, operands whose quantile needs no iteration
         mirrored = betaincinv(switch(is_high, b, 1.0), switch(is_high, a, 1.0), switch(is_high, 1 - p, 1e-300))
         own, other, point = switch(is_high, b, a), switch(is_high, a, b), switch(is_high, mirrored, y)
         slope = 1 / MAKERS["beta_density"]()(own, other, point)

@@ -40,7 +40,7 @@ from aotensor.ops.shape.join import concatenate
 _COMPLEX: Final = ": cast the matrix to complex128 for a complex result"
 _NO_ROOT: Final = "eigenvalue {found} has no root, or none in the right half plane" + _COMPLEX
 _NO_LOG: Final = "eigenvalue {found} has no logarithm, or a complex one" + _COMPLEX
-_ON_AXIS: Final = 16  # in units of rounding: what is as near to the negative axis counts as on it
+_ON_AXIS: Final = 16  # in units of rounding: eigenvalues this close to the negative axis count as on it
 
 
 @dataclass(frozen=True)
@@ -165,8 +165,8 @@ def sqrtm(a: Any, on_error: str = "raise") -> Variable:
     """The principal square root y of a, y·y = a.   (…, n, n) → (…, n, n), floating or complex as a is
 
     A real a with eigenvalues on the negative axis has a complex root, or none: cast a to complex128 for it. on_error:
-    what such a matrix gives, and one without a root, "raise" (LinAlgError, at run time) or "nan". Derivatives hold
-    where no eigenvalue is 0. What is not finite gives nan.
+    for such a matrix, and one without a root, "raise" (LinAlgError, at run time) or "nan". Derivatives hold
+    where no eigenvalue is 0. Non-finite input gives nan.
 
     Raises: GraphTypeError below rank 2, GraphValueError for a matrix that is not square.
     """
@@ -178,8 +178,8 @@ def sqrtm(a: Any, on_error: str = "raise") -> Variable:
 def logm(a: Any, on_error: str = "raise") -> Variable:
     """The principal logarithm y of a, expm(y) = a.   (…, n, n) → (…, n, n), floating or complex as a is
 
-    A real a with eigenvalues on the negative axis has a complex logarithm: cast a to complex128 for it. on_error: what
-    such a matrix gives, and a singular one, "raise" (LinAlgError, at run time) or "nan". What is not finite gives nan.
+    A real a with eigenvalues on the negative axis has a complex logarithm: cast a to complex128 for it. on_error:
+    for such a matrix, and a singular one, "raise" (LinAlgError, at run time) or "nan". Non-finite input gives nan.
 
     Raises: GraphTypeError below rank 2, GraphValueError for a matrix that is not square.
     """

@@ -177,7 +177,7 @@ class Riccati(MatrixOp):
         at, bt = matrix_transpose(a), matrix_transpose(b)
         h = _blocks([[a, zero, b], [-q, one, beside], [below, below, r]])
         j = _blocks([[one, zero, beside], [zero, at, beside], [below, -bt, zeros_like(r)]])
-        # what is orthogonal to the columns of the control leaves a pencil of 2·n rows
+        # the orthogonal complement of the control's columns leaves a pencil of 2·n rows
         q_full = Qr(is_complete=True)(h[..., 2 * n :])[0]
         rest = matrix_transpose(q_full[..., m:])
         pencil = [matrix_transpose(matmul(rest, x[..., : 2 * n])) for x in (h, j)]

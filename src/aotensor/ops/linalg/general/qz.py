@@ -101,7 +101,7 @@ def qz(a: Any, b: Any, output: str = "real") -> list[Variable]:
 
     Of real a and b all four are real, and aa has a block of two rows for every pair of complex eigenvalues, where bb is
     diagonal; output "complex" gives triangular forms, as they are where a or b is complex. b may be singular. There are
-    no derivatives. What is not finite gives nan.
+    no derivatives. Non-finite input gives nan.
 
     Raises: GraphTypeError below rank 2, GraphValueError for extents that differ (at run time where they are not known)
     or another output; LinAlgError at run time where the iteration does not converge.

@@ -184,7 +184,7 @@ def schur(a: Any, output: str = "real", sort: str | None = None) -> list[Variabl
     """[t, z] with a = z·t·zᴴ, z unitary and t upper triangular.   (…, n, n) → two of (…, n, n)
 
     Of a real a, t and z are real and t has a block of two rows for every pair of complex eigenvalues; output "complex"
-    gives the triangular form, as it is for a complex a. There are no derivatives. What is not finite gives nan.
+    gives the triangular form, as it is for a complex a. There are no derivatives. Non-finite input gives nan.
 
     sort: which eigenvalues λ come first, as in SciPy; their number is then a third result, (…) of int64: "lhp" takes
     Re λ < 0, "rhp" Re λ ≥ 0, "iuc" |λ| ≤ 1, "ouc" |λ| > 1. Pairs of a real form stay together.

@@ -1,8 +1,8 @@
-"""What does not need the states of a loop, outside of it.
+"""Hoist computations that do not depend on the states out of a loop.
 
     scan(h ↦ tanh(f(W)·h + x_t·U), x, h0, W, U)     →     scan(h ↦ tanh(v·h + y_t), y = x·U, h0, v = f(W))
 
-What is the same in all steps is computed before the loop; what depends on rows of sequences alone is computed for all
+Loop-invariant values are computed before the loop; values that depend on rows of sequences alone are computed for all
 rows at once where that makes one large product of many small ones.
 """
 
@@ -70,7 +70,7 @@ def for_all_rows(
 
 
 def cut(x: Variable, steps: Variable) -> Variable:
-    """The rows of a sequence that a loop of so many steps reads."""
+    """The rows of a sequence that a loop of this trip count reads."""
     return x if spans(steps, x) else FirstRows()(x, steps)
 
 
@@ -149,7 +149,7 @@ def _pushable(draft: Draft, nodes: Sequence[Apply]) -> set[Variable]:
 
 
 def highest_rank(draft: Draft) -> int:
-    """The rank that the rows of the loop have: what is larger is not stored for all steps."""
+    """The largest rank among the rows of the loop: no value of a higher rank is stored for all steps."""
     stacked = [x for x, on in zip(draft.made.states, draft.is_stacked, strict=True) if on]
     return max((x.ndim for x in [*draft.slots.sequences, *draft.made.mapped, *stacked]), default=0)
 

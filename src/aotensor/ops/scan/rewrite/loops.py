@@ -1,4 +1,4 @@
-"""Loops reduced to what needs a loop: what is the same in all steps goes before it, what no step needs behind it."""
+"""Reduce loops: invariant values are computed before the loop, values that no step needs after it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def has_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> bool:
 
 
 def hoist_from_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """What does not need the states of a loop, in front of it: invariant code motion, for rows of sequences too."""
+    """Compute before a loop all that needs none of its states (invariant code motion, of rows of sequences too)."""
     return _each_loop(outputs, stop, _hoisted)
 
 

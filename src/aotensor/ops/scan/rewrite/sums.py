@@ -77,7 +77,7 @@ def product_of(term: Variable) -> tuple[str, Sequence[Variable]]:
 
 
 def summand(term: Variable) -> Variable:
-    """What is summed over the steps, before a sum over axes in each step."""
+    """The value that is summed over the steps, before its sum over axes in each step."""
     is_sum = (
         term.owner is not None and isinstance(term.owner.op, Sum) and term.owner.op.dtype == term.owner.op.acc_dtype
     )
