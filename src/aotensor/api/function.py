@@ -61,7 +61,7 @@ def function(
 ) -> Function:
     """A function of symbolic inputs, compiled at its first call.
 
-    inputs: variables, or `In` for one with wishes.
+    inputs: variables, or `In` for one with options.
     outputs: a Variable (or `Out`) gives a value, a list or tuple a list, a dict a dict, None updates only and [].
     mode: "FAST_RUN" (default) compiles; "FAST_COMPILE" runs the NumPy reference and compiles nothing; "DEBUG_MODE" runs
     both at each call, and compares results and updates.
@@ -76,7 +76,7 @@ def function(
     passes, disable_passes: which passes of the compiler run, as text (`"fuse,jam{by=4}"`, all that are needed among
     them), and which ones do not; for debugging, docs/ir.md lists them.
     parameters: of a log density for samplers: each is an input, or all are one after the other in the first input, a
-    vector; the other inputs are data. What is computed does not change; docs/howto/bridgestan.md.
+    vector; the other inputs are data. The computation does not change; docs/howto/bridgestan.md.
     accept_inplace, trust_input: accepted and without effect: no op works in place, and arguments are checked in native
     code at no cost.
 
@@ -104,7 +104,7 @@ def function(
 
 
 _CALL_OPTIONS: Final = ("out", "num_threads")
-"""Keywords of a call that are no inputs, unless an input has that name."""
+"""Keywords of a call that are not inputs, unless an input has that name."""
 
 
 class Function(Definition):
@@ -361,7 +361,7 @@ class Function(Definition):
         return _restored, (graph, None if self._compiled is None else self._compiled.library.data)
 
     def _repr_html_(self) -> str:
-        """For notebooks: arrays, what it is made of, and its graph: drawn, or listed where it is large."""
+        """HTML for notebooks: arrays, compile options, and the graph: drawn, or listed where it is large."""
         library = None if self._compiled is None else self._compiled.library
         return function_html(self, None if library is None else (library.manifest, len(library.data)))
 

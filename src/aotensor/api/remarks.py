@@ -49,7 +49,7 @@ class Remarks(list[Remark]):
         return "\n".join([*([f"note: {self.note}"] if self.note else []), *map(str, self)])
 
     def _repr_html_(self) -> str:
-        """For notebooks: by line what was done, what was not, and what would allow it."""
+        """HTML for notebooks: per line, decisions to do and not to do something, with hints."""
         counts = {kind: sum(x.count for x in self if x.kind == kind) for kind in KINDS}
         note = (
             f"{counts['applied']} decisions to do something, {counts['missed']} not to, {counts['analysis']} found out"

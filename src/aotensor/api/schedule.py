@@ -30,7 +30,7 @@ class Schedule:
         self._edits = edits
 
     def tile(self, loop: str, size: int) -> Schedule:
-        """Loop `loop` goes by tiles of `size` iterations, in a loop that is called `<loop>.tiles`."""
+        """Tile loop `loop`: a new outer loop `<loop>.tiles` iterates over tiles of `size` iterations."""
         return self._with("tile", loop, _count(size, "tile", "size"))
 
     def block(self, loop: str, size: int) -> Schedule:
@@ -81,7 +81,7 @@ class Schedule:
         return "\n".join(loops_of_nest(self._function, self._edits))
 
     def _repr_html_(self) -> str:
-        """For notebooks: the loops with their words; what is wrong with an edit that does not fit."""
+        """HTML for notebooks: the loops with their schedule, or the error of an edit that does not apply."""
         try:
             shown = code(str(self), 40_000)
         except AotensorError as error:
@@ -94,7 +94,7 @@ class Schedule:
 
 
 def hand_schedule(given: str | os.PathLike[str] | Schedule) -> HandSchedule:
-    """What a user gives for a schedule.   Raises: GraphTypeError, ScheduleError for a file that is no text, OSError"""
+    """Convert a user's schedule.   Raises: GraphTypeError, ScheduleError for a file that is not text, OSError"""
     if isinstance(given, Schedule):
         return given.written()
     if not isinstance(given, str | os.PathLike):

@@ -29,9 +29,9 @@ class Build:
     """Functions on their way to a library called `name`; each step is done when something first needs it.
 
     seconds: wall time of every step done so far, in order; those of the passes are in `lowered.records`.
-    begin: is told the name of each step when it starts. locations: texts say where operations come from. short: nests
-    are as people read them, not in generic form. snapshots: of what is between its
-    steps. report: what is written down on the way about loops and memory.
+    begin: called with the name of each step when it starts. locations: print the source location of operations. short:
+    print nests in the short form, not in generic form. snapshots: IR between
+    steps, to be kept. report: loops and memory, as recorded on the way.
     """
 
     def __init__(self, functions: Sequence[Definition], name: str | None, options: Options) -> None:
@@ -93,7 +93,7 @@ class Build:
 
     @property
     def usual_forms(self) -> list[str]:
-        """What is made if nothing else is asked for: the library, what programs need to link with it, the header."""
+        """The forms that are made by default: the library, files that programs need to link with it, the header."""
         system = system_of(self.lowered.machine.triple)
         if self.options.freestanding:
             return ["static", "header"]
@@ -107,7 +107,7 @@ class Build:
         return self._linked.imports
 
     def content(self, form: str) -> bytes:
-        """The bytes of one form, a key of FORMS.   Raises: as the steps that it takes."""
+        """The bytes of one form, a key of FORMS.   Raises: as the steps that produce it."""
         if form in self.lowered.texts:
             text = self.lowered.texts[form]
             return (generic_text(text, self.locations) if form == "nest" and not self.short else text).encode()

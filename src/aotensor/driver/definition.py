@@ -117,7 +117,7 @@ class Definition:
         self.local_names = local_names(user_names(), targets, self.inputs)
         self._name_everything({one.variable: one.name for one in wishes}, named, results, pairs, nexts)
         self.state = {key: x for key, x in self.arguments.items() if isinstance(x, SharedVariable)}
-        #: input name → what it says about the arrays that it takes, where it says anything
+        # : input name → its `In`, where that restricts or widens the arrays that a call accepts
         self.wishes = {self.names[one.variable]: one for one in wishes if one.strict or one.allow_downcast is not None}
 
     @property

@@ -21,6 +21,6 @@ class HandSchedule:
 
 
 def schedule_note(label: str) -> str:
-    """What stands in front of remarks of a library that was compiled with a schedule.   label: of that, or "" """
+    """The sentence that precedes remarks of a library compiled with a schedule.   label: of the schedule, or empty"""
     name = label.partition(" sha256:")[0]
     return f"compiled with the schedule {name}; remarks about its loops describe the nest before it" if label else ""

@@ -69,7 +69,7 @@ def _functions(lines: Sequence[str], wanted: Mapping[str, object]) -> Iterator[t
 def _annotated(
     body: Sequence[str], files: Mapping[int, str], comment: str, source: Callable[[str, int], str]
 ) -> Iterator[str]:
-    """Labels that are jumped to, and instructions; in front of these the line, where it is another one."""
+    """The labels of jump targets and the instructions, each preceded by its source line where that changes."""
     used = {word for line in body if not _LABEL.match(line) for word in re.findall(r"\.?L\w+", line)}
     shown: Line | None = None
     wanted: Line | None = None

@@ -1,6 +1,6 @@
-"""Objects of parts on disk, beside the compiled functions: `parts/<what it depends on>.o` in the cache folder.
+"""The cache of object files of parts of a library: `parts/<digest of all that it depends on>.o` in the cache folder.
 
-Nothing here fails a compilation: without a writable folder, parts are made each time.
+Errors here never fail a compilation: without a writable folder, parts are compiled each time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Graph to graph, before the import into tensor IR: what is easier said on a graph than on operations.
+"""Graph-to-graph passes before the import into tensor IR: rewrites that are simpler on a graph than on operations.
 
 y = composite(x)     →    y = exp(x) + 1          expand
 sample(a @ b, A)     →    rows times columns      expand, by the rules of sparse/rewrites.py
@@ -28,9 +28,9 @@ from aotensor.sparse.rewrites import rewrite_sparse
 
 
 def prepare(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """`outputs` as they are compiled: after every pass.
+    """`outputs` after every graph pass, ready to be imported into tensor IR.
 
-    stop: the inputs; what is behind them stays as it is.
+    stop: the inputs; the graph that computes them is not changed.
 
     Raises: GraphError from typing rules of the ops that come in.
     """

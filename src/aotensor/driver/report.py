@@ -1,4 +1,4 @@
-"""What is written down while functions are compiled, for who shows it: their loops with estimated time, and memory."""
+"""The record of a compilation, for other modules to show: loops of functions with estimated time, and memory."""
 
 from __future__ import annotations
 

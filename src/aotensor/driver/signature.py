@@ -25,16 +25,16 @@ Updates: TypeAlias = Mapping[SharedVariable, Any] | Iterable[tuple[SharedVariabl
 @coerced
 @dataclass(frozen=True, eq=False)
 class In:
-    """An input with wishes.
+    """An input of a function, with options for its argument.
 
     name: the argument's name, by default the variable's.
     mutable: the function may overwrite the array that is passed. borrow: results may share its memory; by default as
-    `mutable`. Compiled functions do neither, so both are permissions that are not used.
+    `mutable`. Compiled functions never do either, so both permissions are unused.
     strict: accept arrays of exactly this dtype and rank only.
-    allow_downcast: True lets wider floats in; None goes by `allow_input_downcast` of the function.
+    allow_downcast: True accepts wider floats; None follows `allow_input_downcast` of the function.
     value, update: refused; a shared variable holds a value that stays.
 
-    Raises: GraphTypeError for a variable that is none, GraphValueError for value or update, and for an input that is
+    Raises: GraphTypeError for anything but a variable, GraphValueError for value or update, and for an input that is
     mutable but not borrowed.
     """
 
@@ -78,9 +78,9 @@ def symbol(x: object) -> Variable:
 
 
 def checked_inputs(inputs: Sequence[Variable | In]) -> list[In]:
-    """The inputs, each with its wishes.
+    """The inputs, each as an `In`.
 
-    Raises: GraphTypeError for what is no list of symbols, UnusedInputError for one that is given twice.
+    Raises: GraphTypeError for anything but a list of symbols, UnusedInputError for an input given twice.
     """
     if isinstance(inputs, Variable | In) or not isinstance(inputs, Sequence):
         raise GraphTypeError("inputs is a list of variables", hint="write function([x], ...)")
@@ -139,11 +139,11 @@ def default_updates(
     inputs: Collection[Variable] = (),
     replacements: Mapping[Variable, Variable] | None = None,
 ) -> list[tuple[SharedVariable, Variable]]:
-    """Updates that shared variables bring along, for those that are read and neither settled nor excluded.
+    """The default updates of the shared variables that are read and neither settled nor excluded.
 
-    What `targets` read counts, and what the updates of such variables read in turn; nothing behind one of `inputs`.
+    Counted are reads by `targets`, and by the updates of such variables in turn; not by the graphs of `inputs`.
 
-    targets: outputs and given updates, after replacement. settled: what has an update already. excluded: True for all,
+    targets: outputs and given updates, after replacement. settled: variables with an update. excluded: True for all,
     or those that keep their value. replacements: made in the updates that are found.
 
     Raises: GraphTypeError for `excluded` of another kind, and for a default update of another type.
@@ -206,10 +206,10 @@ def check_unused(
     written: Sequence[Variable],
     policy: str,
 ) -> None:
-    """Raise or warn about inputs that nothing needs.   Raises: UnusedInputError
+    """Raise or warn about inputs that no output needs.   Raises: UnusedInputError
 
-    targets: what is computed. written: the same before replacement. A derivative counts as needing what it is the
-    derivative of, so the gradient of 2·x takes an x.
+    targets: the computed variables. written: the same before replacement. A derivative counts as needing the inputs of
+    its function, so the gradient of 2·x has an input x.
     """
     used = set(leaves(targets, stop=inputs))
     if policy == "ignore" or used.issuperset(inputs):

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Snapshots:
-    """What is to be kept, and what was.
+    """Intermediate texts of a compilation: which stages to keep, and their texts so far.
 
     wanted: stages and passes; `canonicalize.1` is the first run of a pass that runs several times, without a number it
-    is the last one. locations: say behind each operation where it comes from. short: nests are in short form.
+    is the last one. locations: each operation is followed by its source location. short: nests are in short form.
     """
 
     wanted: Collection[str]

@@ -1,8 +1,8 @@
 """Files that can be made again, on disk by name: read only if they are whole and ours, bounded in size.
 
 An entry is its content, then a mark and the SHA-256 of name and content: a damaged one, or one under another's name, is
-seen and made again. Entries of another user, and those that others may write to, are not read: what is loaded from
-here runs as this user. What was not used for longest goes first when there is too much.
+detected and made again. Entries of another user, and those that others may write to, are not read: code loaded from
+here runs as this user. The least recently used entries are deleted first when the size exceeds its bound.
 """
 
 from __future__ import annotations

@@ -11,8 +11,9 @@ CHARACTER: Final = 6.6
 """Width of a character of 11 pixels, in pixels."""
 
 Look: TypeAlias = Literal["file", "page", "notebook"]
-"""Where a picture is: alone in a file, which has its colours; in a page, which has them for it; or in a notebook, whose
-colours it takes over."""
+"""Where a picture is shown: in its own file, which defines the colours; in a page, which defines them for it; or in a
+notebook, whose colours it uses.
+"""
 
 _COLOURS: Final = """
 .svg { --ink: #1d2430; --soft: #5b6675; --line: #c9d0d9; --paper: #ffffff; --box: #f4f6f8; --accent: #0b5cad;
@@ -87,7 +88,7 @@ def picture(width: float, height: float, parts: Iterable[str], label: str, look:
 
 
 def clipped(content: str, width: float) -> str:
-    """Text that fits so many pixels."""
+    """Text, shortened to fit this number of pixels."""
     room = max(int(width / CHARACTER), 1)
     return content if len(content) <= room else f"{content[: max(room - 1, 0)]}…"
 

@@ -92,7 +92,7 @@ def _size_text(x: Buffer, number: int) -> str:
 def _bar(x: Buffer, plan: Plan, number: int, column: float, y: float, colour: int) -> str:
     left, length = _LEFT + x.start * column, column * (x.end - x.start + 1)
     shape = element("rect", x=left + 1, y=y + 2, width=length - 2, height=_ROW - 4, rx=3, class_=f"bar c{colour}")
-    # a short bar has its name beside it, on whichever side there is room
+    # the name of a short bar is written next to it, on the side that has room
     right = _LEFT + column * len(plan.steps)
     fits = len(x.value) * CHARACTER + 12 <= length
     beside = right - (left + length)

@@ -1,4 +1,4 @@
-"""A function as notebooks show it: arrays, what it is made of, and its graph."""
+"""HTML of a function for notebooks: arrays, compile options, and its graph."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DRAWN: Final = 150
 """Nodes of the largest graph that is drawn."""
 _LISTED: Final = 400
-"""Operations of which the text is made; a table has no room for more."""
+"""Most operations in the list that replaces a larger picture; a table has no room for more."""
 
 
 def function_html(f: Definition, compiled: tuple[Manifest, int] | None) -> str:

@@ -1,4 +1,4 @@
-"""A graph as a tree for people: what is shared is drawn once, the bodies of loops and branches stand below."""
+"""Print a graph as a tree: shared nodes are printed once, the bodies of loops and branches follow below."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def dprint(
     id_type: str = "CHAR",
     stop_on_name: bool = False,
 ) -> str | None:
-    """Print what variables are made of, a line for each node, operands below it, indented.
+    """Print the graph of variables, a line for each node, with its operands indented below it.
 
         >>> aot.dprint((x + 1) * (x + 1))
         mul [id A] <float64[n]>
@@ -33,17 +33,17 @@ def dprint(
          └─ add [id B] <float64[n]>
             └─ ···
 
-    A node has one id, and its operands are shown where it is met first. Behind an op with several results stands which
-    one it is, behind the type the name. Bodies of loops, branches and `OpFromGraph` follow in the end, as "Inner
+    A node has one id, and its operands are shown at its first use. After an op with several results the line has the
+    number of the result, after the type the name. Bodies of loops, branches and `OpFromGraph` come last, as "Inner
     graphs".
 
     graph_like: a variable, a list or dict of them, or a Function.
     depth: levels that are shown; −1 for all.
-    file: None for the standard output, "str" for a string that is returned, or what has a method `write`.
+    file: None for the standard output, "str" to return a string, or an object with a method `write`.
     id_type: "CHAR" for letters, "int" for numbers, "" for none.
-    stop_on_name: operands of what has a name are not shown.
+    stop_on_name: operands of variables with a name are not shown.
 
-    Raises: GraphTypeError for what is no graph or no file; GraphValueError for another id_type, or a depth of 0.
+    Raises: GraphTypeError for anything but a graph, or a file; GraphValueError for another id_type, or a depth of 0.
     """
     if depth == 0 or depth < -1:
         raise GraphValueError(f"dprint: depth is {depth}", hint="-1 shows all levels")
@@ -62,7 +62,7 @@ def dprint(
 
 
 def _roots(graph_like: Any) -> list[tuple[str, Variable]]:
-    """Variables, with what to write in front of them."""
+    """Variables, each with the text that precedes it."""
     if isinstance(graph_like, Definition):
         graph_like = dict(graph_like.results)
     if isinstance(graph_like, Apply):

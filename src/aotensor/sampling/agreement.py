@@ -16,8 +16,9 @@ RTOL: Final = {"float64": 1e-11, "float32": 2e-5, "float16": 4e-3, "bfloat16": 3
 functions of 2 ulp differ by less on the sizes that are drawn."""
 
 _CONDITION: Final = 64
-"""Where that is exceeded: so many times what one ulp on every value of the computation changes. Formulas that cancel
-move that far, and a compiler may choose another formula."""
+"""Differences above the tolerance are accepted up to this multiple of the change that one ulp on every intermediate
+value causes. Formulas that cancel move that far, and a compiler may choose another formula.
+"""
 
 
 def disagreement(found: Array, expected: Array, allowed: Array | float) -> str | None:

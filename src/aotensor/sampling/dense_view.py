@@ -93,7 +93,7 @@ class DenseView:
 
 
 def with_matrices(arrays: Sequence[Array], groups: Sequence[SparseValue]) -> list[Any]:
-    """Values, some of which are matrices, from arrays; data of complex ones may come as pairs."""
+    """The values of a function, sparse matrices included, from flat arrays; complex data may come as pairs."""
     found, position = list[Any](), 0
     types = {one.first: one.type for one in groups}
     while position < len(arrays):

@@ -42,7 +42,7 @@ def nearby(
 
 @dataclass(frozen=True)
 class Nudged(Op):
-    """x off by one ulp, up or down, for the reference alone: what stands in the bodies of loops and branches."""
+    """x changed by one ulp, up or down, in the reference only: replaces values in the bodies of loops and branches."""
 
     rng: np.random.Generator = field(compare=False, repr=False)
 

@@ -1,1 +1,1 @@
-"""Functions over more rows than a machine holds: what belongs to a row, what is merged, and the rounds of both."""
+"""Split functions over more rows than fit one machine: per-row computations, merges, and rounds of both."""

@@ -76,7 +76,7 @@ ALONG: Final = {
 
 
 def along(seen: Seen) -> Verdict:
-    """What runs along axes and keeps them."""
+    """The verdict for ops that work along axes and keep them (cumulate, sort, ...)."""
     seen.plain()
     op: Any = seen.node.op
     local = seen.local()

@@ -34,7 +34,7 @@ from aotensor.splitting.places import Merge, Place, Rows
 
 FIRST_ROW: Final = "first_row"
 ROWS: Final = "rows"
-"""What the driver says beside the inputs: the number of a chunk's first row, and how many rows all chunks have."""
+"""Inputs that the driver adds: the number of a chunk's first row, and the number of rows of all chunks."""
 _CHEAP: Final = (Alloc, DimShuffle, FullLike, Subtensor)
 """Ops that move or repeat elements: a chunk does it itself, so that less is moved."""
 
@@ -259,7 +259,7 @@ class Builder:
 
 
 def _extent(x: Variable, over: str) -> Variable:
-    """The number of rows of an input, of which a chunk has some."""
+    """The number of rows of an input that is split into chunks."""
     axis = x.tensor_type.shape.index(over)
     found: Variable = MatrixExtent(axis)(x) if x.is_sparse else ShapeI(axis)(x)
     return found

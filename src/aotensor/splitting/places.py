@@ -10,8 +10,9 @@ from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable
 
 Role: TypeAlias = Literal["", "count", "positions", "offsets", "shape"]
-"""What a value says about the rows beside its numbers: how many there are, which they are, where the entries of each
-begin (`indptr`), or the extents of a matrix of them."""
+"""What the elements of an integer value mean for the rows: a number of rows, positions of rows, offsets of each
+row's entries (`indptr`), or the extents of a matrix with these rows; "" for none.
+"""
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ GLOBAL = Place()
 class Rows:
     """Every chunk computes its own rows of the outputs.
 
-    axes, domains: of each output. steering: inputs that are counts, of which the chunk's own is meant.
+    axes, domains: of each output. steering: inputs that count rows, where each chunk passes its own count.
     make: the outputs on a chunk's inputs and the number of its first row; by default the op itself.
     """
 
@@ -60,10 +61,10 @@ class Rows:
 
 @dataclass(frozen=True)
 class Merge:
-    """Chunks give partials, pairs of partials give partials, and the last ones the outputs.
+    """Map and reduce: each chunk computes partials, pairs of partials are combined, and the last ones give the outputs.
 
     name: of the monoid. partials: of a chunk's inputs and the number of its first row. combine: of the partials of
-    earlier rows, and of later ones. finish: the outputs, of the partials and the inputs, of which only global ones may
+    earlier rows, and of later ones. finish: the outputs, from the partials and the inputs; only global inputs may
     be used. count: the domain whose rows the output counts, if it does. is_uniform: all chunks give the same, which
     each of them knows.
     """
@@ -103,7 +104,7 @@ class Seen:
     over: str = ""
 
     def local(self) -> list[int]:
-        """Positions of the inputs of which each chunk has its own."""
+        """Positions of the inputs that are split: each chunk has its own rows."""
         return [k for k, place in enumerate(self.at) if place.is_local]
 
     def domain(self) -> str:

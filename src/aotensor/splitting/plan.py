@@ -17,8 +17,8 @@ from aotensor_runtime.signature import FunctionSpec
 
 @dataclass(frozen=True)
 class PlannedRound:
-    """One round. chunk: bytes that are read of a chunk. sent: bytes of values that every chunk needs. partials: bytes
-    that come back from a chunk, and pairs of which are merged. rows: bytes of outputs with rows, per chunk. flops: of a
+    """One round. chunk: bytes read per chunk. sent: bytes of values that every chunk needs. partials: bytes
+    returned per chunk, merged in pairs. rows: bytes of outputs with rows, per chunk. flops: of a
     chunk, and of a merge. Formulas of the dims, or numbers.
     """
 

@@ -39,11 +39,11 @@ def split(f: Function, over: str) -> Rounds:
 
 
 class Rounds:
-    """A split function. Call it with an engine, bind it to rows, minimise it, look at its plan, or compile it.
+    """A function split into rounds: call it with an engine, bind it to rows, minimise it, print its plan or compile it.
 
     function: the whole. over: the dim of the rows. functions: of the rounds, as they are called. protocol: how.
 
-    Raises: as `split`; GraphTypeError for what is no function or no name.
+    Raises: as `split`; GraphTypeError for anything but a function, or a name.
     """
 
     def __init__(self, f: Function, over: str) -> None:

@@ -61,7 +61,7 @@ class Report:
         return card(self.subject, self.summary(), table(["", "check", "verdict", "what was found", "time"], rows))
 
     def gradient_rows(self) -> list[tuple[str, str, str]]:
-        """(what, verdict, detail), one per output for the inputs of which the same is to be said.
+        """(pair, verdict, detail): a row for all inputs of an output that share verdict and detail.
 
         The figures of several right gradients are the worst among them, per method.
         """

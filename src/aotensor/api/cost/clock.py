@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any, Final
 
 _TURN: Final = 0.002
-"""Seconds of a turn, at least: the clock and the loop are next to nothing beside it."""
+"""Least seconds of a timed turn, so that the overhead of clock and loop is negligible."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Timing:
 
 
 def timed(calls: Mapping[Any, Callable[[], object]], seconds: float) -> dict[Any, Timing]:
-    """Every contender for about so many seconds."""
+    """Time the calls in alternating turns, for about `seconds` each."""
     loops = {
         name: max(1, int(_TURN / max(min(_turn(call, 1) for _ in range(3)), 1e-9))) for name, call in calls.items()
     }

@@ -46,12 +46,12 @@ _SECONDS: Final = 0.1
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one call of a function on arrays of these sizes.
+    """The estimated cost of one call of a function on arrays of these sizes.
 
     flops: floating point operations, None if they are not known; is_exact: not more than that, as they may be where
     loops depend on values. bytes: of inputs and outputs, each touched once, None if a size follows from values.
-    workspace: bytes beside them. seconds: an estimate, on so many threads, on this machine, and of the known part of
-    the work where is_exact is false or bytes are not known. bound: what takes longest: "memory", "arithmetic", "loads"
+    workspace: bytes in addition. seconds: an estimate for `threads` threads on this machine, of the known part of
+    the work where is_exact is false or bytes are not known. bound: the bottleneck: "memory", "arithmetic", "loads"
     of loops from caches, "places" that are read at random, or the "call".
     """
 
@@ -97,7 +97,7 @@ def _shown(value: float | None, least: str) -> str:
 def cost_of(compiled: LibraryFunction, sizes: Mapping[str, object], threads: int) -> Cost:
     """The cost of a call.
 
-    Raises: GraphValueError for a dim that is missing, or that there is none of; GraphTypeError for what is no extent
+    Raises: GraphValueError for a missing or unknown dim; GraphTypeError for anything but an extent
     """
     spec = compiled.spec
     dims = _dims(spec, sizes)
@@ -147,10 +147,10 @@ def _dims(spec: FunctionSpec, sizes: Mapping[str, object]) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Machine:
-    """What a machine can do on so many threads.
+    """Measured rates of a machine at one number of threads.
 
-    streams: bytes, and bytes per second of a stream through as many. gathers: bytes of an array, and elements per
-    second that are read in it at random places. call: seconds of a call that does next to nothing
+    streams: (bytes of an array, bytes per second of a stream through it). gathers: (bytes of an array, elements per
+    second that are read in it at random places). call: seconds of a call that computes almost nothing
     """
 
     limits: Limits
@@ -199,7 +199,7 @@ def _read(found: Any) -> Machine:
 
 
 def _at(rates: tuple[tuple[float, float], ...], bytes: float) -> float:
-    """The rate for so many bytes, between those that were measured."""
+    """The rate for this number of bytes, interpolated between the measured ones."""
     sizes, found = zip(*rates, strict=True)
     return float(np.interp(np.log(max(bytes, 1.0)), np.log(sizes), found))
 

@@ -37,7 +37,7 @@ PRODUCT_FLOPS: Final = 2 * EDGE**3
 
 @dataclass(frozen=True)
 class Limits:
-    """Of float64, on so many threads: bytes per second of a stream through memory, operations per second of
+    """Rates of float64 at one number of threads: bytes per second of a stream through memory, operations per second of
     multiply-adds and of a matrix product, and elements per second that are read at random places of memory.
 
     The product is one of `EDGE` rows, by our own kernel; BLAS takes over at larger ones.
@@ -49,7 +49,7 @@ class Limits:
     gathers: float
 
     def least_seconds(self, bytes: float, flops: float, has_products: bool) -> float:
-        """What a call of so much work takes at least."""
+        """A lower bound on the seconds of a call, by bytes moved and operations (a roofline)."""
         return max(bytes / self.bandwidth, flops / (max(self.flops, self.products) if has_products else self.flops))
 
 
@@ -95,7 +95,7 @@ def read_of() -> Definition:
 
 
 def streams_over(total: int, threads: int) -> dict[str, tuple[Any, int]]:
-    """Calls that stream over so many bytes, and how many bytes each moves: caches are faster than memory.
+    """Calls that stream over `total` bytes, by name, with the bytes that each moves: caches are faster than memory.
 
     A read alone is faster than a stream that also writes, as the processor reads what is written first.
     """

@@ -65,7 +65,7 @@ class Ratio:
 
 
 def in_turns(bind_old: Callable[[], Call], bind_new: Callable[[], Call], seconds: float) -> Ratio:
-    """Measure for about so many seconds, six rounds at least.   bind_old, bind_new: give a call on new buffers"""
+    """Time both in turns for about `seconds`, six rounds or more.   bind_old, bind_new: return a call on new buffers"""
     rounds: list[tuple[float, float]] = []
     end = perf_counter() + seconds
     loops = 0

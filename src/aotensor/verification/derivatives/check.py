@@ -79,7 +79,7 @@ class GradientChecks:
         return [paired(x) for x in call_with_state(function, self._view.joined(arrays))]
 
     def row(self, method: str) -> str:
-        """What one method says of all gradients.   Raises: CheckFailed, CheckSkipped"""
+        """Check all gradients by one method: one sentence on the result.   Raises: CheckFailed, CheckSkipped"""
         self._check_any()
         found = self._found_by(method)
         wrong = [x for x in found if x.verdict is Verdict.WRONG]

@@ -99,7 +99,7 @@ class PointChecks:
         self._ladders: dict[str, dict[str, Ladder]] = {}
 
     def findings(self, method: str) -> Iterator[Finding]:
-        """What one of `METHODS` finds, for every pair that it can be applied to."""
+        """The findings of one of `METHODS`, for every pair of output and input that it can be applied to."""
         d = self._execution.derivatives
         for name in d.inputs:
             if self._point.directions[name].size == 0:
