@@ -136,7 +136,7 @@ SMALLEST_KEPT: Final = 1 << 20
 
 
 class Context(ctypes.Structure):
-    """aotensor_context: what one call may use."""
+    """aotensor_context: resources and settings of one call."""
 
     _fields_ = (
         ("struct_size", ctypes.c_int64),

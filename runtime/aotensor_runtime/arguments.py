@@ -19,7 +19,7 @@ from aotensor_runtime.errors import ArgumentTypeError, OutOfMemory
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, SparseValue
 
 LARGE: Final = 1 << 18
-"""Bytes from which on looking for a cache line is cheap beside the work."""
+"""Least bytes of an array whose cache-line alignment is worth searching for."""
 LINE: Final = 64
 """Bytes of a cache line."""
 
@@ -30,7 +30,7 @@ _NO_STEPS = (0, 0)
 
 
 def pattern(shape: tuple[int, ...]) -> AnyArray:
-    """An array of two extents without memory of its own: what stands for the extents of a sparse matrix."""
+    """An array of two extents without memory, which passes the extents of a sparse matrix."""
     return np.ndarray(shape, "bool", _NOTHING, 0, _NO_STEPS)
 
 

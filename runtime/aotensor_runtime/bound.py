@@ -198,7 +198,7 @@ def chosen_outputs(spec: FunctionSpec, results: Mapping[str, OutputSpec | Sparse
 
 
 def _writable(spec: FunctionSpec, value: object, target: OutputSpec | SparseValue, how: str) -> AnyArray:
-    """An array for an output, of any layout.   how: what cannot be done with a sparse matrix"""
+    """An array for an output, of any layout.   how: the use that a sparse matrix does not allow, for the message"""
     if isinstance(target, SparseValue):
         raise ArgumentTypeError(f"{spec.name}: output {target.name} is a sparse matrix, whose memory {how}")
     as_plain(spec, value, target.name)

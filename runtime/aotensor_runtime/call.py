@@ -102,18 +102,18 @@ class LibraryFunction:
         return tuple(match_names(self.spec.name, self._arguments, args, kwargs))
 
     def with_threads(self, num_threads: object) -> LibraryFunction:
-        """The same function with so many threads at most, 1 to 1024, of which a loop uses 64; None for the default.
+        """The same function with at most `threads` threads, 1 to 1024, at most 64 per loop; None for the default.
 
         The default is AOTENSOR_NUM_THREADS when the first loop wants several cores, else the processors that the
         process may use. No result depends on it. BLAS and LAPACK have threads of their own, which this does not limit.
 
-        Raises: ArgumentTypeError for what is no integer, ArgumentValueError for one out of range.
+        Raises: ArgumentTypeError for a non-integer, ArgumentValueError for one out of range.
         """
         if num_threads is None:
             return self.library.functions[self.spec.name]
         count = checked_threads(self.spec.name, num_threads)
         if count not in self._limited:
-            limited = object.__new__(type(self))  # `copy` goes by `__reduce__`, which finds the one of the library
+            limited = object.__new__(type(self))  # not `copy`: `__reduce__` would give the library's own
             limited.__dict__.update(self.__dict__)
             limited._context = Context.from_buffer_copy(self._context)
             limited._context.num_threads = count

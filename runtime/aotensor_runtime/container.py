@@ -1,4 +1,4 @@
-"""What travels in a library beside its code: manifest, checksum, first values of shared variables, extra sections."""
+"""The data in a library besides its code: manifest, checksum, first values of shared variables, extra sections."""
 
 from __future__ import annotations
 

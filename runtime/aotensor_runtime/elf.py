@@ -35,7 +35,7 @@ class ElfFile(Image):
 
     kind: RELOCATABLE, SHARED or another e_type. machine: e_machine, see MACHINES.
 
-    Raises: ForeignLibrary if it is no 64-bit little-endian ELF file; DamagedLibrary if its tables lead out of it.
+    Raises: ForeignLibrary if it is not a 64-bit little-endian ELF file; DamagedLibrary if tables point outside of it.
     """
 
     def __init__(self, data: bytes) -> None:

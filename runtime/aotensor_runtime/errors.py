@@ -1,4 +1,4 @@
-"""The exceptions of the runtime; `aotensor.errors` re-exports them beside those of the compiler.
+"""The exceptions of the runtime; `aotensor.errors` re-exports them with those of the compiler.
 
 AotensorError                              everything below; carries a Diagnostic
 ├── LibraryError                           a file that cannot be used as a library
@@ -10,7 +10,7 @@ AotensorError                              everything below; carries a Diagnosti
 │   └── UnsupportedMachine                     for another architecture, or needs CPU features that are absent
 ├── ArgumentError                          a call that the signature does not allow
 │   ├── ArgumentTypeError  (TypeError)         number of arguments, names, dtypes, ranks
-│   ├── ArgumentValueError (ValueError)        sizes that do not go together
+│   ├── ArgumentValueError (ValueError)        sizes that do not match
 │   │   ├── ArgumentLinAlgError (LinAlgError)      a matrix that is singular, not positive definite, ...
 │   │   └── ArgumentConvergenceError (ArithmeticError)  a solver that must converge and did not
 │   └── ArgumentIndexError (IndexError)        an index outside its axis

@@ -82,7 +82,7 @@ class Node:
         return None if self.value is None else read(self)
 
     def fields(self, *names: str, optional: Mapping[str, object] | None = None) -> Iterator[Node]:
-        """The members of an object that has exactly these names.   optional: what is taken for those that may lack"""
+        """The members of an object with exactly these names.   optional: defaults of those that may be missing"""
         members = {**(optional or {}), **self._as(dict, "an object")}
         wrong = sorted(set(members) ^ set(names))
         require(not wrong, self.path, f"missing or unknown: {', '.join(map(str, wrong))}")

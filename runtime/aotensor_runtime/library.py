@@ -36,10 +36,10 @@ __all__ = ["Library", "LibraryFunction", "load", "read", "read_file"]
 
 
 def load(path: str | os.PathLike[str]) -> Library:
-    """Open a library.
+    """Load a library from a file.
 
     Raises: LibraryNotFound, ForeignLibrary, DamagedLibrary, TooNewLibrary or UnsupportedMachine, with the path;
-    ArgumentValueError for a wrong AOTENSOR_NUM_THREADS in the environment; ArgumentTypeError for what is no path.
+    ArgumentValueError for a wrong AOTENSOR_NUM_THREADS in the environment; ArgumentTypeError for anything but a path.
     """
     if not isinstance(path, str | os.PathLike):
         raise ArgumentTypeError(f"load: a path is a str or an os.PathLike, not {path!r:.60}")
@@ -50,7 +50,7 @@ def load(path: str | os.PathLike[str]) -> Library:
 def read_file(path: Path) -> bytes:
     """The bytes of a library.
 
-    Raises: LibraryNotFound; LibraryError for what is no regular file, is too large, or cannot be read.
+    Raises: LibraryNotFound; LibraryError for a file that is not regular, too large, or unreadable.
     """
     try:
         handle = os.open(path, here.READING)
@@ -78,7 +78,7 @@ MAX_FILE_BYTES: Final = 1 << 31
 class Library:
     """A loaded library: its functions are attributes. It pickles with its bytes and the state of its shared variables.
 
-    functions: by name, also those whose names are taken here. manifest: what it says about itself.
+    functions: by name, also those that share a name with an attribute. manifest: its description of itself.
     """
 
     def __init__(self, data: bytes, path: Path | None = None) -> None:

@@ -56,14 +56,14 @@ _MAX_VALUES: Final = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A library: who made it, for which machine, and what is in it.
+    """The manifest of a library: its producer, target machine and contents.
 
     target, cpu, features: as LLVM writes them. fp: strict, contract or fast. prefix: before every exported symbol.
-    sections: names of the extra sections that travel along, such as IR texts and test vectors. pipeline: the
+    sections: names of the extra sections in the library, such as IR texts and test vectors. pipeline: the
     compiler's passes, where they are not the usual ones. schedule: the file of loops that it was compiled by, and its
     digest, where it was not the compiler's own schedule. levels: of CPUs above `cpu` that have code of their own.
     allocates: may its functions ask the C library for memory? freestanding: does it do without a C library?
-    interfaces: of other projects, beside ours.
+    interfaces: of other projects, in addition to ours.
     """
 
     name: str
@@ -160,7 +160,7 @@ class Manifest:
         return codes
 
     def check(self, status: int) -> tuple[FunctionSpec, Check] | None:
-        """The function and check that a status code stands for, None if it is no check."""
+        """The function and the check of a status code; None if the code is not that of a check."""
         for (name, number), code in self.statuses().items():
             if code == status:
                 spec = self.function(name)

@@ -100,7 +100,7 @@ class ArgumentSpec:
 class OutputSpec:
     """An output. An extent is a number, the name of a dim, or else computed by the library at the call:
 
-    a text that is no dim is a formula of dims, for people to read ("n + m"): the C caller passes plain memory;
+    a text other than a dim is a formula of dims, for people to read ("n + m"): the C caller passes plain memory;
     None depends on values: the C caller passes an aotensor_array.
     """
 
@@ -167,11 +167,11 @@ class FunctionSpec:
 
     dims: the distinct dims in order of first appearance in the inputs.
     inputs, outputs: arrays; a sparse matrix is four of them.
-    outputs: what the user asked for, then the new values of updated shared variables.
+    outputs: those that the user asked for, then the new values of updated shared variables.
     updates: pairs (input with a default, output that is its next value); a sparse matrix by the name of its pattern.
     calls_blas: products use BLAS where there is one. lapack: names of the functions without which a call fails.
     workspace, stack: of a library that allocates nothing, the bytes of workspace that a call needs, as a number or a
-    formula of dims in Python's notation, and the most bytes of stack that it takes; None where that is not known.
+    formula of dims in Python's notation, and the most bytes of stack that it uses; None where that is not known.
     """
 
     name: str

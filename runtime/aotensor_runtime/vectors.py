@@ -34,7 +34,7 @@ SECTION: Final = "vectors"
 class Vector:
     """One call. inputs: all of them, state included, in the order of the signature; outputs likewise.
 
-    A sparse input is its four arrays, of which the pattern has no bytes; a sparse output is a dense array.
+    A sparse input is its four arrays, the pattern one without bytes; a sparse output is a dense array.
     tolerances: largest absolute difference of each output.
     """
 

@@ -8,7 +8,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class DType:
-    """What is known of a dtype.
+    """Properties of a dtype.
 
     name: NumPy's, or that of ml_dtypes. code: in descriptors of arrays, as the header has it. kind: NumPy's letter, one
     of b, i, u, f, c (ml_dtypes says V for bfloat16). bits: of one element in memory. c: the type that the header gives

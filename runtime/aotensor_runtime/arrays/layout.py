@@ -1,7 +1,7 @@
-"""Where CPython and NumPy keep what a call needs inside their objects: probed on samples, so never assumed.
+"""Offsets of the fields inside CPython's and NumPy's objects that a call reads: probed on samples, never assumed.
 
-`probe` gives None when anything is not where it is looked for (another Python, a later NumPy); calls then go through
-ctypes descriptors, which is slower and needs no such knowledge.
+`probe` returns None when a field is not found (another Python, a later NumPy); calls then use
+ctypes descriptors, which is slower and needs no offsets.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ _lock: Final = Lock()
 
 
 def block(size: int) -> AnyArray:
-    """At least so many bytes, at most a quarter more; used before, or new.   Raises: MemoryError"""
+    """A reused or new block of at least this number of bytes, at most a quarter more.   Raises: MemoryError"""
     if size < SMALLEST or size > LIMIT or _FREE is None or not _lock.acquire(blocking=False):
         return np.empty(size, np.uint8)
     try:

@@ -1,7 +1,7 @@
-"""From what a user calls numbers to a NumPy array of them, or to a reason why not: nothing is lost on the way.
+"""Convert a user's numbers to a NumPy array without any loss, or say why that is impossible.
 
-`np.asarray` drops masks, rounds integers that have no common dtype, and makes arrays of objects of all that it does not
-understand. What it would do that to is refused here.
+`np.asarray` drops masks, rounds integers without a common dtype, and returns object arrays for values that it does not
+understand. Such values are refused here.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class Image(Protocol):
     """A file in memory.
 
     kind: RELOCATABLE, SHARED or another e_type of ELF. machine: e_machine of ELF, 0 for WebAssembly.
-    platform: what it is for, `Windows on x86-64`. sections: by name, those of ours always with the names of `abi`.
+    platform: the target, such as `Windows on x86-64`. sections: by name; ours have the names of `abi` in all formats.
     """
 
     data: bytes

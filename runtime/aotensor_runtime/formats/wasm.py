@@ -22,7 +22,7 @@ _OURS: Final = ".aotensor."
 class WasmFile(Image):
     """A module in memory.   parts: kind, offset and size of each section
 
-    Raises: ForeignLibrary for what is no module; DamagedLibrary if sections lead out of it.
+    Raises: ForeignLibrary if it is not a module; DamagedLibrary if sections reach beyond its end.
     """
 
     def __init__(self, data: bytes) -> None:

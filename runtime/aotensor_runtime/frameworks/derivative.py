@@ -57,13 +57,13 @@ class Differentiable:
 def differentiable(
     function: LibraryFunction, value: str | None = None, gradients: Mapping[str, str] | None = None
 ) -> Differentiable:
-    """The record of a function.
+    """The record of a function with gradients, for other frameworks.
 
-    value: name of the output that is the number; if there is one output that is no derivative, that one.
+    value: name of the scalar output; by default the one output that is not a derivative.
     gradients: name of an input → name of the output; by default every `grad_<input>`.
 
     Raises: ArgumentTypeError for a function with state, sparse matrices or outputs whose extents only a call knows, and
-    for outputs that are no such number and derivatives; ArgumentValueError for names that are not there.
+    for outputs other than a scalar and its gradients; ArgumentValueError for unknown names.
     """
     spec = function.spec
     if spec.updates or any(x.default is not None for x in spec.inputs):

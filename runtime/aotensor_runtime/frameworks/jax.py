@@ -31,7 +31,7 @@ from aotensor_runtime.systems.scratch import scratch_folder
 
 _TARGET: Final = "aotensor_call"
 _KEPT: Final[dict[int, LibraryFunction]] = {}
-"""Key → the function that XLA calls by it: what is in its executables must not go away."""
+"""Key → the function that XLA calls by it; entries stay, since compiled executables refer to them."""
 
 
 def operator(

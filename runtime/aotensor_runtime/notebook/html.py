@@ -30,7 +30,7 @@ def escaped(text: object) -> str:
 
 
 def clipped(text: str, longest: int = LONGEST) -> str:
-    """Text of so many characters at most."""
+    """Text, shortened to at most this number of characters."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 

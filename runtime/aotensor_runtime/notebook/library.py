@@ -32,7 +32,7 @@ def machine_line(manifest: Manifest, size: int) -> str:
 
 
 def function_body(manifest: Manifest, spec: FunctionSpec) -> str:
-    """Its arrays, dims, what it calls and checks, and its entry in C."""
+    """HTML of a function: arrays, dims, external functions, checks, and its C entry."""
     rows = [("input", value.name, kind_of(value), _note(value)) for value in spec.arguments]
     rows += [("output", value.name, kind_of(value), "") for value in spec.results]
     facts = [("dims", ", ".join(spec.typed_dims) or "none"), *_calls(spec)]
@@ -52,7 +52,7 @@ def c_prototype(manifest: Manifest, spec: FunctionSpec) -> str:
 
 
 def options_of(manifest: Manifest, path: Path | None) -> Iterator[tuple[str, str]]:
-    """What it was compiled with, where that says anything."""
+    """Labels and texts of the producer, the target and the compile options of a library."""
     yield from [("file", str(path))] if path is not None else []
     yield "made by", f"aotensor {manifest.aotensor}, LLVM {manifest.llvm}, ABI {manifest.abi}"
     yield "target", manifest.target

@@ -25,7 +25,7 @@ class Dask(Engine):
     """A `distributed.Client`. Workers need `aotensor_runtime` and NumPy; the library's bytes go to each of them once.
 
     Rows in memory here are sent once; blocks of Dask's collections stay where they are computed. A worker that dies
-    loses nothing: what it held is sent, or computed, again.
+    loses nothing: its data are sent, or computed, again.
     """
 
     def __init__(self, client: Any) -> None:
@@ -70,7 +70,7 @@ class Dask(Engine):
         return self._sent(dict(known), broadcast=True) if size > _LARGE else dict(known)
 
     def _sent(self, value: Any, **options: Any) -> Any:
-        """A value on a worker, or on all. One that dies meanwhile is no reason to fail: another one gets it."""
+        """A value on a worker, or on all. If the worker dies meanwhile, another one gets the value."""
         for _ in range(_TRIES):
             try:
                 return self.client.scatter(value, hash=False, **options)
@@ -93,7 +93,7 @@ class Dask(Engine):
             return list(wait(list(futures), timeout=timeout, return_when="FIRST_COMPLETED").done)
         except TimeoutError:
             return []
-        except CancelledError:  # of which one tells by its status
+        except CancelledError:  # a failure that the status of the future reports
             return [future for future in futures if future.status != "pending"]
 
     def is_loss(self, error: BaseException) -> bool:

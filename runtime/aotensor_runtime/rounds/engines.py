@@ -123,9 +123,9 @@ class Serial(Engine):
 
 
 class Pool(Engine):
-    """Any executor with `submit` and futures like those of `concurrent.futures`, of so many workers.
+    """Any executor with `submit` and futures like those of `concurrent.futures`, with its number of workers.
 
-    What its workers lack of the library they ask for. Who made the executor closes it.
+    Workers request the library's bytes when they lack them. The creator of the executor closes it.
     """
 
     def __init__(self, executor: Executor, workers: int) -> None:

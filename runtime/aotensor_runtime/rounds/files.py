@@ -82,7 +82,7 @@ class FileSource:
         return FilePart(self, start, stop)
 
     def kind(self) -> str:
-        """dtype and extents beside the rows."""
+        """dtype, and extents of all axes but that of the rows."""
         return self._kind
 
     def _describe(self, dtype: Any, shape: Sequence[int], axis: int) -> None:

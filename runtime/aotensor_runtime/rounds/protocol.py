@@ -25,7 +25,7 @@ VERSION: Final = 1
 FIRST_ROW: Final = "first_row"
 ROWS: Final = "rows"
 OPTIONS: Final = ("engine", "chunk_rows", "timeout", "retries", "progress", "self")
-"""What inputs cannot be called: the parameters of calls, beside which inputs are passed by name."""
+"""Names that inputs cannot have: the parameters of calls, which also accept inputs by name."""
 
 
 @dataclass(frozen=True)

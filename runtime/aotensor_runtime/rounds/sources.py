@@ -41,7 +41,7 @@ class Source(Protocol):
         """Rows from `start` to before `stop`."""
 
     def kind(self) -> str:
-        """dtype and extents beside the rows, of every part, as `kind_of_value` writes them."""
+        """dtype, and extents of all axes but that of the rows, of every part, as `kind_of_value` writes them."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from aotensor_runtime.rounds.worker import FirstRow, Handle, Task
 from aotensor_runtime.sparse.values import shown
 
 CHUNK_BYTES: Final = 16 << 20
-"""Rows of a chunk take so much memory, unless the caller says how many, or the sources are cut already."""
+"""Bytes of the rows of a chunk, unless the caller says how many rows, or the sources are split already."""
 
 Progress = Callable[[str, int, int], None]
 """(function of the round, chunks done, chunks)"""
@@ -137,11 +137,11 @@ class SplitFunction:
     ) -> tuple[Callable[[AnyArray], float], Callable[[AnyArray], AnyArray]]:
         """(value, gradient) for `scipy.optimize.minimize(fun, x0, jac=grad)`.
 
-        The inputs that are not given are what is minimised over, one after the other in x. The first output is the
-        value, the ones behind it are its gradients, in the order of these inputs. What one of the two computes serves
-        the other. Inputs and options as those of `bind`.
+        The unknowns are the inputs that are not given, one after the other in x. The first output is the
+        value, the others are its gradients, in the order of these inputs. Both functions share one computation
+        at the same x. Inputs and options as those of `bind`.
 
-        Raises: ArgumentTypeError where inputs and gradients do not go together.
+        Raises: ArgumentTypeError where inputs and gradients do not match.
         """
         names = self.protocol.inputs
         options = {name: x for name, x in options_and_inputs.items() if name in OPTIONS}

@@ -26,7 +26,7 @@ class MissingLibrary(Exception):
 
 @dataclass(frozen=True)
 class Handle:
-    """A library by its digest; its bytes go along only where a worker asks for them."""
+    """A library by its digest; its bytes are sent only to workers that ask for them."""
 
     digest: str
     data: bytes | None = None

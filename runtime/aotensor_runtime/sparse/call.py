@@ -86,7 +86,7 @@ def sparse_result_of(spec: FunctionSpec) -> Callable[[tuple[Any, ...]], Any]:
 
 
 def _flattener(spec: FunctionSpec) -> Callable[[tuple[Any, ...]], tuple[Any, ...] | None]:
-    """Arguments as the arrays of a library; None where one is no matrix of the right format."""
+    """Arguments as the arrays of a library; None where one is not a matrix of the right format."""
     formats = [(value.format, value.blocksize) if isinstance(value, SparseValue) else None for value in spec.arguments]
     count = len(formats)
 

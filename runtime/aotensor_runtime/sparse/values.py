@@ -1,7 +1,7 @@
-"""Sparse values: what a caller passes as CSR, CSC or BSR arrays of the right dtypes, and results as SciPy's classes.
+"""Sparse arguments as CSR, CSC or BSR arrays of the right dtypes, and sparse results as SciPy's classes.
 
-SciPy's objects are never changed: what has to be converted becomes a new object first. SciPy is not loaded for what
-comes in, since who has a sparse matrix has loaded it; results load it.
+SciPy's objects are never changed: a conversion makes a new object. SciPy is not loaded for arguments,
+since a caller with a sparse matrix has loaded it; results load it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from aotensor_runtime.errors import AotensorError, ArgumentIndexError, ArgumentT
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, SparseValue
 
 Value: TypeAlias = "AnyArray | Compressed"
-"""What goes into a function and comes out of it, before it has a class of SciPy."""
+"""A sparse value as a function accepts and returns it, before it is an object of SciPy."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +109,7 @@ def to_compressed(spec: FunctionSpec, value: object, target: SparseValue) -> Com
 
     A dense matrix, or a nested list, stores what is not 0.
 
-    Raises: ArgumentTypeError for what is no matrix, and for dtypes that would lose values; ArgumentValueError and
+    Raises: ArgumentTypeError for anything but a matrix, and for dtypes that would lose values; ArgumentValueError and
     ArgumentIndexError for a malformed one that has another format, or indices that 32 bits do not hold.
     """
     given: Any = value if is_sparse(value) else _from_dense(spec, value, target)
@@ -168,7 +168,7 @@ def _from_dense(spec: FunctionSpec, value: object, target: SparseValue) -> Compr
 
 
 def _starts(counts: AnyArray) -> AnyArray:
-    """indptr of slices with so many entries."""
+    """The indptr of rows or columns with these numbers of entries."""
     return np.concatenate([np.zeros(1, "int64"), np.cumsum(counts, dtype="int64")])
 
 

@@ -31,7 +31,7 @@ def load_file(path: Path, data: bytes) -> ctypes.CDLL | None:
 
 
 def load_copy(data: bytes, name: str, number: int) -> ctypes.CDLL:
-    """A copy of these bytes: what is mapped stays when its file is gone.
+    """Load a copy of these bytes; the mapping stays valid after its file is deleted.
 
     Raises: LibraryError if the dynamic loader refuses it.
     """

@@ -1,4 +1,4 @@
-"""What is known of the features of a processor, under the names that they have in /proc/cpuinfo."""
+"""Known features of the processor, under their names in /proc/cpuinfo."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """present: what the processor has. absent: what it certainly has not. is_whole: is all absent that is not present?
+    """present: features that the processor has. absent: those that it certainly lacks. is_whole: are all others absent?
 
     With neither, nothing is known.
     """
@@ -40,13 +40,13 @@ class Flags:
 
 
 def flags_of_numpy() -> Flags:
-    """Where the system has no such list: what NumPy found by `cpuid` and `xgetbv`, or by asking macOS.
+    """The features that NumPy found by `cpuid` and `xgetbv`, or from macOS, for systems without such a list.
 
-    What this NumPy has no word for is neither, as BMI, LZCNT and MOVBE, which come with AVX2, before NumPy 2.4.
+    Features that NumPy does not name are neither, as BMI, LZCNT and MOVBE, which AVX2 implies, before NumPy 2.4.
     """
     try:
         found = dict(importlib.import_module("numpy._core._multiarray_umath").__cpu_features__)
-    except (ImportError, AttributeError, TypeError, ValueError):  # it is no promise of NumPy's
+    except (ImportError, AttributeError, TypeError, ValueError):  # NumPy does not document it
         return Flags()
     told = {flag: bool(found[name]) for name, flag in _NAMES.items() if name in found}
     present = frozenset(flag for flag, is_there in told.items() if is_there)

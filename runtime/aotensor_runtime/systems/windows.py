@@ -1,10 +1,10 @@
-"""Windows: files that are kept as they are while they are loaded, processors and memory by the functions of kernel32.
+"""Windows: load libraries from locked files; query processors and memory by the functions of kernel32.
 
-A library is loaded from its own file, as what stands in temporary folders may be kept from running by the rules of a
+A library is loaded from its own file, as security rules may forbid code in temporary folders to run on a
 machine. The file is opened so that nobody can write to it or delete it, compared with the bytes that were judged, and
-loaded while it is open; from then on Windows itself keeps it. What has no file, or another content by now, gets a file
-in a folder that only this user can enter. It cannot be deleted while it is loaded, so later loads delete what former
-processes have left.
+loaded while it is open; from then on Windows itself locks it. A library whose file is missing or changed gets a file
+in a folder that only this user can enter. It cannot be deleted while it is loaded, so later loads delete files that
+former processes have left.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from aotensor_runtime.systems.scratch import new_folder, temporary_root, writes_
 NAME: Final = "Windows"
 READING: Final = os.O_RDONLY | os.O_BINARY | os.O_NOINHERIT
 LOCKS: Final = True
-WORKERS: Final = 61  # Python waits for 63 objects at most, two of which are its own
+WORKERS: Final = 61  # Python waits for at most 63 objects, and two of them are its own
 
 _PREFIX: Final = "aotensor-loaded-"
 _OLD: Final = 3600
 """Seconds after which a folder of ours is not one that is being filled."""
-_SYSTEM_ONLY: Final = 0x800  # LOAD_LIBRARY_SEARCH_SYSTEM32: what stands beside a library is not taken for the system's
+_SYSTEM_ONLY: Final = 0x800  # LOAD_LIBRARY_SEARCH_SYSTEM32: files next to a library do not replace the system's
 _READ, _SHARE_READ, _OPEN_EXISTING, _NORMAL = 0x8000_0000, 1, 3, 0x80
 _INVALID: Final = wintypes.HANDLE(-1).value
 
@@ -95,7 +95,7 @@ def load_copy(data: bytes, name: str, number: int) -> ctypes.CDLL:
 
 
 def _sweep() -> None:
-    """Delete what former processes have left; what is loaded somewhere stays, as Windows keeps it."""
+    """Delete files that former processes have left; Windows keeps those that are loaded."""
     for folder in temporary_root().glob(f"{_PREFIX}*"):
         try:
             if time.time() - folder.stat().st_mtime > _OLD:

@@ -12,9 +12,9 @@ _MAX_SYMBOLS: Final = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class InterfaceSpec:
-    """The interface of another project that a library has, too.
+    """An interface of another project that a library also exports.
 
-    symbols: that it exports. functions: those of ours whose names it takes: their typed entry is `<function>_typed`.
+    symbols: exported for it. functions: ours whose names its symbols use; their typed entry is `<function>_typed`.
     """
 
     name: str

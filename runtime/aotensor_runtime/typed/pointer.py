@@ -18,7 +18,7 @@ _SCALARS: Final[dict[str, Any]] = {
 
 
 class EntryPointer:
-    """Where the typed entry of a function is, and what it takes: the C function that the header declares.
+    """The address and the parameters of a function's typed entry, the C function that the header declares.
 
     address: as a number, good for as long as the process lives. parameters: in order. `int(pointer)` is the address.
     """
