@@ -1,1 +1,1 @@
-"""Facts that need no graph: dtypes, tensor types, the builders that ops lower with."""
+"""Definitions below the graph: dtypes, tensor types, and the builders that ops lower with."""

@@ -1,6 +1,6 @@
-"""The builders that ops lower with, as protocols: no IR library is visible from an op.
+"""The builder protocols that ops lower with, which hide the IR library from ops.
 
-`Scalar` and `Tensor` are opaque handles. An extent is an int where it is known at compile time, else an index scalar.
+`Scalar` and `Tensor` are opaque handles. An extent is an int if it is known at compile time, else an index scalar.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import Any, Protocol, TypeAlias
 
 
 class Scalar(Protocol):
-    """One value in a register; `dtype` is a dtype name, or "index" for extents and loop counters."""
+    """A scalar SSA value; `dtype` is a dtype name, or "index" for extents and loop counters."""
 
     @property
     def dtype(self) -> str: ...
 
 
 class Tensor(Protocol):
-    """A tensor value of the IR. Rank 0 is a tensor too; `TensorBuilder.item` takes its scalar out."""
+    """A tensor value of the IR. Rank 0 is a tensor too; `TensorBuilder.item` extracts its scalar."""
 
     @property
     def dtype(self) -> str: ...
@@ -27,7 +27,7 @@ class Tensor(Protocol):
 
 Extent: TypeAlias = "int | Scalar"
 ScalarFunction: TypeAlias = "Callable[..., Any]"
-"""(builder, *scalars) → a Scalar, or a tuple of them where several results are asked for."""
+"""(builder, *scalars) → a Scalar, or a tuple of them for several results."""
 
 
 class ScalarBuilder(Protocol):
@@ -70,9 +70,9 @@ class ScalarBuilder(Protocol):
     def cast(self, x: Any, dtype: str) -> Scalar: ...
 
     def iterate(self, start: Sequence[Any], fixed: Sequence[Any], goes_on: ScalarFunction, step: ScalarFunction) -> Any:
-        """values = step(builder, *values, *fixed) as long as goes_on(builder, *values, *fixed): the last values.
+        """While loop: values = step(builder, *values, *fixed) while goes_on(builder, *values, *fixed); the last values.
 
-        start: the first values. fixed: what the two read besides, which does not change; they use nothing else.
+        start: the first values. fixed: loop-invariant operands of both functions, which may capture no other values.
         """
         ...
 
@@ -85,11 +85,11 @@ class ScalarBuilder(Protocol):
     def imax(self, x: Extent, y: Extent) -> Extent: ...
 
     def load(self, x: Tensor, *indices: Extent) -> Scalar:
-        """x[indices], which the caller keeps in bounds."""
+        """x[indices]; the caller guarantees that they are in bounds."""
         ...
 
     def load_if(self, condition: Any, x: Tensor, indices: Sequence[Extent], otherwise: Any) -> Scalar:
-        """x[indices] where the condition holds and they are in bounds; elsewhere nothing is read."""
+        """x[indices] where the condition holds, which implies that they are in bounds; otherwise nothing is read."""
         ...
 
 
@@ -119,11 +119,11 @@ class TensorBuilder(Protocol):
         ...
 
     def fused(self, body: Any, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        """The outputs of a subgraph of elementwise ops, computed together element by element."""
+        """The outputs of a subgraph of elementwise ops, in one loop nest."""
         ...
 
     def tabulate(self, extents: Sequence[Extent], dtype: str, fn: ScalarFunction) -> Tensor:
-        """out[i, j, …] = fn(builder, i, j, …): gathers, slices, patterns. Reads go through `builder.load`."""
+        """out[i, j, …] = fn(builder, i, j, …), for gathers, slices and patterns; fn reads tensors by `builder.load`."""
         ...
 
     def reduce(self, kind: str, x: Tensor, axes: Sequence[int], dtype: str | None = None) -> Tensor:
@@ -150,7 +150,7 @@ class TensorBuilder(Protocol):
         ...
 
     def reshape(self, x: Tensor, extents: Sequence[Extent]) -> Tensor:
-        """The same elements in C order; the number of elements is the caller's to check."""
+        """The same elements in C order; the caller checks their number."""
         ...
 
     def cast(self, x: Tensor, dtype: str) -> Tensor: ...
@@ -174,7 +174,7 @@ class TensorBuilder(Protocol):
         """z[zᵍ + zⁱ + zʲ] = Σ_p x[xᵍ + xⁱ + xᵖ]·y[yᵍ + yᵖ + yʲ] in C order, for floats of one dtype.
 
         positions: nine int64 vectors, of x along g, i and p, of y along g, p and j, of z along g, i and j. The caller
-        sees to it that they lie in the tensors, and name each element of z, which has these extents, once.
+        guarantees that they are in bounds, and cover each element of z, which has these extents, once.
         """
         ...
 
@@ -187,7 +187,7 @@ class TensorBuilder(Protocol):
         ...
 
     def sum_at(self, x: Tensor, indices: Tensor, extent: Extent) -> Tensor:
-        """y[k, …] = Σ x[p, …] over the p with indices[p] = k; the caller knows that all lie in 0 … extent − 1."""
+        """y[k, …] = Σ x[p, …] over the p with indices[p] = k; the caller guarantees 0 ≤ indices[p] < extent."""
         ...
 
     def direct(
@@ -195,7 +195,7 @@ class TensorBuilder(Protocol):
     ) -> tuple[Tensor, ...]:
         """A step of the direct solution of sparse equations: a kind that `ir.interpreter.direct` knows.
 
-        results: their dtypes and extents. Results with extents None, which only the step knows, come last.
+        results: their dtypes and extents. Results with extents None, known only after the step, come last.
         """
         ...
 
@@ -207,14 +207,14 @@ class TensorBuilder(Protocol):
         results: Sequence[tuple[str, Sequence[Extent]]],
         is_whole: bool = False,
     ) -> tuple[Tensor, ...]:
-        """Work on patterns of compressed matrices: a kind that `ir.interpreter.patterns` knows.
+        """An operation on patterns of compressed matrices: a kind in `ir.interpreter.patterns`.
 
         extents: of axes that no operand has. results: their dtypes and extents. is_whole: see `aot.pattern`.
         """
         ...
 
     def empty(self, extents: Sequence[Extent], dtype: str) -> Tensor:
-        """A tensor whose elements nobody has set."""
+        """A tensor with uninitialised elements."""
         ...
 
     def concatenate(self, xs: Sequence[Tensor], axis: int) -> Tensor: ...
@@ -236,17 +236,17 @@ class TensorBuilder(Protocol):
         ...
 
     def counted(self, positions: Tensor) -> Tensor:
-        """The vector itself, which is known to hold 0, 1, 2, …"""
+        """The vector itself, marked as 0, 1, 2, …"""
         ...
 
     def sort(self, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
         """(x sorted ascending along axis, the int64 permutation); stable, nan last."""
 
     def select_ranks(self, x: Tensor, ranks: Tensor) -> Tensor:
-        """int64 positions along the last axis that a stable sort would put at the ranks, a vector that is in range."""
+        """int64 positions, along the last axis, of the elements with these ranks in a stable sort; ranks in range."""
 
     def select_few(self, x: Tensor, count: int, is_last: bool) -> Tensor:
-        """Ascending int64 positions along the last axis that a stable sort would put first, or last; so many exist."""
+        """Ascending int64 positions along the last axis of the first `count` elements of a stable sort, or the last."""
         ...
 
     def lapack(
@@ -268,21 +268,21 @@ class TensorBuilder(Protocol):
     def check(
         self, condition: Scalar, message: str, found: Extent = 0, expected: Extent = 0, kind: str = "value"
     ) -> None:
-        """Stop with an error unless the condition holds. `{found}` and `{expected}` in the message become numbers.
+        """Raise an error at run time unless the condition holds. `{found}` and `{expected}` become numbers.
 
         kind: value (ValueError), index (IndexError), linalg (LinAlgError) or convergence (ArithmeticError).
         """
         ...
 
     def fit(self, shapes: Iterable[Sequence[Extent]]) -> None:
-        """Stop with an error unless arrays of these shapes have at most MAX_ELEMENTS elements.
+        """Raise an error at run time unless arrays of these shapes have at most MAX_ELEMENTS elements.
 
-        Every tensor that is made is checked; ask before where the number of elements itself is looked at.
+        Every new tensor is checked; call it earlier where the number of elements itself is used.
         """
         ...
 
     def same_extent(self, extents: Sequence[Extent], what: str, kind: str = "value") -> Extent:
-        """The one extent that all of these have, checked at run time where it is not known; `what` names them.
+        """The common extent of all of these, checked at run time where unknown; `what` names them in the error.
 
         kind: that of the error, as for `check`.
         """

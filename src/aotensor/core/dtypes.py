@@ -1,4 +1,4 @@
-"""dtype names, promotion and widening, as specified in one table.
+"""dtype names, promotion and widening, in one table.
 
 A dtype is a plain string, the NumPy name. `index` exists inside the compiler only (extents and loop counters).
 """
@@ -28,7 +28,7 @@ SIGNED: Final = _of_kind("i")
 UNSIGNED: Final = _of_kind("u")
 FLOATS: Final = _of_kind("f")
 HALVES: Final = tuple(name for name, record in DTYPES.items() if record.is_stored_only)
-"""Floats that memory holds and nobody computes in."""
+"""Floats that are storage formats only: arithmetic uses float32."""
 COMPLEX: Final = _of_kind("c")
 INTEGERS: Final = SIGNED + UNSIGNED
 DISCRETE: Final = BOOL + INTEGERS
@@ -42,12 +42,12 @@ _WHOLES: Final = {part: name for name, part in _PARTS.items()}
 
 @cache
 def name_of(dtype: np.dtype[Any]) -> str:
-    """NumPy's name of a dtype, which NumPy itself puts together anew each time."""
+    """NumPy's name of a dtype, cached, since NumPy formats it at each access."""
     return dtype.name
 
 
 def itemsize(dtype: str) -> int:
-    """Bytes that one element takes in memory (a bool takes one)."""
+    """Bytes of one element in memory (1 for bool)."""
     return _SIZES[dtype]
 
 
@@ -57,7 +57,7 @@ def is_float(dtype: str) -> bool:
 
 
 def is_half(dtype: str) -> bool:
-    """float16 or bfloat16: what is in memory only."""
+    """Is it float16 or bfloat16, a storage format?"""
     return dtype in HALVES
 
 
@@ -72,7 +72,7 @@ def is_complex(dtype: str) -> bool:
 
 
 def is_inexact(dtype: str) -> bool:
-    """A float or complex: what has derivatives."""
+    """Is it a float or complex dtype, so that it has derivatives?"""
     return is_float(dtype) or dtype in COMPLEX
 
 
@@ -87,7 +87,7 @@ def complex_of(dtype: str) -> str:
 
 
 def epsilon(dtype: str) -> float:
-    """The distance from 1 to the next larger number of a float or complex dtype."""
+    """The complex dtype whose parts hold `dtype`, by NumPy's rules: complex64 for float32 and narrower dtypes."""
     return 2.0 ** (1 - DTYPES[part_of(dtype)].digits)
 
 
@@ -119,7 +119,7 @@ def is_unsigned(dtype: str) -> bool:
 def canonical(dtype: DTypeLike | str) -> str:
     """The name of a dtype that the compiler supports.
 
-    Raises: UnsupportedError (a TypeError) for object and all other kinds, for what is not a dtype, and for bfloat16
+    Raises: UnsupportedError (a TypeError) for object and all other kinds, for anything but a dtype, and for bfloat16
     where ml_dtypes is not installed.
     """
     if isinstance(dtype, str) and dtype in _SIZES and dtype != INDEX:
@@ -127,8 +127,8 @@ def canonical(dtype: DTypeLike | str) -> str:
             _ask_for_bfloat16()
         return dtype
     try:
-        found = None if dtype is None else np.dtype(dtype)  # NumPy would take None for float64
-    except Exception as error:  # TypeError, ValueError, SyntaxError: as NumPy reads what it gets
+        found = None if dtype is None else np.dtype(dtype)  # NumPy would read None as float64
+    except Exception as error:  # TypeError, ValueError, SyntaxError: depends on NumPy's parser
         raise UnsupportedError(f"{dtype!r:.60} is not a dtype", hint=_SUPPORTED) from error
     if found is None or found.name not in DTYPES:
         what = f"{dtype!r} is not a dtype" if found is None else f"dtype {found.name} is not supported"
@@ -141,7 +141,7 @@ _SUPPORTED: Final = "use bool, int8-int64, uint8-uint64, float16, bfloat16, floa
 
 @cache
 def _ask_for_bfloat16() -> None:
-    """Let NumPy know the name.   Raises: UnsupportedError without ml_dtypes"""
+    """Register the name with NumPy.   Raises: UnsupportedError without ml_dtypes"""
     try:
         importlib.import_module("ml_dtypes")
     except ImportError as error:
@@ -156,7 +156,7 @@ def _hint_for(dtype: np.dtype[Any] | None) -> str | None:
 def promote(*dtypes: str) -> str:
     """The smallest dtype that holds all of `dtypes`, by NumPy's rules for arrays (int64 with float32 is float64).
 
-    bfloat16, which NumPy does not have, holds bool, int8 and uint8; beside anything else it counts as float32.
+    bfloat16, which NumPy does not have, holds bool, int8 and uint8; with other dtypes it counts as float32.
     """
     if "bfloat16" in dtypes:
         if set(dtypes) <= {"bfloat16", "bool", "int8", "uint8"}:
@@ -190,11 +190,11 @@ def accumulator_of(dtype: str) -> str:
 
 
 def weak_scalar(value: bool | int | float, other: str | None = None) -> str:
-    """dtype of a Python scalar beside an operand of dtype `other`: literals are weak.
+    """dtype of a Python scalar combined with an operand of dtype `other`: literals are weakly typed.
 
-    An int takes the smallest integer type that holds it, so that `x_int8 + 1` stays int8; beside a float both take
-    that float's dtype, beside a complex dtype that of its parts; beside anything else a float takes float64. A float
-    beside float16 or bfloat16 takes float32: few literals are numbers of these.
+    An int gets the smallest integer type that holds it, so that `x_int8 + 1` stays int8; with a float both get
+    that float's dtype, with a complex dtype that of its parts; with other dtypes a float gets float64. A float
+    with float16 or bfloat16 gets float32: these represent few literals exactly.
 
     Raises: GraphOverflowError for an int beyond 64 bits.
     """
@@ -212,7 +212,7 @@ def weak_scalar(value: bool | int | float, other: str | None = None) -> str:
 
 
 def neutral_element(kind: str, dtype: str) -> float | int | bool:
-    """The start value of a reduction: what an empty one gives."""
+    """The start value of a reduction, which is the result for an empty array."""
     if kind in ("add", "or"):
         return 0
     if kind in ("mul", "and"):

@@ -1,4 +1,4 @@
-"""Python's garbage collector, while much is made that lives until the end."""
+"""Run Python's garbage collector less often while many long-lived objects are created."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _YOUNG: Final = 50_000
-"""Objects that are made before the collector looks at them."""
+"""Number of new objects between two collections."""
 
 
 class _Running:
-    """How many calls are running, in all threads, and the thresholds that stood before the first."""
+    """The number of running calls in all threads, and the collector's thresholds before the first of them."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -27,7 +27,7 @@ class _Running:
         with self.lock:
             if self.count == 0:
                 self.thresholds = gc.get_threshold()
-                if self.thresholds[0]:  # 0: somebody has switched it off
+                if self.thresholds[0]:  # 0: the collector is disabled
                     gc.set_threshold(max(self.thresholds[0], _YOUNG), *self.thresholds[1:])
             self.count += 1
 
@@ -42,9 +42,9 @@ _running: Final = _Running()
 
 
 def rare_collections(function: Callable[P, R]) -> Callable[P, R]:
-    """A function during which garbage is collected less often.
+    """Decorator: collect garbage less often while the function runs.
 
-    IR is full of cycles that live until the end, and the collector would look at them all the time: a seventh of the
+    IR is full of cycles that live until the end, and the collector would scan them again and again: a seventh of the
     time to lower a chain of 1000 operations.
     """
 

@@ -1,4 +1,4 @@
-"""Polynomials in the dims of a program: how much work or memory a call takes, as a formula."""
+"""Polynomials in the dims of a program: formulas of the work or memory of a call."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from fractions import Fraction
 from typing import TypeAlias
 
 Monomial: TypeAlias = tuple[tuple[str, int], ...]
-"""Sorted pairs of a name and its exponent, which may be negative."""
+"""Sorted pairs (name, exponent); exponents may be negative."""
 
 
 @dataclass(frozen=True)
 class Polynomial:
     """Σ coefficient · monomial. Prints as `4*n*p + 12*n`.
 
-    Names that begin with `#` stand for run-time values such as the number of rows in a block: they are expected to
+    Names that begin with `#` denote run-time values such as the number of rows in a block: they are expected to
     cancel, as blocks · rows per block is the number of rows.
     """
 
@@ -23,7 +23,7 @@ class Polynomial:
 
     @staticmethod
     def of(value: int | str) -> Polynomial:
-        """A number or a dim."""
+        """A number or the name of a dim as a polynomial."""
         key: Monomial = ((value, 1),) if isinstance(value, str) else ()
         factor = 1 if isinstance(value, str) else value
         return Polynomial({key: Fraction(factor)} if factor else {})
@@ -49,14 +49,14 @@ class Polynomial:
         return self + other * Polynomial.of(-1)
 
     def over(self, other: Polynomial) -> Polynomial | None:
-        """The quotient, if `other` has one term."""
+        """The quotient, defined if `other` has one term."""
         if len(other.terms) != 1:
             return None
         ((key, factor),) = other.terms.items()
         return self * Polynomial({tuple((name, -power) for name, power in key): 1 / factor})
 
     def number(self) -> Fraction | None:
-        """The value, if it depends on nothing."""
+        """The value of a constant polynomial."""
         return self.terms.get((), Fraction(0)) if all(not key for key in self.terms) else None
 
     def has_unknowns(self) -> bool:
@@ -64,19 +64,19 @@ class Polynomial:
         return any(name.startswith("#") for key in self.terms for name, _ in key)
 
     def without_unknowns(self) -> Polynomial:
-        """With 1 for every run-time value."""
+        """The polynomial with every run-time value set to 1."""
         total = Polynomial()
         for key, factor in self.terms.items():
             total += Polynomial({tuple(item for item in key if not item[0].startswith("#")): factor})
         return total
 
     def part(self, name: str) -> Polynomial:
-        """What `name` is a factor of, to the power of 1, without it."""
+        """The cofactor of `name` to the power of 1."""
         found = {key: factor for key, factor in self.terms.items() if (name, 1) in key}
         return Polynomial({tuple(item for item in key if item[0] != name): x for key, x in found.items()})
 
     def typical(self) -> Fraction:
-        """The value where every name is 1000: what formulas are compared by."""
+        """The value at 1000 for every name, to compare formulas."""
         powers = [(factor, sum(power for _, power in key)) for key, factor in self.terms.items()]
         return sum((factor * Fraction(1000) ** power for factor, power in powers), Fraction(0))
 

@@ -1,4 +1,4 @@
-"""TensorType: dtype, rank and what is known of each dim."""
+"""TensorType: dtype, rank and static information on each dim."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ Dim: TypeAlias = int | str | None
 Array: TypeAlias = NDArray[Any]
 
 MAX_ELEMENTS: Final = (1 << 60) - (1 << 12)
-"""Elements of an array, of any dtype: so many of 8 bytes are counted by 63 bits, also after rounding to float64."""
+"""Largest number of elements of an array of any dtype: 8 times it fits 63 bits, even if rounded to float64."""
 
 DEEPEST: Final = _DEEPEST
-"""How deep lists may be nested: the largest rank of an array."""
+"""Deepest nesting of lists: the largest rank of an array."""
 
 LARGEST_INT: Final = 2**63 - 1
-"""The largest int64: what is computed with extents and positions."""
+"""The largest int64, the dtype of extents and positions."""
 
 
 def within_reach(positions: int | np.integer[Any]) -> int:
-    """A number of positions along an axis; beyond all extents, the largest says the same."""
+    """A position clamped to ±MAX_ELEMENTS, which is beyond all extents."""
     return max(-MAX_ELEMENTS, min(int(positions), MAX_ELEMENTS))
 
 
 def checked_int(value: int | np.integer[Any], what: str) -> int:
-    """A number that is computed with in int64.   Raises: GraphOverflowError if it does not fit."""
+    """An int that int64 arithmetic can use.   Raises: GraphOverflowError if it does not fit."""
     if not -LARGEST_INT - 1 <= value <= LARGEST_INT:
         raise GraphOverflowError(f"{what} of {value} does not fit 64 bits")
     return int(value)
@@ -82,13 +82,13 @@ class TensorType:
         return f"{self.dtype}[{dims}]" if self.shape else self.dtype
 
     def filter(self, value: object, strict: bool = False, allow_downcast: bool | None = None) -> Array:
-        """`value` as an array of this type, converted only where nothing is lost.
+        """`value` as an array of this type, converted if that is lossless.
 
         strict: accept an array of exactly this dtype and rank, convert nothing.
-        allow_downcast: True permits float64 → float32 and the like; without it Python numbers and lists go only where
+        allow_downcast: True permits float64 → float32 and the like; without it Python numbers and lists convert only if
         their values fit exactly, floats never to integers.
 
-        Raises: GraphTypeError for a dtype, rank or static dim that does not fit, and for what is not an array of
+        Raises: GraphTypeError for a dtype, rank or static dim that does not fit, and for anything but an array of
         numbers.
         """
         if strict and not (isinstance(value, np.ndarray) and value.dtype == self.dtype):
@@ -130,7 +130,7 @@ class TensorType:
 
 
 _KIND_ORDER = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
-"""Literals go to their own kind or a later one, if their values fit."""
+"""Order of kinds: literals convert to their own kind or a later one, if their values fit."""
 
 
 def converted(x: Array, dtype: np.dtype[Any] | str) -> Array:
@@ -150,7 +150,7 @@ def converted(x: Array, dtype: np.dtype[Any] | str) -> Array:
 
 
 def as_array(value: object) -> Array:
-    """`value` as an array in the dtype that NumPy gives it.   Raises: GraphTypeError where something would be lost."""
+    """`value` as an array in the dtype that NumPy gives it.   Raises: GraphTypeError if a value would change."""
     try:
         return plain_array(value)
     except ArgumentTypeError as error:
@@ -158,7 +158,7 @@ def as_array(value: object) -> Array:
 
 
 def listed(items: object, what: str) -> list[Any]:
-    """The items of a sequence.   Raises: GraphTypeError for what is none, and for a text."""
+    """The items of a sequence.   Raises: GraphTypeError for anything else, and for a str."""
     if isinstance(items, list | tuple):
         return list(items)
     if isinstance(items, str | bytes) or not isinstance(items, Iterable) or np.ndim(items) == 0:  # type: ignore[arg-type]
@@ -167,7 +167,7 @@ def listed(items: object, what: str) -> list[Any]:
 
 
 def checked_dims(shape: Any) -> tuple[Dim, ...]:
-    """Dims as a type has them.   Raises: GraphTypeError for what is none, GraphValueError for a bad number or name."""
+    """The checked dims of a type.   Raises: GraphTypeError for anything but dims, GraphValueError for a bad one."""
     return tuple(_checked_dim(dim) for dim in listed(shape, "a shape"))
 
 

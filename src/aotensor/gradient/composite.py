@@ -1,4 +1,4 @@
-"""OpFromGraph: a graph as one op, with derivatives of its own where the author knows better."""
+"""OpFromGraph: a graph as one op, with optional custom derivatives."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from aotensor.sparse.op import as_sparse_or_tensor
 
 
 class OpFromGraph(Op):
-    """The graph from `inputs` to `outputs` as one op, which is expanded again when it is compiled.
+    """A graph from `inputs` to `outputs` as one op, which is inlined when it is compiled.
 
     inputs, outputs: lists of variables; shared variables and constants inside need no mention.
     lop_overrides, or pullback: derivatives in reverse. None differentiates the graph; a function (inputs, outputs,
-    cotangents) gives a list with one term per input; another OpFromGraph takes inputs + outputs + cotangents; a list
+    cotangents) returns a list with one term per input; another OpFromGraph has inputs + outputs + cotangents; a list
     has one entry per input: None, a function that gives one term, or a variable of NullType or DisconnectedType. The
     cotangent of an unused output is zeros.
     rop_overrides: derivatives forward, in the same forms with one entry per output. A function takes (inputs,
     eval_points), where None is the tangent of an input that does not vary, and may give None for an output that is
-    disconnected; another OpFromGraph takes inputs + eval_points, zeros for what does not vary.
+    disconnected; another OpFromGraph is applied to inputs + eval_points, zeros for inputs that do not vary.
     pushforward: the same with functions (inputs, outputs, tangents), with DisconnectedType instead of None; another
-    OpFromGraph takes inputs + outputs + tangents.
+    OpFromGraph is applied to inputs + outputs + tangents.
     connection_pattern: [i][o], derived from the graph if it is not given.
-    inline: accepted for those who are used to it; every composite is expanded before it is compiled.
+    inline: accepted for compatibility; every composite is inlined before it is compiled.
     strict: refuse shared variables that are not among the inputs.
 
     Raises: GraphTypeError unless inputs and outputs are lists of variables, or for an override of another form;
@@ -89,10 +89,10 @@ class OpFromGraph(Op):
         self._pattern = connection_pattern
         self._instances: dict[tuple[TensorType, ...], Expansion] = {}
         if name is not None:
-            self.__dict__["name"] = name  # the name of this one; that of the class stays
+            self.__dict__["name"] = name  # the name of this instance, not of the class
 
     def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
-        """The inputs, fitted to what the graph was written for, and the shared variables that it reads.
+        """The inputs, converted to the types of the graph's inputs, and the shared variables that it reads.
 
         Raises: GraphTypeError for another number of inputs, or one of another type.
         """
@@ -182,7 +182,7 @@ class OpFromGraph(Op):
         return self._instance(tuple(x.tensor_type for x in inputs))
 
     def _instance(self, types: tuple[TensorType, ...]) -> Expansion:
-        """The graph on inputs of these types, which may say more of the dims than those it was written with."""
+        """The composite for inputs of these types, whose dims may be more specific than those of the definition."""
         if types not in self._instances:
             slots = [Variable(type, name=x.name) for type, x in zip(types, self._leaves, strict=True)]
             inner = replace(self.inner_outputs, dict(zip(self._leaves, slots, strict=True)))
@@ -208,9 +208,9 @@ class OpFromGraph(Op):
 
 
 def _fitted(what: str, x: Variable, wanted: TensorType, extents: dict[str, tuple[Variable, int]]) -> Variable:
-    """x as an input of type `wanted`: cast where nothing is lost, its dims checked where the graph relies on them.
+    """x as an input of type `wanted`: cast if lossless, with its dims checked where the graph relies on them.
 
-    extents: dim name → where it was seen first.
+    extents: dim name → its first occurrence.
     """
     if isinstance(wanted, SparseTensorType) or x.is_sparse:
         return _fitted_matrix(what, x, wanted)
@@ -235,7 +235,7 @@ def _fitted(what: str, x: Variable, wanted: TensorType, extents: dict[str, tuple
 
 
 def _fitted_matrix(what: str, x: Variable, wanted: TensorType) -> Variable:
-    """The same for a sparse matrix; where its extents are not known, the ops inside check them."""
+    """The same for a sparse matrix; unknown extents are checked by the ops inside."""
     is_known = isinstance(x.type, SparseTensorType) and isinstance(wanted, SparseTensorType)
     known = zip(x.tensor_type.shape, wanted.shape, strict=False)
     differ = any(isinstance(n, int) and isinstance(dim, int) and n != dim for n, dim in known)
@@ -259,7 +259,7 @@ def _checked(what: str, variables: Any) -> list[Variable]:
 
 
 def _shared_leaves(inputs: Sequence[Variable], outputs: Sequence[Variable], strict: bool) -> list[SharedVariable]:
-    """Shared variables that the outputs read.   Raises: MissingInputError for other leaves that are no inputs."""
+    """Shared variables that the outputs read.   Raises: MissingInputError for other leaves that are not inputs."""
     found: list[SharedVariable] = []
     for x in leaves(outputs, stop=inputs):
         if x in inputs or isinstance(x, Constant):

@@ -83,7 +83,7 @@ Rop = pushforward
 
 
 def push(outputs: Sequence[Variable], wrt: Sequence[Variable], points: Sequence[Variable]) -> list[Variable]:
-    """The tangents of `outputs`, which may be disconnected or null. Linear in the graph."""
+    """The tangents of `outputs`, which may be disconnected or null, in time linear in the graph."""
     collected: dict[Variable, list[Variable]] = {}
     for x, point in zip(wrt, points, strict=True):
         collected.setdefault(x, []).append(point)
@@ -107,7 +107,7 @@ def _pushed(node: Apply, known: dict[Variable, Variable]) -> list[Variable]:
     ]
     results = [disconnected() for _ in node.outputs]
     real = [disconnected() if is_null(tangent) else tangent for tangent in given]
-    # zeros, as discrete values send them, add nothing, also where the derivative is infinite
+    # zero tangents of discrete values add nothing, even where the derivative is infinite
     is_still = node.op.is_faithful() and all(sends_zeros(node, x) for x in node.outputs)
     moving = [disconnected() if is_still or (node.op.is_faithful() and _is_zeros(t)) else t for t in real]
     if not all(map(is_disconnected, moving)):
@@ -129,14 +129,14 @@ def _is_zeros(tangent: Variable) -> bool:
 def push_through(
     graph: Expansion, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
 ) -> list[Variable]:
-    """Tangents of the outputs of a node by the graph that it is made of."""
+    """Tangents of the outputs of a node by its expansion."""
     live = [(x, Variable(t.type), t) for x, t in zip(graph.slots, tangents, strict=True) if not is_disconnected(t)]
     found = push(graph.outputs, [x for x, _, _ in live], [slot for _, slot, _ in live])
     return graph.outside(found, inputs, outputs, ((slot, t) for _, slot, t in live))
 
 
 def _by_rule(node: Apply, pattern: Pattern, tangents: Sequence[Variable]) -> list[Variable]:
-    """The tangents of the outputs by the forward rule; without one by two pullbacks, or by what the op is made of.
+    """The tangents of the outputs by the forward rule; without one by two pullbacks, or by the expansion of the op.
 
     Raises: MissingRuleError
     """
@@ -152,7 +152,7 @@ def _by_rule(node: Apply, pattern: Pattern, tangents: Sequence[Variable]) -> lis
 
 
 def _by_two_pullbacks(node: Apply, pattern: Pattern, tangents: Sequence[Variable]) -> list[Variable]:
-    """The tangents of the outputs of a node by its reverse rule."""
+    """The tangents of the outputs of a node by transposing its reverse rule."""
 
     def pull(cotangents: Sequence[Variable]) -> list[Variable]:
         found = call_pullback(node.op, node.inputs, node.outputs, cotangents)
@@ -167,9 +167,9 @@ def push_by_pullback(
     pattern: Pattern,
     tangents: Sequence[Variable],
 ) -> list[Variable]:
-    """J·ẋ from Jᵀ: g(u) = Jᵀ·u, which `pull` gives, is linear in u, so that the pullback of g takes ẋ to J·ẋ.
+    """J·ẋ from Jᵀ: `pull` gives g(u) = Jᵀ·u, which is linear in u, so the pullback of g maps ẋ to J·ẋ.
 
-    u is a symbol. Where formulas leave it in the result any value will do, and it becomes zero.
+    u is a symbol. If it remains in the result, its value does not matter and is replaced by zero.
     """
     slots = [Variable(TensorType(float_of(x), x.tensor_type.shape)) for x in outputs]
     live = [

@@ -1,14 +1,14 @@
-"""Cotangents behind a choice: they count on one side of it only, and only there they are looked at.
+"""Guarded cotangents: behind a choice, cotangents are used only on the side that was chosen.
 
     y = choose(c, a, b)        ā = ȳ where c holds, b̄ = ȳ where it fails; x̄ = choose(c, x̄ by way of a, x̄ by way of b)
 
-A cotangent masked to 0 on the way is not enough: 0·f′(x) is nan where f′(x) is infinite. So the sweep carries ȳ as it
-is, beside the guards under which it counts, and chooses where the ways from both sides meet. Nothing of the side that
-is not taken reaches the result, and behind a scalar condition nothing of it is computed.
+Masking a cotangent to 0 is not enough: 0·f′(x) is nan where f′(x) is infinite. So the sweep carries ȳ unmasked,
+with the guards under which it is valid, and selects where the paths from both sides join. No value of the side that
+is not chosen reaches the result, and under a scalar condition none is computed.
 
-A guard on whole values (ifelse) is carried through any op. One on elements (switch, maximum, minimum, clip) goes
-through ops that keep elements apart: elementwise ones, transposes, sums, and products along the axes that they keep. In
-front of others it becomes a mask.
+A guard on whole values (ifelse) is carried through any op. One on elements (switch, maximum, minimum, clip) passes
+through ops that do not mix elements: elementwise ones, transposes, sums, and products along the axes that they keep.
+Before other ops it becomes a mask.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from aotensor.sparse.reformat import in_format
 
 @dataclass(frozen=True)
 class Guard:
-    """A condition, and the side of it on which a cotangent counts.
+    """A condition, and the side of it on which a cotangent is valid.
 
-    is_whole: the condition is a scalar for all of the value, as in ifelse; else it broadcasts to the value.
+    is_whole: the condition is a scalar for the whole value, as in ifelse; otherwise it broadcasts to the value.
     """
 
     condition: Variable
@@ -52,21 +52,21 @@ class Guard:
 
 
 _SEPARATE_MASKS: Final = 8
-"""Masks in a row that ways to one variable may share; what comes after them each way masks for itself."""
+"""Longest chain of masks that paths to one variable share; masks beyond that are merged per path."""
 
 Guards: TypeAlias = tuple[Guard, ...]
-"""From the outside in."""
+"""From the outermost to the innermost."""
 
 
 @dataclass(frozen=True)
 class Guarded:
-    """A cotangent, real, null or disconnected, that counts under all of the guards."""
+    """A cotangent, real, null or disconnected, that is valid under all of the guards."""
 
     guards: Guards
     term: Variable
 
     def within(self, count: int, x: Variable) -> Guarded:
-        """The same of x under the first guards alone: 0 on the other side of the rest."""
+        """The same under the first `count` guards; masked to 0 where one of the others fails."""
         if is_disconnected(self.term) or is_null(self.term):
             return Guarded(self.guards[:count], self.term)
         term = self.term
@@ -75,13 +75,13 @@ class Guarded:
         return Guarded(self.guards[:count], term)
 
     def by_whole(self, x: Variable) -> Guarded:
-        """The same under guards on whole values alone."""
+        """The same under leading guards on whole values only; the others become masks."""
         count = next((k for k, guard in enumerate(self.guards) if not guard.is_whole), len(self.guards))
         return self.within(count, x)
 
 
 def total(terms: Sequence[Guarded], x: Variable) -> Guarded:
-    """The sum of cotangents of x, under the guards that all have in common. Null poisons, zeros add nothing."""
+    """The sum of cotangents of x, under their common guards. Null if one is null; zeros are skipped."""
     real = [one for one in terms if not is_disconnected(one.term)]
     null = next((one for one in real if is_null(one.term)), None)
     if null is not None or not real:
@@ -92,7 +92,7 @@ def total(terms: Sequence[Guarded], x: Variable) -> Guarded:
 
 
 def shared_guards(terms: Sequence[Guarded]) -> Guards:
-    """The guards that all terms begin with."""
+    """The common prefix of the guards of all terms."""
     count = 0
     for group in zip(*(one.guards for one in terms), strict=False):
         if any(guard != group[0] for guard in group):
@@ -102,7 +102,7 @@ def shared_guards(terms: Sequence[Guarded]) -> Guards:
 
 
 def _collapsed(terms: Sequence[Guarded], depth: int, x: Variable) -> Variable:
-    """The sum of terms under the first `depth` guards, which they share."""
+    """The sum of terms under the first `depth` guards, which are common to them."""
     here = [one.term for one in terms if len(one.guards) == depth]
     sides: dict[tuple[Variable, bool], dict[bool, list[Guarded]]] = {}
     for one in terms:
@@ -120,7 +120,7 @@ def _choice(
 ) -> Variable:
     """`then` where the condition holds, else `otherwise`; None is zero. Cotangents of x, dense or sparse.
 
-    is_fitting: what is given has the extents of x, and is said to have them: those of a branch then follow from x.
+    is_fitting: both have the extents of x, and are marked so: the extents of the branch then follow from x.
     """
     if not guard.is_whole:
         return switch(guard.condition, *(0 if side is None else side for side in (then, otherwise)))
@@ -138,7 +138,7 @@ def _choice(
 
 
 def _like(term: Variable, model: Variable, dtype: str) -> Variable:
-    """A cotangent in the form of another one: dense, or sparse in its format."""
+    """A cotangent converted to the layout of another one: dense, or sparse in its format."""
     term = in_format(term, model.format, model.blocksize) if model.is_sparse else as_dense(term)  # type: ignore[attr-defined,arg-type]
     return cast(term, dtype)
 
@@ -147,7 +147,7 @@ def _like(term: Variable, model: Variable, dtype: str) -> Variable:
 
 
 def pull_choice(node: Apply, given: Sequence[Guarded]) -> list[Guarded]:
-    """The cotangents of the inputs of an IfElse: zeros for the condition, each value's under its side of it."""
+    """The cotangents of the inputs of an IfElse: zeros for the condition, the others guarded by their side of it."""
     assert isinstance(node.op, IfElse)
     count, (condition, *values) = node.op.count, node.inputs
     is_live = any(not is_disconnected(one.term) for one in given)
@@ -170,7 +170,7 @@ def _on_side(term: Variable, guard: Guard) -> tuple[Variable | None, Variable | 
 
 
 def _has_extents_of(x: Variable, y: Variable) -> bool:
-    """Is x known to have the extents of y, so that the cotangent of y is one of x even if x is not y?"""
+    """Is x known to have the extents of y, so that the cotangent of y fits x, even if x is not y?"""
     return all(
         one is not None and one == other for one, other in zip(x.tensor_type.shape, y.tensor_type.shape, strict=True)
     )
@@ -205,7 +205,7 @@ def pull_elements(node: Apply, given: Guarded) -> list[Guarded]:
 
 
 def _joined(guards: Guards) -> Guards:
-    """The same with one mask instead of all but the first few: long chains of choices close in few steps."""
+    """The same with all masks but the first few merged, so that long chains of choices close in few steps."""
     first = next((k for k, guard in enumerate(guards) if not guard.is_whole), len(guards)) + _SEPARATE_MASKS
     masks = guards[first:]
     if len(masks) < 2 or any(guard.is_whole for guard in masks):
@@ -220,7 +220,7 @@ def _is_repeated(x: TensorType, y: TensorType) -> bool:
 
 
 def carried(guards: Guards, node: Apply, position: int) -> Guards | None:
-    """Guards on the output of an op as guards on one of its inputs: elements that reach only masked ones are masked."""
+    """Guards on an op's output as guards on one of its inputs: an input element is masked if all its outputs are."""
     found = []
     for guard in guards:
         if guard.is_whole:
@@ -234,7 +234,7 @@ def carried(guards: Guards, node: Apply, position: int) -> Guards | None:
 
 
 def _mask_of_input(mask: Variable, node: Apply, position: int) -> Variable | None:
-    """The condition on an input for one on the output; None where elements are mixed."""
+    """The condition on the input that a condition on the output implies; None where elements are mixed."""
     y = node.outputs[0]
     axes = _axes_of_input(node, position)
     if axes is None:
@@ -245,7 +245,7 @@ def _mask_of_input(mask: Variable, node: Apply, position: int) -> Variable | Non
 
 
 def _axes_of_input(node: Apply, position: int) -> list[int | None] | None:
-    """The axis of the output that each axis of an input becomes, None where it is summed over; None if they mix."""
+    """The output axis of each axis of an input, None where it is summed over; None for all if elements are mixed."""
     y, x = node.outputs[0], node.inputs[position]
     match node.op:
         case DimShuffle(pattern=pattern):

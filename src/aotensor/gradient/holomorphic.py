@@ -1,11 +1,11 @@
-"""Is an expression a holomorphic function of a variable? Read from the graph, as far as parts are combined linearly.
+"""Check that an expression is a holomorphic function of a variable, from the graph, if parts are combined linearly.
 
     real(w)  ↦  {(1, w, 0): 1}      A·x − B·y  ↦  {(A, w, 0): 1, (B, w, 1): −1}      x + iy: is i·dx = −dy?
 
-The differential of a real value is a sum of linear maps, named by the ops that they are made of, of the parts of
+The differential of a real value is a sum of linear maps, identified by the ops that they consist of, of the parts of
 complex values w that are known to be holomorphic functions. Multiplying dw by i swaps the parts, real ones with a
-minus: x + iy is holomorphic if that turns the sum of x into minus that of y. So what ops on complex values are made of
-is recognised, and the conjugate of a conjugate; what is not understood is refused.
+minus: x + iy is holomorphic if that turns the sum of x into minus that of y. So expansions of ops on complex values
+are recognised, and the conjugate of a conjugate; unknown cases are refused.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from aotensor.ops.shape.join import Split
 from aotensor.sparse.csm import CSM, CSMProperties
 
 Terms: TypeAlias = dict[tuple[int, int, int], float]
-"""A real differential: (number of a linear map, of a holomorphic value, its part) → coefficient. A constant: none."""
+"""Real differential: (number of a linear map, of a holomorphic value, its part) → coefficient; empty for a constant."""
 Number: TypeAlias = tuple[Terms, Terms]
 
-_LARGEST_SUM: Final = 256  # terms; what is longer is not understood
+_LARGEST_SUM: Final = 256  # largest number of terms; longer sums are not analysed
 _SAME: Final = -1
-"""The number of the map that changes nothing."""
+"""The number of the identity map."""
 _LINEAR: Final = {"true_div": ((0,),), "second": ((1,),), "switch": ((1, 2),)}
-"""Elementwise ops that are linear, as `MultilinearOp.linear_in` says it."""
+"""Elementwise ops with groups of operands that they are linear in, as `MultilinearOp.linear_in`."""
 
 
 @dataclass(frozen=True)
 class _Opaque:
-    """A differential that depends on z in some other way."""
+    """A differential that depends on z in an unknown way."""
 
 
 OPAQUE: Final = _Opaque()
@@ -52,7 +52,7 @@ Differential: TypeAlias = Terms | Number | _Opaque
 def check_holomorphic(name: str, expression: Variable, z: Variable, stop: Collection[Variable]) -> None:
     """Raises: UnsupportedError where `expression` is not known to be a holomorphic function of a complex z.
 
-    name: of the function that asks. stop: variables that count as constants.
+    name: of the calling function, for the message. stop: variables that count as constants.
     """
     found = _Analysis(z, stop)
     if found.is_holomorphic(expression):
@@ -71,7 +71,7 @@ def check_holomorphic(name: str, expression: Variable, z: Variable, stop: Collec
 
 @dataclass
 class _Analysis:
-    """Differentials of variables by that of z."""
+    """Differentials of variables as functions of that of z."""
 
     z: Variable
     stop: Collection[Variable]
@@ -85,20 +85,20 @@ class _Analysis:
             self.known.setdefault(x, _constant(x))
 
     def is_holomorphic(self, z: Variable) -> bool:
-        """Of a complex value: does it depend on z holomorphically, or not at all?"""
+        """Is a complex value a holomorphic function of z, or independent of it?"""
         self._walk([z])
         found = self.known[z]
         return isinstance(found, tuple) and _is_turned(*found)
 
     def is_bad(self, x: Variable) -> bool:
-        """Of a value that was met: is it a complex one, and not holomorphic, or a real one that is not understood?"""
+        """Is a visited value complex and not holomorphic, or real and not analysed?"""
         found = self.known.get(x, OPAQUE)
         return isinstance(found, _Opaque) or (isinstance(found, tuple) and not _is_turned(*found))
 
     # --- which values are the same --------------------------------------------------------------------------------
 
     def _number(self, x: Variable) -> int:
-        """Equal for variables that have the same value, as far as ops and inputs show it."""
+        """Value number: equal for variables that are equal by their ops and inputs."""
         if x not in self.numbers:
             for node in toposort([x], stop=self.numbers):
                 for y in node.outputs:
@@ -136,7 +136,7 @@ class _Analysis:
         return self.known.setdefault(x, _constant(x))
 
     def _through(self, node: Apply) -> list[Differential]:
-        """The differentials of the outputs."""
+        """The differentials of the outputs of a node."""
         given = [self._of(x) for x in node.inputs]
         moving = [k for k, d in enumerate(given) if not _is_still(d)]
         if not moving or isinstance(node.op, ConstantOp | DiscreteOp):
@@ -158,7 +158,7 @@ class _Analysis:
         return all(_is_still(d) or (isinstance(d, tuple) and _is_turned(*d)) for d in given)
 
     def _complex(self, node: Apply, given: Sequence[Any]) -> list[Differential] | None:
-        """Of what is between complex values and their parts."""
+        """Differentials of ops between complex values and their parts, None for other ops."""
         match node.op:
             case FromParts(count=count):
                 pairs = zip(given[:count], given[count:], node.outputs, strict=True)
@@ -178,7 +178,7 @@ class _Analysis:
         return None
 
     def _scaled(self, node: Apply, given: Sequence[Any]) -> list[Differential] | None:
-        """Of a product with numbers that are known, such as 1j."""
+        """The differential of a product with constant scalars, such as 1j."""
         factor, rest = 1 + 0j, []
         for x, d in zip(node.inputs, given, strict=True):
             if isinstance(x, Constant) and x.data.size == 1:
@@ -192,7 +192,7 @@ class _Analysis:
         return [(_total(both, [factor.real, -factor.imag]), _total(both, [factor.imag, factor.real]))]
 
     def _real(self, node: Apply, given: Sequence[Any], moving: Sequence[int]) -> list[Differential] | None:
-        """Of ops on real values that are linear in what moves."""
+        """Differentials of ops on real values that are linear in their varying operands, None for other ops."""
         if any(isinstance(given[k], tuple) for k in moving):
             return None
         live = [y for y in node.outputs if dtypes.is_inexact(y.dtype)]
@@ -221,7 +221,7 @@ class _Analysis:
         return None
 
     def _expanded(self, node: Apply) -> list[Differential]:
-        """By what the op is made of, if it is."""
+        """Differentials by the expansion of an op, opaque if it has none."""
         found = node.op.expand(node.inputs)
         if found is None:
             return [_constant(y) if dtypes.is_discrete(y.dtype) else OPAQUE for y in node.outputs]
@@ -231,7 +231,7 @@ class _Analysis:
     def _added(
         self, node: Apply, given: Sequence[Any], moving: Sequence[int], groups: Sequence[tuple[int, ...]]
     ) -> list[Differential]:
-        """Σ of the terms by each input that moves; what is in no group only steers."""
+        """The sum of the mapped differentials of all varying inputs that are in a linear group."""
         own = {k: group for group in groups for k in group}
         mapped = [self._mapped(self._step(node, k, own[k]), given[k]) for k in moving if k in own]
         return [_total(mapped, [1.0] * len(mapped))]
@@ -242,16 +242,16 @@ class _Analysis:
         return _total(sides, [1.0, 1.0])
 
     def _step(self, node: Apply, position: int, group: Collection[int], y: Variable | None = None) -> Hashable:
-        """The name of the map from one input to an output while those outside of its group stay."""
+        """Name of the partial map from one input of a linear group to an output, with the other inputs fixed."""
         others = tuple((k, self._number(x)) for k, x in enumerate(node.inputs) if k not in group)
         return (node.op, position, others, 0 if y is None else y.index)
 
     def _mapped(self, step: Hashable, terms: Terms) -> Terms:
-        """The terms behind one more linear map."""
+        """The terms after one more linear map."""
         return {(self._numbered(("map", step, map)), w, part): c for (map, w, part), c in terms.items()}
 
     def _sum(self, node: Apply, given: Sequence[Terms], signs: Sequence[float]) -> Terms:
-        """Of elementwise sums, with a step of its own for what is repeated."""
+        """The differential of elementwise sums; broadcasting an operand counts as a map of its own."""
         (y,) = node.outputs
         terms = []
         for k, (x, d) in enumerate(zip(node.inputs, given, strict=True)):
@@ -273,7 +273,7 @@ def _is_still(d: Differential) -> bool:
 
 
 def _is_turned(re: Any, im: Any) -> bool:
-    """Is the differential of re + i·im linear over the complex numbers?"""
+    """Is the differential of re + i·im complex linear?"""
     if isinstance(re, _Opaque) or isinstance(im, _Opaque):
         return False
     turned = {(map, w, 1 - part): -c if part == 0 else c for (map, w, part), c in re.items()}

@@ -1,4 +1,4 @@
-"""Jacobians and Hessians: one sweep for all rows, which are the samples of a batch over the rows of an identity."""
+"""Jacobians and Hessians: one sweep for all rows, as a batch over the rows of an identity."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def jacobian(
     expression: a variable of any rank; for a scalar this is the gradient. A discrete one gives zeros.
     Of complex x it is the complex derivative, as of JAX's jacrev(holomorphic=True): the expression is then a
     holomorphic function of x, as far as the graph shows it. Of real x and a complex expression it is complex.
-    consider_constant, disconnected_inputs: as in `grad`; where nothing connects, "ignore" gives zeros.
+    consider_constant, disconnected_inputs: as in `grad`; for a disconnected x, "ignore" gives zeros.
     vectorize: False loops over the rows instead, one sweep each: slower, in the memory of one.
-    sparse: True gives CSR matrices (expression.size, x.size) of a fixed pattern, which is found in the graph; its
-    columns or rows are evaluated in groups that share nothing, all in one sweep. Extents must be numbers.
-    pattern: with `sparse`, a SciPy matrix whose stored entries are what may be other than 0, instead of looking for it.
+    sparse: True gives CSR matrices (expression.size, x.size) of a fixed pattern, which is derived from the graph; its
+    structurally orthogonal columns or rows are evaluated together, all groups in one sweep. Extents must be numbers.
+    pattern: with `sparse`, a SciPy matrix whose stored entries mark the elements that may differ from 0.
     Cost: one backward sweep over arrays with a leading axis of expression.size rows; or one forward sweep with x.size
     rows, where x is known to be the smaller one. With `sparse` there are as many rows as groups.
 
@@ -97,7 +97,7 @@ def hessian(
     vectorize, sparse, pattern: as in `jacobian`; a sparse Hessian is evaluated by a star colouring.
 
     Raises: GraphTypeError for a cost or wrt that is not a variable, GraphValueError for a cost that is not a scalar or
-    an x that is no vector; the errors of `jacobian`.
+    an x that is not a vector; the errors of `jacobian`.
     """
     if not isinstance(cost, Variable):
         raise GraphTypeError(f"cost is a variable, not {type(cost).__name__} {cost!r:.40}")
@@ -124,7 +124,10 @@ def hessian(
 
 
 def _check_real(name: str, variables: Sequence[Variable]) -> None:
-    """Raises: GraphTypeError for a complex variable: a matrix of numbers does not say what is linear over the reals."""
+    """Check that x is real: a complex matrix cannot hold a map that is only linear over the reals.
+
+    Raises: GraphTypeError for a complex variable
+    """
     for x in variables:
         if dtypes.is_complex(x.dtype):
             hint = "make it of real variables with complex(x, y), or take the jacobian of a jacobian"
@@ -132,7 +135,7 @@ def _check_real(name: str, variables: Sequence[Variable]) -> None:
 
 
 def _check_complex(expression: Variable, targets: Sequence[Variable], stop: Sequence[Variable]) -> None:
-    """Raises: GraphTypeError for a real expression of a complex variable, UnsupportedError for no holomorphic one."""
+    """Raises: GraphTypeError for a real expression of a complex variable, UnsupportedError if it is not holomorphic."""
     for x in targets:
         if not dtypes.is_complex(x.dtype):
             continue
@@ -147,13 +150,13 @@ def _check_complex(expression: Variable, targets: Sequence[Variable], stop: Sequ
 
 
 def _known_holomorphic(found: Variable | None, expression: Variable) -> Variable:
-    """A Jacobian with the knowledge that it is holomorphic in all in which the expression is."""
+    """A Jacobian, marked as holomorphic in all variables in which the expression is."""
     assert found is not None
     return holomorphic_in(found, expression) if dtypes.is_complex(found.dtype) else found
 
 
 def _is_forward_shorter(expression: Variable, x: Variable) -> bool:
-    """Is x certain to be smaller? Not where the two modes mean different things, as a clipped cotangent does."""
+    """Is a forward sweep certain to be shorter (x smaller)? False if the modes differ, as for a clipped cotangent."""
     if expression.ndim == 0:
         return False
     size, rows = _static_size(x), _static_size(expression)
@@ -187,7 +190,7 @@ def _by_rows(
 def _by_rows_of_parts(
     expression: Variable, targets: Sequence[Variable], stop: Sequence[Variable], policy: str, vectorize: bool
 ) -> list[Variable]:
-    """The same of a complex expression and some real targets: a cotangent of one part gives the rows of that."""
+    """The same for a complex expression and some real targets: one sweep of cotangents per part."""
     reals = [x for x in targets if not dtypes.is_complex(x.dtype)]
     others = [x for x in targets if dtypes.is_complex(x.dtype)]
     parts = [_by_rows(part, reals, stop, policy, vectorize) for part in (real(expression), imag(expression))]
@@ -214,7 +217,7 @@ def _by_columns(expression: Variable, x: Variable, vectorize: bool) -> Variable 
 
 
 def _samples(terms: Sequence[Variable], slot: Variable, like: Variable, vectorize: bool) -> list[Variable]:
-    """The terms with `slot` replaced by every row of an identity of the shape of `like`."""
+    """The terms with `slot` replaced by every row of an identity of the shape of `like`, as a batch."""
     if not vectorize:
         return _looped(terms, slot, like)
     identity = _identity(like, slot.dtype)
@@ -223,7 +226,7 @@ def _samples(terms: Sequence[Variable], slot: Variable, like: Variable, vectoriz
 
 
 def _looped(terms: Sequence[Variable], slot: Variable, like: Variable) -> list[Variable]:
-    """The same, one row after the other."""
+    """The same, row by row in a loop."""
     extents = extents_of(like)
     numbers = arange(product(extents))
 
@@ -237,7 +240,7 @@ def _looped(terms: Sequence[Variable], slot: Variable, like: Variable) -> list[V
 
 
 def _identity(x: Variable, dtype: str) -> Variable:
-    """(x.size, …) ones and zeros: row i is 1 at element i of x, in C order, and has the shape of x."""
+    """The (x.size, …) identity: row i is 1 at element i of x in C order, and has the shape of x."""
     extents = extents_of(x)
     rows = cast(eye(product(extents), dtype=dtypes.part_of(dtype)), dtype)
     return rows if x.ndim == 1 else reshape(rows, [product(extents), *extents])

@@ -1,4 +1,4 @@
-"""Derivatives checked by numbers: finite differences."""
+"""Numerical checks of derivatives by finite differences."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class numeric_grad:
 
     f: a function of arrays, one per element of pt, in the most precise of their dtypes.
     pt: an array, or a list or tuple of them; `gf` is an array or a list likewise.
-    eps: the step; by default the largest of what suits the dtypes.
+    eps: the step; by default the largest of the usual steps of the dtypes.
 
     Raises: GraphTypeError for a pt that is not floating, or a complex out_type.
     """
@@ -103,7 +103,7 @@ class numeric_grad:
 
 
 Mode = str | Function | None
-"""A mode of `aotensor.function`, what compiles instead of it, or None for the reference."""
+"""A mode of `aotensor.function`, a function that compiles instead of it, or None for the reference."""
 
 _SLOW_MODES = ("FAST_COMPILE", "DEBUG_MODE", "DebugMode")
 
@@ -140,15 +140,15 @@ def verify_grad(
 ) -> None:
     """Compare the gradient of Σ u⊙fun(…), for random u, with finite differences at `pt`, `n_tests` times.
 
-    fun: variables → one variable of any shape. pt: a list or tuple of floating arrays, of complex ones, whose
+    fun: variables → one variable of any shape. pt: a list or tuple of floating arrays, of complex arrays, whose
     parts are varied and counted along a last axis of two, or of SciPy matrices, whose stored values are varied; a
     sparse result is made dense.
-    eps: the step; a larger one does linear functions no harm. abs_tol, rel_tol: by dtype 1e-4 (float64), 1e-2
+    eps: the step; a larger one is exact for linear functions. abs_tol, rel_tol: by dtype 1e-4 (float64), 1e-2
     (float32); an element is wrong if it exceeds both.
-    rng: gives `random(shape)`; by default a new generator.
+    rng: an object with `random(shape)`; by default a new generator.
     mode: a mode of `aotensor.function`, or a function that compiles instead of it; None evaluates by the reference.
     cast_to_output_type: draw u in float32 if fun gives float32.
-    no_debug_ref: run the many evaluations of the differences compiled, also where `mode` is a slow one.
+    no_debug_ref: evaluate the differences by compiled code even if `mode` is a slow one.
 
     Raises: GradientError where they differ; GraphTypeError for a pt of another kind; NotImplementedError if fun returns
     a list; GraphValueError for derivatives that are not finite; NullTypeGradError for undefined ones.
@@ -183,7 +183,7 @@ def verify_grad(
 
 
 def through_pairs(fun: Callable[..., Any], pt: Sequence[Any]) -> tuple[Callable[..., Any], list[Any]]:
-    """The function of both parts, along a last axis of two, of complex points; a complex result is such a pair too."""
+    """The function of complex points given as pairs of parts along a last axis; a complex result becomes pairs, too."""
     arrays = [np.asarray(array) for array in pt]
     is_complex = [array.dtype.name in ("complex64", "complex128") for array in arrays]
 

@@ -1,4 +1,4 @@
-"""The options of grad and its relatives: checked on every call, and what they decide."""
+"""Options of grad and its relatives: checks, and the behaviour that they select."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def report_disconnection(policy: str, message: str, x: Variable, lines: Sequence
 
 
 def stand_in(kind: str, x: Variable) -> Variable | None:
-    """What is returned where nothing connects: zeros like x, None, or a variable of DisconnectedType.
+    """The result for a disconnected x: zeros like x, None, or a variable of DisconnectedType.
 
-    Raises: GraphTypeError if zeros are asked for and x has none.
+    Raises: GraphTypeError if zeros are requested and x has no zero.
     """
     if kind == "none":
         return None
@@ -53,9 +53,9 @@ def stand_in(kind: str, x: Variable) -> Variable | None:
 
 @coerced
 def as_list_or_tuple(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
-    """`outputs` as a list, a tuple, or, where neither is asked for, the single one it is or holds.
+    """`outputs` as a list, a tuple, or, by default, the single variable that it is or contains.
 
-    Raises: GraphValueError if both are asked for, or if neither is and `outputs` holds more or less than one.
+    Raises: GraphValueError if both are requested, or if neither is and `outputs` does not contain exactly one.
     """
     is_sequence = isinstance(outputs, list | tuple)
     if use_list and use_tuple:

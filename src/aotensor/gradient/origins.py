@@ -1,6 +1,6 @@
-"""Derivatives remember what they are derivatives of: its inputs count as used, also where none needs their values.
+"""Derivatives remember their primal functions, whose inputs count as used even if no derivative needs their values.
 
-In y = 2*x; function([x], grad(y, x)) the derivative is 2 whatever x is, and x is an input that was asked for.
+In y = 2*x; function([x], grad(y, x)) the derivative is 2 for every x, and x must still be accepted as an input.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _IS_INSIDE: ContextVar[bool] = ContextVar("is_inside", default=False)
 
 
 def remembers(parameter: str) -> Callable[[F], F]:
-    """Let the results of a function remember the variables that it gets as `parameter`; usable as a decorator.
+    """Decorator: the results of a function remember the variables in its argument `parameter`.
 
-    Of functions that call each other the outermost one does it.
+    In nested calls the outermost function does it.
     """
 
     def decorate(function: F) -> F:
@@ -49,7 +49,7 @@ def remembers(parameter: str) -> Callable[[F], F]:
 
 
 def _variables(value: Any) -> Iterator[Variable]:
-    """Those of a variable, or of a list or tuple."""
+    """The variables of an argument: itself, or those in a list or tuple."""
     for x in value if isinstance(value, list | tuple) else [value]:
         if isinstance(x, Variable) and isinstance(x.type, TensorType):
             yield x
@@ -62,7 +62,7 @@ def _remembered(result: Any, origins: list[Variable]) -> Any:
         return result
     if set(leaves(origins)) <= set(leaves([result])):
         return result
-    if _is_in(result, origins):  # a variable that was there before says nothing about what is asked for now
+    if _is_in(result, origins):  # a variable that existed before the call gets no origins
         result = (sparse_copy if result.is_sparse else identity)(result)
     result.origins = tuple(origins)
     return result

@@ -1,4 +1,4 @@
-"""The forms in which an author may give derivatives of a composite, all as one kind of rule."""
+"""Custom derivatives of a composite: convert the accepted forms to one kind of rule."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from aotensor.graph.variable import Variable
 from aotensor.ops.create import zeros_like
 
 Override: TypeAlias = Callable[..., Any] | Op | list[Any] | None
-"""A function, another op, a list of one entry per term, or nothing."""
+"""A function, another op, a list of one entry per term, or None."""
 
 RuleFunction: TypeAlias = Callable[[list[Variable], list[Variable], list[Variable]], Any]
 """(inputs, outputs, cotangents or tangents) → the terms."""
@@ -21,7 +21,7 @@ RuleFunction: TypeAlias = Callable[[list[Variable], list[Variable], list[Variabl
 
 @dataclass(frozen=True)
 class Rule:
-    """A derivative rule of `count` terms, those in `defaults` being left to the graph."""
+    """A custom derivative rule of `count` terms; the graph computes those in `defaults`."""
 
     what: str
     call: RuleFunction
@@ -29,9 +29,9 @@ class Rule:
     defaults: frozenset[int] = frozenset()
 
     def terms(self, inputs: Sequence[Variable], outputs: Sequence[Variable], directions: Sequence[Variable]) -> Any:
-        """What the rule returns; the entries of `defaults` mean nothing.
+        """Call the rule; the entries of `defaults` in its result are ignored.
 
-        Raises: GraphTypeError if it is no list, GraphValueError if that has another length.
+        Raises: GraphTypeError unless it returns a list, GraphValueError for another length.
         """
         found = self.call(list(inputs), list(outputs), list(directions))
         if not isinstance(found, list):
@@ -42,7 +42,7 @@ class Rule:
 
 
 def reverse_rule(override: Override, count: int) -> Rule | None:
-    """The pullback that an author gives.   Raises: GraphTypeError and GraphValueError for a form that is none."""
+    """Convert a custom pullback to a rule.   Raises: GraphTypeError and GraphValueError for another form."""
 
     def by_op(op: Op) -> RuleFunction:
         return lambda inputs, outputs, cotangents: list(op.apply(*inputs, *outputs, *cotangents).outputs)
@@ -51,7 +51,7 @@ def reverse_rule(override: Override, count: int) -> Rule | None:
 
 
 def forward_rule(override: Override, count: int) -> Rule | None:
-    """The pushforward that an author gives.   Raises: as `reverse_rule`."""
+    """Convert a custom pushforward to a rule.   Raises: as `reverse_rule`."""
 
     def by_op(op: Op) -> RuleFunction:
         def call(inputs: list[Variable], outputs: list[Variable], tangents: list[Variable]) -> list[Variable]:
@@ -63,7 +63,7 @@ def forward_rule(override: Override, count: int) -> Rule | None:
 
 
 def older_forward_rule(override: Override, count: int) -> Rule | None:
-    """The same, given as an R-op: functions of (inputs, eval_points) with None for what is disconnected."""
+    """Convert an R-op to a rule: functions of (inputs, eval_points), with None for disconnected terms."""
 
     def by_op(op: Op) -> RuleFunction:
         return lambda inputs, _, tangents: list(op.apply(*inputs, *filled(tangents, inputs)).outputs)
@@ -79,7 +79,7 @@ def older_forward_rule(override: Override, count: int) -> Rule | None:
 
 
 def filled(directions: Sequence[Variable], variables: Sequence[Variable]) -> list[Variable]:
-    """Cotangents or tangents with zeros where they are disconnected."""
+    """Cotangents or tangents, with zeros for the disconnected ones."""
     return [
         zeros_like(x, float_of(x)) if is_disconnected(direction) else direction
         for direction, x in zip(directions, variables, strict=True)

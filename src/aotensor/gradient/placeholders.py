@@ -1,4 +1,4 @@
-"""The types that stand for a missing gradient, as objects that make their variables."""
+"""The types of missing gradients, as objects that construct their variables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aotensor.graph.variable import Variable
 
 
 class _DisconnectedType(DisconnectedType):
-    """DisconnectedType whose instance, when called, gives a variable of it."""
+    """DisconnectedType; calling the instance returns a variable of it."""
 
     def __call__(self, name: str | None = None) -> Variable:
         return Variable(self, name=name)
@@ -22,7 +22,7 @@ class _DisconnectedType(DisconnectedType):
 
 
 class _NullType(NullType):
-    """NullType whose instance, when called, gives a variable of it."""
+    """NullType; calling the instance returns a variable of it."""
 
     def __call__(self, name: str | None = None) -> Variable:
         return Variable(self, name=name)

@@ -1,4 +1,4 @@
-"""Reverse mode: grad, Lop and subgraph_grad on top of the sweep."""
+"""Reverse mode: grad, Lop and subgraph_grad, built on the pullback sweep."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def grad(
 
     cost: a scalar, or None if `known_grads` alone drive the sweep.
     wrt: inputs, constants or intermediate variables; each is differentiated with the rest of the graph held fixed.
-    consider_constant: variables behind which nothing is propagated; they receive their own gradient.
+    consider_constant: variables at which propagation ends; they still receive their own gradient.
     disconnected_inputs: "raise", "warn" or "ignore" an x that cost does not depend on.
     add_names: call the gradient of x `(dcost/dx)` where cost and x have names.
     known_grads: variable → its cotangent, which replaces what the sweep would compute for it.
@@ -63,7 +63,7 @@ def grad(
     values in between send exact zeros. The gradient of a complex x = u + iv is ∂cost/∂u − i·∂cost/∂v, as in JAX: cost
     changes by Re(gradient·dx), and the conjugate of the gradient points uphill.
 
-    Raises: GraphTypeError for a cost that is no real scalar variable, or a wrt that is none; GraphValueError for a bad
+    Raises: GraphTypeError unless cost is a real scalar variable and wrt are variables; GraphValueError for a bad
     option; DisconnectedInputError and NullTypeGradError as the options say.
     """
     policy = on_disconnection("disconnected_inputs", disconnected_inputs)
@@ -119,7 +119,7 @@ def _checked_known(known_grads: Any) -> dict[Variable, Variable]:
 def _collected(
     sweep: Sweep, targets: Sequence[Variable], policy: str, kind: str, nulls: str = "raise"
 ) -> list[Variable | None]:
-    """The cotangents of the targets, with what the options say for the disconnected and the null ones."""
+    """The gradients of the targets, with the options applied to disconnected and null ones."""
     for x in dict.fromkeys(targets):
         if not sweep.is_connected(x):
             _report(policy, x, sweep)
@@ -203,9 +203,9 @@ def subgraph_grad(
 ) -> Any:
     """Gradients of one section of a graph, from `cost` and the cotangents in `start` down to `end`.
 
-    Returns (gradients of wrt, gradients of end), with nothing propagated behind `end`; if `details`, also the parts
-    of the first that come from `start` and from `cost` (None for a source that is absent). What does not connect is
-    zero. A cotangent in `start` to which `cost` contributes as well is counted twice: it is the caller's to avoid.
+    Returns (gradients of wrt, gradients of end); propagation stops at `end`. With `details`, also the parts
+    of the first that come from `start` and from `cost` (None for a source that is absent). Disconnected gradients are
+    zero. The caller makes sure that `cost` does not contribute to cotangents in `start`: these would count twice.
 
     Raises: GraphValueError without cost and start, GraphTypeError unless wrt and end are lists and start a mapping.
     """

@@ -1,4 +1,4 @@
-"""Derivative rules applied sample by sample: what the rules of a composite become when it is batched."""
+"""Derivative rules applied sample by sample: the custom rules of a batched composite."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SampledRules:
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
-        """Cotangents of the inputs; those that the samples share get the sum over all samples."""
+        """Cotangents of the inputs; those of inputs shared by all samples are summed over the samples."""
         samples, every = _Samples(), [True] * len(outputs)
         xs = samples.of(inputs, self.node.inputs, self.is_batched)
         ys, cts = samples.of(outputs, self.node.outputs, every), samples.of(cotangents, self.node.outputs, every)
@@ -45,13 +45,13 @@ class SampledRules:
 
 
 class _Samples:
-    """Symbols that stand for one sample each of what is batched."""
+    """Symbols for one sample of each batched variable."""
 
     def __init__(self) -> None:
         self._batched: dict[Variable, Variable] = {}
 
     def of(self, found: Sequence[Variable], alone: Sequence[Variable], marks: Sequence[bool]) -> list[Variable]:
-        """One sample of each of `found` that is marked, with its dims in `alone`; the others as they are."""
+        """One sample of each marked variable of `found`, with its dims in `alone`; the others unchanged."""
         result = []
         for x, single, on in zip(found, alone, marks, strict=True):
             if on and _is_real(x):
@@ -63,7 +63,7 @@ class _Samples:
         return result
 
     def batched(self, terms: Sequence[Variable], alone: Sequence[Variable], like: Variable) -> list[Variable]:
-        """Terms of one sample for all samples; null and disconnected ones stay."""
+        """Terms of one sample vectorised over all samples; null and disconnected ones stay."""
         found = iter(batch([term for term in terms if _is_real(term)], self._batched))
         result = [next(found) if _is_real(term) else term for term in terms]
         return [

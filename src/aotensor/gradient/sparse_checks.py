@@ -1,4 +1,4 @@
-"""Sparse matrices for tests of derivatives: drawn at random, and as dense values that can be varied one by one."""
+"""Sparse matrices for tests of derivatives: random ones, and dense parametrisations for finite differences."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def verify_grad_sparse(
 ) -> None:
     """`verify_grad` for sparse points of `pt`, and for an op that may give a sparse matrix.
 
-    structured: vary the stored entries alone; otherwise every element of a dense matrix that is made sparse, so that
-    the derivatives must be the true ones. options: those of verify_grad.
+    structured: vary the stored entries only; otherwise every element of a dense matrix that is converted, so that
+    the unstructured derivatives are checked. options: those of verify_grad.
 
     Raises: as verify_grad.
     """
@@ -62,7 +62,7 @@ def sparse_random_inputs(
 
     out_dtype: floatX by default. p: the probability that an element is stored. gap: values from low to high, or from 0
     to a number; by default 0 … 1 for floats and 0 … 100 for integers. explicit_zero: store a 0 in each.
-    unsorted_indices: in every slice the last entry comes first. rng: by default one with a seed of its own.
+    unsorted_indices: in every row (column of csc) the last entry comes first. rng: by default one with a fixed seed.
     """
     rng = np.random.default_rng() if rng is None else rng
     type = SparseTensorType(format, out_dtype or config.floatX)
@@ -82,7 +82,7 @@ def _drawn(rng: np.random.Generator, type: SparseTensorType, shape: tuple[int, i
 
 
 def _backwards(matrix: Any) -> Any:
-    """The same matrix with the entries of every slice in the other order."""
+    """The same matrix with the entries of every row (column of csc) in reverse order."""
     starts, ends = matrix.indptr[:-1], matrix.indptr[1:]
     order = np.concatenate([np.arange(a, b)[::-1] for a, b in zip(starts, ends, strict=True)] or [np.zeros(0, int)])
     order = order.astype(np.int64)

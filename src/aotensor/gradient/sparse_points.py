@@ -1,4 +1,4 @@
-"""A function of sparse matrices as one of the vectors of their stored values, which finite differences can vary."""
+"""A function of sparse matrices as a function of the vectors of their stored values, for finite differences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Point: TypeAlias = Any
 
 
 def through_data(fun: Callable[..., Any], pt: Sequence[Point]) -> tuple[Callable[..., Any], list[Any]]:
-    """The function of the stored values of all sparse points, and the points in this form; a sparse result is dense."""
+    """The function of the stored values of all sparse points, and the points as vectors; a sparse result is densified."""
     known = [SparseConstant(point) if is_matrix(point) else None for point in pt]
 
     def of_data(*inputs: Variable) -> Any:

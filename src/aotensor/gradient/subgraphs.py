@@ -1,4 +1,4 @@
-"""Derivatives of subgraphs, as the ops that run them ask for them: by name, because ops stand left of the sweeps."""
+"""Derivatives of subgraphs for the ops that run them, registered by name, because ops may not import the sweeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pullback sweep: cotangents of a graph's variables, last ones first, each under the guards of the ways to it."""
+"""The pullback sweep: cotangents of a graph's variables in reverse topological order, each under its guards."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from aotensor.sparse.convert import dense_origin, everywhere_as
 
 
 class Sweep:
-    """One backward pass, linear in the graph, over explicit lists: a chain of any depth is no danger.
+    """One backward pass, linear in the graph and without recursion, so that deep chains cannot overflow the stack.
 
-    seeds: (variable, cotangent) pairs, which add up with whatever else reaches the variable.
+    seeds: (variable, cotangent) pairs, added to other contributions to the variable.
     known: final cotangents, which replace what would be computed.
-    stop: variables behind which nothing is propagated.
-    cost: named in the gradients' names, if any.
+    stop: variables at which propagation ends.
+    cost: for the names of gradients, or None.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Sweep:
         return x in self._connected
 
     def obstacle(self, x: Variable) -> Variable | None:
-        """The first variable on the way from a disconnected x to the sources at which its influence ends, if any."""
+        """The first variable on a path from a disconnected x to the seeds at which its influence ends, or None."""
         influenced = {x}
         for node in toposort(self._sources):
             rows = [row for y, row in zip(node.inputs, connection_pattern(node), strict=True) if y in influenced]
@@ -83,7 +83,7 @@ class Sweep:
         return None
 
     def run(self) -> None:
-        """Call the pullbacks of all nodes between the sources and wrt, last ones first."""
+        """Call the pullbacks of all nodes between the seeds and wrt, in reverse topological order."""
         for node in reversed(self._order):
             with differentiating(node):
                 self._pull(node)
@@ -99,7 +99,7 @@ class Sweep:
         return self._totals[x]
 
     def _total(self, x: Variable) -> Guarded:
-        """The cotangent of x under the guards that all ways to it have in common."""
+        """The cotangent of x under the common guards of all paths to it."""
         if x not in self._connected:
             return Guarded((), disconnected())
         if x not in self._guarded:
@@ -113,7 +113,7 @@ class Sweep:
         return self._guarded[x]
 
     def _reached(self, sources: Iterable[Variable]) -> set[Variable]:
-        """Variables that influence a source."""
+        """The variables that influence a seeded variable."""
         severed = {x for x, cotangent in self._known.items() if is_disconnected(cotangent)}
         reached = set(sources)
         for node in reversed(self._order):
@@ -134,7 +134,7 @@ class Sweep:
         return useful
 
     def _pull(self, node: Apply) -> None:
-        """Add the terms of one node to its inputs."""
+        """Add the cotangent contributions of one node to its inputs."""
         given = [Guarded((), disconnected()) if x in self._stop else self._total(x) for x in node.outputs]
         live = [not is_disconnected(one.term) for one in given]
         if not any(live):
@@ -156,7 +156,7 @@ class Sweep:
     def _guarded_terms(
         self, node: Apply, pattern: Pattern, given: Sequence[Guarded], live: Sequence[bool]
     ) -> list[Guarded]:
-        """The cotangents of the inputs, with guards that the op adds and those that it passes on."""
+        """The cotangents of a node's inputs, with the guards that the op adds or passes on."""
         sent = [(x, one.term) for x, one, on in zip(node.outputs, given, live, strict=True) if on]
         if node.op.is_faithful() and all(is_zeros(term) or sends_zeros(node, x) for x, term in sent):
             return [Guarded((), zero_gradient(x) if _meets(row, live) else disconnected())
@@ -188,7 +188,7 @@ class Sweep:
         return [everywhere_as(x, term) for x, term in zip(node.inputs, terms, strict=True)]
 
     def _existing(self) -> set[Variable]:
-        """Variables that were there before the sweep: they belong to the user and keep their names."""
+        """Variables that existed before the sweep: they belong to the user and keep their names."""
         existing = {*self._known.values()}
         for node in self._order:
             existing.update(node.inputs)
@@ -196,7 +196,7 @@ class Sweep:
         return existing
 
     def _name(self, total: Variable, x: Variable) -> None:
-        """Call a new gradient (dcost/dx), where cost and x have names; the cost's own 1 waits for whom it passes to."""
+        """Name a new gradient (dcost/dx), if cost and x have names; the cost's seed 1 is not named here."""
         is_ours = total.owner is not None or isinstance(total, Constant)
         is_new = total.name is None and is_ours and total not in self._own
         if self._cost_name and x.name and is_new and x not in self._unnamed:
@@ -204,7 +204,7 @@ class Sweep:
 
 
 def _found_terms(node: Apply, cotangents: Sequence[Variable]) -> Any:
-    """What the reverse rule of an op returns; without one, the terms by what the op is made of."""
+    """The terms that the reverse rule of an op returns; without a rule, those of its expansion."""
     if chosen_rule(type(node.op), REVERSE_RULES) is None:
         graph = Expansion.of(node.op, node.inputs)
         if graph is not None:
@@ -215,7 +215,7 @@ def _found_terms(node: Apply, cotangents: Sequence[Variable]) -> Any:
 def pull_through(
     graph: Expansion, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
 ) -> list[Variable]:
-    """Cotangents of the inputs of a node by the graph that it is made of."""
+    """Cotangents of the inputs of a node by its expansion."""
     live = [
         (x, Variable(ct.type), ct) for x, ct in zip(graph.outputs, cotangents, strict=True) if not is_disconnected(ct)
     ]

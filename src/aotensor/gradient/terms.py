@@ -1,4 +1,4 @@
-"""What a derivative rule may return: the contract of `pullback`, `pushforward` and `connection_pattern`, checked."""
+"""The contract of derivative rules: checks of the results of `pullback`, `pushforward` and `connection_pattern`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Pattern = list[list[bool]]
 
 
 def connection_pattern(node: Apply) -> Pattern:
-    """The checked pattern of a node: one row per input, one entry per output, by its op or by what that is made of.
+    """The checked pattern of a node: one row per input, one entry per output, by its op or by the op's expansion.
 
-    Raises: GraphTypeError if it is no list of lists, GraphValueError if its size does not fit.
+    Raises: GraphTypeError unless it is a list of lists, GraphValueError if its size does not fit.
     """
     pattern = node.op.connection_pattern(node)
     if _is_known_by_expansion(node.op):
@@ -40,7 +40,7 @@ def connection_pattern(node: Apply) -> Pattern:
 
 
 def _is_known_by_expansion(op: Op) -> bool:
-    """An op that leaves pattern and derivatives to the graph that it is made of, if there is one."""
+    """Does an op leave pattern and derivatives to its expansion?"""
     own = type(op)
     return own.connection_pattern is Op.connection_pattern and chosen_rule(own, REVERSE_RULES) is None
 
@@ -50,7 +50,7 @@ def graph_pattern(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Pa
 
     Raises: as `connection_pattern`.
     """
-    influences = {x: 1 << position for position, x in enumerate(inputs)}  # sets of inputs, as bits
+    influences = {x: 1 << position for position, x in enumerate(inputs)}  # sets of inputs as bit masks
     for node in toposort(outputs, stop=inputs):
         pattern = connection_pattern(node)
         for position, output in enumerate(node.outputs):
@@ -83,13 +83,13 @@ def checked_terms(node: Apply, rules: tuple[str, ...], found: Any, expected: Seq
 
 
 def _real_of(term: Any, x: Variable) -> Any:
-    """What a formula over complex numbers says of a real variable: Re(g·dx) = Re(g)·dx."""
+    """The derivative with respect to a real variable from a complex formula: Re(g·dx) = Re(g)·dx."""
     is_formula = isinstance(term, Variable) and is_complex(term) and not is_complex(x)
     return real(term) if is_formula else term
 
 
 def _located(term: Variable, node: Apply) -> Variable:
-    """A null term that knows where it comes from; others as they are."""
+    """A null term with its op's location; others unchanged."""
     if not is_null(term) or term.type.where:
         return term
     return Variable(NullType(term.type.why_null, node.outputs[0].describe()))
@@ -124,9 +124,9 @@ def _check_term(what: str, term: Any, x: Variable) -> None:
 
 
 def check_connection(node: Apply, pattern: Pattern, live: Sequence[bool], terms: Sequence[Variable]) -> None:
-    """Do the terms of a pullback agree with the pattern? `live` tells the outputs that have a cotangent.
+    """Check the terms of a pullback against the pattern. `live` marks the outputs that have a cotangent.
 
-    Raises: GraphTypeError where a term is missing or too much, GraphValueError for a term that is surely not zero
+    Raises: GraphTypeError for a missing or superfluous term, GraphValueError for a term that is certainly not zero
     though only discrete outputs depend on its input. Warns where a term is disconnected and the op has no pattern.
     """
     for position, (row, term) in enumerate(zip(pattern, terms, strict=True)):
@@ -147,7 +147,7 @@ def _report_missing(op: Op, what: str) -> None:
 
 
 def sends_zeros(node: Apply, output: Variable) -> bool:
-    """Does this output of `node` send zeros whatever its cotangent is, because it is discrete?"""
+    """Does this output of `node` send zeros for every cotangent, because it is discrete?"""
     return not node.op.sees_discrete and dtypes.is_discrete(output.dtype)
 
 

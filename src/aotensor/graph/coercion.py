@@ -1,4 +1,4 @@
-"""What a signature says of its options holds at every call: NumPy's scalars become Python's, all else is refused.
+"""Check and convert options of functions by their annotations: NumPy's scalars become Python's, others are refused.
 
     def sum(x: Any, axis: int | Sequence[int] | None = None, keepdims: bool = False)
 
@@ -6,7 +6,7 @@
     sum(x, np.array(1))      axis = 1
     sum(x, "rows")           GraphTypeError: sum: axis is an int, a sequence of ints or None, not 'rows'
 
-Tensors are `Any` to a signature: what they may be is the typing rule's to say.
+Tensors are annotated `Any` and are left to the typing rules of ops.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Check = Callable[[Any], Any]
 
 
 class _Refused(Exception):
-    """The value is not what a member of the annotation says."""
+    """Raised by a converter that cannot convert the value."""
 
 
 def coerced(function: F, name: str | None = None) -> F:
-    """The function, or the class, with arguments as its annotations say; usable as a decorator.
+    """Decorator: check and convert the arguments of a function or a class by its annotations.
 
     Raises: GraphTypeError at a call, with function, parameter and value.
     """
@@ -65,14 +65,14 @@ def coerced(function: F, name: str | None = None) -> F:
 
 
 def one_of(what: str, value: Any, known: Collection[Any]) -> Any:
-    """An option that has a few values.   Raises: GraphValueError that lists them."""
+    """An option with a fixed list of values.   Raises: GraphValueError that lists them."""
     if isinstance(value, str | int | None) and value in known:
         return value
     raise GraphValueError(f"{what} is one of {', '.join(map(repr, known))}, not {value!r:.60}")
 
 
 def _checks(function: Callable[..., Any], shown: str) -> list[tuple[int | None, str, Check]]:
-    """One check for each parameter whose annotation says something: position if it may be given by it, name, check."""
+    """(position or None for keyword-only, name, check) of each parameter with a checkable annotation."""
     found: list[tuple[int | None, str, Check]] = []
     for position, one in enumerate(inspect.signature(function).parameters.values()):
         if isinstance(one.annotation, str) and "DTypeLike" in one.annotation:
@@ -81,7 +81,7 @@ def _checks(function: Callable[..., Any], shown: str) -> list[tuple[int | None, 
         members = _members(one.annotation, function)
         if one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) or not members or not all(map(_is_known, members)):
             continue
-        if isinstance(one.default, str) and one.default:  # one of some words: `one_of` says which
+        if isinstance(one.default, str) and one.default:  # a parameter with a few words as values: `one_of` checks it
             continue
         index = None if one.kind == one.KEYWORD_ONLY else position
         found.append((index, one.name, _check(f"{shown}: {one.name}", members)))
@@ -89,10 +89,10 @@ def _checks(function: Callable[..., Any], shown: str) -> list[tuple[int | None, 
 
 
 def _members(annotation: Any, function: Callable[..., Any]) -> list[Any]:
-    """The members of a union, one for all else; nothing for what is not there at run time."""
+    """The members of a union, else the annotation itself; none for names that do not exist at run time."""
     if isinstance(annotation, str):
         try:
-            annotation = eval(annotation, getattr(function, "__globals__", {}))  # what typing.get_type_hints does
+            annotation = eval(annotation, getattr(function, "__globals__", {}))  # as typing.get_type_hints does
         except NameError:
             return []
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
@@ -101,7 +101,7 @@ def _members(annotation: Any, function: Callable[..., Any]) -> list[Any]:
 
 
 def _check(what: str, members: Sequence[Any]) -> Check:
-    """What turns a value into the first member of a union that it fits."""
+    """A function that converts a value by the first member of a union that accepts it."""
     converters = [_converter(member) for member in members]
     *others, last = dict.fromkeys(_words(member) for member in members)
     expected = f"{', '.join(others)} or {last}" if others else last
@@ -167,7 +167,7 @@ def _none(value: Any) -> None:
 
 
 def _bool(value: Any) -> bool:
-    """True and False, those of NumPy, and 1 and 0, as NumPy takes them."""
+    """A bool from True, False, NumPy's bools, 1 or 0, as NumPy accepts them."""
     if isinstance(value, bool):
         return value
     if isinstance(value, np.bool_) or (isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype == bool):
@@ -201,7 +201,7 @@ def _str(value: Any) -> str:
 
 
 def _items(value: Any) -> Any:
-    """What can be walked through more than once; a text is no sequence of letters, and a symbol speaks for itself."""
+    """A sequence from any iterable; refuses texts and mappings, and leaves symbols as they are."""
     if isinstance(value, list | tuple) or hasattr(value, "describe"):
         return value
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):

@@ -1,4 +1,4 @@
-"""A graph of analytic ops evaluated at complex values: what the complex step needs."""
+"""Evaluation of a graph of analytic ops at complex values, for the complex step."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def continue_all(outputs: Sequence[Variable], values: Mapping[Variable, Array]) 
 
 
 def continued(node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
-    """The outputs of a node where some inputs may be complex. What is discrete depends on real parts alone.
+    """The outputs of a node where some inputs may be complex. Discrete outputs depend on real parts alone.
 
     Raises: UnsupportedError if the op is not analytic and a complex input matters.
     """
-    is_complex = [x is not None and x.dtype.kind == "c" for x in inputs]  # None is what the op has not demanded
+    is_complex = [x is not None and x.dtype.kind == "c" for x in inputs]  # None: an input that the op does not demand
     pattern = node.op.connection_pattern(node) if any(is_complex) else []
     is_constant = all(is_discrete(y.dtype) for y in node.outputs)
     if is_constant or not any(on and any(row) for on, row in zip(is_complex, pattern, strict=False)):

@@ -1,4 +1,4 @@
-"""The graph that an op is made of, as something to differentiate and to batch."""
+"""The expansion of an op into other ops, to be differentiated and batched."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aotensor.graph.walk import evaluate_all, input_of, leaves, replace, toposor
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """`outputs` of an op by other ops, on `slots`: symbols of their own that stand for the inputs."""
+    """The outputs of an op as a graph of other ops on `slots`, new symbols for the inputs."""
 
     slots: Sequence[Variable]
     outputs: Sequence[Variable]
@@ -40,9 +40,9 @@ class Expansion:
         outputs: Sequence[Variable],
         others: Iterable[tuple[Variable, Variable]],
     ) -> list[Variable]:
-        """Terms on slots, on outputs, and on the first of each of `others`, as terms on inputs and outputs of a node.
+        """Replace slots by inputs, expanded outputs by the node's, and each pair of `others`, in derivative terms.
 
-        What the node has computed is not computed again. Null and disconnected terms stay.
+        The node's outputs are reused, not recomputed. Null and disconnected terms stay.
         """
         computed = {x: y for x, y in zip(self.outputs, outputs, strict=True) if x.owner is not None}
         mapping = {**computed, **dict(zip(self.slots, inputs, strict=True)), **dict(others)}
@@ -51,14 +51,15 @@ class Expansion:
 
 
 def without_sparse(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The graph with every op on sparse matrices said in ops on the vectors that they are made of."""
+    """The graph with all ops on sparse matrices expanded into ops on their vectors."""
     return _expanded_while(outputs, stop, has_sparse)
 
 
 def without_values(outputs: Sequence[Variable], given: Collection[Variable]) -> list[Variable]:
-    """The graph, in which those outputs that need leaves that are not given are said in ops on vectors, if that helps.
+    """The graph; outputs that depend on leaves not given are expanded into ops on vectors if that removes the leaves.
 
-    The indices of a sparse matrix may be constant where its values are not: as vectors they do not need these.
+    A sparse matrix may have constant indices and variable values: as a vector of its own, an index does not depend on
+    values.
     """
     if _is_given(outputs, given):
         return list(outputs)
@@ -71,7 +72,7 @@ def without_values(outputs: Sequence[Variable], given: Collection[Variable]) -> 
 
 
 def _of_patterns(outputs: Sequence[Variable], given: Collection[Variable]) -> list[Variable]:
-    """The graph, in which what is a pattern does not read values that are in one op with it."""
+    """The graph, with sparsity patterns computed by ops that do not read the values of the same matrix."""
     mapping: dict[Variable, Variable] = {}
     for node in toposort(outputs, stop=given):
         inputs = [mapping.get(x, x) for x in node.inputs]
@@ -98,7 +99,7 @@ def evaluate(x: Variable, values: Mapping[Variable | str, object] | Mapping[Vari
 
 
 def without_complex(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The graph with every op on complex values said in ops on their parts."""
+    """The graph with all ops on complex values expanded into ops on real and imaginary parts."""
     return _expanded_while(outputs, stop, has_complex)
 
 
@@ -112,19 +113,19 @@ def _expanded_while(
 
 
 def has_complex(node: Apply) -> bool:
-    """Does the node take or give a complex value?"""
+    """Does the node read or compute a complex value?"""
     return any(is_complex(x.dtype) for x in (*node.inputs, *node.outputs))
 
 
 def has_sparse(node: Apply) -> bool:
-    """Does the node take or give a sparse matrix?"""
+    """Does the node read or compute a sparse matrix?"""
     return any(x.is_sparse for x in (*node.inputs, *node.outputs))
 
 
 def expanded_once(
     outputs: Sequence[Variable], stop: Collection[Variable], is_wanted: Callable[[Apply], bool] = lambda node: True
 ) -> tuple[list[Variable], bool]:
-    """The outermost composites, of those that are wanted, expanded, and whether there were any."""
+    """Expand the outermost composites that `is_wanted` selects: (outputs, whether there were any)."""
     mapping: dict[Variable, Variable] = {}
     is_changed = False
     for node in toposort(outputs, stop=stop):

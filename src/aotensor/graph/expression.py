@@ -1,4 +1,4 @@
-"""A variable as its user wrote it, as far as the graph knows: `x.T @ y`, `a[1:, i] + 2 * b`. For messages.
+"""Render a variable as user source, as far as the graph allows: `x.T @ y`, `a[1:, i] + 2 * b`. For messages.
 
 Conversions, checks and new axes are not shown; where a text gets too long, some operands are `...`.
 """
@@ -20,7 +20,7 @@ _ATOM: Final = 100
 
 _PARTS: Final = ("data", "indices", "indptr", "shape")
 _WITH_PARTS: Final = ("csm_properties", "completed_shape", "fused")
-"""Ops whose outputs have texts of their own."""
+"""Ops that have a text for each output."""
 _FILLED: Final = {"0.0": "zeros", "0": "zeros", "1.0": "ones", "1": "ones"}
 
 
@@ -29,7 +29,7 @@ _NAMES: ContextVar[Mapping[Any, str]] = ContextVar("names", default=types.Mappin
 
 @contextmanager
 def called(names: Mapping[Any, str]) -> Iterator[None]:
-    """Variables have these names in all texts that are made inside, as arguments of a function; others keep theirs."""
+    """Within: variables print under these names, such as the argument names of a function."""
     token = _NAMES.set({**_NAMES.get(), **names})
     try:
         yield
@@ -38,7 +38,7 @@ def called(names: Mapping[Any, str]) -> Iterator[None]:
 
 
 def expression_of(x: Any, longest: int = LONGEST, is_code: bool = False) -> str:
-    """The text of a variable.   is_code: leaves that have neither name nor value have no type in it: it is Python"""
+    """The text of a variable.   is_code: leave out types, so that the text is Python"""
     return _shortened(lambda writer: writer.write(x)[0], [x], longest, is_code)
 
 
@@ -48,7 +48,10 @@ def expression_of_node(node: Any, longest: int = LONGEST, is_code: bool = False)
 
 
 def located(node: Any, message: str) -> str:
-    """`x.T @ y at model.py:12: inner dimensions differ`; without the op's name, which the expression shows."""
+    """The message preceded by expression and line: `x.T @ y at model.py:12: inner dimensions differ`.
+
+    The op's name is removed, since the expression shows it.
+    """
     site = node.outputs[0].site
     written = node if site is None or site.node is None else site.node
     where = expression_of_node(written) + (f" at {site}" if site is not None else "")
@@ -58,7 +61,7 @@ def located(node: Any, message: str) -> str:
 
 
 def _shortened(write: Callable[[_Writer], str], roots: Sequence[Any], longest: int, is_code: bool) -> str:
-    """The text with as many operands in it as there is room for, outer ones first."""
+    """The longest text that fits: operands are left out from the innermost on."""
     writer = _Writer(_NAMES.get(), set(roots), is_code)
     text, pending = write(writer), deque(writer.closed)
     while pending:
@@ -79,14 +82,17 @@ def _shortened(write: Callable[[_Writer], str], roots: Sequence[Any], longest: i
 
 
 def _cut(text: str, longest: int, is_code: bool) -> str:
-    """What is too long with all operands left out: long names, many of them."""
+    """Cut a text that is too long even without operands, because of long names."""
     if is_code:
         return text if len(text) <= 2 * longest else "..."
     return f"{text[: longest - 3]}..."
 
 
 class _Writer:
-    """open: variables whose text is shown. closed: those that were met and are not.   is_code: see `expression_of`"""
+    """Writes a variable as text. open: variables written in full. closed: those that were replaced by `...`.
+
+    is_code: see `expression_of`
+    """
 
     def __init__(self, names: Mapping[Any, str], opened: set[Any], is_code: bool) -> None:
         self._names = names
@@ -95,7 +101,7 @@ class _Writer:
         self.closed: list[Any] = []
 
     def write(self, x: Any) -> tuple[str, int]:
-        """A text and how strongly its outermost operator binds."""
+        """(text, precedence of its outermost operator)."""
         name = self._names.get(x) or x.name
         if name:
             return name, _ATOM
@@ -109,7 +115,7 @@ class _Writer:
         return (f"{text}[{x.index}]", _ATOM) if is_part else (text, strength)
 
     def write_node(self, node: Any, x: Any) -> tuple[str, int]:
-        """A node with an output x."""
+        """The same of a node with output x."""
         op, operands = node.op, node.inputs
         if op.name == "fused":
             return self.write(op.body.outputs[x.index])
@@ -135,13 +141,13 @@ class _Writer:
         return (symbol if is_power else f" {symbol} ").join(texts), strength
 
     def _inside(self, x: Any, least: int) -> str:
-        """An operand, in brackets if it binds less than `least`."""
+        """An operand, in parentheses if its operator binds less than `least`."""
         text, strength = self.write(x)
         return text if strength >= least else f"({text})"
 
     def _call(self, op: Any, operands: Any) -> str:
         name: str = CALLS.get(op.name, op.name)
-        if "{" in name:  # operands that it does not show are not written: their texts would never be too long
+        if "{" in name:  # operands that a text does not show are not written: they would never make it too long
             known = {int(number) for _, number, _, _ in Formatter().parse(name) if number}
             return name.format(*(self.write(y)[0] if k in known else "" for k, y in enumerate(operands)))
         shown = [self.write(y)[0] for y in operands[:4]]
@@ -151,7 +157,7 @@ class _Writer:
         return f"{name}({', '.join(shown)}{', ...' if len(operands) > 4 else ''})"
 
     def _product(self, spec: str, operands: Any) -> tuple[str, int]:
-        """A sum of products: `a @ b`, with `.T` where one is transposed, or what has no operator."""
+        """A contraction: `a @ b`, with `.T` for transposed operands, or a call if there is no operator."""
         given, _, wanted = spec.partition("->")
         x, _, y = given.partition(",")
         for (one, a), (other, b) in (((x, operands[0]), (y, operands[1])), ((y, operands[1]), (x, operands[0]))):
@@ -167,7 +173,7 @@ class _Writer:
         return self._inside(x, least) if is_plain else f"{self._inside(x, _ATOM)}.T"
 
     def _complex(self, op: Any, operands: Any, x: Any) -> str | None:
-        """A conjugate, of which the graph has the parts."""
+        """The conjugate of a complex value, given by its parts."""
         re, im = operands[x.index], operands[x.index + op.count]
         z = _part_of(re, "real")
         is_conjugate = (
@@ -206,7 +212,7 @@ class _Writer:
         pending = iter(symbols)
         texts = []
         for entry in op.entries:
-            first, *others = repr(entry).split("?")  # what is written in between may have a "?", too
+            first, *others = repr(entry).split("?")  # the operand between may contain a "?", too
             texts.append("".join([first, *(self.write(next(pending))[0] + other for other in others)]))
         return f"{self._inside(whole, _ATOM)}[{', '.join(texts)}]"
 
@@ -219,7 +225,7 @@ class _Writer:
         return f"{self._inside(whole, _ATOM)}[{', '.join(texts)}]"
 
     def _positions(self, extent: Any, index: Any) -> str:
-        """An index that is counted from the start by what `arange` of an extent gives."""
+        """The array that an index counts along: x[index], where the extent is that of an axis of x; else the index."""
         text = self.write(index)[0]
         counted = extent.owner
         if counted is None or not counted.op.gives_extent:
@@ -278,7 +284,7 @@ class _Writer:
         return f"{name}(size=({', '.join(self._extents(op.dims, operands[1:]))},))"
 
     def _extents(self, dims: Any, operands: Any) -> list[str]:
-        """Extents that are numbers, or the next operand each."""
+        """Extents: each is a number, or the text of the next operand."""
         pending = iter(operands)
         return [str(n) if isinstance(n, int) else self.write(next(pending))[0] for n in dims]
 
@@ -294,18 +300,18 @@ class _Writer:
 
 
 def _exponent(op: Any) -> int:
-    """Of `sqr` and `int_pow`, real or complex."""
+    """The exponent of `sqr` or `int_pow`, real or complex."""
     parameters = vars(op) if hasattr(op, "exponent") else dict(op.row.parameters)
     return int(parameters.get("exponent") or 2)
 
 
 def _part_of(x: Any, part: str) -> Any:
-    """The complex value of which x is that part, or None."""
+    """The complex value that has x as this part, or None."""
     return x.owner.inputs[0] if x.owner is not None and x.owner.op.name == part else None
 
 
 def _leaf(x: Any, is_code: bool) -> str:
-    """A constant by its value where that is short; a leaf without a name by its type."""
+    """A constant by its value if that is short; a leaf without a name by its type."""
     data = getattr(x, "data", None)
     if data is None:
         return "..." if is_code else f"<{x.type}>"

@@ -1,6 +1,6 @@
-"""How ops are written: as operators, as the function that a user would call, or not at all.
+"""Notation of ops in messages: as operators, as the function that a user would call, or left out.
 
-An op has a name in texts of IR; many of these no user ever writes, and no message shows them.
+Messages never show the IR names of ops, since users do not know many of them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ INFIX: Final = {
     "gt": (">", 40), "ge": (">=", 40), "mod_s_s": ("%", 80), "int_div_s_s": ("//", 80), "and_s_s": ("&", 60),
     "xor_s_s": ("^", 55), "or_s_s": ("|", 50), "left_shift_s_s": ("<<", 65), "right_shift_s_s": (">>", 65),
 }  # fmt: skip
-"""Operators, and how strongly they bind."""
+"""Op → (operator, precedence)."""
 
 PREFIX: Final = {"neg": "-", "sparse_neg": "-", "invert": "~"}
 
@@ -26,7 +26,7 @@ TRANSPARENT: Final = frozenset({
     "shared_entries", "counted", "divided", "check", "held", "holomorphic_view", "linear_view", "position_inside",
     "as_pairs", "of_pairs", "demand", "square_starts", "position_from_start", "times_in_span",
 })  # fmt: skip
-"""What hands on its first operand."""
+"""Ops that are printed as their first operand."""
 
 CALLS: Final = {
     "Lapack": "linalg",
@@ -72,4 +72,4 @@ CALLS: Final = {
     "softsign": "(({0}) / (1 + abs({0})))", "softsign_root": "(1 / (1 + abs({0})))", "span_below": "(({1}) - ({0}))",
     "span_up_to": "(({1}) - ({0}))", "times_rest": "(({0}) * (1 - ({0})))",
 }  # fmt: skip
-"""Op → the name of a function that users know for it, or an expression of its operands' texts."""
+"""Op → the public function that it belongs to, or a format string with its operands' texts."""

@@ -1,4 +1,4 @@
-"""Op: all that is known about one operation, in one class; Apply: its use."""
+"""Op: typing, reference, derivatives and lowering of one operation in one class; Apply: an application of an op."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TRACE: ContextVar[list[Apply] | None] = ContextVar("trace", default=None)
 
 @contextmanager
 def tracing() -> Iterator[list[Apply]]:
-    """The nodes that are made inside, in order; those of inner traces among them."""
+    """Record the nodes that are created inside, in order, with those of inner traces."""
     outer, made = _TRACE.get(), list[Apply]()
     token = _TRACE.set(made)
     try:
@@ -45,7 +45,7 @@ def tracing() -> Iterator[list[Apply]]:
 
 
 class Apply:
-    """One use of an op: `op(inputs) → outputs`. Immutable."""
+    """One application of an op: `op(inputs) → outputs`. Immutable."""
 
     __slots__ = ("inputs", "op", "outputs")
 
@@ -58,7 +58,10 @@ class Apply:
             trace.append(self)
 
     def on(self, inputs: Sequence[Variable]) -> Apply:
-        """The op on other inputs, in this one's line; itself if they are the same.   Raises: as `Op.apply`"""
+        """The same op applied to other inputs, with this node's source line; the node itself if they are the same.
+
+        Raises: as `Op.apply`
+        """
         if all(new is old for new, old in zip(inputs, self.inputs, strict=True)):
             return self
         with made_at(written_as(self)):
@@ -71,10 +74,10 @@ class Apply:
 
 
 class Op(ABC):
-    """An operation: an immutable value, equal to another one if class and parameters are.
+    """An operation: an immutable value; two ops are equal if their class and parameters are.
 
     Subclasses are frozen dataclasses whose fields are the compile-time parameters (axis, dtype, ...). The rules below
-    hold the whole knowledge. `infer_type` and `reference` must be given; an op without `lower` or `expand` is not
+    define the op completely. `infer_type` and `reference` must be given; an op without `lower` or `expand` is not
     compiled, one without a derivative rule is not differentiated, one without `batch` has no Jacobian by one sweep.
     """
 
@@ -82,28 +85,28 @@ class Op(ABC):
     """By default the name of the class."""
 
     takes_sparse: ClassVar[bool] = False
-    """Whether its inputs may be sparse matrices."""
+    """Accepts sparse matrices as inputs."""
 
     takes_complex: ClassVar[bool] = False
-    """Whether its inputs and results may be complex; else its counterpart takes over, or it is refused."""
+    """Accepts and returns complex values; otherwise its counterpart on complex values is used, or it is refused."""
 
     takes_half: ClassVar[bool] = False
-    """Whether it takes and gives float16 and bfloat16, because it moves elements; else it is computed in float32."""
+    """Accepts and returns float16 and bfloat16, because it only moves elements; otherwise it is computed in float32."""
 
     is_check: ClassVar[bool] = False
-    """Whether output k is input k, once something is known to hold."""
+    """Output k is input k, after a check at run time."""
 
     gives_extent: ClassVar[bool] = False
-    """Whether its result is the extent of its input along its parameter `axis`."""
+    """Its result is the extent of its input along its parameter `axis`."""
 
     is_analytic: ClassVar[bool] = False
-    """Whether `continued` gives the values at complex inputs too, which the complex step differentiates."""
+    """`continued` also evaluates it at complex inputs, for the complex step."""
 
     is_holomorphic: ClassVar[bool] = False
-    """Whether its complex results are holomorphic functions of its complex inputs."""
+    """Its complex results are holomorphic functions of its complex inputs."""
 
     sees_discrete: ClassVar[bool] = True
-    """Whether its derivative rules are asked where all outputs are discrete; else sweeps know that these send zeros."""
+    """Its derivative rules are called even if all outputs are discrete; otherwise sweeps assume zeros."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -113,7 +116,7 @@ class Op(ABC):
     def __call__(self, *inputs: Any) -> Any:
         """Apply the op to variables, arrays or numbers: one Variable, or a list of them for several outputs.
 
-        Where a sparse matrix meets an op on dense tensors, its sparse counterpart takes over.
+        If an input is sparse and the op accepts dense tensors only, its sparse counterpart is applied.
         """
         if not self.takes_sparse and any(getattr(x, "is_sparse", False) for x in inputs):
             return sparse().counterpart(self, inputs)
@@ -121,10 +124,10 @@ class Op(ABC):
         return outputs[0] if len(outputs) == 1 else list(outputs)
 
     def apply(self, *inputs: Any) -> Apply:
-        """The node of this op on these inputs.
+        """Apply the op to these inputs: a new node.
 
-        Raises: GraphError with the names and types of the inputs; GraphTypeError for what infer_type may not give, and
-        for complex values where the op has no meaning on them.
+        Raises: GraphError with the names and types of the inputs; GraphTypeError for a wrong result of infer_type, and
+        for complex values where the op does not support them.
         """
         variables = self.convert_inputs(inputs)
         check_count(self.name, type(self).infer_type, variables)
@@ -146,7 +149,7 @@ class Op(ABC):
         return Apply(self, variables, found)
 
     def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
-        """Inputs as variables; ops with weak literals override it."""
+        """Convert the inputs to variables; ops with weak literals override it."""
         return [as_tensor(x) for x in inputs]
 
     @abstractmethod
@@ -156,21 +159,21 @@ class Op(ABC):
     def types_at(
         self, node: Apply, types: Sequence[TensorType], known: KnownValues
     ) -> TensorType | tuple[TensorType, ...]:
-        """`infer_type` on known extents, and on known values where extents follow from these.   Raises: GraphError"""
+        """`infer_type` for known extents, and for known values where extents depend on values.   Raises: GraphError"""
         return self.infer_type(*types)
 
     @abstractmethod
     def reference(self, *inputs: Any) -> Any:
-        """The meaning, in NumPy and SciPy: an array, or a tuple of arrays."""
+        """The reference implementation in NumPy and SciPy: an array, or a tuple of arrays."""
 
     def continued(self, *inputs: Any) -> Any:
-        """The meaning at complex inputs, for an analytic op: every floating input comes as complex128."""
+        """The reference at complex inputs, for an analytic op: all floating inputs arrive as complex128."""
         return self.reference(*inputs)
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> Sequence[Variable]:
-        """One cotangent per input. The cotangent of an unused output is of DisconnectedType.
+        """The cotangents of all inputs. The cotangent of an unused output has DisconnectedType.
 
         Raises: MissingRuleError if the op has neither this nor `L_op` nor `grad`.
         """
@@ -192,57 +195,57 @@ class Op(ABC):
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
     ) -> Sequence[Variable]:
-        """One tangent per output. The tangent of an input that does not vary is of DisconnectedType.
+        """The tangents of all outputs. The tangent of an input that does not vary has DisconnectedType.
 
-        Raises: MissingRuleError if the op has neither this nor `R_op`; `Rop` then goes through two pullbacks.
+        Raises: MissingRuleError if the op has neither this nor `R_op`; `Rop` then uses two pullbacks.
         """
         found: Sequence[Variable] = call_pushforward(self, inputs, outputs, tangents)
         return found
 
     def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> Sequence[Variable | None]:
-        """`pushforward` under its older name: None stands for DisconnectedType, in what comes and in what goes."""
+        """`pushforward` under its older name, with None instead of DisconnectedType in arguments and results."""
         tangents = [disconnected() if x is None else x for x in eval_points]
         found = call_pushforward(self, inputs, self.apply(*inputs).outputs, tangents)
         return [None if is_disconnected(x) else x for x in found]
 
     def lower(self, b: TensorBuilder, *inputs: Any) -> Tensor | tuple[Tensor, ...]:
-        """The op in tensor IR.   Raises: UnsupportedError if the op has neither this nor `expand`."""
+        """Emit the op in tensor IR.   Raises: UnsupportedError if the op has neither this nor `expand`."""
         raise UnsupportedError(
             "it cannot be compiled", hint="give the op `lower`, or `expand`; `eval` and `reference` work without"
         )
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        """The outputs by other ops, which replace this one when it is compiled; None if `lower` says it.
+        """The outputs by other ops, which replace this one when it is compiled; None if the op has `lower` instead.
 
-        It also stands in for derivative rules, pattern and batch rule where the op gives none.
+        It also replaces missing derivative rules, connection pattern and batch rule.
         """
         return None
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        """The outputs of `node` on inputs of which those marked have one new leading axis, the samples.
+        """The outputs of `node` for a batch: inputs with `is_batched` have one new leading axis, the samples.
 
         An output has that axis too, unless it is the same for all samples.   Raises: UnsupportedError without a rule.
         """
         raise UnsupportedError(f"{self.name}: has no rule for a batch of samples", lines=[repr(node)])
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """[i][o] is true if elements of input i influence elements of output o. All, unless an op says otherwise."""
+        """[i][o]: do elements of input i influence elements of output o? True for all by default."""
         return [[True] * len(node.outputs) for _ in node.inputs]
 
     def without_values(self, node: Apply) -> Sequence[Variable] | None:
-        """The same outputs, whose patterns do not read the values beside them; None where all may read all inputs."""
+        """The same outputs, with sparsity patterns that do not depend on values; None if all may read all inputs."""
         return None
 
     def demanded(self, node: Apply, known: Mapping[Variable, Any]) -> Sequence[Variable]:
-        """Inputs of `node` that its reference wants next, with the values so far; all, unless the op chooses."""
+        """The inputs of `node` that its reference needs next, given the values so far; all by default."""
         return node.inputs
 
     def is_faithful(self) -> bool:
-        """Are the derivatives those of the value? Not where they are meant to differ: cut, scaled or clipped."""
+        """Are the derivatives those of the value? False where they differ on purpose: cut, scaled or clipped."""
         return True
 
     def is_dual(self) -> bool:
-        """Are pullback and pushforward transposes of each other? Not if one of them is meant to differ."""
+        """Are pullback and pushforward transposes of each other? False if one of them differs on purpose."""
         return True
 
     def evaluate(self, node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
@@ -263,7 +266,7 @@ class Op(ABC):
         return tuple(arrays)
 
     def __str__(self) -> str:
-        """`sum{axis=(0,)}`: the name and the parameters, as stable text."""
+        """`sum{axis=(0,)}`: the name with the parameters, in a stable form."""
         known: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
         parameters = ", ".join(f"{field.name}={getattr(self, field.name)}" for field in known if field.repr)
         return f"{self.name}{{{parameters}}}" if parameters else self.name
@@ -275,7 +278,7 @@ FORWARD_RULES: Final = ("pushforward", "R_op")
 
 @cache
 def chosen_rule(op: type[Op], rules: tuple[str, ...]) -> str | None:
-    """The rule that holds: of the most derived class that gives one of `rules`, the first in their order."""
+    """The first of `rules` that the most derived class defines: subclasses override all alternatives of a rule."""
     for base in op.__mro__:
         given = vars(base) if base is not Op else {}
         for rule in rules:
@@ -287,7 +290,7 @@ def chosen_rule(op: type[Op], rules: tuple[str, ...]) -> str | None:
 def call_pullback(
     op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
 ) -> Any:
-    """What the reverse rule of an op returns, unchecked.   Raises: MissingRuleError if there is none."""
+    """Call the reverse rule of an op and return its result unchecked.   Raises: MissingRuleError if there is none."""
     match chosen_rule(type(op), REVERSE_RULES):
         case "pullback":
             return op.pullback(inputs, outputs, cotangents)
@@ -306,7 +309,7 @@ def call_pullback(
 def call_pushforward(
     op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
 ) -> Any:
-    """What the forward rule of an op returns, unchecked but for None; nothing moves where no input does.
+    """Call the forward rule of an op; only None is checked. If no input varies, all tangents are disconnected.
 
     Raises: MissingRuleError if there is none.
     """
@@ -328,28 +331,28 @@ def call_pushforward(
 
 
 def disconnected() -> Variable:
-    """A gradient term that says: no influence."""
+    """A gradient term of DisconnectedType: no influence."""
     return Variable(DisconnectedType())
 
 
 def is_disconnected(x: Variable) -> bool:
-    """True for a gradient term that says: no influence."""
+    """Is a gradient term of DisconnectedType: no influence?"""
     return isinstance(x.type, DisconnectedType)
 
 
 def is_null(x: Variable) -> bool:
-    """True for a gradient that is undefined or not implemented."""
+    """Is a gradient undefined or not implemented (NullType)?"""
     return isinstance(x.type, NullType)
 
 
 def null_gradient(op: Op, position: int, x: Variable, what: str, comment: str = "") -> Variable:
-    """A gradient term that is `what` ("undefined" or "not implemented"), with the reason for whoever uses it."""
+    """A gradient term of NullType: `what` is "undefined" or "not implemented"; the reason is raised when it is used."""
     reason = f"the gradient of {op.name} with respect to input {position} ({x}) is {what}"
     return Variable(NullType(f"{reason}: {comment}" if comment else reason))
 
 
 def sum_terms(terms: Sequence[Variable], add: Callable[[Variable, Variable], Variable]) -> Variable:
-    """The sum of gradient terms: null poisons, disconnected ones are skipped; nothing left is disconnected.
+    """The sum of gradient terms: null if one is null, without the disconnected ones; disconnected if none is left.
 
     Raises: GraphTypeError if two terms have different ranks.
     """

@@ -1,4 +1,4 @@
-"""The inputs of a node: their number, their kind, and how errors about them are told."""
+"""The inputs of a node: checks of number and kind, and errors that list them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aotensor.graph.variable import Variable
 
 
 def is_complex(x: Variable) -> bool:
-    """Does the variable have complex values? Not a gradient term that has none."""
+    """Is the variable complex? False for gradient terms without values."""
     return isinstance(x.type, TensorType) and dtypes.is_complex(x.type.dtype)
 
 
@@ -24,7 +24,7 @@ def is_half(x: Variable) -> bool:
 
 
 def check_count(name: str, infer_type: Callable[..., Any], inputs: Sequence[Variable]) -> None:
-    """Raises: GraphTypeError for another number of inputs than the typing rule takes."""
+    """Raises: GraphTypeError for another number of inputs than the typing rule accepts."""
     least, most = _counts(infer_type)
     if len(inputs) < least or (most is not None and len(inputs) > most):
         expected = f"{least}" if most == least else f"{least} or more" if most is None else f"{least} to {most}"
@@ -36,7 +36,7 @@ def check_count(name: str, infer_type: Callable[..., Any], inputs: Sequence[Vari
 
 @cache
 def _counts(infer_type: Callable[..., Any]) -> tuple[int, int | None]:
-    """The least and the largest number of inputs of a typing rule; None for any number."""
+    """(least, most) number of inputs of a typing rule; None for any number."""
     parameters = list(inspect.signature(infer_type).parameters.values())[1:]
     named = [one for one in parameters if one.kind != one.VAR_POSITIONAL]
     least = sum(one.default is one.empty for one in named)
@@ -44,7 +44,7 @@ def _counts(infer_type: Callable[..., Any]) -> tuple[int, int | None]:
 
 
 def with_operands(error: GraphError, name: str, variables: Sequence[Variable]) -> GraphError:
-    """The same error with the op's name in front and its operands below."""
+    """The same error, preceded by the op's name and followed by its operands."""
     found = error.diagnostic
     title = found.title if found.title.startswith(name) else f"{name}: {found.title}"
     return type(error)(title, lines=[*found.lines, *(x.describe() for x in variables)], hint=found.hint)

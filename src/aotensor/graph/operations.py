@@ -1,10 +1,10 @@
-"""What graphs ask of the layers that are built on them, as protocols; a later layer gives its functions once.
+"""Functions of higher layers that graphs call, as protocols; each layer registers its functions once.
 
     dense = Slot[DenseFunctions]()            here
-    dense().add(x, y)                         in a method of Variable, which stands left of all ops
+    dense().add(x, y)                         in a method of Variable, which may not import ops
     dense.fill(aotensor.tensor)               in `aotensor/assembly.py`, with a module
 
-A module fits a protocol when mypy finds all functions in it, with these arguments; so a name that nobody has, on either
+A module fits a protocol if mypy finds all functions in it, with these arguments; so a name that is missing on either
 side, is an error before anything runs.
 """
 
@@ -28,12 +28,12 @@ Axes = int | Sequence[int] | None
 
 
 class Slot(Generic[T]):
-    """Functions of a later layer; calling the slot gives them."""
+    """Functions of a higher layer; calling the slot returns them."""
 
     __slots__ = ("_functions",)
 
     def fill(self, functions: T) -> None:
-        """Give the functions, as a module or another object that has them."""
+        """Register the functions: a module, or another object that has them."""
         self._functions = functions
 
     def __call__(self) -> T:
@@ -41,7 +41,7 @@ class Slot(Generic[T]):
 
 
 class KnownValues(Protocol):
-    """What is known of the values of a graph of which only extents are given."""
+    """The values of a graph that are known when only the extents of its inputs are."""
 
     def knows(self, x: Variable, /) -> bool: ...
     def value(self, x: Variable, /) -> Array | None: ...
@@ -49,7 +49,7 @@ class KnownValues(Protocol):
 
 
 class DenseFunctions(Protocol):
-    """Functions of dense tensors, as `aotensor.tensor` names them: of methods, and of ops that lie below."""
+    """Functions of dense tensors under the names of `aotensor.tensor`, for methods and for ops of lower layers."""
 
     # elementwise, operators
     def add(self, x: Any, y: Any, /) -> Variable: ...
@@ -201,7 +201,7 @@ class DenseFunctions(Protocol):
 
 
 class ComplexNumbers(Protocol):
-    """What ops on real tensors mean for complex ones."""
+    """The counterparts of ops on real tensors for complex ones."""
 
     def counterpart(self, op: Op, inputs: Sequence[Variable]) -> Apply: ...
     def refusal(self, name: str, inputs: Sequence[Variable]) -> GraphTypeError: ...
@@ -209,13 +209,13 @@ class ComplexNumbers(Protocol):
 
 
 class Halves(Protocol):
-    """What ops mean for dtypes that nobody computes in."""
+    """The counterparts of ops for dtypes without arithmetic (float16, bfloat16)."""
 
     def counterpart(self, op: Op, inputs: Sequence[Variable]) -> Apply: ...
 
 
 class SparseFunctions(Protocol):
-    """Functions of sparse matrices: of methods, of dense ops that meet a matrix, and of ops that lie below."""
+    """Functions of sparse matrices, for methods, for dense ops with a sparse operand, and for ops of lower layers."""
 
     # operators
     def add(self, x: Any, y: Any) -> Variable: ...
@@ -273,19 +273,19 @@ class SparseFunctions(Protocol):
 
 
 class Indexing(Protocol):
-    """What `x[index]` does."""
+    """The function of `x[index]`."""
 
     def subtensor(self, x: Any, index: Any) -> Variable: ...
 
 
 class NumPyFunctions(Protocol):
-    """What Python's own functions mean for a symbol: what NumPy's do."""
+    """Python's builtin functions on symbols, with NumPy's meaning."""
 
     def numpy_round(self, a: Any, decimals: int = ...) -> Variable: ...
 
 
 class NumPyTables(Protocol):
-    """Functions that take over from NumPy's, by NumPy's names."""
+    """Counterparts of NumPy's functions, by NumPy's names."""
 
     @property
     def UFUNCS(self) -> Mapping[str, Callable[..., Any]]: ...
@@ -304,7 +304,7 @@ class Evaluation(Protocol):
 
 
 class Sweeps(Protocol):
-    """The two sweeps on a graph inside of an op: derivatives of all outputs, by all of `wrt`."""
+    """Derivative sweeps over a graph inside of an op: all outputs with respect to all of `wrt`."""
 
     def pulled_terms(
         self, outputs: Sequence[Variable], wrt: Sequence[Variable], cotangents: Sequence[Variable]
@@ -315,14 +315,14 @@ class Sweeps(Protocol):
 
 
 class SparseChecks(Protocol):
-    """Checks of the derivatives of functions of sparse matrices, which `aotensor.sparse` shows."""
+    """Checks of derivatives of functions of sparse matrices, re-exported by `aotensor.sparse`."""
 
     def verify_grad_sparse(self, op: Any, pt: Any) -> Any: ...
     def sparse_random_inputs(self, format: Any, shape: Any) -> Any: ...
 
 
 class Functions(Protocol):
-    """What makes compiled functions."""
+    """Constructors of compiled functions."""
 
     def function(
         self,

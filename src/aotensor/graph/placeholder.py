@@ -1,4 +1,4 @@
-"""Types of variables that stand for the absence of a gradient: disconnected, or null."""
+"""Types of variables that represent a missing gradient: disconnected, or null."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class DisconnectedType:
 
 
 class NullType:
-    """Type of a gradient that is undefined or not implemented; `why_null` is the reason, told when it is used.
+    """Type of a gradient that is undefined or not implemented; `why_null` is the reason, reported when it is used.
 
-    where: the variable whose op is responsible, and the line that made it.
+    where: the variable whose op has no derivative, and its source line.
     """
 
     def __init__(self, why_null: str = "(no explanation given)", where: str = "") -> None:

@@ -1,8 +1,8 @@
-"""Graphs as bytes: what holds variables becomes a list without references, so that depth costs no stack.
+"""Serialise graphs: objects that hold variables become a flat list, so that deep graphs need no recursion.
 
-Variables and nodes are numbered as they are met; the state of each is pickled by itself, and names others by number.
-Reading makes all objects first and fills them in afterwards, so that cycles (a shared variable that its own update
-reads) are nothing special.
+Variables and nodes are numbered in the order of discovery; the state of each is pickled alone, with others as numbers.
+Loading creates all objects first and fills them afterwards, so that cycles (a shared variable that its own update
+reads) need no special case.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from aotensor.graph.variable import Constant, Variable
 
 Part: TypeAlias = "Variable | Apply"
 Portable: TypeAlias = tuple[list[tuple[type[Part], bytes]], bytes]
-"""Class and state of every variable and node, then the state of what holds them."""
+"""(class and state of every variable and node, state of the root object)."""
 
 
 def to_portable(state: object) -> Portable:
-    """`state` and all variables and nodes that it reaches.
+    """Serialise `state` and all variables and nodes that it reaches.
 
-    Raises: what pickling raises for an op or a value that cannot be pickled.
+    Raises: pickle's error for an op or a value that cannot be pickled.
     """
     writer = _Writer()
     root = writer.bytes_of(state)
@@ -34,7 +34,7 @@ def to_portable(state: object) -> Portable:
 
 
 def from_portable(portable: Portable) -> Any:
-    """What `to_portable` was given, with new variables and nodes."""
+    """The object given to `to_portable`, with new variables and nodes."""
     records, root = portable
     parts: list[Any] = [object.__new__(kind) for kind, _ in records]
     for part, (_, state) in zip(parts, records, strict=True):
@@ -46,14 +46,14 @@ def from_portable(portable: Portable) -> Any:
 
 
 class _Writer:
-    """Numbers parts in the order in which they are met."""
+    """Pickler that replaces variables and nodes by numbers in the order of discovery."""
 
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {}
         self._parts: list[Part] = []
 
     def parts(self) -> Iterator[Part]:
-        """All parts; those that are met while the iteration goes on come last."""
+        """Iterate over all parts, including those that are discovered meanwhile."""
         position = 0
         while position < len(self._parts):
             yield self._parts[position]
@@ -65,7 +65,7 @@ class _Writer:
         return buffer.getvalue()
 
     def number(self, value: Any) -> int | None:
-        """Of a variable or a node; None for anything else."""
+        """The number of a variable or node; None for other objects."""
         if not isinstance(value, Variable | Apply):
             return None
         if id(value) not in self._numbers:
@@ -93,7 +93,7 @@ class _Reader(pickle.Unpickler):
 
 
 def _state_of(part: Part) -> dict[str, Any]:
-    """The slots of a part, but for the one of weak references, and its attributes where it has some."""
+    """The slots of a part without the weak reference, and its attributes if it has some."""
     names = {name for kind in type(part).__mro__ for name in getattr(kind, "__slots__", ())} - {"__weakref__"}
     slots = {name: getattr(part, name) for name in sorted(names) if hasattr(part, name)}
     return slots | getattr(part, "__dict__", {})

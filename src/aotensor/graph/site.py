@@ -1,4 +1,4 @@
-"""Where the user wrote something: the line that errors and warnings name."""
+"""Source locations of the user's program, for errors, warnings and remarks."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A line of the user's program. Its text has no folder, so that artifacts do not depend on it.
+    """A line of the user's program. It prints without its folder, so that artifacts do not depend on that.
 
-    node: what the user wrote there, for what a rewrite has made of it. origin: of what a derivative rule made, where
-    that is written which was differentiated; the site itself is where the derivative is asked for.
+    node: the user's node, if a rewrite has replaced it. origin: of a derivative, the line of the differentiated
+    expression; the site itself is the line that asks for the derivative.
     """
 
     file: str
@@ -41,7 +41,7 @@ _SITE: ContextVar[Site | None] = ContextVar("site", default=None)
 
 @contextmanager
 def made_at(site: Site | None) -> Iterator[None]:
-    """Variables that are made inside count as made at `site`: rewrites do not move what the user wrote."""
+    """Within: new variables get the location `site`, so that rewrites keep the user's lines."""
     token = _SITE.set(site)
     try:
         yield
@@ -64,13 +64,13 @@ def differentiating(node: Any) -> Iterator[None]:
 
 
 def written_as(node: Any) -> Site | None:
-    """The site of a node for its replacement."""
+    """The location for the replacement of a node, which remembers the node."""
     site: Site | None = node.outputs[0].site
     return replace(site, node=node) if site is not None and site.node is None else site
 
 
 def user_site() -> Site | None:
-    """The innermost line on the call stack that is not ours."""
+    """The innermost line on the call stack outside of this package."""
     chosen, origin = _SITE.get(), _ORIGIN.get()
     if chosen is not None:
         return chosen if origin is None or chosen.origin is not None else replace(chosen, origin=origin)
@@ -79,18 +79,18 @@ def user_site() -> Site | None:
 
 
 def user_names() -> dict[str, Any]:
-    """What the innermost frame that is not ours can name: its local variables, then those of its module."""
+    """The names in scope in the innermost frame outside of this package: local variables, then those of its module."""
     frame = _user_frame()[0]
     return {} if frame is None else {**frame.f_globals, **frame.f_locals}
 
 
 def warn_user(message: str, kind: type[Warning] = UserWarning) -> None:
-    """A warning about the innermost line that is not ours."""
+    """Issue a warning at the innermost line outside of this package."""
     warnings.warn(message, kind, stacklevel=_user_frame()[1])
 
 
 def _user_frame() -> tuple[FrameType | None, int]:
-    """The frame of that line, and how far it is from the caller, as `warnings.warn` counts."""
+    """That frame and its distance from the caller, as `warnings.warn` counts."""
     frame: FrameType | None = sys._getframe(2)
     distance = 2
     while frame is not None and _is_ours(frame.f_globals.get("__name__", "")):

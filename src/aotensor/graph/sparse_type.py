@@ -37,9 +37,9 @@ class SparseTensorType(TensorType):
     """Format, dtype, dims and index dtype of a sparse matrix.
 
     format: "csr", "csc" or "bsr". shape: two dims, as for a dense tensor; None for two unknown ones. index_dtype: of
-    `indices` and `indptr`, int32 unless a dim is known to need more, or as asked. is_canonical: indices are sorted in
-    every slice and none comes twice, as in all matrices but those that CSM makes of vectors; it does not tell types
-    apart. blocksize: rows and columns of a block of bsr, else None; entries of bsr are blocks, slices rows of blocks.
+    `indices` and `indptr`, int32 unless a static dim needs more, or as given. is_canonical: indices are sorted in
+    every row (column of csc) and unique, as in all matrices but those that CSM builds from vectors; types are equal
+    regardless of it. blocksize: rows and columns of a block of bsr, else None; stored entries of bsr are blocks.
 
     Raises: GraphValueError for another format, a number of dims other than 2, or a blocksize that is missing, does not
     divide the dims, or belongs to no bsr; GraphTypeError for a dtype that sparse matrices do not have (bool, float16).
@@ -93,7 +93,7 @@ class SparseTensorType(TensorType):
         return self._with(shape=shape)
 
     def unsorted(self) -> SparseTensorType:
-        """The type of matrices whose entries may come in any order, with duplicates."""
+        """The type of such matrices with entries in any order, perhaps with duplicates."""
         return self._with(is_canonical=False)
 
     def sorted(self) -> SparseTensorType:
@@ -119,7 +119,7 @@ class SparseTensorType(TensorType):
 
     @property
     def kind(self) -> str:
-        """The format as messages say it, of bsr with the size of its blocks: `bsr 3x3`."""
+        """The format in messages, for bsr with the blocksize: `bsr 3x3`."""
         return self.format if self.blocksize is None else "{} {}x{}".format(self.format, *self.blocksize)
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
@@ -129,7 +129,7 @@ class SparseTensorType(TensorType):
         allow_downcast: True permits float64 → float32 and the like. Any other format, dense arrays and nested lists are
         converted.
 
-        Raises: GraphTypeError for a dtype, rank or static dim that does not fit, and for what is no matrix;
+        Raises: GraphTypeError for a dtype, rank or static dim that does not fit, and for anything but a matrix;
         GraphValueError for an index out of range.
         """
         sparse = scipy_sparse()
@@ -149,7 +149,7 @@ class SparseTensorType(TensorType):
         return self._indexed(canonical_matrix(found))
 
     def _indexed(self, value: Any) -> Any:
-        """The matrix with indices of this type's dtype, on the same data."""
+        """The matrix with indices in this type's index dtype, sharing its data."""
         if value.indices.dtype == self.index_dtype and value.indptr.dtype == self.index_dtype:
             return value
         largest = max(int(value.indices.max(initial=0)), int(value.indptr.max(initial=0)))
@@ -177,7 +177,7 @@ class SparseTensorType(TensorType):
         return value if type(value) is kind and value.dtype == self.dtype else kind(value, dtype=self.dtype)
 
     def _in_blocks(self, value: Any) -> Any:
-        """A SciPy matrix in blocks of this type's size; itself if it has them.   Raises: GraphTypeError"""
+        """Convert a SciPy matrix to this type's blocksize; itself if it has that.   Raises: GraphTypeError"""
         assert self.blocksize is not None
         for axis, (extent, block) in enumerate(zip(value.shape, self.blocksize, strict=True)):
             if extent % block:
@@ -190,19 +190,19 @@ class SparseTensorType(TensorType):
         return kind(value.tocsr(), dtype=self.dtype, blocksize=self.blocksize)
 
     def values_eq_approx(self, a: Any, b: Any, eps: float = 1e-6) -> bool:
-        """True if two matrices agree to `eps` relative to the larger one, nan equal to nan."""
+        """True if two matrices agree within `eps` relative to the larger one; nan equals nan."""
         if a.shape != b.shape:
             return False
         x, y = a.toarray(), b.toarray()
         return bool(np.allclose(x, y, rtol=eps, atol=eps, equal_nan=True))
 
     def values_eq(self, a: Any, b: Any) -> bool:
-        """True if two matrices have the same elements, nan equal to nan."""
+        """True if two matrices have the same elements; nan equals nan."""
         return bool(a.shape == b.shape and np.array_equal(a.toarray(), b.toarray(), equal_nan=True))
 
 
 def checked_blocksize(format: str, blocksize: Sequence[int] | None, dims: Sequence[Dim]) -> tuple[int, int] | None:
-    """The size of the blocks of a format.   Raises: GraphValueError, see SparseTensorType"""
+    """The blocksize of a format, checked.   Raises: GraphValueError, see SparseTensorType"""
     if (format == BLOCKED) != (blocksize is not None):
         hint = "bsr_matrix(name, blocksize=(2, 2))" if format == BLOCKED else None
         raise GraphValueError(f"{format} has {'a' if format == BLOCKED else 'no'} blocksize", hint=hint)
@@ -235,7 +235,7 @@ def canonical_matrix(value: Any) -> Any:
     check_structure(value.data, value.indices, value.indptr, value.shape, value.format)
     if not _is_strictly_sorted(value.indices, value.indptr):
         value = value.copy()
-        value.has_canonical_format = value.has_sorted_indices = False  # what is remembered may be stale
+        value.has_canonical_format = value.has_sorted_indices = False  # the cached flag may be stale
         value.sum_duplicates()
     return value
 
@@ -279,7 +279,7 @@ def _is_strictly_sorted(indices: Array, indptr: Array) -> bool:
 
 
 def describe_value(value: object) -> str:
-    """A value as error messages name it."""
+    """Describe a value for error messages."""
     if scipy_sparse().issparse(value):
         matrix: Any = value
         return f"a {matrix.format} matrix of {matrix.dtype}{list(matrix.shape)}"
@@ -311,7 +311,7 @@ class SparseVariable(SparseOperators, Variable):  # type: ignore[misc]  # sums a
 
 
 class SparseConstantSignature(NamedTuple):
-    """Type, values and pattern of a constant, exactly: nan is nan, and −0.0 is not 0.0."""
+    """Key of a constant by type, values and pattern: nan equals nan, and −0.0 differs from 0.0."""
 
     type: SparseTensorType
     data: bytes
@@ -320,7 +320,7 @@ class SparseConstantSignature(NamedTuple):
 
 
 class SparseConstant(SparseVariable, Constant):  # type: ignore[misc]
-    """A sparse matrix that is known when the program is written."""
+    """A sparse matrix whose values are known when the graph is built."""
 
     __slots__ = ()
 
@@ -337,13 +337,13 @@ class SparseConstant(SparseVariable, Constant):  # type: ignore[misc]
         return self.data
 
     def signature(self) -> SparseConstantSignature:
-        """What two equal constants have in common."""
+        """A hashable key that equal constants share."""
         x = self.matrix
         return SparseConstantSignature(self.sparse_type, x.data.tobytes(), x.indices.tobytes(), x.indptr.tobytes())
 
 
 class SparseTensorSharedVariable(SparseVariable, SharedVariable):  # type: ignore[misc]
-    """A sparse matrix with state; its number of stored entries, and its extents where they are unknown, may change."""
+    """A sparse matrix with state; the number of stored entries, and unknown extents, may change."""
 
     __slots__ = ()
 
@@ -368,7 +368,7 @@ def _frozen(x: Any) -> Any:
 
 
 def type_of_matrix(value: Any) -> SparseTensorType:
-    """The type of a SciPy matrix, with its extents; formats but csc and bsr become csr.
+    """The type of a SciPy matrix with static dims; formats other than csc and bsr become csr.
 
     Raises: GraphTypeError for a dtype that cannot be compiled.
     """

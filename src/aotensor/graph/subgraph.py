@@ -1,4 +1,4 @@
-"""A piece of a graph with inputs of its own: what an op that loops or branches runs."""
+"""Subgraphs: graphs with their own inputs, the bodies of loops and branches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from aotensor.graph.walk import compute_all, evaluated, leaves, replace, toposor
 
 @dataclass
 class _Allowance:
-    """How many nodes of bodies may still be evaluated."""
+    """Number of body nodes that may still be evaluated."""
 
     left: int
 
@@ -30,12 +30,12 @@ _ALLOWANCE: ContextVar[_Allowance | None] = ContextVar("_ALLOWANCE", default=Non
 
 
 class TooLongError(Exception):
-    """Loops evaluate more nodes than they may."""
+    """The evaluation of loops exceeds its limit of nodes."""
 
 
 @contextmanager
 def at_most(evaluations: int) -> Iterator[None]:
-    """Within: bodies evaluate so many nodes, all loops together, and no more; NumPy takes microseconds for each."""
+    """Within: evaluate at most this number of body nodes, in all loops together; each takes NumPy microseconds."""
     token = _ALLOWANCE.set(_Allowance(evaluations))
     try:
         yield
@@ -45,7 +45,7 @@ def at_most(evaluations: int) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class Subgraph:
-    """Outputs as functions of inputs. Closed: constants are its only other leaves. Equal to itself alone.
+    """A graph from inputs to outputs. Closed: its other leaves are constants. Compared by identity.
 
     Raises: MissingInputError for a leaf that is neither an input nor a constant.
     """
@@ -60,7 +60,7 @@ class Subgraph:
 
     @cached_property
     def nodes(self) -> tuple[Apply, ...]:
-        """The nodes in the order in which they are computed."""
+        """The nodes in the order of evaluation."""
         return tuple(toposort(self.outputs, stop=self.inputs))
 
     @cached_property
@@ -70,7 +70,7 @@ class Subgraph:
 
     @cached_property
     def _places(self) -> dict[Variable, int]:
-        """Where each value stands in a list of the inputs, the constants, and what the nodes give, in order."""
+        """The index of each value in the list of inputs, constants and node outputs."""
         places: dict[Variable, int] = {}
         for place, x in enumerate([*self.inputs, *self.constants, *(y for node in self.nodes for y in node.outputs)]):
             places.setdefault(x, place)
@@ -78,7 +78,7 @@ class Subgraph:
 
     @cached_property
     def _steps(self) -> tuple[tuple[Apply, tuple[int, ...]], ...] | None:
-        """The nodes with the places of what they read: a loop runs them thousands of times. None if one chooses."""
+        """The nodes with the indices of their inputs, for long loops; None if a node demands inputs lazily."""
         if any(type(node.op).demanded is not Op.demanded for node in self.nodes):
             return None
         return tuple((node, tuple(self._places[x] for x in node.inputs)) for node in self.nodes)
@@ -97,9 +97,9 @@ class Subgraph:
         return tuple(reached.get(x, frozenset()) for x in self.outputs)
 
     def evaluate(self, arrays: Sequence[Array]) -> list[Array]:
-        """The outputs by the reference, from arrays of the inputs' types, or continued from complex ones.
+        """Evaluate the outputs by the reference, from arrays of the inputs' types, or at complex ones by continuation.
 
-        Raises: TooLongError if there are more evaluations than `at_most` says.
+        Raises: TooLongError for more evaluations than `at_most` allows.
         """
         if (allowance := _ALLOWANCE.get()) is not None:
             allowance.left -= len(self.nodes)
@@ -118,13 +118,13 @@ class Subgraph:
         return [known[x] for x in self.outputs]
 
     def inlined(self, inputs: Sequence[Variable]) -> list[Variable]:
-        """The outputs on other inputs, as a part of the graph around."""
+        """The outputs for other inputs, inlined into the enclosing graph."""
         replacements: Mapping[Variable, Variable] = dict(zip(self.inputs, inputs, strict=True))
         return replace(self.outputs, replacements)
 
 
 def subgraphs(op: Op) -> list[tuple[str, Subgraph]]:
-    """The subgraphs among the parameters of an op, by name: those that are declared as such."""
+    """The subgraphs among the declared parameters of an op, by name."""
     return [(name, getattr(op, name)) for name in _bodies(type(op))]
 
 
@@ -137,7 +137,7 @@ def _bodies(kind: type[Op]) -> tuple[str, ...]:
 def with_bodies(
     outputs: Sequence[Variable], stop: Collection[Variable], rewrite: Callable[[Subgraph], list[Variable]]
 ) -> list[Variable]:
-    """The graph with the outputs of every subgraph that an op runs replaced by others of the same types."""
+    """The graph, with the outputs of every op's subgraphs replaced by others of the same types."""
     known: dict[Variable, Variable] = {}
     nodes = toposort(outputs, stop=stop)
     if not any(_bodies(type(node.op)) for node in nodes):
@@ -159,7 +159,7 @@ def with_bodies(
 
 
 def all_nodes(outputs: Iterable[Variable], stop: Collection[Variable] = ()) -> list[Apply]:
-    """The nodes that outputs need, each before those inside of its subgraphs; nothing behind a variable in `stop`."""
+    """The nodes that outputs need, each before those inside of its subgraphs; not those before a variable in `stop`."""
     found: list[Apply] = []
     for node in toposort(outputs, stop):
         found.append(node)
@@ -176,7 +176,7 @@ def all_constants(outputs: Sequence[Variable]) -> list[Constant]:
 
 
 def is_dual(outputs: Sequence[Variable], stop: Collection[Variable]) -> bool:
-    """Are pullback and pushforward of all ops in between transposes of each other, those in bodies included?"""
+    """Are pullback and pushforward transposes of each other for all ops in between, including those in bodies?"""
     return all(
         node.op.is_dual() and all(is_dual(body.outputs, body.inputs) for _, body in subgraphs(node.op))
         for node in toposort(outputs, stop=stop)

@@ -1,4 +1,4 @@
-"""Variables of a graph exchanged for others: the checked forms that users call."""
+"""Replace variables in a graph: the public functions, with checks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def clone_replace(output: Any, replace: Replacements = None, rebuild_strict: boo
     """A copy of the graph of `output` with variables exchanged; a list or tuple gives a list.
 
     replace: variable → its replacement, all at once: replacements are not searched for further ones.
-    rebuild_strict: False also takes replacements of another dtype, for which the ops find new types.
+    rebuild_strict: False also accepts replacements of another dtype, for which the ops find new types.
 
     Raises: GraphTypeError for a replacement of another type.
     """
@@ -32,9 +32,9 @@ def clone_replace(output: Any, replace: Replacements = None, rebuild_strict: boo
 
 @coerced
 def graph_replace(outputs: Any, replace: Replacements = None, *, strict: bool = True) -> Any:
-    """`outputs` with variables exchanged; a list or tuple gives a list. What does not change is shared.
+    """`outputs` with variables exchanged; a list or tuple gives a list. Unchanged parts are shared.
 
-    strict: False passes over what is not in the graph.
+    strict: False ignores variables that are not in the graph.
 
     Raises: GraphValueError if a variable is not in the graph, GraphTypeError for a replacement of another type.
     """
@@ -47,7 +47,7 @@ def graph_replace(outputs: Any, replace: Replacements = None, *, strict: bool = 
 
 
 def listed_variables(outputs: Any) -> list[Variable]:
-    """Several variables.   Raises: GraphTypeError for anything else."""
+    """A sequence of variables as a list.   Raises: GraphTypeError for anything else."""
     found = listed(outputs, "several variables")
     for x in found:
         if not isinstance(x, Variable):
@@ -86,8 +86,8 @@ def checked_replacements(items: Replacements, is_strict: bool = True) -> dict[Va
 def fitted(value: Any, x: Variable, what: str) -> Variable:
     """`value` as a variable of the type of x; numbers and arrays are converted where nothing is lost.
 
-    Raises: GraphTypeError for another dtype, rank or static extent, or where an axis of 1, along which x broadcasts,
-    is not known to be one.
+    Raises: GraphTypeError for another dtype, rank or static extent, or if x broadcasts along an axis of extent 1 that
+    `value` is not known to have.
     """
     if not isinstance(value, Variable):
         return _constant_like(value, x, what)

@@ -1,4 +1,4 @@
-"""A graph as stable text: one line per node, names by position; the bodies of loops and branches below their node."""
+"""Print a graph as stable text: one line per node, names by position; bodies of loops and branches below their node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def graph_text(
 ) -> str:
     """The graph between inputs and outputs, as `f.ir("graph")` shows it.
 
-    known: names of variables in earlier texts, which they keep; it learns those of the others.
+    known: names of variables in earlier texts, which are reused; new names are added to it.
     """
     labels = {x: f"%{x.name or f'in{position}'}" for position, x in enumerate(inputs)}
     kept = {} if known is None else known
@@ -37,7 +37,7 @@ def _node_lines(
     numbers: Iterator[int],
     indent: str,
 ) -> list[str]:
-    """One line per node; `labels` learns the names of what they give."""
+    """One line per node; names of its outputs are added to `labels`."""
     for x in leaves(targets, stop=inputs):
         if isinstance(x, Constant) and x not in labels:
             labels[x] = str(x.data) if x.data.size == 1 else f"constant<{x.type}>"

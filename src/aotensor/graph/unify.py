@@ -1,4 +1,4 @@
-"""Equal computations as one: what makes two loops over the same values recognisable."""
+"""Common subexpression elimination on graphs, which makes loops over the same values recognisable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aotensor.graph.walk import leaves, toposort
 
 
 def unify(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The same graph in which equal ops on equal inputs, and equal constants, are one variable."""
+    """The same graph with equal ops on equal inputs, and equal constants, merged."""
     known: dict[Variable, Variable] = {}
     seen: dict[Hashable, Sequence[Variable]] = {}
     for x in leaves(outputs, stop=stop):
@@ -29,19 +29,19 @@ def unify(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Varia
 
 
 def constant_key(x: Constant) -> Hashable:
-    """Equal for constants of one dtype and value; a matrix is equal to itself alone."""
+    """A key that is equal for constants of one dtype and value; a matrix is compared by identity."""
     return x if x.is_sparse else (x.dtype, x.tensor_type.shape, x.data.tobytes())
 
 
 class Numbering:
-    """Values by number: equal numbers are equal values, as far as equal ops on equal inputs tell."""
+    """Value numbering: equal numbers mean equal values, as derived from equal ops on equal inputs."""
 
     def __init__(self, leaves: Mapping[Variable, Hashable]) -> None:
         self._keys: dict[Hashable, int] = {}
         self._numbers = {x: self._number(("leaf", key)) for x, key in leaves.items()}
 
     def add(self, node: Apply) -> None:
-        """Number the outputs of a node whose inputs have been numbered, or are constants."""
+        """Number the outputs of a node; its inputs have numbers or are constants."""
         key = (node.op, *(self.of(x) for x in node.inputs))
         for position, x in enumerate(node.outputs):
             self._numbers.setdefault(x, self._number((key, position)))

@@ -1,4 +1,4 @@
-"""Variables, constants and shared variables, each with the line where it was made."""
+"""Variables, constants and shared variables, each with its source line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Variable(TensorOperators):
 
     `name` may be set at any time; all else is fixed. `==` is identity (use `eq` for the elementwise comparison).
 
-    origins: what a derivative is the derivative of, where it does not need all inputs of that.
+    origins: for a derivative, the functions that it was derived from, whose inputs count as used.
     """
 
     __slots__ = ("__weakref__", "index", "name", "origins", "owner", "site", "type")
@@ -38,7 +38,7 @@ class Variable(TensorOperators):
     is_sparse = False
 
     def __new__(cls, type: Any = None, *args: Any, **options: Any) -> Variable:
-        """A sparse type has a class of variables of its own."""
+        """Construct a SparseVariable for a sparse type."""
         chosen: Any = getattr(type, "variable_class", cls) if cls is Variable else cls
         made: Variable = object.__new__(chosen)
         return made
@@ -69,21 +69,21 @@ class Variable(TensorOperators):
 
     @property
     def tensor_type(self) -> TensorType:
-        """The type, when the variable has a value.   Raises: GraphTypeError if it is disconnected or null."""
+        """The type of a variable that has a value.   Raises: GraphTypeError if it is disconnected or null."""
         if isinstance(self.type, TensorType):
             return self.type
         reason = self.type.why_null if isinstance(self.type, NullType) else "nothing depends on it"
         raise GraphTypeError(f"a variable of {self.type} has no value: {reason}")
 
     def __str__(self) -> str:
-        """The name, else what it is made of: `x + y`."""
+        """The name, or else the expression: `x + y`."""
         return self.name or expression_of(self)
 
     def __repr__(self) -> str:
         return f"{self}: {self.type}"
 
     def describe(self) -> str:
-        """`a: float64[3, 4]   made at model.py:12`, as error messages list it."""
+        """`a: float64[3, 4]   made at model.py:12`, as listed in error messages."""
         return f"{self}: {self.type}" + (f"   made at {self.site}" if self.site else "")
 
     def eval(
@@ -98,7 +98,7 @@ class Variable(TensorOperators):
 
 
 class Constant(Variable):
-    """A value known when the program is written."""
+    """A value that is known when the graph is built."""
 
     __slots__ = ("data",)
 
@@ -110,9 +110,9 @@ class Constant(Variable):
 
 
 class SharedVariable(Variable):
-    """A variable with state: an input with a default value, and an output where `updates` replaces it.
+    """A variable with state: an implicit input with a value, and an implicit output where `updates` replaces it.
 
-    default_update: its next value in every function that reads it and says nothing else; may be set at any time.
+    default_update: its next value in every function that reads it and has no other update for it; can be set anytime.
     """
 
     __slots__ = ("_value", "default_update")
@@ -141,11 +141,11 @@ class SharedVariable(Variable):
 def shared(
     value: object, name: str | None = None, borrow: bool = False, shape: Sequence[int | str | None] | None = None
 ) -> SharedVariable:
-    """A shared variable of the dtype and rank of `value`; extents stay unknown unless `shape` says them.
+    """A shared variable of the dtype and rank of `value`; its dims are unknown unless `shape` gives them.
 
     A Python float gives float64, an int int64, a SciPy matrix a sparse variable. The value is copied unless `borrow`.
 
-    Raises: GraphTypeError for a Variable, a masked array and what is not an array, UnsupportedError for a dtype that
+    Raises: GraphTypeError for a Variable, a masked array and anything but an array, UnsupportedError for a dtype that
     cannot be compiled.
     """
     if isinstance(value, Variable):
@@ -159,7 +159,7 @@ def shared(
 
 @coerced
 def constant(value: object, name: str | None = None, dtype: DTypeLike | None = None) -> Constant:
-    """A constant. A Python int takes the smallest integer type that holds it, a Python float takes floatX, a complex
+    """A constant. A Python int gets the smallest integer type that holds it, a Python float floatX, a complex
     number the complex dtype of floatX.
 
     dtype: rounds floats to float32, and converts what fits exactly; `cast` does more.
@@ -197,7 +197,7 @@ def _float(number: int) -> float:
 
 
 def _exact(array: Array, dtype: str) -> Array:
-    """The array in another dtype.   Raises: GraphValueError if that changes more than the last digits of a float."""
+    """Convert an array to another dtype.   Raises: GraphValueError for changes larger than rounding of floats."""
     kind = dtypes.kind_of(array.dtype)
     if kind not in "fc":
         dtypes.canonical(array.dtype)
@@ -217,7 +217,7 @@ def _exact(array: Array, dtype: str) -> Array:
 
 @coerced
 def as_tensor(value: object, name: str | None = None, ndim: int | None = None) -> Variable:
-    """`value` as a variable: variables pass, numbers and arrays become constants, nested lists of variables stack.
+    """`value` as a variable: variables are returned, numbers and arrays become constants, nested lists are stacked.
 
     Raises: GraphTypeError for what is not a tensor, or if `ndim` is given and the rank is higher.
     """
@@ -245,12 +245,12 @@ def as_tensor(value: object, name: str | None = None, ndim: int | None = None) -
 
 
 def _is_array_like(value: object) -> bool:
-    """Does an object of someone else say that it is an array?"""
+    """Does a foreign object implement an array protocol?"""
     return any(hasattr(value, name) for name in ("__array__", "__array_interface__"))
 
 
 def _holds_variable(items: list[Any] | tuple[Any, ...], depth: int = DEEPEST) -> bool:
-    """Is there a variable in nested lists? Deeper than NumPy's arrays can be, nothing is looked for."""
+    """Is there a variable in nested lists? Searched to the largest rank of NumPy's arrays."""
     return depth > 0 and any(
         isinstance(x, Variable) or (isinstance(x, list | tuple) and _holds_variable(x, depth - 1)) for x in items
     )

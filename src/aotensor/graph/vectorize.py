@@ -1,4 +1,4 @@
-"""A graph applied to many samples at once: each node by the batch rule of its op."""
+"""Vectorise a graph over a batch of samples: each node by the batch rule of its op."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from aotensor.graph.walk import replace as replaced
 
 
 def batch(outputs: Sequence[Variable], batched: Mapping[Variable, Variable]) -> list[Variable]:
-    """`outputs` for all samples of a batch: row i is what they are for row i of the replacements.
+    """`outputs` for all samples of a batch: row i has the values for row i of the replacements.
 
     batched: variable → its samples along one new leading axis, of the same extent for all.
-    An output that is the same for all samples keeps its rank; the part of the graph that is, is shared. A sparse output
+    Outputs that are the same for all samples keep their rank, and their graph is shared. A sparse output
     that differs from sample to sample is dense, as a batch of matrices has three axes: (samples, m, n).
 
     Raises: GraphValueError for a replacement that does not have one axis more, or where a dim of 1 is lost;
-    UnsupportedError for an op that has no batch rule, or one steered by what differs from sample to sample.
+    UnsupportedError for an op without a batch rule, or with a non-differentiable operand that differs between samples.
     """
     for x, samples in batched.items():
         _check(x, samples)
@@ -40,7 +40,7 @@ def batch(outputs: Sequence[Variable], batched: Mapping[Variable, Variable]) -> 
 
 
 def _dense_if_batched(x: Variable, batched: Mapping[Variable, Variable]) -> Variable:
-    """An output as something that has samples; itself where all of them are the same."""
+    """An output in a form that has an axis of samples; itself where all samples are the same."""
     if not x.is_sparse or not any(leaf in batched for leaf in leaves([x], stop=batched)):
         return x
     return sparse().dense_from_sparse(x, structured=False)
@@ -50,8 +50,8 @@ def _dense_if_batched(x: Variable, batched: Mapping[Variable, Variable]) -> Vari
 def vectorize_graph(outputs: Any, replace: Mapping[Variable, Variable]) -> Any:
     """`outputs` with variables replaced by others that have any number of new leading axes; container as outputs.
 
-    The axes of different replacements align at the right of these new ones, and have the same extents. What no
-    replacement with a new axis reaches keeps its rank. Sparse outputs that one reaches are dense: (…, m, n).
+    The new axes of different replacements align at the right, and have the same extents. Outputs that no
+    replacement with a new axis influences keep their rank. Influenced sparse outputs become dense: (…, m, n).
 
     Raises: GraphValueError for a replacement of lower rank; the errors of `batch`.
     """
@@ -69,14 +69,14 @@ def vectorize_graph(outputs: Any, replace: Mapping[Variable, Variable]) -> Any:
 
 
 def _with_one_axis_more(x: Variable, last: Variable) -> Variable:
-    """The replacement itself where it has one axis more than x, or less; else a symbol on the way there."""
+    """The replacement if it adds at most one axis to x; else a symbol that adds one, for the next round."""
     if last.ndim <= x.ndim + 1:
         return last
     return Variable(TensorType(last.dtype, last.tensor_type.shape[last.ndim - x.ndim - 1 :]))
 
 
 def _batched(node: Apply, known: Mapping[Variable, Variable]) -> Sequence[Variable]:
-    """The outputs of one node of which some inputs have changed."""
+    """The outputs of one node for replaced inputs."""
     inputs = [known.get(x, x) for x in node.inputs]
     is_batched = [new.ndim > old.ndim for new, old in zip(inputs, node.inputs, strict=True)]
     if not any(is_batched):
@@ -90,7 +90,7 @@ def _batched(node: Apply, known: Mapping[Variable, Variable]) -> Sequence[Variab
 
 
 def batch_through(graph: Expansion, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> list[Variable]:
-    """The outputs of a node for all samples, by the graph that it is made of.   Raises: as `batch`."""
+    """The outputs of a node for all samples, by its expansion.   Raises: as `batch`."""
     triples = list(zip(graph.slots, inputs, is_batched, strict=True))
     alone = replaced(graph.outputs, {slot: x for slot, x, on in triples if not on})
     return batch(alone, {slot: x for slot, x, on in triples if on})

@@ -1,4 +1,4 @@
-"""Walks over a graph, all iterative: a chain of any depth is no danger for Python's stack. One of them evaluates it."""
+"""Graph walks and evaluation, all iterative: deep chains cannot overflow Python's stack."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from aotensor.graph.variable import Constant, SharedVariable, Variable
 
 
 def toposort(outputs: Iterable[Variable], stop: Collection[Variable] = ()) -> list[Apply]:
-    """The nodes that `outputs` need, each after those it depends on; nothing behind a variable in `stop`.
+    """The nodes that `outputs` need in topological order; not those before a variable in `stop`.
 
     The order depends on the graph alone: depth first, inputs from left to right.
     """
@@ -70,9 +70,9 @@ def leaves(outputs: Iterable[Variable], stop: Collection[Variable] = ()) -> list
 def replace(
     outputs: Sequence[Variable], replacements: Mapping[Variable, Variable], is_rewrite: bool = False
 ) -> list[Variable]:
-    """The same graph with some variables replaced by others; what does not depend on them is shared.
+    """The same graph with some variables replaced by others; parts that do not depend on them are shared.
 
-    is_rewrite: the replacements are not the user's, who shall see what is there already.
+    is_rewrite: made by the compiler, so messages show the user's original nodes.
     """
     mapping: dict[Variable, Variable] = dict(replacements)
     for node in toposort(outputs, stop=replacements):
@@ -88,15 +88,15 @@ def replace(
 
 
 def evaluated(node: Apply, inputs: Sequence[Any]) -> tuple[Any, ...]:
-    """What the reference of a node gives.
+    """Evaluate a node by its reference.
 
-    Raises: errors of ours with the node's expression and site in front, what NumPy and SciPy say about values among
-    them; what an op from elsewhere raises as it is.
+    Raises: our errors preceded by the node's expression and site, including value errors of NumPy and SciPy;
+    errors of user-defined ops unchanged.
     """
     try:
         return node.op.evaluate(node, inputs)
     except AotensorError as error:
-        if error.is_located:  # by a node inside of a loop
+        if error.is_located:  # by a node inside of a loop body
             raise
         raise located_error(type(error), error.diagnostic, node, [np.shape(x) for x in inputs]) from error
     except (ArithmeticError, IndexError, MemoryError, ValueError) as error:
@@ -110,7 +110,7 @@ def evaluated(node: Apply, inputs: Sequence[Any]) -> tuple[Any, ...]:
 def located_error(
     kind: type[AotensorError], found: Diagnostic, node: Apply, shapes: Sequence[Sequence[int | None]]
 ) -> AotensorError:
-    """An error of a node with its expression and site in front, and the shapes that its inputs have here."""
+    """An error of a node, preceded by its expression and site, with the shapes of its inputs."""
     lines = [f"{x.describe()}, here {list(shape)}" for x, shape in zip(node.inputs, shapes, strict=True)]
     error = kind(located(node, found.title), lines=found.lines or lines, hint=found.hint)
     error.is_located = True
@@ -125,7 +125,7 @@ _NUMPY_SAYS: Final[dict[type[Exception], type[AotensorError]]] = {
     ArithmeticError: GraphValueError,
     ValueError: GraphValueError,
 }
-"""Errors about values, most special ones first, and ours of the same kind."""
+"""Errors about values, from special to general, with our error of the same kind."""
 
 
 def evaluate_all(outputs: Sequence[Variable], values: Mapping[Variable, object]) -> list[Array]:
@@ -152,9 +152,10 @@ def compute_all(
     known: dict[Variable, Any],
     compute: Callable[[Apply, list[Any]], Sequence[Any]],
 ) -> None:
-    """Add to `known`, which holds all leaves, what `outputs` need: compute(node, inputs) for each node, once.
+    """Evaluate all nodes that `outputs` need by compute(node, inputs), once each.
 
-    A node comes after what its op demands; inputs that it does not demand are None.
+    `known` has the values of all leaves and gets the results. A node is evaluated after the inputs that its op demands;
+    others are None.
     """
     stack = list(reversed(outputs))
     while stack:
@@ -173,7 +174,7 @@ def compute_all(
 
 
 def input_of(x: Variable, key: Any) -> Variable:
-    """The variable that a key of `eval` means.   Raises: GraphTypeError for what is neither variable nor name."""
+    """The variable that a key of `eval` denotes.   Raises: GraphTypeError for what is neither variable nor name."""
     if not isinstance(key, Variable | str):
         raise GraphTypeError(f"a key of eval is a variable or a name, not {key!r:.60}")
     return _input_named(x, key) if isinstance(key, str) else key

@@ -1,1 +1,1 @@
-"""Sparse Jacobians: which elements depend on which, groups of columns that share none, and the sweeps for these."""
+"""Sparse Jacobians: dependence of elements, column groups (colouring), and the compressed sweeps."""

@@ -1,6 +1,6 @@
-"""Groups of columns that one sweep evaluates together: structurally orthogonal ones, of which no row meets two.
+"""Graph colouring: groups of structurally orthogonal columns, which one sweep evaluates together.
 
-Columns that share no row may have one colour (Curtis, Powell & Reid 1974): their sum shows each of their entries alone.
+Columns that share no row may have one colour (Curtis, Powell & Reid 1974): each entry of their sum is one entry of J.
 A symmetric matrix needs fewer colours where an entry may be read from its row or from its column; a star colouring
 guarantees that (Coleman & Moré 1984). Both are greedy, in the orders of Gebremedhin, Manne & Pothen (2005).
 """
@@ -17,7 +17,7 @@ from aotensor.core.types import Array
 def color_columns(pattern: Any) -> Array:
     """(n,) colours from 0 of the columns of an (m, n) CSR pattern: two columns of one colour share no row.
 
-    A row knows its colours, and below which one all are taken: full rows cost no more than others.
+    A row stores its colours, and the first colour that is free: full rows cost no more than others.
     """
     by_column = pattern.tocsc()
     starts, entries = by_column.indptr.tolist(), by_column.indices.tolist()
@@ -65,7 +65,7 @@ def _smallest_free(taken: set[int]) -> int:
 
 
 def readable_entries(pattern: Any, colors: Array) -> tuple[Array, Array]:
-    """For each stored entry (i, j) of a symmetric pattern, the row and colour of the compressed product that show it.
+    """For each stored entry (i, j) of a symmetric pattern, (row, colour) of its value in the compressed product.
 
     That is (i, colour of j) where no other entry of row i has that colour, else (j, colour of i).
     """

@@ -2,7 +2,7 @@
 
     J·S for a seed matrix S with a column of ones and zeros per colour    →    the entries of J, each alone in its row
 
-The result is a CSR matrix with a constant pattern; what it costs is one sweep over a batch of as many samples as there
+The result is a CSR matrix with a constant pattern. Cost: one sweep over a batch of as many samples as there
 are colours, however many columns there are.
 """
 
@@ -35,9 +35,9 @@ from aotensor.sparse.construct.create import csm_data
 from aotensor.sparse.csm import CSM
 
 BACKWARD: Final = 2
-"""Groups of columns, swept forward, that take the time of one group of rows, swept backward.
+"""How many forward sweeps cost as much as one backward sweep, to choose between groups of columns and of rows.
 
-Measured: a trapezoidal rule of 1,000 steps has 6 groups of columns and 4 of rows; forward it takes 24 µs, backward 46.
+Measured: a trapezoidal rule of 1,000 steps has 6 groups of columns and 4 of rows; forward 24 µs, backward 46 µs.
 """
 
 LARGEST_FOLDED: Final = 1 << 17
@@ -48,7 +48,7 @@ def sparse_jacobian(expression: Variable, x: Variable, stop: Sequence[Variable],
     """∂expression/∂x as a CSR matrix (expression.size, x.size), both in C order; stored entries may happen to be 0.
 
     Raises: GraphValueError where extents are not known, or a pattern of another shape is given; UnsupportedError for
-    complex values by real ones where no forward sweep gives them.
+    derivatives of complex values by real ones without a forward sweep.
     """
     found = _pattern(expression, x, pattern)
     by_column, by_row = color_columns(found), color_columns(found.T.tocsr())
@@ -102,14 +102,14 @@ def _coordinates(pattern: Any) -> tuple[Array, Array]:
 
 
 def _seeds(colors: Array, like: Variable, dtype: str) -> Variable:
-    """(colours, *shape of like): row c is 1 at the elements of colour c."""
+    """The seed matrix (colours, *shape of like): row c is 1 at the elements of colour c."""
     count = max(int(colors.max(initial=-1)) + 1, 1)
     ones = (np.arange(count)[:, None] == colors).astype(dtype)
     return Constant(ones.reshape([count, *(int(n or 0) for n in like.static_shape)]))
 
 
 def _pushed(expression: Variable, x: Variable, colors: Array) -> Variable | None:
-    """Vector of J·S, colour by colour; None if there is no derivative."""
+    """The vector of J·S, colour by colour, by a forward sweep; None if there is no derivative."""
     dtype = float_of(x)
     slot = Variable(TensorType(dtype, x.tensor_type.shape))
     (tangent,) = push([expression], [x], [slot])
@@ -117,7 +117,7 @@ def _pushed(expression: Variable, x: Variable, colors: Array) -> Variable | None
 
 
 def _pulled(expression: Variable, x: Variable, colors: Array, stop: Sequence[Variable], policy: str) -> Variable:
-    """Vector of Sᵀ·J, colour by colour."""
+    """The vector of Sᵀ·J, colour by colour, by a backward sweep."""
     dtype = float_of(expression)
     if None in expression.static_shape:
         hint = "give the inputs shape=(numbers)"
@@ -155,7 +155,7 @@ def _folded(x: Variable, seeds: Variable) -> Variable:
 
 
 def _matrix(swept: Variable, positions: Array, pattern: Any) -> SparseVariable:
-    """The entries at `positions` of the sweep, in the given pattern."""
+    """The CSR matrix of the given pattern with the sweep's entries at `positions`."""
     wide = np.int64 if max(pattern.shape, default=0) > np.iinfo(np.int32).max else np.int32
     if isinstance(swept, Constant):
         data: Variable = Constant(swept.data[positions])

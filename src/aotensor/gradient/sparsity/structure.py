@@ -1,8 +1,8 @@
-"""Which elements of an expression depend on which elements of a variable: structure, propagated node by node.
+"""Jacobian sparsity: which elements of an expression depend on which elements of a variable, propagated node by node.
 
 D[v] is a bool matrix with a row per element of v and a column per element of the variable. A node's rows are unions of
-rows of its inputs: the same element for elementwise ops, one for copies, those of a line for sums. An op without a rule
-depends on all of its inputs. Values never count, but for those of constants, such as the positions of a gather.
+rows of its inputs: the same element for elementwise ops, one for copies, the summed ones for sums. An op without a rule
+depends on all of its inputs. Values are not used, except those of constants, such as the positions of a gather.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ _COPIES: Final = (
     DimShuffle, Reshape, Subtensor, AdvancedSubtensor, Alloc, FullLike, SpecifyShape, ExtractDiagonal, AllocDiagonal,
     Triangle, Split, Join, Shift, TakeAt, TakePresent, ExpandSlices, PermuteRowElements, Fitting, CheckedStructure,
 )  # fmt: skip
-"""Ops whose outputs are elements of their floating inputs, and zeros."""
+"""Ops whose outputs consist of elements of their floating inputs, and zeros."""
 
-LARGEST_PRODUCT: Final = 1 << 26  # index tuples of a contraction that are looked at one by one
+LARGEST_PRODUCT: Final = 1 << 26  # largest number of index tuples of a contraction that are enumerated
 
 
 def structure_of(expression: Variable, x: Variable) -> Any:
-    """(expression.size, x.size) CSR matrix of bool: what may be other than 0 in the Jacobian, in C order of both.
+    """(expression.size, x.size) CSR matrix of bool: the Jacobian elements that may differ from 0, in C order of both.
 
-    Raises: GraphValueError unless the extents of everything in between are known: those of the leaves are numbers.
+    Raises: GraphValueError unless all extents in between are known, with numbers for those of the leaves.
     """
     outputs, is_changed = [expression], True
     while is_changed:
@@ -83,7 +83,7 @@ class _Structure:
         return found
 
     def _leaves(self) -> dict[Variable, Given]:
-        """The extents of x and of all leaves that are no constants; x has no value even if it is one."""
+        """The extents of x and of all leaves that are not constants; x has no value even if it is a constant."""
         found: dict[Variable, Given] = {}
         for leaf in {**dict.fromkeys(leaves([self.expression], stop=[self.x])), self.x: None}:
             if isinstance(leaf, Constant) and leaf is not self.x:
@@ -101,7 +101,7 @@ class _Structure:
         return found
 
     def _shape(self, v: Variable) -> tuple[int, ...]:
-        """The extents of a value.   Raises: GraphValueError if they follow from values that nobody knows"""
+        """The extents of a value.   Raises: GraphValueError if they depend on unknown values"""
         shape = self.values.of(v)
         if None in shape:
             raise _needs_extents(v)
@@ -113,7 +113,7 @@ class _Structure:
         return value
 
     def _propagate(self, node: Apply) -> dict[Variable, Any]:
-        """Rows of the outputs of a node that has some input that depends on x."""
+        """The dependence rows of the outputs of a node that depends on x."""
         op = node.op
         if isinstance(op, ConstantOp | DiscreteOp):
             return {}
@@ -136,17 +136,17 @@ class _Structure:
         return [v for v in node.inputs if v in self.depends]
 
     def _is_steered_by_constants(self, node: Apply, first: int = 1) -> bool:
-        """Are extents and positions known? Floating inputs are what is moved."""
+        """Are all operands but the floating ones (extents, positions) known?"""
         return all(self.values.knows(v) or dtypes.is_inexact(v.dtype) for v in node.inputs)
 
     # --- rules ---------------------------------------------------------------------------------------------------
 
     def _aligned(self, v: Variable, y: Variable) -> Array:
-        """The element of v that each element of y is made of, by broadcasting."""
+        """The element of v that each element of y is computed from, by broadcasting."""
         return np.broadcast_to(_numbered(self._shape(v)), self._shape(y)).ravel()
 
     def _copied(self, node: Apply, live: Sequence[Variable]) -> dict[Variable, Any]:
-        """The op on the numbers of the elements instead of their values: 0 is none, or an element of no interest."""
+        """The op evaluated on element numbers instead of values: 0 for none, or for elements independent of x."""
         operands: list[Array] = []
         sources: list[Variable] = []
         first = 1
@@ -174,7 +174,7 @@ class _Structure:
         return self._gathered(target, self.depends[v], math.prod(shape))
 
     def _increased(self, node: Apply) -> Any:
-        """x with y put to, or added at, a window."""
+        """x with y assigned or added at a window."""
         x, y, *steering = node.inputs
         op: Any = node.op
         numbers = _numbered(self._shape(x))
@@ -215,7 +215,7 @@ class _Structure:
         return self._union(parts)
 
     def _along_axes(self, node: Apply, y: Variable) -> Any:
-        """Every element of y depends on the lines of the inputs along the axes that it lies on."""
+        """Each element of y depends on all input elements at the same position of the other axes."""
         op: Any = node.op
         shape = self._shape(node.inputs[0])
         axes = {axis % len(shape) for axis in (op.axes if hasattr(op, "axes") else (op.axis,))}
@@ -230,7 +230,7 @@ class _Structure:
         return _take(self._union(parts), line_of_output)
 
     def _all_of(self, node: Apply, y: Variable) -> Any:
-        """Every element of y depends on whatever some input depends on."""
+        """Every element of y depends on the union over all inputs."""
         every = self._union([self._gathered(np.zeros(math.prod(self._shape(v)), np.int64), self.depends[v], 1)
                              for v in self._inputs(node)])  # fmt: skip
         return _take(every, np.zeros(math.prod(self._shape(y)), np.int64))
@@ -241,7 +241,7 @@ class _Structure:
         return _take(self.depends[v], numbers)
 
     def _gathered(self, target: Array, rows: Any, count: int) -> Any:
-        """(count, …): row k is the union of the rows whose target is k."""
+        """(count, …): row k is the union of the rows with target k."""
         ones = np.ones(len(target), bool)
         shape = (count, len(target))
         return (self.sparse.csr_matrix((ones, (target, np.arange(len(target)))), shape=shape) @ rows).astype(bool)
@@ -267,7 +267,7 @@ def _numbered(shape: Sequence[int], first: int = 0) -> Array:
 
 
 def _take(rows: Any, numbers: Array) -> Any:
-    """Rows by number, empty ones for −1."""
+    """Rows by number; −1 gives an empty row."""
     if len(numbers) and numbers.min() < 0:
         sparse = scipy_sparse()
         rows = sparse.vstack([rows, sparse.csr_matrix((1, rows.shape[1]), dtype=bool)], format="csr")
@@ -275,16 +275,16 @@ def _take(rows: Any, numbers: Array) -> Any:
 
 
 def _number(indices: Sequence[Array], extents: Sequence[int], count: int) -> Array:
-    """C-order numbers of `count` index tuples: 0 for those of a scalar, which are empty."""
+    """C-order numbers of `count` index tuples: 0 for a scalar, whose tuples are empty."""
     if not indices or count == 0:
         return np.zeros(count, np.int64)
     return np.ravel_multi_index(tuple(indices), tuple(extents))
 
 
 def checked_pattern(pattern: Any, shape: Sequence[int | None]) -> Any:
-    """A pattern that the user gives: a SciPy matrix, whose stored entries count.
+    """A user's pattern as a bool CSR matrix of its stored entries.
 
-    Raises: GraphValueError for another shape; UnsupportedError for what is no matrix.
+    Raises: GraphValueError for another shape; UnsupportedError for anything but a matrix.
     """
     if not hasattr(pattern, "tocsr"):
         raise UnsupportedError("a pattern is a SciPy sparse matrix")

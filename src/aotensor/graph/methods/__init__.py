@@ -1,1 +1,1 @@
-"""What can be written on a variable: operators, methods, and functions of NumPy."""
+"""Operators, methods and NumPy functions of variables."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Method:
-    """A function with the variable as its first argument.   function: gives it, once the ops are there"""
+    """A method that calls a function with the variable as its first argument.   function: returns that function"""
 
     def __init__(self, function: Callable[[], Callable[..., Variable]]) -> None:
         self._function = function
@@ -27,7 +27,7 @@ class Method:
 
 
 class ElementaryMethods:
-    """Functions of each element; their derivatives and edges are those of the functions of that name."""
+    """Elementwise functions as methods; derivatives and special values are those of the functions of the same name."""
 
     __slots__ = ()
 

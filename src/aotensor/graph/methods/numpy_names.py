@@ -1,14 +1,14 @@
-"""Options of NumPy's functions that ours name otherwise, or lack; what to use for functions that symbols have not."""
+"""Tables of NumPy's options: renamed, ignored or missing here; and replacements for functions that symbols lack."""
 
 from __future__ import annotations
 
 from typing import Final
 
 PARAMETERS: Final = {"where.x": "ift", "where.y": "iff"}
-"""Options that have another name with us."""
+"""Options under another name here."""
 
 IGNORED: Final = frozenset({"device", "kind", "optimize", "stable", "subok"})
-"""Options that change no value here: sorting is always stable, every copy is of one kind."""
+"""Options that do not change the result here: sorting is always stable, copies have one kind."""
 
 OPTION_HINTS: Final = {
     "dtype": "convert the result: .astype(dtype)",
@@ -16,7 +16,7 @@ OPTION_HINTS: Final = {
     "out": "leave it out: the result is a new symbol",
     "where": "use switch(where, f(x), y), or f(switch(where, x, y))",
 }
-"""What to write instead of an option that symbols have not."""
+"""Replacements for options that symbols lack."""
 
 _IN_PLACE: Final = "symbols do not change: set_subtensor and inc_subtensor give a changed copy"
 _FILES: Final = "save values: those of x.eval({...}), or what a call of a Function gives"
@@ -59,4 +59,4 @@ HINTS: Final = {
     "vander": "use x[:, None] ** arange(n)",
     "vsplit": _PARTS,
 }
-"""What to use for functions that symbols have not."""
+"""Replacements for functions that symbols lack."""

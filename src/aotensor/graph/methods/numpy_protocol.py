@@ -1,8 +1,8 @@
 """NumPy's own functions on symbols: `np.sin(x)`, `np.sum(x, axis=0)`, `np.concatenate([x, y])` build the graph.
 
-NumPy hands a call to `__array_ufunc__` or `__array_function__` of a symbol among its arguments. The function of ours
-that stands for NumPy's in `ops/numpy_tables.py` takes over; its parameters are found by name, those without a default
-by position. What has no counterpart is refused by name: there never are arrays of symbols.
+NumPy passes a call to `__array_ufunc__` or `__array_function__` of a symbol among its arguments. Our counterpart
+in `ops/numpy_tables.py` is called instead; its parameters are matched by name, those without a default
+by position. Functions without a counterpart are refused by name: arrays of symbols do not exist.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from aotensor.graph.operations import dense, numpy_tables, sparse
 
 
 class NumPyProtocol:
-    """What NumPy looks for in an operand that is not an array."""
+    """Methods by which NumPy dispatches operations on an operand that is not an array."""
 
     __slots__ = ()
-    # arrays and SciPy's matrices on the left hand side leave the operation to us
+    # makes arrays and SciPy's matrices on the left hand side defer to our operators
     __array_priority__ = 1000
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
@@ -42,7 +42,7 @@ class NumPyProtocol:
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         """Refused: a symbol has no values.   Raises: GraphTypeError
 
-        SciPy's operators ask for an array of rank 0 that holds the object: when they get it, they leave the work to us.
+        SciPy's operators ask for an object array of rank 0: when they get it, they defer to our operators.
         """
         if _asking_method_of_scipy() in _LEAVING_IT_TO_US:
             cell = np.empty((), dtype=object)
@@ -55,11 +55,11 @@ class NumPyProtocol:
 
 
 _LEAVING_IT_TO_US: Final = ("dot", "__mul__", "__matmul__", "__truediv__", "__lt__", "__le__", "__gt__", "__ge__")
-"""Methods of SciPy's matrices that a method of the other operand replaces; `multiply` and `==` just go wrong."""
+"""Methods of SciPy's matrices that our reflected operator replaces; `multiply` and `==` cannot be redirected."""
 
 
 def _asking_method_of_scipy() -> str | None:
-    """The method of a SciPy matrix that was called from elsewhere and now asks for an array, if one does."""
+    """The SciPy matrix method on the call stack that asks for an array, if there is one."""
     frame, name = sys._getframe(2), None
     while frame is not None and frame.f_globals.get("__name__", "").startswith("scipy.sparse"):
         name = frame.f_code.co_name
@@ -97,9 +97,9 @@ def _call_function(function: Callable[..., Any], args: Sequence[Any], kwargs: Ma
 def _operands_and_options(
     name: str, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of a call of NumPy's function: operands, which have no default, by position, options by name."""
+    """Split the arguments of a NumPy call: operands (parameters without a default) by position, options by name."""
     theirs = _parameters(function)
-    if theirs is None:  # written in C, and it does not say what it takes
+    if theirs is None:  # written in C, without a signature
         return list(args), dict(kwargs)
     try:
         bound = inspect.Signature(list(theirs.values())).bind(*args, **kwargs)
@@ -121,7 +121,7 @@ def _operands_and_options(
 
 
 def _called(name: str, chosen: Callable[..., Any], operands: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """Our function.   Raises: GraphTypeError by name for options that it does not have."""
+    """Call our counterpart.   Raises: GraphTypeError by name for options that it does not have."""
     function = _of_sparse(_name_of(chosen), operands) or chosen
     known = _parameters(function)
     strange = [key for key in options if known is None or key not in known]
@@ -146,7 +146,7 @@ def _is_default(key: str, value: Any, default: Any) -> bool:
 
 
 def _is_nothing(key: str, value: Any) -> bool:
-    """Is an option as if it were not there?"""
+    """Does an option have the value that means it is absent?"""
     is_default = {"out": value is None, "where": value is True}.get(key, False)
     return is_default or value is np._NoValue or (isinstance(value, tuple) and all(one is None for one in value))
 
@@ -157,7 +157,7 @@ def _name_of(function: Callable[..., Any]) -> str:
 
 
 def _of_sparse(chosen: str, operands: Sequence[Any]) -> Callable[..., Any] | None:
-    """Where a sparse symbol comes first, the method of that name: it knows what the function means for a matrix."""
+    """The method of that name, if the first operand is sparse: it defines the function for matrices."""
     flags = [bool(getattr(x, "is_sparse", False)) for x in operands]
     if not any(flags):
         return None
@@ -176,7 +176,7 @@ _OPERATORS: Final = {
     "add": "add", "sub": "sub", "mul": "mul", "true_div": "truediv", "int_div": "floordiv", "mod": "mod", "pow": "pow",
     "and_": "and", "or_": "or", "xor": "xor", "matmul": "matmul", "dot": "matmul",
 }  # fmt: skip
-"""What a sparse matrix means by an operator, its methods know."""
+"""NumPy operators that methods of a sparse matrix define."""
 
 
 def _refuse(name: str, operands: Sequence[Any]) -> NoReturn:

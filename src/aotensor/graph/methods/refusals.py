@@ -1,4 +1,4 @@
-"""What Python asks of a value and a symbol cannot answer: each says what to write instead."""
+"""Python protocols that symbols do not support: each error says what to write instead."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _EVALUATE = "x.eval({...}) gives the value, as calling a Function does"
 
 
 class Refusals:
-    """Conversions to numbers, assignment to elements, membership.   All raise GraphTypeError."""
+    """Conversion to a number, item assignment, membership.   All raise GraphTypeError."""
 
     __slots__ = ()
 

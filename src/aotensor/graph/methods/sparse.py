@@ -1,6 +1,6 @@
 """Operators and methods of a sparse variable. Each finds its function by name, because ops are built on variables.
 
-What has a sparse meaning stays sparse; what has none makes the matrix dense and says so.
+Operations with a sparse definition return sparse results; others convert the matrix to dense, with a warning.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SparseOperators:
-    """What can be written on a sparse variable: `A + B`, `A @ x`, `A[1:, :]`, `A.sum(axis=0)`, `A.T`."""
+    """Operators and methods of a sparse variable: `A + B`, `A @ x`, `A[1:, :]`, `A.sum(axis=0)`, `A.T`."""
 
     __slots__ = ()
     __hash__ = object.__hash__
@@ -91,7 +91,7 @@ class SparseOperators:
         return sparse().transpose(self)
 
     def transpose(self) -> Variable:
-        """The transpose, in the other format on the same buffers; that of bsr is bsr."""
+        """The transpose: csr becomes csc, and csc csr, on the same buffers; that of bsr is bsr."""
         return sparse().transpose(self)
 
     def astype(self, dtype: Any) -> Variable:
@@ -138,7 +138,7 @@ class SparseOperators:
         return sparse().diag(self, k)
 
     def dot(self, other: Any) -> Variable:
-        """The product, with a structured gradient."""
+        """The product, whose gradient has the pattern of the matrix (structured)."""
         return sparse().structured_dot(self, other)
 
     @property
@@ -185,13 +185,13 @@ DENSIFYING: Final = [
     "cumprod", "squeeze", "reshape", "dimshuffle", "swapaxes", "repeat", "take", "compress", "clip", "fill",
     "norm",
 ]  # fmt: skip
-"""Operators and methods without a sparse meaning."""
+"""Operators and methods without a sparse definition."""
 
 PAIRED: Final = {
     "floordiv": "int_div", "mod": "mod", "and": "and_", "or": "or_", "xor": "xor", "lshift": "left_shift",
     "rshift": "right_shift", "truediv": "true_div", "pow": "pow",
 }  # fmt: skip
-"""Operators → the op that may have a sparse value of two matrices; beside anything else these make the matrix dense."""
+"""Operators → the op that may give a sparse result for two matrices; other operands make the matrix dense."""
 
 
 def _densifying(name: str) -> Callable[..., Any]:
@@ -218,5 +218,5 @@ for _name in DENSIFYING:
 for _name in PAIRED:
     for _is_reflected in (False, True):
         _made = _operator(_name, _is_reflected)
-        if _made.__name__ not in vars(SparseOperators):  # quotients and powers of a matrix have methods of their own
+        if _made.__name__ not in vars(SparseOperators):  # division and powers of a matrix have their own methods
             setattr(SparseOperators, _made.__name__, _made)

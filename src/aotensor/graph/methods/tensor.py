@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TensorOperators(NumPyProtocol, ElementaryMethods, Refusals):
-    """What can be written on a variable: `x + y`, `x[1:]`, `x.sum(axis=0)`, `x.T`."""
+    """Operators and methods of a tensor variable: `x + y`, `x[1:]`, `x.sum(axis=0)`, `x.T`."""
 
     __slots__ = ()
 
@@ -148,11 +148,11 @@ class TensorOperators(NumPyProtocol, ElementaryMethods, Refusals):
         return indexing().subtensor(self, index)
 
     def __len__(self) -> int:
-        """The extent of axis 0, where it is a number.   Raises: GraphTypeError where it is not."""
+        """The static extent of axis 0.   Raises: GraphTypeError if it is not known."""
         return _static_extent(self, "len")
 
     def __iter__(self) -> Iterator[Variable]:
-        """Rows of a tensor whose axis 0 has a known extent.   Raises: GraphTypeError where it is not known."""
+        """Iterate over the rows of a tensor.   Raises: GraphTypeError if the extent of axis 0 is not known."""
         return iter([self[i] for i in range(_static_extent(self, "iteration"))])
 
     def sum(
@@ -213,7 +213,7 @@ class TensorOperators(NumPyProtocol, ElementaryMethods, Refusals):
         return dense().argsort(self, axis=axis, kind=kind)
 
     def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Variable:
-        """Where elements go into this ascending vector."""
+        """Insertion positions of elements in this ascending vector."""
         return dense().searchsorted(self, v, side=side, sorter=sorter)
 
     def trace(self, offset: int = 0) -> Variable:
@@ -268,7 +268,7 @@ class TensorOperators(NumPyProtocol, ElementaryMethods, Refusals):
         return dense().dimshuffle(self, named)
 
     def transpose(self, *axes: Any) -> Variable:
-        """Axes permuted, reversed when none are named."""
+        """The axes permuted, or reversed if none are given."""
         named = axes[0] if len(axes) == 1 and isinstance(axes[0], list | tuple) else axes
         return dense().transpose(self, named or None)
 
@@ -284,19 +284,19 @@ class TensorOperators(NumPyProtocol, ElementaryMethods, Refusals):
         return dense().nonzero_values(self)
 
     def compress(self, condition: Any, axis: int | None = None) -> Variable:
-        """The slices along an axis where a condition holds."""
+        """The slices along an axis where the condition is not 0."""
         return dense().compress(condition, self, axis=axis)
 
     def choose(self, choices: Any, mode: str = "raise") -> Variable:
-        """For every element the number of the choice to take it from."""
+        """Each element selects the choice that the result has at its position."""
         return dense().choose(self, choices, mode=mode)
 
     def inc(self, value: Any, ignore_duplicates: bool = False) -> Variable:
-        """For x[idx]: a copy of x with value added there."""
+        """A copy of x with `value` added at x[idx], for a variable x[idx]."""
         return dense().inc_subtensor(self, value, ignore_duplicates)
 
     def set(self, value: Any) -> Variable:
-        """For x[idx]: a copy of x with value put there."""
+        """A copy of x with `value` assigned to x[idx], for a variable x[idx]."""
         return dense().set_subtensor(self, value)
 
     def copy(self, name: str | None = None) -> Variable:

@@ -1,1 +1,1 @@
-"""Passes over graphs; and what those over IR share with them: which ones run, and what they say of their decisions."""
+"""Graph passes, and the parts that they share with IR passes: the pipeline and remarks."""

@@ -1,8 +1,8 @@
-"""Which passes run and how: the default pipeline, another one as text, or one with passes left out.
+"""Pass pipelines: the default one, one parsed from text, or one without some passes.
 
     fuse{max-statements=64},place-values,jam{by=4}      in the notation of MLIR and xDSL
 
-It is read here, where no IR library is loaded yet: a wrong pipeline is an error where it is written.
+Parsed here, before an IR library is loaded, so that the error for a wrong pipeline names the user's line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from aotensor.graph.passes.steps import BY_NAME, STEPS, Level, Step
 
 @dataclass(frozen=True)
 class Chosen:
-    """A pass in a pipeline, with its options."""
+    """A pass of a pipeline, with its options."""
 
     name: str
     options: tuple[tuple[str, int], ...] = ()
@@ -42,7 +42,7 @@ _DEFAULT: Final = (
 
 @dataclass(frozen=True)
 class Pipeline:
-    """The passes that run, in order; those for loops of graphs run where there are loops."""
+    """The passes in order; those for graph loops run only on graphs with loops."""
 
     passes: tuple[Chosen, ...] = tuple(map(Chosen, _DEFAULT))
 
@@ -50,7 +50,7 @@ class Pipeline:
         return ",".join(map(str, self.passes))
 
     def at(self, level: Level) -> list[Chosen]:
-        """The passes of a level, in order."""
+        """The passes of one level of the IR, in order."""
         return [chosen for chosen in self.passes if BY_NAME[chosen.name].level == level]
 
 
@@ -58,10 +58,10 @@ DEFAULT: Final = Pipeline()
 
 
 def pipeline_of(passes: object = None, disabled: object = ()) -> Pipeline:
-    """The pipeline of a text, None for the default one, without the passes `disabled`.
+    """Parse a pipeline, None for the default one, and remove the passes `disabled`.
 
-    Raises: GraphValueError for an unknown pass or option, a wrong value, an order that cannot work, and for a pass left
-    out that nothing is compiled without; GraphTypeError for what is no text.
+    Raises: GraphValueError for an unknown pass or option, a wrong value, an impossible order, and for a missing pass
+    that is required; GraphTypeError for anything but text.
     """
     if passes is not None and not isinstance(passes, str):
         raise GraphTypeError(f"passes is text such as 'fuse,jam{{by=4}}', not {passes!r:.60}")

@@ -1,9 +1,9 @@
-"""What passes decide, and why: noted as data while they run, worded when someone asks.
+"""Remarks: decisions of passes and their reasons, recorded as data while passes run, rendered on demand.
 
     applied("fused {} into the loop of {}", statement, loop)   →   fused `exp(x)` (model.py:12) into the loop of …
 
-A pass says it where it decides. That costs next to nothing: what a note is about is kept as it is, and a pass that runs
-without a listener notes nothing.
+A pass records a note where it decides. That costs almost nothing: subjects are kept unrendered, and a pass that runs
+without a listener records nothing.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from dataclasses import asdict, astuple, dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 Kind: TypeAlias = Literal["applied", "missed", "analysis"]
-"""A pass has done something; has not, for a reason; or has found something out."""
+"""Kinds of remarks: a pass has done something; has not, for a reason; or has found something out."""
 KINDS: Final[tuple[str, ...]] = get_args(Kind)
 
 Size: TypeAlias = tuple[tuple[int, tuple[str, ...]], ...]
-"""Σ factor · dims, such as 8·n·p."""
+"""A sum of (factor, dims) products, such as 8·n·p."""
 
 
 @dataclass(frozen=True)
 class Remark:
     """One decision of a pass.
 
-    function: that it is about. message: what was decided, and why. value: what it is about, as the user wrote it.
-    file, line: where that is written, without a folder; "" and 0 where no line is known. bytes, flops: what it is about
-    per call, as formulas of dims, "" where that is not known. count: decisions of the kind about this line, which this
-    one stands for. hint: what would allow what was not done, "" where nothing is known that does.
+    function: the compiled function. message: the decision and its reason. value: its subject, as user source.
+    file, line: source line of the subject, without a folder; "" and 0 where it is unknown. bytes, flops: of the subject
+    per call, as formulas of dims, "" where unknown. count: number of equal decisions about this line that this
+    one represents. hint: a change that would enable the rewrite, "" if none is known.
     """
 
     pass_name: str
@@ -52,29 +52,29 @@ class Remark:
 
     @property
     def text(self) -> str:
-        """The message with what it is about in numbers."""
+        """The message, followed by bytes and flops of its subject."""
         sizes = [f"{n} {unit}" for n, unit in ((self.bytes, "bytes"), (self.flops, "flops")) if n]
         more = [f"{self.count} alike at this line"] if self.count > 1 else []
         return "; ".join([self.message, *sizes, *more])
 
     @property
     def words(self) -> frozenset[str]:
-        """What its expressions name and call, and their operators: `X`, `exp`, `@`."""
+        """Identifiers and operators in its expressions: `X`, `exp`, `@`."""
         quoted = " ".join((*re.findall(r"`([^`]*)`", self.message), self.value))
         return frozenset(re.findall(r"[^\W\d]\w*|\*\*|//|<=|>=|[-+*/@%&|^<>~]", quoted))
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values; the pass under the name `pass`."""
+        """The fields as JSON values; the pass under the name `pass`."""
         tree = asdict(self)
         return {"pass": tree.pop("pass_name"), **tree}
 
     def to_row(self) -> list[str | int]:
-        """Its fields in their order, as a library carries them."""
+        """The fields in order, as they are stored in a library."""
         return list(astuple(self))
 
     @staticmethod
     def of_row(row: object) -> Remark:
-        """The remark of a row that may come from anywhere.   Raises: ValueError for one that is none"""
+        """Parse a row from an untrusted source.   Raises: ValueError if it is not a remark"""
         kinds = [type(x) for x in row] if isinstance(row, list) else []
         if kinds not in (_KINDS_OF_FIELDS, _KINDS_OF_FIELDS[:-1]):  # older libraries have no hints
             raise ValueError("a remark has ten or eleven fields")
@@ -88,12 +88,12 @@ _KINDS_OF_FIELDS: Final = [type(x) for x in Remark("", "applied", "", "").to_row
 
 
 def by_line(remarks: Iterable[Remark]) -> list[Remark]:
-    """Remarks in the order of the user's program; those about no line come last."""
+    """Remarks in the order of source lines; those without a line come last."""
     return sorted(remarks, key=lambda x: (not x.line, x.file, x.line))
 
 
 class Note(NamedTuple):
-    """A remark before it is worded.   subjects: what its placeholders stand for, in their order"""
+    """A remark before it is rendered.   subjects: values for its placeholders, in order"""
 
     pass_name: str
     kind: Kind
@@ -107,13 +107,13 @@ class Note(NamedTuple):
 
 @dataclass
 class Notes:
-    """What passes have noted so far.   pass_name, function: of the one that runs, and what it runs on"""
+    """The notes of passes so far.   pass_name, function: the running pass, and the function that it runs on"""
 
     function: str = ""
     pass_name: str = ""
     found: list[Note] = field(default_factory=list)
     sizes: dict[Any, tuple[str, ...] | None] = field(default_factory=dict)
-    """Extents as dims, for who looks them up again and again."""
+    """Cache of extents as dims."""
 
 
 _LISTENER: ContextVar[Notes | None] = ContextVar("listener", default=None)
@@ -121,7 +121,7 @@ _LISTENER: ContextVar[Notes | None] = ContextVar("listener", default=None)
 
 @contextmanager
 def listening(notes: Notes) -> Iterator[Notes]:
-    """What passes note inside comes here."""
+    """Within: notes of passes are collected here."""
     token = _LISTENER.set(notes)
     try:
         yield notes
@@ -130,29 +130,29 @@ def listening(notes: Notes) -> Iterator[Notes]:
 
 
 def listener() -> Notes | None:
-    """Where notes go to, if anywhere."""
+    """The collector of notes, or None."""
     return _LISTENER.get()
 
 
 def running(pass_name: str) -> None:
-    """Notes are those of this pass from now on."""
+    """From now on, notes belong to this pass."""
     notes = _LISTENER.get()
     if notes is not None:
         notes.pass_name = pass_name
 
 
 def applied(message: str, *subjects: Any, size: Size = ()) -> None:
-    """A pass over graphs has done something.   subjects: variables, nodes, or what is shown as it is; size: in bytes"""
+    """Record that a graph pass has done something.   subjects: variables, nodes or printable values; size: in bytes"""
     note("applied", message, subjects, size)
 
 
 def missed(message: str, *subjects: Any, hint: str = "") -> None:
-    """A pass over graphs has not done something that it looks for.   hint: what would allow it"""
+    """Record that a graph pass has not applied a rewrite.   hint: a change that would enable it"""
     note("missed", message, subjects, hint=hint)
 
 
 def note(kind: Kind, message: str, subjects: Sequence[Any], size: Size = (), hint: str = "") -> None:
-    """Keep what was said, if anybody listens."""
+    """Record a note if there is a listener."""
     notes = _LISTENER.get()
     if notes is not None:
         notes.found.append(Note(notes.pass_name, kind, notes.function, message, tuple(subjects), size, hint=hint))

@@ -1,4 +1,4 @@
-"""Passes over graphs: named rewrites that are timed, and run inside of the bodies of loops and branches too."""
+"""Graph passes: named, timed rewrites, which also run inside the bodies of loops and branches."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from aotensor.graph.walk import toposort
 Rewrite: TypeAlias = Callable[[Sequence[Variable], Collection[Variable]], list[Variable]]
 """Outputs, and the variables to stop at (the inputs) → outputs of the same types in the same order.
 
-It walks without recursion, and asks `made_at` that new nodes belong to the line of the node they replace.
+A pass walks without recursion, and by `made_at` gives new nodes the source line of the node that they replace.
 """
 
 
 @dataclass(frozen=True)
 class PassRecord:
-    """What one pass did: seconds taken, and the number of nodes or operations before and after."""
+    """Record of one pass: its seconds, and the number of nodes or operations before and after."""
 
     name: str
     seconds: float
@@ -34,7 +34,7 @@ class PassRecord:
 class GraphPass:
     """A named rewrite. It sees one graph at a time, and then each body in it.
 
-    bodies_first: they have their turn before the graph around them, as where the pass makes bodies itself.
+    bodies_first: bodies are rewritten before the enclosing graph, for passes that create bodies themselves.
     """
 
     name: str
@@ -42,7 +42,7 @@ class GraphPass:
     bodies_first: bool = False
 
     def run(self, outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-        """The outputs after the pass, everywhere."""
+        """The outputs after the pass, with all bodies rewritten."""
         running(self.name)
         if self.bodies_first:
             return self.rewrite(self._in_bodies(outputs, stop), stop)
@@ -55,7 +55,7 @@ class GraphPass:
 def run_passes(
     outputs: Sequence[Variable], stop: Collection[Variable], passes: Sequence[GraphPass]
 ) -> Iterator[tuple[PassRecord, list[Variable]]]:
-    """What each pass did, and the outputs after it."""
+    """Run passes in order: (their records, the outputs)."""
     found, (size, known) = list(outputs), _survey(outputs, stop)
     for step in passes:
         before, start, old = size, time.perf_counter(), found
@@ -69,7 +69,7 @@ def run_passes(
 
 
 def _survey(outputs: Sequence[Variable], stop: Collection[Variable]) -> tuple[int, set[Variable]]:
-    """The number of nodes, those in bodies counted, and the inputs that outputs need."""
+    """(number of nodes with those in bodies, the inputs that outputs depend on)."""
     nodes = toposort(outputs, stop)
     inside = sum(len(all_nodes(body.outputs, body.inputs)) for node in nodes for _, body in subgraphs(node.op))
     read = (x for x in (*outputs, *(x for node in nodes for x in node.inputs)) if x.owner is None)
@@ -77,7 +77,7 @@ def _survey(outputs: Sequence[Variable], stop: Collection[Variable]) -> tuple[in
 
 
 def _check(name: str, old: Sequence[Variable], new: Sequence[Variable], strange: Collection[Variable]) -> None:
-    """Raises: InternalError naming a pass whose outputs are of other types, or need what was not needed before"""
+    """Raises: InternalError naming a pass whose outputs have other types, or depend on new inputs"""
     types = [(x.dtype, x.ndim) for x in old], [(x.dtype, x.ndim) for x in new]
     if types[0] != types[1]:
         raise InternalError(f"pass {name} broke the graph: outputs are {types[1]} instead of {types[0]}")

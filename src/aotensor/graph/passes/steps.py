@@ -1,6 +1,6 @@
-"""Every pass with its level, its options, and why programs are not compiled without it.
+"""The table of passes: level, options, and for required passes the reason.
 
-Imports the standard library only: the command line reads this module alone (`aotensor_cli/commands/names.py`).
+Imports the standard library only: the command line imports this module alone (`aotensor_cli/commands/names.py`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ LEVELS: Final[tuple[Level, ...]] = ("graph", "tensor", "nest", "loops")
 
 @dataclass(frozen=True)
 class Step:
-    """A pass as pipelines know it.
+    """A pass in the table of passes.
 
-    needed: why nothing is compiled without it, "" for an optimisation. options: what may be set, from and to which
-    number. is_free: it may run several times, and before or after any other free one of its level.
+    needed: why it is required, "" for an optimisation. options: names with their least and largest
+    value. is_free: it may run several times, and before or after any other free pass of its level.
     """
 
     name: str
@@ -79,8 +79,8 @@ STEPS: Final = (
     Step("expand-math", "loops", needed="elementary functions get their bodies there"),
     Step("outline-math", "loops", options={"operations": (0, 1 << 30)}),
 )
-"""Every pass, in the order in which those that are not free run."""
+"""All passes; those that are not free are in the order in which they run."""
 
 BY_NAME: Final = {step.name: step for step in STEPS}
 OPTIMISATIONS: Final = tuple(step.name for step in STEPS if not step.needed)
-"""What may be left out."""
+"""Passes that may be left out."""

@@ -1,4 +1,4 @@
-"""What the decisions of each pass are about, for who reads them."""
+"""Topics of remarks, by which readers group the decisions of passes."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ TOPICS: Final = {
     "cores": ("chunk-scans", "mark-parallel", "parallelize"),
     "code": ("outline-chunks", "outline", "outline-math"),
 }  # fmt: skip
-"""Topic → passes, both in the order in which one reads them."""
+"""Topic → passes, both in reading order."""
 
 _OF_PASS: Final = {name: topic for topic, names in TOPICS.items() for name in names}
 
 
 def topic_of(pass_name: str) -> str:
-    """What a pass decides on; "other" for one that is not known, as in a library of another version."""
+    """The topic of a pass; "other" for an unknown one, as in a library of another version."""
     return _OF_PASS.get(pass_name, "other")
