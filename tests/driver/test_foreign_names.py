@@ -12,7 +12,7 @@ from needs import path_of
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.codegen.entry.c_names import is_of_c_library
+from aotensor.core.c_names import is_of_c_library
 from aotensor.errors import GraphValueError
 from aotensor.ir.context import parse_module
 from aotensor.ir.text import text_of

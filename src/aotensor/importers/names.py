@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from aotensor.codegen.entry.c_names import is_of_c_library
+from aotensor.core.c_names import is_of_c_library
 from aotensor_runtime.typed.parameters import is_reserved
 
 

@@ -8,8 +8,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Final
 
-from aotensor.codegen.entry.c_names import is_of_c_library
 from aotensor.codegen.targets.systems import system_of
+from aotensor.core.c_names import is_of_c_library
 from aotensor.errors import GraphValueError
 from aotensor_runtime.manifest import FunctionSpec, Manifest
 from aotensor_runtime.typed.parameters import is_reserved

@@ -71,7 +71,7 @@ class Node:
 
 @dataclass
 class Outline:
-    """The tree of a function.   seconds: for each set of dims. lines: (file, line) → seconds for each; work: likewise"""
+    """The tree of a function.   seconds: for each set of dims. lines: (file, line) → seconds of each; work: likewise"""
 
     name: str
     nodes: list[Node]
