@@ -74,6 +74,7 @@ def log_sum(terms: list[Any]) -> Any:
 
 
 LOG_SUM, FAR = of_lines(log_sum), (-800.0, 800.0)
+_SMALL: Final = (1e-8, -1e-4, 0.5, 3.0)
 CASES: Final[dict[str, Case]] = {
     # --- logarithms --------------------------------------------------------------------------------------------------
     "log(exp(x))": Case(lambda x: at.log(at.exp(x)), lambda x: x, (-800.0, 0.5, 1000.0), "log", ROOTS),
@@ -245,7 +246,22 @@ CASES: Final[dict[str, Case]] = {
         lambda x: at.sigmoid(x) * (1 - at.sigmoid(x)), lambda x: sigmoid(x) * sigmoid(-x), (-40.0, 0.5, 40.0), "mul",
         ROOTS,
     ),
+    # --- quotients that are 0/0 at 0 ----------------------------------------------------------------------------------
+    "x/expm1(x)": Case(lambda x: x / at.expm1(x), lambda x: x / mp.expm1(x), _SMALL, "true_div", ROOTS),
+    "x/(exp(x) - 1)": Case(lambda x: x / (at.exp(x) - 1), lambda x: x / mp.expm1(x), _SMALL, "true_div", ROOTS),
+    "expm1(x)/x": Case(lambda x: at.expm1(x) / x, lambda x: mp.expm1(x) / x, _SMALL, "true_div", ROOTS),
+    "log1p(x)/x": Case(
+        lambda x: at.log1p(x) / x, lambda x: mp.log1p(x) / x, (1e-8, -1e-3, 0.3, 5.0), "true_div", ROOTS
+    ),
+    "sin(x)/x": Case(lambda x: at.sin(x) / x, lambda x: mp.sin(x) / x, _SMALL, "true_div", ROOTS),
+    "x/sinh(x)": Case(lambda x: x / at.sinh(x), lambda x: x / mp.sinh(x), _SMALL, "true_div", ROOTS),
+    "tanh(x)/x": Case(lambda x: at.tanh(x) / x, lambda x: mp.tanh(x) / x, _SMALL, "true_div", ROOTS),
+    "arctan(x)/x": Case(lambda x: at.arctan(x) / x, lambda x: mp.atan(x) / x, _SMALL, "true_div", ROOTS),
     # --- others ------------------------------------------------------------------------------------------------------
+    "log1p(x²)": Case(lambda x: at.log1p(x**2), lambda x: mp.log1p(x * x), (1e-8, 0.5, 3.0, 1e200), "log1p", ROOTS),
+    "log(1 + x²/4)": Case(
+        lambda x: at.log(1 + x * x / 4), lambda x: mp.log1p(x * x / 4), (1e-8, 0.5, 3.0, 1e200), "log", ROOTS
+    ),
     "exp(log(x))": Case(lambda x: at.exp(at.log(x)), lambda x: x, (0.0, 2.0), "exp", ROOTS),
     "√(x²)": Case(lambda x: at.sqrt(x * x), abs, (-1e200, 1e200), "sqrt", ROOTS),
     "logit(sigmoid(x))": Case(lambda x: at.logit(at.sigmoid(x)), lambda x: x, (-90.0, 90.0), "logit", ROOTS),

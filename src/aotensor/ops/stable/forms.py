@@ -35,10 +35,11 @@ from aotensor.ops.reduce.sums import Sum
 from aotensor.ops.shape.axes import DimShuffle
 from aotensor.ops.shape.broadcast import SpecifyShape
 from aotensor.ops.shape.reshape import Reshape
-from aotensor.ops.stable.functions import gompertz
+from aotensor.ops.stable.functions import gompertz, log1p_square
 from aotensor.ops.stable.logarithms import log1mexp_of_exponential, log_of_one_plus, stable_logarithm
 from aotensor.ops.stable.match import FAR, SOURCES, Look, kind_of
 from aotensor.ops.stable.products import stable_product
+from aotensor.ops.stable.quotients import is_quotient, quotient_form
 
 _OF_SCALARS: Final = frozenset({"cast", "log", "log1mexp", "neg", "softplus", "sub"})
 """Ops that the pass `stabilize` makes of logarithms: it sees the same formulas, and more of what is around them."""
@@ -145,11 +146,19 @@ def _stable_forms(nodes: Sequence[Apply], look: Look) -> Iterator[tuple[Apply, t
     for node in nodes:
         kind = kind_of(node)
         nearest = min((distance[x] for x in node.inputs if x in distance), default=FAR + 1)
-        is_candidate = kind in RULES and (nearest <= FAR or kind in _DIRECT)
+        is_candidate = kind in RULES and (nearest <= FAR or kind in _DIRECT or _is_local(look, node))
         yield node, stable_form(node, look) if is_candidate else None
         own = 0 if kind in SOURCES else nearest + 1
         if own <= FAR:
             distance.update((y, own) for y in node.outputs)
+
+
+def _is_local(look: Look, node: Apply) -> bool:
+    """May a node have a form that needs no function which overflows?"""
+    kind = kind_of(node)
+    if kind == "true_div":
+        return not look.is_value and is_quotient(look, node.inputs)
+    return kind in ("log", "log1p", "log2", "log10") and square_in_logarithm(look, node) is not None
 
 
 def _rewritten(outputs: Sequence[Variable], nodes: Sequence[Apply], look: Look) -> list[Variable]:
@@ -185,6 +194,9 @@ def _is_of_scalars(node: Apply, made: Sequence[Apply]) -> bool:
 
 def _logarithm(base: float) -> Callable[[Look, Apply], Variable | None]:
     def rule(look: Look, node: Apply) -> Variable | None:
+        u = square_in_logarithm(look, node)
+        if u is not None:
+            return log1p_square()(u) / (1.0 if base == math.e else math.log(base))
         found = stable_logarithm(look, node.inputs[0])
         if found is None:
             return None
@@ -193,7 +205,17 @@ def _logarithm(base: float) -> Callable[[Look, Apply], Variable | None]:
     return rule
 
 
+def square_in_logarithm(look: Look, node: Apply) -> Variable | None:
+    """u where a node is log1p(u²) or log(1 + u²), u² with a positive number as factor, too."""
+    x = node.inputs[0]
+    square = x if kind_of(node) == "log1p" else look.one_plus(x)
+    return None if square is None else look.scaled_square(square)
+
+
 def _log1p(look: Look, node: Apply) -> Variable | None:
+    u = square_in_logarithm(look, node)
+    if u is not None:
+        return log1p_square()(u)
     found = log_of_one_plus(look, node.inputs[0])
     return None if found is None else found.value
 
@@ -209,6 +231,11 @@ def _xlogy(look: Look, node: Apply) -> Variable | None:
 
 def _product(look: Look, node: Apply) -> Variable | None:
     return stable_product(look, node, _value_of_logarithm)
+
+
+def _quotient(look: Look, node: Apply) -> Variable | None:
+    found = None if look.is_value else quotient_form(look, node)
+    return _product(look, node) if found is None else found
 
 
 def _value_of_logarithm(look: Look, x: Variable) -> Variable | None:
@@ -283,7 +310,7 @@ RULES: Final[Mapping[str | type, Callable[[Look, Apply], Variable | None]]] = {
     "log10": _logarithm(10.0),
     "log1p": _log1p,
     "xlogy": _xlogy,
-    "true_div": _product,
+    "true_div": _quotient,
     "mul": _product,
     "reciprocal": _product,
     "exp": _exp,

@@ -96,6 +96,66 @@ def gompertz(power: int) -> Elementwise:
 MAKERS["gompertz"] = gompertz
 
 
+_HUGE: Final = 2.0**54
+"""Above it ln(1 + x²) is 2·ln(1 + |x|) to an ulp, where x² may overflow."""
+
+
+@cache
+def log1p_square(order: int = 0) -> Elementwise:
+    """ln(1 + x²) and its derivatives, 2·(−1)ⁿ⁻¹·(n − 1)!·Re (x + i)⁻ⁿ: products of 1/(1 + x²) underflow far out."""
+
+    def reference(x: Array) -> Array:
+        if not order:
+            is_huge = np.abs(x) > _HUGE
+            return np.asarray(np.where(is_huge, 2.0, 1.0) * np.log1p(np.where(is_huge, np.abs(x), x * x)), x.dtype)
+        is_huge = np.abs(x) > _HUGE
+        below = 1 + np.square(np.where(is_huge, 1, x))
+        re = np.where(is_huge, 1, x) / np.where(is_huge, x, below)
+        w = re - 1j * np.where(is_huge, re * re, 1 / below)
+        return np.asarray(_factor(order) * np.real(w**order), x.dtype)
+
+    return Elementwise(
+        Row(
+            "log1p_square",
+            "ln(1 + x²) without overflow, or a derivative of it",
+            reference,
+            lambda s, x: _emit_derivative(s, x, order) if order else _emit_log1p_square(s, x),
+            (lambda g, x, y: g * log1p_square(order + 1)(x),),
+            parameters=(("order", order),),
+            analytic=None if order else lambda x: np.log(1 + x * x),
+        )
+    )
+
+
+MAKERS["log1p_square"] = log1p_square
+
+
+def _factor(order: int) -> float:
+    return (2.0 if order % 2 else -2.0) * math.factorial(order - 1)
+
+
+def _emit_log1p_square(s: ScalarBuilder, x: Any) -> Scalar:
+    one, two = s.constant(1.0, x.dtype), s.constant(2.0, x.dtype)
+    size = s.abs(x)
+    is_huge = s.compare("gt", size, s.constant(_HUGE, x.dtype))
+    return s.mul(s.select(is_huge, two, one), s.math("log1p", s.select(is_huge, size, s.mul(x, x))))
+
+
+def _emit_derivative(s: ScalarBuilder, x: Any, order: int) -> Scalar:
+    """The real part of a power of 1/(x + i) = (x − i)/(1 + x²), which is 1/x − i/x² far out."""
+    one = s.constant(1.0, x.dtype)
+    is_huge = s.compare("gt", s.abs(x), s.constant(_HUGE, x.dtype))
+    below = s.add(one, s.mul(x, x))
+    re = s.div(s.select(is_huge, one, x), s.select(is_huge, x, below))
+    if order == 1:
+        return s.mul(s.constant(_factor(order), x.dtype), re)
+    im = s.neg(s.select(is_huge, s.mul(re, re), s.div(one, below)))
+    a, b = re, im
+    for _ in range(order - 1):
+        a, b = s.sub(s.mul(a, re), s.mul(b, im)), s.add(s.mul(a, im), s.mul(b, re))
+    return s.mul(s.constant(_factor(order), x.dtype), a)
+
+
 def log_of_gompertz_rest(v: Variable) -> Variable:
     """ln(1 − e^(−e^v)), where eᵛ vanishes and where e^(−e^v) does."""
     is_faint, is_full = lt(v, _FAINT), gt(v, 7)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -100,6 +101,18 @@ class Look:
         if node is None or kind_of(node) != "mul" or len(node.inputs) != 2:
             return None
         return node.inputs[0] if is_same(*node.inputs) else None
+
+    def scaled_square(self, x: Variable) -> Variable | None:
+        """u where x is u², or √c·u where x is c·u² or u²/(1/c) for a number c > 0."""
+        u, node = self.squared(x), self.node(x)
+        if u is not None or node is None or kind_of(node) not in ("mul", "true_div") or len(node.inputs) != 2:
+            return u if u is None or dtypes.is_float(u.dtype) else None
+        pairs = (node.inputs, node.inputs[::-1]) if kind_of(node) == "mul" else (node.inputs,)
+        for square, factor in pairs:
+            number, u = self.number(factor), self.squared(square)
+            if u is not None and number is not None and 0 < number < math.inf and dtypes.is_float(u.dtype):
+                return u * math.sqrt(number) if kind_of(node) == "mul" else u / math.sqrt(number)
+        return None
 
     def opposite(self, x: Variable) -> Variable | None:
         """u where x is −u."""

@@ -234,7 +234,7 @@ class _Product:
     def take_bose(self) -> None:
         """exp(u)ⁱ/expm1(u)ᵏ; each divisor is combined with one exponential."""
         for below in [one for one in self.left if one.power < 0]:
-            found = self._expm1(below.x)
+            found = expm1_of(self.look, below.x)
             if found is None:
                 continue
             u, is_negative = found
@@ -245,22 +245,6 @@ class _Product:
             self.left = [one for one in self.left if one is not below and one not in powers]
             self.made += [bose(u)] * above + [bose(-u)] * (count - above)
             self.is_negative ^= (above + (count if is_negative else 0)) % 2 == 1
-
-    def _expm1(self, x: Variable) -> tuple[Variable, bool] | None:
-        """u where x is exp(u) − 1, or 1 − exp(u), and whether it is the latter."""
-        look, node = self.look, self.look.node(x)
-        if (u := look.argument(x, "expm1")) is not None:
-            return u, False
-        if (v := look.one_minus(x)) is not None and (u := look.argument(v, "exp")) is not None:
-            return u, True
-        if node is None or kind_of(node) not in ("add", "sub") or len(node.inputs) != 2:
-            return None
-        one = -1 if kind_of(node) == "add" else 1
-        pairs = (node.inputs, node.inputs[::-1]) if one < 0 else (node.inputs,)
-        for v, other in pairs:
-            if look.number(other) == one and (u := look.argument(v, "exp")) is not None:
-                return u, False
-        return None
 
     def take_hyperbolic(self) -> None:
         """sinh(u)/cosh(u) and the same of exponentials; 1/cosh(u) and 1/sinh(u), whose values are right as they are."""
@@ -343,6 +327,23 @@ class _Product:
         if u is not None or factor.power > 0 or not self.look.is_nonnegative(factor.x):
             return u
         return logarithm(self.look, factor.x)
+
+
+def expm1_of(look: Look, x: Variable) -> tuple[Variable, bool] | None:
+    """u where x is exp(u) − 1, or 1 − exp(u), and whether it is the latter."""
+    node = look.node(x)
+    if (u := look.argument(x, "expm1")) is not None:
+        return u, False
+    if (v := look.one_minus(x)) is not None and (u := look.argument(v, "exp")) is not None:
+        return u, True
+    if node is None or kind_of(node) not in ("add", "sub") or len(node.inputs) != 2:
+        return None
+    one = -1 if kind_of(node) == "add" else 1
+    pairs = (node.inputs, node.inputs[::-1]) if one < 0 else (node.inputs,)
+    for v, other in pairs:
+        if look.number(other) == one and (u := look.argument(v, "exp")) is not None:
+            return u, False
+    return None
 
 
 def _is_in_place(axes: Sequence[int], rank: int, pattern: Sequence[int | None] | None) -> bool:

@@ -1,0 +1,145 @@
+"""Quotients that are 0/0 at 0, f(u)/u and u/f(u): their derivatives are differences of what cancels near 0.
+
+expm1(u)/u    log1p(u)/u    sin(u)/u    sinh(u)/u    tanh(u)/u    arctan(u)/u
+
+Near 0 each is the sum of a power series, and so are its derivatives, of any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from math import factorial
+from typing import Any, Final
+
+import numpy as np
+
+from aotensor.core.builders import Scalar, ScalarBuilder
+from aotensor.core.types import Array
+from aotensor.graph.op import Apply
+from aotensor.graph.variable import Variable
+from aotensor.ops.elementwise.arithmetic import abs as absolute
+from aotensor.ops.elementwise.arithmetic import true_div
+from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row
+from aotensor.ops.elementwise.compare import eq, lt, switch
+from aotensor.ops.elementwise.elementary import arctan, expm1, log1p, sin, sinh, tanh
+from aotensor.ops.elementwise.special import bose
+from aotensor.ops.stable.functions import csch
+from aotensor.ops.stable.match import Look, is_same
+from aotensor.ops.stable.products import expm1_of
+
+_TERMS: Final = 40
+"""Of a series; those of f(u)/u below an ulp for |u| < radius, and of its first derivatives, are fewer."""
+
+
+@dataclass(frozen=True)
+class _Quotient:
+    """f(u)/u. terms: k ↦ its coefficient of uᵏ. radius: of u where the series is summed. inverse: u ↦ 1/f(u)"""
+
+    function: Elementwise
+    terms: Callable[[int], Fraction]
+    radius: float
+    inverse: Callable[[Variable], Variable]
+
+
+def _odd(k: int, value: Callable[[int], Fraction]) -> Fraction:
+    """Of a function with odd powers, divided by u."""
+    return Fraction(0) if k % 2 else value(k // 2)
+
+
+@cache
+def _tanh_terms() -> list[Fraction]:
+    """tanh(u)/u = (sinh(u)/u)/cosh(u), coefficient by coefficient."""
+    above = [_odd(k, lambda j: Fraction(1, factorial(2 * j + 1))) for k in range(_TERMS)]
+    below = [_odd(k, lambda j: Fraction(1, factorial(2 * j))) for k in range(_TERMS)]
+    found: list[Fraction] = []
+    for k in range(_TERMS):
+        found.append(above[k] - sum((below[k - j] * found[j] for j in range(k)), Fraction(0)))
+    return found
+
+
+_QUOTIENTS: Final[Mapping[str, _Quotient]] = {
+    "expm1": _Quotient(expm1, lambda k: Fraction(1, factorial(k + 1)), 1.0, lambda u: bose(-u)),
+    "log1p": _Quotient(log1p, lambda k: Fraction((-1) ** k, k + 1), 0.25, lambda u: 1 / log1p(u)),
+    "sin": _Quotient(
+        sin, lambda k: _odd(k, lambda j: Fraction((-1) ** j, factorial(2 * j + 1))), 1.0, lambda u: 1 / sin(u)
+    ),
+    "sinh": _Quotient(sinh, lambda k: _odd(k, lambda j: Fraction(1, factorial(2 * j + 1))), 1.0, csch),
+    "tanh": _Quotient(tanh, lambda k: _tanh_terms()[k], 0.25, lambda u: 1 / tanh(u)),
+    "arctan": _Quotient(
+        arctan, lambda k: _odd(k, lambda j: Fraction((-1) ** j, 2 * j + 1)), 0.25, lambda u: 1 / arctan(u)
+    ),
+}
+
+
+@cache
+def _coefficients(name: str, order: int) -> tuple[float, ...]:
+    """Of a derivative, as many as count where |u| < radius."""
+    quotient = _QUOTIENTS[name]
+    found = [quotient.terms(k) * factorial(k) / factorial(k - order) for k in range(order, _TERMS)]
+    sizes = [abs(float(c)) * quotient.radius**k for k, c in enumerate(found)]
+    last = max(k for k, size in enumerate(sizes) if size > 1e-18 * max(sizes))
+    return tuple(map(float, found[: last + 1]))
+
+
+@cache
+def _near(name: str, order: int = 0) -> Elementwise:
+    """The derivative of f(u)/u of that order, for u near 0."""
+    coefficients = _coefficients(name, order)
+
+    def reference(u: Array) -> Array:
+        return np.asarray(np.polynomial.polynomial.polyval(u, coefficients), u.dtype)
+
+    def emit(s: ScalarBuilder, u: Any) -> Scalar:
+        total = s.constant(coefficients[-1], u.dtype)
+        for c in coefficients[-2::-1]:
+            total = s.add(s.mul(total, u), s.constant(c, u.dtype))
+        return total
+
+    return Elementwise(
+        Row(
+            f"{name}_quotient", f"{name}(u)/u near 0, or a derivative of it", reference, emit,
+            (lambda g, u, y: g * _near(name, order + 1)(u),), parameters=(("order", order),), analytic=reference,
+        )
+    )  # fmt: skip
+
+
+for _name in _QUOTIENTS:
+    MAKERS[f"{_name}_quotient"] = lambda order=0, name=_name: _near(name, order)
+
+
+def quotient_form(look: Look, node: Apply) -> Variable | None:
+    """f(u)/u and u/f(u), near 0 by their series; at 0 what IEEE makes of 0/0."""
+    above, below = node.inputs
+    for one, other, is_inverse in ((above, below, False), (below, above, True)):
+        found = _function_of(look, one)
+        if found is None or not is_same(found[1], other):
+            continue
+        name, u, sign = found
+        quotient = _QUOTIENTS[name]
+        is_near = lt(absolute(u), quotient.radius)
+        near, far = switch(is_near, u, 0), switch(is_near, quotient.radius, u)
+        series = _near(name)(near)
+        form = (
+            switch(is_near, 1 / series, far * quotient.inverse(far))
+            if is_inverse
+            else switch(is_near, series, quotient.function(far) / far)
+        )
+        return switch(eq(u, 0), true_div(above, below), sign * form)
+    return None
+
+
+def _function_of(look: Look, x: Variable) -> tuple[str, Variable, float] | None:
+    """f, u and a sign where x is ±f(u)."""
+    exponential = expm1_of(look, x)
+    if exponential is not None:
+        return "expm1", exponential[0], -1.0 if exponential[1] else 1.0
+    found = [(name, u) for name in _QUOTIENTS if (u := look.argument(x, name)) is not None]
+    return (*found[0], 1.0) if found else None
+
+
+def is_quotient(look: Look, operands: Sequence[Variable]) -> bool:
+    """May the quotient of two values be one of these?"""
+    return any(_function_of(look, x) is not None for x in operands)
