@@ -1,4 +1,4 @@
-"""Rewrite formulas that lose digits or overflow into the functions that do not.
+"""Replace formulas that cancel or overflow by stable functions.
 
     log(1 + x)            →  log1p(x)              log(1 + exp(x)), log1p(exp(x))   →  softplus(x)
     log(1 − x)            →  log1p(−x)             log(sigmoid(x))                  →  −softplus(−x)
@@ -8,10 +8,11 @@
 
     1/(1 + exp(−x)), exp(x)/(1 + exp(x))  →  sigmoid(x)      and products of such factors: `passes.formula.logistic`
 
-    y < 0 for y that is never negative    →  false           and the selections that depend on it: derivatives of log
+    y < 0 for nonnegative y               →    false           and the selections that depend on it: derivatives of log
 
-Each holds for every x, nan and infinities included, with at least the accuracy of the original: where the two differ,
-the original overflowed or cancelled. Formulas are found across elementwise operations: `passes.formula.terms`.
+Each holds for every x, nan and infinities included, with at least the accuracy of the original: where the results
+differ, the original overflowed or cancelled. Formulas are matched across elementwise operations:
+`passes.formula.terms`.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ from aotensor.passes.formula.terms import Reader, Term, constant_of, has_no_effe
 from aotensor.passes.remarks import applied
 
 _OCCASIONS: Final = (math.ExpOp, math.ExpM1Op, math.LogOp, math.Log1pOp, func.CallOp, arith.CmpfOp)
-"""Every formula has one of these operations."""
+"""Operations that occur in every formula to rewrite."""
 
 _LESS: Final = 4  # arith.cmpf's number of "ordered and less than"
 
 
 def stabilize(module: ModuleOp) -> None:
-    """Apply the rewrites in every function, in program order, so that one finds what the one before has made."""
+    """Apply the rewrites in every function, in program order, so that later ones see the results of earlier ones."""
     for function in module.body.block.ops:
         if isinstance(function, func.FuncOp) and any(isinstance(op, _OCCASIONS) for op in walk(function)):
             scalars = Reader(None)
@@ -76,7 +77,7 @@ def _rewrite(reader: Reader, root: Operation) -> bool:
 
 
 def _name_of(x: SSAValue) -> str:
-    """What makes a value, for people: `softplus`."""
+    """A readable name of the operation that makes a value: `softplus`."""
     if isinstance(x.owner, func.CallOp):
         return x.owner.callee.root_reference.data.split(".")[1]
     return x.owner.name.split(".")[1] if isinstance(x.owner, math.Log1pOp | math.ExpM1Op) else "a shorter formula"
@@ -103,7 +104,7 @@ def _log(f: Formula) -> Scalar | None:
 
 
 def _log_of_quotient(f: Formula, x: Term) -> Scalar | None:
-    """log(exp(u)/s) = u − log(s), as in the logarithm of a softmax, which has exp(u)·(1/s)."""
+    """log(exp(u)/s) = u − log(s), as in the logarithm of a softmax, which contains exp(u)·(1/s)."""
     for e, s in _quotients(f, x):
         u = f.argument(e, math.ExpOp)
         if u is not None and f.is_nonnegative(s):

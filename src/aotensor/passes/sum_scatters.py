@@ -1,11 +1,12 @@
-"""Let what is added to a fill at positions that an array names be a sum at positions, whose loop others may share.
+"""Turn scatter-adds into a fill into reductions by index, whose loop can be fused with others.
 
     %z = linalg.generic { %zero }                          %p = linalg.generic ins(%i) { %in < 0 ? %in + %n : %in }
     %g = aot.scatter "add" %y into %z[%i] {axes = [0]}  →  %s = tensor.splat %zero
                                                            %g = aot.sum_at %y at %p from %s
 
-Gradients of `a[group]` are such: what the terms are made of, and other sums over the same samples, are in the loop that
-adds them. A scatter that begins with another tensor, or has several arrays of indices, stays one: it is a copy first.
+Gradients of `a[group]` have this form: the terms, and other sums over the same samples, are computed in the loop that
+adds them. A scatter with another tensor as initial value, or with several index arrays, is kept: it starts with a
+copy.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ _ALLOWS: Final = {
     "its initial value is a tensor": "scatter into zeros, and add the tensor afterwards",
     "its positions are not one vector along the first axis": "use one vector of positions, along axis 0",
 }
-"""Why an update is no sum at positions → what would allow it."""
+"""Reason why a scatter is not turned into a reduction → hint how to change that."""
 
 
 def sum_scatters(module: ModuleOp) -> None:
-    """Do so in every function."""
+    """Turn scatter-adds of every function into reductions by index where possible."""
     for function in functions_of(module):
         positions: dict[tuple[SSAValue, object], SSAValue] = {}
         for op in list(function.body.block.ops):
@@ -58,7 +59,7 @@ def sum_scatters(module: ModuleOp) -> None:
 
 
 def _reason_against(op: ScatterOp) -> str | None:
-    """Why a scatter is no sum at positions, None if it is one."""
+    """The reason why a scatter cannot become a reduction by index, None if it can."""
     if fill_of(op.dest) is None:
         return "its initial value is a tensor"
     if list(op.axes.get_values()) != [0] or len(_shape(op.indices[0])) != 1:
@@ -72,7 +73,7 @@ def _reason_against(op: ScatterOp) -> str | None:
 
 
 def _sum(op: ScatterOp, positions: dict[tuple[SSAValue, object], SSAValue]) -> None:
-    """Put a sum at positions in place of a scatter.   positions: those that were made, by indices and extent"""
+    """Replace a scatter by a reduction by index.   positions: (indices, extent) → positions computed before"""
     b, number = builder_before(op), fill_of(op.dest)
     assert number is not None and op.fastmath is not None and isinstance(op.dest.type, TensorType)
     sizes = _sizes(op.dest)
@@ -110,7 +111,7 @@ def _from_start(b: LocatedBuilder, indices: SSAValue, extent: SSAValue | int) ->
 
 
 def _sizes(x: SSAValue) -> list[SSAValue]:
-    """The extents of a fill that are not numbers."""
+    """The dynamic extents of a fill."""
     op = x.owner
     if isinstance(op, linalg.GenericOp):
         op = op.outputs[0].owner

@@ -1,4 +1,4 @@
-"""What passes ask of the machine that code is made for: one record, so that no size of a machine stands in a pass."""
+"""Facts about the target machine that passes use: one record, so that no pass contains a constant of a machine."""
 
 from __future__ import annotations
 
@@ -7,51 +7,56 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Target:
-    """Facts of a machine that decide between loops that compute the same. The defaults are those of current x86-64.
+    """Facts about a machine that select between loops that compute the same. The defaults are those of current
+    x86-64.
 
-    has_masks: one instruction reads the lanes of a vector that a mask chooses, also from scattered addresses.
-    has_slow_gathers: such a read takes as long as one for each lane.
-    has_tables: one instruction reads a table of 16 numbers in registers, one for each lane, and one takes x·2**⌊n⌋.
-    register_bits: bits of the vectors that LLVM makes, which no pass decides by.
-    vector_bytes: bytes of a vector that loops are written in where they are written in vectors.
-    jam: iterations of a loop that advance together through the loops inside (unroll-and-jam).
-    jam_products: the same where the loops inside hold terms of products only, so that reading is all that takes time.
-    interleave: vectors of a loop with elementary functions that advance together, enough to hide their latency.
-    interleave_plain: the same of a loop without elementary functions.
-    interleave_crowded: the same of a loop with more than `few_functions` of them: the code of more vectors does not fit
-    the first level cache, nor their numbers the registers, and LLVM takes time that grows with the square of it.
+    has_masks: one instruction loads the vector lanes that a mask selects, also from scattered addresses.
+    has_slow_gathers: such a load takes as long as one for each lane.
+    has_tables: one instruction looks up a table of 16 numbers in registers per lane, and one computes x·2**⌊n⌋.
+    register_bits: bits of the vectors that LLVM uses; no pass depends on it.
+    vector_bytes: bytes of the vectors in loops that passes vectorize.
+    jam: iterations of a loop that advance together through the inner loops (unroll-and-jam).
+    jam_products: the same if the inner loops only add products, so that they are bound by loads.
+    interleave: vectors of a loop with elementary functions that are interleaved to hide latency.
+    interleave_plain: the same for a loop without elementary functions.
+    interleave_crowded: the same for a loop with more than `few_functions` of them: the code of more vectors exceeds the
+    first level cache, their values exceed the registers, and LLVM's time grows with the square.
     block_elements: elements of a block of rows that stays in the first level cache.
     smallest_block, largest_block: rows of such a block.
-    loops_together: loops of a kernel beyond which they are functions of their own.
-    smallest_function: operations of such a loop: a call costs some, too.
-    inlined_operations: of bodies of elementary functions in one block outside of loops, beyond which these are called.
-    inlined_in_module: the same of all innermost loops of a module, which as vectors run up to twice as long so.
-    prefetch_distance: stored entries between the one that is worked on and the one that is fetched; 0 fetches none.
-    entries_ahead: entries of a compressed matrix between those that are worked on and those that are fetched.
-    sweeps_together: sweeps over neighbouring rows that follow each other.
-    window_rows: rows that such a sweep goes over before the next one follows, at least.
-    tile_per_halo: rows of a tile of sweeps for each row that it computes in common with its neighbours.
-    least_per_halo: the same where there would be fewer than `fewest_tiles`.
-    chunk_work: what another core must have to do so that waking it pays; `passes/nest/work.py` has the unit.
-    fill_work: the same of a loop that fills memory, whose lines another core has to fetch from where they were filled.
-    step_work: work of a step of a loop for some rows, beside which it costs little to begin it.
-    sum_work: work of a loop, for each element of a sum over it that another chunk has to itself.
-    pair_work: the same of a second chunk, which is worth more; far_pair_work: of sums of rows of more than near_bytes.
-    near_bytes: what the second level cache holds.
-    most_chunks: of a loop.
-    fewest_iterations: of a loop that is cut into chunks.
-    product_depth: bytes of a row of what a matrix product packs: two panels fit the first level cache.
-    product_rows: rows of such a block that fit the second level cache.
+    loops_together: number of loops of a kernel above which they are outlined.
+    smallest_function: smallest number of operations of an outlined loop: a call has a cost, too.
+    inlined_operations: operations of inlined elementary functions in one block outside loops above which these are
+    called.
+    inlined_in_module: the same for all innermost loops of a module, which run up to twice as long with calls.
+    prefetch_distance: stored entries between the current one and the prefetched one; 0 for no prefetch.
+    entries_ahead: entries of a compressed matrix between the current ones and the prefetched ones.
+    sweeps_together: sweeps over neighbouring rows that are tiled together.
+    window_rows: smallest number of rows that such a sweep computes before the next one follows.
+    tile_per_halo: rows of a tile of sweeps for each row that it computes in addition to its neighbours.
+    least_per_halo: the same if there would be fewer than `fewest_tiles`.
+    chunk_work: smallest work that amortises waking another core, in the unit of `passes/nest/work.py`.
+    fill_work: the same for a loop that fills memory, whose cache lines another core has to load from the filling core.
+    step_work: work of a scan's step for some rows, compared to which the cost of starting the step is small.
+    sum_work: work of a loop per element of a sum over it, for each chunk with private partial sums.
+    pair_work: the same for a second chunk, which is worth more; far_pair_work: for sums of rows of more than
+    near_bytes.
+    near_bytes: size of the second level cache.
+    most_chunks: largest number of chunks of a loop.
+    fewest_iterations: smallest trip count of a loop that is split into chunks.
+    product_depth: bytes of a row of a packed panel of a matrix product: two panels fit the first level cache.
+    product_rows: rows of a packed block that fits the second level cache.
     product_side: bytes of a column of the blocks, which fit the last level cache.
-    direct_work: multiply-adds of a matrix product up to which it does not pay to pack its operands.
-    direct_row: bytes of a row of B, and of A if that is transposed, up to which a product need not pack them.
-    direct_bytes: bytes that the second level cache holds while they are read again and again, as B of a product.
-    blas_work: multiply-adds of a matrix product from which the BLAS of the caller is asked for it.
-    packs_products: may matrix products ask for memory, to pack their operands?
-    largest_generated: rows or columns of a matrix that is factorised and solved without LAPACK.
-    chunk_group, row_group: chunks have a multiple of so many elements, or rows.
-    line_elements: elements of a line that are read twice, from the last level cache the second time.
-    row_terms: terms of sums over the entries of a vector of rows that are kept in memory before they are added.
+    direct_work: largest number of multiply-adds of a matrix product for which packing its operands does not pay.
+    direct_row: largest size in bytes of a row of B, and of A if it is transposed, for which a product does not pack
+    them.
+    direct_bytes: bytes that the second level cache holds while they are read repeatedly, such as B of a product.
+    blas_work: smallest number of multiply-adds of a matrix product for which the caller's BLAS is used.
+    packs_products: may matrix products allocate memory to pack their operands?
+    largest_generated: largest number of rows or columns of a matrix that is factorised and solved without LAPACK.
+    chunk_group, row_group: chunk sizes are multiples of this many elements, or rows.
+    line_elements: elements of a line that are read twice, the second time from the last level cache.
+    row_terms: largest number of terms of sums over the entries of a vector of rows that are buffered before they are
+    added.
     """
 
     has_masks: bool = True
@@ -103,5 +108,5 @@ class Target:
     row_terms: int = 128
 
     def lanes(self, bits: int) -> int:
-        """Elements of a vector."""
+        """The number of elements of a vector."""
         return self.vector_bytes * 8 // bits

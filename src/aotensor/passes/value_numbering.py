@@ -1,12 +1,12 @@
-"""Let loops that compute the same be one: what several ops are made of is shared, once they are loops.
+"""Value numbering: merge loops that compute the same, since several ops share subexpressions once they are loops.
 
     %m = linalg.generic ins(%x) { maximum }          %m = linalg.generic ins(%x) { maximum }
     …                                          →     …
     %n = linalg.generic ins(%x) { maximum }          every reader of %n reads %m
 
-Value numbering: an operation has the number of an earlier one of the same name, with the same attributes, on operands
-of the same numbers, and with the same body. Fills keep tensors of their own, which others are built in. A check of what
-an earlier one has checked goes as well.
+An operation has the number of an earlier one of the same name, with the same attributes, operands of the same numbers,
+and the same body. Fills stay separate, since their tensors are written to. Checks of a condition that was checked
+before are removed, too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LIKE_NUMBERS = (tensor.DimOp, tensor.ExtractOp, tensor.EmptyOp, tensor.SplatOp,
 
 
 def value_numbering(module: ModuleOp) -> None:
-    """Do so in every function."""
+    """Merge equal loops and checks of every function."""
     for function in functions_of(module):
         ops = list(function.body.block.ops)
         if sum(map(_is_shared, ops)) > 1 or sum(isinstance(op, CheckOp) for op in ops) > 1:
@@ -61,18 +61,18 @@ def _number(block: Block) -> None:
 
 
 def _is_shared(op: Operation) -> bool:
-    """Is it a loop over something, and no fill?"""
+    """Is it a generic with inputs, not a fill?"""
     return isinstance(op, linalg.GenericOp) and bool(op.inputs)
 
 
 def _key(op: Operation, same: Mapping[SSAValue, SSAValue]) -> Key:
-    """What is equal for operations that give the same."""
+    """A key that is equal for operations with equal results."""
     inside: dict[SSAValue, object] = {}
     return op.name, tuple(_parts(op, same, inside)), tuple(x.type for x in op.results)
 
 
 def _parts(op: Operation, same: Mapping[SSAValue, SSAValue], inside: dict[SSAValue, object]) -> Iterator[object]:
-    """Operands, attributes and bodies.   inside: values of a body, by where they stand in it"""
+    """Operands, attributes and bodies as a key.   inside: values of a body → their position in it"""
     for x in op.operands:
         yield inside[x] if x in inside else same.get(x, x)
     for table in (op.properties, op.attributes):

@@ -1,4 +1,4 @@
-"""Notes of passes as remarks: values by what the user wrote, sizes as formulas of dims."""
+"""Render notes of passes as remarks: values as source text, sizes as formulas of dims."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ LONGEST: Final = 60  # characters of an expression
 
 
 def worded(notes: Iterable[Note], locations: Locations, names: Mapping[str, Mapping[Variable, str]]) -> list[Remark]:
-    """The remarks that notes are, in the order of functions and passes.
+    """The remarks of notes, in the order of functions and passes.
 
-    Decisions of one kind about one line are one remark, with the words of the first. names: function → its arguments
+    Decisions of one kind about one line are merged into one remark, with the text of the first. names: function → its
+    arguments
     """
     writer, groups = _Writer(locations), dict[tuple[Any, ...], list[Note]]()
     for note in notes:
@@ -35,13 +36,13 @@ def worded(notes: Iterable[Note], locations: Locations, names: Mapping[str, Mapp
 
 
 class Expressions:
-    """What operations come from, as the user wrote it."""
+    """Renders the source text of operations."""
 
     def __init__(self, locations: Locations) -> None:
         self._locations, self._writer = locations, _Writer(locations)
 
     def at(self, location: Any, names: Mapping[Variable, str]) -> str:
-        """That of an operation with this location, "" if it is not known.   names: of arguments"""
+        """The source text of an operation with this location, "" if unknown.   names: of arguments"""
         if self._locations.node(location) is None:
             return ""
         with called(names):
@@ -54,7 +55,7 @@ class _Writer:
     _texts: dict[tuple[int, int], str] = field(default_factory=dict)
 
     def remark(self, group: list[Note], where: tuple[str, int], names: Mapping[Variable, str]) -> Remark:
-        """One remark for notes that differ in what they are about."""
+        """One remark for notes that differ only in their subjects."""
         first, (file, line) = group[0], where
         with called(names):
             values = [self.text(x, names) for x in first.subjects]
@@ -76,7 +77,7 @@ class _Writer:
         )
 
     def text(self, x: Any, names: Mapping[Variable, str]) -> str:
-        """A subject as its user wrote it, under the names of a function."""
+        """Render a subject as source text, under the names of a function."""
         if _is_plain(x):
             return f"`{x}`" if isinstance(x, str) and x.isidentifier() else str(x)
         key = (id(names), id(x))
@@ -97,7 +98,7 @@ class _Writer:
         return _quoted(expression_of_node(written, LONGEST, is_code=True))
 
     def where(self, x: Any) -> tuple[str, int] | None:
-        """The file and the line of a subject, if it has some."""
+        """The file and the line of a subject, or None."""
         if isinstance(x, FileLineColLoc):
             return x.filename.data, x.line.data
         site: Site | None = None
@@ -108,18 +109,18 @@ class _Writer:
         return None if site is None else (basename(site.file), site.line)
 
     def _suffix(self, x: Any, here: tuple[str, int]) -> str:
-        """Where a subject is written, if not where the remark is anyway."""
+        """The location of a subject, if it differs from the remark's."""
         found = self.where(x)
         return "" if found in (None, here) else f" ({found[0]}:{found[1]})"
 
 
 def _quoted(expression: str) -> str:
-    """An expression; what has neither a name nor room for its operands is no more than some value."""
+    """Quote an expression; "a value" if it has neither a name nor room for its operands."""
     return "a value" if expression == "..." else f"`{expression}`"
 
 
 def _as_written(x: Variable) -> Variable:
-    """What the user wrote, for what a rewrite has made of it."""
+    """The variable that the user wrote, for one that a rewrite has made of it."""
     node = None if x.owner is None or x.site is None else x.site.node
     if node is None or x.name or len(node.outputs) != len(x.owner.outputs):  # type: ignore[union-attr]
         return x
@@ -127,12 +128,12 @@ def _as_written(x: Variable) -> Variable:
 
 
 def _is_plain(x: Any) -> bool:
-    """Is it shown as it is?"""
+    """Is a subject shown as it is?"""
     return not isinstance(x, Variable | Apply | LocationAttr)
 
 
 def _total(sizes: Iterable[Size]) -> str:
-    """The sum of sizes, "" if one is not known."""
+    """The sum of sizes as text, "" if one is unknown."""
     factors = Counter[tuple[str, ...]]()
     for size in sizes:
         if not size:

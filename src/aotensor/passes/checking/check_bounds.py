@@ -93,7 +93,7 @@ def _limits(b: LoopBuilder, op: memref.LoadOp | memref.StoreOp) -> Iterator[tupl
 
 
 def _whole(b: LoopBuilder, buffer: SSAValue) -> tuple[Extent | None, Extent]:
-    """(start, size): the offset of a row in its parent buffer, and the parent's size; no parent: start is None."""
+    """(start, size): the offset of a row in its parent buffer, and the parent's size; start is None if it is whole."""
     choice = buffer.owner
     if isinstance(choice, arith.SelectOp):
         sides = [_whole(b, x) for x in (choice.lhs, choice.rhs)]

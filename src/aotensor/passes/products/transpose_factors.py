@@ -50,8 +50,7 @@ def transpose_factors(module: ModuleOp, target: Target) -> None:
 
 
 def _factor_to_turn(product: SumOfProducts, target: Target) -> int | None:
-    """The number of the input whose last axis a short sum runs over, if it has the result's last axis too; else
-    None."""
+    """The number of the input whose last axis a short sum runs over, if it has the result's last axis too, or None."""
     if len(product.summed) != 1 or not product.result or not _is_plain(product):
         return None
     (summed,), last, (one, two) = product.summed, product.result[-1], product.factors

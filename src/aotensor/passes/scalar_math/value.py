@@ -276,8 +276,7 @@ def fma(x: Value, y: Number, z: Number) -> Value:
 
 
 def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
-    """Σ coefficients[i]·xⁱ, with separate even and odd powers: half the dependent steps of Horner's rule, one more
-    product."""
+    """Σ coefficients[i]·xⁱ, even and odd powers apart: half the dependent steps of Horner's rule, one more product."""
     if len(coefficients) < 4:
         return _horner(x, coefficients)
     square = x * x

@@ -293,8 +293,7 @@ def _is_plain(op: Operation) -> bool:
 
 
 def _of_arguments(op: ScanOp) -> list[tuple[SSAValue, int]]:
-    """For each argument of the body, the operand that it is a part of, and the operand's number of additional
-    leading axes."""
+    """For each argument of the body: the operand that it is a part of, and how many more leading axes that has."""
     states = [(x, 1) for x, lags in zip(op.initial, op.lags, strict=True) for _ in lags]
     return [*((x, 1) for x in op.sequences), *states, *((x, 0) for x in op.constants)]
 

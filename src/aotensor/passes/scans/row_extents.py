@@ -33,8 +33,7 @@ def are_rows_alone(body: func.FuncOp, rows: IndependentRows) -> bool:
 
 
 def separate_rows(body: func.FuncOp, rows: IndependentRows) -> None:
-    """Separate the dim of rows. All other loops with this body must be split alike.   Raises: Dependent for
-    ambiguous extents"""
+    """Separate the dim of rows; all other loops with this body must be split alike.   Raises: Dependent if ambiguous"""
     (key,) = {rows.extents.shape(x)[0] for x in rows.values}
     other, axis = next(_others(body, rows, key))
     first = body.body.block.first_op

@@ -147,8 +147,7 @@ class _Comparison:
         raise ScheduleError(f"{self.schedule.where(self.given_function)}: it makes {len(given) - len(own):+} checks")
 
     def _check_missing(self) -> None:
-        """Raises: ScheduleError with the first statement that occurs less often in the schedule than in the
-        compiler's nest"""
+        """Raises: ScheduleError with the first statement of the compiler's nest that the schedule has fewer of"""
         left = Counter(map(names_in, statements_of(self.given_function)))
         if not left.keys() <= {*map(names_in, statements_of(self.own_function))}:
             return  # one of them was changed
@@ -192,8 +191,7 @@ class _Comparison:
             yield op, record, sum(mark < places[op] for mark in marks)
 
     def _check_reads(self) -> None:
-        """Check that all reads occur in the model, too; others may be out of bounds even if no result depends on
-        them."""
+        """Check that all reads occur in the model, too; others may be out of bounds."""
         known = {read_term(record, self.own) for _, record in records_of(self.own)}
         for op, record in records_of(self.given):
             if self._reads(record.made) and read_term(record, self.given) not in known:
@@ -252,8 +250,7 @@ class _Comparison:
         return ScheduleError(f"{self.schedule.where(error.op)}: {error.why}", lines=self._lines(error.op))
 
     def _unreadable(self, error: Unreadable) -> ScheduleError:
-        """The error for a value without a term, with the loop that does not cover whole blocks, or else the
-        statement."""
+        """The error for a value without a term, with the loop that does not cover whole blocks, or the statement."""
         try:
             for op in statements_of(self.given_function):
                 self._check_blocks(op)

@@ -15,7 +15,7 @@ _UNDEFINED: Final = re.compile(r"values used but not defined: \[%([^,\]\s]+)")
 
 
 def missing_line(lines: Sequence[str], message: str) -> tuple[int, str] | None:
-    """(number of the line after a missing one, from 1; what is missing); None if the error has another reason.
+    """(number of the line after a missing one, from 1; the missing text); None if the error has another reason.
 
     message: the parser's message.
     """

@@ -1,4 +1,4 @@
-"""Facts of functions, statements and records that are equal where these are, and where in a model they come from."""
+"""Facts about functions, statements and records, which are equal for equal ones, and their lines in the model."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _PURE: Final = (
     arith.ConstantOp, arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp, arith.CmpiOp,
     arith.SelectOp, BalanceOp, PrefetchOp, ReshapeOp, ValueOp, DoOp, LoopOp, func.ReturnOp,
 )  # fmt: skip
-"""Operations that may stand anywhere: they cannot fail, or are looked at by themselves."""
+"""Operations that may be anywhere: they cannot fail, or are checked separately."""
 
 
 def risky(function: func.FuncOp) -> Iterator[Operation]:
-    """Operations between statements that need what the compiler knows: extents that are there, indices in bounds."""
+    """Operations between statements that rely on the compiler's knowledge: existing extents, indices in bounds."""
     for op in walk(function):
         inner = op.parent_op()
         if op is not function and not isinstance(op, _PURE) and isinstance(inner, LoopOp | func.FuncOp):
@@ -42,14 +42,14 @@ def risky(function: func.FuncOp) -> Iterator[Operation]:
 
 
 def closed(op: Operation, meaning: Meaning) -> Hashable:
-    """What an operation gives, in whatever loops it stands."""
+    """A fact that identifies the results of an operation, independent of the loops around it."""
     terms = [meaning.scalar(x) for x in op.results]
     domains = [meaning.domains[x] for term in terms for x in sorted(meaning.table.free(term)) if x in meaning.domains]
     return op.name, without_names([*terms, *domains], meaning.table)
 
 
 def records_of(meaning: Meaning) -> Iterator[tuple[DoOp, Record]]:
-    """What every statement gives, in the order of the text."""
+    """The records of every statement, in textual order."""
     for op in walk(meaning.function):
         if isinstance(op, DoOp):
             for number in range(len(op.outputs)):
@@ -58,13 +58,13 @@ def records_of(meaning: Meaning) -> Iterator[tuple[DoOp, Record]]:
 
 
 def read_term(record: Record, meaning: Meaning) -> Term:
-    """What a statement computes, and over which iterations, wherever it puts that."""
+    """The term that a statement computes, with its iterations, independent of the destination."""
     reads = Record("reads", (), record.made, record.domains, record.loops)
     return term_of(without_blocks(reads, meaning), meaning.table)
 
 
 def is_at_line(op: Operation) -> bool:
-    """Is it known which line of a model an operation comes from?"""
+    """Is the model's line of an operation known?"""
     return isinstance(op.location, FileLineColLoc)
 
 
@@ -77,12 +77,12 @@ def touching(op: Operation) -> Iterator[DoOp]:
 
 
 def loops_of(function: func.FuncOp) -> list[LoopOp]:
-    """Every loop of a function, in the order of the text."""
+    """Every loop of a function, in textual order."""
     return [op for op in walk(function) if isinstance(op, LoopOp)]
 
 
 def rows_of(function: func.FuncOp) -> Hashable:
-    """A function as a fact that is equal for the same text."""
+    """A fact that identifies the text of a function."""
     numbers: dict[SSAValue, int] = {}
     rows: list[Hashable] = []
     for op in walk(function):
@@ -96,7 +96,7 @@ def rows_of(function: func.FuncOp) -> Hashable:
 
 
 def outputs_of(meaning: Meaning) -> Hashable:
-    """Which values lie in outputs, and for each result of a function which output it comes to lie in."""
+    """The values that are stored in outputs, and for each result of a function its output."""
     values = [op for op in walk(meaning.function) if isinstance(op, ValueOp) and op.output is not None]
     lying = sorted((op.output.value.data, meaning.definition(op.result).closed.term) for op in values if op.output)
     last = meaning.function.body.block.last_op
@@ -111,39 +111,39 @@ def outputs_of(meaning: Meaning) -> Hashable:
 
 
 def laid_over(function: func.FuncOp) -> list[tuple[SSAValue, SSAValue]]:
-    """Values that take the memory of others, with these."""
+    """Pairs of a value and the value whose memory it reuses."""
     return [(op.result, op.over) for op in walk(function) if isinstance(op, ValueOp) and op.over is not None]
 
 
 def statements_of(function: func.FuncOp) -> Iterator[DoOp]:
-    """Every statement of a function, in the order of the text."""
+    """Every statement of a function, in textual order."""
     return (op for op in walk(function) if isinstance(op, DoOp))
 
 
 def names_in(op: DoOp) -> tuple[str, ...]:
-    """What a statement does, in a word each."""
+    """The names of a statement's operations."""
     return tuple(x.name for x in op.body.block.ops)
 
 
 def told_in(op: DoOp) -> Hashable:
-    """What the operations of a statement are told beside their operands."""
+    """The attributes of a statement's operations."""
     return tuple(facts(x) for x in op.body.block.ops)
 
 
 def has_same_body(op: DoOp, other: Operation) -> bool:
-    """Do two statements do the same operations with as many operands?"""
+    """Do two statements have the same operations, with as many operands?"""
     return isinstance(other, DoOp) and names_in(op) == names_in(other) and len(op.operands) == len(other.operands)
 
 
 def facts_of_record(record: Record, t: Table) -> tuple[Hashable, ...]:
-    """What a record makes, and where, but for the iterations."""
+    """The result and the destination of a record, without its iterations."""
     node = t.nodes[term_of(record, t)]
     count = node.fact[1]  # type: ignore[index]
     return (node.fact, node.args[: count + 1], node.args[count + 1 :])
 
 
 def model_line(op: Operation | None) -> str:
-    """The line of the model that an operation comes from."""
+    """The model's line of an operation."""
     location: LocationAttr | None = None if op is None else op.location
     if isinstance(location, FileLineColLoc):
         return f"{location.filename.data}:{location.line.data}"
@@ -151,6 +151,6 @@ def model_line(op: Operation | None) -> str:
 
 
 def balances_of(meaning: Meaning) -> list[Node]:
-    """Where chunks of equal numbers of entries begin and end."""
+    """The terms of the chunk bounds that balance entries."""
     found = [op for op in walk(meaning.function) if isinstance(op, BalanceOp)]
     return [meaning.table.nodes[meaning.scalar(op.result)] for op in found]

@@ -1,4 +1,4 @@
-"""Nests of single functions as the nest of a library of all of them."""
+"""Combine the nests of single functions into the nest of a library."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aotensor.ir.upstream import walk
 
 
 def joined(library: str, nests: Mapping[str, str]) -> str:
-    """The nest of a library, in which functions are as in texts of their own.   nests: function → its nest"""
+    """The nest of a library, with functions replaced by those of separate texts.   nests: function → its nest"""
     module = parse_module(library)
     known = {op.sym_name.data: op for op in walk(module) if isinstance(op, func.FuncOp)}
     for name, text in nests.items():

@@ -1,4 +1,4 @@
-"""What a nest computes, whatever its loops: each value as a function of iterations, down to the arguments.
+"""The meaning of a nest, independent of its loops: each value as a function of iterations, down to the arguments.
 
     nest.for %i in %n {                                        z = (i < n) ↦ Σ (k < p) X[i, k]·w[k]
       %z = nest.value init %zero                          →    g = (k < p) ↦ Σ (i < n) X[i, k]·tanh(z(i))
@@ -6,9 +6,8 @@
       …
 
 A value is a closed term: its records, one for each statement that writes it. Registers, buffers, copies, loops over
-blocks, and sums of parts of a sum, leave no trace in it, so two nests that compute the same have equal terms. What
-cannot be shown to be equal is different: the comparison errs on that side only (Shashidhar et al. 2005, Verdoolaege et
-al. 2009).
+blocks, and partial sums are normalised away, so two nests that compute the same have equal terms. Nests that cannot be
+proved equal count as different, so the comparison is sound (Shashidhar et al. 2005, Verdoolaege et al. 2009).
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _UPDATES = (
 
 @dataclass(frozen=True)
 class Definition:
-    """What a value is: a closed term, and in which order that takes the indices; None for the order they have."""
+    """The meaning of a value: a closed term, and the order in which that has the indices, None for the original one."""
 
     closed: Closed
     order: tuple[int, ...] | None
@@ -52,13 +51,13 @@ class Definition:
 
 
 class Meaning(Reader):
-    """The definitions of one function.   Raises: Unreadable where a loop or value is beyond it."""
+    """The definitions of one function.   Raises: Unreadable for a loop or value that is not covered"""
 
     def __init__(self, table: Table, function: func.FuncOp) -> None:
         super().__init__(table, function)
         self.writers: dict[SSAValue, list[tuple[DoOp, int]]] = defaultdict(list)
         self.records: dict[tuple[DoOp, int], list[Record]] = {}
-        """What each output of a statement gives; to a sum over chunks, and to that of its own chunk."""
+        """The records of each output of a statement; for a sum over chunks, of the total and of the chunk's part."""
         self.partial = {p.held: p for p in partial_sums(function)}
         self._added = {p.add: p for p in self.partial.values()}
         self._definitions: dict[SSAValue, Definition] = {}
@@ -70,7 +69,7 @@ class Meaning(Reader):
                 self.writers[root_of(x)].append((op, number))
 
     def read_statements(self) -> None:
-        """Define every value, what comes first first: no chain of values is a deep recursion."""
+        """Define every value in program order, so that chains of values cause no deep recursion."""
         for op in (op for op in walk(self.function) if isinstance(op, DoOp)):
             try:
                 for x in dict.fromkeys(map(root_of, op.inputs)):
@@ -84,7 +83,7 @@ class Meaning(Reader):
                 self.definition(x)
 
     def effects(self) -> list[tuple[Operation, Term]]:
-        """What can be seen of a function from outside, in order: its checks, and what it returns."""
+        """The observable effects of a function, in order: its checks and its results."""
         self.read_statements()
         found = []
         for op in self.function.body.block.ops:
@@ -114,7 +113,7 @@ class Meaning(Reader):
         return self._shapes[x]
 
     def definition(self, x: SSAValue) -> Definition:
-        """What a value is.   Raises: Unreadable, also for a value that is made of itself"""
+        """The definition of a value.   Raises: Unreadable, also for a value that depends on itself"""
         if x not in self._definitions:
             if x in self._pending:
                 raise Unreadable(f"{name_of(x)} is made of itself")
@@ -150,7 +149,7 @@ class Meaning(Reader):
         return Definition(*close(records, order, init, kind, self))
 
     def _copied(self, record: Record) -> Definition | None:
-        """The definition of a value that has another one's elements, all of them, at the same or exchanged indices."""
+        """The definition of a value that is a copy of another one, at the same or permuted indices; else None."""
         node = self.table.nodes[record.made]
         if record.kind != SET or node.tag != "apply" or record.free:
             return None
@@ -166,7 +165,7 @@ class Meaning(Reader):
         return Definition(source, tuple(record.at.index(x) for x in args))
 
     def _check_parts(self, part: PartialSums) -> None:
-        """Has every chunk a part of a sum to itself, and are all added?   Raises: Unreadable if not"""
+        """Check that every chunk has a private partial sum, and that all are added.   Raises: Unreadable if not"""
         t, total = self.table, part.total
         assert isinstance(total.owner, ValueOp) and isinstance(part.held.owner, ValueOp)
         sizes = self.sizes(total.owner)
@@ -214,7 +213,7 @@ class Meaning(Reader):
         return without_blocks(Record(way, tuple(at), result, domains, tuple(loops)), self)
 
     def _in_order(self, op: DoOp, number: int, made: dict[SSAValue, Term]) -> Term:
-        """What a statement makes of elements as they were, with what the others of these begin with."""
+        """The result of a statement in terms of old elements, with the start values of its other outputs."""
         t, parts = self.table, [made[y] for y in op.body.block.last_op.operands]  # type: ignore[union-attr]
         for other, held in enumerate(op.body.block.args[len(op.inputs) :]):
             if other == number or not held.uses:
@@ -235,11 +234,11 @@ class Meaning(Reader):
         return t.make("yield", number, parts)
 
     def view(self, view: SSAValue) -> Term:
-        """Through what shape a value is written."""
+        """The term of the shape through which a value is written."""
         return self.table.make("view", str(view.type), [self.scalar(y) for y in view.owner.operands[1:]])  # type: ignore[union-attr]
 
     def way(self, op: DoOp, number: int) -> str:
-        """How a statement writes: it sets an element, updates it in any order, or one after the other."""
+        """The kind of a write: it sets an element, updates it in any order, or in sequence."""
         block = op.body.block
         held = block.args[len(op.inputs) :]
         if not any(y.uses for y in held):
@@ -254,7 +253,7 @@ class Meaning(Reader):
         return f"{owner.name}|{facts(owner)}" if is_update and isinstance(owner, Operation) else ORDERED
 
     def body(self, op: DoOp) -> tuple[list[Term], dict[SSAValue, Term]]:
-        """What a statement reads, and everything that it makes of it."""
+        """The terms that a statement reads, and those of all values in its body."""
         t, block = self.table, op.body.block
         args = [self.read(x, self.subscripts(subscripts)) for x, subscripts in op.reads]
         olds = [t.make("old", k) for k in range(len(op.outputs))]
@@ -279,7 +278,7 @@ class Meaning(Reader):
         return args, made
 
     def read(self, x: SSAValue, subscripts: list[Term]) -> Term:
-        """An element."""
+        """The term of an element."""
         if not isinstance(x.owner, ValueOp):
             return self.table.make("read", None, (self.all_of(x), *subscripts))
         definition = self.definition(x)
@@ -288,5 +287,5 @@ class Meaning(Reader):
 
 
 def name_of(x: SSAValue) -> str:
-    """A value as the text names it, if it has a name there."""
+    """The name of a value in the text, if it has one."""
     return f"%{x.name_hint}" if x.name_hint else "a value"

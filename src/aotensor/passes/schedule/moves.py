@@ -1,12 +1,11 @@
-"""What can be tried next on the loops of a nest: edits of it, those of the loops first where time is estimated to go.
+"""Propose edits of a nest's loops to try next, those of the most time-consuming loops first.
 
     n.chunks     cores          block 625, 1250, …
       n.blocks                  block 16, 32, … 1024, and chunks that are made of them
         n        jam 4          jam 1, 2, 8, 16
           p.1    parallel       vectorize 8, 16
 
-Whether an edit is right, and whether it helps, is for others to say: the text is proved (`schedule.accept`), compiled
-and measured.
+Correctness and benefit are not decided here: the edited text is proved (`schedule.accept`), compiled and measured.
 """
 
 from __future__ import annotations
@@ -26,24 +25,24 @@ _JAMS: Final = (8, 2, 4, 16, 1)
 _LANES: Final = (8, 16, 4, 32, 1)
 _BLOCKS: Final = (64, 256, 16, 1024, 32, 128, 512)
 _CHUNKS: Final = (4, 16, 1, 2, 8)
-"""Chunks of a loop, for each thread."""
+"""Chunks per thread to try."""
 _TILES: Final = (64, 512, 128)
 _LEAST_SHARE: Final = 0.02
-"""Of the estimated time: loops below are left alone."""
+"""Smallest share of the estimated time: other loops are not edited."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """Edits that go together, and the share of the estimated time that goes into their loop."""
+    """Edits to apply together, and their loop's share of the estimated time."""
 
     edits: tuple[Edit, ...]
     share: float
 
 
 def moves(nest: Nest, dims: Mapping[str, int], threads: int) -> list[Move]:
-    """What can be done with the loops of a nest, what promises most first.
+    """Possible edits of the loops of a nest, the most promising first.
 
-    dims: extents that time is estimated for. threads: that will run it.
+    dims: extents for the time estimate. threads: number of threads that will run it.
     """
     facts = _Facts(nest, dims, threads)
     found = []
@@ -55,7 +54,7 @@ def moves(nest: Nest, dims: Mapping[str, int], threads: int) -> list[Move]:
 
 
 class _Facts:
-    """What is estimated of the loops of a nest at some dims."""
+    """Estimates for the loops of a nest at given dims."""
 
     def __init__(self, nest: Nest, dims: Mapping[str, int], threads: int) -> None:
         self.nest, self.threads = nest, threads
@@ -74,21 +73,21 @@ class _Facts:
         self._total = sum(outline.seconds) or 1.0
 
     def share(self, loop: LoopOp) -> float:
-        """Of the estimated time, that of a loop."""
+        """A loop's share of the estimated time."""
         node = self._nodes.get(loop)
         return 0.0 if node is None else sum(node.seconds) / self._total
 
     def trips(self, loop: LoopOp) -> int | None:
-        """Iterations, if that is known."""
+        """The trip count of a loop, if it is known."""
         node = self._nodes.get(loop)
         return None if node is None or not node.trips else node.trips[0]
 
     def extent(self, loop: ForOp) -> int | None:
-        """Of what a loop with a step goes over."""
+        """The extent of a loop with a step."""
         return self._numbers[loop.upper]
 
     def chunks(self, loop: ForOp, unit: int) -> list[int]:
-        """Sizes of chunks that keep the threads busy, each a whole number of units."""
+        """Chunk sizes that keep the threads busy, each a multiple of `unit`."""
         extent = self.extent(loop)
         if extent is None:
             return []
@@ -124,7 +123,7 @@ def _edits(facts: _Facts, name: str, loop: LoopOp) -> Iterator[tuple[Edit, ...]]
 
 
 def _sizes(facts: _Facts, name: str, loop: ForOp) -> Iterator[tuple[Edit, ...]]:
-    """Other sizes of blocks, alone and with chunks around that are made of them; other sizes of chunks."""
+    """Edits to other block sizes, alone and with enclosing chunks that are a multiple of them; to other chunk sizes."""
     around = loop.parent_op()
     is_chunk = isinstance(around, ForOp) and around.step is not None and around.cores is not None
     if loop.cores is not None:
@@ -141,7 +140,7 @@ def _sizes(facts: _Facts, name: str, loop: ForOp) -> Iterator[tuple[Edit, ...]]:
 
 
 def _next_loop(loop: LoopOp) -> ForOp | None:
-    """The loop that follows in the same block, with nothing but declarations between."""
+    """The next loop in the same block, with only declarations between."""
     op = loop.next_op
     while op is not None and op.results and not isinstance(op, LoopOp):
         op = op.next_op

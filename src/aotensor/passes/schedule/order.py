@@ -1,7 +1,7 @@
-"""Does a nest keep every dependence, in the order in which its loops run?
+"""Check that the order of a nest's loops and statements preserves every dependence.
 
-An element is read where everything that is written to it has been written: in the same iteration of each loop around
-both, further up in the text. The same holds of what takes the memory of a value, and what reads that.
+An element is read after all writes to it: in the same iteration of each common loop, later in the text. The same is
+required of a value that reuses memory, and of the readers of the former value.
 
     nest.for %i in %n {                                    nest.for %i in %n {
       nest.do … -> (%s = %z[%i])                             nest.do(%v = %z[%i]) …        read before it is written
@@ -29,7 +29,7 @@ from aotensor.passes.schedule.writers import are_different, constant_subscripts
 
 
 class Broken(Exception):
-    """A dependence that a nest does not keep: from what to what, by which value, and how."""
+    """A dependence that a nest violates: from which operation to which, by which value, and how."""
 
     def __init__(self, value: SSAValue, first: Operation, second: Operation, how: str) -> None:
         super().__init__(how)
@@ -38,7 +38,7 @@ class Broken(Exception):
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """An access with the indices of the element, None if these are not known."""
+    """An access with the indices of the element, None if these are unknown."""
 
     access: Access
     at: list[Term] | None
@@ -46,7 +46,7 @@ class _Step:
 
 
 class Order:
-    """Checks one function."""
+    """Checks the dependences of one function."""
 
     def __init__(self, meaning: Meaning) -> None:
         self.meaning = meaning
@@ -58,7 +58,7 @@ class Order:
                 self.steps[root_of(access.view)].append(self._step(access))
 
     def check(self) -> None:
-        """Raises: Broken"""
+        """Raises: Broken for a violated dependence"""
         taken: set[SSAValue] = set()
         for x, steps in list(self.steps.items()):
             if isinstance(x.owner, ValueOp):
@@ -133,7 +133,7 @@ class Order:
         return are_different(at[0], at[1], self.meaning.table)
 
     def _go_along(self, one: _Step, other: _Step, loop: LoopOp) -> bool:
-        """Do two accesses meet in the same iteration of a loop only?"""
+        """Do two accesses touch the same element only in the same iteration of a loop?"""
         if one.at is None or other.at is None:
             return False
         return any(
@@ -142,7 +142,7 @@ class Order:
         )
 
     def _along(self, x: Term, loop: LoopOp) -> object | None:
-        """How an index goes along with a loop: as its counter, or as the iterations of its blocks."""
+        """How an index depends on a loop: on its counter, or on the iterations of its blocks; None if it does not."""
         meaning, variable = self.meaning, self.meaning.variable(loop)
         if x == variable:
             return "counter"
@@ -164,7 +164,7 @@ class Order:
     # --- memory --------------------------------------------------------------------------------------------------
 
     def _check_memory(self, x: SSAValue, value: ValueOp, old: SSAValue, writers: list[_Step]) -> None:
-        """What takes the memory of another value writes an element when that is not needed any more."""
+        """Check that a value that reuses memory writes each element only after the last read of the old one."""
         owner = old.owner
         if not isinstance(owner, Operation):
             raise Unreadable(f"a value lies over %{old.name_hint}, which belongs to the caller")
@@ -183,7 +183,7 @@ class Order:
                     raise Broken(old, first, second, "is overwritten before it is read for the last time")
 
     def _meet(self, one: _Step, other: _Step, loop: LoopOp, scope: set[LoopOp]) -> bool:
-        """Do two accesses of the same memory, by two values, meet in the same iteration of a loop only?"""
+        """Do two accesses of the same memory, by two values, touch an element only in the same iteration of a loop?"""
         a, b = one.access, other.access
         if a.subscripts is None or b.subscripts is None or self._form(a.view) != self._form(b.view):
             return False
@@ -191,11 +191,11 @@ class Order:
         return any(not self._ways(i, loop, scope).isdisjoint(self._ways(j, loop, scope)) for i, j in pairs)
 
     def _form(self, view: SSAValue) -> Term | None:
-        """Through what shape a value is seen; None for its own."""
+        """The term of the shape through which a value is accessed; None for its own shape."""
         return None if isinstance(view.owner, ValueOp) else self.meaning.view(view)
 
     def _ways(self, index: Term, loop: LoopOp, scope: set[LoopOp]) -> set[object]:
-        """How a subscript goes along with a loop, and what is added to that, which is the same in all iterations."""
+        """The ways in which a subscript depends on a loop, each with the loop-invariant rest."""
         meaning, found = self.meaning, set[object]()
         fixed = {meaning.variable(outer) for outer in scope}
         for x in meaning.table.free(index):
@@ -205,7 +205,7 @@ class Order:
         return found
 
     def _check_results(self, op: Operation) -> None:
-        """What an operation writes over an operand is not read there again."""
+        """Check that an operand that an operation overwrites is not read later."""
         storage = op.attributes.get(STORAGE)
         for one in getattr(storage, "data", ()):
             if isinstance(one, OverAttr):

@@ -1,8 +1,8 @@
-"""Sums of chunks that are added up behind the loop over chunks, the first of which adds to the sum itself.
+"""Match partial sums of chunks that are added after the loop over chunks; the first chunk adds to the total itself.
 
 nest.for %c in %n step %s cores {
   %v = nest.value init %zero first %g part %u number %c / %s    %g in the first chunk, then a row of %u
-  …  nest.do … -> (%s = %v[%j])                                 its share
+  …  nest.do … -> (%s = %v[%j])                                 partial sum
 }
 nest.for %k = 1 to %chunks { nest.for %j in %p { nest.do(%u[%k, %j]) -> (%s = %g[%j]) } }
 """
@@ -21,7 +21,7 @@ from aotensor.ir.upstream import walk
 
 @dataclass(frozen=True)
 class PartialSums:
-    """held: what a chunk adds to, the row `number` of parts. add: adds the parts to the total. loop: over chunks."""
+    """A sum with partial sums.   held: the chunk's accumulator. add: adds the parts to the total. loop: over chunks"""
 
     held: SSAValue
     total: SSAValue
@@ -32,7 +32,7 @@ class PartialSums:
 
 
 def partial_sums(function: func.FuncOp) -> list[PartialSums]:
-    """The sums of a function that are made so; what looks otherwise is left out."""
+    """The sums of a function that match this form."""
     values = [op for op in walk(function) if isinstance(op, ValueOp) and op.first is not None]
     return [found for value in values if (found := _found(value)) is not None]
 

@@ -1,6 +1,6 @@
-"""The scalars, indices and loops of a function as terms of a table: over which iterations a loop goes.
+"""Terms for the scalars, indices and loops of a function, and the domain of each loop.
 
-A loop with a step and the loop over each of its blocks go over one extent together, however large the blocks are:
+A loop with a step and the loop over each of its blocks together cover one extent, for any block size:
 
     nest.for %c in %n step %s {                           block k begins with s·k, k < ⌈n / s⌉
       %e = min(%c + %s, %n)                         →
@@ -27,12 +27,12 @@ from aotensor.ir.upstream import walk
 from aotensor.passes.schedule.table import Table, Term
 
 _NOTES: Final = frozenset({"chunk_size", "chunks", "operandSegmentSizes"})
-"""Attributes that say nothing about what an operation computes."""
+"""Attributes that do not affect the result of an operation."""
 
 
 @dataclass(frozen=True)
 class Steps:
-    """A loop with a step: block k begins with low + step·k, and the last one ends with high."""
+    """A loop with a step: block k begins at low + step·k, and the last one ends at high."""
 
     low: Term
     high: Term
@@ -40,22 +40,22 @@ class Steps:
 
 
 class Unreadable(Exception):
-    """What a function computes cannot be said in terms: the reason, and the statement that it is known of."""
+    """The meaning of a function cannot be expressed by terms: the reason, and its statement if known."""
 
     op: Operation | None = None
 
 
 class Reader:
-    """Reads one function. What it gives is equal for equal functions, but for the variables of loops."""
+    """Reads one function into terms, which are equal for equal functions up to the names of loop variables."""
 
     def __init__(self, table: Table, function: func.FuncOp) -> None:
         self.table = table
         self.function = function
         self.variables: dict[LoopOp, Term] = {}
         self.domains: dict[Term, Term] = {}
-        """Of each variable, what it goes over: `range`, `in` a block, or `entries`."""
+        """Variable → its domain: `range`, `in` a block, or `entries`."""
         self.steps: dict[Term, Steps] = {}
-        """Of the variables that count blocks."""
+        """The variables that count blocks → their loops."""
         self._known: dict[SSAValue, Term] = {}
         for number, x in enumerate(function.body.block.args):
             self._known[x] = table.make("argument", number)
@@ -63,7 +63,7 @@ class Reader:
     # --- loops ---------------------------------------------------------------------------------------------------
 
     def variable(self, loop: LoopOp) -> Term:
-        """What counts the iterations of a loop, from 0 if it goes by a step."""
+        """The variable that counts a loop's iterations, from 0 if the loop has a step."""
         if loop not in self.variables:
             self._enter(loop)
         return self.variables[loop]
@@ -87,7 +87,7 @@ class Reader:
         self._known[loop.counter] = t.add(low, t.multiply(step, x))
 
     def interval(self, low: Term, high: Term) -> Term:
-        """Iterations from low to high, as those of a block if they are those."""
+        """The domain of iterations from low to high, recognised as a block if it is one."""
         for x in sorted(self.table.free(low)):
             for kind in (self._as_block(x, low, high), self._as_balanced(x, low, high)):
                 if kind is not None:
@@ -110,7 +110,7 @@ class Reader:
         return t.make("in", "block", (steps.low, steps.high, steps.step, x))
 
     def _is_divided(self, steps: Steps) -> bool:
-        """Do blocks lie in a larger one that has a whole number of them, so that none reaches beyond it?"""
+        """Does an enclosing block consist of whole blocks, so that none exceeds it?"""
         t, outer = self.table, self.table.nodes[steps.high]
         if outer.tag == "balance":
             return outer.args[3] == steps.step
@@ -136,7 +136,7 @@ class Reader:
         return t.make("in", "balanced", (steps.low, steps.high, steps.step, x, *first.args[3:]))
 
     def blocks_of(self, domain: Term) -> list[tuple[Term, Hashable]]:
-        """The blocks that iterations are in, the innermost first: their variables, and how they are divided."""
+        """The blocks that contain iterations, the innermost first: their variables, and how they are divided."""
         found: list[tuple[Term, Hashable]] = []
         while (node := self.table.nodes[domain]).tag == "in":
             found.append((node.args[3], (node.fact, node.args[:3], node.args[4:])))
@@ -144,7 +144,7 @@ class Reader:
         return found
 
     def whole(self, x: Term) -> Term | None:
-        """What a variable goes over in all blocks together, None if that is not known to be all of them."""
+        """The domain of a variable over all blocks together, None if they may not cover all of it."""
         domain, t = self.domains.get(x), self.table
         while domain is not None and (node := t.nodes[domain]).tag == "in":
             low, high, step, block = node.args[:4]
@@ -157,7 +157,7 @@ class Reader:
     # --- scalars -------------------------------------------------------------------------------------------------
 
     def scalar(self, x: SSAValue) -> Term:
-        """A scalar that an operation between loops gives."""
+        """The term of a scalar from an operation between loops."""
         pending = [x]
         while pending:
             last = pending[-1]
@@ -171,7 +171,7 @@ class Reader:
         return self._known[x]
 
     def all_of(self, x: SSAValue) -> Term:
-        """All of a tensor: an argument, what an operation gives, or, where that is known, what statements write."""
+        """The term of a whole tensor: an argument, a result of an operation or, if known, what statements write."""
         return self.scalar(x)
 
     def subscripts(self, indices: list[Subscript]) -> list[Term]:
@@ -214,7 +214,7 @@ class Reader:
         return [self.scalar(next(unknown)) if n < 0 else self.table.number(n) for n in kind.get_shape()]
 
     def operation(self, op: Operation, args: list[Term], number: int = 0) -> Term:
-        """What an operation gives, of these operands."""
+        """The term of result `number` of an operation with given operands."""
         t = self.table
         if op.results and isinstance(op.results[0].type, IndexType):
             match op:
@@ -236,7 +236,7 @@ class Reader:
 
 
 def facts(op: Operation) -> Hashable:
-    """What an operation is told beside its operands: attributes, and the operations in it."""
+    """A fact that identifies an operation without its operands: attributes, and the operations in its regions."""
     texts = _told(op)
     return (texts, _held(op)) if op.regions else texts
 
@@ -247,12 +247,12 @@ def _told(op: Operation) -> Hashable:
 
 
 def captured(op: Operation) -> list[SSAValue]:
-    """What the operations in another one use of those around it."""
+    """The values from outside that the regions of an operation use."""
     return [x for x in used_values(op) if x not in op.operands] if op.regions else []
 
 
 def _held(op: Operation) -> Hashable:
-    """The operations inside of another one, with numbers for what they use and make."""
+    """The operations in the regions of another one, with numbers for the values that they use and define."""
     numbers: dict[SSAValue, int] = {}
     for x in (*op.operands, *captured(op)):
         numbers.setdefault(x, len(numbers))
@@ -274,7 +274,7 @@ def _operands(x: SSAValue) -> list[SSAValue]:
 
 
 def root_of(x: SSAValue) -> SSAValue:
-    """The value that something is a view of."""
+    """The value that a view is based on."""
     while isinstance(x.owner, ReshapeOp):
         x = x.owner.source
     return x

@@ -1,4 +1,4 @@
-"""What one statement gives to a value, as a term without names: over which iterations, at which element, and what."""
+"""Records: the write of one statement to a value as a nameless term of iterations, indices and result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from aotensor.passes.schedule.table import Table, Term
 
 SET: Final = "set"
 ORDERED: Final = "ordered"
-"""Kinds of records beside updates, which are of the kind of their operation: an element is set, or made of itself."""
+"""Kinds of records other than updates, whose kind is their operation: an element is set, or depends on its old
+value."""
 _ZERO: Final = frozenset({"arith.addf", "arith.addi", "arith.ori", "arith.xori"})
 _SAME: Final = frozenset({
     "arith.maximumf", "arith.minimumf", "arith.maxsi", "arith.minsi", "arith.maxui", "arith.minui", "arith.andi",
@@ -21,9 +22,9 @@ _SAME: Final = frozenset({
 
 @dataclass(frozen=True)
 class Record:
-    """An element, `at` these indices, is written or updated with what is `made`, once for each point of the domains.
+    """The element at indices `at` is set to or updated with `made`, once for each point of the domains.
 
-    loops: the variables in the order of the loops, where this matters.
+    loops: the variables in loop order, if the order matters.
     """
 
     kind: str
@@ -34,13 +35,13 @@ class Record:
 
     @property
     def free(self) -> list[Term]:
-        """The variables that no index is."""
+        """The variables that are not indices."""
         return [x for x in self.domains if x not in self.at]
 
 
 @dataclass(frozen=True)
 class Closed:
-    """A value in terms of its indices, which are `bound` variables: the only record of it, if it has one."""
+    """A value in terms of its indices, which are `bound` variables, with its record if it has a single one."""
 
     term: Term
     init: Term | None = None
@@ -48,7 +49,7 @@ class Closed:
 
 
 def without_blocks(record: Record, reader: Reader) -> Record:
-    """Iterations of all blocks together are those of the extent that is divided."""
+    """Replace iterations of all blocks together by those of the divided extent."""
     t, domains = reader.table, dict(record.domains)
     used = set().union(*(t.free(x) for x in (record.made, *record.at)))
     is_changed = True
@@ -77,7 +78,7 @@ def _is_parted(x: Term, block: Term, record: Record) -> bool:
 
 
 def without_parts(record: Record, init: Term | None, reader: Reader, known: dict[Term, Closed]) -> Record:
-    """A sum of sums is one sum, where each begins with what changes nothing."""
+    """Flatten a sum of sums to one sum, if each inner sum starts at the neutral element."""
     t = reader.table
     while True:
         node = t.nodes[record.made]
@@ -118,10 +119,10 @@ def _is_neutral(inner: Term | None, outer: Term | None, kind: str, t: Table) -> 
 def close(
     records: Sequence[Record], frames: Sequence[Term] | None, init: Term | None, kind: str, reader: Reader
 ) -> tuple[Closed, tuple[int, ...] | None]:
-    """A value as a closed term, and in which order that takes the indices: None for the order that they have.
+    """The closed term of a value, and the order in which it has the indices; None for the original order.
 
-    records: of all statements that write it. frames: the loops around these, if their order matters. kind: of the
-    value's elements.
+    records: of all statements that write it. frames: the loops around these, if their order matters. kind: element type
+    of the value.
     """
     t = reader.table
     start = [] if init is None else [init]
@@ -140,13 +141,13 @@ def close(
 
 
 def term_of(record: Record, t: Table) -> Term:
-    """A record as a closed term, in whatever order its indices are."""
+    """The closed term of a record, for any order of its indices."""
     ordered, names, _ = _ordered(record, t)
     return _closed(ordered, names, t)[0]
 
 
 def _ordered(record: Record, t: Table) -> tuple[Record, dict[Term, int], tuple[int, ...] | None]:
-    """A record with its indices in the order in which they appear, if they are variables; and numbers for these."""
+    """A record with its indices in order of appearance, if they are variables; and the numbers of its variables."""
     names = _numbered(record, t)
     if not record.at or not set(record.at) <= set(record.domains) or len(set(record.at)) < len(record.at):
         return record, names, None
@@ -157,7 +158,7 @@ def _ordered(record: Record, t: Table) -> tuple[Record, dict[Term, int], tuple[i
 
 
 def _numbered(record: Record, t: Table) -> dict[Term, int]:
-    """Numbers for variables, in the order in which they appear; those that do not, by what they go over."""
+    """Numbers for variables in order of appearance; for those that do not appear, by domain."""
     names: dict[Term, int] = {}
 
     def below(x: Term) -> tuple[Term, ...]:

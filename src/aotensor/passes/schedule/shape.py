@@ -1,4 +1,4 @@
-"""Under which indices a value is known, wherever it is declared: a register in a loop has one for each iteration.
+"""The full indices of a value, independent of where it is declared: a register in a loop has one per iteration.
 
 nest.for %c in %n step 64 {
   %b = nest.value : tensor<64xf64>                  %b has an element for each i < n
@@ -17,7 +17,7 @@ from aotensor.passes.schedule.table import Term
 
 
 class Shape:
-    """How indices of a value are written without the blocks that it is declared in.
+    """Maps a value's subscripts to indices without the blocks that it is declared in.
 
     accesses: the subscripts that it is written at.
     """
@@ -50,7 +50,7 @@ class Shape:
         return bool(self.dropped) or any(x is not None for x in self.shifts)
 
     def at(self, subscripts: Sequence[Term]) -> list[Term]:
-        """The indices of an access.   Raises: Unreadable if it reaches beyond the block that it stands in"""
+        """The indices of an access.   Raises: Unreadable if it exceeds its block"""
         inner = [*self.scope, *self._shifted(subscripts)]
         for block, way in self.dropped.items():
             if not any(self._way(x, block) == way for x in inner):
@@ -67,7 +67,7 @@ class Shape:
         return self._way(x, block) is not None
 
     def _way(self, x: Term, block: Term) -> Hashable | None:
-        """How the iterations that an index counts are in a block, None if they are not."""
+        """How the iterations of an index are divided by a block, None if they are not."""
         domain = self.reader.domains.get(x)
         found = [] if domain is None else self.reader.blocks_of(domain)
         return next((way for y, way in found if y == block), None)

@@ -1,8 +1,8 @@
-"""Expressions as numbers: equal ones are one, whichever nest they come from, and index arithmetic is in normal form.
+"""Hash-consed expressions: equal ones have one number, from either nest, and index arithmetic is in normal form.
 
     i + (n - i)  →  n           (s·k) / s  →  k           min(b, a, a)  →  min(a, b)
 
-A sum is `lin`: a constant and a coefficient for each other expression. A variable stands for the iteration of a loop.
+A sum is `lin`: a constant and a coefficient for each other expression. A variable is the iteration of a loop.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NONE: Final[frozenset[int]] = frozenset()
 
 @dataclass(frozen=True)
 class Node:
-    """An expression: what it does, with what fixed facts, to what."""
+    """An expression: its operation, its constant attributes, its operands."""
 
     tag: str
     fact: Hashable
@@ -28,7 +28,7 @@ class Node:
 
 
 class Table:
-    """Every expression once. Numbers follow from the order in which expressions are first made."""
+    """A table with one entry per expression, numbered in the order of creation."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -47,7 +47,7 @@ class Table:
         return found
 
     def variable(self) -> Term:
-        """A variable that nothing else is equal to."""
+        """A new variable, different from all others."""
         self._count += 1
         return self.make("var", self._count)
 
@@ -55,11 +55,11 @@ class Table:
         return self.nodes[x].tag == "var"
 
     def free(self, x: Term) -> frozenset[Term]:
-        """The variables in an expression."""
+        """The free variables of an expression."""
         return self._free[x]
 
     def parts(self, x: Term, known: Container[Term]) -> list[Term]:
-        """An expression and those in it, operands first, but for known ones and what is in these."""
+        """An expression and its subexpressions, operands first, without known ones and their subexpressions."""
         found, pending = set[Term](), [x]
         while pending:
             y = pending.pop()
@@ -69,7 +69,7 @@ class Table:
         return sorted(found)  # operands are made first, and so have smaller numbers
 
     def in_order(self, terms: Iterable[Term], below: Callable[[Term], Sequence[Term]]) -> Iterator[Term]:
-        """Expressions with variables as they appear, each once: in front of those `below` it, and before later ones."""
+        """Iterate over expressions with variables in order of appearance, each once, before those `below` it."""
         seen: set[Term] = set()
         for x in terms:
             pending = [x]
@@ -81,7 +81,7 @@ class Table:
                     pending += reversed(below(y))
 
     def replace(self, x: Term, new: Mapping[Term, Term], known: dict[Term, Term] | None = None) -> Term:
-        """An expression with others for some variables, in normal form again.   known: what was replaced before"""
+        """Substitute variables in an expression, and normalise it.   known: earlier substitutions"""
         known = {} if known is None else known
         pending = [x]
         while pending:
@@ -100,7 +100,7 @@ class Table:
         return known[x]
 
     def again(self, node: Node, args: Sequence[Term]) -> Term:
-        """The same operation on other operands."""
+        """The same operation on other operands, normalised."""
         rule = _RULES.get(node.tag)
         return rule(self, node, args) if rule is not None else self.make(node.tag, node.fact, args)
 
@@ -110,7 +110,7 @@ class Table:
         return self.make("lin", (value, ()))
 
     def value(self, x: Term) -> int | None:
-        """The number that an expression is, if it is one."""
+        """The number that a constant expression equals, else None."""
         constant, parts = self._parts(x)
         return None if parts else constant
 
@@ -148,7 +148,7 @@ class Table:
         return self.make("mul", None, sorted((x, y)))
 
     def divide(self, x: Term, y: Term) -> Term:
-        """x / y without rest, of numbers that are not negative."""
+        """x / y in integers, for nonnegative numbers."""
         node, divisor = self.nodes[x], self.value(y)
         if divisor == 1:
             return x
@@ -164,7 +164,7 @@ class Table:
         return self.make("div", None, (x, y))
 
     def round_up(self, x: Term, y: Term) -> Term:
-        """x / y, rounded up: how many blocks of y hold x."""
+        """⌈x / y⌉, the number of blocks of size y that cover x."""
         return self.divide(self.sum([(x, 1), (y, 1)], -1), y)
 
     def extremum(self, tag: str, args: Iterable[Term]) -> Term:
@@ -181,7 +181,7 @@ class Table:
     # --- bounds --------------------------------------------------------------------------------------------------
 
     def least(self, x: Term) -> int | None:
-        """A number that an index expression is never below, None if none is known."""
+        """A lower bound on an index expression, None if none is known."""
         node = self.nodes[x]
         match node.tag:
             case "lin":
@@ -212,7 +212,7 @@ class Table:
         return low // high if high is not None else 0
 
     def most(self, x: Term) -> int | None:
-        """A number that an index expression is never above, None if none is known."""
+        """An upper bound on an index expression, None if none is known."""
         node = self.nodes[x]
         match node.tag:
             case "lin":

@@ -1,4 +1,4 @@
-"""The text of a schedule as a module that remembers its lines."""
+"""Parse the text of a schedule into a module that records its lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aotensor.passes.schedule.damage import missing_line
 
 
 class Schedule:
-    """A nest as somebody wrote it.   name: of the file, for messages. lines: of operations in the text
+    """A user-written nest.   name: of the file, for messages. lines: operation → its line in the text
 
     Raises: ScheduleError for a text that is not a nest.
     """
@@ -76,7 +76,7 @@ class Schedule:
                 inside.update(op.results)
 
     def line(self, op: object) -> int:
-        """The line that an operation begins in."""
+        """The line at which an operation begins."""
         while isinstance(op, Operation) and op not in self.lines:
             op = op.parent_op()
         return self.lines[op] if isinstance(op, Operation) else 1
@@ -85,7 +85,7 @@ class Schedule:
         return f"{self.name}:{self.line(op)}"
 
     def source(self, op: Operation) -> str:
-        """What stands in that line."""
+        """The text of that line."""
         return self._source[self.line(op) - 1].strip()
 
 
@@ -98,7 +98,7 @@ class _Parser(TextParser):
         super().__init__(make_context(), readable_text, name)
         self._found = lines
         self.begun = 1
-        """The line of the operation that was begun last."""
+        """The line of the operation that was parsed last."""
         self._ends = [k for k, c in enumerate(readable_text) if c == "\n"]
 
     @property

@@ -1,6 +1,6 @@
-"""May the loops of a nest run as it says of them: together, as vectors, on several cores?
+"""Check that the loops of a nest may run as scheduled: jammed, vectorized, in parallel.
 
-A loop that stands in the compiler's own nest as well, with all that is in it, may. Of any other one it is shown.
+A loop that the compiler's nest also contains, with the same body, may. Any other loop is checked.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from aotensor.passes.target import Target
 
 MOST_JAMMED: Final = 16
 MOST_VECTORS: Final = 16
-"""That advance together."""
+"""Largest number of vectors that are interleaved."""
 _HINTS: Final = ("short", "interleave")
 
 
 class Refused(Exception):
-    """What a loop says that cannot be, and why."""
+    """A loop has a property that it must not have; the reason."""
 
     def __init__(self, op: Operation, why: str) -> None:
         super().__init__(why)
@@ -40,13 +40,13 @@ class Refused(Exception):
 
 
 def words_of(loop: LoopOp) -> tuple[Hashable, ...]:
-    """How the iterations of a loop run, but for hints."""
+    """The schedule of a loop, without hints."""
     told = ((name, str(x)) for name, x in loop.properties.items() if name not in ("operandSegmentSizes", *_HINTS))
     return tuple(sorted(told))
 
 
 def shape_of(loop: LoopOp, meaning: Meaning) -> Hashable:
-    """A loop and all in it, as a fact that is equal for equal ones."""
+    """A fact that identifies a loop with its body."""
     rows: list[Hashable] = []
     terms: list[Term] = []
     for op in walk(loop):
@@ -65,7 +65,7 @@ def shape_of(loop: LoopOp, meaning: Meaning) -> Hashable:
 
 
 def without_names(terms: Iterable[Term], table: Table) -> tuple[Term, ...]:
-    """Terms with numbers for variables, in the order in which these appear."""
+    """Terms with variables numbered in order of appearance."""
     whole = table.make("all", None, list(terms))
     found = table.in_order([whole], lambda x: table.nodes[x].args)
     variables = [x for x in found if table.is_variable(x)]
@@ -163,7 +163,7 @@ def _check_cores(loop: LoopOp, meaning: Meaning) -> None:
 
 
 def check_extents(function_ops: Iterable[Operation], meaning: Meaning, trusted: set[Hashable]) -> None:
-    """Is every element of a buffer that is touched one that it has?   Raises: Refused"""
+    """Check that all accesses to buffers are in bounds.   Raises: Refused"""
     for op in function_ops:
         if not isinstance(op, DoOp):
             continue
@@ -176,7 +176,7 @@ def check_extents(function_ops: Iterable[Operation], meaning: Meaning, trusted: 
 
 
 def _indices(op: DoOp, x: SSAValue, subscripts: Sequence[Subscript], meaning: Meaning) -> list[Term]:
-    """Where an access is, in terms."""
+    """The indices of an access, as terms."""
     at = meaning.subscripts(list(subscripts))
     if op.scatter is not None and x in op.outputs:
         at[0] = meaning.table.make("position", None, [meaning.body(op)[0][op.scatter.value.data]])
@@ -184,7 +184,7 @@ def _indices(op: DoOp, x: SSAValue, subscripts: Sequence[Subscript], meaning: Me
 
 
 def extent_key(i: Term, n: Term, meaning: Meaning) -> Hashable:
-    """An index and an extent, as a fact that is equal for equal ones."""
+    """A fact that identifies an index and an extent."""
     parts = [i, n]
     for x in sorted(meaning.table.free(i)):
         parts.append(meaning.domains.get(x, x))
@@ -192,7 +192,7 @@ def extent_key(i: Term, n: Term, meaning: Meaning) -> Hashable:
 
 
 def extent_keys(meaning: Meaning) -> set[Hashable]:
-    """Those of all accesses to the values of a function."""
+    """The facts of all accesses to the values of a function."""
     return {
         extent_key(i, n, meaning)
         for op in walk(meaning.function) if isinstance(op, DoOp)

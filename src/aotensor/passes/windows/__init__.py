@@ -1,1 +1,1 @@
-"""Windows of tensors as reads of single elements, and loops that need no conditions for them."""
+"""Windows of tensors: inline slices and producers at shifted indices, split loops by their conditions, tile sweeps."""

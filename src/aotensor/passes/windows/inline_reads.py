@@ -1,16 +1,16 @@
-"""Compute cheap elements where they are read, at other positions than their own, instead of keeping them in memory.
+"""Inline cheap producers into consumers that read them at other indices, instead of storing them.
 
     %v = linalg.generic ins(%x) { %in · 2 }              →     %r = linalg.generic {
     %r = linalg.generic { tensor.extract %v[%k] }                %e = tensor.extract %x[%k]
                                                                  %e · 2
                                                                }
 
-So is an element at its own position, where the reader needs what it is made of at others: that is in memory anyway, and
-a loop that makes it cannot hold the reader.
+A producer is also inlined at equal indices, if the consumer reads the producer's operands at other ones: these are in
+memory anyway, and a loop that makes them cannot be fused with the consumer.
 
-A read under a condition stays one: what is computed of nothing elsewhere is not selected. The body of what is read has
-a few operations of plain arithmetic, and it is read once in each iteration, so the work stays what it was; it may be
-read by several generics, or several times, where that saves more than it repeats.
+A conditional read stays conditional: a value computed from missing elements is not selected. The producer's body has a
+few operations of plain arithmetic and is read once per iteration, so the work does not grow; it may be read by several
+generics, or several times, if that saves more than it repeats.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ _ARITHMETIC: Final = (
     arith.OrIOp, arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ExtFOp, arith.TruncFOp, arith.SIToFPOp,
     arith.ConstantOp,
 )  # fmt: skip
-"""Operations that take no time beside a read, and are harmless for any operands."""
+"""Operations that cost nothing compared to a load, and are harmless for any operands."""
 _OTHER: Final = (tensor.ExtractOp, ExtractIfOp, linalg.IndexOp, linalg.YieldOp)
 _LARGEST: Final = 24
-"""Operations of a body that is put where it is read once."""
+"""Largest number of operations of a body that is inlined into a single reader."""
 _SMALL: Final = 2
-"""Operations of arithmetic on one element of memory that are done again for several readers."""
+"""Largest number of arithmetic operations on one loaded element that are repeated for several readers."""
 _READERS: Final = 8
 _LARGEST_READER: Final = 120
-"""Operations of a body that others are put into."""
+"""Largest number of operations of a consumer's body."""
 
 
 def inline_reads(module: ModuleOp) -> None:
-    """Do so in every function, from the end to the beginning: what is put somewhere brings reads of its own."""
+    """Inline producers in every function, last to first, since an inlined body adds further reads."""
     for function in functions_of(module):
         guarded = set[Operation]()
         for op in reversed(list(function.body.block.ops)):
@@ -68,7 +68,7 @@ def inline_reads(module: ModuleOp) -> None:
 
 
 def can_be_inlined(x: SSAValue, readers: Sequence[Read] = ()) -> bool:
-    """May a tensor be computed by its readers, and does that pay? No readers: for one that reads each element once."""
+    """May readers compute a tensor, and does it pay? Without `readers`: for one that reads each element once."""
     op = x.owner
     if not isinstance(op, linalg.GenericOp) or len(op.results) != 1 or not _is_elementwise(op):
         return False
@@ -83,7 +83,7 @@ def can_be_inlined(x: SSAValue, readers: Sequence[Read] = ()) -> bool:
 
 
 def _is_elementwise(op: linalg.GenericOp) -> bool:
-    """Is each element plain arithmetic on elements of others, under the index of its own?"""
+    """Is each element plain arithmetic on elements of the inputs, at its own index?"""
     map: AffineMap = op.indexing_maps.data[-1].data
     if any(kind.data != IteratorType.PARALLEL for kind in op.iterator_types):
         return False
@@ -93,7 +93,8 @@ def _is_elementwise(op: linalg.GenericOp) -> bool:
 
 
 def _is_once_in_each(read: Read) -> bool:
-    """Is an element read at the counters of all loops around, each moved by something, so at most once?"""
+    """Does a read use all enclosing loop counters, each with an invariant offset, and so read each element at most
+    once?"""
     generic = read.parent_op()
     if not isinstance(generic, linalg.GenericOp) or len(list(generic.body.block.ops)) > _LARGEST_READER:
         return False
@@ -105,7 +106,7 @@ def _is_once_in_each(read: Read) -> bool:
 
 
 def _counter(x: SSAValue, generic: linalg.GenericOp) -> int | None:
-    """The dim whose counter an index is, but for something that is the same in all iterations."""
+    """The dim whose counter an index is, up to a loop-invariant offset; else None."""
     if not generic.is_ancestor(x.owner):
         return None
     match x.owner:
@@ -128,7 +129,8 @@ def _reads_of(x: SSAValue) -> list[Read]:
 
 
 def _reader_of_sources(op: linalg.GenericOp) -> tuple[linalg.GenericOp, int] | None:
-    """The generic, and the number of its input, that alone reads a cheap result, and its sources at other positions."""
+    """The only reader of a cheap result, and its input number, if it also reads the result's operands at other
+    indices."""
     if len(op.results) != 1 or not op.inputs or not op.results[0].has_one_use() or not can_be_inlined(op.results[0]):
         return None
     (use,) = op.results[0].uses
@@ -146,7 +148,7 @@ def _reader_of_sources(op: linalg.GenericOp) -> tuple[linalg.GenericOp, int] | N
 
 
 def _read_at_index(reader: linalg.GenericOp, number: int) -> None:
-    """Read an input at the counters of the loops."""
+    """Turn an input into a load at the loop counters."""
     body, map = reader.body.block, reader.indexing_maps.data[number].data
     assert body.first_op is not None
     b = builder_before(body.first_op)
@@ -159,9 +161,10 @@ def _read_at_index(reader: linalg.GenericOp, number: int) -> None:
 
 
 def _inline(op: linalg.GenericOp, read: Read, guarded: set[Operation]) -> None:
-    """Put the body of a generic in place of a read of its result.
+    """Inline the body of a generic in place of a read of its result.
 
-    guarded: reads under a condition that something behind them looks at, so that any number will do where it fails.
+    guarded: conditional reads whose result is selected again, so that any value may be used where the condition
+    fails.
     """
     b = builder_before(read)
     condition = read.condition if isinstance(read, ExtractIfOp) else None
@@ -199,7 +202,7 @@ def _inline(op: linalg.GenericOp, read: Read, guarded: set[Operation]) -> None:
 def _element(
     b: LocatedBuilder, x: SSAValue, where: Sequence[SSAValue], condition: SSAValue | None, guarded: set[Operation]
 ) -> SSAValue:
-    """An element of a tensor; where a condition does not hold, any number."""
+    """Load an element of a tensor; any number where the condition does not hold."""
     kind: Attribute = x.type.element_type  # type: ignore[attr-defined]
     if condition is None:
         return b.insert(tensor.ExtractOp(x, where, kind)).result
@@ -216,7 +219,7 @@ def _zero(b: LocatedBuilder, kind: Attribute) -> SSAValue:
 
 
 def _indices(b: LocatedBuilder, map: AffineMap, where: Sequence[SSAValue]) -> list[SSAValue]:
-    """Where an operand with this map is read, for an element at `where`."""
+    """The indices of an operand with this map, for the element at `where`."""
     found: list[SSAValue] = []
     for expression in map.results:
         if isinstance(expression, AffineDimExpr):

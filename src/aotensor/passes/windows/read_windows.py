@@ -1,13 +1,13 @@
-"""Compute a tensor that differs from another one in a window element by element.
+"""Inline slice insertions: compute a tensor that differs from another one in a window element by element.
 
     %t = tensor.insert_slice %v into %x[%a] [%n] [1]     →     %t = linalg.generic ins(%x) {
                                                                  %k = linalg.index 0 - %a
                                                                  aot.extract_if %k < %n, %v[%k], %in
                                                                }
 
-What reads the result goes over the same elements and shares the loop: a sum of windows of zeros, as gradients of
-stencils are, is one sweep. A window is copied into what it changes, as before, where that is needed no longer and the
-window is small, or holds what has to be in memory anyway.
+Readers of the result iterate over the same elements and share the loop: a sum of windows of zeros, as in gradients of
+stencils, is one sweep. The window is copied into the tensor instead, as before, if that is not needed any more and the
+window is small, or its content must be in memory anyway.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from aotensor.passes.windows.assemblies import assemblies
 from aotensor.passes.windows.inline_reads import can_be_inlined
 
 _TYPICAL: Final = 1 << 12
-"""What an extent is taken to be where it is not known."""
+"""Assumed value of an unknown extent."""
 _PROBED: Final[Mapping[type[Operation], Callable[..., int]]] = {
     arith.AddiOp: int.__add__, arith.SubiOp: int.__sub__, arith.MaxSIOp: max, arith.MinSIOp: min,
 }  # fmt: skip
 _LARGE: Final = 0.5
-"""Part of a tensor from which on a window is large."""
+"""Smallest share of a tensor that counts as a large window."""
 
 
 def read_windows(module: ModuleOp) -> None:
-    """Do so in every function, where it saves memory traffic."""
+    """Inline slice insertions of every function where it saves memory traffic."""
     for function in functions_of(module):
         inserts = [op for op in function.body.block.ops if isinstance(op, tensor.InsertSliceOp)]
         if inserts:
@@ -54,7 +54,7 @@ def read_windows(module: ModuleOp) -> None:
 
 
 class _Axis(NamedTuple):
-    """Where a window lies along an axis: at all of it, if there is no start."""
+    """The start and extent of a window along an axis; no start for all of the axis."""
 
     start: SSAValue | None
     extent: SSAValue | None
@@ -70,7 +70,7 @@ class _Windows:
         self.probed: dict[SSAValue, int] = {}
 
     def visit(self, op: tensor.InsertSliceOp) -> None:
-        """Replace an insertion, or leave it."""
+        """Replace an insertion where it pays."""
         if any(step != 1 for step in op.static_strides.get_values()) or isinstance(op.dest.owner, tensor.EmptyOp):
             return
         fill = fill_of(op.dest)
@@ -91,7 +91,7 @@ class _Windows:
     # --- sizes ---------------------------------------------------------------------------------------------------
 
     def _part(self, op: tensor.InsertSliceOp) -> float:
-        """Which part of the tensor a window is, for extents of some thousands."""
+        """The window's share of the tensor, for typical extents."""
         part = 1.0
         sizes = zip(self.extents.shape(op.source), self.extents.shape(op.dest), strict=True)
         for inner, outer in sizes:
@@ -100,7 +100,7 @@ class _Windows:
         return part
 
     def _probe(self, n: ExtentKey) -> int:
-        """An extent, for dims of typical sizes; 0 for one that depends on values."""
+        """An extent for dims of typical sizes; 0 if it depends on values."""
         if not isinstance(n, SSAValue):
             return n if isinstance(n, int) else _TYPICAL
         if n not in self.probed:
@@ -163,7 +163,7 @@ class _Windows:
 
 
 def _position(b: Builder, axes: Sequence[_Axis]) -> tuple[list[SSAValue], SSAValue | None]:
-    """Where in a window the element is that the loops stand at, and whether it is inside; None if all are."""
+    """The current element's position in a window, and the condition that it is inside; None if it always is."""
     where: list[SSAValue] = []
     condition: SSAValue | None = None
     for number, axis in enumerate(axes):
@@ -183,7 +183,7 @@ def _is_zero(x: SSAValue) -> bool:
 
 
 def fill_of(x: SSAValue) -> SSAValue | None:
-    """The number that all elements of a tensor are."""
+    """The number that all elements of a tensor equal, else None."""
     op = x.owner
     if isinstance(op, tensor.SplatOp):
         return op.input
@@ -196,10 +196,10 @@ def fill_of(x: SSAValue) -> SSAValue | None:
 
 
 def _dies(x: SSAValue) -> bool:
-    """Is a tensor read once, and memory of our own?"""
+    """Is a tensor's memory ours, and read once?"""
     return not isinstance(x, BlockArgument) and not isinstance(x.owner, arith.ConstantOp) and x.has_one_use()
 
 
 def _is_computed_there(op: tensor.InsertSliceOp) -> bool:
-    """Can what a window holds be computed where it is put, and needs no memory?"""
+    """Can the content of a window be computed in place, without memory?"""
     return fill_of(op.source) is not None or (op.source.has_one_use() and can_be_inlined(op.source))

@@ -1,4 +1,4 @@
-"""Split loops where the conditions of their statements change, so that most iterations do without.
+"""Index set splitting: split loops where conditions of their statements change, so that most iterations need none.
 
     nest.for %i in %n {                              nest.for %i = %c0 to %a { … }
       nest.do {                                      nest.for %i = %a to %b {
@@ -9,8 +9,8 @@
     }
 
 Index set splitting (Allen & Kennedy, Optimizing Compilers for Modern Architectures, 5.7): between the largest start and
-the least end of all windows every condition on the counter holds. Of a nest the middle part is split again, along its
-inner loop; what lies outside keeps its conditions, and runs few times.
+the least end of all windows every condition on the counter holds. In a nest the middle part is split again, along its
+inner loop; the outer parts keep their conditions, and have few iterations.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ from aotensor.passes.remarks import applied, missed
 
 _BELOW: Final = 6  # arith.cmpi's number of "unsigned and less than"
 FEWEST: Final = 16
-"""Iterations of a loop that is worth splitting."""
+"""Smallest trip count of a loop that is worth splitting."""
 LARGEST: Final = 400
-"""Operations of a loop of which there may be three."""
+"""Largest number of operations of a loop that is split, as there may be three copies."""
 _ALLOWS: Final = {
     "its trip count is short": f"at least {FEWEST} iterations",
     "its body is large": f"at most {LARGEST} operations in an iteration",
     "a part would read what another part writes": "a result that is not read in the same loop",
 }
-"""Why a loop stays whole → what would allow to split it."""
+"""Reason why a loop is not split → hint how to change that."""
 
 
 def split_loops(module: ModuleOp) -> None:
-    """Do so in every function, the outermost loops first."""
+    """Split the loops of every function, the outermost first."""
     for function in functions_of(module):
         for op in list(function.body.block.ops):
             if isinstance(op, ForOp):
@@ -59,7 +59,7 @@ def split_loops(module: ModuleOp) -> None:
 
 
 class _Condition(NamedTuple):
-    """counter + offsets below extent, unsigned.   offsets: values that are added, and that are subtracted"""
+    """The comparison counter + offsets < extent, unsigned.   offsets: values that are added or subtracted"""
 
     op: arith.CmpiOp
     added: tuple[SSAValue, ...]
@@ -67,7 +67,7 @@ class _Condition(NamedTuple):
 
 
 def _split(loop: ForOp) -> None:
-    """Split a loop, then those inside of its middle part."""
+    """Split a loop, then the inner loops of its middle part."""
     found = list(_conditions(loop))
     reason = _reason_against(loop)
     if found and reason is None:
@@ -100,7 +100,7 @@ def _split(loop: ForOp) -> None:
 
 
 def _reason_against(loop: ForOp) -> str | None:
-    """Why a loop stays whole, None if it is split."""
+    """The reason why a loop is not split, None if it is."""
     extent = known_extent(loop)
     if extent is not None and extent < FEWEST:
         return "its trip count is short"
@@ -117,7 +117,7 @@ def _reason_against(loop: ForOp) -> str | None:
 
 
 def _memory(x: SSAValue) -> SSAValue:
-    """The value whose memory another one lies in."""
+    """The value that owns the memory of x."""
     while isinstance(x.owner, ReshapeOp | ValueOp):
         source = x.owner.source if isinstance(x.owner, ReshapeOp) else x.owner.over
         if source is None:
@@ -130,7 +130,7 @@ def _memory(x: SSAValue) -> SSAValue:
 
 
 def _conditions(loop: ForOp) -> Iterator[_Condition]:
-    """The comparisons in a loop of its counter, moved by what is the same in all iterations, with such a number."""
+    """The comparisons of a loop's counter, with a loop-invariant offset, with a loop-invariant bound."""
     for statement in statements(loop):
         for op in statement.body.block.ops:
             if isinstance(op, arith.CmpiOp) and op.predicate.value.data == _BELOW and is_fixed(op.rhs, loop):
@@ -140,7 +140,7 @@ def _conditions(loop: ForOp) -> Iterator[_Condition]:
 
 
 def _range(b: IndexBuilder, conditions: list[_Condition], start: Extent, end: Extent) -> tuple[Extent, Extent]:
-    """Where all conditions begin to hold, and where the first one ends, inside of start … end."""
+    """The subrange of start … end where all conditions hold."""
     lows, highs = list[Extent](), list[Extent]()
     for extent, added, subtracted in dict.fromkeys((one.op.rhs, one.added, one.subtracted) for one in conditions):
         lows.append(b.isub(_sum(b, subtracted), _sum(b, added)))
@@ -165,7 +165,7 @@ def _extent(x: SSAValue) -> Scalar:
 
 
 def _hold(condition: Operation) -> None:
-    """Take a condition that holds out of what depends on it."""
+    """Remove a condition that always holds from its users."""
     for user in [use.operation for use in condition.results[0].uses]:
         match user:
             case arith.AndIOp():

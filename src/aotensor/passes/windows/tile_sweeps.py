@@ -1,4 +1,4 @@
-"""Let sweeps over neighbouring rows follow each other at a distance of few rows: what they hand on stays in the cache.
+"""Overlapped tiling: let sweeps over neighbouring rows follow each other within tiles that stay in cache.
 
     %v = nest.value[%n, %m]                          nest.for %t in %n step %tile {
     nest.for %i in %n {                                %v = nest.value[%m] folded : tensor<8x?xf64>
@@ -9,10 +9,10 @@
         -> (%w[%i, %j])                                  }
     }                                                } }
 
-Loop skewing (Wolf & Lam, 1991) along rows, with a sliding window of each value that is handed on (storage folding, as
-in Halide): row i of eight lies at i modulo 8. Tiles need nothing of each other and run on any cores: each computes for
-itself the few rows in front of it and behind it that its last sweep comes from (overlapped tiling, Krishnamoorthy et
-al., 2007); an element that two tiles compute is the same in both. A tile is so long that this is little.
+Loop skewing (Wolf & Lam, 1991) along rows, with a sliding window of each intermediate value (storage folding, as in
+Halide): row i of eight is stored at i modulo 8. Tiles are independent and run on any cores: each also computes the few
+rows before and after it that its last sweep depends on (overlapped tiling, Krishnamoorthy et al., 2007); an element
+that two tiles compute is the same in both. Tiles are long enough to make this overhead small.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from aotensor.passes.target import Target
 Read: TypeAlias = tensor.ExtractOp | ExtractIfOp
 Bounds: TypeAlias = tuple[int, int]
 _FARTHEST: Final = 16
-"""Rows that a sweep may reach over: more than that, and most of a tile would be computed twice."""
+"""Largest distance of rows that a sweep may read: beyond it, most of a tile would be computed twice."""
 
 
 def tile_sweeps(module: ModuleOp, target: Target) -> None:
-    """Do so in every function."""
+    """Tile the chains of sweeps of every function."""
     for function in functions_of(module):
         for chain in list(_chains(function)):
             groups = -(-len(chain) // target.sweeps_together)
@@ -60,7 +60,7 @@ def tile_sweeps(module: ModuleOp, target: Target) -> None:
 
 
 def _is_small(loops: Sequence[ForOp], target: Target) -> bool:
-    """Do the values that loops hand on fit the cache as they are?"""
+    """Do the intermediate values of loops fit in cache without tiling?"""
     sizes = [_bytes(value) for loop in loops[:-1] for value in _outside(loop)]
     known = [n for n in sizes if n is not None]
     if len(known) < len(sizes) or 2 * max(known) > target.direct_bytes:
@@ -70,7 +70,7 @@ def _is_small(loops: Sequence[ForOp], target: Target) -> bool:
 
 
 def _bytes(value: ValueOp) -> int | None:
-    """The bytes of a value of known extents."""
+    """The bytes of a value of static shape, else None."""
     kind = value.result.type
     assert isinstance(kind, TensorType)
     shape = kind.get_shape()
@@ -78,7 +78,7 @@ def _bytes(value: ValueOp) -> int | None:
 
 
 def _chains(function: func.FuncOp) -> Iterator[list[ForOp]]:
-    """Loops each of which reads what the one in front has made at other rows, and alone does."""
+    """Chains of loops, each of which is the only reader of the former loop's results, at other rows."""
     chain: list[ForOp] = []
     for op in function.body.block.ops:
         if isinstance(op, ForOp):
@@ -95,7 +95,7 @@ def _chains(function: func.FuncOp) -> Iterator[list[ForOp]]:
 
 
 def _is_sweep(loop: ForOp) -> bool:
-    """May a loop over all rows run over some of them, and again over others?"""
+    """May a loop over all rows be run for parts of them, with overlap?"""
     return loop.is_whole and loop.properties.keys().isdisjoint(("jam", "lanes", "rows")) and all(
         isinstance(op, LoopOp | ValueOp | DoOp) or op.name.startswith("arith.") or isinstance(op.parent_op(), DoOp)
         for op in walk(loop) if op is not loop
@@ -103,7 +103,7 @@ def _is_sweep(loop: ForOp) -> bool:
 
 
 def _follows(loop: ForOp, before: ForOp) -> bool:
-    """May a loop go over a tile together with the one in front of it, and does that save memory traffic?"""
+    """May a loop be tiled together with the preceding one, and does that save memory traffic?"""
     if not _is_sweep(loop) or loop.upper is not before.upper or _overwrites(loop):
         return False
     values = _outside(before)
@@ -116,13 +116,13 @@ def _follows(loop: ForOp, before: ForOp) -> bool:
 
 
 def _reach_of(values: Sequence[ValueOp], loop: ForOp) -> Bounds:
-    """How far a loop reads values, 0 included."""
+    """The range of row offsets at which a loop reads values, 0 included."""
     found = [_reach(i, loop) or (0, 0) for value in values for i in _rows(value.result, loop)]
     return min(low for low, _ in found), max(high for _, high in found)
 
 
 def _outside(loop: ForOp) -> list[ValueOp]:
-    """What a loop writes of what is declared in front of it; none if it updates something there."""
+    """The values from outside that a loop sets; empty if it updates any."""
     found: dict[ValueOp, None] = {}
     for statement in statements(loop):
         for x, subscripts in statement.writes:
@@ -138,12 +138,12 @@ def _outside(loop: ForOp) -> list[ValueOp]:
 
 
 def _overwrites(loop: ForOp) -> bool:
-    """Does a loop write over something, which an earlier one may read for another tile?"""
+    """Does a loop overwrite memory, which an earlier one may read for another tile?"""
     return any(isinstance(x.owner, ValueOp) and x.owner.over is not None for op in statements(loop) for x in op.outputs)
 
 
 def _is_handed_on(value: ValueOp, maker: ForOp, reader: ForOp) -> bool:
-    """Is a value made for one loop alone, which reads rows of it that are near its own?"""
+    """Is a value used by only one other loop, at rows near the loop's own?"""
     if value.output is not None or value.over is not None or value.first is not None:
         return False
     for use in value.result.uses:
@@ -157,7 +157,7 @@ def _is_handed_on(value: ValueOp, maker: ForOp, reader: ForOp) -> bool:
 
 
 def _rows(x: SSAValue, loop: ForOp) -> list[SSAValue | int]:
-    """The rows of a value that statements of a loop access."""
+    """The row subscripts at which statements of a loop access a value."""
     found: list[SSAValue | int] = []
     for op in statements(loop):
         found += [subscripts[0] for y, subscripts in (*op.reads, *op.writes) if y is x]
@@ -166,7 +166,7 @@ def _rows(x: SSAValue, loop: ForOp) -> list[SSAValue | int]:
 
 
 def _reach(row: SSAValue | int, loop: ForOp) -> Bounds | None:
-    """How far in front of its own row a loop reads, as a negative number, and how far behind it; None if not known."""
+    """The range of offsets of a row subscript from the loop's own row, None if unknown."""
     found = moved(row, loop) if isinstance(row, SSAValue) else None
     if found is None:
         return None
@@ -189,7 +189,7 @@ def _reach(row: SSAValue | int, loop: ForOp) -> Bounds | None:
 
 
 def _difference(x: SSAValue, y: SSAValue) -> Bounds | None:
-    """Bounds of x − y, for equal values and for numbers that are limited by the same extent."""
+    """Bounds of x − y, for equal values, or constants clamped by the same extent."""
     if x is y:
         return 0, 0
     if isinstance(x.owner, arith.MinSIOp) and isinstance(y.owner, arith.MinSIOp):
@@ -202,7 +202,7 @@ def _difference(x: SSAValue, y: SSAValue) -> Bounds | None:
 
 
 def _bounds(x: SSAValue) -> Bounds | None:
-    """Bounds of an index that follows from extents and numbers."""
+    """Bounds of an index that depends on extents and constants only."""
     n = _number(x)
     if n is not None:
         return n, n
@@ -215,16 +215,16 @@ def _bounds(x: SSAValue) -> Bounds | None:
 
 
 def _number(x: SSAValue) -> int | None:
-    """The number that a constant is."""
+    """The value of a constant, else None."""
     op = x.owner
     return op.value.value.data if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr) else None
 
 
 class _Tiling:
-    """Loops on their way to tiles.
+    """Tiles a chain of loops.
 
-    before, behind: rows in front of a tile, and behind it, that each loop computes. distances: rows by which each loop
-    stays behind the first one.
+    before, behind: rows before and after a tile that each loop computes. distances: rows by which each loop lags behind
+    the first one.
     """
 
     def __init__(self, loops: Sequence[ForOp], target: Target) -> None:
@@ -269,7 +269,7 @@ class _Tiling:
         locate(tiles, last.location)
 
     def _rows(self) -> Extent:
-        """Rows of a tile: an even number of tiles of equal length, so few that little is computed twice, but some."""
+        """Rows per tile: an even number of tiles of equal length, few enough to repeat little work."""
         b, target, halo = self.b, self.target, max(self.before[0] + self.behind[0], 1)
         upper = b.as_extent(Scalar(self.loops[-1].upper, "index"))
         long = b.imul(quotient(b, upper, 2 * halo * target.tile_per_halo), 2)
@@ -278,7 +278,7 @@ class _Tiling:
         return b.imax(quotient(b, b.iadd(upper, b.isub(count, 1)), count), 1)
 
     def _folded(self, value: ValueOp) -> ValueOp:
-        """Declare the last rows of a value in its place."""
+        """Declare a buffer for the last rows of a value in its place."""
         kind = value.result.type
         assert isinstance(kind, TensorType) and value.parent is not None
         sizes = list(value.sizes)[int(kind.get_shape()[0] == DYNAMIC_INDEX) :]
@@ -292,7 +292,7 @@ class _Tiling:
 
 @dataclass
 class _Inside:
-    """Index arithmetic in a loop."""
+    """Index arithmetic inside a loop."""
 
     b: LocatedBuilder
 

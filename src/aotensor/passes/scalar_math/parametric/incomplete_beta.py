@@ -199,8 +199,7 @@ def _fraction(a: Jet, b: Jet, x: Value, y: Value) -> Jet:
 
 
 def _near_zero(a: Jet, b: Jet, point: _Point) -> Jet:
-    """I_y(a, b) for small b, where I_y is small: the series of I_x(b, a) without its first term, which is 1 for b =
-    0.
+    """I_y(a, b) for small b, where I_y is small: the series of I_x(b, a) without its first term, 1 for b = 0.
 
     −expm1(E) − e^E·b·Σ (1 − a)ₙ·xⁿ/(n!·(b + n)) with E = b·ln x − ln(b·B(a, b)).
     """

@@ -217,8 +217,7 @@ def choose(condition: Value, x: Jet, y: Jet) -> Jet:
 
 
 def integral(value: Value, top: Index, slopes: Sequence[tuple[Jet, Jet]]) -> Jet:
-    """The jet f with a given value and the derivative Σ slope·∂parameter.   slopes: (a parameter or a constant,
-    slope)"""
+    """The jet with a given value and derivative Σ slope·∂parameter.   slopes: (parameter or constant, slope)"""
     parts: dict[Index, Value] = {(0,) * len(top): value}
     for index in indices_up_to(top)[1:]:
         axis = next(i for i, n in enumerate(index) if n)

@@ -79,8 +79,7 @@ def _operands(v: Value, x: Value, order: int, order_x: int) -> tuple[Jet, Jet]:
 
 @dataclass(frozen=True)
 class _Units:
-    """Converts derivatives in relative changes to those in x: by a factor x⁻ʲ, or by a term of the exponent if it
-    underflows."""
+    """Converts derivatives in relative changes to those in x: by a factor x⁻ʲ, or a term of the exponent."""
 
     term: Value | None
     factor: Value | None
