@@ -1,1 +1,1 @@
-"""What users hold in their hands: Function, and the calls that make, compile and load one."""
+"""The user's objects: Function, and the calls that define, compile and load one."""

@@ -1,4 +1,4 @@
-"""Function: what gets compiled, called, looked at and verified."""
+"""Function: the object that users compile, call, inspect and verify."""
 
 from __future__ import annotations
 
@@ -67,20 +67,20 @@ def function(
     both at each call, and compares results and updates.
     updates: shared variable → its next value; all are computed from the old ones, results are those before the update.
     givens: variable → its replacement.
-    no_default_updates: True, or the shared variables that shall not follow their `default_update`.
+    no_default_updates: True, or the shared variables whose `default_update` is not applied.
     name: of the function in the header, a C identifier.
-    rebuild_strict: False also accepts givens of another type, for which the ops find new types.
-    allow_input_downcast: True lets float64 values into float32 inputs.
+    rebuild_strict: False also accepts givens of another type, after which types are inferred again.
+    allow_input_downcast: True accepts float64 values for float32 inputs.
     profile: True counts calls and seconds in `f.profile`.
     on_unused_input: "raise" (default), "warn" or "ignore".
-    passes, disable_passes: which passes of the compiler run, as text (`"fuse,jam{by=4}"`, all that are needed among
-    them), and which ones do not; for debugging, docs/ir.md lists them.
+    passes, disable_passes: compiler passes to run, as text (`"fuse,jam{by=4}"`, including all required
+    ones), and those to leave out; for debugging, docs/ir.md lists them.
     parameters: of a log density for samplers: each is an input, or all are one after the other in the first input, a
     vector; the other inputs are data. The computation does not change; docs/howto/bridgestan.md.
     accept_inplace, trust_input: accepted and without effect: no op works in place, and arguments are checked in native
     code at no cost.
 
-    Raises: UnusedInputError for an input that nothing needs or that is given twice, MissingInputError for a variable
+    Raises: UnusedInputError for an input that no output needs or that is given twice, MissingInputError for a variable
     that is needed but is not an input, GraphTypeError for shared inputs, updates and givens of another type, and null
     or disconnected outputs, GraphValueError for options that do not exist.
     """
@@ -108,10 +108,10 @@ _CALL_OPTIONS: Final = ("out", "num_threads")
 
 
 class Function(Definition):
-    """Symbolic inputs and outputs under one name. Call it, look at it, verify it, or compile it with others.
+    """A named function of symbolic inputs: call it, inspect it, verify it, or compile it with others.
 
     inputs, outputs: as given, the former as variables. arguments, results: all of the compiled function by name, shared
-    variables and their next values included. profile: what the calls took, if that was asked for.
+    variables and their next values included. profile: number and time of calls, if requested.
     """
 
     def __init__(
@@ -127,12 +127,12 @@ class Function(Definition):
         self.profile = Profile() if profile else None
         self._is_plain = self.mode == "compiled" and self.profile is None and not self.wishes
         self._compiled: LibraryFunction | None = None
-        self._direct: LibraryFunction | None = None  # where a call has nothing to add to the library's own
+        self._direct: LibraryFunction | None = None  # if a call has nothing to add to the library's own
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
-        """Compiled values. The first call compiles, or finds the library in the cache.
+        """Compute the results. The first call compiles, or finds the library in the cache.
 
-        out, num_threads: where to put the results, and how many threads may be used, as for a function of a library.
+        out, num_threads: arrays for the results, and the most threads, as for a function of a library.
 
         Raises: GraphTypeError and GraphValueError by argument name for values that do not fit.
         """
@@ -172,7 +172,7 @@ class Function(Definition):
             return self.run_compiled(args, {**rest, **options})
 
     def adopt(self, library: bytes) -> None:
-        """Take a library that was compiled from this function elsewhere, unless this machine cannot run it."""
+        """Use a library that was compiled from this function elsewhere, unless this machine cannot run it."""
         with suppress(UnsupportedMachine):
             self._use(loaded(library)[self.name])
 
@@ -183,7 +183,7 @@ class Function(Definition):
         return compiled
 
     def _run(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
-        """A call in another mode, with a profile, or with inputs that have wishes."""
+        """A call in another mode, with a profile, or with inputs that have options."""
         with self.profile.timed() if self.profile is not None else nullcontext():
             match self.mode:
                 case "reference":
@@ -200,7 +200,7 @@ class Function(Definition):
                     return self.run_compiled(args, kwargs)
 
     def reference(self, *args: object, **kwargs: object) -> Any:
-        """The same by the NumPy and SciPy reference, of formulas in their stable forms."""
+        """The results by the NumPy and SciPy reference, with formulas in their stable forms."""
         values = dict(self.bind_arguments(args, kwargs))
         with called(self.names):
             computed = evaluate_all(self._stable_results, values)
@@ -222,7 +222,7 @@ class Function(Definition):
         return in_stable_forms(list(self.results.values()), list(self.arguments.values()))
 
     def bind_arguments(self, args: Sequence[object], kwargs: Mapping[str, object]) -> list[tuple[Variable, Array]]:
-        """Call arguments as arrays of the inputs' types.
+        """Convert the arguments of a call to arrays of the inputs' types.
 
         Raises: GraphTypeError for a wrong number, an unknown name, or a value that does not fit.
         """
@@ -253,9 +253,9 @@ class Function(Definition):
     def ir(self, stage: str, locations: bool = False, short: bool = False) -> str:
         """The text of a stage: graph, graph-opt, tensor, tensor-opt, nest, loops, llvm, llvm-opt or asm.
 
-        locations: say behind each operation which line it comes from, as MLIR does: `loc("model.py":12:0)`. Graphs
-        always do. short: nests as people read them. Without it they are in MLIR's generic form, which
-        `mlir-opt --allow-unregistered-dialect` reads, too.
+        locations: print the source line of each operation, as MLIR does: `loc("model.py":12:0)`. Graphs
+        always do. short: print nests in the short form. Otherwise they are in MLIR's generic form, which
+        `mlir-opt --allow-unregistered-dialect` accepts, too.
 
         Raises: GraphValueError for another stage, for locations at one of LLVM's, and for the short form of another
         stage than nest.
@@ -271,24 +271,24 @@ class Function(Definition):
 
     @property
     def schedule(self) -> Schedule:
-        """The loops that the compiler makes, to be edited: `f.schedule.tile("n", 64)`."""
+        """The schedule of the compiler, to be edited: `f.schedule.tile("n", 64)`."""
         return Schedule(self)
 
     def with_schedule(self, schedule: str | os.PathLike[str] | Schedule) -> Function:
-        """The same function, which calls compile by a schedule: a file of nest text, or a `Schedule`.
+        """The same function, compiled by a schedule: a file of nest text, or a `Schedule`.
 
-        Raises: ScheduleError for one that does not compute the same; when it is compiled, at the first call.
+        Raises: ScheduleError for a schedule that computes something else, at the first call, which compiles.
         """
         other = Function.__new__(Function)
         vars(other).update(vars(self), schedule_text=hand_schedule(schedule), _compiled=None, _direct=None)
         return other
 
     def remarks(self) -> Remarks:
-        """What each pass decided when this function is compiled, and why: records of pass, kind, message and line.
+        """The decisions of each pass for this function, and their reasons: records of pass, kind, message and line.
 
-        `f.remarks().about(line=12)` are those about a line of yours; `print` shows them one by one.
+        `f.remarks().about(line=12)` selects those about a source line; `print` shows one per line.
 
-        Raises: what compiling raises.
+        Raises: as compiling.
         """
         from aotensor.driver.recipe import Options, lower
 
@@ -296,11 +296,11 @@ class Function(Definition):
         return Remarks(self.name, lower([self], Options(), texts=()).remarks, schedule_note(label))
 
     def pattern(self, output: str) -> Any:
-        """Where the stored entries of a sparse output are: a SciPy CSR or CSC matrix of ones; nothing is compiled.
+        """The pattern of a sparse output: a SciPy CSR or CSC matrix of ones; nothing is compiled.
 
         output: its key, `out0`, ... in a list, and `out` if it is the only one.
 
-        Raises: GraphValueError for an output that there is not, or whose pattern depends on inputs, which it names;
+        Raises: GraphValueError for an unknown output, or one whose pattern depends on inputs, which it names;
         GraphTypeError for a dense one.
         """
         from aotensor.api.pattern import pattern_of
@@ -321,13 +321,13 @@ class Function(Definition):
 
     @coerced
     def cost(self, num_threads: int | None = None, **sizes: int) -> Cost:
-        """What a call on arrays of these sizes will cost: operations, bytes, workspace and the time they take here.
+        """The cost of a call on arrays of these sizes: operations, bytes, workspace and estimated time on this machine.
 
         The function is compiled for that, not called; the machine is measured once. `f.cost(n=10000, p=100).seconds`
 
         num_threads: as of a call. sizes: the extent of each dim; `A_nnz` is the number of entries of a sparse A.
 
-        Raises: GraphValueError for a dim that is missing, or that the function does not have.
+        Raises: GraphValueError for a missing or unknown dim.
         """
         from aotensor.api.cost.cost import cost_of
 
@@ -339,7 +339,7 @@ class Function(Definition):
         return cost_of(self._use(load_compiled(self)) if self._compiled is None else self._compiled, sizes, threads)
 
     def _renamed(self, result: Any) -> Any:
-        """Dict results under the user's own keys."""
+        """Results in a dict under the user's own keys."""
         return {self.keys[key]: x for key, x in result.items()} if isinstance(result, dict) else result
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -356,7 +356,7 @@ class Function(Definition):
         }
         try:
             graph = to_portable(state)
-        except Exception as error:  # whatever an op of the user raises
+        except Exception as error:  # any error of a user-defined op
             raise PicklingError(f"{self.name} cannot be pickled: {error}") from error
         return _restored, (graph, None if self._compiled is None else self._compiled.library.data)
 
@@ -372,7 +372,7 @@ class Function(Definition):
 
 
 def _restored(graph: Portable, library: bytes | None) -> Function:
-    """Unpickle: a function that is compiled if the other one was, and runs here."""
+    """Unpickle: the copy is compiled if the original was, and this machine can run its library."""
     f = Function.__new__(Function)
     vars(f).update(from_portable(graph), _compiled=None, _direct=None, density=None, program=None)
     if library is not None:

@@ -1,4 +1,4 @@
-"""compile and load, as users call them."""
+"""The functions compile and load."""
 
 from __future__ import annotations
 
@@ -46,26 +46,26 @@ def compile(
     emit: str | Collection[str] = "lib",
     abi: str | Sequence[str] | None = None,
 ) -> Artifact:
-    """Write `lib<name>.so` and `<name>.h` into the folder `path`, and return where they are.
+    """Write `lib<name>.so` and `<name>.h` into the folder `path`, and return their paths as an `Artifact`.
 
     functions: one or several; of a nonlinear program `p` (`aotensor.nlp`) all five, as `p_f`, `p_grad_f`, `p_g`,
     `p_jac_g` and `p_hess_l`.
     name: of the library; by default that of the first function or program.
-    target, cpu, features: triple, CPU name ("host", "generic", ...) or levels of x86-64 among which calls choose
+    target, cpu, features: triple, CPU name ("host", "generic", ...) or levels of x86-64, selected at run time
     ("v2,v3,v4"), `+a,-b`; by default this machine. Files are named as the target names them: `<name>.dll` with
     `lib<name>.dll.a`, `lib<name>.dylib`, `<name>.wasm` with `<name>.mjs` and `<name>.d.mts`.
     opt_size: small code rather than fast code, at opt_level 2 or 3.
-    malloc: calls may allocate memory. Without it they work in the caller's workspace alone, on one core; what needs
-    more is refused, and the manifest says how many bytes of workspace and stack a call takes (docs/embedded.md).
-    freestanding: nor do they call anything else of a C library but memcpy, memmove and memset; with emit="static".
+    malloc: calls may allocate memory. Without it they use the caller's workspace only, on one core; functions that need
+    more are refused, and the manifest has the bytes of workspace and stack that a call needs (docs/embedded.md).
+    freestanding: they call only memcpy, memmove and memset of a C library; with emit="static".
     fp: "strict" (IEEE as written), "contract" (FMA, sums reassociated, nan and inf kept) or "fast".
     threads: let loops run on several cores; without it the library has no threads, and gives the same numbers.
     check: check every memory access at run time; fill outputs and buffers with nan before they are written.
     prefix: before every exported symbol.
-    passes, disable_passes: which passes run, as those of `aotensor.function`, and instead of its own.
-    schedule: the loops to compile, instead of those that passes make: a file of nest text, as `aotensor compile --emit
+    passes, disable_passes: as those of `aotensor.function`, which they replace.
+    schedule: the loops to compile, instead of those of the passes: a file of nest text, as `aotensor compile --emit
     nest --short` writes it, edited, or a `Schedule`, as `f.schedule` is.
-    debug_info: the library knows the lines of the model, for debuggers and profilers; its code is the same.
+    debug_info: store the lines of the model for debuggers and profilers; the code is the same.
     emit: "lib", or "static" for `lib<name>.a` instead, which needs no linker here; or both in a tuple.
 
     abi: an interface of another project, or several, whose symbols the library also exports: "bridgestan" for a log
@@ -107,7 +107,7 @@ def compile(
 
 
 def load(path: str | os.PathLike[str]) -> Library:
-    """A compiled library, ready to be called; the same as `aotensor_runtime.load`.
+    """Load a compiled library; the same as `aotensor_runtime.load`.
 
     Raises: LibraryError for a file that is damaged, foreign or too new.
     """

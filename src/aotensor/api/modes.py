@@ -1,4 +1,4 @@
-"""How a function is run, and what is noted about its calls."""
+"""Modes in which functions run, and the profile of their calls."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ MODES: Final = {
     "DEBUG_MODE": "checked",
     "DebugMode": "checked",
 }
-"""Name of a mode → how calls run: compiled; by the NumPy reference, without compiling; or both, compared each time."""
+"""Mode → how calls run: compiled; by the NumPy reference, without compiling; or both, compared at each call."""
 
 
 def checked_mode(mode: str | None) -> str:
-    """How calls of a mode run.   Raises: GraphValueError for an unknown name."""
+    """The kind of run that a mode selects.   Raises: GraphValueError for an unknown name."""
     return "compiled" if mode is None else MODES[one_of("mode", mode, MODES)]
 
 
 @dataclass
 class Profile:
-    """What the calls of a function took, in seconds of wall time; the first call includes compiling or loading."""
+    """Number and wall time of a function's calls, in seconds; the first call includes compiling or loading."""
 
     calls: int = 0
     seconds: float = 0.0
@@ -34,7 +34,7 @@ class Profile:
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Count what runs inside as one call."""
+        """Within: time the body as one call."""
         start = time.perf_counter()
         yield
         took = time.perf_counter() - start

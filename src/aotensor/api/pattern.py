@@ -1,4 +1,4 @@
-"""The pattern of a sparse output, where it does not depend on values."""
+"""The pattern of a sparse output, if it does not depend on values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What passes decided, as users get it: a list that can be filtered, and that a notebook shows as a table."""
+"""Remarks for users: a list of decisions of passes that can be filtered, and that a notebook shows as a table."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _DONE: Final = {"applied": "done", "missed": "not done", "analysis": "found"}
 
 
 class Remarks(list[Remark]):
-    """Remarks of passes, in the order in which these ran; as text, one line each.
+    """Remarks of passes, in the order in which they ran; printed one per line.
 
-    note: what to know of them all, such as that a schedule changed the loops afterwards.
+    note: a comment on all of them, such as that a schedule changed the loops afterwards.
     """
 
     def __init__(self, title: str, remarks: Iterable[Remark], note: str = "") -> None:
@@ -27,9 +27,9 @@ class Remarks(list[Remark]):
     def about(
         self, pass_name: str | None = None, line: int | None = None, kind: str | None = None, op: str | None = None
     ) -> Remarks:
-        """Those of one pass, about one line of the user's program, and of one kind, whatever of these is given.
+        """The remarks that match all given criteria: pass, line of the user's program, kind.
 
-        op: what their expressions name or call, or an operator in them: "exp", "grad_w", "@".
+        op: an identifier or operator in their expressions: "exp", "grad_w", "@".
 
         Raises: GraphValueError for a kind that is not "applied", "missed" or "analysis".
         """

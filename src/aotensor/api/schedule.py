@@ -1,4 +1,4 @@
-"""Schedules by hand, as users make them: from a file, or with methods that write the text of one."""
+"""Schedules by hand: from a file, or by methods that edit the compiler's nest text."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Schedule:
-    """How the loops of a function run: those that the compiler makes, with edits. It never changes; edits give others.
+    """The loops of a function: those of the compiler, with edits. Immutable; edits return new schedules.
 
-    `print(f.schedule)` lists the loops by name: the dim that a loop goes over, `n`, then `n.1`, `n.2` in the order of
-    the text; `n.blocks` and `n.chunks` go over blocks of it, `entries` over stored entries, `i` over what has no name.
+    `print(f.schedule)` lists the loops by name: the dim of a loop, `n`, then `n.1`, `n.2` in the order of
+    the text; `n.blocks` and `n.chunks` iterate over blocks of it, `entries` over stored entries, `i` over others.
 
     >>> fast = f.schedule.tile("n", 64).jam("n.1", 8)
     >>> aot.compile(f, "build", schedule=fast)
@@ -34,39 +34,39 @@ class Schedule:
         return self._with("tile", loop, _count(size, "tile", "size"))
 
     def block(self, loop: str, size: int) -> Schedule:
-        """The blocks, chunks or tiles that loop `loop` goes over have `size` iterations."""
+        """Set the size of the blocks, chunks or tiles of loop `loop` to `size` iterations."""
         return self._with("block", loop, _count(size, "block", "size"))
 
     def interchange(self, outer: str, inner: str) -> Schedule:
-        """Loop `inner`, which is all that is in `outer`, runs around it."""
+        """Interchange loops: `inner`, the only statement in `outer`, becomes the outer loop."""
         return self._with("interchange", outer, inner)
 
     def fuse(self, first: str, second: str) -> Schedule:
-        """What loop `second` does is done in `first`, in each iteration behind what that does."""
+        """Fuse loop `second` into `first`: each iteration runs the body of `first`, then that of `second`."""
         return self._with("fuse", first, second)
 
     def jam(self, loop: str, by: int) -> Schedule:
-        """So many iterations of a loop advance together through the loops inside; 1 for one after the other."""
+        """Unroll and jam: `count` iterations of a loop share one run of its inner loops; 1 turns it off."""
         return self._with("jam", loop, _count(by, "jam", "by"))
 
     def vectorize(self, loop: str, lanes: int) -> Schedule:
-        """So many iterations of a loop are a vector, the last ones under a mask; 1 leaves vectors to LLVM."""
+        """Vectorise a loop by `count` iterations, the remainder under a mask; 1 leaves vectorisation to LLVM."""
         return self._with("vectorize", loop, _count(lanes, "vectorize", "lanes"))
 
     def text(self) -> str:
-        """The nest as text, for `aotensor compile --schedule`.   Raises: ScheduleError for an edit that does not fit"""
+        """The edited nest, for `aotensor compile --schedule`.   Raises: ScheduleError for an edit that does not fit"""
         from aotensor.driver.edited import edited_nest
 
         return edited_nest(self._function, self._edits)
 
     def check(self) -> None:
-        """Show that it computes what the function does.   Raises: ScheduleError that says what is wrong, and where"""
+        """Verify that the edited loops compute the function.   Raises: ScheduleError with the reason and the place"""
         from aotensor.driver.recipe import Options, lower
 
         lower([self._function], Options(schedule=self.written()), texts=())
 
     def written(self) -> HandSchedule:
-        """The text with a name."""
+        """The nest text with a name, as a hand schedule."""
         return HandSchedule(self.text(), f"{self._function.name}.nest.mlir")
 
     def _with(self, name: str, *told: str | int) -> Schedule:

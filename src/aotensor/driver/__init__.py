@@ -1,1 +1,1 @@
-"""From the definition of a function to the files of a library: the road and the cache."""
+"""From the definition of a function to the files of a library: compilation steps and the cache."""

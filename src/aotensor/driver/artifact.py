@@ -1,4 +1,4 @@
-"""The files of one compilation, and the calls that write them."""
+"""The files written by one compilation, and the functions that write them."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from aotensor_runtime.signature import typed_line
 class Artifact:
     """A library and its header on disk.
 
-    library: the shared library, or the static one where only that was asked for. archive: the static one, if any.
-    others: what its callers need on some targets: an import library, a module for JavaScript and its types.
+    library: the shared library, or the static one if only that was requested. archive: the static one, if any.
+    others: files that callers need on some targets: an import library, a module for JavaScript and its types.
     """
 
     library: Path
@@ -35,18 +35,18 @@ class Artifact:
     others: tuple[Path, ...] = ()
 
     def load(self) -> LoadedLibrary:
-        """The library, ready to be called.   Raises: ForeignLibrary for a static one, which programs of C link"""
+        """Load the library.   Raises: ForeignLibrary for a static one, which C programs link"""
         return load(self.library)
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """All that was written."""
+        """The paths of all files that were written."""
         return tuple(
             dict.fromkeys([self.library, self.header, *([self.archive] if self.archive else []), *self.others])
         )
 
     def _repr_html_(self) -> str:
-        """For notebooks: the files as they are now, and the functions; nothing is executed."""
+        """HTML for notebooks: the current files and the functions; no code of the library runs."""
         files = [(str(path), _size_of(path)) for path in self.files]
         try:
             manifest = Container(read_file(self.library)).manifest()
@@ -65,12 +65,12 @@ def _size_of(path: Path) -> str:
 
 
 def compile_to_library(functions: Sequence[Definition], name: str | None, options: Options) -> Library:
-    """Functions as a library in memory."""
+    """Compile functions to a library in memory."""
     return make_library(lower(functions, options), name or functions[0].library_name)
 
 
 def library_bytes(functions: Sequence[Definition], opt_level: int, sections: Mapping[str, bytes]) -> bytes:
-    """Functions as the bytes of a library that is called by this machine only, so it explains nothing.
+    """The bytes of a library of these functions, for this machine only, so without IR texts.
 
     Raises: as `write_artifact`
     """
@@ -79,7 +79,7 @@ def library_bytes(functions: Sequence[Definition], opt_level: int, sections: Map
 
 
 def kinds_of(emit: str | Collection[str]) -> tuple[str, ...]:
-    """The keys of `KINDS` that a user asks for.   Raises: GraphValueError for another, and for none"""
+    """The requested keys of `KINDS`.   Raises: GraphValueError for unknown ones, and for none"""
     kinds = (emit,) if isinstance(emit, str) else tuple(emit)
     if not kinds or not set(kinds) <= set(KINDS):
         raise GraphValueError(f"compile: emit is some of {', '.join(map(repr, KINDS))}, not {emit!r:.60}")
@@ -89,7 +89,7 @@ def kinds_of(emit: str | Collection[str]) -> tuple[str, ...]:
 def write_artifact(
     functions: Sequence[Definition], folder: Path, name: str | None, options: Options, kinds: Collection[str] = ("lib",)
 ) -> Artifact:
-    """Functions as `lib<name>.so`, `lib<name>.a` or both, and `<name>.h`, in a folder, which is made if needed.
+    """Write functions as `lib<name>.so`, `lib<name>.a` or both, and `<name>.h`, to a folder, created if needed.
 
     kinds: keys of `codegen.targets.kinds.KINDS`, at least one.
 

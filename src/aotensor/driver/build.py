@@ -1,4 +1,4 @@
-"""One compilation with all that can be asked of it: every stage, every kind of file, and what each step took."""
+"""One compilation with all its possible results: every stage, every kind of file, and the time of each step."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from aotensor_runtime.manifest import Manifest
 
 
 class Build:
-    """Functions on their way to a library called `name`; each step is done when something first needs it.
+    """The compilation of functions to a library called `name`; each step runs when its result is first needed.
 
     seconds: wall time of every step done so far, in order; those of the passes are in `lowered.records`.
     begin: called with the name of each step when it starts. locations: print the source location of operations. short:
@@ -46,28 +46,28 @@ class Build:
 
     @cached_property
     def lowered(self) -> Lowered:
-        """At loop level.   Raises: as `recipe.lower`."""
+        """The functions at loop level.   Raises: as `recipe.lower`."""
         with self._timed("lower"):
             return lower(self.functions, self.options, IR_STAGES, self.locations, self.snapshots, self.report)
 
     @cached_property
     def library(self) -> Library:
-        """As object code in memory.   Raises: as `recipe.make_library`."""
+        """The library as object code in memory.   Raises: as `recipe.make_library`."""
         lowered = self.lowered
         with self._timed("emit LLVM IR"):
             return make_library(lowered, self.name)
 
     @cached_property
     def optimised(self) -> ModuleRef:
-        """All of the library as one module, optimised.   Raises: as `Library.optimised`"""
+        """The whole library as one optimised LLVM module.   Raises: as `Library.optimised`"""
         library = self.library
         with self._timed("optimise one module"):
             return library.optimised
 
     def kernel(self, function: str, source: Callable[[str, int], str] = lambda file, line: "") -> str:
-        """The assembly of one function alone: its kernel, and the chunks and loops that are functions of their own.
+        """The assembly of one function: its kernel, and its chunks and loops that are outlined.
 
-        source: gives the text of a line of the user's files, which the lines of the model are shown with.
+        source: returns the text of a line of the user's files, which is printed with the line number.
         """
         lowered = self.lowered
         text = lowered.machine.assembly(self.optimised)
@@ -134,7 +134,7 @@ class Build:
 
     @cached_property
     def _one_object(self) -> bytes:
-        """Code of the library as one module."""
+        """The whole library as one object file."""
         module = self.optimised
         with self._timed("generate code of one module"):
             return self.library.object_of(module)

@@ -1,4 +1,4 @@
-"""Compiled functions on disk, by content: what the library depends on is its address."""
+"""The disk cache of compiled functions, addressed by a hash of everything that a library depends on."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from aotensor_runtime import Library, LibraryFunction
 from aotensor_runtime.machine import cpu_flags
 
 OPT_LEVEL: Final = 3
-"""LLVM's optimisation level for functions that are compiled by a call."""
+"""LLVM's optimisation level for functions that are compiled at their first call."""
 
 
 def load_compiled(f: Definition) -> LibraryFunction:
-    """The compiled form of a function, from the cache if a whole one is there, else made and put there.
+    """The compiled function, from the cache if there is a valid entry, else compiled and stored there.
 
-    Without a folder that can be written, functions are made in every process, and a warning says so.
+    Without a writable folder, functions are compiled in every process, after a warning.
 
-    Raises: all that compiling raises.
+    Raises: as compiling.
     """
     return _load(f.name, _key(f), lambda: _library_bytes([f], OPT_LEVEL, {}))[f.name]
 
 
 def load_together(functions: Sequence[Definition], name: str, sections: Mapping[str, bytes]) -> Library:
-    """Several functions as one library with further sections, in the same way.   Raises: as `load_compiled`"""
+    """Several functions as one cached library with further sections.   Raises: as `load_compiled`"""
     digest = hashlib.sha256("".join(_key(f) + f.doc for f in functions).encode())
     for section, content in sections.items():
         digest.update(section.encode() + b"\0" + content + b"\0")
@@ -44,7 +44,7 @@ def _load(called: str, key: str, make: Callable[[], bytes]) -> Library:
     folder, name = store(), f"functions/{called[:60]}-{key}.so"
     data = folder.get(name)
     if data is not None:
-        with suppress(LibraryError):  # for another machine that shares the folder, or of a broken build: made again
+        with suppress(LibraryError):  # for another machine that shares the folder, or a damaged build: compile again
             return Library(data, folder.folder / name)
     data = make()
     try:
@@ -61,7 +61,7 @@ def _load(called: str, key: str, make: Callable[[], bytes]) -> Library:
 
 
 def loaded(library: bytes) -> Library:
-    """A library from its bytes.   Raises: LibraryError"""
+    """Load a library from its bytes.   Raises: LibraryError"""
     return Library(library)
 
 
@@ -77,7 +77,7 @@ def _key(f: Definition) -> str:
         "" if f.schedule_text is None else f.schedule_text.label,
         repr(f.updates),
         repr((f.flat.complex_arguments, f.flat.complex_results)),
-        repr((f.flat.sparse_arguments, f.flat.sparse_results)),  # a csr and a csc matrix have leaves of the same types
+        repr((f.flat.sparse_arguments, f.flat.sparse_results)),  # csr and csc matrices have leaves of the same types
         f"-O{OPT_LEVEL}",
         _machine(),
         compiler_identity(),
@@ -89,7 +89,7 @@ def _key(f: Definition) -> str:
 
 
 def _foreign(f: Definition) -> str:
-    """The tensor IR of a function with ops from elsewhere, whose code is not among the compiler's own."""
+    """The tensor IR of a function that contains user-defined ops, whose code the compiler's identity does not cover."""
     if all(node.op.__class__.__module__.startswith("aotensor.") for node in all_nodes(f.flat.results.values())):
         return ""
     from aotensor.driver.recipe import stage_text

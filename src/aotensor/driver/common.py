@@ -1,4 +1,4 @@
-"""What the functions of one library have in common: names that differ, passes, a schedule."""
+"""Properties that the functions of one library share: distinct names, one pipeline, one schedule."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_names(functions: Sequence[Definition]) -> None:
 
 
 def _check_lengths(f: Definition) -> None:
-    """Names travel in the library and in messages.   Raises: GraphValueError for one that is too long"""
+    """Raises: GraphValueError for a name too long for the library's manifest and messages"""
     dims = (n for x in f.flat.arguments.values() for n in x.tensor_type.shape if isinstance(n, str))
     kinds = (("function", [f.name], MAX_IDENTIFIER), ("input", f.arguments, MAX_NAME), ("output", f.results, MAX_NAME))
     for kind, names, limit in (*kinds, ("dim", dims, MAX_NAME)):
@@ -37,7 +37,7 @@ def _check_lengths(f: Definition) -> None:
 
 
 def common_pipeline(functions: Sequence[Definition]) -> Pipeline:
-    """The pipeline that all functions ask for.   Raises: GraphValueError if they do not ask for the same one"""
+    """The pipeline of all functions.   Raises: GraphValueError if they request different ones"""
     found = dict.fromkeys(f.pipeline for f in functions)
     if len(found) > 1:
         names = ", ".join(f.name for f in functions)
@@ -46,7 +46,7 @@ def common_pipeline(functions: Sequence[Definition]) -> Pipeline:
 
 
 def common_schedule(functions: Sequence[Definition]) -> HandSchedule | None:
-    """The schedule that a function asks for.   Raises: GraphValueError if it is compiled together with others"""
+    """The schedule of a single function.   Raises: GraphValueError if it is compiled together with others"""
     found = [f for f in functions if f.schedule_text is not None]
     if found and len(functions) > 1:
         raise GraphValueError(

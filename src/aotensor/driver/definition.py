@@ -1,4 +1,4 @@
-"""Definition: what a function takes and gives, by name, as it is to be compiled."""
+"""Definition: the named inputs and outputs of a function to be compiled."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from aotensor_runtime.signature import python_signature
 
 
 class Options(TypedDict, total=False):
-    """The options of a definition, for who hands them on; `aotensor.function` says what they mean."""
+    """The options of a definition, for callers that pass them on; `aotensor.function` documents them."""
 
     updates: Updates
     givens: Replacements
@@ -56,10 +56,10 @@ class Options(TypedDict, total=False):
 
 
 class Definition:
-    """Symbolic inputs and outputs under one name: all that compiling and verifying read of a function.
+    """Named symbolic inputs and outputs: all that compilation and verification need to know of a function.
 
     inputs, outputs: as given, the former as variables. arguments, results: all of the compiled function by name, shared
-    variables and their next values included. Options, and what is raised: as those of `aotensor.function`.
+    variables and their next values included. Options and errors: as those of `aotensor.function`.
     """
 
     def __init__(
@@ -83,18 +83,18 @@ class Definition:
             raise GraphValueError(f"on_unused_input is 'raise', 'warn' or 'ignore', not {on_unused_input!r}")
         if name is not None and not (name.isidentifier() and name.isascii()):
             raise GraphValueError(f"function name {name!r} is not a C identifier")
-        #: the passes that run when this is compiled
+        # : the pass pipeline that compiles it
         self.pipeline = pipeline_of(passes, disable_passes)
-        #: the loops that are compiled, instead of those that passes make
+        # : the loops to compile, instead of those that passes generate
         self.schedule_text: HandSchedule | None = None
         self.name = name or "function"
-        #: what the header says about it, in one sentence
+        # : its description in the header, one sentence
         self.doc = ""
-        #: of a log density, its parameters by name
+        # : for a log density, its parameters by name
         self.parameters = checked_parameters(parameters)
-        #: of a log density that an importer has made, what gives its parameters
+        # : for a log density from an importer, the function that computes its parameters
         self.density: Callable[[], Density] | None = None
-        #: of a nonlinear program, the `NLP` that it is one of the functions of
+        # : for a function of a nonlinear program, that `NLP`
         self.program: Any = None
         self.is_named = name is not None
         wishes = checked_inputs(inputs)
@@ -122,7 +122,7 @@ class Definition:
 
     @property
     def library_name(self) -> str:
-        """What a library is called whose first function this is."""
+        """The default name of a library whose first function this is."""
         return self.name if self.program is None else str(self.program.name)
 
     def _name_everything(
@@ -154,23 +154,23 @@ class Definition:
 
     @property
     def written_names(self) -> dict[Variable, str]:
-        """What values are called where the user writes: arguments, results under keys of theirs, local variables."""
+        """Names of values in the user's program: arguments, results by key, local variables."""
         keyed = {x: key for key, x in self.results.items() if self.output_kind == "dict" and x.owner and not x.name}
         return {**self.local_names, **keyed, **self.names}
 
     @property
     def flat(self) -> Flat:
-        """Arguments and results as they are compiled: after the passes over graphs, matrices as dense leaves."""
+        """Arguments and results as they are compiled: after the graph passes, matrices as dense arrays."""
         return self._prepared[0]
 
     @property
     def graph_records(self) -> list[PassRecord]:
-        """What each pass over the graph did, in order."""
+        """The record of each graph pass, in order."""
         return self._prepared[1]
 
     @property
     def graph_notes(self) -> list[Note]:
-        """What these passes have decided, and why, in order."""
+        """The notes of the graph passes, in order."""
         return self._prepared[2]
 
     @cached_property
@@ -183,12 +183,12 @@ class Definition:
 
     @rare_collections
     def graph_passes(self) -> list[tuple[PassRecord, list[Variable]]]:
-        """What each pass over the graph does, and the results after it."""
+        """Run the graph passes: (their records, the results after them)."""
         with called(self.names):
             return list(passes_over(list(self.results.values()), list(self.arguments.values()), self.pipeline))
 
     def under(self, pipeline: Pipeline) -> Definition:
-        """The same definition, compiled by other passes."""
+        """The same definition with another pass pipeline."""
         if pipeline == self.pipeline:
             return self
         other = Definition.__new__(Definition)
@@ -203,7 +203,7 @@ class Definition:
 
 
 def check_locations(stage: str, locations: bool) -> None:
-    """Raises: GraphValueError if locations are asked for at a stage that has none"""
+    """Raises: GraphValueError if locations are requested for a stage without them"""
     if locations and stage not in IR_STAGES:
         raise GraphValueError(f"stage {stage} has no locations", hint=f"stages that have: {', '.join(IR_STAGES)}")
 

@@ -1,4 +1,4 @@
-"""The nest that passes make of a function, after edits by the names of its loops."""
+"""The loop nest that passes generate for a function, after edits by loop name."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from aotensor.passes.schedule.edit import Edit, described, edited
 
 
 def edited_nest(f: Definition, edits: Sequence[Edit]) -> str:
-    """As text.   Raises: ScheduleError for an edit that does not fit"""
+    """The nest text after all edits.   Raises: ScheduleError for an edit that does not fit"""
     return edited(stage_text([f], "nest"), edits)
 
 
 def loops_of_nest(f: Definition, edits: Sequence[Edit]) -> list[str]:
-    """Its loops, one line each.   Raises: as `edited_nest`"""
+    """The loops of the nest after all edits, one line each.   Raises: as `edited_nest`"""
     return described(stage_text([f], "nest"), edits)

@@ -1,4 +1,4 @@
-"""The cache folder as it is set, and the compiler that its entries are made by."""
+"""The configured cache folder, and the identity of the compiler that its entries depend on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SOURCE: Final = Path(__file__).parents[1]
 
 
 def store() -> Store:
-    """The cache folder as it is set now.   Raises: GraphValueError for an AOTENSOR_CACHE_SIZE that is not a size"""
+    """The store in the configured cache folder.   Raises: GraphValueError if AOTENSOR_CACHE_SIZE is not a size"""
     try:
         return Store(config.cache_dir, config.cache_size)
     except ValueError as error:
@@ -23,7 +23,7 @@ def store() -> Store:
 
 @cache
 def compiler_identity() -> str:
-    """The compiler itself, as this process first finds it: its sources by name, size and time."""
+    """The identity of the compiler, determined once per process: its source files by name, size and time."""
     entries = []
     for root in (_SOURCE, _SOURCE.parents[1] / "runtime", _SOURCE.parent / "aotensor_runtime"):
         for path in sorted(root.rglob("*.py")) if root.is_dir() else ():

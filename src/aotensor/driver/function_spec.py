@@ -1,4 +1,4 @@
-"""What a library says about its functions: arrays, checks, first values of shared variables."""
+"""The manifest entries of functions: arrays, checks, first values of shared variables."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SharedValues(ValuePool):
         self._defaults: dict[SharedVariable, tuple[Default, ...]] = {}
 
     def defaults(self, x: Variable) -> Sequence[Default | None]:
-        """Those of the arrays of an input, None if it has no value: four of a matrix, whose pattern has no bytes."""
+        """The first values of an input's arrays, None if it has none: four for a matrix, whose pattern has no bytes."""
         if not isinstance(x, SharedVariable):
             return (None, None, None, None) if x.is_sparse else (None,)
         if x not in self._defaults:
@@ -58,7 +58,7 @@ def _little_endian(x: Array) -> bytes:
 
 
 def function_spec(f: Definition, built: BuiltFunction, pool: SharedValues, module: ModuleOp) -> FunctionSpec:
-    """A function as the manifest describes it.   module: at loop level, which says what it calls"""
+    """The manifest entry of a function.   module: at loop level, from which external functions are read"""
     flat = f.flat
     names = _part_names(flat.sparse_arguments), _part_names(flat.sparse_results)
     defaults = [default for x in f.arguments.values() for default in pool.defaults(x)]
@@ -102,17 +102,17 @@ def _pattern(leaves: Sequence[Variable], specs: Sequence[OutputSpec]) -> str | N
 
 
 def _unicode(text: str) -> str:
-    """A text of the user's, such as a path in a message, with halves of surrogate pairs as escapes."""
+    """A user's text, such as a path in a message, with lone surrogates escaped."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _part_names(values: Sequence[SparseValue]) -> dict[int, str]:
-    """By their numbers, the names of arrays that are parts of a sparse matrix."""
+    """The array number → name of arrays that are parts of a sparse matrix."""
     return {x.first + k: f"{x.name}.{part}" for x in values for k, part in enumerate(SPARSE_PARTS, 1)}
 
 
 def _words(extent: int | str | None) -> set[int | str]:
-    """The dims in the formula of an extent."""
+    """The dims that occur in the formula of an extent."""
     return set(re.findall(r"\w+", extent)) if isinstance(extent, str) else set()
 
 

@@ -1,4 +1,4 @@
-"""A schedule that somebody wrote: nest text with a name."""
+"""A schedule written by hand: nest text with a name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class HandSchedule:
 
     @property
     def label(self) -> str:
-        """What the manifest says of it: `logistic.nest.mlir sha256:4f6c...`."""
+        """The label in the manifest: `logistic.nest.mlir sha256:4f6c...`."""
         return f"{PurePath(self.name).name} sha256:{hashlib.sha256(self.text.encode()).hexdigest()}"
 
 

@@ -1,4 +1,4 @@
-"""The assembly of some functions alone, without directives, and with the lines of the model that it comes from.
+"""Print the assembly of selected functions, without directives, and with the user's source lines.
 
 .type  f.kernel,@function          # f.kernel: model.py:7, model.py:8
 f.kernel:                    →     f.kernel:
@@ -14,7 +14,7 @@ from os.path import basename
 from typing import Final, TypeAlias
 
 Line: TypeAlias = tuple[str, int]
-"""A file without its folder, and a line of it."""
+"""(file without its folder, line)."""
 
 _LABEL: Final = re.compile(r'^"?([A-Za-z_.$][^\s":]*)"?:')
 _CONSTANT: Final = re.compile(r"\.?LCPI\d+_\d+")
@@ -22,18 +22,18 @@ _JUMP_TABLE: Final = re.compile(r"\.?LJTI\d+_\d+")
 _END: Final = re.compile(r"^\.?L?func_end\d+:|^\.?Lfunc_end\d+:|^\s*\.cfi_endproc")
 _FILE: Final = re.compile(r'^\s*\.file\s+(\d+)(?:\s+"(?:[^"\\]|\\.)*")?\s+"((?:[^"\\]|\\.)*)"')
 LOC: Final = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)")
-"""In assembly with line tables: the number of a file, and a line of it."""
+"""(number of a file in the line table of the assembly, line)."""
 _DATA: Final = re.compile(r"^\s*\.(?:quad|long|short|byte|zero|[248]byte|xword|word|hword|ascii|asciz)\b")
 
 
 def kernel_text(
     assembly: str, functions: Mapping[str, Sequence[Line]], comment: str, source: Callable[[str, int], str]
 ) -> str:
-    """Some functions of a program in assembly, and the constants that they read.
+    """The assembly of some functions, and of the constants that they read.
 
-    functions: their symbols, and the lines that each is made of. comment: how one begins. source: the text of a line.
+    functions: symbol → source lines. comment: the comment sign. source: returns the text of a line.
 
-    Where the assembly has line tables, each change of the line is noted; lines are those of functions as a whole else.
+    With line tables, each change of the line is printed; otherwise the lines of a function are listed at its start.
     """
     lines = assembly.splitlines()
     files = file_names(lines)
@@ -53,7 +53,7 @@ def kernel_text(
 
 
 def _functions(lines: Sequence[str], wanted: Mapping[str, object]) -> Iterator[tuple[str, list[str]]]:
-    """Symbol and lines of each function, its label first."""
+    """(symbol, lines of assembly) of each function, its label first."""
     symbol, body = "", list[str]()
     for line in lines:
         label = _LABEL.match(line)
@@ -94,20 +94,20 @@ def _place(place: Line, source: Callable[[str, int], str]) -> str:
 
 
 def file_names(lines: Iterable[str]) -> dict[int, str]:
-    """The names of files, without their folders, by their numbers in line tables of assembly."""
+    """Number in the assembly's line tables → file name without its folder."""
     found = (_FILE.match(line) for line in lines if ".file" in line)
     return {int(match[1]): basename(unescaped(match[2], 8)) for match in found if match is not None}
 
 
 def unescaped(text: str, base: int) -> str:
-    """What quotes hold: bytes of UTF-8 are three digits in assembly (base 8), two in MLIR and LLVM IR (base 16)."""
+    """The text of a quoted string; a byte of UTF-8 is escaped as octal in assembly (base 8), as hex in MLIR (base 16)."""
     escape = rb"\\([0-7]{3}|.)" if base == 8 else rb"\\([0-9A-Fa-f]{2}|.)"
     raw = re.sub(escape, lambda x: bytes([int(x[1], base)]) if len(x[1]) > 1 else x[1], text.encode())
     return raw.decode(errors="replace")
 
 
 def _constants(lines: Sequence[str], wanted: set[str]) -> str:
-    """The data behind some labels."""
+    """The data directives after these labels."""
     kept, is_inside = list[str](), False
     for line in lines:
         label = _LABEL.match(line)

@@ -1,4 +1,4 @@
-"""Names that are fit for C, for the header and for keyword arguments."""
+"""Names that are valid in C, in the header and as keyword arguments."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ C_KEYWORDS: Final = frozenset(
 
 
 def input_names(function: str, inputs: Sequence[tuple[Variable, str | None]]) -> list[str]:
-    """The C names of inputs, each with the name that the user gave it, if any; the others are `in0`, `in1`, ...
+    """The C names of inputs: derived from the user's name if there is one, else `in0`, `in1`, ...
 
-    Raises: GraphValueError with the lines of both if two inputs have one name: a call could not say which it means.
+    Raises: GraphValueError with the lines of both if two inputs have one name: a call could not distinguish them.
     """
     named: dict[str, Variable] = {}
     for x, wanted in inputs:
@@ -60,9 +60,9 @@ def output_names(function: str, keys: Sequence[str]) -> list[str]:
 def local_names(
     known: Mapping[str, Any], results: Sequence[Variable], inputs: Collection[Variable]
 ) -> dict[Variable, str]:
-    """Values between inputs and results that the user's program has a name for, such as the local variable `r`.
+    """Names of intermediate values in the user's program, such as the local variable `r`.
 
-    known: name → whatever it stands for. The first name of a value counts, and its own above all.
+    known: name → object. A value's own name wins, then the first name found.
     """
     found: dict[Variable, str] = {}
     for name, x in known.items():

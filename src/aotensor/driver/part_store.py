@@ -15,7 +15,7 @@ from aotensor.driver.folder import compiler_identity, store
 
 
 def stored_part(part: Part, machine: Machine) -> bytes:
-    """The object code of a part, from the cache folder if it is there, else made and put there."""
+    """The object code of a part, from the cache folder if it is stored there, else compiled and stored."""
     versions = ".".join(map(str, binding.llvm_version_info))
     identity = "\0".join([part.name, repr(machine), versions, compiler_identity()])
     folder, name = store(), f"parts/{hashlib.sha256(identity.encode()).hexdigest()[:40]}.o"

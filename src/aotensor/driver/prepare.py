@@ -32,7 +32,7 @@ def prepare(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Var
 
     stop: the inputs; the graph that computes them is not changed.
 
-    Raises: GraphError from typing rules of the ops that come in.
+    Raises: GraphError from typing rules of the ops that rewrites introduce.
     """
     *_, (_, found) = passes_over(outputs, stop)
     return found
@@ -41,20 +41,20 @@ def prepare(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Var
 def passes_over(
     outputs: Sequence[Variable], stop: Collection[Variable], pipeline: Pipeline = DEFAULT
 ) -> Iterator[tuple[PassRecord, list[Variable]]]:
-    """What each pass did, and the outputs after it. Those for loops are left out where there are none."""
+    """Run the graph passes: (their records, the outputs); loop passes run only on graphs with loops."""
     expanded = list(outputs)
     for record, expanded in run_passes(outputs, stop, [EXPAND]):
         yield record, expanded
     chosen = [_BY_NAME[one.name] for one in pipeline.at("graph") if one.name != EXPAND.name]
-    if not has_loops(expanded, stop):  # then a pass may follow itself, and would find nothing
+    if not has_loops(expanded, stop):  # a pass right after itself would find nothing
         chosen = [step for step, _ in groupby(step for step in chosen if step not in LOOP_PASSES)]
     yield from run_passes(expanded, stop, chosen)
 
 
 def expand_composites(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """Ops that are made of other ops (`Op.expand`) give way to these, and so do the composites among these.
+    """Replace composite ops by their expansions (`Op.expand`), repeatedly.
 
-    Before each step down sparse matrices are seen as such, and `rewrite_sparse` has its turn.
+    Before each expansion `rewrite_sparse` runs, while ops on sparse matrices are still whole.
     """
     found, is_changed = list(outputs), True
     while is_changed:
@@ -84,4 +84,4 @@ _BY_NAME: Final = {
     )
 }
 GRAPH_RECIPE: Final = tuple(_BY_NAME[one.name] for one in DEFAULT.at("graph"))
-"""Passes over a graph with loops, in the order in which they run."""
+"""Passes over a graph with loops, in order."""

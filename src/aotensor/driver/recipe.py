@@ -1,4 +1,4 @@
-"""The road from Functions to a library, one line per arrow."""
+"""Compile functions to a library: the steps in order."""
 
 from __future__ import annotations
 
@@ -72,19 +72,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """How to compile.
+    """Compile options.
 
-    target, features: as `Machine.parse`. cpu: the same, or levels such as `v2,v3`, among which calls choose.
+    target, features: as `Machine.parse`. cpu: the same, or levels such as `v2,v3`, from which calls select at run time.
     fp: strict, contract or fast. prefix: before every exported symbol.
     verify: check the IR after every pass. check: check every memory access at run time, on one core, and fill outputs
     and buffers with nan before they are written.
     threads: let loops run on several cores. malloc: calls may ask the C library for memory; without it, loops run on
-    one core. freestanding: nor anything else of it but memcpy, memmove and memset.
-    opt_size: small code rather than fast code. debug_info: code knows the user's lines, for debuggers and profilers.
-    facts: of the machine, for passes on loops; those of the CPU by default. Any give right code.
-    pipeline: the passes that run; by default those that the functions ask for. schedule: the loops to compile; by
-    default those that the functions ask for, or those that passes make. sections: further ones, by name.
-    layers: interfaces of other projects, over the functions. by_origin: lines of derivatives, as in `Locations`.
+    one core. freestanding: use only memcpy, memmove and memset of it.
+    opt_size: small code rather than fast code. debug_info: emit the user's lines for debuggers and profilers.
+    facts: of the machine, for loop passes; those of the CPU by default. Code is correct with any.
+    pipeline: the passes that run; by default those of the functions. schedule: the loops to compile; by
+    default those of the functions, or those that passes generate. sections: further ones, by name.
+    layers: interfaces of other projects to the functions. by_origin: lines of derivatives, as in `Locations`.
     """
 
     target: str | None = None
@@ -109,7 +109,7 @@ class Options:
 
     @property
     def has_threads(self) -> bool:
-        """Do loops run on several cores? In a checking build they would note what is wrong at the same time."""
+        """Do loops run on several cores? Not in a checking build, whose threads would report errors at once."""
         return self.threads and self.allocates and not self.check
 
     @property
@@ -118,7 +118,7 @@ class Options:
         return self.malloc and not self.freestanding
 
     def machine(self) -> Machine:
-        """What code is made for: of several levels, the lowest one.   Raises: as `Machine.parse` and `split_levels`"""
+        """The target machine: the lowest of several levels.   Raises: as `Machine.parse` and `split_levels`"""
         levels = split_levels(self.cpu)
         if levels and not self.allocates:
             hint = "compile for one CPU, or leave out --no-malloc (malloc=False)"
@@ -141,7 +141,7 @@ class Options:
 
 @dataclass
 class Lowered:
-    """Functions on their way down: the texts of the stages passed so far, and what each pass did."""
+    """Functions during lowering: the texts of the stages so far, and the record of each pass."""
 
     functions: list[Definition]
     built: list[BuiltFunction]
@@ -154,18 +154,18 @@ class Lowered:
     schedule: HandSchedule | None = None
     texts: dict[str, str] = field(default_factory=dict)
     has_locations: bool = False
-    """Do the texts say behind each operation where it comes from?"""
+    """Do the texts have the source location of each operation?"""
     snapshots: Snapshots = field(default_factory=lambda: Snapshots(()))
 
     @cached_property
     def remarks(self) -> list[Remark]:
-        """What every pass decided and why, in order."""
+        """The remarks of all passes, in order."""
         notes = [*(note for f in self.functions for note in f.graph_notes), *self.runner.notes.found]
         return worded(notes, self.sites, {f.name: f.written_names for f in self.functions})
 
     @property
     def records(self) -> list[PassRecord]:
-        """What every pass did, in order."""
+        """The records of all passes, in order."""
         return self.runner.records
 
 
@@ -178,12 +178,12 @@ def lower(
     snapshots: Snapshots | None = None,
     report: Report | None = None,
 ) -> Lowered:
-    """Functions down to loop level.
+    """Lower functions to loop level.
 
-    texts: the stages whose texts are kept. locations: with the user's line behind each operation. snapshots: of stages
-    and passes that are asked for, all of one compilation. report: of loops and memory, filled on the way.
+    texts: the stages whose texts are kept. locations: print the user's line of each operation. snapshots: of stages
+    and passes, to be filled for one compilation. report: of loops and memory, to be filled.
 
-    Raises: GraphValueError for two functions of one name or an unknown fp policy, and all that typing rules raise.
+    Raises: GraphValueError for two functions of one name or an unknown fp policy, and the errors of typing rules.
     """
     one_of("fp policy", options.fp, FP_POLICIES)
     check_names(functions)
@@ -213,7 +213,7 @@ def lower(
     _keep_text(result, "tensor-opt", texts)
     facts = options.facts or machine.facts
     left_out = {
-        # the checks look at one element at a time, and small processors have no vectors
+        # checks look at one element at a time, and small processors have no vector instructions
         *(VECTOR_PASSES if options.check or system_of(machine.triple) is OTHER_32 else ()),
         *(() if options.allocates else ON_SEVERAL_CORES),
     }
@@ -239,12 +239,12 @@ def lower(
 
 
 def _math_facts(machine: Machine, options: Options) -> Target:
-    """Of the machine whose instructions these are, whatever loops are made for; `strict` has one formula for all."""
+    """Facts for expanding math functions: the real instruction set, whatever `facts` say; `strict` needs none."""
     return replace(machine.facts, has_tables=False) if options.fp == "strict" else machine.facts
 
 
 def _product_facts(machine: Machine, options: Options) -> Target | None:
-    """What kernels of products are made for, None for the machine; without a heap they do not pack their operands."""
+    """Facts for kernels of products, None for the machine's; without a heap, kernels do not pack their operands."""
     if options.allocates:
         return options.facts
     usual = Target(blas_work=NEVER) if options.fp == "strict" else machine.facts
@@ -252,7 +252,7 @@ def _product_facts(machine: Machine, options: Options) -> Target | None:
 
 
 def _record_graph_passes(functions: Sequence[Definition], runner: PassRunner, texts: Mapping[str, str]) -> None:
-    """Enter what passes over graphs have done before; where texts are dumped, they run again to be looked at."""
+    """Add the records of the graph passes; with dumped texts they run again, to print them."""
     runner.records += [record for f in functions for record in f.graph_records]
     runner.write("graph", "txt", lambda: texts["graph"])
     if runner.dump is None:
@@ -270,7 +270,7 @@ def _keep_text(lowered: Lowered, stage: str, wanted: Collection[str]) -> None:
 
 
 def emit(lowered: Lowered) -> Module:
-    """Loop level to LLVM IR, without the entries."""
+    """Emit loop level as LLVM IR, without the entry points."""
     options = lowered.options
     sites = lowered.sites if options.debug_info else None
     module = emit_module(lowered.module, lowered.machine, threads=options.has_threads, sites=sites)
@@ -283,7 +283,7 @@ def emit(lowered: Lowered) -> Module:
 
 @rare_collections
 def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Library:
-    """Loop level to a library in memory, with its IR texts and, if it is to be shipped, test vectors inside.
+    """Compile loop level to a library in memory, with its IR texts and, if it is to be shipped, test vectors.
 
     Raises: GraphValueError for a name that is not a file name, and for a prefix that cannot begin a symbol.
     """
@@ -312,10 +312,10 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     vectors = make_vectors(lowered.functions) if is_shipped else b""
     if vectors:
         sections[VECTORS_SECTION] = vectors
-    if system_of(lowered.machine.triple) is WASM:  # pages would have to fetch them
+    if system_of(lowered.machine.triple) is WASM:  # a web page would have to download them
         sections = {}
     sections.update(lowered.options.sections)
-    if lowered.options.freestanding:  # they would be a part of the program's memory
+    if lowered.options.freestanding:  # they would be in the program's memory
         sections = {}
     blueprint = Blueprint(
         name,
@@ -335,13 +335,13 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
         [layer.fitted(specs) for layer in lowered.options.layers],
     )
     kernels = emit(lowered)
-    # a module of its own: one that has been printed keeps the names that it had then, and levels rename
+    # a separate module: printing fixes the names of a module, and levels rename functions
     lowered.runner.write("llvm", "ll", lambda: str(emit(lowered)))
     options = lowered.options
     levels = [_level_code(lowered, level) for level in options.upper_levels()]
     made = stored_part, options.has_threads, _product_facts(lowered.machine, options), levels
     library = build_library(kernels, blueprint, *made)
-    if not options.allocates:  # once more, with what is known of the code
+    if not options.allocates:  # the second time, with facts about the generated code
         stacks = stack_bounds(lowered.machine, library.optimised, specs, options.prefix)
         functions = [replace(spec, stack=stacks[spec.name]) for spec in specs]
         library = build_library(emit(lowered), replace(blueprint, functions=functions), *made)
@@ -357,7 +357,7 @@ def _level_code(lowered: Lowered, options: Options) -> LevelCode:
 
 
 def _work(lowered: Lowered, spec: FunctionSpec) -> Estimate:
-    """The floating point operations of a call."""
+    """The number of floating point operations of a call, as a formula."""
     slices = {}
     for group in spec.sparse_inputs:
         pattern, entries = spec.inputs[group.first : group.first + 2]
@@ -379,7 +379,7 @@ def stage_text(
 ) -> str:
     """The text of one stage, tensor and below.
 
-    locations: with the user's line behind each operation. generic: as `generic_text`
+    locations: print the user's line of each operation. generic: as `generic_text`
     """
     lowered = lower(functions, options or Options(), [stage], locations)
     if stage in lowered.texts:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Report:
-    """Loops and memory of functions, filled while `lower` runs.   dims: function → the sets of dims that it is for"""
+    """Loops and memory of functions, filled by `lower`.   dims: function → the sets of extents to estimate for"""
 
     def __init__(self, dims: Mapping[str, Sequence[Mapping[str, int]]]) -> None:
         self.dims = dims
@@ -24,7 +24,7 @@ class Report:
         self.plans: list[Plan] = []
 
     def begin(self, sites: Locations, functions: Sequence[Definition]) -> Observer:
-        """What looks at a module, after passes and at the end of the nest level."""
+        """Observers of a module: after each pass, and at the end of the nest level."""
         names = {f.name: f.names for f in functions}
 
         def look(name: str, module: ModuleOp, is_before: bool) -> None:

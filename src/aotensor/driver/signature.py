@@ -1,4 +1,4 @@
-"""What a user says a function takes and gives: In and Out, and the checks of inputs, outputs and updates."""
+"""In and Out, the options of inputs and outputs, and the checks of inputs, outputs and updates."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ class In:
 
 @dataclass(frozen=True, eq=False)
 class Out:
-    """An output with a wish.
+    """An output of a function, with an option.
 
-    borrow: the result may share memory with what the function keeps. Results are new arrays in any case: a later call
+    borrow: the result may share memory with the function's state. Results are new arrays in any case: a later call
     never changes them, and writing to them changes no shared variable.
     """
 
@@ -71,7 +71,7 @@ class Out:
 
 
 def symbol(x: object) -> Variable:
-    """x, if it is a variable.   Raises: GraphTypeError"""
+    """x, checked to be a variable.   Raises: GraphTypeError"""
     if not isinstance(x, Variable):
         raise GraphTypeError(f"expected a symbolic variable, found {type(x).__name__} {x!r:.60}")
     return x
@@ -226,7 +226,7 @@ def check_unused(
 
 
 def _origins(outputs: Sequence[Variable], stop: Sequence[Variable]) -> list[Variable]:
-    """What the derivatives among `outputs`, and among what they are made of, are derivatives of."""
+    """The functions whose derivatives are among `outputs` or in their graphs."""
     nodes = toposort(outputs, stop)
     found = [*outputs, *(x for node in nodes for x in (*node.inputs, *node.outputs))]
     return list(dict.fromkeys(y for x in found for y in x.origins))

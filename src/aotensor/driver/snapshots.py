@@ -1,6 +1,6 @@
-"""Texts of a program between its passes, in which a value keeps its name, so that two of them can be compared.
+"""Texts of a program between passes. Values keep their names, so that texts can be compared.
 
-before fuse   →   fuse   →   place-values   …   →   nest        stages, and what each pass left
+before fuse   →   fuse   →   place-values   …   →   nest        stages, and the result of each pass
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Snapshots:
     short: bool = True
     texts: dict[str, str] = field(default_factory=dict)
     seen: list[str] = field(default_factory=list)
-    """Everything that there was, in order; runs of passes with their numbers."""
+    """All stages and passes so far, in order; runs of passes with their numbers."""
     labels: dict[Variable, str] = field(default_factory=dict)
-    """Names in texts of graphs so far."""
+    """Value names in texts of graphs so far."""
     _values: dict[SSAValue, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -45,12 +45,12 @@ class Snapshots:
         self._starts = {name.removeprefix(BEFORE).partition(".")[0] for name in self.wanted if name.startswith(BEFORE)}
 
     def module(self, name: str, module: ModuleOp, is_before: bool = False) -> None:
-        """A pass begins on a module, or has ended; or a stage is reached."""
+        """Record a module: before a pass, after it, or at a stage."""
         generic = USUAL if self.short else OWN
         self.take(name, lambda: text_of(module, self.locations, generic, self._values), is_before)
 
     def take(self, name: str, text: Callable[[], str], is_before: bool = False) -> None:
-        """The same for a text that is made when it is needed."""
+        """The same for a text that is computed only if it is wanted."""
         number = 1 + sum(known.rpartition(".")[0] == name for known in self.seen)
         if is_before:
             if name in self._starts:
@@ -61,7 +61,7 @@ class Snapshots:
             self.texts[f"{name}.{number}"] = text()
 
     def graphs(self, functions: Sequence[Definition]) -> None:
-        """What passes over graphs left, and the stages around; they run again for that."""
+        """Record the results of graph passes, and the stages around them, by running these again."""
         if not self.wanted:
             return
         self.take("graph", lambda: "\n".join(f.graph_text("graph", self.labels) for f in functions))
@@ -86,7 +86,7 @@ class Snapshots:
         )
 
     def text(self, name: str) -> str | None:
-        """A text that was kept, None if there was no such moment."""
+        """A recorded text, None if there is none of this name."""
         if name in self.texts:
             return self.texts[name]
         *_, found = (None, *(self.texts[f"{name}.{n}"] for n in self._numbers(name)))
@@ -100,7 +100,7 @@ class Snapshots:
 
 
 def kept_text(stage: str, text: bytes) -> bytes:
-    """The text of a stage as a library has it; a line that says why it has none, where it is too long."""
+    """The text of a stage as stored in a library; if it is too long, a line that says so."""
     if len(text) <= MAX_SECTION_BYTES:
         return text
     limit = f"{len(text)} bytes of text are more than the {MAX_SECTION_BYTES} that a library keeps of a stage"

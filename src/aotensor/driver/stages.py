@@ -1,6 +1,6 @@
-"""The stages of a program that can be looked at, in their order, and the files that a compilation can make.
+"""The printable stages of a program, in order, and the files that a compilation can write.
 
-Imports the standard library only: the command line reads this module alone (`aotensor_cli/commands/names.py`).
+Imports the standard library only: the command line imports this module alone (`aotensor_cli/commands/names.py`).
 """
 
 from __future__ import annotations
@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import Final
 
 IR_STAGES: Final = ("graph", "graph-opt", "tensor", "tensor-opt", "nest", "loops")
-"""Those before LLVM: their texts travel in the library, and know the user's lines."""
+"""Stages before LLVM: their texts are stored in the library, with the user's lines."""
 
 REMARKS_SECTION: Final = "remarks"
-"""Where what passes decided travels."""
+"""The library section with the remarks."""
 
 STAGES: Final = (*IR_STAGES, "llvm", "llvm-opt", "asm")
 
 BEFORE: Final = "before "
-"""In front of the name of a pass: what that found."""
+"""Prefix of a pass name that selects the text before that pass."""
 
 FORMS: Final = {
     "lib": "lib{}.so",
@@ -37,10 +37,10 @@ FORMS: Final = {
     "header": "{}.h",
     "manifest": "{}.json",
 }
-"""What a compilation can give → its file name."""
+"""Form of output → its file name."""
 
 ELSEWHERE: Final = frozenset({"imports", "js", "dts"})
-"""The forms that only some targets have."""
+"""Forms that exist on some targets only."""
 
 TEXTS: Final = frozenset(FORMS) - {"lib", "imports", "static", "obj"}
-"""The forms that are text."""
+"""Forms that are text."""

@@ -1,4 +1,4 @@
-"""Files that can be made again, on disk by name: read only if they are whole and ours, bounded in size.
+"""A disk store of files that can be regenerated: entries are validated when read, and the total size is bounded.
 
 An entry is its content, then a mark and the SHA-256 of name and content: a damaged one, or one under another's name, is
 detected and made again. Entries of another user, and those that others may write to, are not read: code loaded from
@@ -23,16 +23,16 @@ from aotensor.codegen.files import write_file
 
 _MARK: Final = b"AOTCACHE"
 _FOOTER: Final = len(_MARK) + hashlib.sha256().digest_size
-"""Bytes behind the content."""
+"""Bytes that follow the content of an entry."""
 _ABANDONED: Final = 600
-"""Seconds after which a file that somebody was writing is taken for left behind."""
+"""Age in seconds at which a temporary file counts as abandoned."""
 _EARLIER: Final = re.compile(r"[0-9a-f]{40}|\.building-.*")
-"""Folders of versions that kept a folder for each function."""
+"""Folders of older versions, which had a folder for each function."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One file.   name: below the folder. size: bytes. used: when it was last read or written, seconds since 1970"""
+    """One file.   name: below the folder. size: bytes. used: time of the last read or write, in seconds since 1970"""
 
     name: str
     path: Path
@@ -48,7 +48,7 @@ class Store:
     limit: int
 
     def get(self, name: str) -> bytes | None:
-        """The content of an entry; None if there is none that can be trusted."""
+        """The content of an entry; None if there is no valid one."""
         try:
             handle = os.open(self.folder / name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         except (OSError, ValueError):
@@ -66,7 +66,7 @@ class Store:
         return content if data[-_FOOTER:] == _footer(name, content) else None
 
     def put(self, name: str, content: bytes) -> Path:
-        """Write an entry and make room for it; gives its path.   Raises: OSError if it cannot be written"""
+        """Write an entry after making room for it, and return its path.   Raises: OSError if it cannot be written"""
         path = self.folder / name
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -79,14 +79,14 @@ class Store:
         return path
 
     def entries(self) -> list[Entry]:
-        """All entries, the one used last first."""
+        """All entries, the most recently used last."""
         found = [Entry(name, path, status.st_size, status.st_mtime) for name, path, status in self._files()]
         return sorted((x for x in found if not Path(x.name).name.startswith(".")), key=lambda x: -x.used)
 
     def prune(self, limit: int, keep: str | None = None) -> int:
-        """Remove what was left behind, and what was used longest ago until `limit` bytes remain; gives bytes removed.
+        """Remove abandoned files, and least recently used entries down to `limit` bytes; returns the bytes removed.
 
-        keep: an entry that stays.
+        keep: an entry that is not removed.
         """
         removed, total = self._sweep(), 0
         for entry in self.entries():
@@ -96,11 +96,11 @@ class Store:
         return removed
 
     def clear(self) -> int:
-        """Remove every entry; gives the bytes that this freed.   Other files in the folder are left alone."""
+        """Remove every entry and return the bytes freed.   Other files in the folder are not touched."""
         return self.prune(-1)
 
     def _sweep(self) -> int:
-        """Remove what killed processes and earlier versions have left; gives the bytes."""
+        """Remove files of killed processes and earlier versions; returns the bytes."""
         removed, oldest = 0, time.time() - _ABANDONED
         for name, path, status in self._files():
             if Path(name).name.startswith(".") and status.st_mtime < oldest:
@@ -114,7 +114,7 @@ class Store:
         return removed
 
     def _files(self) -> Iterator[tuple[str, Path, os.stat_result]]:
-        """The files of the store, as far as they stay where they are: others may remove them at any time."""
+        """The files of the store that still exist: other processes may remove them at any time."""
         for kind in KINDS:
             try:
                 with os.scandir(self.folder / kind) as listed:
@@ -136,7 +136,7 @@ KINDS: Final = ("functions", "parts")
 
 
 def _is_own(status: os.stat_result) -> bool:
-    """A regular file of this user that nobody else may write to?"""
+    """Is it a regular file of this user that nobody else may write to?"""
     is_private = not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and is_private
 

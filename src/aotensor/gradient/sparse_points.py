@@ -15,7 +15,7 @@ Point: TypeAlias = Any
 
 
 def through_data(fun: Callable[..., Any], pt: Sequence[Point]) -> tuple[Callable[..., Any], list[Any]]:
-    """The function of the stored values of all sparse points, and these points as vectors; results become dense."""
+    """The function of the stored values of all sparse points, and the points as vectors; a sparse result is dense."""
     known = [SparseConstant(point) if is_matrix(point) else None for point in pt]
 
     def of_data(*inputs: Variable) -> Any:

@@ -1,4 +1,4 @@
-"""SVG by hand: elements, text that is escaped, and the colours of light and dark."""
+"""Write SVG: elements, escaped text, and the colours of light and dark themes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ RULES: Final = """
 .svg .title { font-weight: 600; }
 .svg .end { text-anchor: end; } .svg .middle { text-anchor: middle; }
 """
-"""What the parts of a picture look like; the page has colours of its own for them."""
+"""CSS of the parts of a picture; a page has its own colours for them."""
 
 
 def element(name: str, content: str = "", **attributes: object) -> str:
@@ -63,20 +63,20 @@ def element(name: str, content: str = "", **attributes: object) -> str:
 
 
 def text(x: float, y: float, content: object, class_: str | None = None, **attributes: object) -> str:
-    """A line of text."""
+    """A text element of one line."""
     return element("text", escaped(content), x=x, y=y, class_=class_, **attributes)
 
 
 def titled(content: str, title: str, **attributes: object) -> str:
-    """A group with what is shown when the pointer rests on it."""
+    """A group with a tooltip."""
     return element("g", element("title", escaped(title)) + content, **attributes)
 
 
 def picture(width: float, height: float, parts: Iterable[str], label: str, look: Look) -> str:
-    """The whole.   label: for who does not see it"""
+    """The whole SVG picture.   label: for screen readers"""
     rules = {"file": _COLOURS + RULES, "page": "", "notebook": _INHERITED + RULES}[look]
     name = "svg"
-    if look == "notebook":  # the rules hold for all that a notebook shows
+    if look == "notebook":  # these rules apply to all that a notebook shows
         name = "aotensor-picture"
         rules = rules.replace(".svg", f".{name}")
     style = element("style", rules) if rules else ""
@@ -94,7 +94,7 @@ def clipped(content: str, width: float) -> str:
 
 
 def size_of(count: float | None) -> str:
-    """Bytes for people."""
+    """A number of bytes in readable units."""
     if count is None:
         return "? bytes"
     for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):

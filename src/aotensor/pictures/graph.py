@@ -1,4 +1,4 @@
-"""The graph of a function: inputs above, outputs below, each op under what it reads."""
+"""The picture of a function's graph: inputs at the top, outputs at the bottom, each op below its operands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HEIGHT, _STEP, _MARGIN, _WIDEST = 34.0, 66.0, 20.0, 240.0
 
 
 def graph_picture(graphs: Sequence[tuple[str, Sequence[Node]]], look: Look = "file") -> str:
-    """Graphs side by side, with the names of their functions."""
+    """The graphs of functions next to each other, with their names."""
     parts: list[str] = []
     left = bottom = 0.0
     for name, nodes in graphs:

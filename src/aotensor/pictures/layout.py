@@ -1,4 +1,4 @@
-"""Where the nodes of a graph stand: in layers, each below what it reads, near what it is joined to."""
+"""Layout of a graph in layers: each node below its operands, near its neighbours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SWEEPS: Final = 6
 
 
 def layers(inputs: Sequence[Sequence[int]]) -> list[int]:
-    """The length of the longest path to each node.   inputs: of each node, numbers below its own"""
+    """The length of the longest path to each node.   inputs: of each node, by numbers smaller than its own"""
     found: list[int] = []
     for read in inputs:
         found.append(max((found[k] + 1 for k in read), default=0))
@@ -19,13 +19,13 @@ def layers(inputs: Sequence[Sequence[int]]) -> list[int]:
 
 
 def placed(inputs: Sequence[Sequence[int]], widths: Sequence[float]) -> tuple[list[float], list[int]]:
-    """The middle of each node, and its layer. Neighbours in a layer do not overlap.   widths: in pixels"""
+    """The centre and the layer of each node. Neighbours in a layer do not overlap.   widths: in pixels"""
     depth = layers(inputs)
     users: list[list[int]] = [[] for _ in inputs]
     for number, read in enumerate(inputs):
         for k in read:
             users[k].append(number)
-    for number, read in enumerate(inputs):  # what nothing is read for stands right above who reads it
+    for number, read in enumerate(inputs):  # a node without operands is placed right above its first reader
         if not read and users[number]:
             depth[number] = min(depth[k] for k in users[number]) - 1
     rows: list[list[int]] = [[] for _ in range(max(depth, default=0) + 1)]
@@ -45,7 +45,7 @@ def placed(inputs: Sequence[Sequence[int]], widths: Sequence[float]) -> tuple[li
 def _spread(
     row: list[int], widths: Sequence[float], x: list[float], wanted: dict[int, float], is_order: bool = False
 ) -> None:
-    """Put the nodes of a layer near where they want to be, in that order, without overlap."""
+    """Place the nodes of a layer near their preferred positions, in that order, without overlap."""
     row.sort(key=lambda n: (wanted[n], n))
     if is_order:
         wanted = dict.fromkeys(row, 0.0)

@@ -1,6 +1,6 @@
-"""The memory plan over time: one bar per buffer, from its first to its last use, in the row of its slot.
+"""The picture of the memory plan over time: a bar per buffer, from its first to its last use, in the row of its slot.
 
-Time goes to the right, in program order. Above stands how many bytes are alive; buffers of one row share their bytes.
+Time goes to the right, in program order. The bytes alive are at the top; buffers of one row share memory.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ROW, _LEFT, _AREA = 22.0, 190.0, 60.0
 
 
 def memory_picture(plans: Sequence[Plan], sizes: str, number: int = 0, look: Look = "file") -> str:
-    """Functions below each other.   sizes: in words. number: of the set of dims"""
+    """The pictures of functions below each other.   sizes: as text. number: of the set of dims"""
     parts: list[str] = []
     y, width = 10.0, 760.0
     for plan in plans:
@@ -80,7 +80,7 @@ def _order(plan: Plan, slot: int, number: int) -> tuple[int, int]:
 
 
 def _whole(x: Buffer, number: int) -> int:
-    """Bytes of a buffer, with those of all chunks that run at once."""
+    """Bytes of a buffer, including those of all chunks that run at once."""
     return (x.size[number] or 0) * max(x.count[number] or 1, 1)
 
 

@@ -1,4 +1,4 @@
-"""The loops of functions, one inside the other, with the share of time that each is estimated to take."""
+"""The picture of a function's loops, nested, each with its estimated share of the time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROW, _INDENT, _LEFT, _WIDEST = 19.0, 18.0, 104.0, 1130.0
 
 
 def nest_picture(found: Sequence[Outline], sizes: str, number: int = 0, look: Look = "file") -> str:
-    """Functions below each other.   sizes: in words. number: of the set of dims"""
+    """The pictures of functions below each other.   sizes: as text. number: of the set of dims"""
     parts: list[str] = []
     y, right = 24.0, 300.0
     for outline in found:

@@ -1,4 +1,4 @@
-"""Graphs of functions as plain data: what computes what, at which line."""
+"""Graphs of functions as plain data: nodes with operands and source lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aotensor.graph.walk import leaves, toposort
 
 @dataclass
 class Node:
-    """An input, a constant, an op or an output.   detail: its type; inputs: numbers of the nodes that it reads"""
+    """An input, a constant, an op or an output.   detail: its type; inputs: numbers of its operands"""
 
     kind: str
     label: str
@@ -27,12 +27,12 @@ class Node:
     inputs: list[int] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The fields as JSON values."""
         return asdict(self)
 
 
 def graph_of(f: Definition, stage: str) -> list[Node]:
-    """The nodes of the graph of a function, each behind what it reads.   stage: graph or graph-opt"""
+    """The nodes of the graph of a function, each after its operands.   stage: graph or graph-opt"""
     if stage == "graph":
         arguments, results = f.arguments, f.results
     else:
@@ -59,7 +59,7 @@ def _nodes(arguments: Mapping[str, Variable], results: Mapping[str, Variable]) -
             inner = [x.op.name for _, body in subgraphs(node.op) for x in toposort(body.outputs, stop=body.inputs)]
             label = f"fused: {', '.join(inner)}"
         read = list(dict.fromkeys(numbers[x] for x in node.inputs if x in numbers))
-        for k in read:  # a constant stands where it is used first
+        for k in read:  # a constant is placed at its first use
             if nodes[k].kind == "constant" and not nodes[k].line:
                 nodes[k].file, nodes[k].line = _place(node.outputs[0].site)
         detail = f"{', '.join(str(x.type) for x in node.outputs)}   {expression_of_node(node, 80)}"
@@ -71,7 +71,7 @@ def _nodes(arguments: Mapping[str, Variable], results: Mapping[str, Variable]) -
 
 
 def sites_of(functions: Sequence[Definition]) -> dict[str, list[str]]:
-    """The files whose lines the graphs name: name without folder → paths."""
+    """The files that the graphs' source lines refer to: name without folder → paths."""
     found: dict[str, list[str]] = {}
     for f in functions:
         variables = [*f.arguments.values(), *(n.outputs[0] for n in toposort(list(f.results.values())))]

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from aotensor_runtime.manifest import Manifest
 
 DRAWN: Final = 150
-"""Nodes of the largest graph that is drawn."""
+"""Most nodes of a graph that is drawn."""
 _LISTED: Final = 400
 """Most operations in the list that replaces a larger picture; a table has no room for more."""
 
 
 def function_html(f: Definition, compiled: tuple[Manifest, int] | None) -> str:
-    """The whole.   compiled: its library, and how many bytes that has, if there is one"""
+    """The HTML of a function.   compiled: its library's manifest and number of bytes, or None"""
     targets, inputs = list(f.results.values()), list(f.arguments.values())
     nodes = list(toposort(targets, stop=inputs))
     constants = [x for x in leaves(targets, stop=inputs) if isinstance(x, Constant)]
@@ -62,7 +62,7 @@ def _summary(
 
 
 def _operations(nodes: Sequence[Apply]) -> str:
-    """A table of what is computed, in order."""
+    """A table of the operations, in order."""
     rows = [
         (str(number), node.op.name, expression_of_node(node, 80), ", ".join(str(x.type) for x in node.outputs),
          str(node.outputs[0].site or ""))
@@ -80,6 +80,6 @@ def _kind_of_output(f: Definition, key: str) -> str:
 
 
 def _type_of(x: Variable) -> tuple[str, str]:
-    """Its dtype, with the format of a sparse matrix, and its extents."""
+    """The dtype, the extents, and the format of a sparse matrix."""
     dtype, _, extents = str(x.type).partition("[")
     return dtype, f"[{extents}" if extents else "a number"

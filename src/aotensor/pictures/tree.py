@@ -80,7 +80,7 @@ def _roots(graph_like: Any) -> list[tuple[str, Variable]]:
 
 
 class _Tree:
-    """The lines so far."""
+    """Prints the tree; holds the lines so far."""
 
     def __init__(self, depth: int, print_type: bool, id_type: str, stop_on_name: bool) -> None:
         self._depth, self._print_type, self._id_type, self._stop_on_name = depth, print_type, id_type, stop_on_name
@@ -90,7 +90,7 @@ class _Tree:
         self._with_bodies: dict[Apply, None] = {}
 
     def draw(self, root: Variable, label: str = "", indent: str = "") -> None:
-        """A variable and what it is made of."""
+        """Print a variable and its graph."""
         pending = [(root, f"{indent}{label}", f"{indent}{' ' * len(label)}", 1)]
         while pending:
             x, front, below, level = pending.pop()
@@ -109,7 +109,7 @@ class _Tree:
                 pending += [(y, f"{below} ├─ ", f"{below} │ ", level + 1) for y in reversed(others)]
 
     def draw_inner_graphs(self) -> None:
-        """The bodies of the nodes that were drawn, and of those inside of them."""
+        """Print the bodies of the printed nodes, and of those inside of them."""
         drawn = 0
         while drawn < len(self._with_bodies):
             node = list(self._with_bodies)[drawn]

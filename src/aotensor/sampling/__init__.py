@@ -1,1 +1,1 @@
-"""Random arguments of a function, what the reference makes of them, and how far rounding may move that."""
+"""Random arguments of a function, reference results, and tolerances from rounding."""

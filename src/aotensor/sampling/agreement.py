@@ -1,4 +1,4 @@
-"""When two arrays count as equal: dtype and shape exactly, floats within a tolerance that has a reason."""
+"""Comparison of arrays: dtype and shape exactly, floats within a tolerance."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ value causes. Formulas that cancel move that far, and a compiler may choose anot
 
 
 def disagreement(found: Array, expected: Array, allowed: Array | float) -> str | None:
-    """What differs between two arrays, None if nothing does. nan equals nan, inf equals inf.
+    """Describe the difference between two arrays, None if they agree. nan equals nan, inf equals inf.
 
     allowed: largest difference, per element or for all.
     """
@@ -69,9 +69,9 @@ def disagreements(
     nearby: Callable[[], Sequence[Array]],
     ignore_nan: bool = False,
 ) -> str | None:
-    """The first output that differs, with its name.
+    """Describe the first output that differs, None if all agree.
 
-    nearby: gives the expected values with other roundings. ignore_nan: do not look where nan is expected.
+    nearby: returns the expected values with other roundings. ignore_nan: skip elements where nan is expected.
     """
     for position, (name, x, y) in enumerate(zip(names, found, expected, strict=True)):
         x, y = paired(x), paired(y)

@@ -1,8 +1,8 @@
-"""A function as checks see it: dense arrays in and out, whatever of it is sparse.
+"""The dense view of a function for checks: its inputs and outputs as dense arrays, even if they are sparse.
 
     A: csr (n, p) → S: csr     →     A: bool (n, p), A_data, A_indices, A_indptr → S: dense (n, p)
 
-The ops on matrices stay as they are, so it is their rules that are checked; stored values are inputs like others.
+Ops on matrices stay unexpanded, so that their rules are checked; stored values become ordinary inputs.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Graph(Protocol):
 class DenseView:
     """Dense arguments and results by name; a function without sparse ones is its own view.
 
-    matrices: which arguments belong together, in terms of positions. pairs: positions of those that are the parts of a
+    matrices: positions of the arguments of each matrix. pairs: positions of arguments that hold the parts of a
     complex argument; complex results are pairs as well.
     """
 
@@ -60,12 +60,12 @@ class DenseView:
 
     @staticmethod
     def of(f: Graph) -> DenseView:
-        """The view of a function."""
+        """The dense view of a function."""
         return DenseView.between(f.name, f.arguments, f.results)
 
     @staticmethod
     def between(name: str, arguments: Mapping[str, Variable], results: Mapping[str, Variable]) -> DenseView:
-        """The view of a graph."""
+        """The dense view of a graph."""
         flat = flatten(arguments, {})
         leaves = list(flat.arguments.values())
         known: dict[Variable, Variable] = {
@@ -82,12 +82,12 @@ class DenseView:
         return DenseView(name, flat.arguments, dict(zip(results, dense, strict=True)), flat.sparse_arguments, pairs)
 
     def split(self, values: Arrays) -> dict[str, Array]:
-        """Values of the function's arguments as values of those of the view."""
+        """Convert values of the function's arguments to values of the view's."""
         arrays = [part for x in values.values() for part in arrays_of(x)]
         return dict(zip(self.arguments, arrays, strict=True))
 
     def joined(self, arrays: Sequence[Array]) -> list[Any]:
-        """The other way round."""
+        """Convert values of the view's arguments to values of the function's."""
         wholes = [unpaired(x) if k in self.pairs else x for k, x in enumerate(arrays)]
         return with_matrices(wholes, self.matrices)
 
@@ -110,16 +110,16 @@ def with_matrices(arrays: Sequence[Array], groups: Sequence[SparseValue]) -> lis
 
 
 def arrays_of(x: Any) -> list[Array]:
-    """An array itself, a complex one as pairs; pattern, data, indices and indptr of a SciPy matrix."""
+    """The arrays of a value: itself, pairs if it is complex; pattern, data, indices and indptr of a SciPy matrix."""
     if isinstance(x, np.ndarray) or not is_matrix(x):
         return [paired(np.asarray(x))]
     return [np.broadcast_to(np.zeros((), bool), x.shape), paired(x.data), x.indices, x.indptr]
 
 
 def matrix_value(form: str, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> Any:
-    """A SciPy matrix of exactly these arrays."""
+    """A SciPy matrix from these arrays, with their dtypes unchanged."""
     matrix = scipy_matrix(form, data, indices, indptr, shape)
-    matrix.indices, matrix.indptr = indices, indptr  # SciPy narrows what fits 32 bits
+    matrix.indices, matrix.indptr = indices, indptr  # SciPy narrows indices that fit 32 bits
     return matrix
 
 

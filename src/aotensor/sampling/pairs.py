@@ -1,4 +1,4 @@
-"""Complex arrays as real ones with a last axis of two, which is how they are compiled, and back."""
+"""Complex arrays as real ones with a last axis of two, as they are compiled, and back."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from aotensor.core.types import Array
 
 
 def paired(x: Array) -> Array:
-    """Real and imaginary parts along a new last axis; an array that is not complex itself."""
+    """Real and imaginary parts along a new last axis; a real array is returned unchanged."""
     return np.stack([x.real, x.imag], -1) if x.dtype.kind == "c" else x
 
 
 def unpaired(x: Array) -> Array:
-    """The complex array of such parts."""
+    """The complex array with these parts."""
     whole = np.ascontiguousarray(x).view(dtypes.complex_of(dtypes.name_of(x.dtype)))
     return whole.reshape(x.shape[:-1])

@@ -1,4 +1,4 @@
-"""Random sparse matrices: patterns with empty rows, with none but one, with nothing at all; and in any order."""
+"""Random sparse matrices: with empty rows, with a single entry, without entries; and with unsorted entries."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.sampling.dense_view import matrix_value
 
 _DENSITIES: Final = (0.5, 0.3, 0.8, 0.0, 1.0, 0.1)
-"""Shares of the elements that are stored; one of them is drawn."""
+"""Densities; each matrix uses one, drawn at random."""
 
 
 def random_matrix(
     rng: np.random.Generator, kind: SparseTensorType, shape: tuple[int, ...], draw: Callable[[tuple[int, ...]], Array]
 ) -> Any:
-    """A canonical SciPy matrix of a type, some of whose slices are empty.   draw: values of a shape"""
+    """A canonical SciPy matrix of a type, with some empty rows (columns of csc).   draw: returns values of a shape"""
     rows, columns = shape
     blocks = kind.blocksize or ()
     grid = tuple(n // block for n, block in zip(shape, blocks or (1, 1), strict=True))
@@ -31,7 +31,7 @@ def random_matrix(
 
 
 def disordered(rng: np.random.Generator, x: Any) -> Any:
-    """The same matrix with the entries of each slice in random order, and with zeros stored a second time."""
+    """The same matrix with the entries of each row (column of csc) in random order, and with duplicate zeros."""
     counts = np.diff(x.indptr)
     slice_of = np.repeat(np.arange(len(counts)), counts)
     doubled = rng.integers(0, 2, len(slice_of)).astype(bool) if len(slice_of) else np.zeros(0, bool)

@@ -1,4 +1,4 @@
-"""How far rounding carries a value: the reference again, with every number that it computes off by one ulp."""
+"""Sensitivity to rounding: the reference evaluated again, with every number changed by one ulp."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def nearby(
 ) -> list[Array]:
     """Values of `targets` with every leaf, and every intermediate value, off by one ulp.   Raises: as the reference
 
-    What is compared stays as it was computed: a maximum is to equal one of its elements.
+    Operands of comparisons are not changed: a maximum must equal one of its elements.
     """
     known: dict[Variable, Array] = {x: nudged(value, rng) for x, value in values.items()}
     if not only_leaves:
@@ -55,7 +55,7 @@ class Nudged(Op):
 
 
 def _noisy(body: Subgraph, rng: np.random.Generator) -> list[Variable]:
-    """The outputs of a body that moves every value it computes."""
+    """The outputs of a body with every computed value changed."""
     outputs = with_bodies(body.outputs, body.inputs, partial(_noisy, rng=rng))
     nodes = toposort(outputs, stop=body.inputs)
     compared, nudge = _compared(nodes), Nudged(rng)
@@ -68,12 +68,12 @@ def _noisy(body: Subgraph, rng: np.random.Generator) -> list[Variable]:
 
 
 def _compared(nodes: Iterable[Apply]) -> set[Variable]:
-    """What an op with discrete results reads."""
+    """The operands of ops with discrete results."""
     return {x for node in nodes if any(is_discrete(y.dtype) for y in node.outputs) for x in node.inputs}
 
 
 def nudged(x: Any, rng: np.random.Generator) -> Any:
-    """x with every float off by one ulp, up or down; integers and patterns stay."""
+    """x with every float changed by one ulp, up or down; integers and patterns stay."""
     if is_matrix(x):
         moved = x.copy()
         moved.data = nudged(x.data, rng)
@@ -85,5 +85,5 @@ def nudged(x: Any, rng: np.random.Generator) -> Any:
 
 @cache
 def _factors(dtype: np.dtype[Any]) -> Array:
-    """Down and up by one ulp."""
+    """The factors that change a float down and up by one ulp."""
     return 1 + epsilon(dtype.name) * np.array([-1.0, 1.0])

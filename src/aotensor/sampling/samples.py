@@ -1,4 +1,4 @@
-"""Random arguments of a function: extents that fit together, values from several domains, every memory layout."""
+"""Random arguments of a function: matching extents, values from several domains, every memory layout."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from aotensor.sampling.random_matrix import random_matrix
 from aotensor.sampling.rounding import nearby
 
 _SMALL: Final = (3, 5, 4, 2, 7, 6)
-"""Extents of the first sample: different ones where the types allow."""
+"""Extents of the first sample: distinct ones where the types allow."""
 
 _TRIES: Final = 60
-"""How often extents of unknown dims are drawn until the reference accepts them."""
+"""Attempts at extents of unknown dims until the reference accepts them."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Arguments of one call, with a word on what is special about them.
+    """Arguments of one call, with a short description.
 
-    has_infinities: then nan in the reference, such as inf/inf, is what a formula that does not overflow may improve on.
+    has_infinities: then a nan of the reference, such as inf/inf, may be a number by a formula that does not overflow.
     """
 
     note: str
@@ -50,14 +50,14 @@ class Sampler:
     _pool: tuple[int, ...] = field(init=False)
     _fixed: bool = field(init=False, default=False)
     _definite: bool = field(init=False, default=False)
-    """Whether square matrices are positive definite: where others have no factorisation."""
+    """Are square matrices positive definite, because others have no factorisation?"""
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.seed)
         extents = {n for x in self._state().values() for n in x.get_value(borrow=True).shape}
         self._pool = tuple(sorted(n for n in extents if n > 0))
         self._definite = self._lacks_factorisation()
-        tried = (_SMALL, _SMALL[::-1]) if self._keys() else ()  # each takes an evaluation of the whole graph
+        tried = (_SMALL, _SMALL[::-1]) if self._keys() else ()  # each attempt evaluates the whole graph
         self._fixed = not all(self._is_accepted(self._sizes_in_order(sizes)) for sizes in tried)
 
     def samples(self, count: int) -> Iterator[Sample]:
@@ -83,7 +83,7 @@ class Sampler:
         return sizes, note if keys else ""
 
     def _accepted(self, draw: Callable[[], dict[str, int]]) -> dict[str, int]:
-        """Extents that the reference accepts, if some are found: drawn ones, else combinations of the state's."""
+        """Extents that the reference accepts, or None: drawn ones, else combinations of shared variables' extents."""
         drawn = sizes = draw()
         if not self._fixed:
             return sizes
@@ -98,15 +98,15 @@ class Sampler:
         return drawn
 
     def _lacks_factorisation(self) -> bool:
-        """Does the reference find a random matrix without the factorisation that it needs?"""
+        """Does the reference fail on a random matrix for lack of a factorisation?"""
         if not any(".linalg." in type(node.op).__module__ for node in all_nodes(self.f.results.values())):
-            return False  # an evaluation of the whole graph is saved
+            return False  # saves an evaluation of the whole graph
         sizes = self._sizes_in_order(_SMALL)
         try:
             reference_values(self.f, {name: self._array(name, sizes, "normal", False) for name in self.f.arguments})
         except np.linalg.LinAlgError:
             return True
-        except Exception:  # extents that do not fit, say: of no interest here
+        except Exception:  # such as extents that do not match, which do not matter here
             return False
         return False
 
@@ -122,13 +122,13 @@ class Sampler:
         return {key: extents[position % len(extents)] for position, key in enumerate(self._keys())}
 
     def _keys(self) -> list[str]:
-        """What must be drawn: named dims, and the unknown ones."""
+        """The extents to draw: named dims, and unknown ones."""
         return list(dict.fromkeys(key for name in self.f.arguments for key in self._row(name) if isinstance(key, str)))
 
     def _row(self, name: str) -> list[int | str]:
-        """Extents of one argument: numbers, and keys into what is drawn.
+        """Extents of one argument: numbers, and keys of drawn extents.
 
-        Unknown dims are all equal, as most programs need; where one does not, each has its own and the state keeps its.
+        Unknown dims are all equal, as most programs need; otherwise each has its own, and shared variables keep theirs.
         """
         x = self.f.arguments[name]
         if self._fixed and isinstance(x, SharedVariable):
@@ -156,7 +156,7 @@ class Sampler:
 def reference_values(f: Graph, arrays: Mapping[str, Any]) -> list[Any]:
     """All results of a function by the reference, for values of all its arguments. Its shared variables stay untouched.
 
-    Raises: what the reference raises.
+    Raises: as the reference.
     """
     with np.errstate(all="ignore"):
         values = {f.arguments[name]: x for name, x in arrays.items()}
@@ -164,9 +164,9 @@ def reference_values(f: Graph, arrays: Mapping[str, Any]) -> list[Any]:
 
 
 def nearby_values(f: Graph, arrays: Mapping[str, Any], rng: np.random.Generator) -> list[Any]:
-    """The same with every input and every intermediate value off by one ulp, up or down: how far rounding carries.
+    """The same with every input and intermediate value changed by one ulp, up or down: the sensitivity to rounding.
 
-    Raises: what the reference raises.
+    Raises: as the reference.
     """
     return nearby(list(f.results.values()), {f.arguments[name]: x for name, x in arrays.items()}, rng)
 
@@ -201,7 +201,7 @@ _EXTENTS: Final[tuple[tuple[Callable[[np.random.Generator, int], list[int]], str
 # --- values and layouts --------------------------------------------------------------------------------------------
 
 _DOMAINS: Final = ("normal", "unit", "normal", "unit", "wide", "specials", "normal", "infinities")
-"""What floats are drawn from. unit: 0.1 to 0.9. specials: nan, ±0 and denormals among normal ones; infinities: ±inf."""
+"""Domains of random floats. unit: 0.1 to 0.9. specials: nan, ±0 and denormals among normal ones; infinities: ±inf."""
 
 
 _SPECIAL: Final = ("specials", "infinities")
@@ -228,14 +228,14 @@ def values_in(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], doma
 
 
 def _as_definite(x: Array) -> Array:
-    """Symmetric positive definite matrices made of square ones."""
+    """Symmetric positive definite matrices from square ones."""
     n, dtype = x.shape[-1], x.dtype
     x = x.astype(compute_of(dtype.name))
     return np.asarray(x @ np.swapaxes(x, -1, -2) / max(n, 1) + np.eye(n), dtype=dtype)
 
 
 def _sliced(x: Array) -> Array:
-    """Every second element of a larger array."""
+    """A view of every second element of a larger array."""
     larger = np.full([2 * n + 1 for n in x.shape], 77, dtype=x.dtype)
     window = larger[tuple(slice(1, None, 2) for _ in x.shape)]
     window[...] = x
@@ -249,7 +249,7 @@ _LAYOUTS: Final[tuple[Callable[[Array], Array], ...]] = (
     _sliced,
     lambda x: np.swapaxes(np.swapaxes(x, 0, -1).copy(), 0, -1),
 )
-"""Row-major, column-major, negative strides, gaps, outer axes exchanged: other memory, the same values."""
+"""Memory layouts of equal values: row-major, column-major, negative strides, gaps, outer axes exchanged."""
 
 
 def _arranged(x: Array, layout: int) -> Array:

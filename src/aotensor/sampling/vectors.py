@@ -1,4 +1,4 @@
-"""Test vectors of a library, by the reference: small, seeded, and left out where that has no answer, or none soon."""
+"""Test vectors of a library, by the reference: small, seeded, left out if the reference fails or needs too long."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from aotensor_runtime.vectors import Vector, pack
 
 _DOMAINS: Final = ("normal", "unit")
 _MAX_ELEMENTS: Final = 2048
-"""Longest vector, in elements of all inputs and outputs of one call."""
+"""Largest vector, in elements of all inputs and outputs of one call."""
 _MAX_EVALUATIONS: Final = 50_000
-"""Nodes that the loops of a function evaluate for a vector; NumPy takes microseconds for each, twice as many again for
-what rounding does, and as long for the other vector."""
+"""Most nodes that the loops of a function evaluate for a vector; NumPy takes microseconds for each, twice as many again
+for rounding, and as long for the second vector.
+"""
 
 
 def make_vectors(functions: Sequence[Graph]) -> bytes:
@@ -59,24 +60,24 @@ def _vectors(f: Graph) -> Iterator[Vector]:
 
 
 def _values(evaluate: Callable[[], list[Array]]) -> list[Array] | None:
-    """The reference's results; None if it raises, or gives nan everywhere.   Raises: TooLongError, as loops do"""
+    """The reference's results; None if it raises, or returns nan only.   Raises: TooLongError, from loops"""
     try:
         values = [np.asarray(x) for x in evaluate()]
     except TooLongError:
         raise
-    except Exception:  # any failure of the reference on random values means: no vector
+    except Exception:  # any failure of the reference on random values: no vector
         return None
     floats = [x for x in values if kind_of(x.dtype) == "f" and x.size]
     return None if floats and all(np.isnan(x).all() for x in floats) else values
 
 
 def _rounded(x: Array) -> Array:
-    """Inputs of three decimals: the same on every machine, whatever its logarithm, and short when compressed."""
+    """Inputs rounded to three decimals: the same on every machine, whatever its logarithm, and compressible."""
     return np.asarray(np.round(x.astype(float), 3), dtype=x.dtype) if kind_of(x.dtype) == "f" else x
 
 
 def _shortened(x: Array) -> Array:
-    """Outputs without the digits in which two machines may differ; the tolerance is wider than that."""
+    """Outputs without the digits in which two machines may differ; the tolerance is larger than the rounding."""
     if kind_of(x.dtype) != "f":
         return x
     digits = 12 if x.dtype == np.float64 else 6
@@ -84,6 +85,6 @@ def _shortened(x: Array) -> Array:
 
 
 def _static_elements(f: Graph) -> int:
-    """Elements of arguments and results as far as the types tell: an extent that they do not may be 1."""
+    """The number of elements of arguments and results, with 1 for unknown extents."""
     values = (*f.arguments.values(), *f.results.values())
     return sum(prod(n for n in x.tensor_type.shape if isinstance(n, int)) for x in values)

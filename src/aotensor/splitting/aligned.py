@@ -1,4 +1,4 @@
-"""Rules of ops that move no row to another: elementwise ones, permuted axes, repeated and checked values."""
+"""Splitting rules of ops that keep rows in place: elementwise ones, permuted axes, broadcast and checked values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aotensor.splitting.places import Crossing, Merge, Role, Rows, Seen
 def aligned_axis(seen: Seen, rank: int, positions: Sequence[int]) -> int:
     """The axis of the rows in a broadcast to `rank` of the inputs at these positions.
 
-    Raises: Crossing where rows meet another axis, or all rows of a global value.
+    Raises: Crossing if rows align with another axis, or with all rows of a global value.
     """
     inputs, at = seen.node.inputs, seen.at
     axes = {rank - inputs[k].ndim + seen.axis_of(k) for k in positions if at[k].is_local}
@@ -33,13 +33,13 @@ def aligned_axis(seen: Seen, rank: int, positions: Sequence[int]) -> int:
 
 
 def elementwise(seen: Seen) -> Rows:
-    """f(x, y, …)"""
+    """Elementwise ops: f(x, y, …)"""
     roles = {seen.at[k].role for k in seen.local()} - {""}
     if roles & {"offsets", "shape"}:
         if seen.node.op.name != "cast":
             seen.plain()
         return seen.rows(0, roles=(seen.at[0].role,))
-    is_exact = seen.node.op.name == "cast" and seen.node.outputs[0].dtype == "int64"  # int8 would wrap
+    is_exact = seen.node.op.name == "cast" and seen.node.outputs[0].dtype == "int64"  # int8 would overflow
     kept: tuple[Role, ...] = ("positions",) if is_exact and roles else ("",)
     return seen.rows(aligned_axis(seen, seen.node.outputs[0].ndim, range(len(seen.at))), roles=kept)
 
@@ -63,7 +63,7 @@ def full_like(seen: Seen) -> Rows:
 
 
 def alloc(seen: Seen) -> Rows:
-    """A value repeated as often as there are rows."""
+    """A value repeated for every row."""
     op: Any = seen.node.op
     counts = seen.counts()
     named = [axis for axis, dim in enumerate(op.dims) if not isinstance(dim, int)]
@@ -84,18 +84,18 @@ def alloc(seen: Seen) -> Rows:
 
 
 def view(seen: Seen) -> Rows:
-    """x itself."""
+    """Ops that return x itself."""
     return seen.rows(seen.axis_of(0), roles=(seen.at[0].role,))
 
 
 def checked(seen: Seen) -> Rows:
-    """x, whose extents are checked: those of a chunk against its own number of rows."""
+    """x with checked extents: those of a chunk against its own number of rows."""
     seen.plain()
     return seen.rows(seen.axis_of(0), steering=seen.counts())
 
 
 def fitting(seen: Seen) -> Rows:
-    """x, one of whose extents is checked."""
+    """x with one checked extent."""
     op: Any = seen.node.op
     seen.plain()
     if not seen.at[0].is_local:
@@ -106,7 +106,7 @@ def fitting(seen: Seen) -> Rows:
 
 
 def shape_i(seen: Seen) -> Merge:
-    """The number of rows, or an extent that all chunks have."""
+    """The number of rows, or an extent that is equal in all chunks."""
     op: Any = seen.node.op
     seen.plain()
     is_count = op.axis == seen.at[0].axis
@@ -128,7 +128,7 @@ def arange(seen: Seen) -> Rows:
 
 
 def reshape(seen: Seen) -> Rows:
-    """Rows stay rows: (n, p) → (n·p,) and back, (n, p) → (n, a, b)."""
+    """Reshapes that keep rows: (n, p) → (n·p,) and back, (n, p) → (n, a, b)."""
     op: Any = seen.node.op
     x = seen.node.inputs[0]
     seen.plain()

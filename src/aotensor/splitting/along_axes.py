@@ -1,4 +1,4 @@
-"""Rules of reductions, of ops that run along axes, and of products."""
+"""Splitting rules of reductions, of ops along axes, and of products."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from aotensor.splitting.places import Crossing, Rewrite, Rows, Seen, Verdict
 
 
 def axes_of(op: Any) -> tuple[int, ...]:
-    """The axes along which an op runs."""
+    """The axes along which an op works."""
     return (op.axis,) if hasattr(op, "axis") else tuple(op.axes)
 
 
 def reduction(seen: Seen) -> Verdict:
-    """Sums, products, extrema, quantifiers: within rows, or over them."""
+    """Sums, products, extrema, any and all: within rows, or over them."""
     seen.plain()
     op: Any = seen.node.op
     axis, axes = seen.axis_of(0), axes_of(op)
@@ -72,11 +72,11 @@ ALONG: Final = {
     "ranked": "the rank of a row depends on all of them",
     "split": "rows are parted at a position",
 }
-"""Why ops that run along the rows cannot be split."""
+"""The reason why ops along the axis of rows cannot be split."""
 
 
 def along(seen: Seen) -> Verdict:
-    """The verdict for ops that work along axes and keep them (cumulate, sort, ...)."""
+    """Ops that work along axes and keep them (cumulate, sort, ...)."""
     seen.plain()
     op: Any = seen.node.op
     local = seen.local()
@@ -93,7 +93,7 @@ def along(seen: Seen) -> Verdict:
 
 
 def normalised(seen: Seen) -> Verdict:
-    """softmax, log_softmax: over the rows, as the maximum, then a sum, then a quotient."""
+    """softmax, log_softmax: over rows, a maximum, then a sum, then a quotient."""
     op: Any = seen.node.op
     if seen.axis_of(0) not in op.axes:
         return along(seen)
@@ -114,7 +114,7 @@ def normalised(seen: Seen) -> Verdict:
 
 
 def extremum_mask(seen: Seen) -> Verdict:
-    """Where the extremum is: equal elements, or the first nan, whose position is the least of all."""
+    """The mask of the extremum: equal elements, or the first nan, whose position is the smallest."""
     op: Any = seen.node.op
     x, y = seen.node.inputs
     if not seen.at[0].is_local:
@@ -135,7 +135,7 @@ def extremum_mask(seen: Seen) -> Verdict:
 
 
 def contract(seen: Seen) -> Verdict:
-    """Σ x·y over letters: rows if that of the rows stays, a sum of rows if it goes."""
+    """Σ x·y over letters: rows if the letter of the rows is kept, a sum over rows otherwise."""
     seen.plain()
     op: Any = seen.node.op
     left, right, out = op.parts()
@@ -157,7 +157,7 @@ def contract(seen: Seen) -> Verdict:
 
 
 def trailing(seen: Seen) -> Rows:
-    """A matrix per row, in the last axes of the first input."""
+    """Ops with a matrix per row, in the last axes of the first input."""
     seen.plain()
     op: Any = seen.node.op
     axis, x = seen.axis_of(0) if seen.at[0].is_local else -1, seen.node.inputs[0]
@@ -168,7 +168,7 @@ def trailing(seen: Seen) -> Rows:
 
 
 def solve(seen: Seen) -> Verdict:
-    """A matrix per row; or one for all, and a right-hand side per row."""
+    """Solves with a matrix per row; or with one matrix, and a right-hand side per row."""
     seen.plain()
     op: Any = seen.node.op
     *matrices, b = seen.node.inputs
@@ -184,7 +184,7 @@ def solve(seen: Seen) -> Verdict:
 
 
 def per_matrix(seen: Seen) -> Rows:
-    """A matrix per row in every input."""
+    """Ops with a matrix per row in every input."""
     seen.plain()
     axes = {seen.axis_of(k) for k in seen.local()}
     if len(seen.local()) == len(seen.at) and len(axes) == 1 and (axis := axes.pop()) < seen.node.inputs[0].ndim - 2:
@@ -193,7 +193,7 @@ def per_matrix(seen: Seen) -> Rows:
 
 
 def along_last(seen: Seen) -> Rows:
-    """Elements of the last axis are moved within it."""
+    """Ops that move elements within the last axis."""
     seen.plain()
     rank = seen.node.outputs[0].ndim
     axis = aligned_axis(seen, rank, range(len(seen.at)))

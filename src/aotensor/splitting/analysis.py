@@ -1,4 +1,4 @@
-"""Which values belong to one row, which are merges over rows, and which need rows of several chunks at once.
+"""Classify values: per row, merged over rows, or in need of rows of several chunks at once.
 
 X: rows   w: global   →   X @ w: rows   Σ f(X @ w): merge, known after round 1   softmax over n: rewritten
 """
@@ -33,12 +33,12 @@ class Analysis:
     verdicts: Mapping[Apply, Rows | Merge]
 
     def place(self, x: Variable) -> Place:
-        """Where a variable stands; constants are global."""
+        """The place of a variable; constants are global."""
         return self.places.get(x, GLOBAL)
 
 
 def analyse(outputs: Sequence[Variable], inputs: Sequence[Variable], over: str) -> Analysis:
-    """The places of all values that `outputs` need, once what can be split in other ops is rewritten.
+    """The places of all values that `outputs` need, after rewriting ops into ones that can be split.
 
     Raises: CrossingError for the first value that needs rows of several chunks; OptionError if no input has the dim,
     GraphValueError if one has it twice.
@@ -61,7 +61,7 @@ def analyse(outputs: Sequence[Variable], inputs: Sequence[Variable], over: str) 
 
 
 def _named_extents(outputs: Sequence[Variable], given: Mapping[Variable, Place], over: str) -> list[Variable]:
-    """Extents of values whose dim an input has are those of that input: they wait for no value."""
+    """Replace extents of values with an input's dim by that input's, so that they do not wait for a value."""
     known: dict[object, Variable] = {}
     for x in sorted(given, key=lambda x: given[x].is_local):
         for axis, dim in enumerate(x.tensor_type.shape):
@@ -102,7 +102,7 @@ def _walk(
             ) from None
         if isinstance(verdict, Rewrite):
             rewrites.update(zip(node.outputs, verdict.outputs, strict=True))
-            verdict = Rows(tuple(place.axis or 0 for place in at[:1]), (over,))  # until the next walk
+            verdict = Rows(tuple(place.axis or 0 for place in at[:1]), (over,))  # in the next walk
         elif verdict is not None:
             verdicts[node] = verdict
         places.update(zip(node.outputs, _places(node, at, verdict, over), strict=True))
@@ -110,7 +110,7 @@ def _walk(
 
 
 def _verdict(seen: Seen) -> Verdict | None:
-    """What the rule of a node says; None for one that is the same for all chunks."""
+    """The verdict of a node's rule; None for a node that is the same for all chunks."""
     if seen.local():
         return rule_of(seen.node.op)(seen)
     if any(seen.at[k].domain for k in seen.counts(0)):
@@ -131,7 +131,7 @@ def _places(node: Apply, at: Sequence[Place], verdict: Verdict | None, over: str
     steering = verdict.steering if isinstance(verdict, Rows) else ()
     step = max((max(x.step - (k in steering and bool(x.domain)), 0) for k, x in enumerate(at)), default=0)
     if isinstance(verdict, Merge):
-        if verdict.count == over:  # which the driver knows before the first round
+        if verdict.count == over:  # known to the driver before the first round
             return [Place(None, over, 0, 0, "count")]
         is_extent = bool(verdict.count) or verdict.is_uniform
         known = step if verdict.is_uniform else step + 1

@@ -1,7 +1,7 @@
-"""The functions of the rounds: what a chunk computes, what two partials become, and what comes out of the last.
+"""Build the functions of the rounds: map a chunk, merge two partials, finish the last partials.
 
-    f_start     inputs → what every chunk needs of them alone                     only if there is something
-    f_map1      chunk, global values → partials, rows that are known by now
+    f_start     inputs → values for every chunk that depend on them alone         only if there are some
+    f_map1      chunk, global values → partials, rows that are complete by now
     f_merge1    partials, partials of later rows → partials
     f_finish1   partials → values for the next round, outputs
     f_map2      ...
@@ -36,12 +36,12 @@ FIRST_ROW: Final = "first_row"
 ROWS: Final = "rows"
 """Inputs that the driver adds: the number of a chunk's first row, and the number of rows of all chunks."""
 _CHEAP: Final = (Alloc, DimShuffle, FullLike, Subtensor)
-"""Ops that move or repeat elements: a chunk does it itself, so that less is moved."""
+"""Ops that only move or repeat elements: each chunk computes them itself, so that less is transferred."""
 
 
 @dataclass
 class Merged:
-    """A merge node: its partials as every chunk has them, and after merging."""
+    """A merge node: its partials in each chunk, and after merging."""
 
     node: Apply
     merge: Merge
@@ -53,7 +53,7 @@ class Merged:
 
 @dataclass
 class Parts:
-    """The functions by role, and what the protocol says about them."""
+    """The functions by role, and their description in the protocol."""
 
     start: Function | None
     maps: list[Function]
@@ -63,13 +63,13 @@ class Parts:
     rows: list[dict[str, int]]
 
     def functions(self) -> list[Function]:
-        """All, in the order in which they are called first."""
+        """All functions, in the order of their first call."""
         rounds = zip(self.maps, self.merges, self.finishes, strict=True)
         return [f for f in (self.start, *(f for group in rounds for f in group)) if f is not None]
 
 
 class Builder:
-    """Makes the functions of one split function."""
+    """Builds the functions of one split function."""
 
     def __init__(self, f: Function, over: str) -> None:
         if f.updates:
@@ -98,7 +98,7 @@ class Builder:
         self.own_rows = _extent(next(x for x in self.inputs if self.place(x).is_local), over)
         self.on_chunk: dict[Variable, Variable] = {x: x for x in self.inputs}
         self.on_driver: dict[Variable, Variable] = {x: x for x in self.inputs}
-        self.symbols: dict[Variable, Variable] = {}  # global value → the input of maps that stands for it
+        self.symbols: dict[Variable, Variable] = {}  # global value → its input of the map functions
         self.own_counts: dict[Variable, Variable] = {}
         self.merged: list[Merged] = []
         self._used: list[Merged] | None = None
@@ -106,11 +106,11 @@ class Builder:
         self._walk()
 
     def place(self, x: Variable) -> Place:
-        """Where a variable stands."""
+        """The place of a variable."""
         return self.found.place(x)
 
     def _walk(self) -> None:
-        """Every node as a chunk computes it, if it does, and as the driver does."""
+        """Compute every node as a chunk does, if it does, and as the driver does."""
         for node in toposort(self.found.outputs, stop=self.inputs):
             verdict = self.found.verdicts.get(node)
             with made_at(written_as(node)):
@@ -127,7 +127,7 @@ class Builder:
                     self._global(node)
 
     def _merge(self, node: Apply, merge: Merge) -> None:
-        if merge.count == self.over:  # the driver has counted the rows of all chunks before the first round
+        if merge.count == self.over:  # the driver knows the number of all rows before the first round
             for found in (self.on_chunk, self.on_driver):
                 found[node.outputs[0]] = self.rows
             self.own_counts[node.outputs[0]] = self.own_rows
@@ -155,7 +155,7 @@ class Builder:
             self.own_counts[node.outputs[0]] = node.on([self.own_counts[node.inputs[0]]]).outputs[0]
 
     def chunk(self, x: Variable) -> Variable:
-        """What a chunk computes with where the graph has x: a global value comes as an input."""
+        """The variable by which a chunk represents x; a global value becomes an input."""
         if isinstance(x, Constant):
             return x
         if x not in self.on_chunk:
@@ -179,7 +179,7 @@ class Builder:
         return self._free(f"{prefix}_{said or op}")
 
     def parts(self) -> Parts:
-        """The functions."""
+        """Build the functions."""
         results = dict(zip(self.f.results, self.found.outputs, strict=True))
         last_map = max((self.place(x).step for x in results.values() if self.place(x).is_local), default=0)
         last = max([last_map, *(m.step for m in self._needed(results))])
@@ -191,7 +191,7 @@ class Builder:
             rows = {n: x for n, x in results.items() if self.place(x).is_local and self.place(x).step == step}
             outputs = {name: x for m in merged for name, x in zip(m.names, m.chunk, strict=True)}
             if not (outputs or rows):
-                continue  # the number of rows is all that is asked of them
+                continue  # only their number of rows is needed
             parts.partials.append(list(outputs))
             parts.rows.append({name: self.place(x).axis or 0 for name, x in rows.items()})
             outputs.update({name: self.on_chunk[x] for name, x in rows.items()})
@@ -201,7 +201,7 @@ class Builder:
         return parts
 
     def _needed(self, results: dict[str, Variable]) -> list[Merged]:
-        """The merges that an output, or a global value of a chunk, depends on."""
+        """The merges that an output, or a global value used by a chunk, depends on."""
         if self._used is None:
             targets = [
                 self.on_driver[x] for x in results.values() if not self.place(x).is_local and x in self.on_driver
@@ -237,7 +237,7 @@ class Builder:
         return Function(inputs, outputs, name=f"{self.f.name}_merge{step + 1}", on_unused_input="ignore")
 
     def _finish(self, late: int, results: dict[str, Variable], emitted: dict[Variable, Variable]) -> Function | None:
-        """What the driver knows once `late` rounds are merged: outputs, and values that later chunks need."""
+        """The function of the driver after `late` rounds: outputs, and values for later chunks."""
         self._needed(results)
         wanted = {name: x for name, x in results.items() if not self.place(x).is_local and self.place(x).late == late}
         sent = {str(self.symbols[x].name): x for x in self._sent if self.place(x).late == late}

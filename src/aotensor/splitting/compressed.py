@@ -1,4 +1,4 @@
-"""Rules of sparse matrices of rows: their vectors, and the four linear ops along them."""
+"""Splitting rules of sparse matrices of rows: their vectors, and the four linear ops along them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _check_stored(seen: Seen) -> None:
 
 
 def csm_properties(seen: Seen) -> Rows:
-    """Entries of the rows, their columns, where each row begins, and how many there are."""
+    """The values of the stored entries, their columns, the offset of each row, and the shape."""
     _check_stored(seen)
     over = seen.domain()
     entries = f"entries of {seen.node.inputs[0]}"
@@ -33,7 +33,7 @@ def csm_properties(seen: Seen) -> Rows:
 
 
 def matrix_extent(seen: Seen) -> Merge:
-    """The number of rows, or of columns, which all chunks have."""
+    """The number of rows, or of columns, which is the same in all chunks."""
     op: Any = seen.node.op
     _check_stored(seen)
     return extent(lambda xs: op(xs[0]), seen.domain() if op.axis == seen.axis_of(0) else "")
@@ -48,7 +48,7 @@ def matrix_shape(seen: Seen) -> Rows:
 
 
 def checked_structure(seen: Seen) -> Rows:
-    """Vectors that are known to be a matrix."""
+    """Vectors that are checked to be a matrix."""
     places = seen.at[:3]
     if any(not place.is_local for place in places):
         raise Crossing("the vectors of a matrix are in part those of all rows")
@@ -56,7 +56,7 @@ def checked_structure(seen: Seen) -> Rows:
 
 
 def csm(seen: Seen) -> Rows:
-    """A matrix of the rows of a chunk."""
+    """A matrix from the vectors of a chunk's rows."""
     op: Any = seen.node.op
     data, indices, indptr, shape = seen.at
     if not all(place.is_local for place in seen.at) or data.domain != indices.domain:
@@ -67,7 +67,7 @@ def csm(seen: Seen) -> Rows:
 
 
 def segment_sum(seen: Seen) -> Rows:
-    """Entries of each row added up."""
+    """The sum of the stored entries of each row."""
     x, indptr, count = seen.at
     if x.axis != 0 or indptr.role != "offsets" or (count.role, count.domain) != ("count", indptr.domain):
         raise Crossing("entries are added up along other slices than the rows")
@@ -75,7 +75,7 @@ def segment_sum(seen: Seen) -> Rows:
 
 
 def expand_slices(seen: Seen) -> Rows:
-    """The value of each row at its entries."""
+    """The value of each row repeated for its stored entries."""
     x, indptr, like = seen.at
     if x.axis != 0 or indptr.role != "offsets" or not like.is_local or x.domain != indptr.domain:
         raise Crossing("values are repeated along other slices than the rows")
@@ -83,7 +83,7 @@ def expand_slices(seen: Seen) -> Rows:
 
 
 def take_at(seen: Seen) -> Rows:
-    """Rows of a table at the columns of entries."""
+    """Rows of a table at the columns of stored entries."""
     x, indices = seen.at
     if not x.is_local:
         return seen.rows(0)
@@ -93,7 +93,7 @@ def take_at(seen: Seen) -> Rows:
 
 
 def sum_at(seen: Seen) -> Rows | Merge:
-    """Terms of entries added up at their columns: a sum over all rows."""
+    """Terms of stored entries summed by column: a sum over all rows."""
     op: Any = seen.node.op
     x, indices, count = seen.at
     if x.is_local and x.axis != 0 and not indices.is_local:

@@ -1,4 +1,4 @@
-"""Rules of indices: windows, gathers and scatters."""
+"""Splitting rules of indexing: windows, gathers and scatters."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from aotensor.splitting.places import Crossing, Merge, Rows, Seen
 
 
 def subtensor(seen: Seen) -> Rows:
-    """x[:, 2, 1:k]: the window has all rows."""
+    """x[:, 2, 1:k]: a window that contains all rows."""
     seen.plain()
     return seen.rows(_window_axis(seen.node.op, _axis_of_x(seen)))
 
 
 def inc_subtensor(seen: Seen) -> Rows:
-    """y put, or added, to x[:, 2, 1:k]."""
+    """y assigned or added to x[:, 2, 1:k]."""
     seen.plain()
     axis = _axis_of_x(seen)
     rank = seen.node.inputs[0].ndim - sum(isinstance(entry, Position) for entry in _entries(seen.node.op))
@@ -39,7 +39,7 @@ def _axis_of_x(seen: Seen) -> int:
 
 
 def _window_axis(op: Any, axis: int) -> int:
-    """The axis of the rows in the window.   Raises: Crossing if it does not hold all rows in order"""
+    """The axis of the rows in the window.   Raises: Crossing unless it contains all rows in order"""
     entries = _entries(op)
     if axis < len(entries):
         entry = entries[axis]
@@ -59,7 +59,7 @@ def _check_value(seen: Seen, rank: int, axis: int) -> None:
 
 
 class _Gather:
-    """Where rows are among the axes of x[…, i, j, …], of an op whose arrays begin at input `first`."""
+    """The axes of rows in x[…, i, j, …], for an op whose index arrays begin at input `first`."""
 
     def __init__(self, seen: Seen, first: int) -> None:
         op: Any = seen.node.op
@@ -70,11 +70,11 @@ class _Gather:
         self.has_rows = any(seen.at[k].is_local for k in self.arrays)
 
     def of_arrays(self) -> int:
-        """The axis of the window along which the arrays have rows."""
+        """The axis of the window along which the index arrays have rows."""
         return self.start + aligned_axis(self.seen, self.rank, self.arrays)
 
     def of_x(self) -> int:
-        """The axis of the window where the rows of x are, which the arrays do not name.   Raises: Crossing"""
+        """The axis of the window with the rows of x, which no array indexes.   Raises: Crossing"""
         axis = self.seen.axis_of(0)
         if axis in self.axes or self.has_rows:
             raise Crossing("it reads, or writes, rows of other chunks", "only x[arange(n), …] keeps each row to itself")
@@ -82,7 +82,7 @@ class _Gather:
         return place if place < self.start else place + self.rank
 
     def own_rows(self) -> int | None:
-        """The input that names for each row this row, if there is one."""
+        """The input that indexes, for each row, this same row, or None."""
         axis = self.seen.axis_of(0)
         if axis not in self.axes:
             return None
@@ -91,7 +91,7 @@ class _Gather:
         return k if place.role == "positions" and place.domain == self.seen.at[0].domain else None
 
     def make(self, k: int) -> Any:
-        """The op on a chunk, whose rows count from 0."""
+        """The op on a chunk, whose rows are numbered from 0."""
 
         def on_chunk(inputs: Sequence[Variable], first: Variable) -> Sequence[Variable]:
             chosen = list(inputs)
@@ -102,7 +102,7 @@ class _Gather:
 
 
 def advanced_subtensor(seen: Seen) -> Rows:
-    """A table at the labels of rows, columns of rows, or an element of each row."""
+    """Gathers: rows of a table at the labels of rows, columns of rows, or an element of each row."""
     seen.plain()
     gather = _Gather(seen, 1)
     if not seen.at[0].is_local:
@@ -114,7 +114,7 @@ def advanced_subtensor(seen: Seen) -> Rows:
 
 
 def inc_advanced_subtensor(seen: Seen) -> Rows | Merge:
-    """Terms of rows added to a table at their labels, which is a sum; or to columns, or elements, of rows."""
+    """Scatters: terms of rows added to a table at their labels, which is a sum; or to columns, or elements, of rows."""
     seen.plain()
     op: Any = seen.node.op
     gather, window = _Gather(seen, 2), seen.node.inputs[0].ndim - len(op.axes)

@@ -1,4 +1,4 @@
-"""Monoids: what chunks give, how two neighbours are merged, and what comes out. Associative, and stable.
+"""Merge operations (monoids): the partials of a chunk, the merge of two neighbours, the result. Associative and stable.
 
 sum, product, any, all      Σ x = Σ a + Σ b
 max, min                    with nan as NumPy's
@@ -30,13 +30,13 @@ Pair = Callable[[Variable, Variable], Variable]
 COMBINE: Final[dict[str, Pair]] = {
     "sum": add, "product": mul, "max": maximum, "min": minimum, "any": or_, "all": and_,
 }  # fmt: skip
-"""Merges of two numbers."""
+"""Merge functions of two numbers."""
 
 
 def pointwise(
     name: str, partial: Callable[[Sequence[Variable]], Variable], dtype: str, wide: str | None = None
 ) -> Merge:
-    """One array per chunk, merged element by element in the dtype `wide`, given in `dtype`."""
+    """One array per chunk, merged element by element in the dtype `wide`; the result has `dtype`."""
     kind = wide or dtype
     combine = COMBINE[{"sum": "any", "product": "all"}.get(name, name) if kind == "bool" else name]
     return Merge(
@@ -48,18 +48,18 @@ def pointwise(
 
 
 def extent(partial: Callable[[Sequence[Variable]], Variable], domain: str) -> Merge:
-    """How many rows there are; or, where no domain is given, an extent that all chunks have."""
+    """The number of all rows; or, without a domain, an extent that is equal in all chunks."""
     merged = pointwise("sum" if domain else "max", partial, "int64")
     return replace(merged, name="count" if domain else "extent", count=domain, is_uniform=not domain)
 
 
 def wide_sum(dtype: str) -> str:
-    """What sums of a dtype are merged in."""
+    """The dtype in which sums of a dtype are merged."""
     return "float64" if dtype == "float32" else dtype
 
 
 def arg_extremum(op: ArgExtremum) -> Merge:
-    """The first largest or smallest element, or the first nan, of a chunk, and the number of its row among all."""
+    """The first largest or smallest element, or the first nan, of a chunk, and its row number among all rows."""
     better_of = gt if op.kind == "argmax" else lt
 
     def partials(xs: Sequence[Variable], first: Variable) -> list[Variable]:
@@ -76,7 +76,7 @@ def arg_extremum(op: ArgExtremum) -> Merge:
 
 
 def log_sum_exp(axes: tuple[int, ...]) -> Merge:
-    """log Σ exp(x): elements that are the maximum itself weigh 1, be it infinite."""
+    """log Σ exp(x): elements equal to the maximum have weight 1, even if it is infinite."""
 
     def weight(x: Variable, m: Variable) -> Variable:
         return switch(eq(x, m), constant(1, dtype=x.dtype), exp(x - m))
@@ -95,7 +95,7 @@ def log_sum_exp(axes: tuple[int, ...]) -> Merge:
 
 
 def squared_deviations(op: SquaredDeviations) -> Merge:
-    """Σ (scale·(x − x̄))² in float64 of number, sum and squared deviations of each part."""
+    """Σ (scale·(x − x̄))² in float64, merged from count, sum and squared deviations of each part."""
     axes = op.axes
 
     def partials(xs: Sequence[Variable], first: Variable) -> list[Variable]:

@@ -1,4 +1,4 @@
-"""Where a value stands towards the rows, and what a rule says about the node that makes it."""
+"""Places of values with respect to rows, and verdicts of rules on nodes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ row's entries (`indptr`), or the extents of a matrix with these rows; "" for non
 
 @dataclass(frozen=True)
 class Place:
-    """A value is the same for all chunks, or has rows along one axis: those of all chunks, one after the other.
+    """A value is global (the same for all chunks), or has rows along one axis: those of all chunks in order.
 
-    axis: that of the rows, None for a global value. domain: what the axis counts: the dim, or entries of a matrix.
-    step: how many rounds of merging must have passed before a chunk knows it. late: the same for the driver, which
-    knows an extent that all chunks have, and what follows from it, a round later.
+    axis: that of the rows, None for a global value. domain: the unit of the axis: the dim, or entries of a matrix.
+    step: the number of merge rounds before a chunk knows it. late: the same for the driver, which
+    knows an extent common to all chunks, and values computed from it, a round later.
     """
 
     axis: int | None = None
@@ -32,12 +32,12 @@ class Place:
 
     @property
     def is_local(self) -> bool:
-        """Does every chunk have its own?"""
+        """Does every chunk have its own value?"""
         return self.axis is not None
 
     @property
     def has_rows(self) -> bool:
-        """Is it made of rows, one after the other, so that chunks are joined by concatenation?"""
+        """Does it consist of rows, so that the values of chunks are concatenated?"""
         return self.axis is not None and self.role in ("", "positions")
 
 
@@ -79,7 +79,7 @@ class Merge:
 
 @dataclass(frozen=True)
 class Rewrite:
-    """The node in other ops that can be split."""
+    """The verdict that a node is replaced by other ops that can be split."""
 
     outputs: Sequence[Variable]
 
@@ -88,7 +88,7 @@ Verdict: TypeAlias = Rows | Merge | Rewrite
 
 
 class Crossing(Exception):
-    """Why a node needs rows of several chunks at once."""
+    """Raised by a rule: the reason why a node needs rows of several chunks at once."""
 
     def __init__(self, reason: str, hint: str | None = None) -> None:
         super().__init__(reason)
@@ -97,7 +97,7 @@ class Crossing(Exception):
 
 @dataclass(frozen=True)
 class Seen:
-    """A node as a rule sees it.   at: places of its inputs. over: the dim of the rows"""
+    """The view of a node for a rule.   at: places of its inputs. over: the dim of the rows"""
 
     node: Apply
     at: Sequence[Place] = field(default_factory=tuple)
@@ -108,7 +108,7 @@ class Seen:
         return [k for k, place in enumerate(self.at) if place.is_local]
 
     def domain(self) -> str:
-        """What the rows of all local inputs count.   Raises: Crossing if they count different things."""
+        """The domain common to all local inputs.   Raises: Crossing if they differ."""
         found = {self.at[k].domain for k in self.local()}
         if len(found) > 1:
             raise Crossing(f"its inputs have rows of different kinds: {' and '.join(sorted(found))}")
@@ -125,11 +125,11 @@ class Seen:
         return frozenset(k for k in range(first, len(self.at)) if self.at[k].role == "count")
 
     def rows(self, axis: int, **options: Any) -> Rows:
-        """Every output has the rows of the inputs along an axis."""
+        """The verdict that every output has the rows of the inputs along an axis."""
         return Rows((axis,) * len(self.node.outputs), (self.domain(),) * len(self.node.outputs), **options)
 
     def plain(self) -> None:
-        """Raises: Crossing if a local input is the structure of a matrix, and has no rows."""
+        """Raises: Crossing if a local input is the structure of a matrix instead of rows."""
         for k in self.local():
             if not self.at[k].has_rows:
                 raise Crossing(f"{self.node.inputs[k]} are offsets or extents of the rows of a matrix")

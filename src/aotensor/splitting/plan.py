@@ -1,4 +1,4 @@
-"""What rounds cost: bytes that move to chunks and back, and operations, as formulas of the dims."""
+"""The plan of rounds: bytes sent to chunks and back, and operations, as formulas of the dims."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Plan:
 
 
 def plan_of(split: SplitFunction, sizes: Mapping[str, int]) -> Plan:
-    """The plan, with numbers if sizes are given.   Raises: GraphValueError for a dim that there is not"""
+    """The plan, with numbers if sizes are given.   Raises: GraphValueError for an unknown dim"""
     library, protocol = split.library, split.protocol
     known = {dim for f in library.functions.values() for dim in (*f.spec.dims, *f.spec.workspace_dims)}
     for name in sizes:
@@ -122,7 +122,7 @@ def _output_bytes(spec: FunctionSpec, names: tuple[str, ...]) -> str:
 
 
 def _sum(arrays: Any) -> str:
-    """`8*n*p + 8*n`: equal formulas as one."""
+    """`8*n*p + 8*n`: the sum of formulas, equal ones combined."""
     terms: dict[str, int] = {}
     for dtype, shape in arrays:
         factor, names = DTYPE_SIZES[dtype], []

@@ -1,4 +1,4 @@
-"""split: a function over more rows than a machine holds, as rounds of functions in one library."""
+"""split: turn a function over more rows than fit one machine into rounds of functions in one library."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def split(f: Function, over: str) -> Rounds:
     """The rounds of map and merge that compute `f` on chunks of rows, which are the elements along the dim `over`.
 
     Every value of f is the same for all rows, belongs to one row, or is a merge over rows: sums, products, extrema and
-    their positions, any, all, logsumexp, variance, scatters, and what becomes several of them, such as a softmax or a
-    normalisation over rows. Values, gradients, tangents and rows of sparse matrices (CSR) alike.
+    their positions, any, all, logsumexp, variance, scatters, and combinations of these, such as a softmax or a
+    normalisation over rows. This holds for values, gradients, tangents and rows of sparse matrices (CSR).
 
     Raises: CrossingError with op, line and reason for a value that needs rows of several chunks at once;
-    GraphValueError for a dim that no input has, or one twice, and for functions with updates.
+    GraphValueError for a dim that no input has, or that one input has twice, and for functions with updates.
     """
     return Rounds(f, over)
 
@@ -41,7 +41,7 @@ def split(f: Function, over: str) -> Rounds:
 class Rounds:
     """A function split into rounds: call it with an engine, bind it to rows, minimise it, print its plan or compile it.
 
-    function: the whole. over: the dim of the rows. functions: of the rounds, as they are called. protocol: how.
+    function: the original. over: the dim of the rows. functions: of the rounds, in call order. protocol: of the calls.
 
     Raises: as `split`; GraphTypeError for anything but a function, or a name.
     """
@@ -58,14 +58,14 @@ class Rounds:
 
     @cached_property
     def library(self) -> SplitFunction:
-        """The functions as one library, from the cache or compiled now, ready to be called."""
+        """Load the functions as one library, from the cache or compiled now."""
         from aotensor_runtime.rounds.split import SplitFunction
 
         found = load_together(self.functions, self.function.name, self._sections())
         return SplitFunction(found, self.protocol)
 
     def __call__(self, engine: Any = None, **inputs: Any) -> Any:
-        """The results of the whole function, by chunks; as `SplitFunction.__call__`."""
+        """The results of the whole function, computed by chunks; as `SplitFunction.__call__`."""
         return self.library(engine, **inputs)
 
     def bind(self, engine: Any = None, **rows_and_options: Any) -> BoundRounds:
@@ -79,11 +79,11 @@ class Rounds:
         return self.library.minimizer(engine, **inputs_and_options)
 
     def plan(self, **sizes: int) -> Plan:
-        """Rounds, bytes that move and operations: formulas of the dims, and numbers where sizes are given.
+        """The plan: rounds, transferred bytes and operations, as formulas of the dims, or numbers if sizes are given.
 
         sizes: the extent of each dim; of the rows, those of a chunk. The functions are compiled for that.
 
-        Raises: GraphValueError for a dim that there is not.
+        Raises: GraphValueError for an unknown dim.
         """
         from aotensor.splitting.plan import plan_of
 
@@ -110,9 +110,9 @@ class Rounds:
     ) -> Artifact:
         """Write the functions as one library and header, with the protocol in its section `rounds`.
 
-        Freestanding libraries have no sections: there it is a file, `<name>.rounds.json`.
+        Freestanding libraries have no sections: the protocol is a file, `<name>.rounds.json`.
 
-        Options, and what is raised: as those of `aotensor.compile`.
+        Options and errors: as those of `aotensor.compile`.
         """
         from aotensor.codegen.files import write_files
         from aotensor.driver.artifact import kinds_of, write_artifact
@@ -172,7 +172,7 @@ def _protocol(builder: Builder, parts: Parts) -> Protocol:
 
 
 def _describe(parts: Parts, name: str, over: str) -> None:
-    """Say in the header what each function is for."""
+    """Add a description of each function to the header."""
     if parts.start is not None:
         parts.start.doc = f"{name} over {over}, before the rounds: what every chunk needs of the inputs alone"
     groups = zip(parts.maps, parts.merges, parts.finishes, parts.partials, strict=True)

@@ -1,4 +1,4 @@
-"""Which rule says how an op stands towards rows: one table for all ops."""
+"""The table of splitting rules, one for each op."""
 
 from __future__ import annotations
 
@@ -119,15 +119,15 @@ RULES: Final[dict[Any, Rule]] = {
     TriangularOp: along_axes.solve,
     ViewOp: aligned.view,
 }
-"""Rules by class; a class without one has that of the class it derives from."""
+"""Rules by class; a class without one inherits that of its base."""
 
 COUNTING: Final = (Alloc, Arange, Draw, MatrixShape, Noise, Philox, Reshape)
-"""Ops that make rows of a number of rows."""
+"""Ops that create rows from a number of rows."""
 NO_RULE: Final = refused(
     "there is no rule that says what it does to rows", "give the op `expand`, in ops that have one"
 )
 
 
 def rule_of(op: Op) -> Rule:
-    """The rule of an op; one that refuses it, if there is none."""
+    """The rule of an op; `refused` if it has none."""
     return next((RULES[base] for base in type(op).__mro__ if base in RULES), NO_RULE)

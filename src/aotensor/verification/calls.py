@@ -1,4 +1,4 @@
-"""Calls that are checked: compiled values against the reference, and the promise to leave arguments alone."""
+"""Checked calls: compiled values are compared with the reference, and arguments must stay unchanged."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from aotensor.sampling.samples import nearby_values, reference_values
 
 
 def checked_call(f: Definition, bound: Sequence[tuple[Variable, Array]], run: Callable[[list[Array]], Any]) -> Any:
-    """What a compiled call gives, once it is found to agree with the reference.
+    """The results of a compiled call, after comparison with the reference.
 
-    bound: an array for each input. run: makes the call, and updates shared variables.
+    bound: an array for each input. run: performs the call, and updates shared variables.
 
     Raises: DisagreementError if results or updates differ, an argument was changed, or the reference refuses what
-    compiled code accepts; what compiled code raises.
+    compiled code accepts; the errors of compiled code.
     """
     given = {f.names[x]: array for x, array in bound}
     before = {key: [part.copy() for part in arrays_of(array)] for key, array in given.items()}

@@ -1,4 +1,4 @@
-"""Checks in a child process: what ends it is a finding of the check that ran there, and the others still run."""
+"""Checks in a child process: a crash is a finding of the check that was running, and the others still run."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from aotensor.verification.derivatives.verdict import Gradient
 from aotensor.verification.report import Check, Report
 
 HAS_CHILDREN: Final = hasattr(os, "fork") and sys.platform != "darwin"
-"""Is there a way to a process that has this one's functions? Without one, checks run in this process.
+"""Can this system fork? Otherwise checks run in this process.
 
-Libraries of macOS end a process that uses them after `fork`.
+System libraries of macOS abort a process that uses them after `fork`.
 """
 
 
 @dataclass(frozen=True)
 class Job:
-    """A check that gives its detail, or verdicts on gradients.   is_needed: the others mean nothing without it"""
+    """A check that returns its detail, or verdicts on gradients.   is_needed: the others are meaningless if it fails"""
 
     name: str
     check: Callable[[], str | list[Gradient]]
@@ -33,7 +33,7 @@ class Job:
 
 
 def run_checks(report: Report, jobs: Sequence[Job], begin: Callable[[str], None]) -> None:
-    """Add the checks to the report, up to one that fails and is needed.   begin: is told the name of each"""
+    """Add the checks to the report, up to one that fails and is needed.   begin: called with the name of each"""
     rest = list(jobs)
     while rest:
         done = _in_child(report, rest, begin) if HAS_CHILDREN else _run(report, rest, begin)
@@ -41,7 +41,7 @@ def run_checks(report: Report, jobs: Sequence[Job], begin: Callable[[str], None]
 
 
 def ending(code: int) -> str:
-    """How a process ended, by its exit code: `exit code 3`, or `signal 6 (SIGABRT)` for -6."""
+    """Describe the end of a process by its exit code: `exit code 3`, or `signal 6 (SIGABRT)` for -6."""
     if code >= 0:
         return f"exit code {code}"
     try:
@@ -51,7 +51,7 @@ def ending(code: int) -> str:
 
 
 def _run(report: Report, jobs: Sequence[Job], begin: Callable[[str], None]) -> int:
-    """Run checks here; gives how many are dealt with."""
+    """Run checks in this process; returns the number of checks done."""
     for job in jobs:
         begin(job.name)
         if not _made(report, job) and job.is_needed:
@@ -78,12 +78,12 @@ def _made(report: Report, job: Job) -> bool:
 
 
 def _in_child(report: Report, jobs: Sequence[Job], begin: Callable[[str], None]) -> int:
-    """Run checks in a child until all are done or it dies; gives how many are dealt with."""
+    """Run checks in a child until all are done or it dies; returns the number of checks done."""
     receiver, sender = Pipe(duplex=False)
     sys.stdout.flush()
     sys.stderr.flush()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # other threads of ours hold no locks that checks need
+        warnings.simplefilter("ignore", DeprecationWarning)  # our other threads hold no locks that checks need
         child = os.fork()
     if child == 0:
         receiver.close()
@@ -113,7 +113,7 @@ def _in_child(report: Report, jobs: Sequence[Job], begin: Callable[[str], None])
 
 
 def _serve(sender: Connection, subject: str, jobs: Sequence[Job]) -> None:
-    """The child: run checks and send what they find, one after the other. Ends the process."""
+    """The child process: run checks and send each result. Ends the process."""
     code = 0
     try:
         for job in jobs:
@@ -125,7 +125,7 @@ def _serve(sender: Connection, subject: str, jobs: Sequence[Job]) -> None:
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else 1
     except BaseException:
-        traceback.print_exc()  # the parent sees only that this process has ended
+        traceback.print_exc()  # the parent only sees that this process has ended
         code = 1
     finally:
         sys.stdout.flush()

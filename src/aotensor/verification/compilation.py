@@ -1,4 +1,4 @@
-"""Checks of what a compilation gives: IR at every stage, header, symbols, bytes."""
+"""Checks of the results of a compilation: IR at every stage, header, symbols, bytes."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _SYSTEM: Final = re.compile(
 )
 """The C libraries of all systems."""
 _OF_LINKERS: Final = frozenset({"memory", "malloc", "free", "_initialize", "__dso_handle", "_mh_dylib_header"})
-"""What linkers export besides: memory and its functions of a module, marks of Mach-O."""
+"""Symbols that linkers export in addition: a module's memory and its functions, marks of Mach-O."""
 _PARSED_STAGES: Final = ("tensor", "tensor-opt", "nest", "loops")
 
 
 def check_stages(build: Build) -> str:
-    """Verify the IR after every pass, and what LLVM takes.   Raises: InternalError naming the pass"""
+    """Verify the IR after every pass, and the LLVM IR.   Raises: InternalError naming the pass"""
     return (
         f"{len(build.lowered.records)} passes; LLVM gives {sum(map(len, build.library.objects))} bytes of object code"
     )
 
 
 def check_texts(build: Build) -> str:
-    """Every IR parses, and prints again unchanged.   Raises: CheckFailed"""
+    """Check that every IR text parses, and prints unchanged.   Raises: CheckFailed"""
     for stage in _PARSED_STAGES:
         text = build.lowered.texts[stage]
         if text_of(parse_module(text)) != text:
@@ -49,7 +49,7 @@ def check_texts(build: Build) -> str:
 
 
 def check_header(build: Build) -> str:
-    """The header compiles without a warning.   Raises: CheckFailed, CheckSkipped"""
+    """Check that the header compiles without a warning.   Raises: CheckFailed, CheckSkipped"""
     compiler = shutil.which("cc") or shutil.which("clang")
     if compiler is None:
         raise CheckSkipped("no C compiler was found")
@@ -70,7 +70,7 @@ def _first_error(text: str) -> str:
 
 
 def check_symbols(library: bytes, manifest: Manifest) -> str:
-    """It exports what the contract says and needs libc and libm at most.   Raises: CheckFailed"""
+    """Check that the library exports the documented symbols and needs libc and libm at most.   Raises: CheckFailed"""
     image, expected = read_image(library), set(exported_symbols(manifest))
     linkage = read_linkage(image)
     foreign = [name for name in linkage.needed if not _SYSTEM.fullmatch(name)]
@@ -84,7 +84,7 @@ def check_symbols(library: bytes, manifest: Manifest) -> str:
 
 
 def check_bytes(build: Build) -> str:
-    """Compiling again gives the same bytes.   Raises: CheckFailed"""
+    """Check that compiling again gives the same bytes.   Raises: CheckFailed"""
     again = Build(build.functions, build.name, build.options)
     if again.shared != build.shared:
         stages = [stage for stage, text in build.lowered.texts.items() if again.lowered.texts[stage] != text]

@@ -1,4 +1,4 @@
-"""Does a library still do what it did when it was built?"""
+"""Verification of a library: does it still compute what it did when it was built?"""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from aotensor_runtime.manifest import Manifest
 from aotensor_runtime.vectors import SECTION as VECTORS
 
 _TIMEOUT: Final = 60.0
-"""Seconds that a library may take for its test vectors."""
+"""Most seconds for the test vectors of a library."""
 
 
 def verify_library(path: Path, data: bytes) -> Report:
     """Check a library on this machine: checksum, manifest, symbols, CPU, and its test vectors in a child process.
 
-    data: what the file holds.
+    data: the content of the file.
 
     Raises: LibraryError for a file that aotensor did not build, or a later one.
     """
@@ -74,7 +74,7 @@ def _check_machine(container: Container, manifest: Manifest) -> str:
 
 
 def _check_vectors(container: Container, manifest: Manifest) -> str:
-    """Run the vectors in a child process, on the bytes that were checked: a crash is a finding, not the end of this."""
+    """Run the vectors in a child process, on the checked bytes: a crash is a finding and does not end this process."""
     if VECTORS not in manifest.sections:
         raise CheckSkipped("the library has none")
     read(container.image.data)

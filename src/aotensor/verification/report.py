@@ -1,4 +1,4 @@
-"""What a verification found: one row per check."""
+"""The report of a verification: one row per check."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _MARKS: Final = {"ok": "✓", "right": "✓", "failed": "✗", "wrong": "✗"}
 
 
 class CheckFailed(Exception):
-    """A check found something wrong; the text says what."""
+    """Raised by a check that failed; the text says why."""
 
 
 class CheckSkipped(Exception):
-    """A check could not be made; the text says why."""
+    """Raised by a check that cannot run; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Report:
         return "\n".join([f"{self.subject}: {self.summary()}", *(f"  {line}" for line in lines)])
 
     def _repr_html_(self) -> str:
-        """For notebooks: the table, with a mark for each verdict and how long the check took."""
+        """HTML for notebooks: the table, with a mark for each verdict and the time of each check."""
         seconds = [f"{x.seconds:.2g} s" for x in self.checks]
         told = [(x.name, x.verdict, x.detail) for x in self.checks]
         times = [*seconds, *("" for _ in self.gradient_rows())]
@@ -92,7 +92,7 @@ class Report:
         return {"subject": self.subject, "ok": bool(self), "checks": checks, "gradients": gradients}
 
     def run(self, name: str, check: Callable[[], str]) -> bool:
-        """Make one check, which gives its detail or raises; true if nothing was found wrong."""
+        """Run one check, which returns its detail or raises; true unless it failed."""
         start = time.perf_counter()
         try:
             verdict, detail = "ok", check()

@@ -1,7 +1,7 @@
-"""Does a function give the same bits on any number of threads?
+"""Check that a function returns the same bits on any number of threads.
 
-Samples are small, and so is their work: they never come to more than one thread. So the function is compiled once more,
-for a machine on which a chunk of a loop is an iteration or a few.
+Samples are too small for more than one thread. So the function is compiled once more,
+for a machine on which a chunk of a loop has only a few iterations.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from aotensor_runtime.vectors import THREADS, call_with_state, same_bits
 
 
 def small_chunks(facts: Target) -> Target:
-    """The machine, if it had so little work in a chunk that every loop has several."""
+    """The machine with so little work per chunk that every loop has several chunks."""
     return replace(facts, chunk_work=1, sum_work=0, fewest_iterations=2, chunk_group=1, row_group=1)
 
 
 def check_threads(f: Definition, build: Build, samples: int, seed: int, rtol: float | None) -> str:
-    """Several numbers of threads on the same samples, and the reference.   Raises: CheckFailed, CheckSkipped"""
+    """Compare several numbers of threads and the reference on the same samples.   Raises: CheckFailed, CheckSkipped"""
     options = build.options
     again = Build([f], build.name, replace(options, facts=small_chunks(options.facts or options.machine().facts)))
     function, view = Library(again.shared).functions[f.name], DenseView.of(f)

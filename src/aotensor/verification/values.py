@@ -1,4 +1,4 @@
-"""Three ways to one number: the reference, tensor IR interpreted, and the compiled library, on the same samples."""
+"""Compare three computations on the same samples: the reference, interpreted tensor IR, and the compiled library."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from aotensor_runtime.errors import ArgumentError
 from aotensor_runtime.vectors import call_with_state
 
 Evaluation: TypeAlias = Callable[[Arrays], Sequence[Array]]
-"""All results of a function for values of all its arguments."""
+"""A function from values of all arguments to all results."""
 
 
 def check_interpreted(f: Definition, build: Build, stage: str, samples: int, seed: int, rtol: float | None) -> str:
-    """Tensor IR at one stage against the reference.   Raises: CheckFailed, CheckSkipped"""
+    """Compare the interpreted tensor IR of one stage with the reference.   Raises: CheckFailed, CheckSkipped"""
     module = parse_module(build.lowered.texts[stage])
 
     def evaluate(arrays: Arrays) -> Sequence[Array]:
@@ -42,7 +42,7 @@ def check_interpreted(f: Definition, build: Build, stage: str, samples: int, see
 
 
 def check_compiled(f: Definition, build: Build, samples: int, seed: int, rtol: float | None) -> str:
-    """The compiled library against the reference, over shapes and layouts.   Raises: CheckFailed, CheckSkipped"""
+    """Compare the compiled library with the reference on shapes and layouts.   Raises: CheckFailed, CheckSkipped"""
     function, view = Library(build.shared).functions[f.name], DenseView.of(f)
     rng = np.random.default_rng(seed)
 
@@ -55,7 +55,7 @@ def check_compiled(f: Definition, build: Build, samples: int, seed: int, rtol: f
 
 
 def compare_on_samples(f: Definition, evaluate: Evaluation, samples: int, seed: int, rtol: float | None) -> str:
-    """Some way to evaluate f against the reference, on random samples.   Raises: CheckFailed, CheckSkipped"""
+    """Compare some evaluation of f with the reference, on random samples.   Raises: CheckFailed, CheckSkipped"""
     sampler, view = Sampler(f, seed), DenseView.of(f)
     drawn = (replace(sample, arrays=view.split(sample.arrays)) for sample in sampler.samples(samples))
     return compare(view, evaluate, drawn, sampler.rng, rtol)
@@ -64,7 +64,7 @@ def compare_on_samples(f: Definition, evaluate: Evaluation, samples: int, seed: 
 def compare(
     f: Graph, evaluate: Evaluation, samples: Iterable[Sample], rng: np.random.Generator, rtol: float | None
 ) -> str:
-    """Some way to evaluate dense f against the reference, on samples.   Raises: CheckFailed, CheckSkipped"""
+    """Compare some evaluation of dense f with the reference, on samples.   Raises: CheckFailed, CheckSkipped"""
     refused = agreed = 0
     for number, sample in enumerate(samples):
         expected = _outcome(lambda arrays: reference_values(f, arrays), sample.arrays)
@@ -87,7 +87,7 @@ def compare(
 
 
 class _Nearby:
-    """The reference with other roundings, computed when it is first asked for."""
+    """The reference with other roundings, computed at the first request."""
 
     def __init__(self, f: Graph, rng: np.random.Generator, arrays: Arrays, expected: Sequence[Array]) -> None:
         self._f, self._rng, self._arrays, self._expected = f, rng, arrays, expected
@@ -101,7 +101,7 @@ class _Nearby:
 
 
 def _outcome(evaluate: Evaluation, arrays: Arrays) -> list[Array] | str:
-    """The values, or what the refusal of these arguments says."""
+    """The values, or the message of the error for these arguments."""
     try:
         return [np.asarray(x) for x in evaluate(arrays)]
     except (GraphError, ArgumentError) as error:
@@ -111,5 +111,5 @@ def _outcome(evaluate: Evaluation, arrays: Arrays) -> list[Array] | str:
 
 
 def _as_declared(x: Array, dtype: str) -> Array:
-    """The interpreter gives unsigned values as signed ones."""
+    """Reinterpret the interpreter's unsigned values, which it represents as signed."""
     return x.view(dtype) if x.dtype.kind == "i" and dtype.startswith("u") else x

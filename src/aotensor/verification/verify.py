@@ -1,4 +1,4 @@
-"""Does a function mean what it says at every level?"""
+"""Verify a function at every level."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def verify_function(
 ) -> Report:
     """Check one function: IR, values, gradients, header, symbols, bytes. Calls run on poisoned memory.
 
-    Checks run in a child process, so that one of them that crashes is a check that failed.
+    Checks run in a child process, so that a crash counts as a failed check.
 
     samples: random arguments per comparison, the first ones small, of extents 1 and 0, and larger.
     rtol: relative to the largest magnitude of an output; by default as `agreement.RTOL` says, and wider where
-    the function is ill-conditioned. begin: is told the name of each check when it starts.
+    the function is ill-conditioned. begin: called with the name of each check when it starts.
     """
     report = Report(f.name)
     build = Build([f], None, Options(verify=True))

@@ -1,1 +1,1 @@
-"""What a call costs: its work as formulas of the dims, the limits of the machine, and the time that follows."""
+"""Cost estimates of calls: work as formulas of the dims, the limits of the machine, and the time by both."""

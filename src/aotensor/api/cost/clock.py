@@ -1,4 +1,4 @@
-"""Time per call: contenders take turns, so that what else runs on the machine meets all of them."""
+"""Time per call: contenders alternate, so that other load on the machine affects all of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TURN: Final = 0.002
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds per call: the shortest, the median, and those that a tenth of the turns are below, and above."""
+    """Seconds per call: the shortest, the median, and the 10th and 90th percentile of the turns."""
 
     best: float
     median: float

@@ -1,8 +1,8 @@
-"""What a call will cost: its work by formulas of the dims, and the time that a roofline model gives it.
+"""Predict the cost of a call: its work by formulas of the dims, and its time by a roofline model.
 
-A call takes what a call takes that does nothing, and the longest of the times for the bytes of its arguments, for its
-operations, for what its loops read and write, and for elements at random places (Williams, Waterman & Patterson 2009).
-The speeds are measured on this machine, once; the parts of them that code reaches are the same for all programs.
+The time is that of an empty call plus the longest of the times for the bytes of its arguments, for its
+operations, for reads and writes in its loops, and for random accesses (Williams, Waterman & Patterson 2009).
+The speeds are measured once on this machine; the fractions of them that code reaches are fixed constants.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from aotensor_runtime.notebook.html import card, table
 from aotensor_runtime.signature import FunctionSpec
 
 _REACHED: Final = 0.6
-"""Part of the speed of multiply-adds that operations in loops go at: not all are multiply-adds."""
+"""Fraction of the multiply-add rate that operations in loops reach: not all are multiply-adds."""
 _SCALAR: Final = 0.06
-"""The same outside of loops: no vectors, and each operation waits for another one."""
+"""The same outside of loops: no vectors, and operations depend on each other."""
 _FACTORED: Final = 0.2
-"""Part of the speed of products that routines of LAPACK go at."""
+"""Fraction of the rate of products that LAPACK routines reach."""
 _LOADS: Final = 2.0
-"""Bytes that loops read and write in the time of a floating point operation: half of what vectors allow."""
+"""Bytes that loops read and write in the time of one operation: half of what vector instructions allow."""
 _GATHERED: Final = (1 << 11, 1 << 16, 1 << 22)
-"""Elements of arrays that are read at random places, in each level of caches and in memory."""
+"""Elements of arrays for random accesses: one array for each cache level, one for memory."""
 _PLACES: Final = 1 << 16
 _STREAMS: Final = (1 << 10, 1 << 14, 1 << 18, 1 << 22)
-"""Elements of each of three arrays: those of each level of caches, and of memory."""
+"""Elements of each of three arrays: one size for each cache level, one for memory."""
 _SECONDS: Final = 0.1
-"""For each measurement."""
+"""Seconds per measurement."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +82,11 @@ class Cost:
         ]
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The fields as JSON values."""
         return {**asdict(self), "sizes": dict(self.sizes)}
 
     def _repr_html_(self) -> str:
-        """For notebooks: a table."""
+        """HTML for notebooks: a table."""
         return card(f"cost of {self.function}", "", table(["", ""], self._rows()))
 
 
@@ -117,7 +117,7 @@ def cost_of(compiled: LibraryFunction, sizes: Mapping[str, object], threads: int
 
 
 def _named(spec: FunctionSpec) -> list[str]:
-    """The dims that sizes are given of: those of arrays and matrices, and the numbers of stored entries."""
+    """The extents of dims by name: those of arrays and matrices, and numbers of stored entries."""
     return [*spec.workspace_dims]
 
 
@@ -159,7 +159,7 @@ class Machine:
     call: float
 
     def times(self, bytes: float, dense: float, work: Mapping[str, float]) -> dict[str, float]:
-        """Seconds for bytes of inputs and outputs, for operations, for what loops read and write, and at places.
+        """Seconds by bottleneck: bytes of inputs and outputs, operations, reads and writes of loops, random accesses.
 
         bytes: of inputs and outputs. dense: of those that are not parts of matrices
         """
@@ -177,7 +177,7 @@ class Machine:
 
 
 def machine_of(threads: int) -> Machine:
-    """This machine: measured once, for a second or two, and kept in the cache folder."""
+    """Rates of this machine: measured once in a second or two, and stored in the cache folder."""
     folder = store()
     key = f"{platform.node()} {platform.machine()} {sorted(cpu_flags())} {threads} {compiler_identity()} {_STREAMS}"
     name = f"limits/{hashlib.sha256(key.encode()).hexdigest()[:40]}.json"
@@ -187,7 +187,7 @@ def machine_of(threads: int) -> Machine:
     text = {
         "limits": vars(machine.limits), "streams": machine.streams, "gathers": machine.gathers, "call": machine.call
     }  # fmt: skip
-    with suppress(OSError):  # then it is measured again in the next process
+    with suppress(OSError):  # then the next process measures again
         folder.put(name, json.dumps(text).encode())
     return machine
 

@@ -1,4 +1,4 @@
-"""What the machine can do, measured by kernels of our own: bytes, elements from anywhere, and operations per second.
+"""Limits of the machine, measured by our own kernels: bytes, random accesses, and operations per second.
 
 The roofline model: a call takes at least the time for its bytes, and at least that for its operations (Williams,
 Waterman & Patterson 2009).
@@ -21,7 +21,7 @@ from aotensor.ops.symbols import tensor
 _STREAM: Final = 1 << 22
 """Elements of each of the three arrays: 96 MB together, more than caches hold."""
 _GATHERED: Final = 1 << 20
-"""Places that are read in an array of `_STREAM` elements."""
+"""Random accesses to an array of `_STREAM` elements."""
 RESIDENT: Final = 1 << 17
 """Elements that stay in cache."""
 EDGE: Final = 512
@@ -29,9 +29,9 @@ EDGE: Final = 512
 _DEGREE: Final = 16
 """Multiply-adds per element of a chain."""
 _CHAINS: Final = 8
-"""Of them, side by side: they hide the latency of a multiply-add."""
+"""Independent chains: they hide the latency of a multiply-add."""
 CHAIN_FLOPS: Final = 2 * _CHAINS * _DEGREE
-"""Per element."""
+"""Operations per element."""
 PRODUCT_FLOPS: Final = 2 * EDGE**3
 
 
@@ -54,7 +54,7 @@ class Limits:
 
 
 def measured_limits(threads: Sequence[int], seconds: float) -> dict[int, Limits]:
-    """The limits for each number of threads."""
+    """Number of threads → measured limits."""
     stream, chains, product, gather = stream_of(), chains_of(), product_of(), gather_of()
     places = np.random.default_rng(0).integers(0, _STREAM, _GATHERED).astype("int32")
     calls: dict[Any, Any] = {}
@@ -78,18 +78,18 @@ def measured_limits(threads: Sequence[int], seconds: float) -> dict[int, Limits]
 
 
 def bound(f: Definition, threads: int | None, **arrays: Any) -> Any:
-    """The compiled function on these arrays.   threads: None for as many as calls have"""
+    """The compiled function bound to these arrays.   threads: None for the default of calls"""
     return load_compiled(f).bind(**arrays, num_threads=threads)
 
 
 def stream_of() -> Definition:
-    """A stream: two arrays are read, one is written."""
+    """A stream kernel: two arrays are read, one is written."""
     x, y = tensor("x", "float64", ("n",)), tensor("y", "float64", ("n",))
     return Definition([x, y], 3.0 * x + y, name="stream")
 
 
 def read_of() -> Definition:
-    """One array is read, and nothing is written."""
+    """A read kernel: one array is read, and nothing is written."""
     x = tensor("x", "float64", ("n",))
     return Definition([x], sum_over(x), name="read_all")
 
@@ -108,7 +108,7 @@ def streams_over(total: int, threads: int) -> dict[str, tuple[Any, int]]:
 
 
 def chains_of(dtype: str = "float64") -> Definition:
-    """Polynomials of each element, side by side."""
+    """Independent polynomials of each element."""
     x = tensor("x", dtype, ("n",))
     chains = [x + np.dtype(dtype).type(0.1 * k) for k in range(_CHAINS)]
     for _ in range(_DEGREE):
@@ -120,13 +120,13 @@ def chains_of(dtype: str = "float64") -> Definition:
 
 
 def product_of(dtype: str = "float64") -> Definition:
-    """The product of two matrices."""
+    """A product of two matrices."""
     x, y = tensor("x", dtype, ("n", "k")), tensor("y", dtype, ("k", "m"))
     return Definition([x, y], x @ y, name="product")
 
 
 def gather_of(rank: int = 1, integers: str = "int32") -> Definition:
-    """The sum of the rows of an array at given places."""
+    """A gather kernel: the sum of the rows of an array at given positions."""
     x = tensor("x", "float64", ("n", *("k",) * (rank - 1)))
     places = tensor("places", integers, ("m",))
     return Definition([x, places], x[places].sum(axis=0), name="gather")

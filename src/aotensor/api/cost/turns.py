@@ -1,10 +1,10 @@
-"""How much longer one call takes than another: they alternate, and the ratio has an interval.
+"""Compare the time of two calls: they alternate, and the ratio has a confidence interval.
 
     round 1   old new new old      on buffers of their own
     round 2   new old old new      on other buffers
     ...
 
-A round gives one ratio. A drift of the machine cancels within a round; luck with the places of buffers differs from
+A round gives one ratio. A drift of the machine cancels within a round; effects of buffer addresses differ from
 round to round, so that it widens the interval. The ratio is the median of the rounds, and its interval that of order
 statistics, which assumes no distribution (Conover, Practical Nonparametric Statistics, 1999, section 3.2).
 """
@@ -19,11 +19,11 @@ from time import perf_counter
 from typing import Any, Final, TypeAlias
 
 _TURN: Final = 0.002
-"""Seconds of a turn, at least."""
+"""Least seconds of a turn."""
 _ROUND: Final = 0.04
-"""Seconds of a round, at least: so short a time holds several turns of each."""
+"""Least seconds of a round, which has several turns of each."""
 _FEWEST: Final = 6
-"""Rounds: the range of five would hold the median with a probability of 94 % only."""
+"""Least number of rounds: the range of five would contain the median with a probability of 94 % only."""
 CONFIDENCE: Final = 0.95
 
 Call: TypeAlias = Callable[[], object]
@@ -51,16 +51,16 @@ class Ratio:
 
     @property
     def range_text(self) -> str:
-        """The interval: `0.998 to 1.012`"""
+        """The interval as text: `0.998 to 1.012`"""
         return f"{self.low:.3f} to {self.high:.3f}"
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values, with the verdict."""
+        """The fields as JSON values, with the verdict."""
         return {**vars(self), "verdict": self.verdict}
 
     @property
     def verdict(self) -> str:
-        """`slower`, `faster`, or `no difference` where the interval holds 1."""
+        """`slower`, `faster`, or `no difference` if the interval contains 1."""
         return "slower" if self.low > 1 else "faster" if self.high < 1 else "no difference"
 
 
@@ -83,7 +83,7 @@ def in_turns(bind_old: Callable[[], Call], bind_new: Callable[[], Call], seconds
 
 
 def _round(first: Call, second: Call, loops: int) -> tuple[float, float]:
-    """Seconds per call of both, each the shortest of its turns: what else the machine does only adds to a time."""
+    """Seconds per call of both, each the shortest of its turns, since other load only adds time."""
     times: tuple[list[float], list[float]] = [], []
     end = perf_counter() + _ROUND
     while not times[0] or perf_counter() < end:
@@ -102,7 +102,7 @@ def _turn(call: Call, loops: int) -> float:
 def interval(values: Sequence[float]) -> tuple[float, float]:
     """The interval of order statistics that holds the median with a probability of `CONFIDENCE` at least.
 
-    Fewer than six values have none of that probability: theirs is the whole range.
+    Fewer than six values have no such interval: their whole range is returned.
     """
     found, n = sorted(values), len(values)
     below, rank = 0.0, 0

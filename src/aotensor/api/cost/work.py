@@ -1,4 +1,4 @@
-"""How much a call does: floating point operations by the formula in the library, and the bytes of its arrays."""
+"""The work of a call: floating point operations by the library's formula, and the bytes of its arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aotensor_runtime.signature import FunctionSpec
 
 
 def flops_of(library: Library, function: str, dims: Mapping[str, int]) -> tuple[float | None, bool]:
-    """Operations of a call, and whether that is all of them; None if the library does not say."""
+    """(operations of a call, whether that is exact); None if the library has no formula."""
     try:
         return evaluated(str(json.loads(library.section("work"))[function]), dims)
     except (KeyError, ValueError):
@@ -24,7 +24,7 @@ def flops_of(library: Library, function: str, dims: Mapping[str, int]) -> tuple[
 
 
 def work_of(library: Library, function: str, dims: Mapping[str, int]) -> dict[str, float]:
-    """What a call does, by the kinds of `passes.estimate`; nothing of what the library does not say."""
+    """The work of a call by the kinds of `passes.estimate`; empty if the library has no formulas."""
     try:
         parts = json.loads(library.section("work.parts"))[function]
         found = {str(kind): evaluated(str(text), dims)[0] for kind, text in parts.items()}
@@ -34,24 +34,24 @@ def work_of(library: Library, function: str, dims: Mapping[str, int]) -> dict[st
 
 
 def evaluated(formula: str, dims: Mapping[str, int]) -> tuple[float | None, bool]:
-    """The value of a formula, None if it is none, and whether it is all, not "at least" so much.
+    """(value of a formula or None, whether it is exact instead of "at least").
 
-    An integer input that is not among the dims, as the number of steps of a loop, counts as 1: that is a lower bound.
-    Not less than 0: windows of n - 2 in fewer elements than 2 are none.
+    An integer input that is not a dim, such as the number of steps of a loop, counts as 1, for a lower bound.
+    Values are at least 0: an extent n - 2 is 0 for n below 2.
     """
     try:
         body = ast.parse(formula.removeprefix("at least "), mode="eval").body
         names = {x.id: 1 for x in ast.walk(body) if isinstance(x, ast.Name)}
         is_exact = names.keys() <= dims.keys() and not formula.startswith("at least ")
         return max(_evaluated(body, {**names, **dims}), 0.0), is_exact
-    except ZeroDivisionError:  # entries of no slices
+    except ZeroDivisionError:  # a matrix without rows has no entries
         return 0.0, not formula.startswith("at least ")
     except (SyntaxError, KeyError, TypeError):
         return None, False
 
 
 def _evaluated(node: ast.expr, dims: Mapping[str, int]) -> float:
-    """A polynomial as `core.polynomial` prints it.   Raises: TypeError, KeyError"""
+    """The value of a polynomial as printed by `core.polynomial`.   Raises: TypeError, KeyError"""
     match node:
         case ast.Constant(value=int() | float() as value):
             return float(value)
@@ -69,19 +69,19 @@ def _evaluated(node: ast.expr, dims: Mapping[str, int]) -> float:
 
 
 def bytes_of(values: Sequence[Any]) -> int:
-    """Of arrays and matrices, each read or written once."""
+    """Bytes of arrays and matrices, each read or written once."""
     return sum(part.nbytes for x in values for part in parts_of(x))
 
 
 def parts_of(x: Any) -> tuple[Any, ...]:
-    """The arrays that a value is made of: the values, and for a sparse matrix also where they stand."""
+    """The arrays of a value; for a sparse matrix its values and its pattern."""
     return (x.data, x.indices, x.indptr) if hasattr(x, "indptr") else (np.asarray(x),)
 
 
 def argument_bytes(spec: FunctionSpec, is_dense: bool = False) -> str:
-    """Bytes of all inputs and outputs, each touched once: what a call must move at least.
+    """Bytes of all inputs and outputs, each touched once: a lower bound on the traffic of a call.
 
-    is_dense: only of those that are not parts of matrices
+    is_dense: only arrays that are not parts of matrices
     """
     total, is_known = Polynomial(), True
     patterns = {group.name for group in (*spec.sparse_inputs, *spec.sparse_outputs)}

@@ -1,1 +1,1 @@
-"""Are the derivatives of a function right? Numbers against numbers, and the op that is to blame."""
+"""Numerical checks of the derivatives of a function, and the search for the op with a wrong one."""

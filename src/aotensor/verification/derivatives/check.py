@@ -31,7 +31,7 @@ _DOMAINS: Final = ("normal", "unit")
 
 
 def gradient_jobs(f: Definition, build: Build, samples: int, seed: int, rtol: float | None) -> list[Job]:
-    """The checks of all derivatives of f, compiled by `build`, and the verdicts on each gradient."""
+    """The checks of all derivatives of f, compiled by `build`, with verdicts on each gradient."""
     checks = GradientChecks(f, seed)
     return [
         Job("gradients compiled", lambda: checks.compile(build, samples, rtol)),
@@ -41,7 +41,7 @@ def gradient_jobs(f: Definition, build: Build, samples: int, seed: int, rtol: fl
 
 
 class GradientChecks:
-    """All findings on the derivatives of the floating outputs of f along its floating inputs, at two points."""
+    """All findings on derivatives of the floating outputs of f with respect to its floating inputs, at two points."""
 
     def __init__(self, f: Definition, seed: int) -> None:
         self._f, self._seed = f, seed
@@ -54,16 +54,16 @@ class GradientChecks:
         self._findings: dict[str, list[Finding]] = {}
 
     def compile(self, build: Build, samples: int, rtol: float | None) -> str:
-        """Compile the derivatives, and compare them with the reference; from now on findings include compiled ones.
+        """Compile the derivatives, and compare them with the reference; later findings include the compiled ones.
 
-        Raises: CheckFailed where they differ, CheckSkipped if there are none, or some op has no compiled derivative.
+        Raises: CheckFailed if they differ, CheckSkipped if there are none, or some op has no compiled derivative.
         """
         self._check_any()
         f = self._derivatives.function(self._view.arguments, f"{self._f.name}_derivatives")
         try:
             options = Options(
                 verify=True, opt_level=0
-            )  # LLVM would take most of the time, for a program that runs once
+            )  # LLVM's passes would take most of the time, for a program that runs once
             derived = Library(Build([f], None, options).shared).functions[f.name]
         except UnsupportedError as error:
             raise CheckSkipped(error.diagnostic.title) from error
@@ -75,7 +75,7 @@ class GradientChecks:
         return compare(f, lambda arrays: derive(list(arrays.values())), chosen, sampler.rng, rtol)
 
     def _call(self, function: LibraryFunction, arrays: Sequence[Array]) -> list[Array]:
-        """The function itself on the arrays of its view."""
+        """Call the function itself with arrays of its view."""
         return [paired(x) for x in call_with_state(function, self._view.joined(arrays))]
 
     def row(self, method: str) -> str:
@@ -108,7 +108,7 @@ class GradientChecks:
         return "values are computed in float32"
 
     def _found_by(self, method: str) -> list[Finding]:
-        """The findings of one method at all points and of all executions, made when they are first asked for."""
+        """The findings of one method at all points and of all executions, computed at the first request."""
         if method not in self._findings:
             found = [x for checks in self._at_points for x in checks.findings(method)]
             self._findings[method] = [self._adjusted(x) for x in found]
@@ -137,7 +137,7 @@ class GradientChecks:
             raise CheckSkipped("; ".join(reasons) or "no output depends on an input")
 
     def _adjusted(self, x: Finding) -> Finding:
-        """A wrong derivative is meant where an op on the way changes gradients, unless another op is wrong."""
+        """Accept a wrong derivative if an op on the way changes gradients on purpose, unless another op is wrong."""
         if x.verdict is not Verdict.WRONG:
             return x
         view = purposeful(self._derivatives.outputs[x.output], self._derivatives.inputs[x.input])
@@ -155,7 +155,7 @@ class GradientChecks:
 
     @cached_property
     def _points(self) -> list[Point]:
-        """Small samples where every floating output is finite, or at least one."""
+        """Small samples at which all floating outputs are finite, or at least one."""
         sampler = Sampler(self._f, self._seed)
         points: list[Point] = []
         for domain in _DOMAINS:
@@ -167,7 +167,7 @@ class GradientChecks:
         return points
 
     def _floating_results(self, arrays: Arrays) -> dict[str, Array] | None:
-        """Values of the floating outputs, None where the reference refuses."""
+        """Values of the floating outputs, None if the reference refuses the arguments."""
         try:
             found = dict(zip(self._view.results, reference_values(self._view, arrays), strict=True))
         except (AotensorError, ValueError, IndexError):
@@ -175,7 +175,7 @@ class GradientChecks:
         return {key: found[key] for key in self._derivatives.outputs}
 
     def _extended(self, f: Definition, samples: Iterator[Sample]) -> Iterator[Sample]:
-        """Samples for the derivatives: finite ones, with random cotangents and tangents."""
+        """Finite samples for the derivatives, with random cotangents and tangents."""
         for number, sample in enumerate(samples):
             arrays = self._view.split(sample.arrays)
             outputs = self._floating_results(arrays)

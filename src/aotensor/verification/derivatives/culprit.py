@@ -1,4 +1,4 @@
-"""Which op is to blame for a wrong gradient: every node alone, at the values that it has in the computation."""
+"""Find the op that causes a wrong gradient: check every node alone, at its values in the computation."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from aotensor.verification.derivatives.verdict import CONCLUSIVE, Finding, Verdi
 
 
 def first_culprit(outputs: Sequence[Variable], wrt: Iterable[Variable], values: Values, seed: int) -> str | None:
-    """The first op, from the inputs on, whose own derivative is wrong: its name, inputs, line and derivatives.
+    """Describe the first op, from the inputs on, with a wrong derivative: its name, inputs, line and derivatives.
 
-    None if each one alone is right. Ops that change gradients on purpose are passed over.
+    None if each one alone is right. Ops that change gradients on purpose are skipped.
     """
     moving = set(wrt)
     nodes = toposort(outputs)
@@ -41,7 +41,7 @@ def first_culprit(outputs: Sequence[Variable], wrt: Iterable[Variable], values: 
 
 
 def purposeful(output: Variable, wrt: Variable) -> Variable | None:
-    """What an op on the way from `wrt` to `output` gives that changes gradients on purpose, if there is one."""
+    """An output of an op on the path from `wrt` to `output` that changes gradients on purpose, or None."""
     moving, known = {wrt}, dict[Hashable, bool]()
     for node in toposort([output]):
         if moving.intersection(node.inputs):
@@ -52,9 +52,9 @@ def purposeful(output: Variable, wrt: Variable) -> Variable | None:
 
 
 def _is_faithful(node: Apply, known: dict[Hashable, bool] | None = None) -> bool:
-    """Does the node mean the derivatives of its value, and all that it runs or stands for?
+    """Are the derivatives of the node those of its value, also in its bodies and its expansion?
 
-    known: of equal ops on inputs of equal types, which expansions hold by the thousand
+    known: results for equal ops on inputs of equal types, which expansions contain by the thousand
     """
     known = {} if known is None else known
     key = (node.op, *(constant_key(x) if isinstance(x, Constant) else x.tensor_type for x in node.inputs))
@@ -66,7 +66,7 @@ def _is_faithful(node: Apply, known: dict[Hashable, bool] | None = None) -> bool
 
 
 def _wrong(node: Apply, known: Values, moving: set[Variable], seed: int) -> list[Finding]:
-    """The wrong findings of one node, with respect to its inputs that move."""
+    """The wrong findings of one node, with respect to its varying inputs."""
     inputs = [x if isinstance(x, Constant) else Variable(x.tensor_type, name=str(x)) for x in node.inputs]
     symbols = {str(k): x for k, x in enumerate(inputs) if not isinstance(x, Constant)}
     try:
@@ -82,11 +82,11 @@ def _wrong(node: Apply, known: Values, moving: set[Variable], seed: int) -> list
         point = Point.at(reference, values, found, seed)
         return [x for x in findings_at(point, reference, reference) if x.verdict is Verdict.WRONG]
     except (AotensorError, NotImplementedError, ValueError):
-        return []  # the rule refuses these types or values alone: nothing is known to be wrong
+        return []  # the rule refuses these types or values in isolation: no wrong finding
 
 
 def _position(key: str) -> int:
-    """Which input of a node an argument of its view belongs to."""
+    """The input of a node that an argument of its view belongs to."""
     return int(key.partition("_")[0])
 
 
@@ -99,9 +99,9 @@ def _described(node: Apply, wrong: Sequence[Finding]) -> str:
         if is_wrong
     ]
     if rules == ["pullback"]:
-        rules = ["pullback", "pushforward"]  # they agree, and both differ from the function
+        rules = ["pullback", "pushforward"]  # both agree, and differ from the function
     elif len(rules) == 2:
-        rules = ["pullback"]  # they differ, and the pullback is known to be wrong
+        rules = ["pullback"]  # both differ, and the pullback is known to be wrong
     first = next((x for x in wrong if x.method in CONCLUSIVE), wrong[0])
     site = node.outputs[0].site
     made = f", made at {site}" if site else ""

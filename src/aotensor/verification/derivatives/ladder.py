@@ -1,6 +1,6 @@
-"""The judgement of one derivative from values of the function alone, over a ladder of steps.
+"""Judge one derivative by values of the function only, over a ladder of step sizes.
 
-φ is a scalar function of one variable, s the derivative at 0 that is claimed. Three things are told apart: φ(h) − φ(0)
+φ is a scalar function of one variable, s its claimed derivative at 0. Three cases are distinguished: φ(h) − φ(0)
 − h·s falls as h² (s is right), falls as h (s is wrong, or φ has a kink), or does not fall (a jump, or rounding).
 """
 
@@ -16,24 +16,24 @@ from aotensor.verification.derivatives.verdict import Judgement, Verdict
 
 RATIO: Final = 4.0
 STEPS: Final = tuple(RATIO ** -(k + 2) for k in range(16))
-"""From 1/16, which stays inside the domains that samples are drawn from, to 6e-11: steep functions need small ones."""
+"""Steps from 1/16, inside the domains of samples, to 6e-11: steep functions need small ones."""
 
 _SECOND: Final = 1.6
-"""Orders from here on count as 2: the error of a right derivative falls faster than h, and as h² where φ is smooth."""
+"""Orders from this on count as 2: the error of a right derivative falls faster than h, as h² where φ is smooth."""
 
 _FIRST: Final = 1.4
-"""Orders up to here count as 1."""
+"""Orders up to this count as 1."""
 
 _SUDDEN: Final = 5.0
-"""An error that falls faster than this vanishes: a kink or a jump that smaller steps no longer reach."""
+"""An error that falls faster than this vanishes: smaller steps no longer reach the kink or jump."""
 
 _CLEAR: Final = 16.0
-"""So many times above rounding, an error is measured to 10 %."""
+"""Multiple of the rounding error from which an error is measured to 10 %."""
 
 
 @dataclass(frozen=True)
 class Derivative:
-    """A claimed derivative.   noise: how far rounding may have moved it; scale: Σ of the magnitudes of its terms"""
+    """A claimed derivative.   noise: its possible rounding error; scale: Σ of the magnitudes of its terms"""
 
     value: float
     noise: float
@@ -44,7 +44,7 @@ class Derivative:
 class Ladder:
     """φ around 0.   ahead: φ(h) − φ(0), behind: φ(0) − φ(−h), per step.
 
-    noise: how far rounding may move them; scale: Σ of the magnitudes of the terms of φ(0).
+    noise: their possible rounding error; scale: Σ of the magnitudes of the terms of φ(0).
     """
 
     steps: Array
@@ -54,7 +54,7 @@ class Ladder:
     scale: float
 
     def finite(self) -> Ladder:
-        """Without the steps that leave the domain of φ."""
+        """The ladder without steps that leave the domain of φ."""
         kept = np.isfinite(self.ahead) & np.isfinite(self.behind)
         return Ladder(self.steps[kept], self.ahead[kept], self.behind[kept], self.noise, self.scale)
 
@@ -65,7 +65,7 @@ class Ladder:
 
 
 def judge_order(ladder: Ladder, derivative: Derivative) -> Judgement:
-    """Does the error of the first-order model fall as h², ahead and behind?"""
+    """Judge by order: does the error of the first-order model fall as h², ahead and behind?"""
     ladder = ladder.finite()
     reason = _unusable(ladder, derivative)
     if reason:
@@ -92,7 +92,7 @@ def judge_order(ladder: Ladder, derivative: Derivative) -> Judgement:
 
 
 def judge_differences(ladder: Ladder, derivative: Derivative, tolerance: float) -> Judgement:
-    """Is the derivative that of the central differences, extrapolated, where they agree best with each other?
+    """Judge by central differences, extrapolated, at the steps where they agree best with each other.
 
     tolerance: relative.
     """
@@ -130,14 +130,14 @@ def _unusable(ladder: Ladder, derivative: Derivative) -> str | None:
 
 
 def _size(ladder: Ladder, derivative: Derivative, numeric: float) -> float:
-    """What errors are relative to: the derivative, but not less than what cancels in it, or in φ, leaves."""
+    """The size that errors are relative to: the derivative, but at least the rest of cancellation in it or in φ."""
     return max(abs(derivative.value), abs(numeric), 1e-3 * derivative.scale, 1e-3 * ladder.scale)
 
 
 def _order(error: Array, floor: Array) -> float | None:
-    """p of error ~ hᵖ over the smallest steps where it stands above rounding; None if it never does.
+    """p of error ~ hᵖ over the smallest steps with an error above rounding; None without such steps.
 
-    The rest of the ladder, where rounding decides, is left out; but falling straight into it counts as falling.
+    Steps dominated by rounding are left out; but an error that falls directly below rounding counts as falling.
     """
     low = np.flatnonzero(error <= floor)
     end = int(low[0]) if low.size else len(error)
@@ -151,7 +151,7 @@ def _order(error: Array, floor: Array) -> float | None:
 
 
 def _judged_at(ladder: Ladder, derivative: Derivative, k: int, prefix: str, numeric: float | None = None) -> Judgement:
-    """Wrong, unless φ has a kink or a jump at 0, or changes faster than step k can follow."""
+    """The verdict wrong, unless φ has a kink or a jump at 0, or changes faster than step k resolves."""
     step, larger = ladder.steps[k], max(k - 1, 0)
     ahead, behind = float(ladder.ahead[k] / step), float(ladder.behind[k] / step)
     found = (ahead + behind) / 2 if numeric is None else numeric

@@ -23,7 +23,7 @@ Key = TypeVar("Key", bound=Hashable)
 METHODS: Final = ("duality", "Taylor order", "differences", "complex step")
 
 _DUALITY: Final = {"float64": 1e-9, "float32": 1e-3, "float16": 5e-2, "bfloat16": 3e-1}
-"""Relative: both sides are sums of the same products in another order."""
+"""Relative tolerance of duality: both sides are sums of the same products in another order."""
 
 _DERIVATIVE: Final = {"float64": 1e-6, "float32": 5e-2, "float16": 1e-1, "bfloat16": 5e-1}
 """Relative tolerance of differences in this dtype, with room for the many kinks of a wide layer in float32."""
@@ -32,20 +32,21 @@ _ROUNDED_DERIVATIVE: Final = {"float32": 1e-3, "float16": 5e-2, "bfloat16": 3e-1
 """The same for a derivative that is computed in this dtype and compared with differences in float64."""
 
 _COMPLEX: Final = {"float64": 1e-10, "float32": 1e-3, "float16": 5e-2, "bfloat16": 3e-1}
-"""Relative, of the complex step to a derivative in this dtype: no difference is taken, so nothing cancels."""
+"""Relative tolerance of the complex step, by dtype: no difference is taken, so nothing cancels."""
 
 _ROUNDING: Final = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 1e-1}
-"""Relative to the terms of a derivative: what cancellation on the way may leave of its digits. More is measured by
-moving every value by an ulp; where that leaves nothing of the derivative, only its inputs are moved: rules rely on
-values that are equal, such as the difference of an eigenvalue to itself."""
+"""Relative to the terms of a derivative: the digits that cancellation may leave. Beyond that, every value is changed
+by an ulp; if nothing of the derivative remains, only its inputs are: rules rely on
+values that are equal, such as the difference of an eigenvalue to itself.
+"""
 
 _COMPLEX_STEP: Final = 1e-30
 
 _COMPLEX_ERROR: Final = 1e-25
-"""Absolute: products of several imaginary parts, where the derivative itself is 0."""
+"""Absolute: products of several imaginary parts, if the derivative itself is 0."""
 
 _DRAWS: Final = 3
-"""How often the rounding of a value is sampled."""
+"""Number of samples of the rounding of a value."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Point:
 
     @staticmethod
     def at(reference: Reference, values: Values, outputs: dict[str, Array], seed: int) -> Point:
-        """outputs: their values, for the shapes."""
+        """The point at these values.   outputs: their values, for the shapes."""
         rng, d = np.random.default_rng(seed), reference.derivatives
         cotangents = {key: _random(rng, y.shape, 0.5, 1.5) for key, y in outputs.items()}
         directions = {
@@ -69,7 +70,7 @@ class Point:
         return Point(values, cotangents, directions, seed)
 
     def extended(self, d: Derivatives, moving: str | None = None) -> Values:
-        """With the symbols of `d`: all directions, or that of one input and zeros for the others."""
+        """The values with the symbols of `d`: all directions, or that of one input and zeros for the others."""
         cotangents = {x: self.cotangents[key].astype(x.dtype) for key, x in d.cotangents.items()}
         tangents = {
             x: (self.directions[key] * (moving in (None, key))).astype(x.dtype) for key, x in d.tangents.items()
@@ -82,14 +83,14 @@ def _random(rng: np.random.Generator, shape: tuple[int, ...], low: float, high: 
 
 
 def findings_at(point: Point, reference: Reference, execution: Execution) -> Iterator[Finding]:
-    """Every method on every derivative, as `execution` computes them."""
+    """The findings of every method on every derivative, as `execution` computes them."""
     checks = PointChecks(point, reference, execution)
     for method in METHODS:
         yield from checks.findings(method)
 
 
 class PointChecks:
-    """Every method on every derivative at one point, as `execution` computes them; each does its own work when asked.
+    """Findings of every method on every derivative at one point, as `execution` computes them, each on request.
 
     Duality computes the derivatives, Taylor order the values along the directions; the others use these.
     """
@@ -121,7 +122,7 @@ class PointChecks:
         return self._ladders[name][key]
 
     def _judgement(self, method: str, key: str, name: str) -> Judgement | None:
-        """Of one derivative; None where the method cannot be applied."""
+        """The judgement of one derivative; None if the method cannot be applied."""
         derivative, given = self._derivatives.of[key, name], self._derivatives.dtypes[key]
         tested = self._reference.dtype(key) if self._execution is self._reference else given
         match method:
@@ -182,7 +183,7 @@ def _spread(values: list[float]) -> float:
 def _nearby(
     targets: Mapping[Key, Variable], values: Values, seed: int, only_leaves: bool = False
 ) -> dict[Key, Array | None]:
-    """The targets with every value off by one ulp, None where that does not exist: extents may depend on values."""
+    """The targets with every value changed by one ulp, None if that fails: extents may depend on values."""
     try:
         found: list[Array] | list[None] = nearby(
             list(targets.values()), values, np.random.default_rng(seed), only_leaves
@@ -193,7 +194,7 @@ def _nearby(
 
 
 def _ladders(point: Point, reference: Reference, execution: Execution, name: str, x: Variable) -> dict[str, Ladder]:
-    """⟨ȳ, y⟩ along the direction of one input, for every output."""
+    """The ladder of ⟨ȳ, y⟩ along the direction of one input, for every output."""
     direction, weights = point.directions[name], point.cotangents
     start = execution.moved(point.values, x, 0.0)
 
@@ -223,7 +224,7 @@ def _ladders(point: Point, reference: Reference, execution: Execution, name: str
 
 
 def _noise(point: Point, reference: Reference, execution: Execution) -> dict[str, float]:
-    """How far rounding moves ⟨ȳ, y⟩: as far as one ulp on every value of the computation does, with some room."""
+    """The rounding error of ⟨ȳ, y⟩: its change when every value of the computation changes by one ulp, plus a margin."""
     d = execution.derivatives
     is_compiled = execution is not reference
     targets = d.outputs if is_compiled else reference.path
@@ -239,7 +240,7 @@ def _noise(point: Point, reference: Reference, execution: Execution) -> dict[str
 
 
 def _complex_step(point: Point, reference: Reference, key: str, name: str, x: Variable) -> float | None:
-    """Im ⟨ȳ, y(x + i·h·d)⟩/h, or None where the graph is not analytic."""
+    """Im ⟨ȳ, y(x + i·h·d)⟩/h, or None if the graph is not analytic."""
     try:
         found = reference.continued(key, point.values, x, _COMPLEX_STEP * point.directions[name])
     except AotensorError:

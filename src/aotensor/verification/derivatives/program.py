@@ -1,4 +1,4 @@
-"""The derivatives of a program as one more program, and the ways to evaluate both."""
+"""The derivatives of a program as another program, and the ways to evaluate both."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ Pair: TypeAlias = tuple[str, str]
 
 @dataclass
 class Derivatives:
-    """Pullbacks and pushforwards of floating outputs along floating inputs.
+    """Pullbacks and pushforwards of floating outputs with respect to floating inputs.
 
     cotangents, tangents: symbols of the types of outputs and inputs. pulled: ȳᵀ·∂y/∂x per pair that is connected in the
-    graph; pushed: Σₓ ∂y/∂x·ẋ per output. left: output → why it has none.
+    graph; pushed: Σₓ ∂y/∂x·ẋ per output. left: output → why it has no derivative.
     """
 
     outputs: dict[str, Variable]
@@ -61,13 +61,13 @@ class Derivatives:
         self.pushed[key] = tangent
 
     def dtype(self, output: str) -> str:
-        """The least precise dtype on the way to an output."""
+        """The least precise dtype on the paths to an output."""
         return _coarsest(self.outputs[output])
 
     def function(self, arguments: Mapping[str, Variable], name: str) -> Definition:
         """Σ over all outputs of ȳᵀ·∂y/∂x per input, then `pushed`, as a definition; state becomes inputs.
 
-        Its inputs: `arguments`, the cotangents, the tangents. One sweep each way, so that it compiles in little time.
+        Its inputs: `arguments`, the cotangents, the tangents. One sweep per mode, so that it compiles quickly.
         """
         inputs = {x: Variable(x.tensor_type, name=key) for key, x in arguments.items()}
         symbols = [*self.cotangents.values(), *self.tangents.values()]
@@ -79,22 +79,22 @@ class Derivatives:
 
 
 class Execution(Protocol):
-    """A way to values and derivatives."""
+    """A way to compute values and derivatives."""
 
     name: str
     derivatives: Derivatives
 
     def moved(self, values: Values, x: Variable, change: Array | float) -> dict[str, Array]:
-        """All outputs, where input x is moved from `values`."""
+        """All outputs, with input x moved from `values`."""
         ...
 
     def derivatives_at(self, values: Values) -> tuple[dict[Pair, Array], dict[str, Array]]:
-        """(pulled, pushed) at `values`, which hold cotangents and tangents too."""
+        """(pulled, pushed) at `values`, which include cotangents and tangents."""
         ...
 
 
 class Reference:
-    """The NumPy reference. Values come in float64 wherever the graph allows, even for float32 inputs.
+    """The NumPy reference, in float64 wherever the graph allows, even for float32 inputs.
 
     dtypes: output → the least precise dtype of its value, and of its derivatives.
     """
@@ -107,7 +107,7 @@ class Reference:
         wider = {x: Variable(x.tensor_type.with_dtype("float64"), name=x.name) for x in derivatives.inputs.values()}
         widened = _widened(outputs, wider)
         self._inputs = wider if widened else {x: x for x in wider}
-        #: the same outputs as functions of float64 inputs, where that is possible
+        # : the same outputs as functions of float64 inputs, if that is possible
         self.path = dict(zip(derivatives.outputs, widened or outputs, strict=True))
 
     def values_of(self, values: Values) -> Values:
@@ -122,7 +122,7 @@ class Reference:
         return dict(zip(self.path, found, strict=True))
 
     def continued(self, output: str, values: Values, x: Variable, change: Array) -> Array:
-        """One output where input x is moved by i·change.   Raises: UnsupportedError if the graph is not analytic."""
+        """One output with input x moved by i·change.   Raises: UnsupportedError if the graph is not analytic."""
         known, wide = self.values_of(values), self._inputs[x]
         path = [self.path[output]]
         if _has_matrices(path[0]) or _has_complex(path[0]):
@@ -130,7 +130,7 @@ class Reference:
         return continue_all(path, known | {wide: known[wide] + 1j * change})[0]
 
     def dtype(self, output: str) -> str:
-        """The least precise dtype on the way to the values of an output."""
+        """The least precise dtype on the paths to the values of an output."""
         return _coarsest(self.path[output])
 
     def derivatives_at(self, values: Values) -> tuple[dict[Pair, Array], dict[str, Array]]:
@@ -142,7 +142,7 @@ class Reference:
 
 
 class Compiled:
-    """Compiled code: `call` gives all results of the function, `derive` those of its derivatives."""
+    """Compiled code: `call` returns all results of the function, `derive` those of its derivatives."""
 
     name = "compiled"
 
@@ -172,13 +172,13 @@ class Compiled:
 
 
 class Callables(Protocol):
-    """Arrays in, arrays out."""
+    """Functions from arrays to arrays."""
 
     def __call__(self, values: Sequence[Array]) -> Sequence[Array]: ...
 
 
 def _widened(outputs: Sequence[Variable], inputs: Mapping[Variable, Variable]) -> list[Variable] | None:
-    """The outputs as functions of float64 inputs; None if some op asks for float32."""
+    """The outputs as functions of float64 inputs; None if some op requires float32."""
     if all(x.dtype == "float64" for x in inputs):
         return None
     try:
@@ -189,7 +189,7 @@ def _widened(outputs: Sequence[Variable], inputs: Mapping[Variable, Variable]) -
 
 
 def _without_rounding(outputs: Sequence[Variable], inputs: Mapping[Variable, Variable]) -> list[Variable]:
-    """The outputs on other inputs, without the casts to and from what is stored only, as they stand around each op."""
+    """The outputs for other inputs, without the casts around each op to and from storage-only dtypes."""
     known = dict(inputs)
     for node in toposort(outputs, stop=inputs):
         found = [known.get(x, x) for x in node.inputs]
@@ -202,12 +202,12 @@ def _without_rounding(outputs: Sequence[Variable], inputs: Mapping[Variable, Var
 
 
 def _has_complex(output: Variable) -> bool:
-    """Are there complex values on the way? They are made of reals when ops are expanded, and reals can be continued."""
+    """Are there complex values on the way? Their expansion into reals can then be continued."""
     return any(map(has_complex, toposort([output])))
 
 
 def _has_matrices(output: Variable) -> bool:
-    """Is some value on the way sparse? Then what it is made of is continued, as SciPy's matrices are real."""
+    """Is some value on the way sparse? Then its vectors are continued, as SciPy's matrices are real."""
     return any(x.is_sparse for node in toposort([output]) for x in node.outputs)
 
 

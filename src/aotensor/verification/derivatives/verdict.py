@@ -1,4 +1,4 @@
-"""What the checks of one gradient say: right, wrong, or too noisy to tell and why."""
+"""Verdicts on gradients: right, wrong, or too noisy to tell, with the reason."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 
 
 class Verdict(Enum):
-    """Of one gradient."""
+    """Verdict on one gradient."""
 
     RIGHT = "right"
     WRONG = "wrong"
@@ -17,14 +17,14 @@ class Verdict(Enum):
 
 
 CONCLUSIVE: Final = ("differences", "Taylor order", "complex step")
-"""Methods that compare with the function itself. Duality compares the two modes, which may be wrong together."""
+"""Methods that compare with the function itself. Duality compares the two modes, which may both be wrong."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict with what it rests on.
+    """A verdict with its evidence.
 
-    detail: the figure of a right one, the figures or the reason of another. badness: larger for the worse of two right
+    detail: the figure of a right one, figures or reason of others. badness: larger for the worse of two right
     ones of a method, by relative error or falling order.
     """
 
@@ -34,14 +34,14 @@ class Judgement:
 
     @classmethod
     def right(cls, difference: float, size: float) -> Judgement:
-        """Of a derivative that is right to within a difference, relative to `size`."""
+        """The judgement that a derivative is right to within a difference, relative to `size`."""
         error = difference / size if size else 0.0
         return cls(Verdict.RIGHT, f"{error:.0e}", error)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One judgement of one gradient at one point.   execution: "reference" or "compiled", which gave the gradient"""
+    """The judgement of a gradient at a point.   execution: "reference" or "compiled", which computed the gradient"""
 
     output: str
     input: str
@@ -61,8 +61,8 @@ class Finding:
 class Gradient:
     """The verdict on ∂output/∂input from all methods, points and executions.
 
-    detail: figures of a right one, what differs in a wrong one, why the others cannot be told.
-    culprit: the first op of the graph whose derivative is wrong, where one was found.
+    detail: figures of a right one, the difference of a wrong one, the reason why others are undecided.
+    culprit: the first op of the graph with a wrong derivative, if one was found.
     """
 
     output: str
