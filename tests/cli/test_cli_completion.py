@@ -45,6 +45,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("aotensor inspect m.py --function |", ["loss", "copied"]),
         ("aotensor inspect m.py : lo|", ["loss"]),
         ("aotensor compile m.py :|", ["loss", "copied"]),
+        ("aotensor diff m.py m.py : c|", ["copied"]),
+        ("aotensor profile m.py --format fold|", ["folded"]),
     ],
 )
 def test_bash(spawn: Call, folder: Path, line: str, words: list[str]) -> None:
