@@ -1,8 +1,8 @@
-"""The typed IR: builders over xDSL, our dialect, the forms that stages keep, and an interpreter.
+"""The typed IR: builders over xDSL, our dialect, the forms of each stage, and an interpreter.
 
-xDSL puts a finder of its own on `sys.meta_path`, which asks for the current folder whenever an import fails: where that
-folder is gone, each such import of the user's program is a FileNotFoundError. Nothing here needs it, so it is removed,
-unless the user's program has loaded xDSL before.
+xDSL installs a finder on `sys.meta_path`, which queries the current folder whenever an import fails: if that folder was
+deleted, each such import of the user's program raises FileNotFoundError. Nothing here needs the finder, so it is
+removed, unless the user's program has loaded xDSL before.
 """
 
 import sys

@@ -3,8 +3,8 @@
     func.func @logistic(%X: tensor<?x?xf64>, %y: tensor<?xf64>, …) -> (f64, tensor<?xf64>)
     func.func @logistic.extents(%X: …) -> (index, …)      run-time extents of all outputs
 
-A tensor of rank 0 is a plain scalar. Shape checks stand in `.extents`, which runs first; checks that depend on computed
-values stay in the function itself.
+A tensor of rank 0 is a plain scalar. Shape checks are in `.extents`, which runs first; checks that depend on computed
+values are in the function itself.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class Program:
     inputs: tuple[tuple[str, Variable], ...]
     outputs: tuple[tuple[str, Variable], ...]
     complex_outputs: frozenset[str] = field(default=frozenset(), kw_only=True)
-    """Those whose last axis has the parts of complex numbers, and is no axis for the caller."""
+    """Names of outputs whose last axis holds the parts of complex numbers; callers do not see this axis."""
 
 
 @dataclass(frozen=True)
 class BuiltFunction:
-    """What the importer knows beside the IR: messages of the checks by number, and where output extents come from."""
+    """Facts of the importer that the IR lacks: messages of the checks by number, and sources of output extents."""
 
     program: Program
     checks: tuple[tuple[str, str], ...]
@@ -58,7 +58,7 @@ def build(
 ) -> tuple[ModuleOp, list[BuiltFunction]]:
     """Tensor IR of several functions in one module.
 
-    fp: strict, contract or fast; see `ir.tensor_builder.FP_POLICIES`. locations: is told where operations come from.
+    fp: strict, contract or fast; see `ir.tensor_builder.FP_POLICIES`. locations: records the source of each operation.
 
     Raises: MissingInputError for a leaf that is not an input, GraphError from typing rules.
     """
@@ -139,9 +139,9 @@ class _FunctionImporter:
             Rewriter.erase_op(op)
 
     def _unify(self, checks: Sequence[CheckOp]) -> None:
-        """Extents that have been found equal by `@f.extents` are one in the function, which runs behind it.
+        """Merge extents that `@f.extents` has checked to be equal; the function runs after it.
 
-        The one that is computed first stands for both.
+        The extent that is computed first replaces both.
         """
         age = {op: number for number, op in enumerate(self.block.ops)}
         for check in checks:
@@ -155,14 +155,14 @@ class _FunctionImporter:
                 younger.replace_all_uses_with(older)
 
     def _dim_names(self) -> Attribute:
-        """For each input, the names of its dims; "" where the extent is a number."""
+        """For each input, the names of its dims; "" for a static extent."""
         return ArrayAttr(
             ArrayAttr(StringAttr(dim_name(name, axis, dim)) for axis, dim in enumerate(x.tensor_type.shape))
             for name, x in self.program.inputs
         )
 
     def _symbolic_extents(self, outputs: Sequence[Tensor]) -> tuple[tuple[int | str | None, ...], ...]:
-        """Output extents as numbers, dim names, formulas of dims ("n + m"), or None where they depend on values."""
+        """Output extents as numbers, dim names, formulas of dims ("n + m"), or None if they depend on values."""
         known: dict[SSAValue, str] = {}
         for name, x in self.program.inputs:
             for axis, dim in enumerate(x.tensor_type.shape):
@@ -173,7 +173,7 @@ class _FunctionImporter:
 
 
 def _symbol(x: SSAValue, known: Mapping[SSAValue, str]) -> str | None:
-    """The formula of an extent, or just what it depends on where the formula is too long to be read."""
+    """The formula of an extent, or only the names of its dims if the formula is too long."""
     formula = _formula(x, known)
     if formula is None or formula.text is not None:
         return None if formula is None else formula.text
@@ -182,7 +182,7 @@ def _symbol(x: SSAValue, known: Mapping[SSAValue, str]) -> str | None:
 
 @dataclass(frozen=True)
 class _Formula:
-    """An extent as a text of dims, None where that is too long: each extent may stand in the next one twice."""
+    """An extent as a formula of dims, None if that is too long: each extent may occur twice in the next one."""
 
     text: str | None
     dims: frozenset[str]
@@ -215,7 +215,7 @@ def _formula(x: SSAValue, known: Mapping[SSAValue, str]) -> _Formula | None:
 
 
 def _combined(op: Operation, parts: Sequence[_Formula | None]) -> _Formula | None:
-    """The formula of an arithmetic operation from those of its operands."""
+    """The formula of an arithmetic operation, from those of its operands."""
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
         return None

@@ -1,4 +1,4 @@
-"""The dialects that our IR is written in, its parser: text → module, and the functions of a module."""
+"""The dialects of our IR, its parser (text → module), and the functions of a module."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _STRINGS: Final = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"|
 
 
 def make_context() -> Context:
-    """A context that knows the dialects of both levels, and no others."""
+    """A context with the dialects of both levels, and no others."""
     context = Context()
     known = get_all_dialects()
     for name in _UPSTREAM:
@@ -46,7 +46,7 @@ def make_context() -> Context:
 
 
 def parse_module(text: str, name: str = "<text>") -> ModuleOp:
-    """The module that a text of any level describes, in any form.   name: what error messages call the text
+    """Parse a text of any level, in any form.   name: name of the text in error messages
 
     Raises: xdsl.utils.exceptions.ParseError, with the position in the text.
     """
@@ -54,7 +54,7 @@ def parse_module(text: str, name: str = "<text>") -> ModuleOp:
 
 
 class TextParser(Parser):
-    """xDSL's parser, but a string with escaped bytes, as `"\\CE\\B1"` for α, is a string if these are UTF-8."""
+    r"""xDSL's parser, extended to accept escaped UTF-8 bytes in strings, such as `"\CE\B1"` for α."""
 
     def _parse_optional_builtin_attr(self) -> Attribute | None:
         found = super()._parse_optional_builtin_attr()
@@ -65,10 +65,10 @@ class TextParser(Parser):
 
 
 def readable(text: str) -> str:
-    """A text as xDSL reads it; each line stays where it is.
+    """Convert a text to what xDSL accepts; line numbers are preserved.
 
-    Raises: ParseError for a string without an end: the expression by which xDSL 0.74 looks for the end takes time
-    that doubles with each character behind.
+    Raises: ParseError for an unterminated string: the regular expression of xDSL 0.74 needs time that doubles with each
+    character after it.
     """
     for found in _STRINGS.finditer(text):
         if found[0] == '"':
@@ -78,9 +78,9 @@ def readable(text: str) -> str:
 
 
 def generic_text(text: str, locations: bool = False) -> str:
-    """The text of a level with the operations of our own dialects in MLIR's generic form, which other tools read.
+    """The text of a level with operations of our own dialects in MLIR's generic form, which other tools read.
 
-    locations: it has them.
+    locations: whether the text has them.
 
     Raises: InternalError for a text that is not one of ours.
     """
@@ -92,5 +92,5 @@ def generic_text(text: str, locations: bool = False) -> str:
 
 
 def functions_of(module: ModuleOp) -> list[func.FuncOp]:
-    """The functions that have a body, in order; declarations are left out."""
+    """The functions with a body, in order."""
     return [op for op in module.body.block.ops if isinstance(op, func.FuncOp) and not op.is_declaration]

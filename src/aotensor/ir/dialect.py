@@ -64,7 +64,7 @@ DYNAMIC = -(2**63)
 
 @irdl_op_definition
 class CheckOp(IRDLOperation):
-    """Stop with error `number` unless the condition holds; the message may name `{found}` and `{expected}`."""
+    """Stop with error `number` unless the condition holds; the message may contain `{found}` and `{expected}`."""
 
     name = "aot.check"
     condition = operand_def(IntegerType(1))
@@ -88,13 +88,13 @@ class CheckOp(IRDLOperation):
         )
 
     def renumber(self, number: int) -> None:
-        """Give the check another number."""
+        """Set the number of the check."""
         self.properties["number"] = IntegerAttr(number, i64)
 
 
 @irdl_op_definition
 class ReshapeOp(IRDLOperation):
-    """The elements of a tensor in C order under another shape; one size per dynamic dim of the result."""
+    """The elements of a tensor in C order with another shape.   sizes: one per dynamic dim of the result"""
 
     name = "aot.reshape"
     source = operand_def(TensorType)
@@ -115,9 +115,9 @@ class ReshapeOp(IRDLOperation):
 
 @irdl_op_definition
 class ExtractIfOp(IRDLOperation):
-    """An element of a tensor where a condition holds, another number elsewhere: then nothing is read.
+    """An element of a tensor where a condition holds, otherwise a default; then nothing is read.
 
-    It stands in the bodies of generics and statements, as `tensor.extract` does.
+    It occurs in the bodies of generics and statements, like `tensor.extract`.
     """
 
     name = "aot.extract_if"
@@ -141,7 +141,7 @@ class ExtractIfOp(IRDLOperation):
 
 @irdl_op_definition
 class CumulateOp(IRDLOperation):
-    """Running sum (`add`) or product (`mul`) along an axis.   fastmath: of the additions of floats"""
+    """Running sum (`add`) or product (`mul`) along an axis.   fastmath: flags of floating-point additions"""
 
     name = "aot.cumulate"
     T: ClassVar = VarConstraint("T", base(TensorType))
@@ -167,7 +167,7 @@ class CumulateOp(IRDLOperation):
 
     @property
     def is_reassociable(self) -> bool:
-        """May the terms of its sums be added in any order?"""
+        """May the terms of its sums be reassociated?"""
         return self.fastmath is not None and FastMathFlag.REASSOC in self.fastmath.data
 
 
@@ -198,10 +198,10 @@ class RecurOp(IRDLOperation):
 class ScatterOp(IRDLOperation):
     """dest with the elements of source put to (`set`), or added at (`add`), positions along `axes`.
 
-    indices: one integer tensor per axis, not of rank 0, with values from −extent on; they broadcast along static
-    extents of 1. source has their axes from axis `start` on, around them the other axes of dest. At a repeated position
-    every term is added, or the last value stays, in the order of the elements of source. fastmath: of the additions,
-    should they become a sum.
+    indices: one integer tensor per axis, of rank at least 1, with values from −extent on; they broadcast along static
+    extents of 1. source has their axes from axis `start` on, surrounded by the other axes of dest. At a repeated
+    position every term is added, or the last value is kept, in the order of the elements of source. fastmath: flags of
+    the additions, if they become a sum.
     """
 
     name = "aot.scatter"
@@ -251,16 +251,16 @@ IN_PLACE: Final = {
     "cholesky": 0, "cholesky_pullback": 1, "lu": 0, "lu_adjugate": 0, "lu_inverse": 0, "lu_solve": 2,
     "multiply_triangular": 1, "solve_triangular": 1, "square_repeatedly": 0,
 }  # fmt: skip
-"""Kind of aot.lapack → the operand that it overwrites with its first result, where that is free."""
+"""Kind of aot.lapack → the operand that it may overwrite with its first result."""
 
 
 @irdl_op_definition
 class LapackOp(IRDLOperation):
-    """What LAPACK does to every matrix of a batch, by `kind`; `ir.interpreter.lapack` says what each kind means.
+    """A LAPACK computation on every matrix of a batch, by `kind`; `ir.interpreter.lapack` defines each kind.
 
     All operands and results begin with the same batch dims. sizes: one per dynamic dim of the results, in order.
-    failure: 0, or what the first matrix of the batch that failed gave: a positive number, as LAPACK's `info`. The
-    results of a matrix that failed are nan where the option `nan_on_failure` is true, else they have no meaning.
+    failure: 0, or the positive failure code of the first matrix of the batch that failed, like LAPACK's `info`. The
+    results of a failed matrix are nan if the option `nan_on_failure` is true, else undefined.
     """
 
     name = "aot.lapack"
@@ -297,14 +297,14 @@ class LapackOp(IRDLOperation):
             raise VerifyException("one size is needed for each dynamic dim of the results")
 
     def overwritten(self) -> SSAValue | None:
-        """The operand whose memory the first result may take, if both have the same type."""
+        """The operand whose memory the first result may reuse, if both have the same type."""
         position = IN_PLACE.get(self.kind.data)
         if position is None or self.arguments[position].type != self.tensors[0].type:
             return None
         return self.arguments[position]
 
     def option(self, name: str) -> bool | int | str:
-        """The value of an option that the kind has."""
+        """The value of an option of the kind."""
         match self.options.data[name]:
             case StringAttr() as text:
                 return text.data
@@ -323,7 +323,7 @@ def _literal(value: bool | int | str) -> Attribute:
 
 @irdl_op_definition
 class NonzeroOp(IRDLOperation):
-    """Positions of the true elements in C order, one vector per axis; `count` says how many there are."""
+    """Positions of the true elements in C order, one vector per axis; `count` is their number."""
 
     name = "aot.nonzero"
     source = operand_def(TensorType)
@@ -368,9 +368,9 @@ class SortOp(IRDLOperation):
 
 @irdl_op_definition
 class SelectOp(IRDLOperation):
-    """Positions along the last axis that a stable sort, nan last, puts at ranks.
+    """Positions along the last axis of the elements at given ranks, in the order of a stable sort with nan last.
 
-    kind: `ranks`, those of a vector, in its order; `first` or `last`, as many as the result has, ascending.
+    kind: `ranks`, given by a vector, in its order; `first` or `last`, as many as the result has, ascending.
     """
 
     name = "aot.select"

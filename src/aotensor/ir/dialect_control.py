@@ -1,9 +1,9 @@
-"""The operations of the `aot` dialect that call other functions of the module at tensor level: loops and branches.
+"""Operations of the `aot` dialect that call other functions of the module at tensor level: loops and branches.
 
     aot.scan @body steps %n (%rows, %initial, %constants) sizes [%sizes] {...}      a loop with carried states
     aot.branch %condition @then @otherwise (%captured) sizes [%sizes]               one of two functions
 
-The functions are private and stand beside their caller. emit-loops emits them inline.
+The functions are private, in the module of their caller. emit-loops inlines them.
 """
 
 from __future__ import annotations
@@ -41,17 +41,16 @@ from xdsl.utils.exceptions import VerifyException
 
 @irdl_op_definition
 class ScanOp(IRDLOperation):
-    """`steps` calls of a function, each on a row of every sequence and on what former calls gave as states.
+    """`steps` calls of a function, each with a row of every sequence and with the states of former calls.
 
-    body(rows, states, constants) -> (new states, further rows, stop?). taps: for each state the lags of the values
-    that the body takes, negative, ascending; `initial` has -taps[0] rows, the oldest first. Results: all values of a
-    state along a new leading axis, or the last one where `stacked` is 0; then the further rows along a new leading
-    axis; then, with `conditional`, the number of steps until the body's last result was true. Step t reads and writes
-    row t, or row steps - 1 - t if `reversed`. Rows behind the last step taken are undefined.
-    sizes: the dynamic extents of all results in order.
-    chunk: rows of the states for which all steps are taken, before they are for others; the body then takes so many
-    rows. cut: for each sequence and each constant, whether it has such rows, as all states do. Without states, `chunk`
-    is a number of steps.
+    body(rows, states, constants) -> (new states, further rows, stop?). taps: for each state the lags of the values that
+    the body uses, negative, ascending; `initial` has -taps[0] rows, the oldest first. Results: all values of a state
+    along a new leading axis, or the last one if `stacked` is 0; then the further rows along a new leading axis; then,
+    with `conditional`, the number of steps until the body's last result was true. Step t reads and writes row t, or row
+    steps - 1 - t if `reversed`. Rows after the last executed step are undefined. sizes: the dynamic extents of all
+    results in order. chunk: number of rows of the states for which all steps run before the next rows start; the body
+    then has this number of rows. cut: for each sequence and each constant, whether it has such rows, as all states do.
+    Without states, `chunk` is a number of steps.
     """
 
     name = "aot.scan"
@@ -104,7 +103,7 @@ class ScanOp(IRDLOperation):
 
     @property
     def lags(self) -> list[tuple[int, ...]]:
-        """The taps as numbers."""
+        """The taps of each state as a tuple."""
         return [lags.get_values() for lags in self.taps]
 
     def result_sizes(self) -> Iterator[tuple[SSAValue, list[SSAValue]]]:
@@ -121,7 +120,7 @@ class ScanOp(IRDLOperation):
 
 @irdl_op_definition
 class BranchOp(IRDLOperation):
-    """The results of `then` if the condition holds, else those of `otherwise`; only that one is called."""
+    """The results of `then` if the condition holds, else those of `otherwise`; only one is called."""
 
     name = "aot.branch"
     condition = operand_def(IntegerType(1))

@@ -1,9 +1,9 @@
-"""Operations of the `aot` dialect whose operands say where elements lie: compressed axes, and products at positions.
+"""Operations of the `aot` dialect with index operands: compressed axes, and products at positions.
 
 Entry p of a compressed axis is in slice i if indptr[i] ≤ p < indptr[i + 1].
 
-They come alone or fused: the loop fuser knows that the entries of all slices, one slice after the other, are all
-entries, and runs whatever works entry by entry in the same pair of loops.
+They occur alone or fused: the loop fuser knows that the entries of all slices, one slice after the other, are all
+entries, and runs entrywise operations in the same pair of loops.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class ExpandSlicesOp(IRDLOperation):
 
 @irdl_op_definition
 class SumAtOp(IRDLOperation):
-    """result[k, …] = init[k, …] + Σ source[p, …] over all p with indices[p] = k, which is known to be a position."""
+    """result[k, …] = init[k, …] + Σ source[p, …] over all p with indices[p] = k; indices must be valid positions."""
 
     name = "aot.sum_at"
     T: ClassVar = VarConstraint("T", base(TensorType))
@@ -100,10 +100,10 @@ class SumAtOp(IRDLOperation):
 
 @irdl_op_definition
 class PatternOp(IRDLOperation):
-    """Work on the patterns of compressed matrices, by `kind`; `ir.interpreter.patterns` says what each kind means.
+    """Computation on the patterns of compressed matrices, by `kind`; `ir.interpreter.patterns` defines each kind.
 
     extents: of axes that no operand has, such as the bound of the indices. sizes: one per dynamic dim of the results,
-    in order. is_whole: the pattern of a product of values is known to hold all entries of the product.
+    in order. is_whole: the pattern of a product of values is known to contain all entries of the product.
     """
 
     name = "aot.pattern"
@@ -146,9 +146,9 @@ class PatternOp(IRDLOperation):
 
 @irdl_op_definition
 class DirectOp(IRDLOperation):
-    """A step of the direct solution of sparse equations, by `kind`; `ir.interpreter.direct` says what each kind means.
+    """A step of a sparse direct solver, by `kind`; `ir.interpreter.direct` defines each kind.
 
-    The dynamic dims of the results have, in order, the extents `sizes`, then `counts`: those that only the step knows.
+    The dynamic dims of the results have, in order, the extents `sizes`, then `counts`, which the step computes.
     """
 
     name = "aot.direct"
@@ -188,7 +188,7 @@ class ProductAtOp(IRDLOperation):
     """result[cg + ci + cj] = Σ_p a[ag + ai + ap]·b[bg + bp + bj] for every g, i and j, in C order of the tensors.
 
     positions: nine vectors of int64, those of a along g, i and p, of b along g, p and j, of the result along g, i and
-    j. They name each element of the result once and lie within the tensors; who makes the operation sees to that.
+    j. They address each element of the result once and are in bounds, as the creator of the operation must ensure.
     sizes: one per dynamic dim of the result.
     """
 

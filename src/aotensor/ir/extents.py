@@ -1,8 +1,8 @@
-"""@f.extents: the part of a function that says how large its outputs are, and every check that has to come first.
+"""@f.extents: the part of a function that computes the extents of its outputs, and the checks that come first.
 
-%m = … %x …                          check x against y            what depends on arguments only, first
+%m = … %x …                          check x against y            checks of arguments first
 check x against y                    %m = … %x …
-check %m                     →       check %m                     what guards the rest
+check %m                     →       check %m                     a guard of later operations
 %n = count of %m                     %n = count of %m
 … return …[%n]                       return %n
 """
@@ -24,8 +24,8 @@ _TENSOR_PRODUCERS = (tensor.EmptyOp.name, tensor.SplatOp.name, tensor.InsertSlic
 def extents_function(main: func.FuncOp, extents: Sequence[SSAValue]) -> func.FuncOp:
     """A copy of `main` that returns the extents of its outputs.
 
-    It keeps the checks that need no computed tensor, in front; and where extents follow from computed tensors, the
-    checks in front of these in `main` that may guard them, since what they exclude must not be computed here either.
+    It keeps the checks that need no computed tensor, first; and if extents depend on computed tensors, the preceding
+    checks of `main` that may guard these, since excluded computations must not run here either.
     """
     block = main.body.block
     mapper: dict[SSAValue, SSAValue] = {}
@@ -45,7 +45,7 @@ def extents_function(main: func.FuncOp, extents: Sequence[SSAValue]) -> func.Fun
 
 
 def _needed(block: Block, roots: Sequence[SSAValue]) -> list[Operation]:
-    """Operations of a block: those of the checks on arguments, then those that `roots` depend on with their guards."""
+    """Operations of a block: those of checks on arguments, then those that `roots` depend on, with their guards."""
     checks = [op for op in block.ops if isinstance(op, CheckOp)]
     is_known = AllSources(is_scalar)
     first = _closure(block, [op for op in checks if is_known(op.operands)], ())
@@ -61,9 +61,9 @@ def _needed(block: Block, roots: Sequence[SSAValue]) -> list[Operation]:
 
 
 def _guards(checks: Iterable[CheckOp], ops: Set[Operation]) -> list[CheckOp]:
-    """The checks that some operations may rely on: what they look at is made of tensors that the operations read.
+    """The checks that some operations may rely on: those that depend on tensors that the operations read.
 
-    A factorisation that failed is one whose results mean nothing: only who reads these is guarded.
+    A failed factorization has undefined results: the check guards only their readers.
     """
     read = {x for op in ops for inner in walk(op) for x in inner.operands if isinstance(x.type, TensorType)}
     failures = {op.failure for op in ops if isinstance(op, LapackOp)}
@@ -74,7 +74,7 @@ def _guards(checks: Iterable[CheckOp], ops: Set[Operation]) -> list[CheckOp]:
 
 
 def _closure(block: Block, ops: Iterable[Operation], values: Iterable[SSAValue]) -> set[Operation]:
-    """Some operations of a block, and all that they and `values` are made of."""
+    """Some operations of a block, and all that they and `values` depend on."""
     needed = set(ops)
     pending = [*values, *(x for op in needed for x in op.operands)]
     while pending:
@@ -87,9 +87,9 @@ def _closure(block: Block, ops: Iterable[Operation], values: Iterable[SSAValue])
 
 
 def pin_rounding(block: Block, extents: Iterable[SSAValue]) -> set[Operation]:
-    """Let what computed extents are made of round the same wherever it stands: in this order, nothing contracted.
+    """Disable reassociation and contraction in computed extents, so that they round alike in every function.
 
-    `@f` and `@f.extents` compute such an extent both, in different loops. Gives the operations that are pinned.
+    `@f` and `@f.extents` both compute such an extent, in different loops. Returns the pinned operations.
     """
     is_known = AllSources(is_scalar)
     pinned = _closure(block, (), [x for x in extents if not is_known([x])])
@@ -101,9 +101,9 @@ def pin_rounding(block: Block, extents: Iterable[SSAValue]) -> set[Operation]:
 
 
 class AllSources:
-    """Tells whether some values, and all that they are made of, have a property: `AllSources(is_scalar)([n])`.
+    """A predicate: do values, and all that they depend on, have a property?  `AllSources(is_scalar)([n])`
 
-    It looks at each value once, also for later questions: make a new one when the IR has changed.
+    Each value is visited once, also for later queries: create a new one after the IR has changed.
     """
 
     def __init__(self, has: Callable[[SSAValue], bool]) -> None:
@@ -130,12 +130,12 @@ class AllSources:
 
 
 def is_scalar(x: SSAValue) -> bool:
-    """Is a value an argument, or made by scalar arithmetic?"""
+    """Is a value an argument, or a result of scalar arithmetic?"""
     return not (isinstance(x.owner, Operation) and _is_computation(x.owner))
 
 
 def sources(values: Iterable[SSAValue], stop: type[Operation] | None = None) -> Iterator[SSAValue]:
-    """Some values and all that they are made of, each once; nothing behind operations of the kind `stop`."""
+    """Some values and all that they depend on, each once; does not go beyond operations of the kind `stop`."""
     pending, seen = list(values), set[SSAValue]()
     while pending:
         x = pending.pop()
@@ -149,5 +149,5 @@ def sources(values: Iterable[SSAValue], stop: type[Operation] | None = None) -> 
 
 
 def _is_computation(op: Operation) -> bool:
-    """True for what works on tensors rather than on scalars."""
+    """True for an operation on tensors instead of scalars."""
     return bool(op.regions) or op.name.startswith(("linalg.", "aot.", "nest.")) or op.name in _TENSOR_PRODUCERS

@@ -1,4 +1,4 @@
-"""The forms of the IR: what a stage may contain, checkable after every pass."""
+"""The forms of the IR: the dialects that each stage may contain, checkable after every pass."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Form:
     has_tensors: bool
 
     def check(self, module: ModuleOp, made_by: str) -> None:
-        """Raises: InternalError naming the pass and the first operation that breaks the form."""
+        """Raises: InternalError that names the pass and the first operation that violates the form"""
         for op in walk(module):
             if op.name.split(".")[0] not in self.dialects:
                 raise InternalError(f"pass {made_by} broke form {self.name}: it has {op.name}")

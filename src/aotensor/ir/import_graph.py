@@ -1,4 +1,4 @@
-"""The nodes of a graph, added to a function at tensor level that is under construction."""
+"""Import the nodes of a graph into a function at tensor level that is under construction."""
 
 from __future__ import annotations
 

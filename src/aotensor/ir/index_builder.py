@@ -1,4 +1,4 @@
-"""Scalar operations in a tensor program: index arithmetic that folds what is known, and reads of tensor elements."""
+"""Scalar operations in a tensor program: index arithmetic with constant folding, and loads of tensor elements."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Extent: TypeAlias = int | Scalar
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tensor:
-    """A tensor value with its dtype and extents. Of rank 0 it is a plain SSA scalar, no tensor<f64>."""
+    """A tensor value with its dtype and extents. For rank 0 it is a plain SSA scalar instead of tensor<f64>."""
 
     ssa: SSAValue
     dtype: str
@@ -47,17 +47,17 @@ def same_extent(a: Extent, b: Extent) -> bool:
 
 
 def static(extents: Sequence[Extent]) -> list[int | None]:
-    """What a type says of extents: the numbers, None for what is known at run time only."""
+    """The extents as a type records them: numbers, and None for dynamic ones."""
     return [n if isinstance(n, int) else None for n in extents]
 
 
 def dynamic(extents: Iterable[Extent]) -> list[SSAValue]:
-    """The extents that are known at run time only."""
+    """The dynamic extents."""
     return [n.ssa for n in extents if isinstance(n, Scalar)]
 
 
 def extreme_of(kind: str, x: Tensor) -> int | None:
-    """The "minimum" or "maximum" of integers that are constants, None for others."""
+    """The "minimum" or "maximum" of constant integers, None for others."""
     value = x.ssa.owner.value if isinstance(x.ssa.owner, arith.ConstantOp) else None
     if kind not in ("minimum", "maximum") or x.dtype not in dtypes.INTEGERS:
         return None
@@ -71,12 +71,12 @@ def extreme_of(kind: str, x: Tensor) -> int | None:
 
 @cache
 def dimension(number: int) -> AffineExpr:
-    """The counter of a loop, as index maps have it."""
+    """The affine expression of a loop counter."""
     return AffineExpr.dimension(number)
 
 
 class IndexBuilder(ScalarBuilder):
-    """Scalars at function level. Equal index computations give the same value, so extents compare by identity."""
+    """Builds scalars at function level. Equal index computations return one value, so extents compare by identity."""
 
     def __init__(self, builder: Builder, fastmath: arith.FastMathFlagsAttr) -> None:
         super().__init__(builder, fastmath)
@@ -98,11 +98,11 @@ class IndexBuilder(ScalarBuilder):
 
     @property
     def remembered(self) -> set[SSAValue]:
-        """Index values that a later computation of the same may give again."""
+        """Index values that a later equal computation may return."""
         return {x.ssa for x in self._numbered.values()}
 
     def forget(self, values: Set[SSAValue]) -> None:
-        """Compute these index values again where they are needed next."""
+        """Forget these index values, so that they are computed again when needed."""
         self._numbered = {key: x for key, x in self._numbered.items() if x.ssa not in values}
 
     def iadd(self, x: Extent, y: Extent) -> Extent:
@@ -144,7 +144,7 @@ class IndexBuilder(ScalarBuilder):
         return self.emit(tensor.ExtractOp(x.ssa, where, element_type(x.dtype)), x.dtype)
 
     def load_if(self, condition: Scalar, x: Tensor, indices: Sequence[Extent], otherwise: Scalar) -> Scalar:
-        """x[indices] where the condition holds and they are in bounds; elsewhere nothing is read."""
+        """x[indices] if the condition holds and they are in bounds; otherwise nothing is read."""
         where = [self.index(i).ssa for i in indices]
         return self.emit(ExtractIfOp(condition.ssa, x.ssa, where, otherwise.ssa), x.dtype)
 
@@ -155,9 +155,9 @@ class IndexBuilder(ScalarBuilder):
         goes_on: Callable[..., Scalar],
         step: Callable[..., Sequence[Scalar]],
     ) -> list[Scalar]:
-        """values = step(builder, *values, *fixed) as long as goes_on(builder, *values, *fixed): an scf.while.
+        """while goes_on(builder, *values, *fixed): values = step(builder, *values, *fixed), as an scf.while.
 
-        Whatever the two read is an operand, so that the operation can be copied like one without regions.
+        All values that the two read are operands, so that the operation can be cloned like one without regions.
         """
         operands = [*start, *fixed]
         kinds = [x.ssa.type for x in operands]
@@ -191,7 +191,7 @@ class IndexBuilder(ScalarBuilder):
 class BodyBuilder(IndexBuilder):
     """Scalar operations in the body of a linalg.generic under construction.
 
-    A read at plain loop counters becomes an operand of the generic with an affine map; any other read is a
+    A load at plain loop counters becomes an operand of the generic with an affine map; any other load is a
     tensor.extract, whose address the loop computes.
     """
 
@@ -218,7 +218,7 @@ class BodyBuilder(IndexBuilder):
         return Scalar(argument, x.dtype)
 
     def _affine(self, i: Extent, extent: Extent) -> AffineExpr | None:
-        """The index as an affine expression: a number, or the counter of a loop that runs over the whole axis."""
+        """The index as an affine expression: a constant, or the counter of a loop over the whole axis; else None."""
         if isinstance(i, int):
             return AffineExpr.constant(i)
         for dim, counter in enumerate(self.indices):
@@ -238,7 +238,7 @@ class BodyBuilder(IndexBuilder):
 
 
 def aligned(x: Tensor, extents: Sequence[Extent], counters: Sequence[Scalar]) -> list[Extent]:
-    """Where x is read at these counters: axes align at the right, an extent of 1 is read at 0 where it is repeated."""
+    """The indices of x at these counters: axes are aligned at the right, an extent of 1 is broadcast."""
     own = counters[len(counters) - x.rank :]
     wide = extents[len(extents) - x.rank :]
     return [0 if n == 1 and w != 1 else c for n, w, c in zip(x.extents, wide, own, strict=True)]
@@ -251,9 +251,9 @@ def generic(
     maps: Sequence[AffineMapAttr],
     iterators: Sequence[Attribute],
 ) -> linalg.GenericOp:
-    """A linalg.generic.
+    """Create a linalg.generic.
 
-    xDSL's constructor checks every attribute anew, which takes four times as long; most generics have equal ones.
+    xDSL's constructor verifies every attribute again, which takes four times as long; most generics have equal ones.
     """
     return linalg.GenericOp.create(
         operands=[*inputs, *outputs],
@@ -269,7 +269,7 @@ def generic(
 
 @lru_cache(4096)
 def index_map(rank: int, where: tuple[AffineExpr, ...]) -> AffineMapAttr:
-    """(d0, …) -> where, of so many dims."""
+    """The map (d0, …) -> where, with `rank` dims."""
     return AffineMapAttr(AffineMap(rank, 0, where))
 
 

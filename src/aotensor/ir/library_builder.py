@@ -1,4 +1,4 @@
-"""Tensor functions that become one operation of the `aot` dialect: what linalg cannot say."""
+"""Tensor functions that become one operation of the `aot` dialect, since linalg cannot express them."""
 
 from __future__ import annotations
 
@@ -28,14 +28,15 @@ if TYPE_CHECKING:
 
 
 class LibraryBuilder(ABC):
-    """The part of the tensor builder that inserts operations of our own, on top of a few of the other part."""
+    """The part of the tensor builder that inserts operations of our dialect, on top of some methods of the other
+    part."""
 
     scalars: IndexBuilder
     sizes: Sizes
     reassociate: FastMathFlagsAttr
-    """The flags of sums, which may be taken in any order unless all is strict."""
+    """The flags of sums, which may be reassociated unless the policy is strict."""
     _bounds: dict[SSAValue, Extent]
-    """Tensors whose elements are positions on an axis of a known extent."""
+    """Tensors whose elements are positions on an axis → the extent of that axis."""
 
     @abstractmethod
     def cast(self, x: Tensor, dtype: str) -> Tensor: ...
@@ -45,12 +46,12 @@ class LibraryBuilder(ABC):
 
     @abstractmethod
     def insert_op(self, op: Operation) -> SSAValue:
-        """Insert an operation; its first result."""
+        """Insert an operation and return its first result."""
 
     @property
     @abstractmethod
     def regions(self) -> Regions:
-        """Where the bodies of loops and branches go."""
+        """The functions of the bodies of loops and branches."""
 
     @abstractmethod
     def empty(self, extents: Sequence[Extent], dtype: str) -> Tensor: ...
@@ -118,7 +119,7 @@ class LibraryBuilder(ABC):
     def _fused_extents(self, body: Subgraph, values: Mapping[Variable, Tensor]) -> tuple[Extent, ...]:
         """The extents of all values that a fused op computes, after the checks of each op in it.
 
-        `where` stays at an op whose operands do not go together: the importer names it.
+        `where` stays at an op with incompatible operands, so that the importer names it.
         """
         known = {x: value.extents for x, value in values.items()}
         outside, block = self.where, self.block
@@ -132,7 +133,7 @@ class LibraryBuilder(ABC):
         return extents
 
     def broadcast_extents(self, shapes: Sequence[Sequence[Extent]]) -> tuple[Extent, ...]:
-        """The extents of an elementwise result, after checks that those of its operands go together."""
+        """The extents of an elementwise result, after checks that its operands are compatible."""
         rank = max(map(len, shapes), default=0)
         extents: list[Extent] = []
         for axis in range(rank):
@@ -165,7 +166,7 @@ class LibraryBuilder(ABC):
         return bound is not None and self._is_same(bound, extent)
 
     def _bounded_as(self, x: Tensor, other: Tensor) -> Tensor:
-        """`other`, whose elements are those of x."""
+        """Record that `other` has the elements of x, and so its bound; return `other`."""
         number = self.sizes.number(x.ssa) if x.rank == 0 else None
         bound = self._bounds.get(x.ssa) if number is None or number < 0 else number + 1
         if bound is not None:

@@ -1,7 +1,7 @@
-"""The user's lines on operations, as MLIR has them: `loc("model.py":12:0)`.
+"""Source locations of operations, in MLIR's form: `loc("model.py":12:0)`.
 
-The importer gives each operation the line of the node that it comes from; passes hand it on, and what they make has the
-location of what it is made for. File names have no folder, so that texts do not depend on it.
+The importer gives each operation the line of its graph node; passes propagate it, and new operations have the location
+of the operation that they are created for. File names have no folder, so that texts do not depend on it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DERIVATIVE: Final = 1
 
 
 class Locations:
-    """Locations of what becomes of a graph, and the way back from them: each node has an object of its own.
+    """Locations of the operations of graph nodes, and the inverse: each node has a distinct object.
 
     by_origin: what a derivative rule has made is located where that is written which was differentiated, in column
     `DERIVATIVE`, and not where the derivative is asked for.
@@ -35,14 +35,14 @@ class Locations:
         self._by_origin = by_origin
         self._of: dict[Apply, LocationAttr] = {}
         self._nodes: dict[int, Apply] = {}
-        """By the identity of the location, which `_of` keeps alive."""
+        """Keyed by the identity of the location, which `_of` keeps alive."""
         self._lines: dict[tuple[str, int, int], LocationAttr] = {}
         self._names: dict[str, StringAttr] = {}
         self._paths: dict[int, str] = {}
-        """By the identity of the name in a location, which `_names` keeps alive."""
+        """Keyed by the identity of the name in a location, which `_names` keeps alive."""
 
     def of(self, node: Apply) -> LocationAttr:
-        """The location of what a node becomes."""
+        """The location of a node's operations."""
         found = self._of.get(node)
         if found is None:
             where = self.at(node.outputs[0].site)
@@ -66,23 +66,23 @@ class Locations:
         return self._lines[key]
 
     def path(self, location: FileLineColLoc) -> str:
-        """The file of a location with its folder, as Python names it; that of a text has none."""
+        """The file of a location with its folder, as Python names it; without a folder for a parsed text."""
         return self._paths.get(id(location.filename), location.filename.data)
 
     def node(self, location: LocationAttr) -> Apply | None:
-        """The node that an operation with this location comes from."""
+        """The node that an operation with this location was imported from."""
         return self._nodes.get(id(location))
 
 
 class LocatedBuilder(Builder):
-    """Gives what it inserts a location, where there is none.   location: may be set at any time"""
+    """Gives inserted operations a location, if they have none.   location: may be set at any time"""
 
     def __init__(self, insertion_point: InsertPoint, location: LocationAttr = UNKNOWN_LOC) -> None:
         super().__init__(insertion_point)
         self.location = location
 
     def insert(self, op: InsertOpInvT, insertion_point: InsertPoint | None = None) -> InsertOpInvT:
-        """Insert operations, and say where they come from."""
+        """Insert operations, and set their location."""
         for one in (op,) if isinstance(op, Operation) else op:
             if one.location is UNKNOWN_LOC:
                 one.location = self.location
@@ -90,17 +90,17 @@ class LocatedBuilder(Builder):
 
 
 def builder_before(op: Operation) -> LocatedBuilder:
-    """Builds in front of an operation, for it."""
+    """A builder before an operation, with its location."""
     return LocatedBuilder(InsertPoint.before(op), op.location)
 
 
 def builder_at_end(block: Block, location: LocationAttr) -> LocatedBuilder:
-    """Builds at the end of a block."""
+    """A builder at the end of a block."""
     return LocatedBuilder(InsertPoint.at_end(block), location)
 
 
 def locate(op: Operation, location: LocationAttr) -> None:
-    """Give an operation, and all in it, a location where they have none."""
+    """Set the location of an operation, and of all in it, where there is none."""
     if op.location is UNKNOWN_LOC:
         op.location = location
     for region in op.regions:
@@ -109,7 +109,7 @@ def locate(op: Operation, location: LocationAttr) -> None:
 
 
 def locate_behind(last: Operation | None, block: Block, location: LocationAttr) -> None:
-    """Say where the operations of a block come from that stand behind `last`."""
+    """Set the location of the operations of a block after `last`, where there is none."""
     op = block.first_op if last is None else last.next_op
     while op is not None:
         locate(op, location)
@@ -117,12 +117,12 @@ def locate_behind(last: Operation | None, block: Block, location: LocationAttr) 
 
 
 def is_located(op: Operation) -> bool:
-    """Is it known where an operation comes from?"""
+    """Is the location of an operation known?"""
     return isinstance(op.location, FileLineColLoc)
 
 
 def lines_of(module: ModuleOp, function: str) -> dict[str, list[tuple[str, int]]]:
-    """Symbols at loop level that the work of a function is in → the lines that each is made of, as (file, line)."""
+    """Symbols at loop level that belong to a function → the source lines of each, as (file, line)."""
     found: dict[str, list[tuple[str, int]]] = {}
     for op in module.ops:
         symbol = op.sym_name.data if isinstance(op, func.FuncOp) else ""

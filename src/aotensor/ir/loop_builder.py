@@ -36,17 +36,17 @@ class LoopBuilder(IndexBuilder):
     def __init__(self, builder: Builder, fastmath: arith.FastMathFlagsAttr = CONTRACT) -> None:
         super().__init__(builder, fastmath)
         self.bounds: dict[SSAValue, Extent] = {}
-        """Extents that differ from chunk to chunk → what they are at most: buffers are made for that."""
+        """Extents that differ between chunks → their upper bound, which buffers are allocated for."""
         self._is_on_cores = False
 
     def belongs_to(self, op: Operation | BlockArgument) -> None:
-        """What is built from now on has the location of an operation, or of an argument."""
+        """Set the location of everything built from now on."""
         if isinstance(self.builder, LocatedBuilder):
             self.builder.location = op.location
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[None]:
-        """Build at the end of `block`. What was numbered outside stays visible, what is made inside is forgotten."""
+        """Build at the end of `block`. Values numbered outside stay visible, those built inside are forgotten."""
         point, numbered = self.builder.insertion_point, dict(self._numbered)
         self.builder.insertion_point = InsertPoint.at_end(block)
         try:
@@ -68,8 +68,8 @@ class LoopBuilder(IndexBuilder):
     ) -> list[Scalar]:
         """for i = start … stop by step: carried = body(i, carried).   Returns the carried values after the loop.
 
-        is_parallel: no iteration reads or writes memory that another one writes. is_short: few iterations are likely.
-        is_unrolled: LLVM may do several iterations at once.
+        is_parallel: no iteration accesses memory that another one writes. is_short: few iterations are likely.
+        is_unrolled: LLVM may unroll the loop.
         """
         low, high, stride = (self.index(n) for n in (start, stop, step))
         block = Block(arg_types=[low.ssa.type, *(c.ssa.type for c in carried)])
@@ -92,7 +92,7 @@ class LoopBuilder(IndexBuilder):
     def parallel(self, stop: Extent, step: Extent, body: Callable[[Scalar], None]) -> None:
         """body(i) for i = 0 … stop by step, in any order and on several cores at once.
 
-        Inside of another such loop it stays on one.
+        Inside another parallel loop it is sequential.
         """
         if self._is_on_cores:
 
@@ -174,7 +174,7 @@ class LoopBuilder(IndexBuilder):
     # --- buffers -------------------------------------------------------------------------------------------------
 
     def allocate(self, element: Attribute, extents: Sequence[Extent]) -> SSAValue:
-        """A buffer in row-major order; plan-memory assigns its offset."""
+        """Allocate a buffer in row-major order; plan-memory assigns its offset."""
         if any(isinstance(n, Scalar) and n.ssa in self.bounds for n in extents):
             most = [self.bounds.get(n.ssa, n) if isinstance(n, Scalar) else n for n in extents]
             return self.reinterpret(self.allocate(element, most), extents)
@@ -196,7 +196,7 @@ class LoopBuilder(IndexBuilder):
         self.builder.insert(memref.StoreOp.create(operands=(value.ssa, buffer, *where)))
 
     def load_vector(self, buffer: SSAValue, indices: Sequence[Extent], lanes: int, mask: SSAValue | None) -> Scalar:
-        """Neighbours along the last axis; 0 where the mask is off, and nothing is read there."""
+        """Load adjacent elements along the last axis; masked-off lanes are 0, and not read."""
         where = [self.index(i).ssa for i in indices]
         assert isinstance(buffer.type, MemRefType)
         kind = VectorType(buffer.type.element_type, [lanes])
@@ -205,7 +205,7 @@ class LoopBuilder(IndexBuilder):
         return self.emit(vector.MaskedLoadOp(buffer, where, mask, self.zero_vector(kind)), "raw")
 
     def store_vector(self, value: SSAValue, buffer: SSAValue, indices: Sequence[Extent], mask: SSAValue | None) -> None:
-        """Write neighbours along the last axis, where the mask is on."""
+        """Store adjacent elements along the last axis, in the lanes of the mask."""
         where = [self.index(i).ssa for i in indices]
         if mask is None:
             self.builder.insert(vector.StoreOp.create(operands=(value, buffer, *where)))
@@ -213,7 +213,7 @@ class LoopBuilder(IndexBuilder):
             self.builder.insert(vector.MaskedStoreOp(buffer, where, mask, value))
 
     def gather(self, buffer: SSAValue, indices: Sequence[Extent], last: SSAValue, mask: SSAValue | None) -> Scalar:
-        """buffer[indices, last[lane]] for every lane that the mask has; 0 for the others."""
+        """buffer[indices, last[lane]] for every lane of the mask; 0 for the others."""
         assert isinstance(buffer.type, MemRefType) and isinstance(last.type, VectorType)
         lanes = last.type.get_shape()
         if mask is None:
@@ -224,7 +224,7 @@ class LoopBuilder(IndexBuilder):
         return self.emit(GatherOp(buffer, start, last, mask, nothing), "raw")
 
     def add_lanes(self, x: SSAValue, start: SSAValue) -> SSAValue:
-        """start + the sum of all lanes, in any order."""
+        """start + the sum of all lanes, reassociated."""
         properties: dict[str, Attribute] = {
             "kind": vector.CombiningKindAttr(vector.CombiningKindFlag.ADD),
             "fastmath": arith.FastMathFlagsAttr([FastMathFlag.REASSOC]),
@@ -241,7 +241,7 @@ class LoopBuilder(IndexBuilder):
         return self.make(arith.IndexCastOp, (self.fetch(positions, [at], "raw").ssa,), "index", IndexType())
 
     def prefetch(self, buffer: SSAValue, indices: Sequence[Extent], is_write: bool = False) -> None:
-        """Say that buffer[indices] is wanted soon, which may lie behind the last element."""
+        """Prefetch buffer[indices], which may be beyond the last element."""
         self.builder.insert(PrefetchOp(buffer, [self.index(i).ssa for i in indices], is_write))
 
     def extent_of(self, buffer: SSAValue, axis: int) -> Extent:
@@ -262,7 +262,7 @@ class LoopBuilder(IndexBuilder):
     # --- views ---------------------------------------------------------------------------------------------------
 
     def reinterpret(self, buffer: SSAValue, extents: Sequence[Extent]) -> SSAValue:
-        """The same contiguous buffer under another shape."""
+        """A view of a contiguous buffer with another shape."""
         choice = buffer.owner
         if isinstance(choice, arith.SelectOp):
             sides = [self.reinterpret(x, extents) for x in (choice.lhs, choice.rhs)]
@@ -271,7 +271,7 @@ class LoopBuilder(IndexBuilder):
         return self._view(root, offset, extents, is_row=isinstance(offset, Scalar))
 
     def row(self, buffer: SSAValue, number: Extent, extents: Sequence[Extent]) -> SSAValue:
-        """buffer[number], of these extents: a view of contiguous memory."""
+        """buffer[number] with these extents: a view of contiguous memory."""
         return self._from_row(buffer, number, extents, extents)
 
     def part(self, buffer: SSAValue, start: Extent, extents: Sequence[Extent]) -> SSAValue:
@@ -279,7 +279,7 @@ class LoopBuilder(IndexBuilder):
         return self._from_row(buffer, start, extents[1:], extents)
 
     def _from_row(self, buffer: SSAValue, start: Extent, row: Sequence[Extent], extents: Sequence[Extent]) -> SSAValue:
-        """A view from a row on.   row: its extents; extents: those of the view"""
+        """A view that begins at a row.   row: the row's extents; extents: the view's"""
         choice = buffer.owner
         if isinstance(choice, arith.SelectOp):
             sides = [self._from_row(x, start, row, extents) for x in (choice.lhs, choice.rhs)]
@@ -291,20 +291,21 @@ class LoopBuilder(IndexBuilder):
         return self._view(root, self.iadd(offset, self.imul(self.index(start), step)), extents, is_row=True)
 
     def own_buffer(self, buffer: SSAValue, extents: Sequence[Extent]) -> SSAValue:
-        """The buffer itself, or a new one of its shape if it is a row of another: library kernels take whole ones."""
+        """The buffer itself, or a new one of its shape if it is a row of another: library kernels accept whole ones
+        only."""
         kind = buffer.type
         assert isinstance(kind, MemRefType)
         return buffer if isinstance(kind.layout, NoneAttr) else self.allocate(kind.element_type, extents)
 
     def copy(self, source: SSAValue, target: SSAValue, extents: Sequence[Extent]) -> None:
-        """target[...] = source[...]; nothing if they are the same."""
+        """target[...] = source[...]; a no-op if they are the same."""
         if source is not target:
             self.nest(extents, lambda at: self.store(self.fetch(source, at, "raw"), target, at))
 
     def choose(self, condition: Scalar, x: SSAValue, y: SSAValue) -> SSAValue:
-        """One of two buffers of equal shape. Where one is a row of another buffer, both are taken for rows.
+        """Select one of two buffers of equal shape. If one is a row of another buffer, both are viewed as rows.
 
-        The type of one may know extents that the other's does not: that of an output often has none.
+        Their types may differ in static extents: that of an output often has none.
         """
         if x.type != y.type:
             assert isinstance(x.type, MemRefType)
@@ -314,7 +315,7 @@ class LoopBuilder(IndexBuilder):
         return self.make(arith.SelectOp, (condition.ssa, x, y), "raw", x.type).ssa
 
     def _as_row(self, buffer: SSAValue, extents: Sequence[Extent]) -> SSAValue:
-        """The buffer as the one row of itself, of these extents; a row that knows them already."""
+        """The buffer viewed as its own single row, with these extents; unchanged if it is such a row."""
         assert isinstance(buffer.type, MemRefType)
         known = tuple(n if isinstance(n, int) else DYNAMIC_INDEX for n in extents)
         is_row = not isinstance(buffer.type.layout, NoneAttr)
@@ -344,7 +345,7 @@ class LoopBuilder(IndexBuilder):
 
 
 def origin(buffer: SSAValue) -> tuple[SSAValue, Extent]:
-    """The buffer that something is a row of, and where the row begins, in elements."""
+    """(parent buffer, start of the row in elements); (buffer, 0) if it is not a row."""
     view = buffer.owner
     if isinstance(view, memref.ReinterpretCastOp) and view.offsets:
         return view.source, Scalar(view.offsets[0], "index")

@@ -1,8 +1,8 @@
 """Loops and branches at tensor level: a private function for each body, and the operation that calls it.
 
-The extents of the results are needed outside of the body. They come from a dry run: the body is added to the caller
-once, on rows that nobody has computed, and all but the arithmetic of extents is dropped again. Checks of extents stay
-in the caller, where they are made once; what depends on values is checked in the body.
+The extents of the results are needed outside the body. They come from a dry run: the body is imported into the caller
+once, with rows that are never computed, and all but the arithmetic of extents is erased. Checks of extents stay in the
+caller, where they run once; data-dependent checks are in the body.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Regions:
     # --- loops ---------------------------------------------------------------------------------------------------
 
     def scan(self, b: TensorBuilder, op: Scan, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        """The loop of `op`.   Raises: GraphValueError where the extents of a result would change between steps."""
+        """Build the loop of `op`.   Raises: GraphValueError if the extents of a result would change between steps"""
         given = op.operands(operands)
         n = _steps(b, given)
         if op.needs_step and not (isinstance(n, int) and n > 0):
@@ -79,7 +79,7 @@ class Regions:
     # --- branches ------------------------------------------------------------------------------------------------
 
     def branch(self, b: TensorBuilder, op: Branch, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        """The results of one of two functions of the same values."""
+        """Build the results of a branch between two functions of the same values."""
         condition, *values = operands
         chosen = b.item(condition)
         sides = [
@@ -123,7 +123,7 @@ class Regions:
     def _define(
         self, kind: str, b: TensorBuilder, body: Subgraph, given: Sequence[Tensor], keeps_shape_checks: bool
     ) -> str:
-        """A private function of the body; `given` are the arguments as the caller sees them."""
+        """Define a private function for the body; `given` are the arguments as the caller sees them."""
         symbol = f"{self._name}.{kind}{self._count}"
         self._count += 1
         block = Block(arg_types=[value_type(x.dtype, x.static_shape) for x in given])
@@ -162,7 +162,7 @@ class Regions:
 
 
 class _Probe:
-    """What a dry run has added to a block, to be taken away but for the arithmetic of extents."""
+    """The operations that a dry run has added to a block, to be erased except for the arithmetic of extents."""
 
     def __init__(self, b: TensorBuilder, keeps_checks: bool) -> None:
         self._b = b
@@ -177,11 +177,11 @@ class _Probe:
         self._protected.update(n.ssa for n in extents if isinstance(n, Scalar))
 
     def empty_tensors(self) -> Set[Operation]:
-        """Those of the dry run, some of which stand for values that only a step computes."""
+        """The empty tensors of the dry run, some of them placeholders for values that only a step computes."""
         return {op for op in self._added() if isinstance(op, tensor.EmptyOp)}
 
     def clean(self) -> None:
-        """Erase what only values needed; number the checks that stay anew."""
+        """Erase operations that only values needed; renumber the remaining checks."""
         texts = self._b.checks[self._checks :]
         del self._b.checks[self._checks :]
         added = self._added()
@@ -201,7 +201,7 @@ class _Probe:
                 Rewriter.erase_op(op)
 
     def _read_from_tensors(self, added: Sequence[Operation]) -> Set[SSAValue]:
-        """Scalars that depend on elements of tensors, which are those of stand-ins."""
+        """Scalars that depend on elements of tensors, which are placeholders."""
         found: set[SSAValue] = set()
         for op in added:
             is_arithmetic = op.name.startswith("arith.") or isinstance(op, tensor.DimOp)
@@ -215,7 +215,7 @@ class _Probe:
 
 
 def _is_about_extents(op: Operation) -> bool:
-    """True if an operation follows from extents of tensors that are there, by scalar arithmetic alone."""
+    """True if an operation depends on extents of existing tensors, by scalar arithmetic only."""
     made_by = [x.owner for x in sources(op.operands, stop=tensor.DimOp)]
     is_arithmetic = all(
         isinstance(y, tensor.DimOp) or (isinstance(y, Operation) and y.name.startswith("arith.")) for y in made_by
@@ -228,7 +228,7 @@ def _inputs(body: Subgraph, values: Sequence[Tensor]) -> dict[Variable, Tensor]:
 
 
 def _steps(b: TensorBuilder, given: Operands[Tensor]) -> Extent:
-    """The number of steps as an extent, after the check that every sequence has as many rows."""
+    """The number of steps as an extent, after a check that every sequence has as many rows."""
     v = b.scalars
     n = b.canonical(v.as_extent(v.cast(b.item(given.n_steps), dtypes.INDEX)))
     lengths = [b.canonical(x.extents[0]) for x in given.sequences]
@@ -242,7 +242,7 @@ def _steps(b: TensorBuilder, given: Operands[Tensor]) -> Extent:
 
 
 def _body_arguments(b: TensorBuilder, op: Scan, given: Operands[Tensor]) -> list[Tensor]:
-    """What the body gets, with the extents that it has; rows are values that nobody computes."""
+    """The arguments of the body with their extents; rows are placeholders that are never computed."""
     for position, (x, depth) in enumerate(zip(given.initial, op.depths, strict=True)):
         b.same_extent([x.extents[0], depth], f"rows of the initial value of state {position}, and its lags,")
     rows = [_unknown(b, x.dtype, x.extents[1:]) for x in given.sequences]
@@ -252,7 +252,7 @@ def _body_arguments(b: TensorBuilder, op: Scan, given: Operands[Tensor]) -> list
 
 
 def _known(b: TensorBuilder, x: Tensor, slot: Variable) -> Tensor:
-    """A value with the extents that the body takes for granted."""
+    """A value with the static extents that the body assumes, after checks."""
     extents = [
         b.same_extent([n, dim], f"extents of {slot}") if isinstance(dim, int) else n
         for n, dim in zip(x.extents, slot.tensor_type.shape, strict=True)
@@ -261,7 +261,7 @@ def _known(b: TensorBuilder, x: Tensor, slot: Variable) -> Tensor:
 
 
 def _unknown(b: TensorBuilder, dtype: str, extents: Sequence[Extent]) -> Tensor:
-    """A value that is never computed."""
+    """A placeholder that is never computed."""
     if extents:
         return b.empty(extents, dtype)
     memory = b.empty([1], dtype)
@@ -272,7 +272,7 @@ def _unknown(b: TensorBuilder, dtype: str, extents: Sequence[Extent]) -> Tensor:
 
 @dataclass(frozen=True)
 class _StepResult:
-    """What a step gives.   extents: per axis, all that they may be, which have to be equal;  what: for the message"""
+    """A result of a step.   extents: per axis, all possible ones, which must be equal;  what: for the message"""
 
     dtype: str
     what: str
@@ -282,7 +282,7 @@ class _StepResult:
 def _step_results(
     b: TensorBuilder, initial: Sequence[Tensor], found: Sequence[Tensor], stand_ins: Set[Operation]
 ) -> list[_StepResult]:
-    """The results of a step, states first; a state keeps the extents of its initial value."""
+    """The results of a step, states first; a state has the extents of its initial value."""
     results = []
     for position, x in enumerate(found):
         extents = tuple(_alternatives(b, n, stand_ins) for n in x.extents)
@@ -296,7 +296,7 @@ def _step_results(
 
 
 def _alternatives(b: TensorBuilder, n: Extent, stand_ins: Set[Operation]) -> tuple[Extent, ...]:
-    """An extent of a step, or both sides of a branch that a step takes.   Raises: GraphValueError if only it can say"""
+    """An extent of a step, or both sides of a branch in the step.   Raises: GraphValueError if it depends on values"""
     if isinstance(n, int) or not any(x.owner in stand_ins for x in sources([n.ssa])):
         return (n,)
     chosen_by = n.ssa.owner
@@ -311,7 +311,7 @@ def _alternatives(b: TensorBuilder, n: Extent, stand_ins: Set[Operation]) -> tup
 def _result_extents(
     b: TensorBuilder, op: Scan, n: Extent, found: Sequence[_StepResult]
 ) -> list[tuple[str, tuple[Extent, ...]]]:
-    """dtype and extents of every result of the loop, behind the checks that steps do not change them."""
+    """dtype and extents of every result of the loop, after checks that steps do not change them."""
     results: list[tuple[str, tuple[Extent, ...]]] = []
     for position, x in enumerate(found):
         extents = tuple(b.same_extent(alternatives, x.what) for alternatives in x.extents)
@@ -323,7 +323,7 @@ def _result_extents(
 
 
 def _until(b: TensorBuilder, op: Scan, results: Sequence[Tensor]) -> Iterator[Tensor]:
-    """Results of a loop that stopped early: the rows of the steps taken."""
+    """The results of a loop that stopped early: the rows of the executed steps."""
     *others, taken = results
     count = b.scalars.cast(b.item(taken), dtypes.INDEX)
     for position, x in enumerate(others):
@@ -335,7 +335,8 @@ def _until(b: TensorBuilder, op: Scan, results: Sequence[Tensor]) -> Iterator[Te
 
 
 def _on_side(b: TensorBuilder, x: Tensor, condition: Scalar, is_then: bool) -> Tensor:
-    """A value as one side of a branch sees it: what an earlier branch by the same condition gave is of that side."""
+    """A value as seen in one side of a branch: results of an earlier branch by the same condition are those of that
+    side."""
     extents = []
     for n in x.extents:
         choice = n.ssa.owner if isinstance(n, Scalar) else None
@@ -348,7 +349,7 @@ def _on_side(b: TensorBuilder, x: Tensor, condition: Scalar, is_then: bool) -> T
 
 
 def _chosen(b: TensorBuilder, condition: Scalar, m: Extent, n: Extent) -> Extent:
-    """The extent on the side that is taken."""
+    """The extent on the side that is executed."""
     if same_extent(m, n):
         return m
     return b.scalars.select(condition, b.scalars.index(m), b.scalars.index(n))

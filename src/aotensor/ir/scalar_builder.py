@@ -1,6 +1,6 @@
-"""The builder of scalar operations: arith and math, chosen by dtype.
+"""The builder of scalar operations: arith and math, selected by dtype.
 
-One vocabulary serves the bodies of `linalg.generic`, index arithmetic and the polynomial expansions of math functions.
+The same methods serve the bodies of `linalg.generic`, index arithmetic and the polynomial expansions of math functions.
 Every method inserts its operation at the builder's insertion point and returns the result.
 """
 
@@ -63,16 +63,16 @@ _SIGNED_PREDICATES, _UNSIGNED_PREDICATES = (
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """An SSA scalar with its dtype, which a signless MLIR type alone does not tell (int8 and uint8 are both i8)."""
+    """An SSA scalar with its dtype, since MLIR's signless types do not determine it (int8 and uint8 are both i8)."""
 
     ssa: SSAValue
     dtype: str
 
 
 class ScalarBuilder:
-    """Emit scalar operations. Operands of one operation have one dtype; `cast` converts.
+    """Emits scalar operations. Operands of one operation have one dtype; `cast` converts.
 
-    fastmath: the flags that add, sub, mul, div and neg of floats carry.
+    fastmath: the flags of floating-point add, sub, mul, div and neg.
     """
 
     def __init__(self, builder: Builder, fastmath: arith.FastMathFlagsAttr = CONTRACT) -> None:
@@ -124,7 +124,7 @@ class ScalarBuilder:
         return self._arithmetic(arith.MulfOp, arith.AndIOp if x.dtype == "bool" else arith.MuliOp, x, y)
 
     def div(self, x: Scalar, y: Scalar) -> Scalar:
-        """x / y of floats by IEEE. Integers: truncating, and undefined for y = 0, which the caller rules out."""
+        """x / y of floats by IEEE. Integers: truncating, undefined for y = 0, which the caller must exclude."""
         return self._arithmetic(arith.DivfOp, arith.DivSIOp if dtypes.is_signed(x.dtype) else arith.DivUIOp, x, y)
 
     def rem(self, x: Scalar, y: Scalar) -> Scalar:
@@ -139,12 +139,12 @@ class ScalarBuilder:
         return self.sub(self.constant(0, x.dtype), x)
 
     def fma(self, x: Scalar, y: Scalar, z: Scalar) -> Scalar:
-        """x·y + z, fused where the target can: one or two roundings. Not for code that needs exactly one."""
+        """x·y + z, fused if the target can: one or two roundings. Not for code that needs exactly one."""
         product = self.make(arith.MulfOp, (x.ssa, y.ssa), x.dtype, properties=_CONTRACTED)
         return self.make(arith.AddfOp, (product.ssa, z.ssa), x.dtype, properties=_CONTRACTED)
 
     def maximum(self, x: Scalar, y: Scalar) -> Scalar:
-        """The larger one; nan if either is nan. Of 0 and -0 either one where sums may go in any order."""
+        """The larger one; nan if either is nan. Of 0 and -0 either one if sums may be reassociated."""
         return self._extremum(arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp, x, y)
 
     def minimum(self, x: Scalar, y: Scalar) -> Scalar:
@@ -159,17 +159,17 @@ class ScalarBuilder:
         return self.select(self.compare("lt", x, self.constant(0, x.dtype)), self.neg(x), x)
 
     def math(self, name: str, x: Scalar) -> Scalar:
-        """A function of one float that the math dialect has, by its NumPy name: exp, log1p, arcsin, rint, ..."""
+        """A function of one float from the math dialect, by its NumPy name: exp, log1p, arcsin, rint, ..."""
         return self.make(_UNARY_MATH[name], (x.ssa,), x.dtype, properties={"fastmath": self.fastmath})
 
     def math2(self, name: str, x: Scalar, y: Scalar) -> Scalar:
-        """A function of two floats that the math dialect has: arctan2, pow, copysign."""
+        """A function of two floats from the math dialect: arctan2, pow, copysign."""
         return self.make(_BINARY_MATH[name], (x.ssa, y.ssa), x.dtype, properties={"fastmath": self.fastmath})
 
     def special(self, name: str, *operands: Scalar, dtype: str | None = None) -> Scalar:
         """A scalar function that the math dialect lacks (`sigmoid`, `gammaln`, ...): a call of `@aot.<name>.<dtype>`.
 
-        The function is declared where it is called for the first time; expand-math gives it its body.
+        The function is declared at its first call; expand-math defines it.
         """
         kind = operands[0].dtype
         symbol = special_symbol(name, kind)
@@ -218,7 +218,7 @@ class ScalarBuilder:
     # --- conversion ----------------------------------------------------------------------------------------------
 
     def bitcast(self, x: Scalar, dtype: str) -> Scalar:
-        """The same bits under another dtype of the same width."""
+        """The same bits as another dtype of the same width."""
         if element_type(dtype) == x.ssa.type:
             return Scalar(x.ssa, dtype)
         return self.make(arith.BitcastOp, (x.ssa,), dtype, element_type(dtype))
@@ -226,7 +226,7 @@ class ScalarBuilder:
     def cast(self, x: Scalar, dtype: str) -> Scalar:
         """`astype`: float to int truncates, saturates at the bounds and gives 0 for nan; to bool is `x != 0`.
 
-        To an index uint64 saturates too.
+        A cast of uint64 to index saturates too.
         """
         if x.dtype == dtype:
             return x
@@ -322,7 +322,7 @@ def _integer(value: int, dtype: str) -> Attribute:
 
 
 def integer_properties(kind: type[Operation]) -> Mapping[str, Attribute]:
-    """What an operation on two integers has beside them, where results wrap."""
+    """The properties of an operation on two integers whose result wraps."""
     return _WRAPS if kind in (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ShLIOp) else _NOTHING
 
 

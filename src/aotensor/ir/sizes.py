@@ -1,9 +1,9 @@
-"""Numbers of elements never overflow: no tensor has more than MAX_ELEMENTS, and what is not known to fit is checked.
+"""Numbers of elements never overflow: no tensor has more than MAX_ELEMENTS, and unknown sizes are checked.
 
-    %t = linalg.generic … -> tensor<?x?xf64>       %n · %m, as a float64, against 2^60: an `aot.check` in front
+    %t = linalg.generic … -> tensor<?x?xf64>       %n · %m, as a float64, against 2^60: an `aot.check` before it
 
 The rule makes every product over the extents of a tensor, every number of bytes and every sum of a few extents a number
-of 63 bits, so that nothing below this level needs to look again. Extents of 0 count as 1, as in NumPy.
+of 63 bits, so that later levels need no checks. Extents of 0 count as 1, as in NumPy.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from aotensor.ir.scalar_builder import Scalar
 
 TOO_LARGE: Final = "{found} elements or more are too many: an array has at most {expected}"
 _Shape: TypeAlias = "tuple[int, Counter[SSAValue]]"
-"""The factors of a number of elements: the product of those that are numbers, and the others."""
+"""The factors of a number of elements: the product of the constant ones, and the others."""
 _ANYTHING: Final = (-(1 << 63), (1 << 63) - 1)
 _KINDS: Final = {
     "value": GraphValueError,
@@ -35,13 +35,13 @@ _KINDS: Final = {
 }
 _ORDERED: Final[Sequence[Callable[[int, int], bool]]] = (operator.lt, operator.le, operator.gt, operator.ge)
 _COMPARE: Final[Sequence[Callable[[int, int], bool]]] = (operator.eq, operator.ne, *_ORDERED, *_ORDERED)
-"""Predicates of `arith.cmpi` by their numbers."""
+"""Predicates of `arith.cmpi` by number."""
 _UNSIGNED: Final = 6
-"""The first one that takes numbers without a sign."""
+"""The number of the first unsigned predicate."""
 
 
 class Sizes:
-    """What is known of numbers of elements while a function is built."""
+    """Knowledge about numbers of elements while a function is built."""
 
     def __init__(self) -> None:
         self._given: list[_Shape] = []
@@ -50,27 +50,27 @@ class Sizes:
         self._ranges: dict[SSAValue, tuple[int, int]] = {}
 
     def copy(self) -> Sizes:
-        """The same knowledge, for a builder whose checks hold at one insertion point alone."""
+        """A copy of the knowledge, for a builder whose checks hold at one insertion point only."""
         other = Sizes()
         other._given, other._bounds, other._ranges = self._given, self._bounds, self._ranges
         other._checked = set(self._checked)
         return other
 
     def admit(self, extents: Sequence[Extent]) -> None:
-        """Extents of an array that is there: it fits, and so does any part of its shape."""
+        """Record the extents of an existing array: it fits, and so does any part of its shape."""
         self._given.append(_shape(extents))
 
     def bound(self, extent: Scalar, shape: Sequence[Extent]) -> None:
-        """`extent` is at most the number of elements of an array of this shape."""
+        """Record that `extent` is at most the number of elements of an array of this shape."""
         self._bounds[extent.ssa] = shape
 
     def number(self, x: SSAValue) -> int | None:
-        """The value of integer arithmetic on constants."""
+        """The value of integer arithmetic on constants, else None."""
         low, high = self._range(x)
         return low if low == high else None
 
     def decided(self, condition: SSAValue) -> bool | None:
-        """Whether a condition holds, where constants decide it."""
+        """The value of a condition, if constants determine it, else None."""
         op = condition.owner
         if isinstance(op, arith.CmpiOp):
             (x, y), predicate = map(self.number, op.operands), int(op.predicate.value.data)
@@ -83,7 +83,7 @@ class Sizes:
         return None
 
     def refusal(self, text: str, found: Extent, expected: Extent, kind: str) -> GraphError:
-        """The error of a check that fails whatever the arguments are."""
+        """The error of a check that always fails."""
         numbers = [n if isinstance(n, int) else self.number(n.ssa) for n in (found, expected)]
         said = ["..." if n is None else n for n in numbers]
         error = _KINDS[kind](text.format(found=said[0], expected=said[1]))
@@ -91,7 +91,7 @@ class Sizes:
         return error
 
     def need_check(self, extents: Sequence[Extent]) -> bool:
-        """True, once for each shape, if its number of elements is not known to fit.
+        """Is a check needed? True, once for each shape, if its number of elements is not known to fit.
 
         Raises: GraphValueError if it is known not to.
         """
@@ -115,7 +115,7 @@ class Sizes:
         return any(known <= most and unknown <= others for most, others in self._given)
 
     def _range(self, x: SSAValue) -> tuple[int, int]:
-        """The least and the largest value of integer arithmetic on extents, as far as it is known."""
+        """The least and the largest value of integer arithmetic on extents, as far as they are known."""
         pending = [x]
         while pending:  # no recursion: a join of many parts is a long chain of sums
             y = pending[-1]
@@ -178,9 +178,9 @@ def _interval(op: Operation, operands: Sequence[tuple[int, int]]) -> tuple[int, 
 
 
 def has_fitting_count(v: IndexBuilder, extents: Sequence[Extent]) -> tuple[Scalar, Scalar]:
-    """Is the number of elements of a shape at most MAX_ELEMENTS?  And that number, or 2^62 for more.
+    """(is the number of elements of a shape at most MAX_ELEMENTS?, that number, or 2^62 if it is not).
 
-    It is taken as a float64, which is right to a few units of 2^-53 and never wraps.
+    It is computed as a float64, with an error of a few units of 2^-53 and without overflow.
     """
     known, unknown = _shape(extents)
     count = v.constant(float(known), "float64")
@@ -193,7 +193,7 @@ def has_fitting_count(v: IndexBuilder, extents: Sequence[Extent]) -> tuple[Scala
 
 
 def _shape(extents: Sequence[Extent]) -> _Shape:
-    """Products of extents are taken apart: n·m elements along one axis are as many as n by m."""
+    """The factors of the extents; products are split: n·m elements along one axis are as many as n by m."""
     known, unknown = 1, Counter[SSAValue]()
     pending = [n if isinstance(n, int) else n.ssa for n in reversed(extents)]
     while pending:

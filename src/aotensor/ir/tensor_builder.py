@@ -1,4 +1,4 @@
-"""The tensor builder that ops lower with, in linalg.generic, tensor and arith."""
+"""The tensor builder that ops use for lowering, to linalg.generic, tensor and arith."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ FP_POLICIES: Final = {
 class TensorBuilder(LibraryBuilder):
     """Builds tensor IR at one insertion point.
 
-    where: the op that is being lowered, for the messages of its checks; the importer sets it. locations: of its
-    nodes. dim_names: the names of extents that have one. is_certain: what is built here is computed in every call.
+    where: the op that is being lowered, for the messages of its checks; the importer sets it. locations: of its nodes.
+    dim_names: names of extents. is_certain: is code that is built here executed in every call?
     """
 
     def __init__(self, builder: Builder, fp: str = "contract", regions: Regions | None = None) -> None:
@@ -82,7 +82,7 @@ class TensorBuilder(LibraryBuilder):
         self.is_certain = True
 
     def forked(self, builder: Builder | None = None) -> TensorBuilder:
-        """A builder of the same function, here or at another insertion point, whose checks hold there alone."""
+        """A builder of the same function, here or at another insertion point, whose checks hold only there."""
         other = TensorBuilder(builder or self._builder, self._fp, self._regions)
         other.checks, other.where, other.dim_names = self.checks, self.where, self.dim_names
         other.locations, other.is_certain = self.locations, False
@@ -145,7 +145,7 @@ class TensorBuilder(LibraryBuilder):
         return tensors if several else tensors[0]
 
     def parallel(self, extents: Sequence[Extent], dtypes: Sequence[str], fn: Callable[..., Any]) -> list[Tensor]:
-        """Tensors of these extents, element by element: fn(builder at some indices, the elements before)."""
+        """Tensors of these extents, elementwise: fn(builder at some indices, the elements before)."""
         outputs = [(dtype, range(len(extents)), None) for dtype in dtypes]
         return self._generic(extents, [PARALLEL] * len(extents), outputs, fn)
 
@@ -325,16 +325,16 @@ class TensorBuilder(LibraryBuilder):
         return chosen
 
     def _said(self, extent: Extent, number: str) -> str:
-        """`n = {found}` for an extent that the user knows by a name."""
+        """`n = {found}` for an extent that has a name in the user's program."""
         name = self.dim_names.get(extent.ssa) if isinstance(extent, Scalar) else None
         return number if name is None else f"{name} = {number}"
 
     def _is_same(self, a: Extent, b: Extent) -> bool:
-        """True if two extents are equal, after the checks so far, and equally well known to the types."""
+        """True if two extents are equal after the checks so far, and both static or both dynamic."""
         return isinstance(a, int) == isinstance(b, int) and same_extent(self.canonical(a), self.canonical(b))
 
     def canonical(self, n: Extent) -> Extent:
-        """The extent that stands for all that were found equal to n."""
+        """The representative of all extents that were found equal to n."""
         while isinstance(n, Scalar) and n.ssa in self._equal:
             n = self._equal[n.ssa]
         return n
@@ -346,14 +346,14 @@ class TensorBuilder(LibraryBuilder):
         return op.results[0] if op.results else None  # type: ignore[return-value]
 
     def empty(self, extents: Sequence[Extent], dtype: str) -> Tensor:
-        """A tensor whose elements nobody has set."""
+        """An uninitialized tensor."""
         self.fit([extents])
         kind = tensor_type(dtype, static(extents))
         made = self.insert_op(tensor.EmptyOp.create(operands=dynamic(extents), result_types=[kind]))
         return Tensor(made, dtype, tuple(extents))
 
     def zeros(self, extents: Sequence[Extent], dtype: str) -> Tensor:
-        """What a sum begins with."""
+        """A tensor of zeros, the initial value of a sum."""
         return self._initial([self.canonical(n) for n in extents], dtype, self.scalars.constant(0, dtype))
 
     def _initial(self, extents: Sequence[Extent], dtype: str, start: Scalar | None) -> Tensor:
@@ -389,7 +389,7 @@ class TensorBuilder(LibraryBuilder):
         return [self._unwrap(x) if x.rank == 0 else x for x in results]
 
     def _unwrap(self, x: Tensor) -> Tensor:
-        """The scalar of a reduction to rank 0."""
+        """The scalar result of a reduction to rank 0."""
         return Tensor(self.insert_op(tensor.ExtractOp(x.ssa, [], element_type(x.dtype))), x.dtype)
 
     def _combine(self, s: IndexBuilder, kind: str, x: Scalar, y: Scalar) -> Scalar:

@@ -1,14 +1,14 @@
 """The text of a module, as xDSL prints it, in a fraction of the time.
 
-xDSL walks an assembly format for every operation. But for the names of its values, the text of an operation without
-regions follows from its kind, its attributes and its types: xDSL prints it once for each combination. So it does each
-type and each map.
+xDSL interprets an assembly format for every operation. Except for the names of its values, the text of an operation
+without regions depends only on its kind, its attributes and its types: each combination is printed once by xDSL. Types
+and maps are cached, too.
 
-Other tools know our dialects not, and read their operations in MLIR's generic form only:
+Other tools do not know our dialects, and read their operations in MLIR's generic form only:
 
     aot.sort %x {axis = 0} : tensor<?xf64> -> ...         "aot.sort"(%x) <{axis = 0 : i64}> : (tensor<?xf64>) -> ...
 
-So `aot` is printed; `nest` is where one asks for it, as people read and edit nests (decision 0026).
+So `aot` is printed in that form; `nest` only on request, as people read and edit nests (decision 0026).
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.printer import Printer
 
 _HOLE: Final = "\0"
-"""Stands around the position of a value in a template; no text of MLIR has it."""
+"""Delimits the position of a value in a template; it does not occur in MLIR text."""
 _LONG: Final = frozenset({MemRefType, TensorType, VectorType, AffineMapAttr})
 
 
 OWN: Final = frozenset({"aot", "nest"})
-"""The dialects that no other tool knows."""
+"""The dialects that other tools do not know."""
 USUAL: Final = frozenset({"aot"})
-"""Those of them that are always in generic form."""
+"""Those that are always printed in generic form."""
 CALL: Final = '"nest.call"'
-"""func.call in generic form, in a nest: upstream looks for the symbol, and not beyond operations it does not know."""
+"""The generic name of func.call inside a nest: upstream looks up the symbol, which fails inside unknown operations."""
 
 
 def text_of(
@@ -45,9 +45,9 @@ def text_of(
 ) -> str:
     """The module in MLIR's notation, with a line end.
 
-    locations: say behind each operation where it comes from. generic: the dialects whose operations are in generic
-    form; without all of OWN, `mlir-opt --allow-unregistered-dialect` reads no nests. known: names of values in earlier
-    texts, which they keep; it learns those of the others.
+    locations: print the location after each operation. generic: the dialects to print in generic form; without all of
+    OWN, `mlir-opt --allow-unregistered-dialect` does not read nests. known: names of values in earlier texts, which
+    they keep; it is extended by those of other values.
     """
     stream = StringIO()
     printer = _Printer(stream, locations, generic, known or {})
@@ -61,8 +61,9 @@ _LARGE: Final = re.compile(r'dense<"0x[0-9A-Fa-f]{32769,}">')
 
 
 def elided(text: str) -> str:
-    """A text without the elements of constants of more than 16 KiB, as `mlir-opt --mlir-elide-elementsattrs-if-larger`
-    leaves them out: the library that the text travels in has them a second time."""
+    """A text without the elements of constants of more than 16 KiB, as `mlir-opt --mlir-elide-elementsattrs-if-larger`.
+
+    The library that contains the text has them a second time."""
     return _LARGE.sub("dense_resource<__elided__>", text)
 
 
@@ -73,7 +74,7 @@ class _Printer(Printer):
         super().__init__(stream, print_debuginfo=locations)
         self._generic = generic
         self._depth = 0
-        """Operations in generic form around the one that is printed."""
+        """The number of enclosing operations in generic form."""
         self._ssa_values.update(known)
         self._taken = set(known.values())
         self._next_valid_name_id = [1 + max((int(name) for name in self._taken if name.isdecimal()), default=-1)]
@@ -112,17 +113,17 @@ class _Printer(Printer):
 
     @property
     def names(self) -> Mapping[SSAValue, str]:
-        """Those that were given so far, without `%`."""
+        """The names assigned so far, without `%`."""
         return self._ssa_values
 
     def print_ssa_value(self, value: SSAValue) -> str:
-        """As xDSL does, and without the names that values of earlier texts have."""
+        """Print a value's name as xDSL does, but do not reuse names that values of earlier texts have."""
         name = self._name(value)
         self.print_string(name)
         return name.removeprefix("%")
 
     def print_operation_type(self, op: Operation) -> None:
-        """The location of an operation with regions stands behind these, where it is read."""
+        """Print the type, without the location of an operation with regions, which comes after the regions."""
         if op.regions and Operation.print is not type(op).print and not self.print_generic_format:
             self.print_function_type(op.operand_types, op.result_types)
         else:
@@ -138,7 +139,7 @@ class _Printer(Printer):
         self.print_string(text)
 
     def _name(self, value: SSAValue) -> str:
-        """`%name`; a value that has none is given one, as `print_ssa_value` does."""
+        """`%name`; a value without a name is given one, as in `print_ssa_value`."""
         name = self._ssa_values.get(value)
         if name is None:
             if value.name_hint:
@@ -157,17 +158,17 @@ class _Printer(Printer):
 
 
 def _compares_vectors(op: Operation) -> bool:
-    """Is it a comparison of vectors, or a choice between them? In short form, xDSL takes these for those of numbers."""
+    """Is it a comparison or selection of vectors? In short form, xDSL mistakes these for scalar ones."""
     return isinstance(op, arith.CmpfOp | arith.CmpiOp | arith.SelectOp) and isinstance(op.results[0].type, VectorType)
 
 
 def _exact(x: Attribute) -> object:
-    """An attribute as a key: to xDSL, 0.0 and -0.0 are equal."""
+    """An attribute as a key that distinguishes 0.0 and -0.0, which are equal to xDSL."""
     return (x, copysign(1.0, x.value.data)) if isinstance(x, FloatAttr) else x
 
 
 def _template(op: Operation, positions: dict[SSAValue, int], is_generic: bool) -> list[str | int]:
-    """The text of an operation in pieces: between them stand the positions of values."""
+    """The text of an operation in pieces, with the positions of values between them."""
     stream = StringIO()
     _Holes(stream, positions, is_generic).print_op(op)
     pieces = stream.getvalue().split(_HOLE)
@@ -175,7 +176,7 @@ def _template(op: Operation, positions: dict[SSAValue, int], is_generic: bool) -
 
 
 class _Holes(Printer):
-    """Prints positions for the names of values."""
+    """Prints positions instead of the names of values."""
 
     def __init__(self, stream: StringIO, positions: dict[SSAValue, int], is_generic: bool) -> None:
         super().__init__(stream, print_generic_format=is_generic)

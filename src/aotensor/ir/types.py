@@ -1,4 +1,4 @@
-"""aotensor dtypes and tensor types as MLIR types, and which element type stands for which dtype."""
+"""MLIR types of aotensor dtypes and tensors, and the dtype of each element type."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _ELEMENTS: Final[dict[str, Any]] = {
 DTYPE_OF_FLOAT: Final = {
     _ELEMENTS[record.ir]: record.name for record in DTYPES.values() if record.ir.endswith(("f16", "f32", "f64"))
 }
-"""Which dtype a float of MLIR is."""
+"""The dtype of each floating-point type of MLIR."""
 _SIGNED: Final = DTYPE_OF_FLOAT | {_ELEMENTS[record.ir]: name for name, record in DTYPES.items() if record.kind == "i"}
 
 
 def element_type(dtype: str) -> Any:
     """MLIR element type of a dtype. MLIR integers are signless: int8 and uint8 are both i8, bool is i1.
 
-    Typed as Any: what is an integer or a float by its dtype is so for xDSL's narrower signatures.
+    Annotated as Any, since xDSL's signatures want integer or float types, which the dtype determines.
     """
     return index if dtype == dtypes.INDEX else _ELEMENTS[DTYPES[dtype].ir]
 
@@ -54,17 +54,17 @@ def dtype_of_buffer(buffer: SSAValue) -> str:
 
 
 def register_name(element: Attribute) -> str:
-    """What LLVM calls the registers that hold a float."""
+    """LLVM's name of the type of registers that hold a float."""
     return DTYPES[DTYPE_OF_FLOAT[element]].llvm
 
 
 def is_half_type(element: Attribute) -> bool:
-    """Is it f16 or bf16, which are stored only?"""
+    """Is it f16 or bf16, which are only stored, not computed with?"""
     return isinstance(element, Float16Type | BFloat16Type)
 
 
 def tensor_type(dtype: str, shape: Sequence[int | None]) -> TensorType[Attribute]:
-    """tensor<...> with `None` for an extent that is known at run time only."""
+    """tensor<...> with `None` for a dynamic extent."""
     return _tensor_type(dtype, tuple(shape))
 
 
@@ -74,12 +74,12 @@ def _tensor_type(dtype: str, shape: tuple[int | None, ...]) -> TensorType[Attrib
 
 
 def value_type(dtype: str, shape: Sequence[int | None]) -> Attribute:
-    """The type of a value at tensor level: of rank 0 the element itself, else a tensor."""
+    """The type of a value at tensor level: the element type for rank 0, else a tensor."""
     return tensor_type(dtype, shape) if shape else element_type(dtype)
 
 
 def memref_type(dtype: str, shape: Sequence[int | None]) -> MemRefType[Attribute]:
-    """memref<...> in row-major order, with `None` for an extent that is known at run time only."""
+    """memref<...> in row-major order, with `None` for a dynamic extent."""
     return MemRefType(element_type(dtype), [DYNAMIC_INDEX if n is None else n for n in shape])
 
 

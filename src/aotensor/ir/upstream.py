@@ -1,6 +1,4 @@
-"""What xDSL 0.74 lacks: operations of upstream dialects, arith.remf, memref.prefetch, vector.gather, or such as it can
-read; and a walk that is fast.
-"""
+"""Operations that xDSL 0.74 lacks or cannot parse: arith.remf, memref.prefetch, vector.gather; and a fast walk."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ from xdsl.traits import IsTerminator, Pure
 
 
 def value_name(name: str | None) -> str | None:
-    """A name of the user's program as MLIR accepts it for a value, in ASCII; None for one that MLIR cannot print."""
+    """A user's name as MLIR accepts it for a value, in ASCII; None for one that MLIR cannot print."""
     return name if name is not None and name.isidentifier() and name.isascii() else None
 
 
@@ -41,7 +39,7 @@ class RemfOp(FloatingPointLikeBinaryOperation):
 
 @irdl_op_definition
 class PrefetchOp(IRDLOperation):
-    """A hint that an element will soon be read, or written: its cache line is fetched meanwhile. It cannot fail."""
+    """A hint that an element will soon be read, or written: prefetches its cache line. It cannot fail."""
 
     name = "memref.prefetch"
     memref = operand_def(MemRefType)
@@ -92,7 +90,7 @@ class PrefetchOp(IRDLOperation):
 
 @irdl_op_definition
 class ReallocOp(IRDLOperation):
-    """The elements of a buffer in one of another size, which takes its place."""
+    """Reallocates a buffer with another size, keeping its elements."""
 
     name = "memref.realloc"
     source = operand_def(MemRefType)
@@ -106,7 +104,7 @@ class ReallocOp(IRDLOperation):
 
 @irdl_op_definition
 class GatherOp(IRDLOperation):
-    """result[l] = base[indices, the last + index_vec[l]] where mask[l], else otherwise[l]; what is off is not read."""
+    """result[l] = base[indices, the last + index_vec[l]] where mask[l], else otherwise[l] without a read."""
 
     name = "vector.gather"
     base = operand_def(MemRefType)
@@ -176,9 +174,9 @@ class ReduceOp(IRDLOperation):
 
 @irdl_op_definition
 class ParallelOp(IRDLOperation):
-    """scf.parallel (%i) = (%low) to (%high) step (%step) { … scf.reduce }: of one counter.
+    """scf.parallel (%i) = (%low) to (%high) step (%step) { … scf.reduce }, with one counter.
 
-    xDSL has one of several counters that prints in the generic form only, and that reads no other.
+    xDSL's has several counters, prints in generic form only, and does not parse other forms.
     """
 
     name = "scf.parallel"
@@ -226,13 +224,13 @@ SCF: Final = Dialect("scf", [_OWN.get(op.name, op) for op in scf.Scf.operations]
 
 
 def walk(root: Operation | Region | Block) -> Iterator[Operation]:
-    """Every operation in program order, each in front of what is in it; an operation itself first.
+    """Every operation in program order, each before those in its regions, and `root` first if it is an operation.
 
-    xDSL's own `walk` passes each operation through two generators and an iterator per level, and passes look at every
-    operation some eighty times: a tenth of the time to compile. Where most operations are of another class, ask for the
-    type of one: these classes are abstract base classes, and `isinstance` takes twenty times as long to say no.
+    xDSL's own `walk` passes each operation through two generators and an iterator per level, and passes visit every
+    operation some eighty times: a tenth of the compile time. To filter a class that most operations are not of, compare
+    the type: these classes are abstract base classes, and a negative `isinstance` takes twenty times as long.
 
-    The one that is given may be changed or erased, and others may be put before it, while the walk goes on.
+    The current operation may be changed or erased, and others may be inserted before it, during the walk.
     """
     if isinstance(root, Operation):
         yield root
@@ -251,7 +249,7 @@ def walk(root: Operation | Region | Block) -> Iterator[Operation]:
 
 
 def _first_operations(regions: Sequence[Region]) -> list[Operation | None]:
-    """Of all blocks, the last one first."""
+    """The first operation of each block, the last block first."""
     found: list[Operation | None] = []
     for region in reversed(regions):
         block = region.last_block

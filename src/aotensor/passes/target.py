@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Target:
-    """Facts about a machine that select between loops that compute the same. The defaults are those of current
-    x86-64.
+    """Facts about a machine that select between loops that compute the same. Defaults: current x86-64.
 
     has_masks: one instruction loads the vector lanes that a mask selects, also from scattered addresses.
     has_slow_gathers: such a load takes as long as one for each lane.
@@ -32,7 +31,7 @@ class Target:
     entries_ahead: entries of a compressed matrix between the current ones and the prefetched ones.
     sweeps_together: sweeps over neighbouring rows that are tiled together.
     window_rows: smallest number of rows that such a sweep computes before the next one follows.
-    tile_per_halo: rows of a tile of sweeps for each row that it computes in addition to its neighbours.
+    tile_per_halo: rows of a tile of sweeps for each row that it and a neighbour both compute.
     least_per_halo: the same if there would be fewer than `fewest_tiles`.
     chunk_work: smallest work that amortises waking another core, in the unit of `passes/nest/work.py`.
     fill_work: the same for a loop that fills memory, whose cache lines another core has to load from the filling core.

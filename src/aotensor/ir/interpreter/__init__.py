@@ -1,1 +1,1 @@
-"""Tensor IR, run on NumPy arrays."""
+"""Interpreter of tensor IR on NumPy arrays."""

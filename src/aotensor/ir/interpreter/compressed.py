@@ -1,4 +1,4 @@
-"""The NumPy meaning of the operations on compressed axes."""
+"""NumPy semantics of the operations on compressed axes."""
 
 from __future__ import annotations
 

@@ -20,20 +20,20 @@ Run: TypeAlias = Callable[[func.FuncOp, Sequence[Array]], list[Array]]
 
 
 def branch(op: BranchOp, operands: Sequence[Array], run: Run) -> list[Array]:
-    """The results of the side that the condition chooses."""
+    """The results of the branch that the condition selects."""
     condition, *rest = operands
     return run(_called(op, op.then if condition else op.otherwise), rest[: len(op.captured)])
 
 
 def scan(op: ScanOp, operands: Sequence[Array], run: Run) -> list[Array]:
-    """The results of a loop; rows behind the last step taken are nan, or the largest integer."""
+    """The results of a loop; rows after the last executed step are nan, or the largest integer."""
     if op.cut is None:
         return _steps(op, operands, run)
     return _chunks(op, operands, run) if op.initial else _steps(op, operands[:-1], run)
 
 
 def _chunks(op: ScanOp, operands: Sequence[Array], run: Run) -> list[Array]:
-    """The same for one chunk of rows after the other."""
+    """The results of a loop that is run for one chunk of rows after the other."""
     assert op.cut is not None
     *values, size = operands
     flags, first, last = op.cut.get_values(), 1 + len(op.sequences), 1 + len(op.sequences) + len(op.initial)
@@ -49,7 +49,7 @@ def _chunks(op: ScanOp, operands: Sequence[Array], run: Run) -> list[Array]:
 
 
 def _steps(op: ScanOp, operands: Sequence[Array], run: Run, rows: int | None = None) -> list[Array]:
-    """All steps.   rows: of the states, None for all"""
+    """Run all steps.   rows: number of rows of the states, None for all"""
     body, n = _called(op, op.body), int(operands[0])
     first, last = 1 + len(op.sequences), 1 + len(op.sequences) + len(op.initial)
     sequences, initial = operands[1:first], operands[first:last]
@@ -79,12 +79,12 @@ def _steps(op: ScanOp, operands: Sequence[Array], run: Run, rows: int | None = N
 
 
 def _kept(op: ScanOp) -> list[bool]:
-    """For each result whether it has a row for each step."""
+    """For each result, whether it has a row per step."""
     return [*map(bool, op.stacked.get_values()), *[True] * (len(op.outputs) - len(op.initial))]
 
 
 def _unset(op: ScanOp, sizes: list[int]) -> list[Array]:
-    """The results before the first step; the number of steps is none of them."""
+    """The uninitialized results before the first step, without the number of steps."""
     rest = iter(sizes)
     count = len(op.outputs) - (op.conditional is not None)
     return [_filled(x.type, rest) for x in op.outputs[:count]]
@@ -97,7 +97,7 @@ def _filled(kind: Attribute, sizes: Iterator[int]) -> Array:
 
 
 def _called(op: Operation, symbol: SymbolRefAttr) -> func.FuncOp:
-    """The function of the module that a symbol names."""
+    """The module's function of a symbol."""
     module = op
     while not isinstance(module, ModuleOp):
         parent = module.parent_op()

@@ -1,4 +1,4 @@
-"""The NumPy meaning of `aot.direct`, kind by kind. What each gives is also what the op of the graph gives:
+"""NumPy semantics of `aot.direct`, kind by kind; the results are also those of the graph's op:
 
 order               (indices, indptr, those of the transposed pattern) → an order of elimination, and whether it is that
                                                         of a pattern with a full diagonal (1 or 0)
@@ -33,7 +33,7 @@ from aotensor.sparse.direct.triangle import solve_by_columns, solve_by_rows
 
 
 def interpret_direct(op: DirectOp, arguments: Sequence[Array]) -> list[Array]:
-    """The results of one operation, then the extents of those that only it knows."""
+    """The results of one operation, then the extents of the results that it determines."""
     match op.kind.data:
         case "order":
             found = EliminationOrder().reference(*arguments)

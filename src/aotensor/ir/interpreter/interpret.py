@@ -1,7 +1,7 @@
 """Run tensor IR on NumPy arrays: the second of the three executions, between the reference and the compiled library.
 
-Values are whole arrays, and so are the scalars of a linalg.generic's body: see `ir.interpreter.generic`. A scalar,
-and a tensor of rank 0, is an array of rank 0.
+Values are whole arrays, and so are the scalars of a linalg.generic's body: see `ir.interpreter.generic`. A scalar, or a
+tensor of rank 0, is an array of rank 0.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ Values: TypeAlias = dict[SSAValue, Array]
 def interpret(module: ModuleOp, name: str, *arrays: Array) -> list[Array]:
     """The results of function `name` of a module at tensor level, one array per result; scalars have rank 0.
 
-    Integers come back signed: an unsigned result is `x.view("u8")`. A function `name.extents` runs first, so its
-    checks come before all others, and the extents that it promises are compared with those of the results.
+    Integers are returned signed: an unsigned result is `x.view("u8")`. A function `name.extents` runs first, so that
+    its checks precede all others, and its extents are compared with those of the results.
 
     Raises: GraphTypeError, GraphValueError for arguments of another dtype, rank or extent; GraphValueError or
-    GraphIndexError where an aot.check fails; InternalError for IR that is wrong.
+    GraphIndexError for a failed aot.check; InternalError for invalid IR.
     """
     function = _function(module, name)
     arguments = _arguments(function, arrays)
@@ -88,7 +88,7 @@ def interpret(module: ModuleOp, name: str, *arrays: Array) -> list[Array]:
 
 
 def _complex_results(function: func.FuncOp) -> set[int]:
-    """Numbers of the results whose last axis has the parts of complex numbers, and is no axis for the caller."""
+    """Numbers of the results whose last axis holds the parts of complex numbers; callers do not see this axis."""
     found = function.attributes.get("complex_results")
     return {k.value.data for k in found if isinstance(k, IntegerAttr)} if isinstance(found, ArrayAttr) else set()
 
@@ -143,7 +143,7 @@ def _static_shape(type: Attribute) -> tuple[int, ...]:
 
 
 def _run(block: Block, values: Values) -> list[Array]:
-    """Execute a function's block; `values` holds its arguments and receives everything computed."""
+    """Execute a function's block; `values` holds its arguments and receives all computed values."""
     with np.errstate(all="ignore"):
         for op in block.ops:
             operands = [values[x] for x in op.operands]
@@ -238,7 +238,7 @@ def _dense(literal: DenseIntOrFPElementsAttr, type: Attribute) -> Array:
 
 
 def _filled(op: tensor.EmptyOp | tensor.SplatOp, operands: Sequence[Array]) -> Array:
-    """A tensor of one value, or of none."""
+    """A tensor filled with one value, or uninitialized."""
     (result,) = op.results
     assert isinstance(result.type, TensorType)
     kind = numpy_dtype(result.type.element_type)
@@ -314,7 +314,7 @@ def _nonzero(mask: Array, count: Array) -> Sequence[Array]:
 
 
 def _around(batch: Sequence[int], start: int, rank: int) -> tuple[int, ...]:
-    """The extents of the indices with axes of extent 1 around them."""
+    """The extents of the indices, with `start` axes of extent 1 before them and the remaining ones after them."""
     return (1,) * start + tuple(batch) + (1,) * (rank - start - len(batch))
 
 

@@ -1,4 +1,4 @@
-"""The meaning of aot.lapack, kind by kind, on NumPy matrices.
+"""Semantics of aot.lapack, kind by kind, on NumPy matrices.
 
 kind                 operands → results                       options
 cholesky             A → L                                    L·Lᵀ = A, of the lower triangle; zeros above
@@ -24,9 +24,9 @@ tridiagonal_solve    A, B → X                                 op(A)·X = B of 
 
 All others are in `ops.linalg.kinds`.
 
-Signs of eigenvectors and singular vectors are those of `ops.linalg.signs`.
-B may be a vector. p holds, for each k in order, which column is swapped with column k, both counted from 1.
-Every rule gives its results and a failure: 0, or LAPACK's info.
+Signs of eigenvectors and singular vectors are those of `ops.linalg.signs`. B may be a vector. p holds, for each k in
+order, the column that is swapped with column k, both counted from 1. Every rule returns its results and a failure: 0,
+or LAPACK's info.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ Rule: TypeAlias = Callable[..., tuple[Sequence[Array], int]]
 
 
 def _lapack(name: str, x: Array) -> Any:
-    """The function of LAPACK for the dtype of x."""
+    """The LAPACK function for the dtype of x."""
     return scipy_linalg().get_lapack_funcs(name, (x,))
 
 
 def interpret_lapack(op: LapackOp, operands: Sequence[Array], sizes: Sequence[Array]) -> list[Array]:
     """The results of the operation, then its failure.
 
-    Raises: InternalError if a result does not have the extents that the operation promises.
+    Raises: InternalError if the extents of a result differ from those that the operation states.
     """
     rest = iter(sizes)
     results = []
@@ -150,7 +150,7 @@ def _lu_adjugate(factors: Array, pivots: Array) -> tuple[Sequence[Array], int]:
 
 
 def _triangle(a: Array, is_lower: bool, is_transposed: bool, is_unit: bool) -> Array:
-    """op(A): the named triangle, with ones on its diagonal if it is a unit one."""
+    """op(A): the selected triangle, with ones on its diagonal if `is_unit`."""
     read = np.tril(a) if is_lower else np.triu(a)
     if is_unit:
         np.fill_diagonal(read, 1)
@@ -194,7 +194,7 @@ def _tridiagonal_solve(a: Array, b: Array, *, is_transposed: bool) -> tuple[Sequ
 
 
 def _part(kind: str, number: int) -> Rule:
-    """One result of another kind."""
+    """The rule that computes one result of another kind."""
 
     def rule(*operands: Array) -> tuple[Sequence[Array], int]:
         found, failed = KINDS[kind].meaning(*operands)

@@ -1,7 +1,7 @@
-"""Run nests on NumPy arrays, iteration by iteration, in the order of the tree: what a schedule may not change.
+"""Run nests on NumPy arrays, iteration by iteration, in tree order: the reference for schedules.
 
-A value that nobody has written shows as nan, the largest integer or true, so a statement that runs too early is seen.
-How iterations run, in vectors or several at once, makes no difference here.
+A value that has not been written is nan, the largest integer or true, so that a statement that runs too early shows.
+Vectorization, jamming and parallel execution are ignored.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Values: TypeAlias = dict[SSAValue, Array]
 
 
 def run_loop(loop: LoopOp, values: Values) -> None:
-    """Every iteration of a loop, one after the other."""
+    """Run every iteration of a loop in order."""
     low, high, step = _bounds(loop, values)
     for counter in range(low, high, step):
         values[loop.counter] = np.asarray(counter)
@@ -35,7 +35,7 @@ def run_loop(loop: LoopOp, values: Values) -> None:
 
 
 def run_block(block: Block, values: Values) -> None:
-    """The operations of a loop's body."""
+    """Run the operations of a loop's body."""
     for op in block.ops:
         match op:
             case LoopOp():
@@ -60,7 +60,7 @@ def run_block(block: Block, values: Values) -> None:
 
 
 def declared(op: ValueOp, values: Mapping[SSAValue, Array]) -> Array:
-    """The array of a value: new, or the one whose memory it takes."""
+    """The array of a value: a new one, or the one whose memory it reuses."""
     kind = op.result.type
     assert isinstance(kind, TensorType)
     shape = _shape(op.result, [int(values[n]) for n in op.sizes])
@@ -83,13 +83,13 @@ def declared(op: ValueOp, values: Mapping[SSAValue, Array]) -> Array:
 
 
 class _LastRows(np.ndarray[Any, Any]):
-    """The last rows of a value; `held` says which one lies where."""
+    """A buffer for the last rows of a value; `held` records which row is stored where."""
 
     held: list[int]
 
 
 def _folded(x: Array, where: Sequence[int], op: Operation, is_write: bool = False) -> Sequence[int]:
-    """Where an element lies: of what holds the last rows only, the row has a place that it shares with earlier ones."""
+    """The indices of an element in its buffer: in one for the last rows only, a row shares memory with earlier ones."""
     if not isinstance(x, _LastRows) or where[0] < 0:
         return where
     row = where[0] % len(x.held)
@@ -108,7 +108,7 @@ def product(op: ProductOp, a: Array, b: Array) -> Array:
 
 
 def run_statement(op: DoOp, values: Values) -> None:
-    """Read, compute, write."""
+    """Run one iteration of a statement: read, compute, write."""
     arguments, count = op.body.block.args, len(op.inputs)
     inside: Values = {}
     for argument, (x, subscripts) in zip(arguments, op.reads, strict=False):
@@ -153,7 +153,7 @@ def _element(x: Array, where: Sequence[int], op: Operation) -> Array:
 
 
 def _balanced(row: Array, extent: Array, size: Array, group: Array, indptr: Array) -> int:
-    """The row in place of `row`, with rows that count as an entry each."""
+    """The balanced start in place of `row`; a row counts as one entry more."""
     weights = indptr[: int(extent) + 1].astype(np.int64) + np.arange(int(extent) + 1)
     mean = int(weights[-1]) / int(extent)
     share = int(row) * mean

@@ -1,4 +1,4 @@
-"""The NumPy meaning of `aot.pattern`, kind by kind. What each gives is also what the op of the graph gives:
+"""NumPy semantics of `aot.pattern`, kind by kind; the results are also those of the graph's op:
 
     transpose        (indices, indptr) over (minor)       → the order of the entries along the other axis, and there
                                                             indices and indptr, sorted
@@ -17,7 +17,7 @@
     block_product    (pattern p of blocks, blocks, x in rows of blocks) over (rows of blocks of the result) → p·x;
                                                             block_product_turned → the transpose of p, times x
 
-A pattern is (indices, indptr). Elements of a vector with room to spare, behind what indptr ends with, have no meaning.
+A pattern is (indices, indptr). Elements after the last entry, in a vector with room to spare, are undefined.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from aotensor.sparse.sparse_product import SparseProduct
 
 
 def interpret_pattern(op: PatternOp, operands: Sequence[Array]) -> list[Array]:
-    """The results of one operation.   Raises: InternalError for indices out of their extent."""
+    """The results of one operation.   Raises: InternalError for indices out of bounds"""
     arguments, rest = operands[: len(op.arguments)], operands[len(op.arguments) :]
     found = _found(op.kind.data, arguments, rest[: len(op.extents)])
     if op.kind.data in ("intersection", "union", "product"):
@@ -89,7 +89,7 @@ def _found(kind: str, arguments: Sequence[Any], extents: Sequence[Array]) -> tup
 
 
 def _bound(extent: Array, *indices: Array) -> Array:
-    """An extent that bounds some indices.   Raises: InternalError where it does not."""
+    """The extent, if it bounds the indices.   Raises: InternalError if it does not"""
     for x in indices:
         if len(x) and not (x.min() >= 0 and x.max() < extent):
             raise InternalError(f"interpret: indices {x.min()} to {x.max()} on an axis of {extent}")
@@ -97,9 +97,9 @@ def _bound(extent: Array, *indices: Array) -> Array:
 
 
 def _with_room(x: Array, result: SSAValue, sizes: Iterator[Array]) -> Array:
-    """x in front of a vector of the size that the operation has.   Raises: InternalError if that is too small.
+    """Copy x to the start of a vector of the operation's size.   Raises: InternalError if that is too small
 
-    sizes: those that are not numbers, from this vector's on.
+    sizes: the dynamic ones, from this vector's on.
     """
     assert isinstance(result.type, TensorType)
     (extent,) = result.type.get_shape()

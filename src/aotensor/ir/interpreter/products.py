@@ -1,4 +1,4 @@
-"""The meaning of `aot.product_at`."""
+"""Semantics of `aot.product_at`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aotensor.ir.dialect_sparse import DYNAMIC, ProductAtOp
 
 
 def product_at(op: ProductAtOp, operands: Sequence[Array]) -> Array:
-    """Products of matrices that are gathered, put to their positions."""
+    """Gather matrices, multiply them, and scatter the results to their positions."""
     a, b = operands[0].ravel(), operands[1].ravel()
     a_group, a_rows, a_depth, b_group, b_depth, b_columns, group, rows, columns = operands[2:11]
     sizes = iter(operands[11:])
@@ -28,5 +28,5 @@ def product_at(op: ProductAtOp, operands: Sequence[Array]) -> Array:
 
 
 def rows_by(rows: Array, columns: Array) -> Array:
-    """rows[i] + columns[j]"""
+    """The matrix rows[i] + columns[j]."""
     return np.asarray(rows[:, None] + columns)

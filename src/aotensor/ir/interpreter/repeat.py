@@ -1,7 +1,7 @@
-"""scf.while of scalars on NumPy arrays: every element goes round as often as it needs.
+"""scf.while of scalars on NumPy arrays: every element has its own number of iterations.
 
-values = all the elements, in one line
-as long as some go on:  those that do become what one step makes of them; the others stay
+values = all the elements, flattened
+while some are active:  active elements are replaced by the results of one step; the others stay
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from aotensor.ir.interpreter.scalar_values import compute
 
 
 def repeat(op: scf.WhileOp, operands: Sequence[Array]) -> list[Array]:
-    """The results of a loop, whose operands broadcast.   Raises: InternalError for an operation without a rule."""
+    """The results of a loop with broadcast operands.   Raises: InternalError for an operation without a rule"""
     shape = np.broadcast_shapes(*(x.shape for x in operands))
     values = [np.array(np.broadcast_to(x, shape)).ravel() for x in operands]
     results = [np.empty(values[0].size, x.dtype) for x in values]
@@ -35,7 +35,7 @@ def repeat(op: scf.WhileOp, operands: Sequence[Array]) -> list[Array]:
 
 
 def _run(block: Block, arguments: Sequence[Array]) -> list[Array]:
-    """What a block of scalar operations hands to its terminator."""
+    """The operands of the terminator of a block of scalar operations."""
     known: dict[SSAValue, Array] = dict(zip(block.args, arguments, strict=True))
     for op in block.ops:
         operands = [known[x] for x in op.operands]

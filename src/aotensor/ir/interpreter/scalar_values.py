@@ -1,6 +1,6 @@
-"""What each scalar operation computes, on whole NumPy arrays at once.
+"""Semantics of scalar operations, on whole NumPy arrays at once.
 
-MLIR integers are signless. Here they are NumPy's signed ones, and an operation that reads them as unsigned says so.
+MLIR integers are signless. Here they are NumPy's signed ones, and unsigned operations convert explicitly.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Rule: TypeAlias = "Callable[..., Any]"
 def numpy_dtype(element: Attribute) -> np.dtype[Any]:
     """The NumPy dtype that holds an element type: i1 is bool, all other integers are signed.
 
-    Raises: InternalError for an element type that our IR never has.
+    Raises: InternalError for an element type that our IR does not use.
     """
     if isinstance(element, IndexType):
         return np.dtype(np.int64)
@@ -38,7 +38,7 @@ def numpy_dtype(element: Attribute) -> np.dtype[Any]:
 
 
 def unset(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
-    """An array that nobody has written to, which shows: nan, the largest integer, true."""
+    """An uninitialized array with recognizable values: nan, the largest integer, true."""
     value = True if dtype.kind == "b" else np.iinfo(dtype).max if dtype.kind == "i" else np.nan
     return np.full(shape, value, dtype)
 
@@ -68,7 +68,7 @@ def compute(op: Operation, operands: Sequence[Array]) -> Array:
 
 
 def _converted(x: Array, kind: np.dtype[Any]) -> Array:
-    """x in `kind`. Integers of the same width keep their bits, one that becomes a bool its lowest."""
+    """x converted to `kind`. Integers of the same width keep their bits, one that becomes a bool its lowest."""
     if x.dtype == kind:
         return x
     if kind == np.bool_:
@@ -78,7 +78,7 @@ def _converted(x: Array, kind: np.dtype[Any]) -> Array:
 
 
 def _reference(symbol: str) -> Rule:
-    """The function that `@aot.sigmoid.f64` stands for; `@aot.gammainc_1.f64` is a row with a parameter."""
+    """The reference of a function such as `@aot.sigmoid.f64`; `@aot.gammainc_1.f64` is a row with a parameter."""
     name = symbol.removeprefix("aot.").rpartition(".")[0]
     base, *orders = re.sub(r"(_[0-9]+)+$", lambda found: found[0].replace("_", "."), name).split(".")
     if symbol.startswith("aot.") and (plain := elementwise_named(name)) is not None:
@@ -89,7 +89,7 @@ def _reference(symbol: str) -> Rule:
 
 
 def _unsigned(x: Array) -> Array:
-    """The same bits read as unsigned integers."""
+    """The same bits as unsigned integers."""
     x = np.asarray(x)
     return x if x.dtype.kind in "bu" else x.view(f"u{x.dtype.itemsize}")
 
@@ -141,7 +141,7 @@ def _compare(op: arith.CmpiOp | arith.CmpfOp, x: Array, y: Array) -> Any:
 
 
 def _same(x: Array) -> Array:
-    """A conversion that is no more than the change of dtype that `compute` makes."""
+    """A conversion that only changes the dtype, which `compute` does."""
     return x
 
 

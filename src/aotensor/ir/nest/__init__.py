@@ -1,1 +1,1 @@
-"""The `nest` dialect: what runs inside what, and where each value lives."""
+"""The `nest` dialect: loop nests, their schedules, and the placement of values."""

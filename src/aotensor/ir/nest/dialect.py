@@ -1,4 +1,4 @@
-"""The `nest` dialect: what a context registers."""
+"""The `nest` dialect, as registered in a context."""
 
 from __future__ import annotations
 

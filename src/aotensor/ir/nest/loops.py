@@ -1,4 +1,4 @@
-"""Loops of the `nest` dialect, over an extent or over the entries of a slice, and how their iterations run."""
+"""Loops of the `nest` dialect, over an extent or over the entries of a slice, with their schedules."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ _FLAGS: Final = ("parallel", "masked", "short", "cores")
 
 
 class LoopOp(IRDLOperation):
-    """What loops have in common: a counter, a body without results, and how the iterations run.
+    """The common part of loops: a counter, a body without results, and the schedule of the iterations.
 
-    parallel: no iteration reads what another one writes, but for sums.
-    jam: so many iterations advance together through the loops inside (unroll-and-jam).
-    lanes: so many iterations are one vector. interleave: so many vectors advance together.
-    masked: the iterations that are left are one vector under a mask, otherwise they go one by one.
-    rows: the sums over the entries of so many slices become the lanes of a vector.
-    terms: slices of a vector that have no more entries than that in all go entry by entry, if they have as many each,
-        or all their terms are made before these are added.
-    ahead: what is read along the entries of a slice is fetched when so many entries in front of it are worked on.
+    parallel: iterations are independent, except for sums.
+    jam: number of iterations that advance together through the inner loops (unroll-and-jam).
+    lanes: number of iterations per vector. interleave: number of vectors that advance together.
+    masked: the remaining iterations are one vector under a mask, otherwise scalar.
+    rows: number of slices whose sums over entries become the lanes of a vector.
+    terms: groups of slices with at most this many entries use a short-row algorithm: a scalar loop if all have equally
+    many, else all terms are computed before they are added.
+    ahead: prefetch distance, in entries, of the streams that are read along the entries of a slice.
     short: few iterations are likely.
-    cores: they may run on several cores at once.
+    cores: iterations may run on several cores at once.
     """
 
     body = region_def("single_block")
@@ -69,12 +69,12 @@ class LoopOp(IRDLOperation):
         return self.body.block.args[0]
 
     def number(self, name: str, default: int = 1) -> int:
-        """One of the numbers of the schedule."""
+        """The value of a schedule property, such as `jam`."""
         found = self.properties.get(name)
         return found.value.data if isinstance(found, IntegerAttr) else default
 
     def schedule(self, **numbers: int | bool) -> None:
-        """Set parts of the schedule; 1 and False take them away."""
+        """Set parts of the schedule; 1 and False remove them."""
         for name, value in numbers.items():
             if value is False or (value == 1 and value is not True):
                 self.properties.pop(name, None)
@@ -94,7 +94,7 @@ class LoopOp(IRDLOperation):
 
 
 def _parse_loop(parser: Parser, counter: Parser.UnresolvedArgument) -> tuple[Region, dict[str, int | bool]]:
-    """The words of the schedule, and the body."""
+    """Parse the schedule and the body."""
     words: dict[str, int | bool] = {}
     while (word := parser.parse_optional_keyword_in((*_NUMBERS, *_FLAGS))) is not None:
         words[word] = parser.parse_integer() if word in _NUMBERS else True
@@ -111,7 +111,7 @@ def _verify_loop(op: LoopOp) -> None:
 
 @op_with_segments
 class ForOp(LoopOp):
-    """nest.for %i = %lower to %upper step %step { … };  `nest.for %i in %n { … }` begins with 0 and goes by 1."""
+    """nest.for %i = %lower to %upper step %step { … };  `nest.for %i in %n { … }` starts at 0 with step 1."""
 
     name = "nest.for"
     upper = operand_def(IndexType)
@@ -126,11 +126,11 @@ class ForOp(LoopOp):
 
     @property
     def is_whole(self) -> bool:
-        """Does it run over all of an extent, one by one?"""
+        """Does it cover all of an extent with step 1?"""
         return len(self.operands) == 1
 
     def set_bounds(self, upper: SSAValue, lower: SSAValue) -> None:
-        """Run over other iterations, by the same step."""
+        """Set other bounds, with the same step."""
         step = [] if self.step is None else [self.step]
         self.operands = [upper, lower, *step]
         self.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [1, 1, len(step)])

@@ -1,4 +1,4 @@
-"""Operations of the `nest` dialect but for its loops: statements on tensors, and the declarations of what these write.
+"""Operations of the `nest` dialect except its loops: statements on tensors, and declarations of tensors.
 
     %g = nest.value[%p] init %zero : f64 output 1 : tensor<?xf64>
     nest.for %i in %n {
@@ -13,9 +13,8 @@
       …
     }
 
-A tensor is a handle here. `nest.value` declares it, a statement writes its elements, and what stands behind that
-statement in the tree reads them. An element of a value with `init` begins with that number and is updated; any other is
-written once.
+A tensor is a handle here. `nest.value` declares it, a statement writes its elements, and later operations of the tree
+read them. An element of a value with `init` starts at that number and is updated; any other is written once.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ from aotensor.ir.nest.syntax import Subscript, parse_accesses, print_accesses
 
 @irdl_op_definition
 class YieldOp(IRDLOperation):
-    """What a statement writes: one number for each output."""
+    """The results of a statement: one number for each output."""
 
     name = "nest.yield"
     values = var_operand_def()
@@ -79,11 +78,11 @@ class YieldOp(IRDLOperation):
 class ValueOp(IRDLOperation):
     """Declares a tensor, which lives as long as the region that it is declared in.
 
-    sizes: its unknown extents. init: what every element begins with. over: the value whose memory it takes.
-    first: the value that it is in the first iteration of the loop around, which then goes on with what that holds.
-    part, number: in the other iterations it is that row of another value.
-    output: the number of the output whose memory it lies in. lanes: it is a vector register of so many lanes.
-    folded: it holds the last rows only, as many as its first extent, a power of two: row i lies at i modulo that.
+    sizes: its dynamic extents. init: start value of every element. over: the value whose memory it reuses. first: in
+    iteration 0 of the enclosing loop this value is `first`, and accumulates into it. part, number: in other iterations
+    it is row `number` of `part`. output: the number of the output whose memory it uses. lanes: it is a vector register
+    with this number of lanes. folded: it holds only the last rows, as many as its first extent, a power of two: row i
+    is stored at i modulo that.
     """
 
     name = "nest.value"
@@ -130,7 +129,7 @@ class ValueOp(IRDLOperation):
         )
 
     def set_memory(self, over: SSAValue | None = None, output: int | None = None) -> None:
-        """Take the memory of another value, or of an output."""
+        """Use the memory of another value, or of an output."""
         single = [[] if x is None else [x] for x in (self.init, over, self.first, self.part, self.number)]
         segments = [list(self.sizes), *single]
         self.operands = [x for segment in segments for x in segment]
@@ -166,9 +165,9 @@ class ValueOp(IRDLOperation):
 class DoOp(IRDLOperation):
     """A statement: read elements, compute, write elements. It runs once in each iteration of the loops around it.
 
-    A dim of those loops that an output has no subscript for is one that the output is updated along.
-    positions: for each access, inputs first, its subscripts as numbers, or a mark for the next one of `subscripts`.
-    scatter: the number of the input that says where along the first axis of the output.
+    A loop counter that is missing in an output's subscripts belongs to a dim that the output is reduced over.
+    positions: for each access, inputs first, its subscripts as numbers, or a marker for the next one of `subscripts`.
+    scatter: the number of the input that holds the index along the first axis of the output.
     """
 
     name = "nest.do"
@@ -211,7 +210,7 @@ class DoOp(IRDLOperation):
         inputs: Sequence[tuple[SSAValue, Sequence[Subscript]]],
         outputs: Sequence[tuple[SSAValue, Sequence[Subscript]]],
     ) -> None:
-        """Access other tensors, or at other subscripts, as the same arguments of the body."""
+        """Access other tensors, or other subscripts, with the same arguments of the body."""
         accesses = [indices for _, indices in (*inputs, *outputs)]
         values = _values(accesses)
         self.operands = [*(x for x, _ in (*inputs, *outputs)), *values]
@@ -296,7 +295,7 @@ def _row(positions: tuple[int, ...]) -> DenseArrayBase[I64]:
 
 @irdl_op_definition
 class PrefetchOp(IRDLOperation):
-    """A hint that an element will soon be updated: its cache line is fetched meanwhile. It cannot fail."""
+    """A hint that an element will soon be updated: prefetches its cache line. It cannot fail."""
 
     name = "nest.prefetch"
     tensor = operand_def(TensorType)
@@ -309,13 +308,13 @@ class PrefetchOp(IRDLOperation):
 
 @irdl_op_definition
 class BalanceOp(IRDLOperation):
-    """Where a chunk begins that would begin with `row`, if every slice had as many entries.
+    """The start of a chunk that would start at `row` if every slice had equally many entries.
 
-    result ≈ the first row with entries(row) ≥ row/extent · entries(extent), where a row counts as one entry more, a
-    multiple of the group. A chunk that begins with `row` and does not miss its share by more than an eighth is left so.
+    result ≈ the first row with entries(row) ≥ row/extent · entries(extent), where a row counts as one more entry, a
+    multiple of the group. A chunk that starts at `row` and misses its share by at most an eighth is kept.
 
-    row, extent: of the slices. size: iterations of a chunk if all are equal. group: what chunks are multiples of.
-    indptr: where slices begin.
+    row, extent: of the slices. size: iterations of a chunk if all are equal. group: number that chunk sizes are a
+    multiple of. indptr: the starts of the slices.
     """
 
     name = "nest.balance"
@@ -357,14 +356,14 @@ class ProductOp(IRDLOperation):
 
 @irdl_attr_definition
 class OwnAttr(ParametrizedAttribute):
-    """A result has a buffer of its own."""
+    """A result has a separate buffer."""
 
     name = "nest.own"
 
 
 @irdl_attr_definition
 class OutputAttr(ParametrizedAttribute):
-    """A result lies in the memory of an output of the function."""
+    """A result is stored in the memory of an output of the function."""
 
     name = "nest.output"
     number: IntAttr
@@ -372,7 +371,7 @@ class OutputAttr(ParametrizedAttribute):
 
 @irdl_attr_definition
 class OverAttr(ParametrizedAttribute):
-    """A result takes the memory of an operand."""
+    """A result reuses the memory of an operand."""
 
     name = "nest.over"
     operand: IntAttr
@@ -380,8 +379,8 @@ class OverAttr(ParametrizedAttribute):
 
 Storage: TypeAlias = OwnAttr | OutputAttr | OverAttr
 ON_CORES: Final = "nest.cores"
-"""The attribute of an operation other than a loop whose lines, or rows, several cores may take."""
+"""Attribute of an operation other than a loop whose lines or rows may be processed by several cores."""
 MATRICES: Final = "nest.matrices"
-"""The attribute of an `aot.lapack` that is generated: so many matrices of the batch at a time."""
+"""Attribute of an `aot.lapack` that is lowered to generated code: the number of matrices processed at a time."""
 STORAGE: Final = "nest.storage"
-"""The attribute of an operation that says of each result where it lies; without it all have buffers of their own."""
+"""Attribute with the storage of each result of an operation; without it each result has a separate buffer."""

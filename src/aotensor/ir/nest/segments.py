@@ -1,4 +1,4 @@
-"""Quick access to operands of operations that have several groups of them."""
+"""Fast access to operands of operations that have several groups of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIZES: Final = "operandSegmentSizes"
 
 
 def op_with_segments(cls: type[_OpT]) -> type[_OpT]:
-    """As `irdl_op_definition`; operands by name decode the sizes of each combination of groups once.
+    """Like `irdl_op_definition`; the operand accessors decode each combination of group sizes only once.
 
     xDSL's own accessors unpack the property at each access, which took 7 % of the time to compile a chain of loops.
     """
@@ -29,7 +29,7 @@ def op_with_segments(cls: type[_OpT]) -> type[_OpT]:
 
 
 class _Segment:
-    """The operands of one group: a sequence, or one of them, or None for an optional one that is absent."""
+    """Accessor of one group of operands: a sequence, a single operand, or None for an absent optional one."""
 
     def __init__(self, number: int, is_one: bool) -> None:
         self._number = number
@@ -49,7 +49,7 @@ class _Segment:
 
 @lru_cache(maxsize=4096)
 def _places(sizes: bytes) -> tuple[tuple[int, int], ...]:
-    """Of each group, where its operands begin and end.   sizes: int32 of the property"""
+    """The start and end of each group's operands.   sizes: int32 of the property"""
     return tuple(pairwise(accumulate(np.frombuffer(sizes, np.int32).tolist(), initial=0)))
 
 

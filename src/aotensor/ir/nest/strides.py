@@ -1,4 +1,4 @@
-"""How far an index moves with the counter of a loop."""
+"""Strides of subscripts along loops."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from aotensor.ir.nest.syntax import Subscript
 
 
 def stride_along(index: Subscript, counter: SSAValue) -> int | None:
-    """By how much an index grows from one iteration to the next, if that is a number: 0 for one that stays.
+    """The increment of an index from one iteration to the next, if it is a constant; 0 for an invariant index.
 
-    None for an index that jumps, such as one that is read from memory.
+    None for an irregular index, such as one that is read from memory.
     """
     if index is counter:
         return 1
@@ -24,7 +24,7 @@ def stride_along(index: Subscript, counter: SSAValue) -> int | None:
 
 
 def is_contiguous(subscripts: Sequence[Subscript], counter: SSAValue) -> bool:
-    """Does an access meet neighbours in memory from one iteration to the next, or always the same element?"""
+    """Is an access contiguous from one iteration to the next, or invariant?"""
     strides = [stride_along(i, counter) for i in subscripts]
     return all(s == 0 for s in strides[:-1]) and (not strides or strides[-1] in (0, 1))
 
@@ -43,7 +43,7 @@ def _of(op: Operation, counter: SSAValue) -> int | None:
 
 
 def moved(index: SSAValue, loop: LoopOp) -> tuple[tuple[SSAValue, ...], tuple[SSAValue, ...]] | None:
-    """What is added to the counter of a loop in an index, and what is subtracted; None if it is another index."""
+    """The loop-invariant values added to and subtracted from a loop's counter in an index; None for other indices."""
     if index is loop.counter:
         return (), ()
     op = index.owner
@@ -61,5 +61,5 @@ def moved(index: SSAValue, loop: LoopOp) -> tuple[tuple[SSAValue, ...], tuple[SS
 
 
 def is_fixed(x: SSAValue, loop: LoopOp) -> bool:
-    """Is a value known in front of a loop?"""
+    """Is a value defined outside a loop?"""
     return not loop.is_ancestor(x.owner)

@@ -1,4 +1,4 @@
-"""How accesses of the `nest` dialect are written: `%x = %X[%i, 0] : tensor<?x?xf64>`."""
+"""The textual form of accesses in the `nest` dialect: `%x = %X[%i, 0] : tensor<?x?xf64>`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
 Subscript: TypeAlias = int | SSAValue
-"""One index of an access: a number, or an index value, such as the counter of a loop."""
+"""One index of an access: a constant, or an index value such as the counter of a loop."""
 
 
 def print_accesses(
@@ -22,9 +22,9 @@ def print_accesses(
     subscripts: Iterable[Sequence[Subscript]],
     scatter: SSAValue | None = None,
 ) -> None:
-    """(%x = %X[%i, %k] : tensor<?x?xf64>, …), each under the name that the body has for the element.
+    """Print (%x = %X[%i, %k] : tensor<?x?xf64>, …), with the body's name of each element.
 
-    scatter: the element that says where along the first axis, instead of that number.
+    scatter: the element that is the index along the first axis, printed in place of the number.
     """
 
     def print_access(access: tuple[SSAValue, SSAValue, Sequence[Subscript]]) -> None:
@@ -49,9 +49,9 @@ def print_accesses(
 
 @dataclass
 class Accesses:
-    """What `parse_accesses` has read: arguments of the body, tensors, and for each access its subscripts.
+    """The result of `parse_accesses`: arguments of the body, tensors, and the subscripts of each access.
 
-    scattered: the name in the first subscript of an access that is no value outside, but one of `known`.
+    scattered: the name in the first subscript of an access that is one of `known` instead of a value outside.
     """
 
     arguments: list[Parser.Argument] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Accesses:
 
 
 def parse_accesses(parser: Parser, known: Sequence[str] = ()) -> Accesses:
-    """The reverse of `print_accesses`.   known: names of elements that a scattered access may go by."""
+    """The inverse of `print_accesses`.   known: names of elements that may be the index of a scatter"""
     found = Accesses()
 
     def subscript() -> Subscript:

@@ -1,4 +1,4 @@
-"""Questions about a tree of loops and statements that several passes ask."""
+"""Queries on a tree of loops and statements that several passes use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aotensor.ir.upstream import walk
 
 
 def perfect_nest(root: Operation) -> tuple[list[LoopOp], Operation]:
-    """The loops from `root` inwards as long as each holds nothing but the next one, and what the last one holds."""
+    """The loops of the perfect nest at `root`, the outermost first, and the innermost operation."""
     loops: list[LoopOp] = []
     op = root
     while isinstance(op, LoopOp):
@@ -30,7 +30,7 @@ def perfect_nest(root: Operation) -> tuple[list[LoopOp], Operation]:
 
 
 def loops_around(op: Operation) -> list[LoopOp]:
-    """The loops that an operation stands in, the outermost first."""
+    """The loops around an operation, the outermost first."""
     found: list[LoopOp] = []
     parent = op.parent_op()
     while parent is not None and not isinstance(parent, func.FuncOp):
@@ -46,14 +46,14 @@ def statements(op: Operation) -> Iterator[DoOp]:
 
 
 Way: TypeAlias = tuple[SSAValue, ...]
-"""By which vectors iterations are divided: `indptr` of a slice and its entries, or of chunks equal by entries."""
+"""How iterations are divided: the `indptr` of a slice and its entries, or of chunks balanced by entries."""
 
 
 def axis_of(subscripts: Sequence[Subscript], loop: LoopOp) -> tuple[int, Way] | None:
-    """Along which axis an access goes with a loop, and how the iterations of the loop divide that axis.
+    """The axis of an access that a loop iterates over, and how the loop's iterations divide that axis.
 
-    A slice is where its entries are, as this indptr divides them, and a block of iterations is where these are, or
-    where the number of the block is. Blocks that `nest.balance` has moved are not those that it has not.
+    A slice corresponds to its entries, as this indptr divides them, and a block of iterations to these iterations, or
+    to the number of the block. Blocks that `nest.balance` has moved differ from those that it has not.
     """
     counter = loop.counter
     for axis, index in enumerate(subscripts):
@@ -73,13 +73,13 @@ def axis_of(subscripts: Sequence[Subscript], loop: LoopOp) -> tuple[int, Way] | 
 
 
 def _is_number_of(index: SSAValue, loop: LoopOp) -> bool:
-    """Does an index count the steps of a loop, as counter / step?"""
+    """Is an index the number of the step of a loop, counter / step?"""
     op = index.owner
     return isinstance(op, arith.DivUIOp) and isinstance(loop, ForOp) and tuple(op.operands) == (loop.counter, loop.step)
 
 
 def _way_in_block(index: SSAValue, start: SSAValue) -> Way | None:
-    """How an index counts iterations of the block that begins at another one, or of one in it; None if it does not."""
+    """How an index iterates over the block that starts at `start`, or over one inside it; None if it does not."""
     while isinstance(index, BlockArgument):
         loop = index.block.parent_op()
         if not isinstance(loop, ForOp) or loop.lower is None:
@@ -92,7 +92,8 @@ def _way_in_block(index: SSAValue, start: SSAValue) -> Way | None:
 
 
 def _way_from(index: SSAValue, start: SSAValue) -> Way | None:
-    """How an index begins at another one: is it that, or what balances it, or the larger one of this and another?"""
+    """How an index is derived from `start`: as the value itself, its balanced start, or the maximum of one and
+    another value."""
     if index is start:
         return ()
     if isinstance(index.owner, BalanceOp):
@@ -103,7 +104,7 @@ def _way_from(index: SSAValue, start: SSAValue) -> Way | None:
 
 
 def gathers(statement: DoOp) -> set[SSAValue]:
-    """Tensors that a statement reads at indices which are no subscripts."""
+    """Tensors that a statement reads at computed indices."""
     return {x.tensor for x in statement.body.block.ops if isinstance(x, tensor.ExtractOp | ExtractIfOp)}
 
 
@@ -114,12 +115,12 @@ def streams(loop: EntriesOp) -> list[SSAValue]:
 
 
 def scatters_along(statement: DoOp, loop: LoopOp) -> bool:
-    """Does a statement write at positions that it reads along a loop?"""
+    """Does a statement scatter at positions that it reads along a loop?"""
     return statement.scatter is not None and loop.counter in statement.access(statement.scatter.value.data)
 
 
 def gives_positions(statement: DoOp) -> bool:
-    """Does a statement make positions that others write at?"""
+    """Does a statement compute positions that another one scatters at?"""
     return any(
         isinstance(op := use.operation, DoOp) and op.scatter is not None and op.inputs[op.scatter.value.data] is x
         for x in statement.outputs for use in x.uses
@@ -127,7 +128,7 @@ def gives_positions(statement: DoOp) -> bool:
 
 
 def used_values(op: Operation) -> dict[SSAValue, None]:
-    """Values from outside that an operation, or what is in it, uses; each once, in order."""
+    """Values from outside that an operation and its regions use, each once, in order."""
     inside: set[object] = set()
     found: dict[SSAValue, None] = {}
     for inner in walk(op):
@@ -140,12 +141,12 @@ def used_values(op: Operation) -> dict[SSAValue, None]:
 
 
 def declared(x: SSAValue) -> ValueOp | None:
-    """The declaration of a value that statements write; None for arguments and for what other operations give."""
+    """The declaration of a value that statements write; None for arguments and results of other operations."""
     return x.owner if isinstance(x.owner, ValueOp) else None
 
 
 def copied_register(statement: DoOp) -> SSAValue | None:
-    """The register that a statement only copies."""
+    """The register that a statement only copies, else None."""
     body = statement.body.block
     if len(statement.inputs) != 1 or not is_register(statement.inputs[0]) or len(list(body.ops)) != 1:
         return None
@@ -159,7 +160,7 @@ def writers(x: SSAValue) -> list[DoOp]:
 
 
 def sole_writer(x: SSAValue) -> DoOp | None:
-    """The statement that writes a value, if it is the only one and writes it at one place; others write parts of it."""
+    """The only statement that writes a value, if it writes it once; None if others write parts of it."""
     found: DoOp | None = None
     for use in x.uses:
         op = use.operation
@@ -171,7 +172,7 @@ def sole_writer(x: SSAValue) -> DoOp | None:
 
 
 def is_written(x: SSAValue) -> bool:
-    """Does anything give a value elements? Not so for one that is declared and that no statement writes."""
+    """Does a value have elements? Not if it is declared and no statement writes it."""
     value = declared(x)
     if value is None or value.init is not None:
         return True
@@ -180,30 +181,30 @@ def is_written(x: SSAValue) -> bool:
 
 
 def is_updated(x: SSAValue) -> bool:
-    """Does a value begin with a number and get sums, or another reduction?"""
+    """Does a value have a start value, and is updated by a reduction?"""
     value = declared(x)
     return value is not None and value.init is not None
 
 
 def is_tensor(x: SSAValue) -> bool:
-    """Is a value a tensor, and not a number?"""
+    """Is a value a tensor instead of a scalar?"""
     return isinstance(x.type, TensorType)
 
 
 def is_register(x: SSAValue) -> bool:
-    """Is a value a single number, or a vector that lies in a register?"""
+    """Is a value a single number, or a vector, in a register?"""
     if not isinstance(x.owner, ValueOp) or not isinstance(x.type, TensorType):
         return False
     return not x.type.get_shape() or x.owner.lanes is not None
 
 
 def known_extent(loop: LoopOp) -> int | None:
-    """How many iterations a loop has, if that is a number."""
+    """The trip count of a loop if it is constant, else None."""
     return known_number(loop.upper) if isinstance(loop, ForOp) and loop.is_whole else None
 
 
 def known_number(x: SSAValue) -> int | None:
-    """The value of a constant."""
+    """The value of a constant, else None."""
     source = x.owner
     if isinstance(source, arith.ConstantOp) and isinstance(source.value, IntegerAttr):
         return source.value.value.data
@@ -211,7 +212,7 @@ def known_number(x: SSAValue) -> int | None:
 
 
 def without_loop(loops: Sequence[LoopOp], loop: LoopOp) -> list[Operation]:
-    """Take one loop out of a perfect nest.   Returns: what is left, apart from it"""
+    """Remove one loop from a perfect nest.   Returns: the remaining nest"""
     rest = [other for other in loops if other is not loop]
     ops = [loops[-1].body.block.detach_op(op) for op in list(loops[-1].body.block.ops)]
     for outer in loops[:-1]:
@@ -224,7 +225,7 @@ def without_loop(loops: Sequence[LoopOp], loop: LoopOp) -> list[Operation]:
 
 
 def merged_loops(nests: Sequence[Sequence[LoopOp]], shared: Sequence[LoopOp]) -> LoopOp:
-    """One loop around what is in one loop each of several perfect nests."""
+    """Merge one loop of each of several perfect nests into one loop around all that remains."""
     first = shared[0]
     for loops, loop in zip(nests, shared, strict=True):
         first.body.block.add_ops(without_loop(loops, loop))
@@ -235,7 +236,7 @@ def merged_loops(nests: Sequence[Sequence[LoopOp]], shared: Sequence[LoopOp]) ->
 
 
 def range_of(loop: LoopOp) -> object:
-    """What loops of equal extent have in common: the value that is their extent, or the pointers of their entries."""
+    """A key that is equal for loops of equal extent: their extent, or the indptr of their entries."""
     if isinstance(loop, EntriesOp):
         return "entries", loop.indptr
     assert isinstance(loop, ForOp)

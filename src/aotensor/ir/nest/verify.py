@@ -1,9 +1,9 @@
-"""Is every dependence of a nest respected by its tree?
+"""Verify that the tree of a nest preserves every dependence.
 
-A value may be read, or updated, where the element that is touched is complete. So what writes a value stands in front
-of what reads it; and where both stand in one loop that the value is not declared in, each iteration must read of it
-just what the same iteration has written: both go along the same axis with the loop. What is read at indices that only
-memory knows must be complete before the loop begins. Rows that are written one by one, as in a stack, are all written.
+A value may be read, or updated, only when the accessed element is complete. So its writers precede its readers; and if
+both are in a loop that does not contain the value's declaration, each iteration must read only elements that the same
+iteration has written: both accesses use the loop's counter along the same axis. A value read at computed indices must
+be complete before the loop begins. If rows are written one by one, as in a stack, all must be written.
 
     nest.for %i in %n {                                 %z = nest.value[%n]
       nest.do … -> (%s = %z[%i])                        nest.for %i in %n {
@@ -33,14 +33,15 @@ from aotensor.ir.upstream import walk
 
 
 def verify_nests(module: ModuleOp) -> None:
-    """Raises: VerifyException naming the value, the two statements and the loop, for a dependence that is broken."""
+    """Raises: VerifyException that names the value, the two statements and the loop of a violated dependence"""
     for function in functions_of(module):
         _Verification(function).run()
 
 
 @dataclass(frozen=True, eq=False)
 class Access:
-    """Who touches a value, by which view of it, and where: None for indices that are not known, or for all of it."""
+    """An access of an operation to a value: through which view, and at which indices; None if unknown, or for all of
+    it."""
 
     op: Operation
     view: SSAValue
@@ -103,7 +104,7 @@ class _Verification:
                 raise _broken(x, reader.op, f"is read in a loop over {_name(loop.counter)} in which it is not complete")
 
     def _check_memory(self, value: ValueOp, old: SSAValue, accesses: Sequence[Access]) -> None:
-        """What takes the memory of another value is written where that is read for the last time."""
+        """Check that a value that reuses memory is written only at the last read of the old one."""
         last = max(self.order[access.op] for access in self.accesses[old])
         for access in accesses:
             if not access.is_write or self.order[access.op] > last:
@@ -116,7 +117,7 @@ class _Verification:
 
 
 def _check_rows(x: SSAValue, accesses: Sequence[Access]) -> None:
-    """Where all who write name the positions along an axis by numbers, they name all that is read."""
+    """Check that rows that are read were written, if all writers use constant positions along an axis."""
     assert isinstance(x.type, TensorType)
     writers = [access for access in accesses if access.is_write]
     if any(access.view is not x or access.subscripts is None for access in writers):
@@ -133,7 +134,7 @@ def _check_rows(x: SSAValue, accesses: Sequence[Access]) -> None:
 
 
 def _positions(reader: Access, axis: int, extent: int) -> set[int]:
-    """The positions along an axis that are certainly read: all, but for one that has a number, or part of a loop."""
+    """The positions along an axis that are certainly read: all, except at a constant index, or in a partial loop."""
     index = None if reader.subscripts is None else reader.subscripts[axis]
     if isinstance(index, int):
         return {index}
@@ -143,9 +144,9 @@ def _positions(reader: Access, axis: int, extent: int) -> set[int]:
 
 
 def _check_window(x: SSAValue, writer: Access, reader: Access) -> None:
-    """What holds the last rows only is written row by row, and read behind that in the same steps.
+    """Check that a buffer for the last rows is written row by row, and read later in the same steps.
 
-    How far behind is what the pass has computed that made it so: it is not looked at again.
+    The distance is computed by the pass that folds the value, and not checked here.
     """
     rows = None if writer.subscripts is None else writer.subscripts[0]
     loop = rows.block.parent_op() if isinstance(rows, BlockArgument) else None
@@ -155,7 +156,8 @@ def _check_window(x: SSAValue, writer: Access, reader: Access) -> None:
 
 
 def are_apart(one: Access, other: Access) -> bool:
-    """Do two accesses go over different iterations along an axis, in loops one of which begins where the other ends?"""
+    """Do two accesses have disjoint iterations along an axis, in loops one of whose ranges ends where the other
+    begins?"""
     for axis, (i, j) in enumerate(zip(one.subscripts or (), other.subscripts or (), strict=False)):
         loops = [x.block.parent_op() for x in (i, j) if isinstance(x, BlockArgument)]
         match loops:
@@ -170,7 +172,7 @@ def _is_loop(op: Operation) -> bool:
 
 
 def _check_lanes(loop: LoopOp) -> None:
-    """The lanes of a vector are neighbours in memory, or all the same; only positions that are read may jump."""
+    """Check that vector lanes are contiguous in memory, or invariant; only gathers may be irregular."""
     for op in statements(loop):
         accesses: list[tuple[SSAValue, Sequence[Subscript]]] = [*op.reads, *op.writes]
         read = [x for x in op.body.block.ops if isinstance(x, tensor.ExtractOp | ExtractIfOp)]
@@ -182,7 +184,7 @@ def _check_lanes(loop: LoopOp) -> None:
 
 
 def accesses_of(op: Operation) -> Iterator[Access]:
-    """What an operation does to tensors itself; a view does nothing."""
+    """The accesses of an operation itself; a view has none."""
     if isinstance(op, ValueOp):
         if op.part is not None:  # whose row it is
             yield Access(op, op.part, None, is_write=True, is_read=False)
@@ -202,7 +204,7 @@ def accesses_of(op: Operation) -> Iterator[Access]:
 
 
 def _combination(access: Access) -> type[Operation] | None:
-    """By which operation a statement updates what it accesses."""
+    """The operation by which a statement updates its output, or None."""
     if not isinstance(access.op, DoOp):
         return None
     made = access.op.body.block.last_op
@@ -216,14 +218,14 @@ def _along(access: Access, loop: LoopOp) -> tuple[int, Way] | None:
 
 
 def _root(x: SSAValue) -> SSAValue:
-    """The value that something is a view of."""
+    """The value that a view is based on."""
     while isinstance(x.owner, ReshapeOp):
         x = x.owner.source
     return x
 
 
 def _has_same_axes(x: SSAValue, y: SSAValue, last: int) -> bool:
-    """Do two views of one value have the same axes up to one of them?"""
+    """Do two views of one value have the same axes up to axis `last`?"""
     assert isinstance(x.type, TensorType) and isinstance(y.type, TensorType)
     return x is y or x.type.get_shape()[: last + 1] == y.type.get_shape()[: last + 1]
 

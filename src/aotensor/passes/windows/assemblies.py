@@ -34,8 +34,7 @@ def assemblies(ops: Iterable[Operation], extents: Extents) -> dict[Operation, in
 
 
 def _chain(last: tensor.InsertSliceOp) -> list[tensor.InsertSliceOp]:
-    """An insertion and those that it builds on; empty if one of these has another reader, or the first tensor is not
-    empty."""
+    """An insertion and those that it builds on; empty if one has another reader, or the first tensor is not empty."""
     chain = [last]
     while isinstance(made_by := chain[-1].dest.owner, tensor.InsertSliceOp):
         if not made_by.result.has_one_use():

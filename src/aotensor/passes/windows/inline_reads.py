@@ -93,8 +93,7 @@ def _is_elementwise(op: linalg.GenericOp) -> bool:
 
 
 def _is_once_in_each(read: Read) -> bool:
-    """Does a read use all enclosing loop counters, each with an invariant offset, and so read each element at most
-    once?"""
+    """Does a read use all loop counters, each with an invariant offset, and so read each element at most once?"""
     generic = read.parent_op()
     if not isinstance(generic, linalg.GenericOp) or len(list(generic.body.block.ops)) > _LARGEST_READER:
         return False
@@ -129,8 +128,7 @@ def _reads_of(x: SSAValue) -> list[Read]:
 
 
 def _reader_of_sources(op: linalg.GenericOp) -> tuple[linalg.GenericOp, int] | None:
-    """The only reader of a cheap result, and its input number, if it also reads the result's operands at other
-    indices."""
+    """(the only reader of a cheap result, its input number), if it reads the result's operands at other indices."""
     if len(op.results) != 1 or not op.inputs or not op.results[0].has_one_use() or not can_be_inlined(op.results[0]):
         return None
     (use,) = op.results[0].uses

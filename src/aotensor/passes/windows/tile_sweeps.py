@@ -78,7 +78,7 @@ def _bytes(value: ValueOp) -> int | None:
 
 
 def _chains(function: func.FuncOp) -> Iterator[list[ForOp]]:
-    """Chains of loops, each of which is the only reader of the former loop's results, at other rows."""
+    """Chains of loops, in which each loop alone reads the former one's results, at other rows."""
     chain: list[ForOp] = []
     for op in function.body.block.ops:
         if isinstance(op, ForOp):
