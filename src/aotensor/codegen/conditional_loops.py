@@ -1,4 +1,4 @@
-"""Keep LLVM from vectorising loops that access memory under a condition (decision 0060).
+"""Prevent LLVM from vectorizing loops that access memory under a condition (decision 0060).
 
     loop:                                             ; %then is not in every iteration and accesses memory,
       br i1 %c, label %then, label %done              ; so the branch at the end of the loop gets
@@ -8,8 +8,8 @@
     done:
       br i1 %d, label %loop, label %after, !llvm.loop !1
 
-LLVM 20 to 22 make a masked load of it, at the address of the first lane. Where branches were merged, that address is a
-phi, which is selected by the condition of the first lane: if that is false, the other lanes read at a wrong address.
+LLVM 20 to 22 turn it into a masked load, at the address of the first lane. If branches were merged, that address is a
+phi, which is selected by the condition of the first lane: if that is false, the other lanes load from a wrong address.
 A loop around a marked one is marked as well, since LLVM may unroll the inner one.
 """
 
@@ -24,14 +24,14 @@ from aotensor.codegen.llvm import Function, Module
 
 _ENABLE: Final = "llvm.loop.vectorize.enable"
 _VECTORS: Final = ('!"llvm.loop.vectorize.', '!"llvm.loop.interleave.')
-"""Beginnings of the properties that ask for vectors, as llvmlite prints them."""
+"""Prefixes of the properties that request vectorization, as llvmlite prints them."""
 _INTRINSICS: Final = ("llvm.masked.", "llvm.mem")
 
 
 def mark_conditional_loops(module: Module) -> int:
-    """Forbid vectors in each loop that accesses memory in some of its iterations only; gives how many there are.
+    """Disable vectorization of each loop that accesses memory in some iterations only; return the number of loops.
 
-    A branch that says so already stays as it is.
+    A branch that disables it already is not changed.
     """
     count = 0
     for function in module.functions:
@@ -43,7 +43,7 @@ def mark_conditional_loops(module: Module) -> int:
 
 
 def _forbid(module: Module, branch: Any) -> None:
-    """Replace the properties of a loop that ask for vectors by one that forbids them."""
+    """Replace the loop properties that request vectorization by one that disables it."""
     node = branch.metadata.get("llvm.loop")
     kept = [one for one in node.operands[1:] if not str(one.operands[0]).startswith(_VECTORS)] if node else []
     forbidden = llvm.node(module, [_ENABLE, llvm.constant(llvm.i1, 0)])
@@ -55,14 +55,14 @@ def _forbid(module: Module, branch: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Loop:
-    """A natural loop of blocks that are numbered in reverse postorder."""
+    """A natural loop of blocks, numbered in reverse postorder."""
 
     latch: int
     blocks: set[int]
 
 
 def _latches(function: Function) -> Iterator[Any]:
-    """The last blocks of the loops that access memory under a condition, themselves or in a loop inside."""
+    """The latches of loops that access memory under a condition, directly or in an inner loop."""
     order = _reverse_postorder(function.blocks[0])
     numbers = {id(block): number for number, block in enumerate(order)}
     successors = [[numbers[id(x)] for x in _successors(block)] for block in order]

@@ -1,4 +1,4 @@
-"""Putting manifest, checksum, values and extra sections into the object file. Reading is the runtime's `Container`."""
+"""Write manifest, checksum, values and extra sections into the object file. The runtime's `Container` reads them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from aotensor_runtime.manifest import Manifest
 _VALUE_ALIGNMENT = 64
 _NO_CHECKSUM = CHECKSUM_MAGIC.ljust(CHECKSUM_SIZE, b"\0")
 _BUNDLES = {WINDOWS: pe.SECTION, MACOS: ",".join(macho.SECTION)}
-"""By system: the one section for all of ours."""
+"""Operating system → the single section that holds all of ours."""
 _PRESET = 1  # 6 takes ten times as long on IR texts, for a fifth of their size; integrity is the checksum's business
 
 
@@ -28,8 +28,8 @@ def add_sections(module: Module, manifest: Manifest, extra: Mapping[str, bytes],
     """Add the checksum's section, extra sections (compressed), and the values of shared variables.
 
     extra: by name, as in `Manifest.sections`. They are marked as used, so that neither LLVM nor the linker drops them.
-    PE and Mach-O, whose sections have short names, get one section with all of them and the manifest; WebAssembly gets
-    its custom sections when it is linked.
+    PE and Mach-O, whose section names are short, get one section with all of them and the manifest; WebAssembly gets
+    custom sections at link time.
     """
     system, constants = system_of(module.triple), Constants(module)
     if system is WASM or not (extra or values or not system.is_elf):
@@ -62,7 +62,7 @@ def _mark_used(module: Module, sections: list[Value]) -> None:
 
 
 def with_sections(module: bytes, manifest: Manifest, extra: Mapping[str, bytes]) -> bytes:
-    """A linked module for WebAssembly with what `add_sections` adds elsewhere, in custom sections."""
+    """A linked WebAssembly module with the content of `add_sections` in custom sections."""
     module = add_section(module, MANIFEST_SECTION, manifest.to_json().encode())
     for name, content in extra.items():
         module = add_section(module, EXTRA_SECTION_PREFIX + name, _packed(content))
@@ -70,9 +70,9 @@ def with_sections(module: bytes, manifest: Manifest, extra: Mapping[str, bytes])
 
 
 def seal(library: bytes) -> bytes:
-    """A linked library with its checksum written into the section that was left for it.
+    """A linked library with its checksum stored in the section reserved for it.
 
-    What was signed for macOS is signed again.
+    A library that was signed for macOS is signed again.
     """
     container = Container(library)
     section = container.checksum_section()

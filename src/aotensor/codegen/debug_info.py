@@ -1,11 +1,11 @@
-"""Line tables: which line of the user's model each instruction was made for, as LLVM's debug information.
+"""Line tables: the line of the user's model for each instruction, as LLVM debug information.
 
     %m = arith.mulf %x, %y loc("model.py":12:0)    →    %m = fmul double %x, %y, !dbg !7
                                                         !7 = !DILocation(line: 12, column: 0, scope: !5)
 
-Functions that are made of the user's lines have a subprogram, others do not: what LLVM inlines of an elementary
-function belongs to the line that calls it. What belongs to no line has line 0, as DWARF wants it. No variable is
-described, so the code is the same as without.
+Functions with user lines have a subprogram, others do not: code that LLVM inlines from an elementary function belongs
+to the line that calls it. Code without a line has line 0, as DWARF requires. Variables are not described, so the code
+is the same as without debug information.
 """
 
 from __future__ import annotations
@@ -20,22 +20,23 @@ from aotensor.ir.location import Locations
 
 _DWARF_VERSION = 5
 _FORMAT_VERSION = 3
-"""Of LLVM's debug metadata."""
+"""Version of LLVM's debug metadata."""
 _HERE = ""
-"""The folder of the compilation is not recorded: a debugger looks for files from the one that it is started in."""
+"""The folder of the compilation is not recorded: a debugger resolves files from the folder that it is started in."""
 
 
 class DebugInfo:
-    """The debug information of a module.   sites: know the files of locations; without them, there is none"""
+    """The debug information of a module.   sites: resolve the files of locations; None for no debug information"""
 
     def __init__(self, module: Module, sites: Locations | None) -> None:
         self._module, self._sites = module, sites
         self._unit: Node | None = None
 
     def begin(self, function: Function, location: LocationAttr) -> Node | None:
-        """A subprogram for a function that begins at a location; gives the location of what belongs to no line.
+        """Create the subprogram of a function that begins at a location; return the location for code without a
+        line.
 
-        None, and no subprogram, where the location is unknown.
+        Returns None, and creates no subprogram, if the location is unknown.
         """
         if self._sites is None or not isinstance(location, FileLineColLoc):
             return None
@@ -50,7 +51,7 @@ class DebugInfo:
         return self._line(0, subprogram)
 
     def at(self, function: Function, location: LocationAttr) -> Node | None:
-        """The location of an instruction of a function; None if it is unknown, or the function has no subprogram."""
+        """The location of a function's instruction; None if it is unknown, or the function has no subprogram."""
         subprogram = function.metadata.get("dbg") if self._sites is not None else None
         if subprogram is None or not isinstance(location, FileLineColLoc):
             return None
@@ -69,7 +70,7 @@ class DebugInfo:
         return llvm.debug_node(self._module, "DIFile", filename=name, directory=_HERE)
 
     def _compile_unit(self, file: Node) -> Node:
-        """The only one, named after the first file."""
+        """The single compile unit, named after the first file."""
         if self._unit is None:
             self._unit = llvm.debug_node(
                 self._module, "DICompileUnit", is_distinct=True, language=llvm.debug_word("DW_LANG_Python"),
@@ -81,7 +82,7 @@ class DebugInfo:
 
 
 def recorded_path(path: str) -> str:
-    """How a file is named in the library: from the current folder if it is in it, else as Python names it.
+    """The name of a file in the library: relative to the current folder if it is inside, else as Python names it.
 
     So a model that is compiled by a relative path gives the same bytes in every folder.
     """

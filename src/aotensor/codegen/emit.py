@@ -1,6 +1,6 @@
-"""Loop IR to LLVM IR, one to one: no optimisation happens here, but LLVM is told all that is known.
+"""Translate loop IR to LLVM IR, one to one: without optimisation, but with all known facts as attributes.
 
-A memref argument becomes a pointer and one i64 for each extent (and each stride) that its type does not tell.
+A memref argument becomes a pointer and one i64 for each extent (and each stride) that its type leaves unknown.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ def emit_module(
 ) -> Module:
     """LLVM IR of a loop-level module.
 
-    exported: symbols with default visibility; every other function that is not private is hidden. threads: let loops
-    run on several cores, where the target has threads. sites: if given, instructions know their lines (`debug_info`).
+    exported: symbols with default visibility; every other function that is not private is hidden. threads: may loops
+    run on several cores, if the target has threads? sites: if given, instructions have line numbers (`debug_info`).
 
-    Raises: InternalError if the module holds an operation or type that the loop form does not allow.
+    Raises: InternalError if the module contains an operation or type that the loop form does not allow.
     """
     result = llvm.ir.Module(name="aotensor", context=llvm.ir.Context())
     result.triple, result.data_layout = target.triple, target.data_layout()
@@ -117,9 +117,9 @@ def _declare(module: Module, op: func.FuncOp, exported: Container[str]) -> Funct
 
 
 def _mark_pointers(function: Function, op: func.FuncOp) -> None:
-    """What every caller of a kernel keeps: buffers do not overlap, and no pointer outlives the call.
+    """Mark a kernel's pointers by the guarantees of all callers: buffers do not alias, no pointer is captured.
 
-    Chunks of loops on several cores get the pointers through memory, which LLVM counts as outliving it.
+    Chunks of parallel loops receive the pointers through memory, which LLVM counts as a capture.
     """
     position = 0
     known = ("noalias",) if any(isinstance(x, ParallelOp) for x in walk(op)) else ("noalias", "captures(none)")
@@ -149,7 +149,7 @@ def _define(
 
 
 def _first_line(op: func.FuncOp) -> LocationAttr:
-    """That of the first operation that has one: a function has none itself."""
+    """The location of the first operation that has one: a function has none itself."""
     return next((inner.location for inner in walk(op.body) if is_located(inner)), UNKNOWN_LOC)
 
 
@@ -170,5 +170,5 @@ def _define_global(module: Module, op: memref.GlobalOp) -> None:
 
 
 def _bytes(flags: Iterable[int]) -> bytes:
-    """Bools as they lie in memory."""
+    """Bools as bytes in memory."""
     return bytes(1 if flag else 0 for flag in flags)

@@ -1,4 +1,4 @@
-"""What a function's body tells about its buffers: which are only read, which views do not overlap."""
+"""Alias facts from a function's body: buffers that are only read, views that do not overlap."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LOOPS: Final = (scf.ForOp, scf.WhileOp, ParallelOp)
 
 
 def read_only(buffer: SSAValue) -> bool:
-    """Does nothing write through this memref or a view of it? A use that is not understood counts as a write."""
+    """Is this memref, with its views, never written? An unknown use counts as a write."""
     for use in buffer.uses:
         op = use.operation
         if isinstance(op, (*_VIEWS, arith.SelectOp)):
@@ -40,13 +40,13 @@ def read_only(buffer: SSAValue) -> bool:
 
 
 def view_scopes(module: Module, function: func.FuncOp) -> Mapping[SSAValue, Mapping[str, Node]]:
-    """Alias metadata of the views that carry a `scope` number, by the view.
+    """Alias metadata of the views that have a `scope` number, by view.
 
-    The planner promises that views of one buffer with different numbers do not overlap while both are in use. LLVM
-    takes `!noalias` for the whole function, though, and memory is used again once a buffer is dead. So two views are
-    said to be apart only if an innermost loop uses both: then they are in use together, and as a view made in the
-    function's first block stays where it is, they are apart for good. A view that takes the place of another that the
-    same loop reads must therefore have the same number, or none.
+    The planner guarantees that views of one buffer with different numbers do not overlap while both are in use. LLVM,
+    however, applies `!noalias` to the whole function, and memory is reused once a buffer is dead. So two views are
+    declared disjoint only if an innermost loop uses both: then they are in use together, and as a view created in the
+    function's first block does not move, they are disjoint for the whole function. A view that reuses the memory of
+    another one that the same loop reads must therefore have the same number, or none.
     """
     roots = _roots(function)
     if not roots:
@@ -69,7 +69,7 @@ def view_scopes(module: Module, function: func.FuncOp) -> Mapping[SSAValue, Mapp
 
 
 def _roots(function: func.FuncOp) -> dict[SSAValue, SSAValue]:
-    """The numbered view that each memref value comes from, for views made in the function's first block."""
+    """Memref value → the numbered view that it is derived from, for views created in the function's first block."""
     roots: dict[SSAValue, SSAValue] = {}
     for op in function.body.block.ops:
         if isinstance(op, memref.ViewOp) and isinstance(op.attributes.get(SCOPE), IntegerAttr):
@@ -101,6 +101,6 @@ def _number(view: SSAValue) -> int:
 
 
 def _scope_nodes(module: Module, symbol: str, views: Sequence[SSAValue]) -> dict[SSAValue, Node]:
-    """One `!alias.scope` entry per view; all of a function in one domain."""
+    """One `!alias.scope` entry per view; all views of a function are in one domain."""
     domain = llvm.node(module, [f"{symbol}.views"])
     return {view: llvm.node(module, [f"{symbol}.view{k}", domain]) for k, view in enumerate(views)}

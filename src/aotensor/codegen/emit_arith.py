@@ -1,4 +1,4 @@
-"""arith and math: numbers in registers, one by one or in vectors."""
+"""Emit arith and math operations, on scalars and vectors."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _ceildivui(e: Emitter, op: arith.CeilDivUIOp) -> None:
 
 
 def _extended_product(e: Emitter, op: arith.MulUIExtendedOp | arith.MulSIExtendedOp) -> None:
-    """Both halves of a product of two n-bit integers."""
+    """Emit both halves of a product of two n-bit integers."""
     lanes, bits = llvm.count_of(e.value(op.lhs).type), llvm.element_of(e.value(op.lhs).type).width
     wide = llvm.integer(2 * bits) if lanes is None else llvm.vector(llvm.integer(2 * bits), lanes)
     widen = e.builder.sext if isinstance(op, arith.MulSIExtendedOp) else e.builder.zext
@@ -140,8 +140,10 @@ _LARGER_OR_SMALLER: Final = {"maximum": (">", "and_"), "minimum": ("<", "or_")}
 
 
 def _larger_or_smaller(e: Emitter, name: str, x: Value, y: Value) -> Value:
-    """maximum, minimum: LLVM 20 stops at them for ARM processors that compute in float32 only, and calls functions that
-    C libraries do not have yet for those without floating point."""
+    """Emit maximum or minimum without LLVM's intrinsics.
+
+    LLVM 20 fails on them for ARM processors with float32 arithmetic only, and for those without floating point calls
+    functions that C libraries do not have yet."""
     comparison, join = _LARGER_OR_SMALLER[name]
     b = e.builder
     chosen = b.select(b.fcmp_ordered(comparison, x, y), x, y)
@@ -152,7 +154,7 @@ def _larger_or_smaller(e: Emitter, name: str, x: Value, y: Value) -> Value:
 
 
 def _flagged_intrinsic(e: Emitter, op: Operation) -> None:
-    """Intrinsics with a flag for undefined corners; here every corner is defined."""
+    """Emit an intrinsic with a flag for undefined special cases; here all cases are defined."""
     x = e.value(op.operands[0])
     name = _FLAGGED_INTRINSICS[type(op)]
     e.set(op.results[0], llvm.intrinsic(e.builder, name, [x, llvm.constant(llvm.i1, 0)], overloads=[x.type]))
@@ -173,7 +175,7 @@ def _cast(e: Emitter, op: Operation) -> None:
 
 
 def _index_cast(e: Emitter, op: arith.IndexCastOp) -> None:
-    """Between index, which is i64, and integers: sign-extend or truncate."""
+    """Convert between index, which is i64, and integers: sign-extend or truncate."""
     value, kind = e.value(op.input), register_type(op.result.type)
     old, new = llvm.element_of(value.type).width, llvm.element_of(kind).width
     if llvm.is_constant(value):

@@ -1,4 +1,4 @@
-"""func and scf inside a function: calls, returns, branches, loops."""
+"""Emit func and scf operations inside a function: calls, returns, branches, loops."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _return(e: Emitter, op: func.ReturnOp) -> None:
 
 
 def _if(e: Emitter, op: scf.IfOp) -> None:
-    """Two branches that meet; their yields become the results."""
+    """Emit a branch; the yields of both sides become the results."""
     then = e.function.append_basic_block("then")
     otherwise = e.function.append_basic_block("else") if op.false_region.blocks else None
     after = e.function.append_basic_block("done")
@@ -78,12 +78,12 @@ def _for(e: Emitter, op: scf.ForOp) -> None:
 
 
 def _loop_properties(e: Emitter, op: scf.ForOp) -> dict[str, Value | Node]:
-    """What the loop's attributes ask of LLVM.
+    """LLVM loop properties from the loop's attributes.
 
-    novector: no vectorisation. unroll = N: N iterations at once. nounroll: one at a time, vectors aside.
-    lane_bits = N: fill vectors with elements of N bits, although wider ones occur (LLVM would count on the widest).
-    widest = N: vectors of N bits at most, with lane_bits.
-    interleave = N: N vectors at once. masked: the last, shorter vector under a mask, no loop for the rest.
+    novector: no vectorization. unroll = N: unroll count N. nounroll: no unrolling, apart from vectors. lane_bits = N:
+    vector width counts elements of N bits, although wider ones occur (LLVM would use the widest). widest = N: vectors
+    of at most N bits, with lane_bits. interleave = N: interleave count N. masked: fold the tail by masking, without an
+    epilogue.
     """
     properties: dict[str, Value | Node] = {}
     if "novector" in op.attributes:
@@ -109,7 +109,7 @@ def _loop_properties(e: Emitter, op: scf.ForOp) -> dict[str, Value | Node]:
 
 
 def _while(e: Emitter, op: scf.WhileOp) -> None:
-    """The first region decides and hands values on, to the second region or out of the loop."""
+    """Emit scf.while: the first region decides, and passes values to the second region or out of the loop."""
     before, after = op.before_region.block, op.after_region.block
     enter = e.builder.block
     head, again, done = (e.function.append_basic_block(name) for name in ("while", "do", "done"))

@@ -1,11 +1,11 @@
-"""float16 and bfloat16: two bytes that are memory only, and what turns them into float32 and back.
+"""Emit float16 and bfloat16: storage types of two bytes, with conversions to float32 and back.
 
     %y = arith.extf %x : f16 to f32      →    bitcast i16 to half, fpext            where the CPU has the instructions
                                               shifts, an addition of an exponent    elsewhere
 
-Registers hold the bits as an i16, so no calling convention and no library of a compiler (`__extendhfsf2`) gets to see
-a half. Both ways give the same bits: conversions round to nearest, ties to even, and keep the upper bits of a nan,
-which becomes a quiet one. bfloat16 always goes by integers: the instructions of x86 take denormal numbers for zero.
+Registers hold the bits as an i16, so that neither calling conventions nor a compiler runtime (`__extendhfsf2`) are
+involved. Both methods give the same bits: conversions round to nearest, ties to even, and keep the upper bits of a nan,
+which becomes quiet. bfloat16 always uses integer operations: the instructions of x86 treat denormal numbers as zero.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def is_half(kind: Attribute) -> bool:
 
 
 def emit_conversion(e: Emitter, op: arith.ExtFOp | arith.TruncFOp) -> None:
-    """From or to f16 or bf16; what is on the other side is f32 or f64."""
+    """Emit a conversion between f16 or bf16 and f32 or f64."""
     x, source, result = e.value(op.input), op.input.type, op.result.type
     b, wanted = e.builder, register_type(result)
     if isinstance(op, arith.ExtFOp):
@@ -47,7 +47,7 @@ def emit_conversion(e: Emitter, op: arith.ExtFOp | arith.TruncFOp) -> None:
 
 
 def bits_of(value: float, kind: Attribute) -> int:
-    """The bits of a literal."""
+    """The bits of a literal of half type."""
     assert isinstance(kind, Float16Type | BFloat16Type)
     return int.from_bytes(kind.pack([value]), "little")
 
@@ -78,7 +78,7 @@ def _extended(e: Emitter, x: Value) -> Value:
 
 
 def _rounded(e: Emitter, x: Value) -> Value:
-    """float32 to float16."""
+    """float32 to float16, rounded to nearest even."""
     b, half = e.builder, _with_lanes(x, llvm.integer(16))
     if e.has_half:
         return b.bitcast(b.fptrunc(x, _with_lanes(x, llvm.f16)), half)
@@ -105,7 +105,7 @@ def _extended_brain(b: Builder, x: Value) -> Value:
 
 
 def _rounded_brain(b: Builder, x: Value) -> Value:
-    """float32 to bfloat16: what carries into the upper half rounds it."""
+    """float32 to bfloat16, rounded by a carry into the upper half."""
     bits = b.bitcast(x, _with_lanes(x, llvm.i32))
     upper = b.lshr(bits, _same(bits, 16))
     carried = b.add(b.add(bits, _same(bits, 0x7FFF)), b.and_(upper, _same(bits, 1)))
@@ -115,7 +115,7 @@ def _rounded_brain(b: Builder, x: Value) -> Value:
 
 
 def _odd(b: Builder, x: Value) -> Value:
-    """float64 to float32, with the last bit set where that is not exact: rounding once more then rounds as if once.
+    """float64 to float32, with the last bit set if inexact (round to odd), so that a second rounding is correct.
 
     Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", IEEE Transactions on Computers 57 (2008),
     theorem 1.

@@ -1,4 +1,4 @@
-"""memref: buffers, views of them, their elements."""
+"""Emit memref operations: allocation, views, loads and stores."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from aotensor.passes.direct.lower import GROWS
 from aotensor.passes.emit.kept import NOT_FREED
 
 NO_MEMORY: Final = -1
-"""What a kernel returns instead of the number of a check, where a buffer of its own finds no memory."""
+"""The status that a kernel returns, instead of the number of a check, if an allocation fails."""
 _MALLOC_ALIGNMENT: Final = 16  # bytes, what malloc gives on every 64-bit target
 
 
@@ -65,7 +65,7 @@ def _dim(e: Emitter, op: memref.DimOp) -> None:
 
 
 def _copy(e: Emitter, op: memref.CopyOp) -> None:
-    """All elements, in one block where both sides are row-major."""
+    """Copy all elements; as one block if both sides are row-major."""
     source, target, kind = e.buffer(op.source), e.buffer(op.destination), _type(op.source)
     if isinstance(kind.layout, NoneAttr) and isinstance(_type(op.destination).layout, NoneAttr):
         size = e.register(e.multiply(e.product(source.sizes), element_bytes(kind)))
@@ -95,7 +95,7 @@ def _copy_elements(e: Emitter, source: Buffer, target: Buffer, kind: MemRefType[
 
 
 def _alloc(e: Emitter, op: memref.AllocOp) -> None:
-    """On the heap. Where there is no memory, or no number for so many bytes, a kernel returns NO_MEMORY."""
+    """Allocate on the heap. If that fails, or the size overflows, a kernel returns NO_MEMORY."""
     kind = _type(op.memref)
     sizes = e.extents(kind.get_shape(), op.dynamic_sizes)
     size = _checked_product(e, [*sizes, element_bytes(kind)])
@@ -120,7 +120,7 @@ def _alloc(e: Emitter, op: memref.AllocOp) -> None:
 
 
 def _aligned(e: Emitter, size: Value, alignment: int) -> Value:
-    """From aligned_alloc, which takes multiples of the alignment only; it has nothing for a negative size."""
+    """Allocate with aligned_alloc, which requires multiples of the alignment; a negative size fails."""
     padded = e.builder.add(size, llvm.constant(llvm.i64, alignment - 1))
     padded = e.builder.and_(padded, llvm.constant(llvm.i64, -alignment))
     is_fine = e.builder.icmp_signed(">=", size, llvm.constant(llvm.i64, 0))
@@ -129,7 +129,7 @@ def _aligned(e: Emitter, size: Value, alignment: int) -> Value:
 
 
 def _aligned_inside(e: Emitter, size: Value, alignment: int) -> tuple[Value, Value]:
-    """From malloc, with room for the alignment: what is freed, and where the elements begin."""
+    """Allocate with malloc, with room for alignment: (the address to free, the address of the elements)."""
     is_fine = e.builder.icmp_signed(">=", size, llvm.constant(llvm.i64, 0))
     room = e.builder.add(size, llvm.constant(llvm.i64, alignment))
     room = e.builder.select(is_fine, room, llvm.constant(llvm.i64, -1))
@@ -140,7 +140,7 @@ def _aligned_inside(e: Emitter, size: Value, alignment: int) -> tuple[Value, Val
 
 
 def _slot(e: Emitter) -> Value:
-    """Memory on the stack for the address of a buffer: none at first."""
+    """A stack slot for the address of a buffer, initially null."""
     current = e.builder.block
     e.builder.position_at_start(e.entry)
     slot = llvm.opaque(e.builder.alloca(llvm.pointer))
@@ -150,7 +150,7 @@ def _slot(e: Emitter) -> Value:
 
 
 def _realloc(e: Emitter, op: ReallocOp) -> None:
-    """A buffer moves to where there is room for it; the address of the old one is kept until then."""
+    """Reallocate a buffer; its address is kept in the buffer's stack slot."""
     kind, source, number = _type(op.result), e.buffer(op.source), op.attributes[GROWS]
     assert isinstance(number, IntegerAttr)
     count = e.extent(op.size)
@@ -167,7 +167,7 @@ def _pointer_as_index(e: Emitter, op: memref.ExtractAlignedPointerAsIndexOp) -> 
 
 
 def _checked_product(e: Emitter, factors: Sequence[Extent]) -> Value:
-    """The product as an i64, or a negative number, for which malloc has no memory, if it needs more than 63 bits."""
+    """The product as an i64, or a negative number, for which malloc fails, if it exceeds 63 bits."""
     zero, none = llvm.constant(llvm.i64, 0), llvm.constant(llvm.i64, -1)
     known = math.prod(factor for factor in factors if isinstance(factor, int))
     size = llvm.constant(llvm.i64, known)
@@ -180,7 +180,7 @@ def _checked_product(e: Emitter, factors: Sequence[Extent]) -> Value:
 
 
 def _return_without_memory(e: Emitter, start: Value, size: Value) -> None:
-    """Free what is there and return NO_MEMORY if `start` is NULL; nothing is needed for no bytes."""
+    """Free all buffers and return NO_MEMORY if `start` is NULL, unless the size is 0."""
     is_null = e.builder.icmp_unsigned("==", start, llvm.ir.Constant(llvm.pointer, None))
     is_needed = e.builder.icmp_signed("!=", size, llvm.constant(llvm.i64, 0))
     failed, present = (e.function.append_basic_block(name) for name in ("without_memory", "with_memory"))
@@ -206,7 +206,7 @@ def _free(e: Emitter, start: Value) -> None:
 
 
 def _alloca(e: Emitter, op: memref.AllocaOp) -> None:
-    """On the stack, in the function's first block, so that a loop around it does not grow the stack."""
+    """Allocate on the stack, in the function's first block, so that loops do not grow the stack."""
     kind = _type(op.memref)
     sizes = kind.get_shape()
     if DYNAMIC_INDEX in sizes:
@@ -232,10 +232,10 @@ def _get_global(e: Emitter, op: memref.GetGlobalOp) -> None:
 
 
 def _view(e: Emitter, op: memref.ViewOp) -> None:
-    """A typed piece of a buffer of bytes.
+    """Emit a typed view of a buffer of bytes.
 
-    Its offset is a formula of all extents. Hidden, it is a number like any other: LLVM's loop strength reduction took
-    nine tenths of the compile time of a large kernel to compare such formulas.
+    Its offset is a formula of all extents. It is made opaque to the optimizer: LLVM's loop strength reduction used nine
+    tenths of the compile time of a large kernel to compare such formulas.
     """
     kind = _type(op.result)
     shift = e.extent(op.byte_shift)
@@ -266,7 +266,7 @@ def _subview(e: Emitter, op: memref.SubviewOp) -> None:
 
 
 def _kept_axes(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
-    """Axes of a subview that its result has; the others have one element each. Which one of two such is the same."""
+    """The axes of a subview that its result keeps; dropped axes have one element, and are interchangeable."""
     kept: list[int] = []
     for axis, size in enumerate(sizes):
         if len(kept) < len(shape) and size == shape[len(kept)]:
@@ -276,7 +276,7 @@ def _kept_axes(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
 
 
 def _reinterpret_cast(e: Emitter, op: memref.ReinterpretCastOp) -> None:
-    """New extents and strides on the memref that the source is a view of."""
+    """Give the parent memref of the source new extents and strides."""
     source, kind = e.buffer(op.source), _type(op.result)
     (offset,) = e.extents(op.static_offsets.get_values(), op.offsets)
     sizes = e.extents(op.static_sizes.get_values(), op.sizes)
@@ -286,7 +286,7 @@ def _reinterpret_cast(e: Emitter, op: memref.ReinterpretCastOp) -> None:
 
 
 def _expand_shape(e: Emitter, op: memref.ExpandShapeOp) -> None:
-    """Axes split: within a group the last one keeps the stride, every other one strides over those behind it."""
+    """Split axes: in a group the last axis keeps the stride, the others are row-major above it."""
     source, kind = e.buffer(op.src), _type(op.result)
     sizes = e.extents(op.static_output_shape.get_values(), op.output_shape)
     strides: list[Extent] = [1] * len(sizes)
@@ -299,7 +299,7 @@ def _expand_shape(e: Emitter, op: memref.ExpandShapeOp) -> None:
 
 
 def _collapse_shape(e: Emitter, op: memref.CollapseShapeOp) -> None:
-    """Axes joined: a group has the stride of its last axis that has more than one element."""
+    """Join axes: a group has the stride of its last axis with more than one element."""
     source, kind = e.buffer(op.src), _type(op.result)
     sizes, strides = [], []
     for group in _groups(op):
@@ -327,7 +327,7 @@ def _type(ssa: SSAValue) -> MemRefType[Any]:
 
 
 def _with_known(buffer: Buffer, kind: MemRefType[Any]) -> Buffer:
-    """The buffer, with the numbers that a type knows in place of registers."""
+    """The buffer with constants in place of registers where the type has static extents or strides."""
     sizes = tuple(old if new == DYNAMIC_INDEX else new for old, new in zip(buffer.sizes, kind.get_shape(), strict=True))
     strides = tuple(old if new is None else new for old, new in zip(buffer.strides, known_strides(kind), strict=True))
     return replace(buffer, sizes=sizes, strides=strides)

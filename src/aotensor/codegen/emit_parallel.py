@@ -1,4 +1,4 @@
-"""scf.parallel: its chunks as a job that several threads take part in, or one after the other where there are none.
+"""Emit scf.parallel: its chunks as a job for several threads, or sequentially without threads.
 
 scf.parallel (%i) = (0) to (%n) step (%k) {        if k < n: entry.parallel(context, &{f.chunk0.run, k, n, …, x})
   func.call @f.chunk0(%x, %i, …)              →    else if 0 < n: f.chunk0(x, 0, …)
@@ -32,13 +32,13 @@ def _parallel(e: Emitter, op: ParallelOp) -> None:
 
 
 def _call(op: ParallelOp) -> func.CallOp | None:
-    """The call of the function that was made of a chunk."""
+    """The call of the outlined function in a chunk, or None."""
     calls = (x for x in op.body.block.ops if isinstance(x, func.CallOp))
     return next((x for x in calls if not x.callee.root_reference.data.startswith(SCALAR_FUNCTION_PREFIX)), None)
 
 
 def _chunk(e: Emitter, op: ParallelOp, start: Value, lane: Value) -> Sequence[Value]:
-    """What a chunk does, in the memory of a lane."""
+    """Emit a chunk that uses the memory of a lane."""
     block = op.body.block
     e.set(block.args[0], start)
     for inner in block.ops:
@@ -72,12 +72,12 @@ def _on_threads(e: Emitter, op: ParallelOp) -> None:
 
 
 def _captured(e: Emitter, op: ParallelOp) -> list[SSAValue]:
-    """What a chunk reads from around it, but for constants."""
+    """The values that a chunk reads from outside, without constants."""
     return [x for x in _read_around(op) if not isinstance(x.owner, arith.ConstantOp)]
 
 
 def _read_around(op: ParallelOp) -> dict[SSAValue, None]:
-    """Values from around a loop that its chunks read."""
+    """The values from outside a loop that its chunks read."""
     block = op.body.block
     inner = list(walk(block))
     inside = {x for one in inner for x in (*one.results, *(a for r in one.regions for b in r.blocks for a in b.args))}
@@ -88,7 +88,7 @@ _COUNTERS: Final = ("next", "done", "started", "lanes")
 
 
 def _job(e: Emitter, captured: int) -> Value:
-    """Stack memory for a job, and for what its chunks read behind it."""
+    """Stack memory for a job, followed by the values that its chunks read."""
     current = e.builder.block
     e.builder.position_at_start(e.entry)
     size = ctypes.sizeof(Job) + 8 * captured
@@ -108,7 +108,7 @@ def _fill(e: Emitter, job: Value, values: Mapping[str, Value]) -> None:
 
 
 def _define_run(e: Emitter, op: ParallelOp, captured: Sequence[SSAValue]) -> Function:
-    """void f.chunk0.run(job, i, lane): the chunk with what stands behind the job."""
+    """Define void f.chunk0.run(job, i, lane), which runs a chunk with the values stored after the job."""
     call = _call(op)
     assert call is not None
     name = f"{call.callee.root_reference.data}.run"

@@ -1,4 +1,4 @@
-"""What the emitters share: how loop IR types look in LLVM, and the function that is being written."""
+"""State that the emitters share: LLVM types of loop IR types, and the function under construction."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from aotensor.errors import InternalError
 from aotensor.ir.types import DTYPE_OF_FLOAT, register_name
 
 Extent: TypeAlias = "int | Value"
-"""An i64: a Python int where it is known."""
+"""An i64: a Python int if it is constant."""
 
 SCALAR_FUNCTION_PREFIX: Final = "aot."
-"""Of elementary functions."""
+"""Prefix of elementary functions."""
 _FLAG_ORDER: Final = ("reassoc", "nnan", "ninf", "nsz", "arcp", "contract", "afn")
 
 
@@ -36,10 +36,9 @@ _FLAG_ORDER: Final = ("reassoc", "nnan", "ninf", "nsz", "arcp", "contract", "afn
 class Buffer:
     """A memref value.
 
-    pointer: the element at index (0, ..., 0); the offset of a view is in it already
-    base: where the memref begins that this one is a view of
-    sizes, strides: per axis, in elements
-    scope: `!alias.scope` and `!noalias` for accesses, for a view that overlaps no other
+    pointer: the element at index (0, ..., 0), with the offset of a view included. base: the start of the memref that
+    this one is a view of. sizes, strides: per axis, in elements. scope: `!alias.scope` and `!noalias` for accesses, for
+    a view that overlaps no other
     """
 
     pointer: Value
@@ -67,35 +66,35 @@ def register_type(kind: Attribute) -> Type:
 
 
 def memory_type(kind: Attribute) -> Type:
-    """The LLVM type of an element in memory: as in a register, but a bool takes a byte."""
+    """The LLVM type of an element in memory: as in a register, but a bool occupies a byte."""
     register = register_type(kind)
     return _in_bytes(register) if llvm.element_of(register) == llvm.i1 else register
 
 
 def _in_bytes(kind: Type) -> Type:
-    """A byte for every bool."""
+    """The type with a byte for every bool."""
     lanes = llvm.count_of(kind)
     return llvm.i8 if lanes is None else llvm.vector(llvm.i8, lanes)
 
 
 def alignment(kind: Type) -> int:
-    """Bytes that an address in memory is a multiple of: a vector may begin at any element."""
+    """The alignment of an access in bytes: a vector may begin at any element."""
     return llvm.lane_bits(kind) // 8
 
 
 def element_bytes(kind: MemRefType[Any]) -> int:
-    """Bytes from one element of a memref to the next."""
+    """The distance of consecutive elements of a memref in bytes."""
     element = memory_type(kind.element_type)
     return (llvm.count_of(element) or 1) * llvm.lane_bits(element) // 8
 
 
 def dynamic_axes(kind: MemRefType[Any]) -> list[int]:
-    """Axes of a buffer whose extent its type does not tell."""
+    """The axes of a buffer with dynamic extent."""
     return [axis for axis, n in enumerate(kind.get_shape()) if n == DYNAMIC_INDEX]
 
 
 def known_strides(kind: MemRefType[Any]) -> Sequence[int | None]:
-    """Strides in elements that the type tells, None for the others."""
+    """The strides in elements that the type determines, None for the others."""
     if not isinstance(kind.layout, NoneAttr):
         strides = kind.get_strides()
         if strides is None:
@@ -110,14 +109,14 @@ def known_strides(kind: MemRefType[Any]) -> Sequence[int | None]:
 
 
 def dynamic_strides(kind: MemRefType[Any]) -> list[int]:
-    """Axes whose stride is part of the value: the unknown ones of a strided layout, none of the row-major layout."""
+    """The axes with dynamic stride: those of a strided layout without a static one, none of a row-major layout."""
     if isinstance(kind.layout, NoneAttr):
         return []
     return [axis for axis, stride in enumerate(known_strides(kind)) if stride is None]
 
 
 def flat_types(kinds: Iterable[Attribute]) -> list[Type]:
-    """How values of these types travel: a memref as its pointer, then its unknown extents, then its unknown strides."""
+    """The LLVM types that pass values of these types: a memref as its pointer, dynamic extents, dynamic strides."""
     flat: list[Type] = []
     for kind in kinds:
         if isinstance(kind, MemRefType):
@@ -142,16 +141,12 @@ Handler: TypeAlias = "Callable[[Emitter, Any], None]"
 
 
 class Emitter:
-    """One function while it is written: its LLVM builder, and the LLVM value of every SSA value so far.
+    """One function under construction: its LLVM builder, and the LLVM value of every SSA value so far.
 
-    handlers: what to do for each operation class
-    functions: every function of the module by symbol
-    scopes: alias metadata of the views that have some
-    vector_bits: width of the target's vector registers
-    has_threads: may loops run on several cores?
-    has_half: has the CPU instructions between float16 and float32?
-    debug_info: knows the lines of instructions
-    location: of the function
+    handlers: operation class → the function that emits it. functions: every function of the module by symbol. scopes:
+    alias metadata of views. vector_bits: width of the target's vector registers. has_threads: may loops run on several
+    cores? has_half: has the CPU instructions between float16 and float32? debug_info: provides the lines of
+    instructions. location: of the function
     """
 
     def __init__(
@@ -176,7 +171,7 @@ class Emitter:
         self.access_groups: list[Node] = []
         self.on_heap: dict[SSAValue, Value] = {}
         self.growing: dict[int, Value] = {}
-        """Where on the stack the addresses are of buffers that may move, by their numbers."""
+        """Number of a growing buffer → the stack slot of its address."""
         self._handlers = handlers
         self._values: dict[SSAValue, Value | Buffer] = {}
 
@@ -185,12 +180,12 @@ class Emitter:
         return self.function.module
 
     def inside(self, function: Function, location: LocationAttr) -> Emitter:
-        """An emitter for another function of the module, which knows no values yet."""
+        """An emitter for another function of the module, without values."""
         told = self.vector_bits, self.has_threads, self.has_half, self.debug_info, location
         return Emitter(function, self._handlers, self.functions, self.scopes, *told)
 
     def run(self, operations: Iterable[Operation]) -> None:
-        """Emit operations in order. One without a line has that of the operation around it."""
+        """Emit operations in order. One without a line has that of the enclosing operation."""
         around = self.builder.debug_metadata
         for op in operations:
             self.builder.debug_metadata = self.debug_info.at(self.function, op.location) or around
@@ -202,7 +197,7 @@ class Emitter:
         self.builder.debug_metadata = around
 
     def body(self, block: Block) -> Sequence[SSAValue]:
-        """Emit all of a block but its terminator, whose operands are returned."""
+        """Emit all of a block except its terminator, and return the terminator's operands."""
         terminator = block.last_op
         assert terminator is not None
         self.run(op for op in block.ops if op is not terminator)
@@ -214,7 +209,7 @@ class Emitter:
         self._values[ssa] = value
 
     def value(self, ssa: SSAValue) -> Value:
-        """The register that holds a scalar or vector."""
+        """The register of a scalar or vector."""
         return self._values[ssa]
 
     def buffer(self, ssa: SSAValue) -> Buffer:
@@ -224,17 +219,17 @@ class Emitter:
         return buffer
 
     def extent(self, ssa: SSAValue) -> Extent:
-        """An index, as a number where it is a constant."""
+        """An index, as a Python int if it is constant."""
         value = self.value(ssa)
         return int(value.constant) if llvm.is_constant(value) else value
 
     def extents(self, static: Sequence[int], dynamic: Sequence[SSAValue]) -> list[Extent]:
-        """The mixed list that MLIR keeps as numbers with holes and the operands that fill these."""
+        """MLIR's mixed list: static numbers, with dynamic markers replaced by operands."""
         operands = iter(dynamic)
         return [self.extent(next(operands)) if n == DYNAMIC_INDEX else n for n in static]
 
     def flatten(self, values: Iterable[SSAValue]) -> list[Value]:
-        """Values as they travel through calls, branches and returns; see `flat_types`."""
+        """Flatten values for calls, branches and returns; see `flat_types`."""
         flat: list[Value] = []
         for ssa in values:
             if isinstance(kind := ssa.type, MemRefType):
@@ -247,7 +242,7 @@ class Emitter:
         return flat
 
     def bind(self, values: Iterable[SSAValue], flat: Sequence[Value]) -> None:
-        """Give values what `flatten` made of others of the same types."""
+        """Bind values to flattened ones, the inverse of `flatten`."""
         supply = iter(flat)
         for ssa in values:
             if isinstance(kind := ssa.type, MemRefType):
@@ -260,7 +255,7 @@ class Emitter:
     def make_buffer(
         self, kind: MemRefType[Any], start: Value, sizes: Sequence[Extent], unknown_strides: Iterable[Value] = ()
     ) -> Buffer:
-        """A buffer of a type that begins at `start`."""
+        """A buffer of a type that starts at `start`."""
         if isinstance(kind.layout, NoneAttr):
             return Buffer(start, start, tuple(sizes), self.row_major(sizes))
         supply = iter(unknown_strides)
@@ -317,7 +312,7 @@ class Emitter:
     ) -> list[Value]:
         """for i = lower; i < upper; i += step: carried = body(i, carried); the carried values after the loop.
 
-        Rotated: one test before the loop, one at its end, as LLVM's loop passes like it.
+        Rotated: one test before the loop, one at its end, the form that LLVM's loop passes expect.
         """
         lower, upper, step = bounds
         if isinstance(lower, int) and isinstance(upper, int) and lower >= upper:
@@ -346,7 +341,7 @@ class Emitter:
         return self.merge([(before, initial)] * guarded + [(latch, results)])
 
     def merge(self, incoming: Sequence[tuple[Any, Sequence[Value]]]) -> list[Value]:
-        """The values that arrive at the current block from its predecessors."""
+        """Phi nodes for the values from the predecessors of the current block."""
         merged = []
         for column in zip(*(values for _, values in incoming), strict=True):
             phi = self.builder.phi(column[0].type)
@@ -361,7 +356,7 @@ class Emitter:
     # --- memory ------------------------------------------------------------------------------------------------------
 
     def address(self, buffer: Buffer, kind: MemRefType[Any], indices: Sequence[Extent], exists: bool = True) -> Value:
-        """Pointer to an element, if that exists; otherwise it may lie outside of the array."""
+        """The pointer to an element; with `exists` false it may be out of bounds."""
         offset: Extent = 0
         for index, stride in zip(indices, buffer.strides, strict=True):
             offset = self.add(offset, self.multiply(index, stride))
@@ -371,13 +366,13 @@ class Emitter:
         return self.builder.gep(buffer.pointer, [self.register(offset)], inbounds=exists, source_etype=element)
 
     def shifted(self, start: Value, element: Type, offset: Extent) -> Value:
-        """`start` moved by elements; it may leave the array when the view that begins there is empty."""
+        """`start` moved by a number of elements; it may be out of bounds if the view that begins there is empty."""
         if offset == 0:
             return start
         return self.builder.gep(start, [self.register(offset)], source_etype=element)
 
     def load(self, buffer: Buffer, address: Value, kind: Type) -> Value:
-        """Read a register of type `kind`; a bool is any byte but zero."""
+        """Load a register of type `kind`; a bool is true for any byte but zero."""
         boolean = llvm.element_of(kind) == llvm.i1
         stored = _in_bytes(kind) if boolean else kind
         value = self.builder.load(address, typ=stored, align=alignment(stored))
@@ -385,13 +380,13 @@ class Emitter:
         return self.builder.icmp_unsigned("!=", value, llvm.constant(stored, 0)) if boolean else value
 
     def store(self, buffer: Buffer, address: Value, value: Value) -> None:
-        """Write a register; a bool becomes a byte, 0 or 1."""
+        """Store a register; a bool becomes a byte, 0 or 1."""
         if llvm.element_of(value.type) == llvm.i1:
             value = self.builder.zext(value, _in_bytes(value.type))
         self.tag(self.builder.store(value, address, align=alignment(value.type)), buffer)
 
     def tag(self, access: Any, buffer: Buffer) -> None:
-        """Say of an access what is known of its buffer and of the loops around."""
+        """Attach alias metadata of the buffer, and access groups of the enclosing loops, to an access."""
         for name, metadata in buffer.scope.items():
             access.set_metadata(name, metadata)
         if self.access_groups:

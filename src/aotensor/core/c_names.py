@@ -1,4 +1,4 @@
-"""Names of functions of C's library that no exported function may have: programs, and the code itself, call them.
+"""Names of C library functions that no exported function may have: programs, and the code itself, call them.
 
 Those that the headers of ISO C, unistd.h, fcntl.h, poll.h, dirent.h, sys/stat.h and sys/socket.h declare on Linux.
 """
@@ -19,7 +19,7 @@ _LIBM: Final = _words("""
     log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow pow10 remainder remquo rint
     round roundeven scalb scalbln scalbn signbit significand sin sincos sinh sqrt tan tanh tgamma trunc y0 y1 yn
     """)
-"""Each of them is there for float and long double too, with a suffix."""
+"""Each of them also has a float and a long double variant, with a suffix."""
 
 _LIBC: Final = _words("""
     a64l abort abs accept access acct alarm aligned_alloc alloca alphasort arc4random arc4random_buf
@@ -71,7 +71,7 @@ _FAMILIES: Final = re.compile(
 
 
 def is_of_c_library(name: str) -> bool:
-    """True for a function of C's library, also in its variants `_l`, `_r` and `_unlocked`."""
+    """True for a function of C's library, including its variants `_l`, `_r` and `_unlocked`."""
     if name in _LIBC or name in _LIBM or (name[-1:] in "fl" and name[:-1] in _LIBM):
         return True
     stem = re.sub(r"_(l|r|unlocked)$", "", name)

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 
 class LibraryBuilder(ABC):
-    """The part of the tensor builder that inserts operations of our dialect, on top of some methods of the other
-    part."""
+    """The part of the tensor builder that inserts operations of our dialect, based on a few methods of the rest."""
 
     scalars: IndexBuilder
     sizes: Sizes

@@ -291,8 +291,7 @@ class LoopBuilder(IndexBuilder):
         return self._view(root, self.iadd(offset, self.imul(self.index(start), step)), extents, is_row=True)
 
     def own_buffer(self, buffer: SSAValue, extents: Sequence[Extent]) -> SSAValue:
-        """The buffer itself, or a new one of its shape if it is a row of another: library kernels accept whole ones
-        only."""
+        """The buffer itself, or a new one of its shape if it is a row: library kernels accept whole buffers only."""
         kind = buffer.type
         assert isinstance(kind, MemRefType)
         return buffer if isinstance(kind.layout, NoneAttr) else self.allocate(kind.element_type, extents)

@@ -335,8 +335,7 @@ def _until(b: TensorBuilder, op: Scan, results: Sequence[Tensor]) -> Iterator[Te
 
 
 def _on_side(b: TensorBuilder, x: Tensor, condition: Scalar, is_then: bool) -> Tensor:
-    """A value as seen in one side of a branch: results of an earlier branch by the same condition are those of that
-    side."""
+    """A value as seen in one side of a branch: results of an earlier branch by this condition are of that side."""
     extents = []
     for n in x.extents:
         choice = n.ssa.owner if isinstance(n, Scalar) else None

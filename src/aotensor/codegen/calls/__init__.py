@@ -1,1 +1,1 @@
-"""Calls that are more than a call: of BLAS, of LAPACK, of what runs rarely."""
+"""Calls that need more than a call instruction: of BLAS, LAPACK, machine instructions, and rare functions."""

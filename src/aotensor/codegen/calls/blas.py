@@ -1,7 +1,7 @@
-"""Matrix products by the BLAS table of the caller: the bodies of `@aot_blas_gemm.f32` and `@aot_blas_gemm.f64`.
+"""Matrix products by the caller's BLAS table: the bodies of `@aot_blas_gemm.f32` and `@aot_blas_gemm.f64`.
 
-A row-major matrix is its transpose to Fortran, so C = op(A)·op(B) is asked for as Cᵀ = op(B)ᵀ·op(A)ᵀ: the operands
-are swapped, and each keeps its flag.
+Fortran sees a row-major matrix as its transpose, so C = op(A)·op(B) is computed as Cᵀ = op(B)ᵀ·op(A)ᵀ: the operands are
+swapped, and each keeps its flag.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _MATRIX: Final = [pointer, i64, i64]  # a memref<?x?xf64>: its elements, its ext
 
 
 def define_blas_calls(module: Module) -> None:
-    """Define those of `@aot_blas_gemm.*` that the module declares: C = op(A)·op(B) if BLAS can, and whether it could.
+    """Define the declared `@aot_blas_gemm.*`: C = op(A)·op(B) if BLAS can, and the result whether it could.
 
-    It cannot if the context has no table, if the table ends before the function or has none, or if an extent does not
-    fit 32 bits. Extents must not be 0.
+    It cannot if the context has no table, if the table is too short or lacks the function, or if an extent does not fit
+    32 bits. Extents must not be 0.
     """
     for symbol, (field, element) in _ENTRIES.items():
         if symbol in module.globals and not module.globals[symbol].blocks:
@@ -51,7 +51,7 @@ def _define(module: Module, symbol: str, field: str, element: Type) -> None:
 
 
 def _fortran_arguments(code: Code, element: Type) -> Sequence[Value]:
-    """transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc of xGEMM, each as the address of its value."""
+    """The arguments of xGEMM as addresses of values: transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc."""
     transpose_a, transpose_b, a, a_rows, a_columns, b, _, b_columns, c, c_rows, c_columns, _ = code.arguments
     depth = code.builder.select(transpose_a, a_rows, a_columns)
 
@@ -68,7 +68,7 @@ def _fortran_arguments(code: Code, element: Type) -> Sequence[Value]:
 
 
 def _on_stack(code: Code, value: Value) -> Value:
-    """Stack memory that holds a value."""
+    """Store a value on the stack and return its address."""
     address = code.room(value.type, 1)
     code.builder.store(value, address)
     return address

@@ -1,10 +1,10 @@
-"""Functions for which the machine has instructions, of a number and of the lanes of a vector.
+"""Functions that are machine instructions, for scalars and for vectors.
 
-    %y = call double @aot.scaled.f64(double %x, double %n)      in a scalar function, in a loop that LLVM vectorises
+    %y = call double @aot.scaled.f64(double %x, double %n)      in a scalar function, in a loop that LLVM vectorizes
 
-LLVM's loop vectoriser leaves the intrinsics of one machine alone. So each is a function that has variants for vectors,
-which its calls name (as in `rare.py`). Weak functions are not inlined, as another definition might take their place;
-when there are vectors, `inline_lane_functions` makes them internal and inlines them all.
+LLVM's loop vectorizer does not vectorize intrinsics of one machine. So each is a function with vector variants, which
+its calls list (as in `rare.py`). Weak functions are not inlined, as another definition might replace them; after
+vectorization, `inline_lane_functions` makes them internal and inlines them all.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _RESTS: Final = (
 
 
 def _read(table: Sequence[float]) -> Callable[[Builder, list[Value]], Value]:
-    """Elements of a table of 16 by the low four bits of the lanes: the instruction looks at no other bits.
+    """Return code that looks up a table of 16 by the low four bits of each lane; the instruction ignores other bits.
 
-    Written as assembly: where few lanes of the intrinsic's result are read, LLVM's code generator takes others of its
-    positions for these (LLVM 22; `tests/codegen/test_lanes.py` has programs).
+    Written as assembly: if few lanes of the intrinsic's result are read, LLVM's code generator uses other positions of
+    its operands (LLVM 22; `tests/codegen/test_lanes.py` has programs).
     """
 
     def elements(b: Builder, operands: list[Value]) -> Value:
@@ -64,7 +64,7 @@ _TABLES: Final = {"aot.sixteenth_power.f64": _SIXTEENTHS, "aot.rest_of_sixteenth
 
 
 def define_lane_function(module: Module, symbol: str) -> Function:
-    """That of some name, which is defined with all variants that LLVM may call."""
+    """Return the function of a symbol, defined with all variants that LLVM may call."""
     scalar, lanes = split_symbol(symbol)
     if scalar not in module.globals:
         _define_scalar(module, scalar)
@@ -76,7 +76,7 @@ def define_lane_function(module: Module, symbol: str) -> Function:
 
 
 def mark_lane_call(call: Value, symbol: str) -> None:
-    """Tell the vectoriser about the variants of a function of numbers."""
+    """Declare the vector variants of a scalar function on a call, for the vectorizer."""
     attributes = ["memory(none)", "willreturn", "nounwind"]
     if symbol in _FORMULAS:
         operands = "v" * len(_FORMULAS[symbol][0])
@@ -86,12 +86,12 @@ def mark_lane_call(call: Value, symbol: str) -> None:
 
 
 def inline_lane_functions(module: ModuleRef, builder: Any) -> ModuleRef:
-    """The module with all that is called of them inlined, and without them.
+    """The module with all calls of lane functions inlined, and without these functions.
 
-    Their definitions forbid it until then, and llvmlite has no way to change the attributes of a function of a module
-    that LLVM has read (`add_function_attribute` gives them to its result up to 0.50); so the text is read once more.
+    Their definitions prevent inlining until then, and llvmlite cannot change the attributes of a function of a parsed
+    module (`add_function_attribute` adds them to its result up to 0.50); so the text is parsed again.
 
-    builder: the PassBuilder of the pipeline before
+    builder: the PassBuilder of the former pipeline
     """
     if not any(is_lane_function(function.name) and not function.is_declaration for function in module.functions):
         return module
@@ -110,7 +110,7 @@ _DEFINITION: Final = re.compile(
 
 
 def _inlined(match: re.Match[str]) -> str:
-    """The first line of a function; of those of lanes, as one that must be inlined."""
+    """The first line of a function definition; that of a lane function with the attributes for inlining."""
     if not is_lane_function(match[2]):
         return match[0]
     return f"define internal {match[1]}alwaysinline memory(none) willreturn nounwind"
@@ -124,7 +124,7 @@ def _define(module: Module, symbol: str, result: Type, operands: list[Type]) -> 
 
 
 def _define_scalar(module: Module, symbol: str) -> None:
-    """The function of one number: a read of the table in memory, or the first lane of a vector."""
+    """Define the scalar function: a load from the table in memory, or the first lane of a vector."""
     kinds, formula = _FORMULAS[symbol]
     function, b = _define(module, symbol, llvm.f64, kinds)
     if symbol in _TABLES:
@@ -139,7 +139,7 @@ def _define_scalar(module: Module, symbol: str) -> None:
 
 
 def _read_memory(b: Builder, name: str, table: Sequence[float], bits: Value) -> Value:
-    """The same element, from memory."""
+    """Look up the table in memory."""
     module: Module = b.module
     kind = llvm.ir.ArrayType(llvm.f64, len(table))
     elements = llvm.opaque(llvm.ir.GlobalVariable(module, kind, name))
@@ -150,7 +150,7 @@ def _read_memory(b: Builder, name: str, table: Sequence[float], bits: Value) -> 
 
 
 def _define_variant(module: Module, symbol: str, count: int) -> None:
-    """The function of a vector: of a longer one whose first lanes count, or of its parts one after the other."""
+    """Define the vector variant: the first lanes of a longer vector, or several native vectors in sequence."""
     kinds, formula = _FORMULAS[symbol]
     wide = [llvm.vector(kind, count) for kind in kinds]
     function, b = _define(module, vector_symbol(symbol, count), llvm.vector(llvm.f64, count), wide)
@@ -165,14 +165,14 @@ def _define_variant(module: Module, symbol: str, count: int) -> None:
 
 
 def _joined(b: Builder, x: Value, y: Value) -> Value:
-    """The lanes of two vectors of one type."""
+    """Concatenate the lanes of two vectors of one type."""
     count = llvm.count_of(x.type)
     assert count is not None
     return _lanes(b, x, range(2 * count), y)
 
 
 def _lanes(b: Builder, x: Value, chosen: range, other: Value | None = None) -> Value:
-    """Lanes of a vector, or of one and another, by number; of no meaning beyond the last."""
+    """Select lanes by number from a vector, or from two; lanes beyond the last are undefined."""
     count = llvm.count_of(x.type)
     assert count is not None
     if other is None and chosen == range(count):

@@ -1,7 +1,7 @@
-"""Calls of the LAPACK table of the caller: the bodies of `@aot_lapack_potrf.f64` and the like.
+"""Calls of the caller's LAPACK table: the bodies of `@aot_lapack_potrf.f64` and the like.
 
-Each passes its arguments on by address, as Fortran wants them, and gives `info`. That the function is there was found
-out before the kernel started (see `entry.steps`).
+Each passes its arguments by address, as Fortran requires, and returns `info`. The presence of the function was checked
+before the kernel started (see `entry.steps`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ _SMALLEST: Final = -(1 << 31)
 
 
 def define_lapack_calls(module: Module) -> None:
-    """Define those of `@aot_lapack_*` that the module declares.
+    """Define the `@aot_lapack_*` that the module declares.
 
-    The result is `info`, 0 for a function without, or TOO_LARGE, without a call, if an integer does not fit 32 bits.
+    The result is `info`, 0 for a function without it, or TOO_LARGE, without a call, if an integer does not fit 32
+    bits.
     """
     for table, suffixes in _TABLES:
         for routine, letters in table.items():
@@ -48,7 +49,7 @@ def _define(module: Module, symbol: str, letters: str, suffix: str) -> None:
 
 
 def _address(code: Code, letter: str, values: list[Value], info: Value, suffix: str) -> Value:
-    """One argument as Fortran takes it."""
+    """One argument in Fortran's convention."""
     match letter:
         case "I":
             return info
@@ -65,7 +66,7 @@ def _address(code: Code, letter: str, values: list[Value], info: Value, suffix: 
 
 
 def _on_stack(code: Code, value: Value) -> Value:
-    """Stack memory that holds a value."""
+    """Store a value on the stack and return its address."""
     address = code.room(value.type, 1)
     code.builder.store(value, address)
     return address

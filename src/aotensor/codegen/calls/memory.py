@@ -1,7 +1,7 @@
-"""Memory of the C library, asked for with 64-bit sizes on every target.
+"""Memory functions of the C library, called with 64-bit sizes on every target.
 
-%p = call ptr @malloc(i64 %size)                    where addresses have 64 bits
-%p = call ptr @entry.malloc(i64 %size)              elsewhere: malloc takes 32 bits, and has nothing for more
+%p = call ptr @malloc(i64 %size)                    if addresses have 64 bits
+%p = call ptr @entry.malloc(i64 %size)              otherwise: malloc accepts 32 bits, and fails for more
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _SIZES: Final = {
     "realloc": (False, True),
     "memcpy": (False, False, True),
 }
-"""Functions of the C library: which of their arguments are sizes; the others are addresses."""
+"""Functions of the C library → which of their arguments are sizes; the others are addresses."""
 
 
 def sized(module: Module, name: str) -> Function:
-    """`malloc`, `aligned_alloc`, `realloc` or `memcpy`, which takes 64-bit sizes."""
+    """The function `malloc`, `aligned_alloc`, `realloc` or `memcpy`, with 64-bit sizes."""
     kinds = [i64 if is_size else pointer for is_size in _SIZES[name]]
     if pointer_bytes(module) == 8:
         return function(module, name, pointer, kinds)
@@ -38,6 +38,6 @@ def sized(module: Module, name: str) -> Function:
 
 
 def _fitting(code: Code, size: Value) -> Value:
-    """The low half of a size, or the largest one, for which there is no memory."""
+    """The low half of a size, or the largest 32-bit one, which cannot be allocated."""
     b = code.builder
     return b.trunc(b.select(code.below(size, number(_MOST)), size, number(_MOST)), i32)

@@ -1,10 +1,10 @@
-"""Calls that almost never happen must not keep a loop from being vectorised.
+"""Mark calls that almost never happen, so that they do not prevent vectorization of a loop.
 
     %r = call double @aot.far_angle.f64(double %x)                      under a branch, in a scalar function
 
-Inlined, the callee's work is done for every element as soon as LLVM turns the branch into a mask. As a plain call it
-forbids vectors. So the call names, for every number of lanes, a function that looks at the mask and returns at once
-if it is empty (the ABI that LLVM's loop vectoriser knows as `vector-function-abi-variant`).
+Inlined, the callee's work would be done for every element once LLVM converts the branch to a mask. A plain call
+prevents vectorization. So the call lists, for every number of lanes, a function that tests the mask and returns at once
+if it is empty (the attribute `vector-function-abi-variant` of LLVM's loop vectorizer).
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ from aotensor.codegen.llvm import Builder, Function, Module, Value
 from aotensor.passes.scalar_math.table import OUTLINED, is_vector_symbol, vector_symbol
 
 LANES: Final = (2, 4, 8, 16)
-"""Of the variants."""
+"""Numbers of lanes of the variants."""
 PURE: Final = ("noinline", "memory(none)", "willreturn", "nounwind")
 
 
 def mark_rare(function: Function) -> None:
-    """Keep a function of one float apart from its callers, and define its variants for vectors under a mask."""
+    """Keep a function of one float from being inlined, and define its masked vector variants."""
     llvm.mark_function(function, "cold", *PURE)
     for count in LANES:
         _define_variant(function, count)
 
 
 def keep_variants(module: Module) -> None:
-    """Have LLVM keep functions of vectors that only attributes of calls name, until its vectoriser has run.
+    """Keep vector functions that only attributes of calls refer to, until LLVM's vectorizer has run.
 
-    And outlined functions of numbers as they are: it would drop an operand that is the same constant in every call.
+    Outlined scalar functions are kept unchanged too: LLVM would drop an operand that is the same constant in every
+    call.
     """
     variants = [
         f
@@ -46,14 +47,14 @@ def keep_variants(module: Module) -> None:
 
 
 def mark_rare_call(call: Value, symbol: str) -> None:
-    """Tell the vectoriser about the variants."""
+    """Declare the masked vector variants on a call, for the vectorizer."""
     _mark_pure(call, variants_attribute(symbol, "M", "v", {n: vector_symbol(symbol, n) for n in LANES}))
 
 
 def mark_outlined_call(call: Value, symbol: str, functions: Container[str]) -> None:
-    """Tell the vectoriser about those functions of vectors that compute the same as one of numbers.
+    """Declare the existing vector variants of an outlined scalar function on a call, for the vectorizer.
 
-    functions: all of the module
+    functions: symbols of the module
     """
     plain = symbol.removesuffix(OUTLINED)
     variants = {n: name for n in LANES if (name := vector_symbol(plain, n)) in functions}
@@ -67,16 +68,17 @@ def _mark_pure(call: Value, *attributes: str) -> None:
 
 
 def variants_attribute(symbol: str, mask: str, operands: str, variants: Mapping[int, str]) -> str:
-    """What names functions of vectors on a call of one of numbers.
+    """The attribute that lists the vector variants on a call of a scalar function.
 
-    mask: "M" if they take one, else "N". operands: "v" for each. variants: lanes → symbol
+    mask: "M" if they have a mask operand, else "N". operands: "v" for each. variants: lanes → symbol
     """
     names = ",".join(f"_ZGV_LLVM_{mask}{count}{operands}_{symbol}({name})" for count, name in variants.items())
     return f'"vector-function-abi-variant"="{names}"'
 
 
 def _define_variant(function: Function, count: int) -> None:
-    """The function on every lane, if any lane is wanted; else nothing of meaning."""
+    """Define the variant that applies the function to every lane if any lane is active; otherwise its result is
+    undefined."""
     module: Module = function.module
     element = function.function_type.return_type
     lanes, mask = llvm.vector(element, count), llvm.vector(llvm.i1, count)

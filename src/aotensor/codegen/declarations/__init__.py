@@ -1,1 +1,1 @@
-"""Parts of the header beside the prototypes: constant patterns, and what interfaces of other projects need in C."""
+"""Parts of the header other than prototypes: constant patterns, and C declarations for other projects' interfaces."""

@@ -1,4 +1,4 @@
-"""What C programs need for Ipopt: the problem of each nonlinear program, and its callbacks."""
+"""C declarations for Ipopt: the problem of each nonlinear program, and its callbacks."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _CALLBACKS: Final = {
 
 
 def ipopt_declarations(manifest: Manifest, interface: InterfaceSpec) -> list[str]:
-    """Types, then macros and prototypes of every program."""
+    """The types, then macros and prototypes of every program."""
     found = [_COMMON]
     for symbol in interface.symbols:
         name = symbol.removesuffix("_ipopt_problem")

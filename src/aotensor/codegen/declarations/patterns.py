@@ -1,4 +1,4 @@
-"""What the header says of sparse outputs whose pattern is the same in every call: constants, and the values entry."""
+"""Header declarations of sparse outputs with constant pattern: constants, and the values entry."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _MINORS: Final = {"csr": ("row", "columns", "rows"), "csc": ("column", "rows", "
 
 
 def pattern_lines(manifest: Manifest, spec: FunctionSpec) -> list[tuple[list[str], str]]:
-    """Comment and declarations of every sparse output of constant pattern.   Raises: as `recorded_pattern`"""
+    """Comment and declarations of every sparse output with constant pattern.   Raises: as `recorded_pattern`"""
     names = pattern_names(manifest, spec)
     found = [_constants(spec, value, *names[value.name]) for value in constant_outputs(spec)]
     return [([], _UNUSED), *found] if any(text.count("static") for _, text in found) else found
 
 
 def pattern_names(manifest: Manifest, spec: FunctionSpec) -> Mapping[str, tuple[str, str]]:
-    """The name that macros of an output begin with, and that of its arrays; no two functions or outputs share one."""
+    """For each output, the prefix of its macros, and that of its arrays; unique among functions and outputs."""
     taken: set[str] = set()
     for other in manifest.functions:
         outputs = parameter_names(other)[-len(other.produced) :] if other.produced else ()

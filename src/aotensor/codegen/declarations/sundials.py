@@ -1,4 +1,4 @@
-"""What C programs need for SUNDIALS: macros and prototypes of each right-hand side."""
+"""C declarations for SUNDIALS: macros and prototypes of each right-hand side."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ _PROTOTYPES: Final = {
     "ida_jtimes": ("IDALsJacTimesVecFn",
                    "double tt, V yy, V yp, V rr, V v, V Jv, double c_j, void *user_data, V tmp1, V tmp2"),
 }  # fmt: skip
-"""What follows the name of a function → the type of SUNDIALS, and the parameters: V a vector, M a matrix."""
+"""Suffix of a function's name → SUNDIALS' type, and the parameters: V a vector, M a matrix."""
 
 
 def sundials_declarations(manifest: Manifest, interface: InterfaceSpec) -> list[str]:
-    """Types, then macros and prototypes of every right-hand side."""
+    """The types, then macros and prototypes of every right-hand side."""
     found = [_COMMON]
     for symbol in interface.symbols:
         name = symbol.removesuffix("_cv_rhs")

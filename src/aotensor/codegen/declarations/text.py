@@ -1,4 +1,4 @@
-"""How declarations are written: lines that are not too long."""
+"""Formatting of declarations, with line breaks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ WIDTH: Final = 116
 
 
 def prototype(result: str, name: str, parameters: Sequence[str]) -> str:
-    """One declaration, its lines broken between parameters."""
+    """One prototype, with lines broken between parameters."""
     head = f"{result} {name}("
     lines = [head]
     for k, parameter in enumerate(parameters):

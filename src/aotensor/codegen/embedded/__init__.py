@@ -1,1 +1,1 @@
-"""Libraries for machines without a system: how much stack they take, and what of a C library they bring themselves."""
+"""Freestanding libraries: their stack bounds, and the C library functions that they contain."""

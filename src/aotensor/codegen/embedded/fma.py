@@ -1,7 +1,7 @@
-"""x·y + z with one rounding, in integers of twice the bits.
+"""x·y + z with one rounding, in integers of twice the width.
 
 product  mx·my            its leading bit near the top, zeros below
-sum      ± mz, aligned    what is shifted out is kept as one bit
+sum      ± mz, aligned    bits shifted out are kept as one sticky bit
 result   the upper bits, rounded to nearest, ties to even
 """
 
@@ -12,7 +12,7 @@ from aotensor.codegen.llvm import Value, constant, integer
 
 
 def define_fma(c: Real) -> None:
-    """Write the body of a function of three numbers."""
+    """Write the body of a function of three numbers, x·y + z."""
     b = c.builder
     x, y, z = c.arguments
     left, right, added = (c.magnitude(c.raw(value)) for value in c.arguments)
@@ -26,7 +26,7 @@ def define_fma(c: Real) -> None:
 
 
 class _Wide:
-    """Numbers as an integer of twice the bits, times a power of two."""
+    """Numbers as an integer of twice the width, times a power of two."""
 
     def __init__(self, c: Real) -> None:
         self.c, self.size = c, 2 * c.bits
@@ -40,7 +40,7 @@ class _Wide:
         return self.c.builder.zext(x, self.kind)
 
     def give_sum(self, left: Value, right: Value, added: Value) -> None:
-        """Return x·y + z, from the magnitudes of numbers that are finite and not 0."""
+        """Return x·y + z, from the magnitudes of finite nonzero numbers."""
         c, b = self.c, self.c.builder
         (mx, ex), (my, ey), (mz, ez) = (c.normalised(value) for value in (left, right, added))
         bits = [c.raw(value) for value in c.arguments]
@@ -63,7 +63,7 @@ class _Wide:
         c.give(c.real(b.or_(b.select(is_larger, sign, term_sign), self.rounded(total, at))))
 
     def shifted(self, x: Value, by: Value) -> Value:
-        """Right by so many bits, with the last bit set if others were lost; of no meaning for a negative number."""
+        """x shifted right, with the last bit set if nonzero bits were lost; undefined for a negative shift."""
         c, b = self.c, self.c.builder
         by = self.widened(b.select(b.icmp_unsigned("<", by, c.of(self.size - 1)), by, c.of(self.size - 1)))
         result = b.lshr(x, by)
@@ -71,7 +71,7 @@ class _Wide:
         return b.or_(result, b.zext(is_inexact, self.kind))
 
     def rounded(self, total: Value, at: Value) -> Value:
-        """The bits of total·2**at without a sign."""
+        """The bits of total·2**at, rounded, without a sign."""
         c, b = self.c, self.c.builder
         leading = b.sub(c.of(self.size - 1), b.trunc(c.zeros_above(total), c.word))
         exponent = b.add(b.add(leading, at), c.of(c.bias))

@@ -1,12 +1,13 @@
-"""The functions of libm that code generators call where a machine has no instruction, without a C library.
+"""The libm functions that code generators call where a machine has no instruction, without a C library.
 
     floor, ceil, trunc, rint, nearbyint, roundeven   by the bits of the number
     sqrt, fmod                                       bit by bit
     fma                                              exact product in 128 bits, one rounding
     fmin, fmax                                       by comparison
 
-for float64, and with an `f` behind the name for float32. Written with integers, so that none calls another. Each is
-internal: two libraries, or a libm, do not meet. Results are those of IEEE 754, rounded to nearest, ties to even.
+for float64, and with the suffix `f` for float32. They are written with integers, so that none calls another, and
+internal, so that two libraries, or a libm, do not conflict. Results are those of IEEE 754, rounded to nearest, ties to
+even.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 
 
 _Rounding: TypeAlias = Callable[[Real, Value, Value, Value], Value]
-"""From bits, those of the fraction that are not of an integer, and the least bit of the integer part: what is added."""
+"""(bits, fraction bits below the integer part, least bit of the integer part) → the value to add before truncation."""
 
 
 def _define_rounding(name: str, module: Module, kind: Type, rounding: _Rounding, small: _Rounding) -> None:
-    """To an integer.   small: the bits of the result for |x| < 1, from bits, magnitude and sign"""
+    """Define rounding to an integer.   small: the result's bits for |x| < 1, from bits, magnitude and sign"""
     c = Real(module, name, kind, 1)
     b = c.builder
     x = c.arguments[0]
@@ -56,7 +57,7 @@ def _down(c: Real, bits: Value, rest: Value, unit: Value) -> Value:
 
 
 def _to_even(c: Real, bits: Value, rest: Value, unit: Value) -> Value:
-    """Half a unit, a little less where the integer part is even."""
+    """Half a unit, minus one bit if the integer part is even."""
     b = c.builder
     is_odd = b.icmp_unsigned("!=", b.and_(bits, unit), c.of(0))
     return b.add(b.lshr(rest, c.of(1)), b.zext(is_odd, c.word))
@@ -78,7 +79,7 @@ def _small_down(c: Real, bits: Value, magnitude: Value, sign: Value) -> Value:
 
 
 def _small_even(c: Real, bits: Value, magnitude: Value, sign: Value) -> Value:
-    """Up to a half it is 0."""
+    """The result for |x| < 1: 0 up to a half."""
     b = c.builder
     is_large = b.icmp_unsigned(">", magnitude, c.of((c.bias - 1) << c.mantissa))
     return b.select(is_large, b.or_(sign, _one(c)), sign)
@@ -126,7 +127,7 @@ def _define_fmod(name: str, module: Module, kind: Type) -> None:
 
 
 def _packed(c: Real, mantissa: Value, exponent: Value) -> Value:
-    """The bits of mantissa·2**exponent (with its bias), exactly; no more bits than a fraction and its leading one."""
+    """The bits of mantissa·2**exponent (biased), exact for a mantissa of at most the fraction bits plus one."""
     b = c.builder
     shift = b.sub(c.zeros_above(mantissa), c.of(c.bits - 1 - c.mantissa))
     raised = b.sub(exponent, shift)
@@ -141,7 +142,7 @@ def _packed(c: Real, mantissa: Value, exponent: Value) -> Value:
 
 
 def _define_sqrt(name: str, module: Module, kind: Type) -> None:
-    """A bit of the root at a time, and one more to round by."""
+    """Define sqrt: one bit of the root at a time, and one more for rounding."""
     c = Real(module, name, kind, 1)
     b = c.builder
     (x,) = c.arguments
@@ -178,7 +179,7 @@ def _define_sqrt(name: str, module: Module, kind: Type) -> None:
 
 
 def _define_larger(name: str, module: Module, kind: Type, comparison: str) -> None:
-    """fmax, fmin: what is not nan counts."""
+    """Define fmax or fmin, which ignore a nan operand."""
     c = Real(module, name, kind, 2)
     b = c.builder
     x, y = c.arguments
@@ -202,11 +203,11 @@ def _makers() -> dict[str, Callable[[Module], None]]:
 
 
 OWN_MATH: Final = _makers()
-"""Functions of libm → what defines them in a module."""
+"""Functions of libm → the function that defines them in a module."""
 
 
 def add_math(machine: Machine, module: ModuleRef) -> None:
-    """Define in an optimised module those functions of libm that its code calls."""
+    """Define the libm functions that the code of an optimised module calls."""
     missing = [name for name in undefined_symbols(machine.object_code(module)) if name in OWN_MATH]
     if not missing:
         return

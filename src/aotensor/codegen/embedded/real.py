@@ -1,4 +1,4 @@
-"""Functions of floating point numbers that are written with the bits of these."""
+"""Functions of floating-point numbers that are written with integer operations on their bits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from aotensor.codegen.llvm import Module, Type, Value, constant, f64, i1, i32, i
 class Real(Code):
     """A function of numbers of one format, float32 or float64.
 
-    word: an integer of as many bits. bits, mantissa: of a number, and of its fraction. bias: of its exponent
+    word: the integer type of that width. bits, mantissa: widths of a number, and of its fraction. bias: of its
+    exponent
     """
 
     def __init__(self, module: Module, name: str, kind: Type, arguments: int) -> None:
@@ -22,7 +23,7 @@ class Real(Code):
         self.infinity = (2 * self.bias + 1) << self.mantissa
 
     def of(self, value: int) -> Value:
-        """A number of bits."""
+        """A constant of type `word`."""
         return constant(self.word, value)
 
     def raw(self, x: Value) -> Value:
@@ -38,20 +39,20 @@ class Real(Code):
         return self.builder.and_(bits, self.of(-1 << (self.bits - 1)))
 
     def exponent(self, magnitude: Value) -> Value:
-        """With its bias."""
+        """The biased exponent of a magnitude."""
         return self.builder.lshr(magnitude, self.of(self.mantissa))
 
     def nan_when(self, condition: Value, x: Value) -> None:
-        """if condition: return nan, that of x where it is one"""
+        """if condition: return a quiet nan, with x's bits if it is one"""
         nan = self.builder.or_(self.raw(x), self.of(self.infinity | 1 << (self.mantissa - 1)))
         self.give_when(condition, self.real(nan))
 
     def zeros_above(self, x: Value) -> Value:
-        """Bits above the highest one that is set."""
+        """The number of leading zeros."""
         return llvm.intrinsic(self.builder, "ctlz", [x, constant(i1, 0)], overloads=[x.type])
 
     def normalised(self, magnitude: Value) -> tuple[Value, Value]:
-        """Mantissa with its leading bit, and exponent with its bias, of a finite number other than 0."""
+        """The mantissa with its leading bit, and the biased exponent, of a finite nonzero number."""
         b = self.builder
         exponent, fraction = self.exponent(magnitude), b.and_(magnitude, self.of((1 << self.mantissa) - 1))
         is_normal = b.icmp_unsigned("!=", exponent, self.of(0))

@@ -1,11 +1,11 @@
-"""How much stack a call of a library takes: the deepest chain of calls, of the frames that LLVM's code generator makes.
+"""Bound on the stack of a library call: the deepest call chain, with the frame sizes of LLVM's code generator.
 
     typed entry → entry.typed → entry.run → f.run → f.kernel → its loops
 
-Frames are LLVM's own numbers, which it tells as warnings (`warn-stack-size`). What a fixed function puts on the stack
-for the arrays of a call, as many as its table says, is bounded by the number of these. Calls through the table go to
-the function's adapters and to the fixed functions for matrices. Not counted are functions that the library does not
-have: callbacks, memcpy, memset, and what a compiler's runtime does for missing instructions.
+Frame sizes are LLVM's, which it reports as warnings (`warn-stack-size`). Arrays of a call that a fixed function keeps
+on the stack are bounded by their number in the function's table. Calls through the table are those of the function's
+adapters and of the fixed functions for matrices. Functions outside the library are not counted: callbacks, memcpy,
+memset, and a compiler's runtime for missing instructions.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ _SIZES: Final = {"i8": 1, "i32": 4, "i64": 8, "ptr": 8, "double": 8}
 
 @dataclass
 class _Function:
-    """direct: what it calls by name. indirect: does it call addresses? growing: bytes for each element of its arrays.
+    """direct: callees by name. indirect: does it call addresses? growing: bytes for each element of its arrays.
 
-    arguments: of a call, at most
+    arguments: bound on those of a call
     """
 
     direct: set[str] = field(default_factory=set)
@@ -59,11 +59,11 @@ class _Function:
 
 
 def stack_bounds(machine: Machine, module: ModuleRef, specs: Sequence[FunctionSpec], prefix: str) -> dict[str, int]:
-    """Bytes of stack that a call of each function takes at most, by its typed or its uniform entry.
+    """Upper bound on the bytes of stack of a call of each function, by its typed or its uniform entry.
 
     module: the whole library, optimised
 
-    Raises: InternalError where functions call each other in a circle, which those of a library do not.
+    Raises: InternalError for recursion, which libraries do not have.
     """
     text = str(module)
     graph = _Graph(_functions(text), _frames(machine, text), machine)
@@ -91,7 +91,7 @@ class _Graph:
         return max(entries) + math + (_RED_ZONE if is_red else 0)
 
     def _depth(self, name: str, count: int, inner: int, known: dict[str, int]) -> int:
-        """Bytes from the call of a function on.   count: of elements. inner: bytes of what is called by address"""
+        """Bytes of stack below a function's call.   count: of elements. inner: bytes of callees by address"""
         if name not in self.functions:
             return 0
         if name in known:
@@ -126,7 +126,7 @@ def _functions(text: str) -> dict[str, _Function]:
 
 
 def _frames(machine: Machine, text: str) -> dict[str, int]:
-    """Bytes of every frame that is not empty. LLVM tells them on stderr, so that is done by a process of its own."""
+    """The frame sizes in bytes, except empty ones. LLVM reports them on stderr, so this runs in a separate process."""
     marked = _DEFINITION.sub(_with_warning, text)
     arguments = [
         machine.triple,
@@ -145,6 +145,6 @@ def _frames(machine: Machine, text: str) -> dict[str, int]:
 
 
 def _with_warning(match: re.Match[str]) -> str:
-    """The first line of a function with one more attribute, in front of its metadata."""
+    """The first line of a function definition with one more attribute, inserted before its metadata."""
     head, mark, metadata = match[0].removesuffix("{").partition(" !")
     return f'{head} "warn-stack-size"="0"{mark}{metadata}{{'

@@ -1,4 +1,4 @@
-"""Which functions of others an object file calls, and which of these every machine has.
+"""The external functions that an object file calls, and those that every machine has.
 
 Source: System V ABI, chapter 4: file header, section header, symbol table, for 32 and 64 bits.
 """
@@ -12,15 +12,15 @@ from typing import Final
 from aotensor.errors import UnsupportedError
 
 PROVIDED: Final = frozenset({"memcpy", "memmove", "memset"})
-"""What compilers ask of every machine, with or without a C library."""
+"""Functions that compilers require on every machine, with or without a C library."""
 _COMPILERS: Final = "__"
-"""What names of a compiler's own functions begin with, for arithmetic that a machine lacks: __aeabi_dadd."""
+"""Prefix of compiler runtime functions, for arithmetic that a machine lacks: __aeabi_dadd."""
 _SYMBOL_TABLE: Final = 2  # sh_type SHT_SYMTAB
 _GLOBAL: Final = (1, 2)  # STB_GLOBAL, STB_WEAK
 
 
 def undefined_symbols(code: bytes) -> list[str]:
-    """The names that a relocatable ELF file refers to and does not define, in its order."""
+    """The symbols that a relocatable ELF file refers to and does not define, in file order."""
     is_wide = code[4] == 2
     header = "<16xHHIQQQIHHHHHH" if is_wide else "<16xHHIIIIIHHHHHH"
     section = struct.Struct("<IIQQQQIIQQ" if is_wide else "<IIIIIIIIII")
@@ -38,7 +38,7 @@ def undefined_symbols(code: bytes) -> list[str]:
 
 
 def _symbols(table: bytes, is_wide: bool) -> Iterator[tuple[int, int, int]]:
-    """Of each symbol st_name, st_info, st_shndx."""
+    """For each symbol, (st_name, st_info, st_shndx)."""
     if is_wide:
         for name, info, _, section, _, _ in struct.iter_unpack("<IBBHQQ", table):
             yield name, info, section
@@ -48,7 +48,7 @@ def _symbols(table: bytes, is_wide: bool) -> Iterator[tuple[int, int, int]]:
 
 
 def refuse_foreign(code: bytes) -> None:
-    """See to it that an object file calls nothing but PROVIDED and what compilers bring.   Raises: UnsupportedError"""
+    """Check that an object file only calls PROVIDED and compiler runtime functions.   Raises: UnsupportedError"""
     foreign = [name for name in undefined_symbols(code) if name not in PROVIDED and not name.startswith(_COMPILERS)]
     if foreign:
         raise UnsupportedError(

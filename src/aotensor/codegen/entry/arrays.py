@@ -1,4 +1,4 @@
-"""Questions about one array: how many bytes, where in memory, is it row-major; and the strided copy."""
+"""Functions on one array: its size in bytes, its range of addresses, whether it is row-major; and the strided copy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TILE: Final = 8
 
 @dataclass(frozen=True)
 class Arrays:
-    """The functions of this file, once they are in a module."""
+    """The functions of this file in a module."""
 
     bytes: Function
     is_packed: Function
@@ -39,8 +39,8 @@ def define_arrays(module: Module) -> Arrays:
 def define_bytes(module: Module) -> Function:
     """i64 entry.bytes(shape, rank, itemsize): bytes of an array, or -1 if it is too large.
 
-    Too large are 2^60 elements or more, 2^59 of 16 bytes: their bytes are to be counted by 63 bits. Extents of 0 count
-    as 1, as in NumPy.
+    Too large are 2^60 elements or more, 2^59 of 16 bytes, so that sizes in bytes fit 63 bits. Extents of 0 count as 1,
+    as in NumPy.
     """
     c = Code(module, "entry.bytes", i64, [pointer, i64, i64])
     shape, rank, itemsize = c.arguments
@@ -59,7 +59,7 @@ def define_bytes(module: Module) -> Function:
 
 
 def define_is_packed(module: Module) -> Function:
-    """i1 entry.is_packed(array, shape, rank, itemsize): row-major without gaps, and aligned for its dtype?"""
+    """i1 entry.is_packed(array, shape, rank, itemsize): is it row-major without gaps, and aligned for its dtype?"""
     c = Code(module, "entry.is_packed", i1, [pointer, pointer, i64, i64])
     array, shape, rank, itemsize = c.arguments
     no, yes = constant(i1, 0), constant(i1, 1)
@@ -79,9 +79,9 @@ def define_is_packed(module: Module) -> Function:
 
 
 def define_reach(module: Module) -> Function:
-    """void entry.reach(array, shape, rank, itemsize, bytes, low, high): where it starts and ends.
+    """void entry.reach(array, shape, rank, itemsize, bytes, low, high): the range of addresses of an array.
 
-    Addresses of its first byte, and of the first behind it; both are 0 for an array without elements.
+    From its first byte to the one after its last; both are 0 for an array without elements.
     """
     c = Code(module, "entry.reach", void, [pointer, pointer, i64, i64, i64, pointer, pointer])
     b = c.builder
@@ -110,7 +110,7 @@ def define_reach(module: Module) -> Function:
 def define_copy(module: Module) -> Function:
     """void entry.copy(to, to_strides, from, from_strides, shape, rank, itemsize): a strided copy, axis by axis.
 
-    Strides are in elements; data may have any alignment. The last two axes go in tiles of a few rows, so that a
+    Strides are in elements; data may have any alignment. The last two axes are tiled by a few rows, so that a
     transposed array is read and written by whole cache lines.
     """
     tile = _define_copy_tile(module)

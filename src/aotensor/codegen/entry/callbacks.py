@@ -1,7 +1,7 @@
-"""Entries with the signatures of callbacks that SciPy takes: numbers in, a number out, everything else fixed.
+"""Entries with the callback signatures of SciPy: numbers in, a number out, all other arguments fixed.
 
-What they call is a bound call: `x` is where its free inputs lie, one after the other; `value` is where its result is.
-Those of `scipy.integrate` and of `scipy.ndimage.generic_filter` are there.
+They run a bound call: `x` is the memory of its free inputs, consecutively; `value` is the memory of its result.
+Implemented are those of `scipy.integrate` and of `scipy.ndimage.generic_filter`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from aotensor_runtime.abi import BoundCall, Status, ValueCall
 
 
 def define_callbacks(constants: Constants, prefix: str) -> None:
-    """aotensor_integrand and aotensor_filter."""
+    """Define aotensor_integrand and aotensor_filter."""
     _define_integrand(constants, f"{prefix}aotensor_integrand")
     _define_filter(constants, f"{prefix}aotensor_filter")
 
 
 def _define_integrand(constants: Constants, name: str) -> None:
-    """double aotensor_integrand(int32_t count, const double *x, void *call): not a number where the call fails."""
+    """double aotensor_integrand(int32_t count, const double *x, void *call): nan if the call fails."""
     c = Code(constants.module, name, f64, [i32, pointer, pointer], exported=True)
     count, x, call = c.arguments
     done = _run(c, c.builder.sext(count, i64), x, call)
@@ -37,7 +37,7 @@ def _define_filter(constants: Constants, name: str) -> None:
 
 
 def _run(c: Code, count: Value, x: Value, call: Value) -> Value:
-    """The status of the call on `count` numbers x; WRONG_EXTENT for another count than it has."""
+    """The status of the call with `count` numbers x; WRONG_EXTENT for another count than the call's."""
     done = c.slot(i32, status(Status.WRONG_EXTENT))
     with c.when(c.same(count, c.field(call, ValueCall, "count"))):
         target = c.field(call, ValueCall, "x")

@@ -1,4 +1,4 @@
-"""Structured code with an LLVM builder, for the fixed functions that every library carries.
+"""Structured code with an LLVM builder, for the fixed functions that every library contains.
 
 Locals are stack slots that LLVM turns into registers; structs are those of `aotensor_runtime.abi`, whose ctypes offsets
 are the only layout. Numbers are 64-bit unless a field says otherwise.
@@ -64,9 +64,9 @@ class Slot:
 
 
 class Code:
-    """The body of one function while it is written.
+    """The body of one function under construction.
 
-    attributes: LLVM's, "optsize" by default; a function that kernels may be inlined into must not have that one.
+    attributes: LLVM's, "optsize" by default; a function that kernels may be inlined into must not have it.
     """
 
     def __init__(
@@ -104,20 +104,20 @@ class Code:
         return self.room(i64, self.builder.mul(count, number(-(-self.size(struct) // 8))))
 
     def at(self, base: Value, index: int | Value, size: int | Value) -> Value:
-        """Address of element `index` of an array of elements of `size` bytes."""
+        """The address of element `index` of an array with elements of `size` bytes."""
         position, stride = (number(x) if isinstance(x, int) else x for x in (index, size))
         return self.builder.gep(base, [self.builder.mul(position, stride)], source_etype=i8)
 
     def element(self, base: Value, index: Value, struct: type[ctypes.Structure]) -> Value:
-        """&base[index] of an array of structs."""
+        """&base[index], for an array of structs."""
         return self.at(base, index, self.size(struct))
 
     def item(self, base: Value, index: int | Value, kind: Type = i64) -> Value:
-        """base[index] of an array of pointers or numbers."""
+        """base[index], for an array of pointers or numbers."""
         return self.builder.load(self.at(base, index, self._size(kind)), typ=kind)
 
     def cell(self, base: Value, index: int | Value, kind: Type = i64) -> Value:
-        """A pointer or number in word `index` of 8 bytes, in an array of both."""
+        """The pointer or number in 8-byte word `index` of an array of both."""
         return self.builder.load(self.at(base, index, 8), typ=kind)
 
     def put(self, base: Value, index: int | Value, value: Value) -> None:
@@ -125,7 +125,7 @@ class Code:
         self.builder.store(value, self.at(base, index, self._size(value.type)))
 
     def put_cell(self, base: Value, index: int | Value, value: Value) -> None:
-        """Word `index` of 8 bytes = value"""
+        """8-byte word `index` of base = value"""
         self.builder.store(value, self.at(base, index, 8))
 
     def field(self, base: Value, struct: type[ctypes.Structure], name: str) -> Value:
@@ -144,15 +144,15 @@ class Code:
         return self.at(base, self.offset(struct, name), 1)
 
     def offset(self, struct: type[ctypes.Structure], name: str) -> int:
-        """Bytes in front of a field, on the target."""
+        """The offset of a field on the target, in bytes."""
         return offset_of(struct, name, self._pointers)
 
     def end(self, struct: type[ctypes.Structure], name: str) -> int:
-        """Bytes up to the end of a field, on the target."""
+        """The offset of the end of a field on the target, in bytes."""
         return end_of(struct, name, self._pointers)
 
     def size(self, struct: type[ctypes.Structure]) -> int:
-        """Bytes of a struct, on the target."""
+        """The size of a struct on the target, in bytes."""
         return size_of(struct, self._pointers)
 
     def _size(self, kind: Type) -> int:
@@ -166,7 +166,7 @@ class Code:
         return self.builder.call(callee, list(arguments))
 
     def clear(self, base: Value, count: Value, nothing: Value | None = None) -> None:
-        """base[0:count] = 0, for 8-byte elements; or another value for elements of its type."""
+        """base[0:count] = 0, for 8-byte elements; or another value, for elements of its type."""
         with self.loop(count) as i:
             self.put(base, i, number(0) if nothing is None else nothing)
 
@@ -191,7 +191,7 @@ class Code:
 
     @contextmanager
     def loop_while(self, condition: Callable[[], Value]) -> Iterator[None]:
-        """while condition(): it is built in front of the body, and may have blocks of its own."""
+        """while condition(): it is emitted before the body, and may have several blocks."""
         b = self.builder
         head, body, after = (b.append_basic_block(name) for name in ("while", "do", "after"))
         b.branch(head)
@@ -217,7 +217,7 @@ class Code:
             self.give(value)
 
     def give_error(self, code: Value) -> None:
-        """Return a status that is not 0."""
+        """Return a nonzero status."""
         self.give_when(self.differs(code, status(0)), code)
 
     # --- arithmetic --------------------------------------------------------------------------------------------------
@@ -249,14 +249,14 @@ class Code:
         return self.builder.ptrtoint(value, i64)
 
     def all(self, *conditions: Value) -> Value:
-        """All of them, each evaluated."""
+        """Conjunction of all conditions, without short-circuit."""
         result = conditions[0]
         for condition in conditions[1:]:
             result = self.builder.and_(result, condition)
         return result
 
     def any(self, *conditions: Value) -> Value:
-        """One of them, each evaluated."""
+        """Disjunction of all conditions, without short-circuit."""
         result = conditions[0]
         for condition in conditions[1:]:
             result = self.builder.or_(result, condition)
@@ -272,7 +272,7 @@ def _pairs(struct: type[ctypes.Structure]) -> Iterator[tuple[str, Type]]:
 
 
 def constant_struct(struct: type[ctypes.Structure], values: Mapping[str, Value | int]) -> Value:
-    """A literal struct with the layout of `struct`; numbers take the width of their field."""
+    """A literal struct with the layout of `struct`; numbers have the width of their field."""
     fields = []
     for name, kind in _pairs(struct):
         value = values[name]

@@ -1,6 +1,6 @@
-"""Compressed indices at memory speed: are they valid, are they canonical, and if not, in what order should they be.
+"""Check compressed indices at memory speed: valid? canonical? And the order that makes them canonical.
 
-Canonical means: within each major slice the indices rise. Every function exists for indices of 32 and of 64 bits.
+Canonical means that indices ascend within each major slice. Every function exists for 32-bit and 64-bit indices.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ _KINDS: Final[tuple[tuple[tuple[str, ...], Type, int, int], ...]] = (
     (("complex64",), f32, 4, 2),
     (("complex128",), f64, 8, 2),
 )
-"""Dtypes that are added by the same instruction, its type, its bytes, and how many such numbers they are."""
+"""Dtypes that one instruction adds, its type, its bytes, and the count of such numbers per element."""
 
 
 @dataclass(frozen=True)
 class Compressed:
     """i64 scan(indptr, indices, major, minor, nnz, context): CANONICAL, UNSORTED or INVALID.
 
-    i64 arrange(indptr, indices, major, new_indptr, new_indices, order, target): entries by slice and index, those with
-    equal index as one, and their number. order: where entry k was before. target: where it is now.
+    i64 arrange(indptr, indices, major, new_indptr, new_indices, order, target): entries by slice and index, with
+    duplicates merged; returns their number. order: the former position of entry k. target: its new position.
     """
 
     scan: Function
@@ -57,7 +57,7 @@ class Compressed:
 
 
 def define_compressed(module: Module, bits: int, has_threads: bool) -> Compressed:
-    """The functions for indices of 32 or 64 bits.   has_threads: whether several cores look at large matrices"""
+    """Define the functions for indices of 32 or 64 bits.   has_threads: do several cores scan large matrices?"""
     kind = i32 if bits == 32 else i64
     return Compressed(define_scan(module, kind, has_threads), _define_arrange(module, kind))
 
@@ -86,10 +86,10 @@ def _define_arrange(module: Module, kind: Type) -> Function:
 
 
 def _define_sort(module: Module, kind: Type) -> Function:
-    """void sort(indices, order, spare, first, count): order = first + 0..count-1 by their indices, equal ones in order.
+    """void sort(indices, order, spare, first, count): order = first + 0..count-1 sorted by indices, stably.
 
-    A slice that is in order costs one look. Where 32 bits hold the indices, what is sorted are numbers whose upper half
-    is an index and whose lower half is its position; elsewhere positions are sorted by their indices.
+    A sorted slice costs one pass. If indices fit 32 bits, the sorted numbers have the index as upper half and the
+    position as lower half; otherwise positions are sorted by their indices.
     """
     c = Indices(module, "sort", void, [pointer, pointer, pointer, i64, i64], kind)
     indices, order, spare, first, count = c.arguments
@@ -120,7 +120,7 @@ def _define_sort(module: Module, kind: Type) -> Function:
 
 
 def _sort_keys(c: Indices, keys: Value, spare: Value, count: Value, rank: Callable[[Value], Value]) -> Value:
-    """Merges of runs of 1, 2, 4, ... numbers between two buffers; gives the one that has the result."""
+    """Merge runs of 1, 2, 4, ... numbers between two buffers; return the buffer with the result."""
     b = c.builder
     source, to = c.slot(pointer, keys), c.slot(pointer, spare)
     rounds = b.sub(number(64), b.ctlz(b.sub(count, number(1)), constant(i1, 0)))
@@ -140,10 +140,10 @@ def _sort_keys(c: Indices, keys: Value, spare: Value, count: Value, rank: Callab
 def _merge(
     c: Indices, source: Value, to: Value, bounds: tuple[Value, Value, Value], rank: Callable[[Value], Value]
 ) -> None:
-    """to[low:high] = the sorted runs source[low:middle] and source[middle:high] as one, equal ones in order.
+    """to[low:high] = the sorted runs source[low:middle] and source[middle:high], merged stably.
 
-    It is made from both ends at once: one end alone would wait for each comparison. The ends may meet in one element,
-    which both of them know.
+    The merge runs from both ends at once: from one end alone, each step would wait for a comparison. The ends may meet
+    in one element, which both of them write.
     """
     low, middle, high = bounds
     b = c.builder
@@ -171,8 +171,8 @@ def _merge(
 def define_gather(module: Module) -> Function:
     """void entry.gather(data, order, target, count, size, dtype, result): result[target[k]] = Σ data[order[k]].
 
-    size: numbers of an entry, neighbours in memory: more than one in blocks. Those of one target follow each other.
-    Integers wrap, truth values are joined by or.
+    size: numbers per entry, contiguous in memory: more than one for blocks. Entries with one target are consecutive.
+    Integers wrap, bools are combined by or.
     """
     c = Code(module, "entry.gather", void, [pointer, pointer, pointer, i64, i64, i64, pointer], attributes=FAST)
     data, order, target, count, width, dtype, result = c.arguments

@@ -92,8 +92,7 @@ def _way_in_block(index: SSAValue, start: SSAValue) -> Way | None:
 
 
 def _way_from(index: SSAValue, start: SSAValue) -> Way | None:
-    """How an index is derived from `start`: as the value itself, its balanced start, or the maximum of one and
-    another value."""
+    """How an index is derived from `start`: it is that value, its balanced start, or its maximum with another value."""
     if index is start:
         return ()
     if isinstance(index.owner, BalanceOp):

@@ -40,8 +40,7 @@ def verify_nests(module: ModuleOp) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Access:
-    """An access of an operation to a value: through which view, and at which indices; None if unknown, or for all of
-    it."""
+    """An access of an operation to a value: the view, and the indices; None if unknown, or for all of the value."""
 
     op: Operation
     view: SSAValue
@@ -156,8 +155,7 @@ def _check_window(x: SSAValue, writer: Access, reader: Access) -> None:
 
 
 def are_apart(one: Access, other: Access) -> bool:
-    """Do two accesses have disjoint iterations along an axis, in loops one of whose ranges ends where the other
-    begins?"""
+    """Do two accesses have disjoint iterations along an axis, in a loop that begins where the other one ends?"""
     for axis, (i, j) in enumerate(zip(one.subscripts or (), other.subscripts or (), strict=False)):
         loops = [x.block.parent_op() for x in (i, j) if isinstance(x, BlockArgument)]
         match loops:
