@@ -1,4 +1,4 @@
-"""Runs libraries that aotensor has compiled, with nothing but NumPy and the standard library.
+"""Load and call libraries compiled by aotensor, with NumPy and the standard library only.
 
 import aotensor_runtime
 lib = aotensor_runtime.load("libmodel.so")

@@ -1,4 +1,4 @@
-"""The structs of `include/aotensor.h` as ctypes: the one source of sizes and offsets, for the runtime and for codegen.
+"""The structs of `include/aotensor.h` as ctypes: the only source of sizes and offsets, for runtime and codegen.
 
 Units are those of the header: extents and strides in elements, everything named `bytes` or `size` in bytes.
 """
@@ -17,7 +17,7 @@ ABI_VERSION: Final = 2
 HEADER: Final = Path(__file__).parent / "include" / "aotensor.h"
 
 WORKSPACE_ALIGNMENT: Final = 64
-"""Alignment in bytes that a kernel may expect of its workspace; the entries align what they are given."""
+"""Alignment in bytes that a kernel may assume for its workspace; entries align the memory that they get."""
 
 MANIFEST_SECTION: Final = ".aotensor.manifest"
 CHECKSUM_SECTION: Final = ".aotensor.checksum"
@@ -35,7 +35,7 @@ DTYPE_SIZES: Final[dict[str, int]] = {name: record.size for name, record in DTYP
 class Status(IntEnum):
     """Return values of every entry point; CHECK and above are checks of one function (see `Manifest.check`).
 
-    NOT_CONVERGED is that of all checks of the kind "convergence".
+    NOT_CONVERGED is the status of all checks of the kind "convergence".
     """
 
     OK = 0
@@ -96,7 +96,7 @@ class Sparse(ctypes.Structure):
 
 
 BLAS_FUNCTIONS: Final = tuple(f"{kind}{name}" for name in ("gemm", "gemv") for kind in "sd")
-"""Products: where they are missing, generated code takes their place."""
+"""Matrix products; generated code replaces missing ones."""
 
 _OF_REALS: Final = (
     "trsm", "trmm", "potrf", "getrf", "getri", "syevd", "gesdd", "geqrf", "orgqr",
@@ -110,11 +110,11 @@ LAPACK_FUNCTIONS: Final = tuple(
     for name in names
     for kind in kinds
 )
-"""Linear algebra: a function that calls one of them needs it. Two of them are of BLAS."""
+"""Linear algebra, including two functions of BLAS; a function that calls one needs it."""
 
 
 class Blas(ctypes.Structure):
-    """aotensor_blas: addresses of BLAS and LAPACK functions; a function is there if struct_size covers its field."""
+    """aotensor_blas: addresses of BLAS and LAPACK functions; a field exists if struct_size covers it."""
 
     _fields_ = (
         ("struct_size", ctypes.c_int64),
@@ -123,7 +123,7 @@ class Blas(ctypes.Structure):
 
 
 class Kept(ctypes.Structure):
-    """aotensor_kept: workspace that a call leaves for the next one."""
+    """aotensor_kept: workspace that a call leaves for the next call."""
 
     _fields_ = (
         ("block", ctypes.c_void_p),
@@ -132,7 +132,7 @@ class Kept(ctypes.Structure):
 
 
 SMALLEST_KEPT: Final = 1 << 20
-"""Bytes of a workspace that is kept; the C library keeps smaller ones itself."""
+"""Least bytes of a workspace that is kept; the C library caches smaller blocks itself."""
 
 
 class Context(ctypes.Structure):
@@ -157,13 +157,13 @@ class Context(ctypes.Structure):
 
 END_OF_SMALLEST_CONTEXT: Final = "parallel_for"
 SMALLEST_CONTEXT: Final = getattr(Context, END_OF_SMALLEST_CONTEXT).offset
-"""Bytes of the first aotensor_context: what came later may be absent."""
+"""Bytes of the first version of aotensor_context: later fields may be absent."""
 MAX_THREADS: Final = 64
-"""Threads that run one loop, at most."""
+"""Most threads that run one loop."""
 
 
 CANONICAL: Final = 1
-"""Flag of a context: sparse inputs are valid and canonical, so a call does not look at them first."""
+"""Flag of a context: sparse inputs are valid and canonical, so a call does not check them."""
 
 
 class PythonLayout(ctypes.Structure):
@@ -187,7 +187,7 @@ class PythonLayout(ctypes.Structure):
 
 
 class PythonCall(ctypes.Structure):
-    """aotensor_python_call: one function as `aotensor_call_python` sees it."""
+    """aotensor_python_call: the description of one function for `aotensor_call_python`."""
 
     _fields_ = (
         ("layout", ctypes.c_void_p),
@@ -213,7 +213,7 @@ class BoundCall(ctypes.Structure):
 
 
 class BoundMethod(ctypes.Structure):
-    """aotensor_bound_method: the same, and what a method of Python needs of the interpreter."""
+    """aotensor_bound_method: the same, with the interpreter's functions that a Python method needs."""
 
     _fields_ = (
         ("save_thread", ctypes.c_void_p),
@@ -224,7 +224,7 @@ class BoundMethod(ctypes.Structure):
 
 
 class ValueCall(ctypes.Structure):
-    """aotensor_value_call: a function of numbers, as callbacks of SciPy are."""
+    """aotensor_value_call: a function of scalars, for SciPy's callbacks."""
 
     _fields_ = (
         ("call", BoundCall),
@@ -235,7 +235,7 @@ class ValueCall(ctypes.Structure):
 
 
 METHOD_OFFSET: Final = 32
-"""Bytes from the start of a `bytes` object to its content, where `aotensor_run_bound` finds its struct."""
+"""Offset in bytes of the content of a `bytes` object, where `aotensor_run_bound` finds its struct."""
 
 STRUCTS: Final[dict[str, type[ctypes.Structure]]] = {
     "aotensor_complex64": Complex64,
@@ -251,7 +251,7 @@ STRUCTS: Final[dict[str, type[ctypes.Structure]]] = {
     "aotensor_bound_method": BoundMethod,
     "aotensor_value_call": ValueCall,
 }
-"""C name of every struct of the header; a test compares all offsets with the C compiler's."""
+"""C name → struct of the header; a test compares all offsets with the C compiler's."""
 
 
 def context(blas: int | None = None) -> Context:

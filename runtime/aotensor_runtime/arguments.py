@@ -1,4 +1,4 @@
-"""From what a caller passes to the arrays that a library takes: names, dtypes, ranks; and memory for what it gives.
+"""Convert call arguments to the arrays that a library accepts: names, dtypes, ranks; and allocate results.
 
 Extents are checked in native code.
 """
@@ -37,7 +37,7 @@ def pattern(shape: tuple[int, ...]) -> AnyArray:
 def new_array(shape: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
     """An uninitialised array in C order. A large matrix is aligned: rows that straddle lines cost up to a third.
 
-    The memory of a large one may be that of a former result which nobody holds any longer.
+    A large one may reuse the memory of a former result without references.
 
     Raises: OutOfMemory.
     """
@@ -54,14 +54,14 @@ def new_array(shape: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
 
 
 def new_output(shape: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
-    """`new_array` for a result, which is poisoned if calls run on poisoned memory.   Raises: OutOfMemory"""
+    """`new_array` for a result, poisoned if calls run on poisoned memory.   Raises: OutOfMemory"""
     return poison(new_array(shape, dtype))
 
 
 def match_names(
     function: str, inputs: Sequence[ArgumentSpec | SparseValue], args: Sequence[object], kwargs: Mapping[str, object]
 ) -> list[object]:
-    """The arguments of a call in the order of the inputs.
+    """Bind the arguments of a call to the inputs, in their order.
 
     Raises: ArgumentTypeError if some are missing, too many, unknown or given twice.
     """
@@ -94,10 +94,10 @@ def _usage(function: str, names: Sequence[str]) -> str:
 def to_array(spec: FunctionSpec, value: object, target: ArgumentSpec) -> AnyArray:
     """`value` as an array of the input's dtype and rank, aligned, with strides that are multiples of its elements.
 
-    Arrays keep their values: they are cast to wider dtypes only. Python numbers and lists may go wherever their values
-    fit; a float into float32 only if it is exact there.
+    Arrays keep their values: they are cast to wider dtypes only. Python numbers and lists are accepted if their values
+    fit; a float as float32 only if it is exact.
 
-    Raises: ArgumentTypeError for other dtypes and ranks, masked arrays, and what is not an array.
+    Raises: ArgumentTypeError for other dtypes and ranks, masked arrays, and anything but an array.
     """
     dtype = DTYPES[target.dtype]
     if type(value) is float and target.dtype == "float64" and not target.shape:
@@ -114,7 +114,7 @@ def to_array(spec: FunctionSpec, value: object, target: ArgumentSpec) -> AnyArra
 
 
 def as_plain(spec: FunctionSpec, value: object, name: str) -> AnyArray:
-    """`value` as NumPy takes it, in a dtype of its own.   Raises: ArgumentTypeError where something would be lost."""
+    """`value` as an array in the dtype that NumPy chooses.   Raises: ArgumentTypeError if a value would change."""
     try:
         return plain_array(value)
     except ArgumentTypeError as error:
@@ -135,7 +135,7 @@ def _cast(spec: FunctionSpec, array: AnyArray, target: ArgumentSpec) -> AnyArray
 
 
 def _from_literal(spec: FunctionSpec, array: AnyArray, target: ArgumentSpec) -> AnyArray:
-    """Python numbers, whose own dtype means little: what counts is whether the values fit."""
+    """Convert Python numbers by value: their own dtype does not matter if the values fit."""
     dtype = DTYPES[target.dtype]
     if kind_of(array.dtype) not in _KINDS:
         raise ArgumentTypeError(

@@ -12,9 +12,9 @@ from aotensor_runtime.abi import BLAS_FUNCTIONS, LAPACK_FUNCTIONS, Blas
 
 @cache
 def blas_table() -> Blas:
-    """SciPy's BLAS and LAPACK. Where SciPy is absent, or counts in 64 bits, pointers are NULL.
+    """The table of SciPy's BLAS and LAPACK. Pointers are NULL without SciPy, or if it uses 64-bit integers.
 
-    Generated code stands in for missing products; what calls another function then says so.
+    Generated code replaces missing products; calls of other missing functions raise an error.
     """
     table = Blas(struct_size=ctypes.sizeof(Blas))
     try:
@@ -31,7 +31,7 @@ def blas_table() -> Blas:
 
 
 def _address(capsule: Any) -> int | None:
-    """The C function in a capsule of Cython, whose name is its signature."""
+    """The C function in a Cython capsule, whose name is its signature."""
     api = ctypes.pythonapi
     name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))
     pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", api))

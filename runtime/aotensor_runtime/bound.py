@@ -1,4 +1,4 @@
-"""A function with fixed buffers, for loops: a call is one call of C, without allocation or checks in Python."""
+"""A function bound to buffers, for calls in loops: each is one C call, without allocation or checks in Python."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from aotensor_runtime.sparse.values import Compressed, Value, is_sparse, shown, 
 class BoundFunction:
     """A function on fixed arrays: write into `inputs`, call, read `outputs`; it returns the same arrays each time.
 
-    inputs, outputs: the arrays and matrices by name. call: what C calls, as long as this lives.
+    inputs, outputs: the arrays and matrices by name. call: the struct for C callers, valid while this object lives.
 
     Shared variables start from the function's current values and are
-    carried on from call to call, in `inputs`, apart from the library's own. Not for two threads at once: bind one for
-    each.
+    updated from call to call in `inputs`, separately from the library's own. Not thread-safe: bind one for
+    each thread.
 
     A sparse matrix is bound with its values: write into its `data`. Its pattern is fixed: it is copied and checked
-    here, and not looked at again.
+    here, and not checked again.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class BoundFunction:
         self.result = result_of(spec)(tuple(self.outputs.values()))
 
     def __call__(self) -> Any:
-        """The outputs, as the function gives them.
+        """Run the function and return the outputs in the form of its results.
 
         Raises: ArgumentIndexError, ArgumentValueError or OutOfMemory from checks of values.
         """
@@ -85,7 +85,7 @@ class BoundFunction:
 
 
 class Given:
-    """What `bind` was given, checked: arrays as they are, so that later writes to them are seen."""
+    """The checked arguments of `bind`: arrays are not copied, so that later writes to them are seen."""
 
     def __init__(self, spec: FunctionSpec, arrays: Mapping[str, object], state: Mapping[str, Value]) -> None:
         arguments = [value for value in spec.arguments if value.name not in state]
@@ -101,7 +101,7 @@ class Given:
 
 
 def _buffer(spec: FunctionSpec, value: object, target: ArgumentSpec | SparseValue) -> Value:
-    """An input as a buffer: an array stays itself, a number becomes a new array; so do the values of a matrix."""
+    """An input as a buffer: an array is used directly, a number becomes a new array; so do a matrix's values."""
     converted = to_value(spec, value, target)
     if isinstance(converted, Compressed):
         return _matrix_buffer(spec, value, converted, target.name)
@@ -138,7 +138,7 @@ def _need_canonical(spec: FunctionSpec, inputs: Mapping[str, Value]) -> None:
 
 
 def _freeze(values: Iterable[Value]) -> None:
-    """Patterns that are not checked again must not be written to."""
+    """Make patterns read-only, since they are not checked again."""
     for value in values:
         if isinstance(value, Compressed):
             value.indices.flags.writeable = value.indptr.flags.writeable = False
@@ -147,7 +147,7 @@ def _freeze(values: Iterable[Value]) -> None:
 def _updates(
     spec: FunctionSpec, inputs: Mapping[str, Value], outputs: Mapping[str, Value]
 ) -> tuple[tuple[AnyArray, AnyArray], ...]:
-    """Arrays of shared variables, each with what it becomes after a call."""
+    """Arrays of shared variables, each with its next value."""
     pairs: list[tuple[AnyArray, AnyArray]] = []
     for state, output in spec.updates:
         both = [x.arrays[1:] if isinstance(x, Compressed) else (x,) for x in (inputs[state], outputs[output])]
@@ -167,13 +167,13 @@ def _output(spec: FunctionSpec, value: object, target: OutputSpec | SparseValue)
 
 
 OutArgs: TypeAlias = dict[str, AnyArray]
-"""Outputs by name, and the arrays that they shall be written to."""
+"""Outputs by name, with the arrays to write them to."""
 
 
 def chosen_outputs(spec: FunctionSpec, results: Mapping[str, OutputSpec | SparseValue], out: object) -> OutArgs | None:
-    """What a call was given as `out`: an array, or several in the form of the result; None chooses nothing.
+    """The arrays of a call's `out`: one, or several in the form of the result; None for none.
 
-    results: what the function gives, by name.
+    results: the function's results, by name.
 
     Raises: ArgumentTypeError for another number, unknown names, other dtypes or ranks; ArgumentValueError for arrays
     that are read-only. Extents and overlaps are checked by the library.
@@ -229,7 +229,7 @@ def _outputs(
     inputs: tuple[AnyArray, ...],
     given: Mapping[str, AnyArray],
 ) -> tuple[AnyArray, ...]:
-    """Every output: the given array, else a new one; the first call sizes those that only the library can size."""
+    """Buffers of all outputs: given arrays, else new ones; a first call finds extents that only the library knows."""
     outputs: list[AnyArray | None] = []
     patterns = {group.first for group in spec.sparse_outputs}
     for i, value in enumerate(spec.outputs):

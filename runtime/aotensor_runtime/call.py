@@ -1,7 +1,7 @@
 """One function of a loaded library: arrays in, arrays out.
 
-A call goes the short way (`fast`) if every argument is already what the signature says; whatever that refuses goes the
-long way (`invoke`), which converts arguments and says what is wrong.
+A call uses the fast path (`fast`) if every argument already matches the signature; otherwise the
+slow path (`invoke`), which converts arguments and reports errors.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class LibraryFunction:
     """A function of a library: call it with arrays, by position or by name.
 
     `spec` is its signature, `state` its shared variables. Results are new arrays, 0-dimensional for scalars, unless
-    `out=` says where to put them. Calls from several threads run at the same time, except those of functions that
+    `out=` provides arrays. Calls from several threads run at the same time, except those of functions that
     update shared variables.
     """
 
@@ -69,11 +69,11 @@ class LibraryFunction:
         self._plan: Plan | None = None
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
-        """The outputs: an array, a list or a dict of arrays; [] where there are only updates.
+        """Call the function: returns an array, a list or a dict of arrays; [] if there are only updates.
 
-        out: an array for the result; where there are several a list, or a dict by name, of as many as shall be used.
-        They are checked for dtype, extents, overlap with inputs and each other, and for being writable, and returned
-        instead of new arrays. num_threads: how many threads the call may use, as `with_threads` says. A function with
+        out: an array for the result; for several a list, or a dict by name, of any number of them.
+        They are checked for dtype, extents, overlap with inputs and each other, and for write access, and returned
+        instead of new arrays. num_threads: most threads of the call, as in `with_threads`. A function with
         an input of one of these names does not have that option.
 
         Raises: ArgumentTypeError for number, names, dtypes and ranks of arguments; ArgumentValueError for sizes and
@@ -92,7 +92,7 @@ class LibraryFunction:
         return self._result(self._call_long(args, (), given) if outputs is None else outputs)
 
     def _by_position(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[object, ...]:
-        """All arguments in their order; names that do not fit are left to the long way, which says what is wrong."""
+        """All arguments in order; wrong names are left to the slow path, which reports them."""
         first = len(args)
         if kwargs and first + len(kwargs) == len(self._arguments):
             try:
@@ -122,7 +122,7 @@ class LibraryFunction:
         return self._limited[count]
 
     def bind(self, **arrays: object) -> BoundFunction:
-        """The function on fixed arrays: all inputs by name, and those outputs whose memory you want to choose.
+        """Bind the function to arrays: all inputs by name, and optionally outputs.
 
         num_threads: as of a call, for those of the bound function.
 
@@ -141,27 +141,27 @@ class LibraryFunction:
 
     @property
     def pointer(self) -> EntryPointer:
-        """The typed entry, for numba, Cython, cffi and others who call C: its address and signature.
+        """The typed entry for numba, Cython, cffi and other C callers: its address and signature.
 
-        It knows nothing of `num_threads` and of shared variables, which are arguments there.
+        It ignores `num_threads`; shared variables are arguments of it.
         """
         from aotensor_runtime.typed.pointer import EntryPointer
 
         return EntryPointer(self.spec, self._manifest.prefix, self._entries.typed)
 
     def uniform(self) -> tuple[int, Context]:
-        """Address of the entry on strided arrays, and what its calls may use, for callers that outlive a call."""
+        """The address of the entry on strided arrays, with its context, for callers that outlive a call."""
         self._use_blas()
         return self._entries.uniform_address, self._context
 
     def low_level_callable(self, form: str = "integrand", /, **fixed: object) -> Any:
         """The function as a `scipy.LowLevelCallable`: `scipy.integrate.quad(lib.f.low_level_callable(w=w), 0, 1)`.
 
-        form: "integrand" for `scipy.integrate`, "filter" for `scipy.ndimage.generic_filter`. fixed: inputs that stay as
-        they are. The others, float64 and of known extents, are what SciPy passes: a number each, or one vector, in the
-        order of the function. A call that fails gives nan, or the error of the filter. Not for two threads at once.
+        form: "integrand" for `scipy.integrate`, "filter" for `scipy.ndimage.generic_filter`. fixed: constant
+        inputs. SciPy passes the others, float64 and of known extents: a number each, or one vector, in the
+        order of the function. A failed call returns nan, or the filter's error. Not thread-safe.
 
-        Raises: ArgumentTypeError or ArgumentValueError for what does not fit; LibraryError without SciPy.
+        Raises: ArgumentTypeError or ArgumentValueError for inputs that do not fit the form; LibraryError without SciPy.
         """
         from aotensor_runtime.typed.callback import low_level_callable
 
@@ -175,7 +175,7 @@ class LibraryFunction:
         return _found, (self.library, self.spec.name, self._context.num_threads or None)
 
     def _use_blas(self) -> None:
-        """Fill the table of functions, if this one multiplies matrices or does linear algebra."""
+        """Fill the table of functions, if this one uses BLAS or LAPACK."""
         if self.spec.calls_blas or self.spec.lapack:
             self._context.blas = ctypes.addressof(blas_table())
 
@@ -215,7 +215,7 @@ class LibraryFunction:
         return outputs
 
     def _fast_into(self, args: tuple[Any, ...], given: OutArgs) -> tuple[Value, ...] | None:
-        """The short way to outputs that are all given; None if the long way has to be taken."""
+        """The fast path with all outputs given; None if the slow path is needed."""
         layout = probe()
         if (
             layout is None
@@ -232,19 +232,19 @@ class LibraryFunction:
         return None if self._entries.call_python(self._plan, id(args), id(outputs)) else outputs
 
     def _repr_html_(self) -> str:
-        """For notebooks: its arrays, and its entry in C."""
+        """HTML for notebooks: the arrays, and the C entry."""
         from aotensor_runtime.notebook.library import function_html
 
         return function_html(self._manifest, self.spec, len(self.library.data))
 
 
 def _found(library: Library, name: str, num_threads: int | None) -> LibraryFunction:
-    """A function of a library, as pickles refer to it."""
+    """Unpickle a reference to a function of a library."""
     return library.functions[name].with_threads(num_threads)
 
 
 def _taker(names: tuple[str, ...]) -> Callable[[Mapping[str, object]], tuple[object, ...]]:
-    """From arguments by name to a tuple in this order.   Raises: KeyError for a missing one"""
+    """A function that orders arguments by name into a tuple.   Raises: KeyError for a missing one"""
     if len(names) == 1:
         (name,) = names
         return lambda kwargs: (kwargs[name],)

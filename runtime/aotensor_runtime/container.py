@@ -14,7 +14,7 @@ from aotensor_runtime.manifest import SCHEMA, Default, Manifest, ManifestError, 
 lzma: ModuleType | None
 try:
     import lzma
-except ImportError:  # a Python that was built without it loads and runs libraries all the same
+except ImportError:  # a Python built without it can still load and run libraries
     lzma = None
 
 CHECKSUM_MAGIC: Final = b"AOTSUM\x02\0"
@@ -24,7 +24,7 @@ CHECKSUM_SIZE: Final = len(CHECKSUM_MAGIC) + 32
 MAX_SECTION_BYTES: Final = 1 << 26
 """Longest extra section, in bytes after decompression."""
 _DECODER_BYTES: Final = 1 << 24
-"""Memory that decompression may take besides: a file says how much it wants, we write 2 MiB."""
+"""Most memory that decompression may use in addition: a file states its need, ours need 2 MiB."""
 
 
 class Container:
@@ -39,7 +39,7 @@ class Container:
             raise ForeignLibrary("aotensor did not build this file: it has no manifest")
 
     def recorded_checksum(self) -> bytes:
-        """SHA-256 that the linker step has left in a shared library; zeros in an object file."""
+        """The SHA-256 recorded in a shared library when it was linked; zeros in an object file."""
         content = self.image.section(abi.CHECKSUM_SECTION)
         if content is None:
             raise DamagedLibrary("the library has no checksum")
@@ -52,17 +52,17 @@ class Container:
         return content[len(CHECKSUM_MAGIC) :]
 
     def computed_checksum(self) -> bytes:
-        """SHA-256 of what would be loaded."""
+        """The SHA-256 of the parts of the file that are loaded."""
         return self.image.digest(self.checksum_section())
 
     def checksum_section(self) -> Section:
-        """Where the 32 bytes of the checksum are in the file."""
+        """The byte range of the checksum in the file."""
         self.recorded_checksum()
         section = self.image.sections[abi.CHECKSUM_SECTION]
         return Section(section.name, section.offset + len(CHECKSUM_MAGIC), section.size - len(CHECKSUM_MAGIC))
 
     def check(self) -> None:
-        """Raises: DamagedLibrary if code or data are not what the linker step wrote."""
+        """Raises: DamagedLibrary if code or data have changed since linking."""
         if self.recorded_checksum() != self.computed_checksum():
             raise DamagedLibrary("the checksum does not fit: the file was changed after it was built")
 
@@ -78,7 +78,7 @@ class Container:
     def extra(self, name: str) -> bytes:
         """Content of an extra section.
 
-        Raises: KeyError if there is none of that name; DamagedLibrary if it cannot be decompressed; LibraryError where
+        Raises: KeyError if there is none of that name; DamagedLibrary if it cannot be decompressed; LibraryError if
         Python has no module lzma.
         """
         content = self.image.section(abi.EXTRA_SECTION_PREFIX + name)

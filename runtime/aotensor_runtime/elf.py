@@ -1,7 +1,7 @@
 """Reading ELF files without running them: sections by name, and the checksum of what gets loaded.
 
-Only what libraries of aotensor need: 64 bits, little-endian. Every offset is checked against the file, and the work is
-bounded by its size, so a truncated, changed or hostile file gives an error and nothing else.
+Supports only libraries of aotensor: 64 bits, little-endian. Every offset is checked against the file, and the work is
+bounded by its size, so a truncated, changed or hostile file only raises an error.
 Source: System V ABI, chapters 4 and 5.
 """
 
@@ -21,12 +21,12 @@ _HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION: Final = struct.Struct("<IIQQQQIIQQ")
 _SEGMENT: Final = struct.Struct("<IIQQQQQQ")
 _LAYOUT: Final = struct.Struct("<IQQQQ")
-"""What the checksum covers of a loaded section: type, flags, address, offset, size; its name follows."""
+"""Header fields of a loaded section that the checksum covers: type, flags, address, offset, size; its name follows."""
 _SECTION_TABLE_FIELDS: Final = ((40, 48), (58, 64))  # e_shoff; e_shentsize, e_shnum, e_shstrndx: `strip` moves them
 _NO_BITS, _LOAD, _ALLOCATED = 8, 1, 2
 _MAX_SEGMENTS: Final = 64
 _MAX_NAME: Final = 256
-"""Bytes of a section's name that are read; ours are shorter."""
+"""Most bytes of a section's name that are read; ours are shorter."""
 _OURS: Final = ".aotensor."
 
 
@@ -61,9 +61,9 @@ class ElfFile(Image):
         return f"Linux on {MACHINES.get(self.machine, f'machine {self.machine}')}"
 
     def digest(self, hole: Section) -> bytes:
-        """SHA-256 of all that gets loaded, with zeros instead of the bytes of `hole`, and of where its sections lie.
+        """SHA-256 of the loaded parts and of the positions of their sections, with zeros for the bytes of `hole`.
 
-        The whereabouts of the section table do not count, nor do sections that are not loaded: `strip` moves the one
+        The position of the section table is excluded, and so are sections that are not loaded: `strip` moves the one
         and removes the others.
         """
         image = bytearray(self.data)
@@ -81,7 +81,7 @@ class ElfFile(Image):
         return total.digest()
 
     def _loaded(self) -> Iterator[tuple[int, int]]:
-        """Byte ranges of the file that end up in memory."""
+        """Byte ranges of the file that are loaded into memory."""
         first, end = self._segment_table
         if end - first > _MAX_SEGMENTS * _SEGMENT.size:
             raise DamagedLibrary("too many segments")
@@ -95,7 +95,7 @@ class ElfFile(Image):
                 yield offset, offset + size
 
     def _table(self, offset: int, size: int, count: int, entry: struct.Struct, what: str) -> tuple[int, int]:
-        """First byte of a table and the first behind it."""
+        """(first byte of a table, first byte after it)."""
         if count and size != entry.size:
             raise DamagedLibrary(f"{what}: entries of {size} bytes, expected {entry.size}")
         self._within(offset, count * entry.size, what)

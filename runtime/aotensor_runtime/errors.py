@@ -30,7 +30,7 @@ from numpy.linalg import LinAlgError
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """What went wrong, where, and what to try: one title, facts below it, at most one hint."""
+    """The content of an error: a title, lines of facts, and at most one hint."""
 
     title: str
     lines: tuple[str, ...] = ()
@@ -44,8 +44,8 @@ class Diagnostic:
 class AotensorError(Exception):
     """Base of every error that aotensor raises on purpose.
 
-    `str(error)` is the whole diagnostic; `error.diagnostic` holds it as data. is_located: it names an op and
-    its line already.
+    `str(error)` is the whole diagnostic; `error.diagnostic` has it as data. is_located: it already names an op and
+    its line.
     """
 
     is_located = False
@@ -55,7 +55,7 @@ class AotensorError(Exception):
         super().__init__(str(self.diagnostic))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by class and diagnostic, so that errors cross process borders whole."""
+        """Pickle by class and diagnostic, so that errors keep their data across processes."""
         return (_restore, (type(self), self.diagnostic))
 
 
@@ -68,7 +68,7 @@ class LibraryError(AotensorError):
 
 
 class LibraryNotFound(LibraryError, FileNotFoundError):
-    """There is no such file."""
+    """The library file does not exist."""
 
     __str__ = AotensorError.__str__
 
@@ -82,11 +82,11 @@ class ForeignLibrary(LibraryError):
 
 
 class TooNewLibrary(LibraryError):
-    """A library of a later aotensor than this runtime."""
+    """A library built by a later aotensor than this runtime."""
 
 
 class TooOldLibrary(LibraryError):
-    """A library of an earlier aotensor, in a form that this runtime no longer reads."""
+    """A library built by an earlier aotensor, in a format that this runtime no longer reads."""
 
 
 class UnsupportedMachine(LibraryError):
@@ -102,11 +102,11 @@ class ArgumentTypeError(ArgumentError, TypeError):
 
 
 class ArgumentValueError(ArgumentError, ValueError):
-    """Sizes or values that do not go together."""
+    """Sizes or values that do not match."""
 
 
 class ArgumentLinAlgError(ArgumentValueError, LinAlgError):
-    """A matrix without the factorisation or the inverse that is asked for."""
+    """A matrix without the requested factorisation or inverse."""
 
 
 class ArgumentConvergenceError(ArgumentValueError, ArithmeticError):

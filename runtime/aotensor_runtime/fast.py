@@ -1,6 +1,6 @@
-"""The short way into a library: one ctypes call on the tuples of Python objects themselves.
+"""The fast path into a library: one ctypes call on the tuples of Python objects.
 
-Of a bound function it is a method of Python that the library holds itself: ctypes takes longer than a small function.
+For a bound function it is a Python method implemented in the library: ctypes takes longer than a small function.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from aotensor_runtime.invoke import Entries, Source, shape_sources
 from aotensor_runtime.manifest import FunctionSpec
 
 FastCall: TypeAlias = Callable[[tuple[Any, ...]], "tuple[AnyArray, ...] | None"]
-"""From all inputs to all outputs; None if the long way has to be taken, which then also says why."""
+"""From all inputs to all outputs; None if the slow path is needed, which then also reports errors."""
 
 
 def no_fast_call(_: tuple[Any, ...]) -> None:
-    """For a Python that is not laid out as expected."""
+    """Always None, for a Python with an unknown object layout."""
 
 
 def fast_call(spec: FunctionSpec, entries: Entries, context: Context, layout: Layout | None) -> FastCall:
-    """The short way of one function. `context` must stay alive, and have neither message nor workspace."""
+    """The fast path of one function. The caller keeps `context` alive; it has neither message nor workspace."""
     if layout is None:
         return no_fast_call
     plan = plan_of(spec, entries, context, layout)
@@ -46,7 +46,7 @@ def fast_call(spec: FunctionSpec, entries: Entries, context: Context, layout: La
 
 
 def plan_of(spec: FunctionSpec, entries: Entries, context: Context, layout: Layout) -> Plan:
-    """The function as `aotensor_call_python` sees it."""
+    """The description of the function for `aotensor_call_python`."""
     for value in spec.values:
         layout.know(value.dtype)
     dtypes = _int32s([DTYPE_CODES[value.dtype] for value in spec.values])
@@ -73,11 +73,11 @@ def _int32s(values: list[int]) -> ctypes.Array[ctypes.c_int32]:
 _Shape: TypeAlias = tuple[int, ...]
 _DType: TypeAlias = "np.dtype[Any]"
 _Rule: TypeAlias = "_Shape | int | list[Source]"
-"""A shape that is fixed, that of input number k, or put together."""
+"""A shape: fixed, that of input number k, or composed."""
 
 
 class Plan(ctypes.c_void_p):
-    """The address of a PythonCall, with what must not be freed before it."""
+    """The address of a PythonCall, with references to the memory that it uses."""
 
     keep: tuple[Any, ...]
 
@@ -92,7 +92,7 @@ def _shape_rule(spec: FunctionSpec, sources: tuple[Source, ...]) -> _Rule:
 
 _EMPTY: Final = new_array
 _NOT_ARRAYS: Final = (AttributeError, IndexError, TypeError, ValueError, MemoryError)
-"""What asking an argument for its shape may raise, if it is not an array of the right rank."""
+"""Errors of reading the shape of an argument that is not an array of the right rank."""
 _SIZED: Final = (int(Status.OUTPUTS_NEEDED), int(Status.OK))
 
 
@@ -141,7 +141,7 @@ def _by_rules(entries: Entries, plan: Plan, specs: list[tuple[_Rule, _DType]]) -
 
 
 def _by_extents(entries: Entries, plan: Plan, specs: list[tuple[int, _DType]]) -> FastCall:
-    """For outputs that only the library can size: ask for extents first."""
+    """For outputs with extents that only the library knows: ask for extents first."""
     sizes, native = entries.extents_python, entries.call_python
     words = ctypes.c_int64 * max(sum(rank for rank, _ in specs), 1)
 
@@ -177,9 +177,9 @@ class _Definition(ctypes.Structure):
 
 
 def method_of(address: int, call: BoundCall) -> Run | None:
-    """What calls `aotensor_run_bound`, at this address, on the call; None where Python is not laid out as it expects.
+    """A Python method that calls `aotensor_run_bound` at this address; None for an unknown object layout of Python.
 
-    What the call points to must stay alive. The lock of the interpreter is free while it runs.
+    The caller keeps the memory of the call alive. The interpreter's lock is released while it runs.
     """
     found = _interpreter()
     if not address or found is None:
@@ -192,13 +192,13 @@ def method_of(address: int, call: BoundCall) -> Run | None:
 
 @cache
 def _definition(address: int) -> _Definition:
-    """What a method of Python is made of; it is never freed, as methods point to it."""
+    """A PyMethodDef; never freed, as methods point to it."""
     return _Definition(b"run_bound", address, _NO_ARGUMENTS, None)
 
 
 @cache
 def _interpreter() -> tuple[Any, tuple[int, ...]] | None:
-    """The function that makes methods, and the functions that one calls; None for another interpreter than CPython."""
+    """CPython's constructor of methods, and the functions that a method calls; None for other interpreters."""
     sample = b"where is the content of bytes"
     if sys.implementation.name != "cpython" or bytes.__basicsize__ - 1 != METHOD_OFFSET:
         return None

@@ -1,4 +1,4 @@
-"""The long way into a library: ctypes descriptors, and errors with the library's own words."""
+"""The slow path into a library: ctypes descriptors, and errors with the library's messages."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from aotensor_runtime.manifest import FunctionSpec, Manifest, OutputSpec
 MESSAGE_BYTES: Final = 2048
 
 CALLBACKS: Final = ("aotensor_integrand", "aotensor_filter")
-"""Entries in the forms that SciPy wants of callbacks, of every library."""
+"""The callback entries for SciPy that every library has."""
 
 Source = tuple[int, int]
-"""Where an extent comes from: (input, axis), or (-1, the extent itself)."""
+"""The source of an extent: (input, axis), or (-1, the extent itself)."""
 
 _STATUS_ERRORS: Final[dict[int, type[AotensorError]]] = {
     Status.NULL_POINTER: ArgumentTypeError,
@@ -56,7 +56,7 @@ _CHECK_ERRORS: Final[dict[str, type[AotensorError]]] = {
     "linalg": ArgumentLinAlgError,
     "convergence": ArgumentConvergenceError,
 }
-"""By `Check.kind`; all other kinds are about values."""
+"""Errors by `Check.kind`; all other kinds are about values."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ class Entries:
 
     uniform: (context, inputs, outputs) → status. workspace: (dims...) → bytes.
     call_python: (call, tuple, tuple) → status. extents_python: (call, tuple, buffer) → status.
-    call_bound: (call) → status, without argument types, for an argument that is a ctypes object already.
-    run_bound: address of the method of Python that does the same, 0 in a library that is older than it. typed: address
-    of the typed entry. integrand, filter: addresses of CALLBACKS, 0 in a library that is older than they are.
+    call_bound: (call) → status, without argument types; the argument is a ctypes object already.
+    run_bound: address of the Python method that does the same, 0 in an older library. typed: address
+    of the typed entry. integrand, filter: addresses of CALLBACKS, 0 in an older library.
     """
 
     uniform: Callable[..., int]
@@ -83,7 +83,7 @@ class Entries:
 
 
 class Descriptors:
-    """The descriptor arrays of one call; keeps arrays, shapes and strides alive as long as C may look at them."""
+    """The descriptor arrays of one call; keeps arrays, shapes and strides alive as long as C may read them."""
 
     def __init__(self, spec: FunctionSpec, inputs: Sequence[AnyArray], outputs: Sequence[AnyArray | None]) -> None:
         self._keep: list[Any] = []
@@ -117,7 +117,7 @@ class Descriptors:
 
 
 def shape_sources(spec: FunctionSpec, output: OutputSpec) -> tuple[Source, ...] | None:
-    """Where each extent of an output is found, None if one is known to the library only."""
+    """The source of each extent of an output, None if the library alone knows one."""
     axes: dict[int | str | None, Source] = {}
     for k, value in enumerate(spec.inputs):
         for axis, n in enumerate(value.shape):
@@ -128,12 +128,12 @@ def shape_sources(spec: FunctionSpec, output: OutputSpec) -> tuple[Source, ...] 
 
 
 def shape_of(sources: Sequence[Source], inputs: Sequence[AnyArray]) -> tuple[int, ...]:
-    """Extents by their sources."""
+    """A shape from the sources of its extents."""
     return tuple(n if k < 0 else inputs[k].shape[n] for k, n in sources)
 
 
 def result_of(spec: FunctionSpec) -> Callable[[tuple[Any, ...]], Any]:
-    """From all outputs to what a call returns, in the form that the user has asked for."""
+    """A function from all outputs to a call's result, in the user's form."""
     hidden = {output for _, output in spec.updates}
     shown = [(i, value.name) for i, value in enumerate(spec.produced) if value.name not in hidden]
     match spec.output_kind:
@@ -155,11 +155,11 @@ def invoke(
     inputs: Sequence[AnyArray],
     given: Mapping[str, AnyArray],
 ) -> tuple[AnyArray, ...]:
-    """Call a function on arrays of the right dtypes and ranks; gives new arrays, or those that are given by name.
+    """Call a function on arrays of the right dtypes and ranks; returns new arrays, or the ones given by name.
 
     context: it is copied, since the call needs a message buffer of its own.
 
-    Raises: the error that fits the status, with the library's message.
+    Raises: the error of the status, with the library's message.
     """
     outputs: list[AnyArray | None] = []
     patterns = {group.first for group in spec.sparse_outputs}
@@ -185,7 +185,7 @@ def invoke(
 def with_workspace(
     spec: FunctionSpec, entries: Entries, context: Context, inputs: Sequence[AnyArray]
 ) -> tuple[Context, AnyArray]:
-    """A copy of a context with the workspace that a call on these inputs needs, and that memory, which it refers to."""
+    """A copy of a context with workspace for a call on these inputs, and that memory, which the copy refers to."""
     found = {
         n: extent
         for x, array in zip(spec.inputs, inputs, strict=True)
@@ -199,7 +199,7 @@ def with_workspace(
 
 
 def filled(spec: FunctionSpec, call: Descriptors, outputs: Sequence[AnyArray | None]) -> tuple[AnyArray, ...]:
-    """All outputs, those that had no array yet with the extents that the library has written."""
+    """All outputs; those allocated by the library get the extents that it has written."""
     patterns = {group.first for group in spec.sparse_outputs}
 
     def new(i: int) -> AnyArray:
@@ -219,7 +219,7 @@ def run(uniform: Callable[..., int], context: Context, call: Descriptors) -> tup
 
 
 def raise_status(manifest: Manifest, spec: FunctionSpec, status: int, message: str) -> NoReturn:
-    """Raise the error that a status stands for."""
+    """Raise the error of a status."""
     failed = manifest.check(status)
     if failed is not None:
         kind = _CHECK_ERRORS.get(failed[1].kind, ArgumentValueError)

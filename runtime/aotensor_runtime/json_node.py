@@ -1,4 +1,4 @@
-"""Strict reading of JSON: values that know their path, and answer only with what was asked for."""
+"""Strict reading of JSON: values that know their path and check their type when they are read."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from aotensor_runtime.errors import LibraryError
 _T = TypeVar("_T")
 _MAX_EXTENT: Final = (1 << 63) - 1
 MAX_NAME: Final = 1000
-"""Characters of a name, or of the formula of an extent."""
+"""Most characters of a name, or of the formula of an extent."""
 
 
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
-"""Half of a character that needs two: as JSON escapes it, and as it is."""
+"""Half of a surrogate pair: as a JSON escape, and as a character."""
 
 
 def parsed(text: str | bytes) -> object:
-    """The value of a JSON text whose strings all are valid Unicode.
+    """Parse a JSON text whose strings are all valid Unicode.
 
-    Raises: ValueError for what is not JSON, not UTF-8, or has half of a surrogate pair in a string; RecursionError.
+    Raises: ValueError for text that is not JSON or UTF-8, or has half of a surrogate pair in a string; RecursionError.
     """
     plain = text.decode() if isinstance(text, bytes) else text
     tree: object = json.loads(plain)
@@ -32,7 +32,7 @@ def parsed(text: str | bytes) -> object:
 
 
 class ManifestError(LibraryError):
-    """A manifest that does not follow the schema."""
+    """A manifest that violates the schema."""
 
 
 def require(condition: bool, where: str, message: str) -> None:
@@ -42,7 +42,7 @@ def require(condition: bool, where: str, message: str) -> None:
 
 
 class Node:
-    """A JSON value with its path; every question it answers is also a check."""
+    """A JSON value with its path; every accessor checks the type."""
 
     def __init__(self, value: object, path: str) -> None:
         self.value, self.path = value, path

@@ -1,8 +1,8 @@
-"""Opening a library: read and check it first, load it then.
+"""Load a library: read and check the file first, then load it.
 
-The file is judged by its bytes: kind of file, architecture, checksum, manifest, CPU features. Only then does the
-dynamic loader see these bytes, so a damaged or foreign file gives an error and never runs. What its code says about its
-functions is compared with the manifest before anything is called.
+The bytes of the file are checked: kind of file, architecture, checksum, manifest, CPU features. Only then does the
+dynamic loader get these bytes, so a damaged or foreign file raises an error and never runs. The signatures in its code
+are compared with the manifest before any call.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def read_file(path: Path) -> bytes:
 
 
 MAX_FILE_BYTES: Final = 1 << 31
-"""Longest library that is read, in bytes."""
+"""Largest library that is read, in bytes."""
 
 
 class Library:
@@ -123,14 +123,14 @@ class Library:
         return f"<library {self.manifest.name}: {', '.join(self.functions)}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the functions with their entries in C, and what they were compiled for."""
+        """HTML for notebooks: the functions with their C entries, and the compile options."""
         from aotensor_runtime.notebook.library import library_html
 
         return library_html(self.manifest, len(self._data), self.path)
 
     @property
     def data(self) -> bytes:
-        """The bytes of the file, as they were judged and loaded."""
+        """The bytes of the file, as checked and loaded."""
         return self._data
 
     def section(self, name: str) -> bytes:
@@ -184,7 +184,7 @@ class Library:
         return Entries(uniform, workspace, call_python, extents_python, call_bound, address, *others)
 
     def _address(self, symbol: str) -> int:
-        """Where an exported symbol is, named without the prefix; 0 if there is none, as in libraries older than it."""
+        """The address of an exported symbol, named without the prefix; 0 if it is missing, as in older libraries."""
         try:
             return ctypes.cast(self._handle[f"{self.manifest.prefix}{symbol}"], ctypes.c_void_p).value or 0
         except AttributeError:
@@ -192,7 +192,7 @@ class Library:
 
 
 def read(data: bytes) -> Container:
-    """The container of a shared library for this architecture, once its checksum is found to fit.
+    """The container of a shared library for this architecture, after checking its checksum.
 
     Raises: ForeignLibrary, DamagedLibrary, TooNewLibrary or UnsupportedMachine.
     """
@@ -206,9 +206,9 @@ def read(data: bytes) -> Container:
 
 
 def check_signatures(manifest: Manifest, handle: ctypes.CDLL) -> None:
-    """Compare what the manifest says about each function with what its code was compiled for.
+    """Compare the signature of each function in the manifest with that in its code.
 
-    Raises: DamagedLibrary for a difference: a call would write where nothing of that size is.
+    Raises: DamagedLibrary for a difference: a call would write out of bounds.
     """
     try:
         entry = handle[f"{manifest.prefix}aotensor_signature"]
@@ -228,7 +228,7 @@ def check_signatures(manifest: Manifest, handle: ctypes.CDLL) -> None:
 
 
 def _restore(data: bytes, state: Mapping[int, Value]) -> Library:
-    """Unpickle: a new library with the state that was pickled."""
+    """Unpickle: a new library with the pickled state."""
     library = Library(data)
     for offset, value in state.items():
         library._cells[offset].value = value

@@ -1,4 +1,4 @@
-"""Can this machine run what a library was compiled for? What it cannot tell, it lets pass."""
+"""Check that this machine can run a library; unknown properties pass."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ _LEVELS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """What runs a process.
+    """The machine and system of a process.
 
-    system: Linux, macOS, Windows, or what Python calls it. machine: its processor, x86-64, AArch64, RISC-V, or what the
-    system calls it. libc: glibc or musl, on Linux. version: of macOS. flags: features of the processor.
+    system: Linux, macOS, Windows, or Python's name. machine: its processor, x86-64, AArch64, RISC-V, or the system's
+    name. libc: glibc or musl, on Linux. version: of macOS. flags: features of the processor.
     """
 
     system: str
@@ -82,7 +82,7 @@ class Here:
 
     @property
     def target(self) -> str | None:
-        """What libraries for it are compiled for; None if there are none."""
+        """The target of libraries for it; None if there is none."""
         name = _TRIPLES.get(self.machine)
         if self.system == "Linux" and name is not None:
             return f"{name}-linux-{'gnu' if self.libc == 'glibc' else 'musl'}"
@@ -93,15 +93,15 @@ class Here:
         }.get((self.system, self.machine))
 
     def fitting(self) -> str:
-        """A hint: what this machine is, and how to compile for it."""
+        """A hint that names this machine, and how to compile for it."""
         what = f"this machine is {self}"
         return what if self.target is None else f"{what}; for it: aotensor compile MODEL --target {self.target}"
 
 
 @cache
 def this_machine() -> Here:
-    """That of this process: a Python for x86-64 that an ARM processor runs takes libraries for x86-64."""
-    if sys.platform == "win32":  # as `sysconfig` does; `platform` asks a service, and tells of the processor
+    """The machine of this process: a Python for x86-64 on an ARM processor runs libraries for x86-64."""
+    if sys.platform == "win32":  # as `sysconfig` does; `platform` asks a service, and returns the processor's
         name = next((word for word in ("amd64", "arm64") if word in sys.version.lower()), "x86")
     else:
         name = platform.machine()
@@ -113,7 +113,7 @@ def this_machine() -> Here:
 
 
 def check_architecture(image: Image, this: Here | None = None) -> None:
-    """Raises: UnsupportedMachine for another architecture or system; ForeignLibrary for what is not linked."""
+    """Raises: UnsupportedMachine for another architecture or system; ForeignLibrary for a file that is not linked."""
     this = this or this_machine()
     if image.kind != SHARED:
         raise ForeignLibrary("an ELF file, but not a shared library", hint="link the object file first")
@@ -132,7 +132,7 @@ def check_architecture(image: Image, this: Here | None = None) -> None:
 
 
 def check_libc(manifest: Manifest, this: Here | None = None) -> None:
-    """Raises: UnsupportedMachine for a library that needs musl where this process has glibc"""
+    """Raises: UnsupportedMachine for a library that needs musl if this process has glibc"""
     this = this or this_machine()
     if "musl" in manifest.target and this.libc == "glibc":
         raise UnsupportedMachine("the library is for Linux with musl, this process has glibc", hint=this.fitting())
@@ -155,5 +155,5 @@ def check_features(manifest: Manifest, machine: int, this: Here | None = None) -
 
 
 def cpu_flags() -> frozenset[str]:
-    """Features that the processor has, as /proc/cpuinfo names them; none if they are not known."""
+    """Features of the processor as in /proc/cpuinfo; none if they are not known."""
     return this_machine().flags.present

@@ -1,6 +1,6 @@
-"""What a library says about itself: functions, arrays, checks, target. JSON with a schema, limits and no surprises.
+"""The manifest of a library: functions, arrays, checks, target. JSON with a strict schema and limits.
 
-The text travels in the library (section `.aotensor.manifest`), so reading trusts nothing: every key, type, name and
+The text is in the library (section `.aotensor.manifest`) and is not trusted: every key, type, name and
 cross-reference is checked, unknown keys are refused, and `ManifestError` names the path.
 """
 
@@ -42,16 +42,16 @@ __all__ = [
 
 SCHEMA: Final = 3
 MAX_BYTES: Final = 16 << 20
-"""Longest manifest that is read, in bytes."""
+"""Largest manifest that is read, in bytes."""
 
 MAX_IDENTIFIER: Final = 200
-"""Characters of a function's name."""
+"""Most characters of a function's name."""
 _IDENTIFIER: Final = re.compile(rf"[A-Za-z_][A-Za-z0-9_]{{0,{MAX_IDENTIFIER - 1}}}")
 _MAX_RANK: Final = 64
 _MAX_SECTIONS: Final = 64
 _MAX_FUNCTIONS: Final = 4096
 _MAX_VALUES: Final = 1 << 14
-"""Inputs and outputs of a function."""
+"""Most inputs and outputs of a function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,9 @@ class Manifest:
 
     target, cpu, features: as LLVM writes them. fp: strict, contract or fast. prefix: before every exported symbol.
     sections: names of the extra sections in the library, such as IR texts and test vectors. pipeline: the
-    compiler's passes, where they are not the usual ones. schedule: the file of loops that it was compiled by, and its
-    digest, where it was not the compiler's own schedule. levels: of CPUs above `cpu` that have code of their own.
-    allocates: may its functions ask the C library for memory? freestanding: does it do without a C library?
+    compiler's passes, if not the default ones. schedule: the hand-written schedule that it was compiled by, and its
+    digest, if it has one. levels: of CPUs above `cpu` that have their own code.
+    allocates: may its functions ask the C library for memory? freestanding: does it work without a C library?
     interfaces: of other projects, in addition to ours.
     """
 
@@ -88,7 +88,7 @@ class Manifest:
     def to_json(self) -> str:
         """One line of ASCII; the same manifest gives the same text."""
         tree = asdict(self)
-        # left out where they say nothing, so that runtimes that do not know of them read all other libraries
+        # left out where they are default values, so that runtimes that do not know them read all other libraries
         for name, usual in _UNUSUAL.items():
             if tree[name] in (usual, ()):
                 del tree[name]
@@ -103,7 +103,7 @@ class Manifest:
 
     @staticmethod
     def from_json(text: str | bytes) -> Manifest:
-        """Read and check.
+        """Parse and check a manifest.
 
         Raises: ManifestError for anything that `to_json` of a valid manifest would not write.
         """
@@ -121,7 +121,7 @@ class Manifest:
 
     @property
     def processors(self) -> str:
-        """The CPU that it was compiled for, or the levels among which calls choose."""
+        """The CPU that it was compiled for, or the levels selected from at run time."""
         return " or ".join((self.cpu, *self.levels))
 
     def function(self, name: str) -> FunctionSpec:
@@ -143,8 +143,8 @@ class Manifest:
     def statuses(self) -> dict[tuple[str, int], int]:
         """Status codes by function and number of the check, from 1.
 
-        A code follows from what it says and from the function: it is the same in every library that has this check,
-        and two libraries in one program have no code in common that means two things. Solvers that must converge have
+        A code is a hash of the check and the function: it is the same in every library with this check,
+        and two libraries in one program do not use one code for two checks. Solvers that must converge have
         one code in all libraries.
         """
         codes: dict[tuple[str, int], int] = {}
@@ -169,7 +169,7 @@ class Manifest:
 
 
 def _hashed(text: str) -> int:
-    """A number of at most nine digits from `Status.CHECK` on."""
+    """A number of at most nine digits, at least `Status.CHECK`."""
     number = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
     return int(Status.CHECK) + number % (10**9 - int(Status.CHECK))
 
@@ -177,17 +177,17 @@ def _hashed(text: str) -> int:
 class ValuePool:
     """Collects default values for the `values` section of one library: row-major little-endian bytes, aligned to 16.
 
-    Add a shared variable once: functions that have the same `Default` share its state.
+    Add a shared variable once: functions with the same `Default` share its state.
     """
 
     def __init__(self) -> None:
         self._data = bytearray()
 
     def add(self, shape: Sequence[int], data: bytes) -> Default:
-        """Store one value; the result goes into its ArgumentSpec."""
+        """Store one value; returns the Default for its ArgumentSpec."""
         self._data.extend(bytes(-len(self._data) % 16))
         default = Default(tuple(shape), len(self._data), len(data))
-        self._data.extend(data or b"\0")  # so that no two values have the same offset
+        self._data.extend(data or b"\0")  # so that values have distinct offsets
         return default
 
     @property
@@ -196,7 +196,7 @@ class ValuePool:
 
 
 def read_versions(text: bytes) -> tuple[int, int]:
-    """ABI version and schema of a manifest that may follow another schema; 0 for what it does not tell."""
+    """ABI version and schema of a manifest that may have another schema; 0 for missing ones."""
     if len(text) > MAX_BYTES:
         return 0, 0
     try:
@@ -240,7 +240,7 @@ def validate(spec: FunctionSpec) -> None:
 
 
 def _validate_groups(where: str, groups: Sequence[SparseSpec], values: Sequence[ArgumentSpec | OutputSpec]) -> None:
-    """Sparse matrices: four arrays each, in order, with the names, dtypes and ranks that these must have."""
+    """Check sparse matrices: four arrays each, in order, with the required names, dtypes and ranks."""
     end = 0
     for group in groups:
         require(group.format in ("csr", "csc", "bsr"), where, f"{group.name} has the unknown format {group.format!r}")
@@ -285,7 +285,7 @@ def _validate_results(where: str, spec: FunctionSpec) -> None:
 
 
 def _kind_of(value: ArgumentSpec | OutputSpec | SparseValue) -> tuple[str, ...]:
-    """What an update leaves as it is."""
+    """The properties that an update must not change."""
     return (value.dtype, form_of(value), value.index_dtype) if isinstance(value, SparseValue) else (value.dtype,)
 
 
@@ -361,7 +361,7 @@ def _function(node: Node) -> FunctionSpec:
 _UNUSUAL: Final[dict[str, object]] = {
     "schedule": "", "levels": [], "allocates": True, "freestanding": False, "interfaces": [],
 }  # fmt: skip
-"""Fields that older libraries do not have, and what they mean there."""
+"""Fields that older libraries lack, with their values for these."""
 
 
 def _manifest(node: Node) -> Manifest:

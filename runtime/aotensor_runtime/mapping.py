@@ -1,7 +1,7 @@
-"""A library into memory, once: the dynamic loader gets the very bytes that were judged.
+"""Map a library into memory once: the dynamic loader gets exactly the bytes that were checked.
 
-They are a private copy on Linux and macOS, so a library that is compiled again over its file does not disturb who has
-loaded it. On Windows, where what is loaded cannot be written to, they are the file itself.
+They are a private copy on Linux and macOS, so recompiling a library over its file does not affect processes that have
+loaded it. On Windows, where a loaded file cannot be written to, they are the file itself.
 
 AOTENSOR_LOAD_IN_PLACE=1 maps the file itself everywhere, for profilers that look for its symbols after the process has
 ended.
@@ -24,7 +24,7 @@ _lock: Final = Lock()
 
 
 def map_library(data: bytes, digest: bytes, name: str, path: Path | None) -> ctypes.CDLL:
-    """The library in memory; equal bytes are loaded once.
+    """Load a library; equal bytes are loaded once.
 
     digest: checksum of `data`. name: of the library, shown by tools. path: the file that it was read from, if any.
 

@@ -1,6 +1,6 @@
-"""What a manifest says about one function: its arrays, sparse matrices, dims and checks, as the C entries have them.
+"""Signatures of functions in the manifest: arrays, sparse matrices, dims and checks, in the order of the C entries.
 
-At the end: how that looks to people and tools, in docstrings and `inspect.signature`.
+At the end: their form for readers and tools, in docstrings and `inspect.signature`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final, Literal, TypeVar
 OutputKind = Literal["single", "list", "dict", "none"]
 
 SPARSE_PARTS: Final = ("data", "indices", "indptr")
-"""The arrays of a sparse matrix, behind its pattern."""
+"""The arrays of a sparse matrix that follow its pattern."""
 
 
 _N: Final = r"\{\w+\}"
@@ -51,16 +51,16 @@ _WITHOUT_NUMBERS: Final = (
     (rf"\b(a shape|an extent) of {_N}", r"\1"),
     (_N, "..."),
 )
-"""How a message reads without its numbers, which only a call with a context has memory for."""
+"""The message without numbers, which need a call with a context."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check that a function makes on its values; number k of a function is its k-th check, counted from 1.
+    """A run-time check of a function; the checks of a function are numbered from 1.
 
     kind: "index" gives IndexError, "type" TypeError, "linalg" LinAlgError, "convergence" ArithmeticError, anything else
     (such as "shape", "value") ValueError.
-    message: may hold {found} and {expected}, two integers.
+    message: may contain {found} and {expected}, two integers.
     """
 
     kind: str
@@ -76,7 +76,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Default:
-    """First value of a shared variable: extents, and where its row-major little-endian bytes are in `values`."""
+    """First value of a shared variable: extents, and the position of its row-major little-endian bytes in `values`."""
 
     shape: tuple[int, ...]
     offset: int
@@ -87,7 +87,7 @@ class Default:
 class ArgumentSpec:
     """An input. An extent is a number or the name of a dim; unknown dim i of X has the name X_i.
 
-    An input with a default is the state of a shared variable: callers from Python do not pass it.
+    An input with a default is the state of a shared variable: Python callers do not pass it.
     """
 
     name: str
@@ -100,7 +100,7 @@ class ArgumentSpec:
 class OutputSpec:
     """An output. An extent is a number, the name of a dim, or else computed by the library at the call:
 
-    a text other than a dim is a formula of dims, for people to read ("n + m"): the C caller passes plain memory;
+    a text other than a dim is a formula of dims, for documentation ("n + m"): the C caller passes plain memory;
     None depends on values: the C caller passes an aotensor_array.
     """
 
@@ -110,18 +110,18 @@ class OutputSpec:
 
     @property
     def is_allocated(self) -> bool:
-        """Does the typed entry take an aotensor_array for it?"""
+        """Does the typed entry expect an aotensor_array for it?"""
         return None in self.shape
 
 
 @dataclass(frozen=True, slots=True)
 class SparseSpec:
-    """Which four arrays, in a row among the inputs or the outputs, are one sparse matrix.
+    """The four consecutive inputs or outputs that form one sparse matrix.
 
     They are the pattern `<name>`, of dtype bool, which has extents and no memory, then `<name>.data`, `<name>.indices`
     and `<name>.indptr`.   format: csr, csc or bsr. first: number of the pattern among the inputs, or the outputs.
-    pattern: of an output whose stored entries are at the same places in every call, these as `packed_pattern` writes
-    them; None where they depend on values.
+    pattern: of an output whose stored entries have the same positions in every call, as written by `packed_pattern`;
+    None if they depend on values.
 
     Data of bsr have three dims: entries, which are blocks, and the rows and columns of one, which are numbers.
     """
@@ -139,7 +139,7 @@ class SparseSpec:
 
 @dataclass(frozen=True, slots=True)
 class SparseValue:
-    """A sparse input or output as its user sees it.
+    """A sparse input or output from the user's point of view.
 
     shape: extents of the matrix. default: that of its pattern. blocksize: rows and columns of a block of bsr, else None
     pattern: as in `SparseSpec`
@@ -169,7 +169,7 @@ class FunctionSpec:
     inputs, outputs: arrays; a sparse matrix is four of them.
     outputs: those that the user asked for, then the new values of updated shared variables.
     updates: pairs (input with a default, output that is its next value); a sparse matrix by the name of its pattern.
-    calls_blas: products use BLAS where there is one. lapack: names of the functions without which a call fails.
+    calls_blas: products use BLAS if it is available. lapack: names of the functions that a call needs.
     workspace, stack: of a library that allocates nothing, the bytes of workspace that a call needs, as a number or a
     formula of dims in Python's notation, and the most bytes of stack that it uses; None where that is not known.
     """
@@ -198,17 +198,17 @@ class FunctionSpec:
 
     @property
     def is_sparse(self) -> bool:
-        """Is some input or output a sparse matrix?"""
+        """Is any input or output a sparse matrix?"""
         return bool(self.sparse_inputs or self.sparse_outputs)
 
     @property
     def arguments(self) -> tuple[ArgumentSpec | SparseValue, ...]:
-        """The inputs as users see them: a sparse matrix is one."""
+        """The inputs from the user's point of view: a sparse matrix is one."""
         return _grouped(self.inputs, self.sparse_inputs)
 
     @property
     def produced(self) -> tuple[OutputSpec | SparseValue, ...]:
-        """The outputs as users see them, new values of shared variables included."""
+        """The outputs from the user's point of view, including new values of shared variables."""
         return _grouped(self.outputs, self.sparse_outputs)
 
     @property
@@ -219,30 +219,30 @@ class FunctionSpec:
 
     @property
     def typed_dims(self) -> tuple[str, ...]:
-        """The dims that the typed entry takes: all but numbers of stored entries, and what follows from the others."""
+        """The dims that the typed entry expects: all but numbers of stored entries, and those derived from others."""
         return tuple(dict.fromkeys(n for value in self.arguments for n in value.shape if isinstance(n, str)))
 
     @property
     def workspace_dims(self) -> tuple[str, ...]:
-        """The dims that the workspace entry takes: those of the typed entry, then numbers of stored entries."""
+        """The dims that the workspace entry expects: those of the typed entry, then numbers of stored entries."""
         counts = [self.inputs[group.first + 1].shape[0] for group in self.sparse_inputs]
         return tuple(dict.fromkeys([*self.typed_dims, *(n for n in counts if isinstance(n, str))]))
 
     @property
     def is_allocating(self) -> bool:
-        """Does some output's size depend on values?"""
+        """Does the size of any output depend on values?"""
         return any(isinstance(output, SparseValue) or output.is_allocated for output in self.produced)
 
     @property
     def takes_context(self) -> bool:
-        """Does the typed entry take an aotensor_context: to allocate outputs, or to find functions of LAPACK?"""
+        """Does the typed entry expect an aotensor_context: to allocate outputs, or for LAPACK functions?"""
         return self.is_allocating or bool(self.lapack)
 
 
 def signature_text(spec: FunctionSpec) -> str:
-    """All of a signature that the code of a library depends on, in one line: names, order, dtypes, dims, matrices.
+    """The parts of a signature that the code depends on, in one line: names, order, dtypes, dims, matrices.
 
-    It travels in the code as well as, in another form, in the manifest, and the runtime compares the two.
+    It is stored in the code, and in another form in the manifest; the runtime compares the two.
     """
     inputs = ", ".join(map(_value_text, spec.inputs))
     outputs = ", ".join(map(_value_text, spec.outputs))
@@ -261,7 +261,7 @@ _Spec = TypeVar("_Spec", ArgumentSpec, OutputSpec)
 
 
 def _grouped(values: Sequence[_Spec], groups: Sequence[SparseSpec]) -> tuple[_Spec | SparseValue, ...]:
-    """Arrays and matrices in order."""
+    """Arrays and matrices, in order."""
     found: list[_Spec | SparseValue] = list(values)
     for group in reversed(groups):
         pattern, data, indices, _ = values[group.first : group.first + 4]
@@ -299,7 +299,7 @@ def form_of(value: SparseValue) -> str:
 
 
 def describe(spec: FunctionSpec) -> str:
-    """A docstring: what the user has said about the function, else its signature with types."""
+    """A docstring: the user's description of the function, else its signature with types."""
     return spec.doc or typed_line(spec)
 
 
@@ -311,9 +311,9 @@ def typed_line(spec: FunctionSpec) -> str:
 
 
 def python_signature(names: Sequence[str]) -> Signature:
-    """For `inspect.signature`: the inputs by name, and `out` where no input has this name.
+    """The signature for `inspect.signature`: the inputs by name, and `out` unless an input has this name.
 
-    Where one has a name that no parameter can have, such as `lambda`, calls by position and by `**` remain.
+    An input with a name that no parameter can have, such as `lambda`, is passed by position or by `**`.
     """
     if not all(name.isidentifier() and not iskeyword(name) for name in names):
         return Signature([Parameter("args", Parameter.VAR_POSITIONAL), Parameter("kwargs", Parameter.VAR_KEYWORD)])

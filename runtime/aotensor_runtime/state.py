@@ -1,4 +1,4 @@
-"""Shared variables: values that stay between the calls of a loaded library."""
+"""Shared variables: values that persist between the calls of a loaded library."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aotensor_runtime.sparse.values import Compressed, Value, shown, to_value
 
 
 class Cell:
-    """The current value of one shared variable. The array or matrix is replaced, never written to."""
+    """The current value of one shared variable. The array or matrix is replaced, never modified."""
 
     def __init__(self, value: Value) -> None:
         self.value = value
@@ -41,15 +41,15 @@ class State(MutableMapping[str, object]):
             self._cells[name].value = new.copy() if isinstance(new, Compressed) else np.array(new, order="C")
 
     def value(self, name: str) -> Value:
-        """The current value itself as the library takes it: do not write to it."""
+        """The current value without a copy, in the form that the library expects: do not modify it."""
         return self._cells[name].value
 
     def borrow(self, name: str) -> Any:
-        """The current value itself, not a copy: do not write to it."""
+        """The current value without a copy: do not modify it."""
         return shown(self._cells[name].value)
 
     def lend(self, name: str, value: object) -> None:
-        """Make a value the current one without copying it: do not write to it afterwards."""
+        """Set the current value without copying it: do not modify it afterwards."""
         if self._cells[name].value is not value:
             new = to_value(self._spec, value, self._inputs[name])
             with self._lock:

@@ -1,4 +1,4 @@
-"""How many threads calls may use: what users say of it, checked. The threads themselves are those of the libraries."""
+"""Options for the number of threads of calls, checked. The libraries create the threads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ VARIABLE: Final = "AOTENSOR_NUM_THREADS"
 
 
 def checked_threads(function: str, value: object) -> int:
-    """A number of threads.   Raises: ArgumentTypeError, ArgumentValueError"""
+    """A number of threads, checked.   Raises: ArgumentTypeError, ArgumentValueError"""
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         raise ArgumentTypeError(f"{function}: num_threads is an integer, not {value!r:.60}")
     count = operator.index(value)
@@ -27,8 +27,8 @@ def checked_threads(function: str, value: object) -> int:
 
 
 def default_threads() -> int:
-    """How many threads a library uses if nothing else is said: AOTENSOR_NUM_THREADS, else the processors that the
-    process may use by its affinity and its container; as many as a loop uses at most.
+    """The default number of threads of a library: AOTENSOR_NUM_THREADS, else the processors that the
+    process may use by its affinity and its container, at most as many as a loop uses.
 
     Raises: ArgumentValueError for a wrong value of the variable.
     """
@@ -40,7 +40,7 @@ def default_threads() -> int:
 
 
 def check_environment() -> None:
-    """Refuse a value of AOTENSOR_NUM_THREADS that libraries would not understand.   Raises: ArgumentValueError"""
+    """Check that libraries can parse AOTENSOR_NUM_THREADS.   Raises: ArgumentValueError"""
     text = os.environ.get(VARIABLE)
     if text is not None and not (text.isascii() and text.isdecimal() and 1 <= int(text[:10]) <= MOST_THREADS):
         raise ArgumentValueError(

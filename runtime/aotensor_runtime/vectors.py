@@ -1,8 +1,8 @@
-"""Test vectors that travel in a library: inputs, the outputs that they must give, and how far those may be off.
+"""Test vectors in a library: inputs, expected outputs, and tolerances.
 
 One line of JSON describes the arrays, their row-major little-endian bytes follow. `python -m aotensor_runtime.vectors
-LIBRARY` calls the library on all of them and prints what it found as JSON, so a library that crashes takes only that
-process with it.
+LIBRARY` calls the library on all of them and prints the findings as JSON, so a library that crashes ends only that
+process.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class Vector:
 
 @dataclass(frozen=True)
 class Replay:
-    """What became of one vector.   problem: None if the outputs were right"""
+    """The result of replaying one vector.   problem: None if the outputs were right"""
 
     function: str
     problem: str | None
 
 
 def pack(vectors: Iterable[Vector]) -> bytes:
-    """Vectors as bytes; the same vectors give the same bytes."""
+    """Serialise vectors; equal vectors give equal bytes."""
     rows, data = [], bytearray()
     for vector in vectors:
         sides = []
@@ -66,9 +66,9 @@ def pack(vectors: Iterable[Vector]) -> bytes:
 
 
 def unpack(content: bytes) -> list[Vector]:
-    """The vectors in a section.
+    """Parse the vectors in a section.
 
-    Raises: DamagedLibrary for anything that `pack` would not write; ArgumentTypeError for bfloat16 without ml_dtypes.
+    Raises: DamagedLibrary for anything that `pack` does not write; ArgumentTypeError for bfloat16 without ml_dtypes.
     """
     head, _, data = content.partition(b"\n")
     vectors, offset = [], 0
@@ -94,7 +94,7 @@ _PATTERN: Final = "pattern"
 
 
 def _is_pattern(x: AnyArray) -> bool:
-    """Does it stand for the extents of a sparse matrix only?"""
+    """Does it only pass the extents of a sparse matrix?"""
     return x.ndim == 2 and x.dtype == bool and x.strides == (0, 0)
 
 
@@ -139,7 +139,7 @@ def _replay_one(library: Library, vector: Vector) -> Replay:
 def call_with_state(function: LibraryFunction, values: Sequence[Any]) -> list[AnyArray]:
     """All outputs, sparse ones as dense arrays, for values of all inputs, those of shared variables included.
 
-    The state is put back afterwards.
+    The state is restored afterwards.
     """
     spec, before = function.spec, dict(function.state)
     try:
@@ -166,7 +166,7 @@ def _dense(x: Any) -> AnyArray:
 
 
 THREADS: Final = (1, 2, 3, 7)
-"""Numbers of threads that must give the same."""
+"""Numbers of threads that must give equal bits."""
 
 
 def same_bits(found: Sequence[AnyArray], others: Sequence[AnyArray]) -> bool:

@@ -1,1 +1,1 @@
-"""Arrays of NumPy as a library reads them: where their parts lie, and what becomes one without a loss."""
+"""NumPy arrays at a library's boundary: memory layout, and lossless conversion."""

@@ -1,4 +1,4 @@
-"""The dtypes of arrays: one record each, which all that names or counts them asks."""
+"""The table of dtypes: one record each, the only source of their names and sizes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Final
 class DType:
     """Properties of a dtype.
 
-    name: NumPy's, or that of ml_dtypes. code: in descriptors of arrays, as the header has it. kind: NumPy's letter, one
-    of b, i, u, f, c (ml_dtypes says V for bfloat16). bits: of one element in memory. c: the type that the header gives
-    its elements. accumulator: the dtype in which its sums are taken. compute: the dtype of its arithmetic, another one
-    where this one is for memory only. ir: the element type in MLIR; none for complex numbers, which are pairs there.
-    llvm: the type of a register that holds it. part: the dtype of real and imaginary part, of a complex one.
+    name: NumPy's, or that of ml_dtypes. code: in array descriptors, as in the header. kind: NumPy's letter, one
+    of b, i, u, f, c (ml_dtypes uses V for bfloat16). bits: of one element in memory. c: the type of
+    its elements in the header. accumulator: the dtype of its sums. compute: the dtype of its arithmetic, another one
+    for storage-only dtypes. ir: the element type in MLIR; none for complex numbers, which are pairs there.
+    llvm: the type of its values in LLVM IR. part: the dtype of real and imaginary part, of a complex one.
     digits: bits of the significand of a float. exponent: of 2, of its smallest normal number.
     """
 
@@ -38,7 +38,7 @@ class DType:
 
     @property
     def is_stored_only(self) -> bool:
-        """Is it a dtype of memory, whose elements are computed with in another one?"""
+        """Is it a storage-only dtype, with arithmetic in another one?"""
         return self.compute != self.name
 
 

@@ -20,7 +20,7 @@ from aotensor_runtime.errors import ArgumentTypeError
 
 
 class _DTypes(dict[str, "np.dtype[Any]"]):
-    """By name; what NumPy does not have comes from ml_dtypes when it is asked for."""
+    """NumPy's dtype objects by name; those of ml_dtypes are added on request."""
 
     def __missing__(self, name: str) -> np.dtype[Any]:
         if name != _FOREIGN:
@@ -37,7 +37,7 @@ class _DTypes(dict[str, "np.dtype[Any]"]):
 _FOREIGN: Final = "bfloat16"
 
 DTYPES: Final[dict[str, np.dtype[Any]]] = _DTypes({name: np.dtype(name) for name in DTYPE_CODES if name != _FOREIGN})
-"""The dtype objects that plain arrays hold.   Raises: ArgumentTypeError for bfloat16 without ml_dtypes"""
+"""The dtype objects of plain arrays.   Raises: ArgumentTypeError for bfloat16 without ml_dtypes"""
 
 _HEADER: Final = object.__basicsize__
 _WORD: Final = 8
@@ -55,7 +55,7 @@ class Layout:
         return ctypes.addressof(self.struct)
 
     def know(self, name: str) -> None:
-        """Let plain arrays have this dtype; bfloat16 is known once it has been asked for."""
+        """Accept plain arrays of this dtype; bfloat16 is added at its first use."""
         self.dtypes[DTYPE_CODES[name]] = id(DTYPES[name])
 
 
@@ -104,7 +104,7 @@ def _arrays() -> Iterator[np.ndarray[Any, Any]]:
 
 
 def _is_confirmed(struct: PythonLayout) -> bool:
-    """Does every sample say the same through the offsets as through Python?"""
+    """Does every sample read by offsets equal the same read by Python?"""
     items = (np.zeros(1), 2.0, "x")
     tuples = all(_word(items, struct.tuple_items + _WORD * i) == id(item) for i, item in enumerate(items))
     floats = all(

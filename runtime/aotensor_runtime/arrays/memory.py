@@ -1,8 +1,8 @@
-"""Memory for large results and workspaces: what nobody holds any longer serves the next call.
+"""A cache of memory for large results and workspaces: blocks without references are reused by the next call.
 
-The system gives large blocks back when they are freed, and clears them page by page when they are asked for again,
-which takes as long as a simple kernel on them. So blocks are kept, and one is free when only we refer to it: each array
-in it does, and so does each view of that. Of workspaces one is kept; libraries take and return it themselves.
+The C library returns large freed blocks to the system, which clears them page by page when they are allocated again,
+which takes as long as a simple kernel on them. So blocks are kept, and one is free if only this module refers to it:
+arrays in it and their views hold references. One workspace is kept; libraries take and return it themselves.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from aotensor_runtime.arrays.plain import AnyArray
 from aotensor_runtime.systems import here
 
 SMALLEST: Final = 1 << 20
-"""Bytes of a block that is kept; the C library keeps smaller ones itself."""
+"""Least bytes of a block that is kept; the C library caches smaller ones itself."""
 LIMIT: Final = 1 << 28
-"""Bytes of all blocks that are kept."""
+"""Most bytes of all blocks that are kept."""
 
 SHARE: Final = 16
-"""How much of the memory of the machine a workspace that is kept may be: 1 / SHARE."""
+"""A workspace is kept if it is at most 1 / SHARE of the machine's memory."""
 
 _blocks: Final[list[AnyArray]] = []
 _lock: Final = Lock()
-"""Nobody waits for it: a signal handler, a finaliser, or a process that was forked meanwhile would wait for ever."""
+"""Only try-acquired: a signal handler, a finaliser, or a child process after a fork would wait for ever."""
 
 
 def block(size: int) -> AnyArray:
@@ -48,12 +48,12 @@ def block(size: int) -> AnyArray:
 
 
 def _count(blocks: list[AnyArray], k: int) -> int:
-    """References to a block, with those that counting takes: their number differs between versions of Python."""
+    """Reference count of a block, including those of the counting itself, which vary with the version of Python."""
     return sys.getrefcount(blocks[k])
 
 
 def _count_of_free() -> int | None:
-    """The count of a block that nobody holds; None where counts do not tell, as without a global lock."""
+    """The count of an unreferenced block; None if counts are unreliable, as without a global interpreter lock."""
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         return None
     blocks = [np.empty(1, np.uint8)]
@@ -66,4 +66,4 @@ _FREE: Final = _count_of_free()
 
 
 WORKSPACE: Final = Kept(limit=max(LIMIT, here.memory_bytes() // SHARE))
-"""The workspace that calls leave for later ones, whatever their library: at most one, from the C library's `malloc`."""
+"""The workspace that calls of any library leave for later ones: at most one, from the C library's `malloc`."""

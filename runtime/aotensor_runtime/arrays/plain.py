@@ -18,20 +18,20 @@ DEEPEST: Final = 64
 """The largest rank of an array of NumPy."""
 
 NUMBERS: Final = "biuf"
-"""Kinds of dtypes that hold real numbers."""
+"""Kinds of real dtypes."""
 
 
 def kind_of(dtype: np.dtype[Any]) -> str:
-    """NumPy's letter for what a dtype holds; f for bfloat16, too, which is V to NumPy."""
+    """NumPy's kind letter of a dtype; f for bfloat16, too, which has V in NumPy."""
     return "f" if dtype.kind == "V" and dtype.name == "bfloat16" else dtype.kind
 
 
 def plain_array(value: object) -> AnyArray:
-    """`value` as an array, with the dtype that NumPy gives it; the array itself where it is one.
+    """`value` as an array, with the dtype that NumPy chooses; an array is returned unchanged.
 
-    Whether its dtype will do is the caller's question.
+    The caller checks the dtype.
 
-    Raises: ArgumentTypeError for masked arrays, what NumPy cannot convert, and lists of integers that would be rounded.
+    Raises: ArgumentTypeError for masked arrays, values that NumPy cannot convert, and integers that would be rounded.
     """
     if type(value) is np.ndarray:
         return value
@@ -42,7 +42,7 @@ def plain_array(value: object) -> AnyArray:
         )
     try:
         array = np.asarray(_through_dlpack(value))
-    except Exception as error:  # whatever an __array__ of someone else raises
+    except Exception as error:  # any error of a foreign __array__
         message = f"{type(value).__name__} {value!r:.40} is not an array ({_first_line(error)})"
         raise ArgumentTypeError(message) from error
     if array.dtype == object and array.ndim == 0 and not isinstance(value, np.ndarray):
@@ -58,7 +58,7 @@ def plain_array(value: object) -> AnyArray:
 
 
 def dtype_hint(dtype: np.dtype[Any]) -> str | None:
-    """What to do about an array whose dtype is none of numbers, or not one of real ones where these are needed."""
+    """A hint for an array whose dtype is not numeric, or not real where that is needed."""
     if dtype.kind in "fc" and dtype.itemsize > (8 if dtype.kind == "f" else 16):
         return f"convert it with .astype('{'float64' if dtype.kind == 'f' else 'complex128'}')"
     return _HINTS.get(dtype.kind)
@@ -74,7 +74,7 @@ _HINTS: Final = {
 
 
 def _through_dlpack(value: object) -> object:
-    """What only DLPack can read, as an array on the same memory; anything else itself.
+    """An array on the memory of an object that only DLPack can read; anything else unchanged.
 
     NumPy reads __array__, __array_interface__ and buffers by itself.
     """

@@ -1,6 +1,6 @@
-"""Poisoned memory: results and workspaces hold a pattern before a call, so that reading them unwritten shows.
+"""Poisoned memory: results and workspaces are filled with a pattern before a call, so that uninitialised reads show.
 
-Results and workspace of a bound function are filled once, when it is bound; arrays given by `out=` are left alone.
+Results and workspace of a bound function are filled once, when it is bound; arrays given by `out=` never are.
 The pattern is a NaN of every floating type (a signalling one in float64), a large integer, and neither true nor false.
 """
 
@@ -28,7 +28,7 @@ def is_poisoned() -> bool:
 
 @contextmanager
 def poisoned() -> Iterator[None]:
-    """Within: functions that are called for the first time run on poisoned memory, now and later."""
+    """Within: functions that are called for the first time use poisoned memory, now and later."""
     global _is_on
     before, _is_on = _is_on, True
     try:

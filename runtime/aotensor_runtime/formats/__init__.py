@@ -1,1 +1,1 @@
-"""Files of libraries, read without running them: ELF, PE, Mach-O, WebAssembly."""
+"""Readers of library file formats, without running code: ELF, PE, Mach-O, WebAssembly."""

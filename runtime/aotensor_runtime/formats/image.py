@@ -1,4 +1,4 @@
-"""What all formats have: sections of ours by name, and the checksum of what gets loaded."""
+"""The common interface of file formats: our sections by name, and the checksum of the loaded parts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHARED = 3
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Where a section's bytes are in the file."""
+    """The byte range of a section in the file."""
 
     name: str
     offset: int
@@ -22,7 +22,7 @@ class Section:
 
 
 class Image(Protocol):
-    """A file in memory.
+    """A library file in memory, of any format.
 
     kind: RELOCATABLE, SHARED or another e_type of ELF. machine: e_machine of ELF, 0 for WebAssembly.
     platform: the target, such as `Windows on x86-64`. sections: by name; ours have the names of `abi` in all formats.
@@ -37,21 +37,21 @@ class Image(Protocol):
     def platform(self) -> str: ...
 
     def section(self, name: str) -> bytes | None:
-        """Bytes of a section, None if there is none of that name."""
+        """The bytes of a section, None for an unknown name."""
         found = self.sections.get(name)
         return None if found is None else self.data[found.offset : found.offset + found.size]
 
     def digest(self, hole: Section) -> bytes:
-        """SHA-256 of all that gets loaded and of where it lies, with zeros instead of the bytes of `hole`."""
+        """SHA-256 of the loaded parts and their positions, with zeros for the bytes of `hole`."""
 
 
 BUNDLE_MAGIC = b"AOTBND\x01\0"
-"""Begins the one section that formats other than ELF have for all of ours, as their names are of 8 or 16 letters."""
+"""Magic of the one section that bundles all of ours in formats other than ELF, whose names have 8 or 16 letters."""
 _NAME_BYTES, _SIZE_BYTES = 2, 4
 
 
 def bundle(sections: dict[str, bytes]) -> bytes:
-    """Sections by name as one: magic, then length of the name, length of the content, name, content of each."""
+    """Pack sections by name into one: magic, then length of the name, length of the content, name, content of each."""
     parts = [BUNDLE_MAGIC]
     for name, content in sections.items():
         parts += [len(name.encode()).to_bytes(_NAME_BYTES, "little"), len(content).to_bytes(_SIZE_BYTES, "little")]
@@ -60,7 +60,7 @@ def bundle(sections: dict[str, bytes]) -> bytes:
 
 
 def unbundle(data: bytes, start: int, end: int) -> Iterator[Section]:
-    """The sections of a bundle that lies in a file.   Raises: DamagedLibrary"""
+    """The sections of a bundle in a file.   Raises: DamagedLibrary"""
     at = start + len(BUNDLE_MAGIC)
     if data[start:at] != BUNDLE_MAGIC:
         raise DamagedLibrary("the section of aotensor is damaged, or of a later one")

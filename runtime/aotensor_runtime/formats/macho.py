@@ -1,4 +1,4 @@
-"""Libraries for macOS, read without running them: sections, and the checksum of what gets loaded.
+"""Libraries for macOS, read without running them: sections, and the checksum of the loaded parts.
 
 Source: Apple, mach-o/loader.h.
 """
@@ -15,7 +15,7 @@ from aotensor_runtime.formats.image import SHARED, Image, Section, unbundle
 START: Final = b"\xcf\xfa\xed\xfe"
 FAT: Final = b"\xca\xfe\xba\xbe"
 SECTION: Final = ("__AOTENSOR", "__bundle")
-"""Segment and section that hold ours."""
+"""Segment and section that contain ours."""
 
 SEGMENT: Final = 0x19
 _BUILD, _OLDEST = 0x32, 0x24  # LC_BUILD_VERSION, LC_VERSION_MIN_MACOSX
@@ -27,14 +27,14 @@ _SECTION: Final = struct.Struct("<16s16sQQIIIIIIII")
 _DYLIB: Final = 6
 _LINKEDIT: Final = b"__LINKEDIT"
 _MOST: Final = 1000
-"""Commands and sections; ours have less than 40."""
+"""Most load commands and sections; our files have less than 40."""
 _EMPTY: Final = 1  # type of a section without bytes in the file
 
 
 class MachFile(Image):
     """A library for macOS in memory.   commands: kind, offset and size of each
 
-    Raises: ForeignLibrary for another file of macOS; DamagedLibrary if its tables lead out of it.
+    Raises: ForeignLibrary for another file of macOS; DamagedLibrary if its tables point outside of it.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -93,7 +93,7 @@ class MachFile(Image):
 
     @property
     def oldest(self) -> tuple[int, int]:
-        """The oldest macOS that it runs on: (13, 0).   Raises: DamagedLibrary if it does not say"""
+        """The oldest supported macOS, such as (13, 0).   Raises: DamagedLibrary if that is missing"""
         for command, at, length in self.commands:
             if command in (_BUILD, _OLDEST):
                 first = at + _COMMAND.size + (4 if command == _BUILD else 0)  # the platform comes before it
@@ -103,7 +103,7 @@ class MachFile(Image):
         raise DamagedLibrary("the library does not say for which macOS it is")
 
     def digest(self, hole: Section) -> bytes:
-        """SHA-256 of all sections and of where they lie, zeros for `hole`; signing and `strip` change none."""
+        """SHA-256 of all sections and their positions, with zeros for `hole`; signing and `strip` do not change it."""
         image = bytearray(self.data)
         image[hole.offset : hole.offset + hole.size] = bytes(hole.size)
         total = hashlib.sha256()

@@ -1,4 +1,4 @@
-"""Libraries for Windows, read without running them: sections, and the checksum of what gets loaded.
+"""Libraries for Windows, read without running them: sections, and the checksum of the loaded parts.
 
 Source: Microsoft, PE Format, sections 2 to 4.
 """
@@ -14,7 +14,7 @@ from aotensor_runtime.formats.image import SHARED, Image, Section, unbundle
 
 START: Final = b"MZ"
 SECTION: Final = ".aotensr"
-"""The section that holds ours: a name in a library has eight letters."""
+"""The section that contains ours: names in a library have at most eight letters."""
 
 _MACHINES: Final = {0x8664: (62, "x86-64"), 0xAA64: (183, "AArch64")}
 _SIGNATURE: Final = b"PE\0\0"
@@ -25,13 +25,13 @@ _WIDE: Final = 0x20B  # magic of an optional header with addresses of 64 bits
 _CHECKSUM: Final = (64, 68)
 _DIRECTORIES: Final = 112
 _SIGNED: Final = (_DIRECTORIES + 4 * 8, _DIRECTORIES + 5 * 8)
-"""Fields of the optional header that signing a library changes: its own checksum, and where the signature is."""
+"""Fields of the optional header that signing changes: the checksum, and the position of the signature."""
 
 
 class PeFile(Image):
     """A library for Windows in memory, with addresses of 64 bits.
 
-    Raises: ForeignLibrary for another program of DOS or Windows; DamagedLibrary if its tables lead out of it.
+    Raises: ForeignLibrary for another program of DOS or Windows; DamagedLibrary if its tables point outside of it.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -68,7 +68,7 @@ class PeFile(Image):
         return f"Windows on {self._name}"
 
     def digest(self, hole: Section) -> bytes:
-        """SHA-256 of headers and sections, with zeros for `hole` and for what signing changes."""
+        """SHA-256 of headers and sections, with zeros for `hole` and for fields that signing changes."""
         image = bytearray(self.data)
         image[hole.offset : hole.offset + hole.size] = bytes(hole.size)
         for first, end in (_CHECKSUM, _SIGNED):

@@ -1,4 +1,4 @@
-"""Any library in memory, by its first bytes."""
+"""Detect the format of a library by its first bytes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from aotensor_runtime.formats import macho, pe, wasm
 from aotensor_runtime.formats.image import Image
 
 STARTS: Final = (b"\x7fELF", pe.START, macho.START, wasm.START)
-"""First bytes of the formats that libraries have."""
+"""First bytes of the supported formats."""
 
 
 def read_image(data: bytes) -> Image:
-    """The file.   Raises: ForeignLibrary, DamagedLibrary"""
+    """Parse a library of any format.   Raises: ForeignLibrary, DamagedLibrary"""
     if data.startswith(pe.START):
         return pe.PeFile(data)
     if data.startswith((macho.START, macho.FAT)):

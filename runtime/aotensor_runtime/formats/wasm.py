@@ -1,4 +1,4 @@
-"""WebAssembly modules, read without running them: custom sections of ours, and the checksum of what gets loaded.
+"""WebAssembly modules, read without running them: our custom sections, and the checksum of the other parts.
 
 Source: WebAssembly core specification 2.0, 5.5.2 to 5.5.4.
 """
@@ -15,7 +15,7 @@ START: Final = b"\0asm"
 CUSTOM: Final = 0
 _HEAD: Final = START + b"\1\0\0\0"
 _LONGEST: Final = 5
-"""Bytes of a number of 32 bits."""
+"""Most bytes of a 32-bit number in LEB128."""
 _OURS: Final = ".aotensor."
 
 
@@ -51,7 +51,7 @@ class WasmFile(Image):
         return "WebAssembly"
 
     def digest(self, hole: Section) -> bytes:
-        """SHA-256 of the module but for custom sections of others, with zeros for `hole`."""
+        """SHA-256 of the module without custom sections of others, with zeros for `hole`."""
         image = bytearray(self.data)
         image[hole.offset : hole.offset + hole.size] = bytes(hole.size)
         total = hashlib.sha256()
@@ -65,7 +65,7 @@ class WasmFile(Image):
 
 
 def read_number(data: bytes, at: int) -> tuple[int, int]:
-    """A number in LEB128, and what is behind it.   Raises: DamagedLibrary"""
+    """(a number in LEB128, the offset after it).   Raises: DamagedLibrary"""
     value = 0
     for k in range(_LONGEST):
         if at + k >= len(data):

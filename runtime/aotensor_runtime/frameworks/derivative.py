@@ -1,4 +1,4 @@
-"""What a framework has to know of a function: extents of results, and which output is the derivative by which input."""
+"""Properties of a function for other frameworks: extents of results, and which output is which derivative."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from aotensor_runtime.signature import FunctionSpec, OutputSpec
 
 @dataclass(frozen=True)
 class Differentiable:
-    """A function that gives a number and derivatives of it.
+    """A function with a scalar output and its gradients.
 
-    value: which output the number is. gradients: number of an input → number of the output that is the derivative by it
+    value: number of the scalar output. gradients: number of an input → number of the output with its gradient
     """
 
     spec: FunctionSpec
@@ -23,11 +23,11 @@ class Differentiable:
 
     @property
     def name(self) -> str:
-        """The name that the library gives it."""
+        """The function's name in the library."""
         return self.spec.name
 
     def shapes(self, inputs: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-        """Extents of the outputs for inputs of such extents.   Raises: ArgumentValueError for those that do not fit"""
+        """Extents of the outputs for given extents of the inputs.   Raises: ArgumentValueError if they do not match"""
         if len(inputs) != len(self.spec.inputs):
             wanted = ", ".join(value.name for value in self.spec.inputs)
             raise ArgumentTypeError(
@@ -46,7 +46,7 @@ class Differentiable:
         return [tuple(dims[x] if isinstance(x, str) else int(x or 0) for x in out.shape) for out in self.spec.outputs]
 
     def missing(self, position: int) -> ArgumentTypeError:
-        """The error of a derivative that the library does not hold."""
+        """The error for a derivative that the library does not have."""
         name = self.spec.inputs[position].name
         return ArgumentTypeError(
             f"{self.name}: there is no output that is the derivative by {name}",

@@ -1,10 +1,10 @@
-"""A function of a library as an operator of JAX: a foreign function of XLA, with the gradient that the library holds.
+"""A function of a library as an operator of JAX: a foreign function of XLA, with the library's gradient.
 
 from aotensor_runtime.frameworks.jax import operator
 logistic = operator(lib.logistic)
 jax.jit(jax.grad(logistic, argnums=2))(X, y, w)   # the library's grad_w; no step through Python
 
-What XLA calls is a handler in C, made by a C compiler of 100 lines and JAX's headers with the first operator.
+XLA calls a C handler, which a C compiler builds from 100 lines and JAX's headers at the first operator.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _KEPT: Final[dict[int, LibraryFunction]] = {}
 def operator(
     function: LibraryFunction, value: str | None = None, gradients: Mapping[str, str] | None = None
 ) -> Callable[..., jax.Array]:
-    """The value of a function as a differentiable function of JAX, on the CPU; `jit`, `grad` and `vmap` take it.
+    """The value of a function as a differentiable function of JAX, on the CPU; for `jit`, `grad` and `vmap`.
 
-    value, gradients: which output the value is, and which are its derivatives by which input; by default every
-    `grad_<input>`, and the one output that is left. `vmap` is a loop of calls.
+    value, gradients: the output with the value, and input → output with its gradient; by default every
+    `grad_<input>`, and the one remaining output. `vmap` is a loop of calls.
 
     Raises: as `differentiable`; LibraryError without a C compiler. The operator: ArgumentTypeError for another dtype,
-    ArgumentValueError for extents that do not fit, and ArgumentTypeError where a derivative is asked for that is not
-    there; forward mode and second order are refused by JAX. What the library finds wrong in a call is an error of
+    ArgumentValueError for extents that do not match, and ArgumentTypeError for a requested derivative that is
+    missing; forward mode and second order are refused by JAX. An error of the library in a call is an error of
     JAX's runtime, with the library's message.
     """
     record = differentiable(function, value, gradients)
@@ -80,7 +80,7 @@ def operator(
 
 
 def _zero(x: Any) -> Any:
-    """The cotangent of what has no influence, or is discrete."""
+    """The cotangent of an input that has no influence, or is discrete."""
     is_real = jnp.issubdtype(x.dtype, jnp.inexact)
     return jnp.zeros_like(x) if is_real else np.zeros(x.shape, jax.dtypes.float0)
 
@@ -114,7 +114,7 @@ def _caller(function: LibraryFunction, record: Differentiable) -> Callable[[tupl
 
 @cache
 def _handler() -> ctypes.CDLL:
-    """The handler in C, compiled, loaded and registered.
+    """Compile, load and register the C handler.
 
     Raises: LibraryError without a C compiler, on Windows, or if it fails.
     """

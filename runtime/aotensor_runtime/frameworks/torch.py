@@ -1,4 +1,4 @@
-"""A function of a library as an operator of PyTorch: `torch.library`, with the gradient that the library holds.
+"""A function of a library as an operator of PyTorch: `torch.library`, with the library's gradient.
 
 from aotensor_runtime.frameworks.torch import operator
 logistic = operator(lib.logistic)
@@ -18,19 +18,19 @@ from aotensor_runtime.errors import ArgumentTypeError
 from aotensor_runtime.frameworks.derivative import Differentiable, differentiable
 
 _MADE: Final[dict[tuple[str, int, tuple[tuple[int, int], ...]], tuple[LibraryFunction, Any]]] = {}
-"""Name of an operator, value and gradients → the function that it calls, and the operator, one per process."""
+"""(name, value, gradients) → the called function and its operator, one per process."""
 
 
 def operator(
     function: LibraryFunction, value: str | None = None, gradients: Mapping[str, str] | None = None
 ) -> Callable[..., torch.Tensor]:
-    """The value of a function as a differentiable operator on tensors of the CPU; `torch.compile` keeps it whole.
+    """The value of a function as a differentiable operator on tensors of the CPU; opaque to `torch.compile`.
 
-    value, gradients: which output the value is, and which are its derivatives by which input; by default every
-    `grad_<input>`, and the one output that is left. Tensors are read in place; strided ones are copied.
+    value, gradients: the output with the value, and input → output with its gradient; by default every
+    `grad_<input>`, and the one remaining output. Tensors are read in place; strided ones are copied.
 
     Raises: as `differentiable`; the operator as a call of the function, and ArgumentTypeError for a tensor elsewhere
-    than on the CPU or of another dtype, and where a derivative is asked for that is not there or of second order.
+    than on the CPU or of another dtype, and for a requested derivative that is missing or of second order.
     """
     record = differentiable(function, value, gradients)
     for name, dtype in [(x.name, x.dtype) for x in record.spec.inputs] + [

@@ -1,1 +1,1 @@
-"""How libraries and reports look in a notebook."""
+"""HTML of libraries and reports for notebooks."""

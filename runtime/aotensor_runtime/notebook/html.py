@@ -8,19 +8,19 @@ from html import escape
 from typing import Final
 
 BUDGET: Final = 24_000
-"""Characters that the rows of a table take at most."""
+"""Most characters in the rows of a table."""
 LONGEST: Final = 240
-"""Characters of a cell; the rest is left out."""
+"""Most characters of a cell; the rest is cut."""
 
 _CONTROL: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]|[\ud800-\udfff]"
 )
-"""What XML does not allow, and what turns or hides the text around it."""
-_LEFT: Final = ' style="text-align:left;vertical-align:top;padding:1px 8px"'  # notebooks put text at the right
+"""Characters that XML does not allow, and those that reverse or hide text around them."""
+_LEFT: Final = ' style="text-align:left;vertical-align:top;padding:1px 8px"'  # notebooks align text right by default
 
 
 def plain(text: str) -> str:
-    """Text without control characters: a mark stands for each."""
+    """Text with control characters replaced by a mark."""
     return _CONTROL.sub("\ufffd", text)
 
 
@@ -35,15 +35,15 @@ def clipped(text: str, longest: int = LONGEST) -> str:
 
 
 def card(title: str, note: str, *parts: str) -> str:
-    """A title, a line, and what is below.   parts: HTML"""
+    """A card: a title, a line, and parts below.   parts: HTML"""
     line = f"<div>{escaped(clipped(note, 1000))}</div>" if note else ""
     return f"<div><b>{escaped(clipped(title))}</b>{line}{''.join(parts)}</div>"
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], budget: int = BUDGET, total: int = 0) -> str:
-    """A row for each, the first ones where these are too many, and then how many more there are.
+    """A table of the rows that have room, and then the number of the others.
 
-    total: number of rows, if `rows` are but the first of them
+    total: number of rows, if `rows` are only the first ones
     """
     if not rows:
         return ""
@@ -64,18 +64,18 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], budget: int = B
 
 
 def folded(summary: str, content: str, is_open: bool = False) -> str:
-    """HTML under a line that opens it; nothing if there is none."""
+    """HTML folded under a summary line; empty for empty HTML."""
     state = " open" if is_open else ""
     return f"<details{state}><summary>{escaped(clipped(summary))}</summary>{content}</details>" if content else ""
 
 
 def code(text: str, longest: int = 4000) -> str:
-    """Lines as they are written."""
+    """Preformatted lines."""
     return f'<pre style="text-align:left;white-space:pre-wrap">{escaped(clipped(text, longest))}</pre>'
 
 
 def within(parts: Iterable[str], budget: int, rest: str) -> str:
-    """The first ones that have room.   parts: HTML; rest: what the others are, after their number"""
+    """The first parts that have room.   parts: HTML; rest: noun that follows the number of the others"""
     chosen: list[str] = []
     left_out = 0
     for part in parts:
@@ -88,7 +88,7 @@ def within(parts: Iterable[str], budget: int, rest: str) -> str:
 
 
 def size_text(count: int) -> str:
-    """Bytes for people."""
+    """A number of bytes in readable units."""
     for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= scale:
             return f"{count / scale:.3g} {unit}"

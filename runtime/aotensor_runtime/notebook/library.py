@@ -12,7 +12,7 @@ from aotensor_runtime.typed.parameters import typed_parameters
 
 
 def library_html(manifest: Manifest, size: int, path: Path | None) -> str:
-    """What a library holds, by function, and what it was made for."""
+    """HTML of a library: its functions and compile options."""
     functions = table(["function", "signature"], [(spec.name, typed_line(spec)) for spec in manifest.functions])
     parts = (folded(spec.name, function_body(manifest, spec)) for spec in manifest.functions)
     options = folded("made for", table([], list(options_of(manifest, path))))
@@ -21,7 +21,7 @@ def library_html(manifest: Manifest, size: int, path: Path | None) -> str:
 
 
 def function_html(manifest: Manifest, spec: FunctionSpec, size: int) -> str:
-    """One function."""
+    """HTML of one function."""
     note = f"of library {manifest.name}, {machine_line(manifest, size)}"
     return card(spec.name, note, function_body(manifest, spec))
 

@@ -1,4 +1,4 @@
-"""Rounds of map and merge over more rows than a machine holds: protocol, engines, and where rows come from.
+"""Rounds of map and merge over more rows than fit one machine: protocol, engines, and sources of rows.
 
     split = aotensor_runtime.rounds.open_rounds(library)          # of `aotensor split`, or rounds.library
     split(Threads(4), X="X.npy", y="y.npy", w=w)

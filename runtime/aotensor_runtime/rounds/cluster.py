@@ -18,7 +18,7 @@ from aotensor_runtime.rounds.worker import Handle, MissingLibrary, Task, run_chu
 
 _TRIES: Final = 5
 _LARGE: Final = 1 << 16
-"""Bytes from which on values of a round go to every worker once, instead of along with each chunk."""
+"""Least bytes of a round's values that are sent to every worker once, instead of with each chunk."""
 
 
 class Dask(Engine):
@@ -35,26 +35,26 @@ class Dask(Engine):
         self._plugins: set[str] = set()
 
     def prepare(self, handle: Handle) -> None:
-        """A plugin loads the library on each worker, those that come later too."""
+        """Register a plugin that loads the library on each worker, including later ones."""
         from distributed import WorkerPlugin
 
         if handle.digest in self._plugins:
             return
 
         class LoadLibrary(WorkerPlugin):  # type: ignore[misc, unused-ignore]  # where dask is not installed
-            """Loads the library where a worker begins."""
+            """Plugin that loads the library when a worker starts."""
 
             name = f"aotensor-{handle.digest[:16]}"
 
             def setup(self, worker: Any) -> None:
-                """On the worker."""
+                """Load the library on the worker."""
                 handle.install()
 
         self.client.register_plugin(LoadLibrary())
         self._plugins.add(handle.digest)
 
     def hold(self, part: Part) -> Any:
-        """Rows in memory are sent to a worker, once; a block of a collection is computed there, once."""
+        """Send rows in memory to a worker once; blocks of a collection are computed there once."""
         if isinstance(part, DaskPart):
             return self.client.compute(part.block)  # a future of the rows themselves
         if isinstance(part, FilePart):
@@ -65,21 +65,21 @@ class Dask(Engine):
         return self._sent(Held(value))
 
     def share(self, known: Mapping[str, Any]) -> Any:
-        """Values of a round go to every worker once, if they are large."""
+        """Send large values of a round to every worker once."""
         size = sum(x.nbytes for x in known.values() if isinstance(x, np.ndarray))
         return self._sent(dict(known), broadcast=True) if size > _LARGE else dict(known)
 
     def _sent(self, value: Any, **options: Any) -> Any:
-        """A value on a worker, or on all. If the worker dies meanwhile, another one gets the value."""
+        """Send a value to a worker, or to all; if a worker dies meanwhile, another one gets the value."""
         for _ in range(_TRIES):
             try:
                 return self.client.scatter(value, hash=False, **options)
-            except OSError:  # the connection to the worker was closed
+            except OSError:  # the connection to the worker is closed
                 sleep(0.2)
         return self.client.scatter(value, hash=False, **options)
 
     def submit(self, task: Task, parts: Mapping[str, Any], known: Any, retries: int) -> Any:
-        """A future of the cluster, whose name says function, round and chunk."""
+        """A future of the cluster, named by function, round and chunk."""
         count = self._numbers = getattr(self, "_numbers", 0) + 1
         key = f"{task.function}-chunk{task.position}-{id(self):x}-{count}"
         return self.client.submit(run_chunk, task, dict(parts), known, key=key, pure=False, retries=retries)
@@ -97,32 +97,32 @@ class Dask(Engine):
             return [future for future in futures if future.status != "pending"]
 
     def is_loss(self, error: BaseException) -> bool:
-        """A worker that died, or with it what it held."""
+        """Did a worker die, or lose data with another one?"""
         from distributed import KilledWorker
 
         return isinstance(error, MissingLibrary | KilledWorker | CancelledError)
 
     def threads_of_a_chunk(self) -> int | None:
-        """One: Dask counts threads itself."""
+        """One: Dask runs several chunks per worker itself."""
         return 1
 
 
 @dataclass(frozen=True)
 class DaskPart:
-    """A block of rows of a collection.   block: something to compute. source: the collection, for errors"""
+    """A block of rows of a collection.   block: a Dask object. source: the collection, for errors"""
 
     block: Any
     where: str
 
     def read(self) -> Any:
-        """The rows, computed here.   Raises: whatever the collection raises"""
+        """Compute the rows here.   Raises: as the collection"""
         return np.asarray(self.block.compute())
 
 
 class DaskSource:
     """Rows of a `dask.array`, or of the partitions of a `dask.dataframe` as a matrix (a series: a vector).
 
-    Partitions whose lengths are not known are counted first, on the cluster.
+    Partitions of unknown length are counted first, on the cluster.
     """
 
     def __init__(self, array: Any, axis: int) -> None:
@@ -135,7 +135,7 @@ class DaskSource:
         self.cuts = tuple(int(n) for n in np.cumsum([0, *array.chunks[axis]])[:-1])
 
     def part(self, start: int, stop: int) -> Part:
-        """These rows."""
+        """The part with these rows."""
         where = f"{self.array.name}, rows {start} to {stop}"
         return DaskPart(self.array[(slice(None),) * self.axis + (slice(start, stop),)], where)
 

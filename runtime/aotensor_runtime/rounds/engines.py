@@ -1,4 +1,4 @@
-"""Where chunks are computed: here, on threads, on processes, or on any executor of `concurrent.futures`."""
+"""Engines that compute chunks: in this thread, on threads, on processes, or on any executor of `concurrent.futures`."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from aotensor_runtime.systems.scratch import new_folder, writes_to
 
 _LARGE: Final = 1 << 20
 _SPACE: Final = "free some space there, use engine='threads', or keep the rows in files"
-"""Bytes from which on values that all chunks need go to a file, instead of along with every chunk."""
+"""Least bytes of values for all chunks that are put into a file, instead of being sent with every chunk."""
 
 
 class Engine(ABC):
-    """What rounds ask of a place to compute. Subclasses override what they do otherwise.
+    """The interface of engines to rounds, with defaults.
 
-    workers: how many chunks are computed at the same time. ahead: how many are on their way beyond these.
+    workers: number of chunks computed at the same time. ahead: number of chunks submitted beyond these.
     """
 
     workers = 1
@@ -45,45 +45,45 @@ class Engine(ABC):
         self.close()
 
     def close(self) -> None:  # noqa: B027  # by default there is nothing to do
-        """Give back workers and files."""
+        """Release workers and files."""
 
     def prepare(self, handle: Handle) -> None:  # noqa: B027  # by default there is nothing to do
-        """Bring the library to the workers, as far as that is possible before chunks come."""
+        """Send the library to the workers before the first chunk, if possible."""
 
     def keep(self, source: Source) -> Source:
-        """The source as workers read it best, for several rounds: an array in memory as a file that all map."""
+        """A source in the form that workers read best, for several rounds: an array in memory becomes a mapped file."""
         return source
 
     def hold(self, part: Part) -> Any:
-        """A part as it is sent, for several rounds."""
+        """A part in the form in which it is sent, for several rounds."""
         return part
 
     def share(self, known: Mapping[str, Any]) -> Any:
-        """Values that every chunk of a round needs, as they are sent: once, if they are large."""
+        """Values for every chunk of a round in the form in which they are sent: once, if they are large."""
         return known
 
     @abstractmethod
     def submit(self, task: Task, parts: Mapping[str, Any], known: Any, retries: int) -> Any:
-        """A future of `run_chunk`."""
+        """Submit a chunk: a future of `run_chunk`."""
 
     def first_done(self, futures: Collection[Any], timeout: float | None) -> list[Any]:
-        """Those that are done, once there are any; none after `timeout` seconds."""
+        """The completed futures, after waiting for one; none after `timeout` seconds."""
         return list(wait(futures, timeout, FIRST_COMPLETED).done)
 
     def is_loss(self, error: BaseException) -> bool:
-        """Is it the worker that failed, and not the chunk? Then the chunk is computed again."""
+        """Did the worker fail, and not the chunk? Then the chunk is computed again."""
         return isinstance(error, MissingLibrary)
 
     def revive(self) -> None:  # noqa: B027  # by default there is nothing to do
         """Replace workers that have died."""
 
     def threads_of_a_chunk(self) -> int | None:
-        """How many threads a call may use; None for all."""
+        """Most threads of a call; None for all."""
         return max((os.cpu_count() or 1) // self.workers, 1)
 
 
 class _Read:
-    """The future of a chunk that is read on a thread of its own, and computed when somebody waits for it."""
+    """The future of a chunk that is read on its own thread, and computed when it is waited for."""
 
     def __init__(self, task: Task, parts: Mapping[str, Any], known: Mapping[str, Any], reading: Future[Any]) -> None:
         self.task, self.parts, self.known, self.reading = task, parts, known, reading
@@ -94,31 +94,31 @@ class _Read:
         return call_chunk(self.task, self.task.handle.library(), values, self.parts)
 
     def cancel(self) -> None:
-        """Do not read it any more."""
+        """Cancel reading."""
         self.reading.cancel()
 
 
 class Serial(Engine):
-    """One chunk after the other, on all cores; the next one is read while one is computed."""
+    """One chunk after the other, on all cores; the next one is read during a computation."""
 
     def __init__(self) -> None:
         self._reader = ThreadPoolExecutor(1, "aotensor-reader")
 
     def close(self) -> None:
-        """End the thread that reads."""
+        """End the reading thread."""
         self._reader.shutdown(cancel_futures=True)
 
     def submit(self, task: Task, parts: Mapping[str, Any], known: Any, retries: int) -> _Read:
-        """Begin to read the chunk."""
+        """Start reading the chunk."""
         return _Read(task, parts, known, self._reader.submit(read_parts, task, parts))
 
     def first_done(self, futures: Collection[Any], timeout: float | None) -> list[Any]:
-        """The first, once it is read."""
+        """The first future, after its chunk is read."""
         first = next(iter(futures))
         return [first] if wait([first.reading], timeout).done else []
 
     def threads_of_a_chunk(self) -> int | None:
-        """All of them."""
+        """All threads."""
         return None
 
 
@@ -136,7 +136,7 @@ class Pool(Engine):
         self._is_asked = False
 
     def prepare(self, handle: Handle) -> None:
-        """Keep the bytes for workers that ask for them."""
+        """Store the bytes for workers that ask for them."""
         self._handle = handle
 
     def submit(self, task: Task, parts: Mapping[str, Any], known: Any, retries: int) -> Any:
@@ -144,12 +144,12 @@ class Pool(Engine):
         return self.executor.submit(run_chunk, task, parts, known)
 
     def is_loss(self, error: BaseException) -> bool:
-        """A pool with a dead process, or a worker without the library."""
+        """Is it a pool with a dead process, or a worker without the library?"""
         return isinstance(error, MissingLibrary | BrokenProcessPool)
 
 
 class Threads(Pool):
-    """Threads of this process: calls of compiled functions run at the same time, and so does reading."""
+    """Threads of this process: calls of compiled functions run in parallel, and so do reads."""
 
     def __init__(self, workers: int | None = None) -> None:
         count = (os.cpu_count() or 1) if workers is None else workers
@@ -161,9 +161,9 @@ class Threads(Pool):
 
 
 class Processes(Pool):
-    """Processes of this machine. One that dies is replaced, and what it was computing is computed again.
+    """Processes of this machine. One that dies is replaced, and its chunk is computed again.
 
-    Arrays in memory go to a folder of files once, in shared memory where there is one.
+    Arrays in memory are written to files once, in shared memory if possible.
     """
 
     def __init__(self, workers: int | None = None) -> None:
@@ -183,7 +183,7 @@ class Processes(Pool):
         return ProcessPoolExecutor(self.workers, get_context("spawn"), _begin, (start,))
 
     def close(self) -> None:
-        """End the processes, also those that compute what nobody waits for any more, and remove the files."""
+        """End the processes, including those with abandoned chunks, and remove the files."""
         running = list((getattr(self.executor, "_processes", None) or {}).values())
         self.executor.shutdown(wait=False, cancel_futures=True)
         for process in running:
@@ -192,25 +192,25 @@ class Processes(Pool):
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def prepare(self, handle: Handle) -> None:
-        """Processes begin with the library."""
+        """Start processes that load the library."""
         if self._handle is None or self._handle.digest != handle.digest:
             self.executor.shutdown()
             self.executor = self._new(handle)
         self._handle = handle
 
     def revive(self) -> None:
-        """Other processes."""
+        """Start new processes."""
         self.executor.shutdown(wait=False, cancel_futures=True)
         self.executor = self._new(self._handle)
 
     def keep(self, source: Source) -> Source:
-        """An array in memory as a file that workers read."""
+        """Write an array in memory to a file that workers read."""
         if not isinstance(source, ArraySource):
             return source
         return Npy(self._written(lambda path: np.save(path, source.array, allow_pickle=False)), source.axis)
 
     def share(self, known: Mapping[str, Any]) -> Any:
-        """Large values as a file, which a worker reads once."""
+        """Write large values to a file, which a worker reads once."""
         if sum(x.nbytes for x in known.values() if isinstance(x, np.ndarray)) < _LARGE:
             return known
 
@@ -234,12 +234,12 @@ def _begin(install: Any) -> None:
 
 @dataclass(frozen=True)
 class SharedFile:
-    """Values in a file of ours."""
+    """Values in a file of the engine."""
 
     where: str
 
     def read(self) -> Any:
-        """The values."""
+        """Read the values."""
         return _read_shared(self.where)
 
 

@@ -1,6 +1,6 @@
 """Rows in files that are larger than memory: `.npy`, shards of sparse matrices, HDF5, zarr, Parquet and Arrow.
 
-Only the rows of a part are read, with plain reads where the file permits, so that address space stays bounded too.
+Only the rows of a part are read, with plain reads if the format permits, so that address space stays bounded, too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from aotensor_runtime.sparse.values import Compressed
 
 
 def file_source(path: Path, axis: int) -> Source:
-    """The source of a file by its suffix; of all files of a folder, by name.
+    """The source for a file, by its suffix; for a folder, the joined sources of its files, by name.
 
     Raises: ArgumentTypeError for an unknown suffix, OSError for a file that cannot be read.
     """
@@ -45,7 +45,7 @@ def file_source(path: Path, axis: int) -> Source:
 
 @dataclass(frozen=True)
 class FilePart:
-    """Rows `start` to before `stop` of a source that is a file."""
+    """Rows `start` to before `stop` of a file source."""
 
     source: Any
     start: int
@@ -53,11 +53,11 @@ class FilePart:
 
     @property
     def where(self) -> str:
-        """File and rows."""
+        """The file and the rows, for messages."""
         return f"{self.source.path}, rows {self.start} to {self.stop}"
 
     def read(self) -> Any:
-        """The rows.   Raises: ArgumentValueError for a file that is damaged, or has changed"""
+        """Read the rows.   Raises: ArgumentValueError for a file that is damaged, or has changed"""
         try:
             found = self.source.read(self.start, self.stop)
         except (ValueError, EOFError, KeyError) as error:
@@ -68,7 +68,7 @@ class FilePart:
 
 
 class FileSource:
-    """What sources that are files share. Subclasses set axis, length, row_bytes and `_kind`, and read rows."""
+    """Base of file sources. Subclasses set axis, length, row_bytes and `_kind`, and read rows."""
 
     path: Path
     axis: int
@@ -78,7 +78,7 @@ class FileSource:
     _kind = ""
 
     def part(self, start: int, stop: int) -> FilePart:
-        """These rows, to be read where they are used."""
+        """The part with these rows, to be read later."""
         return FilePart(self, start, stop)
 
     def kind(self) -> str:
@@ -93,13 +93,13 @@ class FileSource:
 
 
 def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether in order of columns, and dtype of an array of NumPy.   Raises: ValueError if it is none"""
+    """(shape, is column-major, dtype) of a `.npy` file.   Raises: ValueError for another file"""
     version = npy.read_magic(file)
     return (npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0)(file)
 
 
 class Npy(FileSource):
-    """An array in a `.npy` file.   Raises: ArgumentTypeError for what is none, OSError"""
+    """An array in a `.npy` file.   Raises: ArgumentTypeError for another file, OSError"""
 
     def __init__(self, path: str | Path, axis: int = 0) -> None:
         self.path = Path(path)
@@ -112,7 +112,7 @@ class Npy(FileSource):
         self._describe(self._dtype, self._shape, axis)
 
     def read(self, start: int, stop: int) -> Any:
-        """Rows, by one read where they are next to each other."""
+        """Read rows, by one read if they are contiguous."""
         if (self._is_fortran and len(self._shape) > 1) or self.axis:
             whole = np.load(self.path, mmap_mode="r")
             return np.array(whole[(slice(None),) * self.axis + (slice(start, stop),)])
@@ -152,7 +152,7 @@ class Csr(FileSource):
         return {key: value for key, value in vars(self).items() if key != "_matrix"}
 
     def read(self, start: int, stop: int) -> Compressed:
-        """Slices of the shard."""
+        """Rows of the shard."""
         return slices_of(self._matrix, start, stop)
 
 
@@ -202,7 +202,7 @@ class Zarr(FileSource):
 class Parquet(FileSource):
     """Columns of a Parquet file, as a matrix, or as a vector if `columns` is one name; needs pyarrow.
 
-    columns: by default all. Groups of rows are where parts begin.
+    columns: by default all. Parts begin at row groups.
     """
 
     def __init__(self, path: str | Path, columns: str | Sequence[str] | None = None, axis: int = 0) -> None:
@@ -227,7 +227,7 @@ class Parquet(FileSource):
         self.cuts = tuple(self._starts[:-1])
 
     def read(self, start: int, stop: int) -> Any:
-        """Rows, of the groups that have them."""
+        """Read rows, from the row groups that contain them."""
         from pyarrow import parquet
 
         first = max(int(np.searchsorted(self._starts, start, "right")) - 1, 0)

@@ -1,4 +1,4 @@
-"""What a user passes for an input with rows, as a source."""
+"""Convert a user's argument for an input with rows to a source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aotensor_runtime.sparse.values import Compressed, is_sparse, is_sparse_arra
 
 
 def as_source(name: str, value: object, axis: int) -> Source:
-    """What a user passes for an input with rows: a source, an array, a matrix, a file, several of them, a collection
+    """The source for an argument: a source, an array, a matrix, a file, several of them, a collection
     of Dask.
 
     Raises: ArgumentTypeError for anything else, by the name of the input; OSError for a file that cannot be read.

@@ -1,4 +1,4 @@
-"""Value and gradient of a split function, as `scipy.optimize.minimize` calls them."""
+"""Value and gradient of a split function for `scipy.optimize.minimize`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aotensor_runtime.errors import ArgumentTypeError
 
 
 class Minimizer:
-    """Inputs in one vector x, and the last results by x."""
+    """A function of one vector x of all unknown inputs, which caches its last results."""
 
     def __init__(self, bound: Any, fixed: Mapping[str, Any]) -> None:
         protocol = bound.protocol
@@ -54,7 +54,7 @@ class Minimizer:
         return self._found
 
     def _inputs(self, x: AnyArray) -> dict[str, AnyArray]:
-        """x as the inputs: one takes all of it, several are told apart by the extents that are known."""
+        """The inputs from x: one input is all of x, several are split by their known extents."""
         specs = self._specs()
         if len(self.free) == 1:
             spec = specs[self.free[0]]

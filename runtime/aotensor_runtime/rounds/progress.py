@@ -1,4 +1,4 @@
-"""A bar for each round, on a terminal: rich's where it is installed, else a line that is written over."""
+"""Progress bars for rounds on a terminal: by rich if it is installed, else a line that is overwritten."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _WIDTH: Final = 30
 
 
 class Bar:
-    """What `progress=` takes: shows function, chunks done and chunks of each round on stderr, or another stream.
+    """A value for `progress=`: shows function, chunks done and chunks of each round on stderr, or another stream.
 
-    rich draws it where it is installed; else it is a line, written anew on terminals and once for a round elsewhere.
+    rich draws it if it is installed; else it is a line, overwritten on terminals and written once per round elsewhere.
     """
 
     def __init__(self, stream: IO[str] | None = None) -> None:
@@ -20,7 +20,7 @@ class Bar:
         self._task: Any = None
 
     def __call__(self, function: str, done: int, count: int) -> None:
-        """A chunk of a round is done."""
+        """Report that a chunk of a round is done."""
         stream = self._stream or sys.stderr
         is_last = done == count
         try:
@@ -44,7 +44,7 @@ class Bar:
             self.close()
 
     def close(self) -> None:
-        """Leave the bar of a round that failed as it is; others are left when they have ended."""
+        """Stop the bar of a failed round as it is; other bars have ended."""
         if self._rich is not None:
             self._rich.stop()
             self._rich = None

@@ -1,7 +1,7 @@
-"""How the functions of a library play together: a section of JSON, `rounds`, for Python, C, MPI and other engines.
+"""The protocol of rounds: how to call a library's functions, as JSON section `rounds`, for Python, C, MPI and others.
 
-Names are the whole protocol. A driver holds values by name: the inputs that are the same for all rows, and `rows`, how
-many rows there are. It calls each function by the names of its inputs, and keeps the outputs under theirs:
+The protocol consists of names. A driver keeps values by name: the inputs that are the same for all rows, and `rows`,
+the number of rows. It calls each function by the names of its inputs, and stores the outputs under theirs:
 
     start                        if there is one
     for each round:
@@ -30,7 +30,7 @@ OPTIONS: Final = ("engine", "chunk_rows", "timeout", "retries", "progress", "sel
 
 @dataclass(frozen=True)
 class Round:
-    """One round. merge: None without partials. finish: None where nothing follows. rows: output → axis of its rows"""
+    """One round. merge: None without partials. finish: None if it is not needed. rows: output → axis of its rows"""
 
     map: str
     merge: str | None
@@ -41,10 +41,10 @@ class Round:
 
 @dataclass(frozen=True)
 class Protocol:
-    """Of one function. inputs: name → axis of its rows, None for one that every chunk needs.
+    """The protocol of one function. inputs: name → axis of its rows, None for an input that every chunk needs.
 
-    outputs: name → the user's key, in order. kind: what a call gives: single, list, dict or none.
-    first_row, total: what the numbers of a chunk's first row, and of all rows, are called.
+    outputs: name → the user's key, in order. kind: the form of the result: single, list, dict or none.
+    first_row, total: the names of the inputs for the number of a chunk's first row, and of all rows.
     """
 
     function: str
@@ -58,7 +58,7 @@ class Protocol:
     total: str = ROWS
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The fields as JSON values."""
         return {
             "version": VERSION,
             "function": self.function,
@@ -83,7 +83,7 @@ class Protocol:
 
     @classmethod
     def of(cls, library: Library) -> Protocol:
-        """That of a library.   Raises: LibraryError if there is none, or one that this runtime does not know."""
+        """The protocol in a library.   Raises: LibraryError if it has none, or one that this runtime does not know."""
         try:
             tree: Any = parsed(library.section(SECTION))
         except (ValueError, RecursionError) as error:

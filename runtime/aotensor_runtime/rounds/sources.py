@@ -1,6 +1,6 @@
-"""Where rows come from: arrays and matrices in memory, and several sources as one. Files are in `files`.
+"""Sources of rows: arrays and matrices in memory, and several sources as one. Files are in `files`.
 
-A source knows how many rows it has and gives parts of them; a part can be sent, and is read where it is used.
+A source knows its number of rows and returns parts of them; a part can be sent, and is read where it is used.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from aotensor_runtime.sparse.values import Compressed, is_sparse, is_sparse_arra
 
 @runtime_checkable
 class Part(Protocol):
-    """Rows of a source, not read yet. where: file and rows, for errors"""
+    """Rows of a source, read lazily. where: file and rows, for errors"""
 
     @property
     def where(self) -> str:
-        """What error messages call it."""
+        """Its description in error messages."""
 
     def read(self) -> Any:
-        """The rows, as an array or a matrix.   Raises: OSError, and ArgumentValueError for a damaged file"""
+        """Read the rows, as an array or a matrix.   Raises: OSError, and ArgumentValueError for a damaged file"""
 
 
 class Source(Protocol):
-    """Rows along `axis`. length: how many. row_bytes: memory of one, about. cuts: where parts begin, if it matters."""
+    """Rows along `axis`. length: their number. row_bytes: approximate bytes of one. cuts: preferred starts of parts."""
 
     axis: int
     length: int
@@ -38,7 +38,7 @@ class Source(Protocol):
     cuts: tuple[int, ...]
 
     def part(self, start: int, stop: int) -> Part:
-        """Rows from `start` to before `stop`."""
+        """The part with rows `start` to before `stop`."""
 
     def kind(self) -> str:
         """dtype, and extents of all axes but that of the rows, of every part, as `kind_of_value` writes them."""
@@ -46,7 +46,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Held:
-    """Rows that are in memory."""
+    """A part that is in memory."""
 
     value: Any
     where: str = "in memory"
@@ -74,7 +74,7 @@ class ArraySource:
 
 
 class CompressedSource:
-    """Slices of a compressed matrix in memory: rows of a csr matrix, columns of a csc matrix."""
+    """Rows of a csr matrix, or columns of a csc matrix, in memory."""
 
     def __init__(self, matrix: Compressed, axis: int) -> None:
         if axis != (0 if matrix.format == "csr" else 1):
@@ -88,7 +88,7 @@ class CompressedSource:
         self.cuts: tuple[int, ...] = ()
 
     def part(self, start: int, stop: int) -> Part:
-        """These slices."""
+        """The part with these rows (columns of csc)."""
         return Held(slices_of(self.matrix, start, stop))
 
     def kind(self) -> str:
@@ -97,7 +97,7 @@ class CompressedSource:
 
 
 def slices_of(matrix: Compressed, start: int, stop: int) -> Compressed:
-    """Slices from `start` to before `stop`, on the same memory."""
+    """Rows (columns of csc) from `start` to before `stop`, as a matrix on the same memory."""
     first, last = int(matrix.indptr[start]), int(matrix.indptr[stop])
     rows, columns = matrix.shape
     shape = (stop - start, columns) if matrix.format == "csr" else (rows, stop - start)
@@ -116,7 +116,7 @@ class Pieces:
 
     @property
     def where(self) -> str:
-        """All of them."""
+        """The descriptions of all parts."""
         return ", ".join(part.where for part in self.parts)
 
     def read(self) -> Any:
@@ -149,7 +149,7 @@ class JoinedSource:
         self.cuts = tuple(dict.fromkeys(s + c for s, x in zip(self.starts, sources, strict=False) for c in x.cuts))
 
     def part(self, start: int, stop: int) -> Part:
-        """These rows, of one source or of several."""
+        """The part with these rows, from one source or several."""
         found: list[Part] = []
         at = start
         while at < stop:
@@ -167,7 +167,7 @@ class JoinedSource:
 
 
 def joined(values: Sequence[Any], axis: int) -> Any:
-    """Arrays, or matrices compressed along that axis, one after the other."""
+    """Concatenate arrays, or matrices that are compressed along that axis."""
     if not is_sparse(values[0]):
         return np.concatenate(values, axis)
     first = values[0]

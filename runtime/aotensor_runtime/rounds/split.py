@@ -1,4 +1,4 @@
-"""A split function: chunks go to an engine, partials come back and are merged, round after round."""
+"""Run a split function: an engine computes chunks, their partials are merged, round by round."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ Progress = Callable[[str, int, int], None]
 
 
 def open_rounds(library: Library) -> SplitFunction:
-    """The split function of a library.   Raises: LibraryError if it has none"""
+    """Open the split function of a library.   Raises: LibraryError if it has none"""
     return SplitFunction(library, Protocol.of(library))
 
 
 class SplitFunction:
-    """A function over rows that are computed in chunks, on any engine, to the same bits for the same chunks."""
+    """A function over rows that an engine computes in chunks; equal chunks give equal bits on every engine."""
 
     def __init__(self, library: Library, protocol: Protocol) -> None:
         self.library, self.protocol = library, protocol
         self.handle = Handle.of(library)
 
     def __call__(self, engine: Engine | None = None, **inputs: Any) -> Any:
-        """Results as those of the whole function. Inputs by name: with rows as `bind` says, and all others.
+        """Compute the results of the whole function. Inputs by name: those with rows as in `bind`, and all others.
 
-        Raises: as `bind`, and as the call of what it gives.
+        Raises: as `bind`, and as a call of the bound function.
         """
         options = {name: inputs.pop(name) for name in OPTIONS if name in inputs}
         rows = {name: x for name, x in inputs.items() if self.protocol.inputs.get(name) is not None}
@@ -62,14 +62,14 @@ class SplitFunction:
         progress: Progress | None = None,
         **rows: Any,
     ) -> BoundRounds:
-        """Fix engine and rows, which stay where they are for any number of calls.
+        """Bind engine and rows, which are kept on the workers for many calls.
 
         rows: every input with rows, by name: an array, a csr matrix, a file or a list of them (.npy, .npz, .parquet,
         .zarr, folders), a `Source`, or a collection of Dask.
-        chunk_rows: rows of a chunk; by default those of Dask's blocks and Parquet's groups, else 16 MB of them. The
+        chunk_rows: rows per chunk; by default those of Dask's blocks and Parquet's groups, else 16 MB of them. The
         bits of a result depend on it, and on nothing else.
         timeout: seconds in which some chunk must be done, else the call fails. retries: how often a chunk is computed
-        again where its worker dies. progress: is told (function, chunks done, chunks).
+        again if its worker dies. progress: called with (function, chunks done, chunks).
 
         Raises: ArgumentTypeError and ArgumentValueError by argument for missing, unknown and unequal ones, OSError for
         files.
@@ -96,7 +96,7 @@ class SplitFunction:
     def _check_options(
         self, engine: object, chunk_rows: object, timeout: object, retries: object, progress: object
     ) -> None:
-        """Raises: ArgumentTypeError and ArgumentValueError for what is none of those that `bind` takes"""
+        """Raises: ArgumentTypeError and ArgumentValueError for invalid options of `bind`"""
         f = self.protocol.function
         if engine is not None and not isinstance(engine, Engine):
             hint = "Serial(), Threads(k), Processes(k), Pool(executor, k) or Dask(client) of aotensor_runtime.rounds"
@@ -123,7 +123,7 @@ class SplitFunction:
             )
 
     def _check_names(self, given: Mapping[str, Any], expected: Sequence[str], what: str) -> None:
-        """Raises: ArgumentTypeError for a name that is missing, or not known"""
+        """Raises: ArgumentTypeError for a missing or unknown name"""
         unknown = [name for name in given if name not in expected]
         missing = [name for name in expected if name not in given]
         if unknown or missing:
@@ -153,7 +153,7 @@ class SplitFunction:
 
 
 class BoundRounds:
-    """A split function on rows that are fixed. Call it with the inputs that every chunk needs, by name."""
+    """A split function bound to rows. Call it with the inputs that every chunk needs, by name."""
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ class BoundRounds:
         self._held: dict[int, dict[str, Any]] = {}
 
     def __call__(self, **inputs: Any) -> Any:
-        """The results of the whole function: a dict, a list or one value, as it says.
+        """Compute the results of the whole function: a dict, a list or one value, as in its protocol.
 
         Raises: ArgumentTypeError for a missing or unknown input; ChunkError naming chunk, file, worker and argument.
         """
@@ -198,7 +198,7 @@ class BoundRounds:
         return function(**{x.name: known[x.name] for x in function.spec.arguments if x.default is None})  # type: ignore[no-any-return]
 
     def _round(self, each: Round, known: Mapping[str, Any]) -> dict[str, Any]:
-        """The merged partials, and the outputs whose rows are complete."""
+        """Run a round: the merged partials, and the outputs whose rows are complete."""
         tree = MergeTree[dict[str, Any]](len(self.chunks), lambda a, b: self._merge(each, a, b))
         rows: list[dict[str, Any]] = [{} for _ in self.chunks]
         wanted = self._inputs_of(each.map)
@@ -279,14 +279,14 @@ class BoundRounds:
 
 
 def _has_failed(future: Any) -> bool:
-    """Has a future that is done no result?"""
+    """Has a completed future failed?"""
     return future.cancelled() or future.exception() is not None
 
 
 def chunks_of(length: int, sources: Sequence[Source], chunk_rows: int | None) -> list[tuple[int, int]]:
-    """(first, last + 1) of each chunk: as the caller says, as the first source with cuts is cut, or 16 MB of rows.
+    """(first, last + 1) of each chunk: by the caller's size, the cuts of the first source with cuts, or 16 MB of rows.
 
-    There is one chunk at least, which has no rows if there are none.
+    There is at least one chunk, which is empty without rows.
     """
     cuts = next((source.cuts for source in sources if source.cuts), ())
     if chunk_rows is None and cuts:

@@ -1,6 +1,6 @@
-"""The fixed tree in which partials are merged: that of the number of chunks, whatever order they come in.
+"""The fixed tree in which partials are merged: it depends on the number of chunks, not on the order of arrival.
 
-0 1 2 3 4        neighbours are merged, level by level; the last one of an odd number passes up as it is
+0 1 2 3 4        neighbours are merged, level by level; the last one of an odd number moves up unmerged
 └┬┘ └┬┘ │
  └─┬─┘  │
    └─┬──┘
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class MergeTree(Generic[T]):
-    """Partials of `count` chunks. Not more of them wait than the tree is deep, if they come about in order."""
+    """Merges partials of `count` chunks. If they arrive almost in order, at most as many wait as the tree is deep."""
 
     def __init__(self, count: int, combine: Callable[[T, T], T]) -> None:
         self._sizes = [count]
@@ -25,7 +25,7 @@ class MergeTree(Generic[T]):
         self._waiting: dict[tuple[int, int], T] = {}
 
     def add(self, position: int, partial: T) -> None:
-        """Take the partial of a chunk, and merge what can be merged."""
+        """Add the partial of a chunk, and merge where possible."""
         level = 0
         while level < len(self._sizes) - 1:
             sibling = position ^ 1
@@ -38,5 +38,5 @@ class MergeTree(Generic[T]):
         self._waiting[level, position] = partial
 
     def result(self) -> T:
-        """What all have become, once all are there."""
+        """The merged result, after all partials."""
         return self._waiting[len(self._sizes) - 1, 0]

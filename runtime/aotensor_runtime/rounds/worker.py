@@ -1,4 +1,4 @@
-"""What a worker does: load a library once, read the rows of a chunk, call a function, say what was wrong and where."""
+"""The worker: load a library once, read the rows of a chunk, call a function, report errors with their place."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LOCK: Final = Lock()
 
 
 class MissingLibrary(Exception):
-    """A worker that has not got the library yet."""
+    """Raised by a worker that does not have the library yet."""
 
 
 @dataclass(frozen=True)
@@ -33,17 +33,17 @@ class Handle:
 
     @classmethod
     def of(cls, library: Library) -> Handle:
-        """With the bytes."""
+        """A handle with the library's bytes."""
         handle = cls(hashlib.sha256(library.data).hexdigest(), library.data)
         _LOADED.setdefault(handle.digest, library)
         return handle
 
     def light(self) -> Handle:
-        """Without them."""
+        """The same handle without the bytes."""
         return Handle(self.digest)
 
     def install(self) -> None:
-        """Load the library in this process, unless it is there.   Raises: ChunkError naming worker and reason"""
+        """Load the library in this process, unless it is loaded.   Raises: ChunkError naming worker and reason"""
         with _LOCK:
             if self.digest in _LOADED:
                 return
@@ -64,7 +64,7 @@ class Handle:
 
 
 def worker_name() -> str:
-    """Host and process."""
+    """Host and process number of this worker."""
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
@@ -76,16 +76,16 @@ class FirstRow:
     where: str = "of this chunk"
 
     def read(self) -> Any:
-        """The number."""
+        """The number itself."""
         return np.int64(self.number)
 
 
 @dataclass(frozen=True)
 class Task:
-    """A function on a chunk.
+    """A function to be run on a chunk.
 
-    position: number of the chunk, of `count`. axes: of the rows of each part. kinds: what each part is to be, as
-    `Source.kind` says
+    position: number of the chunk, of `count`. axes: of the rows of each part. kinds: the expected kind of each part, as
+    by `Source.kind`
     """
 
     handle: Handle
@@ -104,13 +104,13 @@ class Task:
 
 
 def read_parts(task: Task, parts: Mapping[str, Any]) -> dict[str, Any]:
-    """The rows of a chunk.   Raises: ChunkError naming chunk, argument, file and worker"""
+    """Read the rows of a chunk.   Raises: ChunkError naming chunk, argument, file and worker"""
     values: dict[str, Any] = {}
     for name, part in parts.items():
         where = part.where if isinstance(part, Part) else "on the cluster"
         try:
             values[name] = part.read() if isinstance(part, Part) else part
-        except Exception as error:  # whatever a reader of files raises
+        except Exception as error:  # any error of a file reader
             raise _failed(task, f"{name}: {_title(error)}", [f"{name}: {where}"]) from error
         if name not in task.axes:
             continue
@@ -126,14 +126,14 @@ def read_parts(task: Task, parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def run_chunk(task: Task, parts: Mapping[str, Any], known: Any) -> dict[str, Any]:
-    """The outputs of a function on a chunk.   Raises: ChunkError, MissingLibrary"""
+    """Run a function on a chunk and return its outputs.   Raises: ChunkError, MissingLibrary"""
     library = task.handle.library()
     values = {**(known.read() if isinstance(known, Part) else known), **read_parts(task, parts)}
     return call_chunk(task, library, values, parts)
 
 
 def call_chunk(task: Task, library: Library, values: Mapping[str, Any], parts: Mapping[str, Any]) -> dict[str, Any]:
-    """The same on values that have been read."""
+    """The same for values that have been read."""
     function = library[task.function]
     names = [value.name for value in function.spec.arguments if value.default is None]
     options = {} if task.threads is None else {"num_threads": task.threads}

@@ -1,1 +1,1 @@
-"""Sparse matrices at the boundary of a library: from SciPy's classes to four arrays and back. SciPy is loaded late."""
+"""Sparse matrices at a library's boundary: from SciPy's classes to four arrays and back. SciPy is imported lazily."""

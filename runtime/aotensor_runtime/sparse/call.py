@@ -1,6 +1,6 @@
-"""Calls of functions with sparse matrices: arguments become four arrays each, results are put together again.
+"""Calls with sparse matrices: each argument becomes four arrays, results are assembled from four arrays.
 
-The short way hands the arrays to native code, as `fast` does. Outputs whose sizes only the library knows get their
+The fast path passes the arrays to native code, as `fast` does. Outputs whose sizes only the library knows get their
 memory while it runs, through a callback, so that nothing is checked, sorted or counted twice.
 """
 
@@ -25,7 +25,7 @@ from aotensor_runtime.manifest import FunctionSpec, Manifest, SparseValue
 from aotensor_runtime.sparse.values import Compressed, Value, from_arrays, is_sparse_array, shown
 
 SparseCall: TypeAlias = Callable[[tuple[Any, ...]], "tuple[Value, ...] | None"]
-"""From all inputs to all outputs, as users see them; None if the long way has to be taken."""
+"""From all inputs to all outputs, sparse ones as matrices; None if the slow path is needed."""
 
 _ALLOCATE: Final = ctypes.CFUNCTYPE(
     ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64)
@@ -33,7 +33,7 @@ _ALLOCATE: Final = ctypes.CFUNCTYPE(
 
 
 def sparse_call(spec: FunctionSpec, entries: Entries, context: Context, layout: Layout | None) -> SparseCall:
-    """The short way of one function with sparse inputs or outputs."""
+    """The fast path of one function with sparse inputs or outputs."""
     if layout is None:
         return no_fast_call
     is_sized = not spec.is_allocating
@@ -56,9 +56,9 @@ def invoke_values(
     values: Sequence[Value],
     given: Mapping[str, AnyArray],
 ) -> tuple[Value, ...]:
-    """The long way: converted inputs to outputs, to those that are given where there are some.
+    """The slow path: from converted inputs to outputs, which are written to given ones if there are some.
 
-    A library that allocates nothing gets a workspace, and row-major arrays; a poisoned call gets a workspace, too.
+    Libraries without allocation get a workspace, and row-major arrays; a poisoned call gets a workspace, too.
 
     Raises: as `invoke`
     """
@@ -71,12 +71,12 @@ def invoke_values(
 
 
 def flat(values: Sequence[Value]) -> list[AnyArray]:
-    """The arrays of all values."""
+    """The arrays of all values, concatenated."""
     return [array for x in values for array in (x.arrays if isinstance(x, Compressed) else (x,))]
 
 
 def sparse_result_of(spec: FunctionSpec) -> Callable[[tuple[Any, ...]], Any]:
-    """From all outputs to what a call returns: sparse matrices get their class of SciPy."""
+    """A function from all outputs to a call's result, with sparse matrices as SciPy's classes."""
     finish = result_of(spec)
 
     def result(outputs: tuple[Value, ...]) -> Any:
@@ -110,7 +110,7 @@ def _flattener(spec: FunctionSpec) -> Callable[[tuple[Any, ...]], tuple[Any, ...
 
 
 def joined_inputs(spec: FunctionSpec, arrays: Sequence[AnyArray]) -> list[Value]:
-    """All inputs from all their arrays."""
+    """Values of all inputs from all their arrays."""
     values: list[Value] = []
     start = 0
     for value in spec.arguments:
@@ -122,7 +122,7 @@ def joined_inputs(spec: FunctionSpec, arrays: Sequence[AnyArray]) -> list[Value]
 
 
 def joiner(spec: FunctionSpec) -> Callable[[tuple[AnyArray, ...], Sequence[Any]], tuple[Value, ...]]:
-    """From the arrays of all outputs to values; matrices join SciPy's sparse arrays if an argument is one of them."""
+    """A function from all output arrays to values; matrices are SciPy's sparse arrays if an argument is one."""
     produced = spec.produced
     sources = [k for k, value in enumerate(spec.arguments) if isinstance(value, SparseValue)]
 
@@ -143,7 +143,7 @@ def joiner(spec: FunctionSpec) -> Callable[[tuple[AnyArray, ...], Sequence[Any]]
 
 
 def _by_allocation(spec: FunctionSpec, entries: Entries, context: Context, layout: Layout) -> FastCall:
-    """One native call that asks for memory where an output has elements."""
+    """One native call with a callback that allocates outputs of unknown size."""
     ranks = [len(value.shape) for value in spec.outputs]
     dtypes = [DTYPES[value.dtype] for value in spec.outputs]
     patterns = {group.first for group in spec.sparse_outputs}

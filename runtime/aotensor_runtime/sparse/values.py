@@ -29,7 +29,7 @@ Value: TypeAlias = "AnyArray | Compressed"
 class Compressed:
     """A sparse matrix as its arrays; data of bsr are (blocks, rows of a block, columns of a block).
 
-    is_array: does it belong to SciPy's sparse arrays, or to its matrices
+    is_array: is it one of SciPy's sparse arrays, or of its matrices?
     """
 
     format: str
@@ -41,11 +41,11 @@ class Compressed:
 
     @property
     def arrays(self) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
-        """Pattern, data, indices and indptr, as a library takes them."""
+        """Pattern, data, indices and indptr, as a library expects them."""
         return pattern(self.shape), self.data, self.indices, self.indptr
 
     def copy(self) -> Compressed:
-        """The same with memory of its own."""
+        """A copy with its own memory."""
         data, indices, indptr = (np.array(x, order="C") for x in (self.data, self.indices, self.indptr))
         return Compressed(self.format, self.shape, data, indices, indptr, self.is_array)
 
@@ -56,14 +56,14 @@ class Compressed:
 
     @property
     def is_canonical(self) -> bool:
-        """Do the indices of each slice rise? The matrix is known to be valid."""
+        """Are the indices of each row (column of csc) ascending? The matrix is known to be valid."""
         rises = np.diff(self.indices) > 0
         borders = self.indptr[(self.indptr > 0) & (self.indptr < len(self.indices))] - 1
         rises[borders] = True
         return bool(rises.all())
 
     def to_scipy(self) -> Any:
-        """As csr_matrix, csc_matrix, csr_array or csc_array, on the same memory.
+        """The SciPy object on the same memory: csr_matrix, csc_matrix, csr_array or csc_array.
 
         Raises: AotensorError if SciPy is not installed.
         """
@@ -80,12 +80,12 @@ class Compressed:
 
 
 def shown(value: Value) -> Any:
-    """A value as users see it."""
+    """A value as it is returned to users."""
     return value.to_scipy() if isinstance(value, Compressed) else value
 
 
 def from_arrays(value: SparseValue, arrays: Sequence[AnyArray], is_array: bool) -> Compressed:
-    """The matrix whose four arrays are `arrays`."""
+    """The matrix from its four arrays."""
     shape, data, indices, indptr = arrays
     rows, columns = shape.shape
     return Compressed(value.format, (rows, columns), data, indices, indptr, is_array)
@@ -98,19 +98,19 @@ def is_sparse(value: object) -> bool:
 
 
 def is_sparse_array(value: object) -> bool:
-    """Does a sparse value belong to the family of arrays?"""
+    """Does a sparse value belong to SciPy's sparse arrays?"""
     if isinstance(value, Compressed):
         return value.is_array
     return not isinstance(value, sys.modules["scipy.sparse"].spmatrix)
 
 
 def to_compressed(spec: FunctionSpec, value: object, target: SparseValue) -> Compressed:
-    """`value` in the format and with the dtypes of an input; its arrays themselves where they fit.
+    """`value` in the format and with the dtypes of an input, on its own arrays if they fit.
 
     A dense matrix, or a nested list, stores what is not 0.
 
     Raises: ArgumentTypeError for anything but a matrix, and for dtypes that would lose values; ArgumentValueError and
-    ArgumentIndexError for a malformed one that has another format, or indices that 32 bits do not hold.
+    ArgumentIndexError for a malformed one in another format, or indices beyond 32 bits.
     """
     given: Any = value if is_sparse(value) else _from_dense(spec, value, target)
     if len(given.shape) != 2:
@@ -122,7 +122,7 @@ def to_compressed(spec: FunctionSpec, value: object, target: SparseValue) -> Com
     pointers = _indices(spec, given.indptr, target, indptr.dtype)
     count = int(pointers[-1]) if pointers.ndim == 1 and len(pointers) else -1
     entries, minor = given.data, given.indices
-    if 0 <= count < min(len(entries), len(minor)):  # SciPy allows room behind the last entry
+    if 0 <= count < min(len(entries), len(minor)):  # SciPy allows unused space after the last entry
         entries, minor = entries[:count], minor[:count]
     return Compressed(
         target.format,
@@ -135,7 +135,7 @@ def to_compressed(spec: FunctionSpec, value: object, target: SparseValue) -> Com
 
 
 def _minor(shape: Sequence[int], target: SparseValue) -> int:
-    """What bounds the indices of a matrix."""
+    """The extent that bounds the indices of a matrix."""
     extent = int(shape[1 - target.major])
     return extent if target.blocksize is None else extent // target.blocksize[1]
 
@@ -182,7 +182,7 @@ def _check_blocks(spec: FunctionSpec, shape: Sequence[int], target: SparseValue)
 
 
 def to_value(spec: FunctionSpec, value: object, target: ArgumentSpec | SparseValue) -> Value:
-    """An argument as an input takes it.   Raises: as `to_array` and `to_compressed`"""
+    """Convert an argument to the form of an input.   Raises: as `to_array` and `to_compressed`"""
     if isinstance(target, SparseValue):
         return to_compressed(spec, value, target)
     if is_sparse(value):
@@ -196,7 +196,7 @@ def to_value(spec: FunctionSpec, value: object, target: ArgumentSpec | SparseVal
 def _indices(
     spec: FunctionSpec, indices: AnyArray, target: SparseValue, wanted: str, limit: int | None = None
 ) -> AnyArray:
-    """Indices in the dtype of the signature, if that holds them.   limit: how many there may be, if not any number"""
+    """Indices in the dtype of the signature, if they fit.   limit: the extent that they index, or None"""
     dtype = DTYPES[wanted]
     if not isinstance(indices, np.ndarray) or indices.ndim != 1 or indices.dtype.kind not in "iu":
         raise ArgumentTypeError(f"{spec.name}: {target.name} has indices that are not a vector of integers")
@@ -216,7 +216,7 @@ def _indices(
 
 
 def _in_format(spec: FunctionSpec, value: Any, target: SparseValue) -> Any:
-    """A new object in the format of the signature. SciPy trusts what it converts, so that is checked before."""
+    """Convert to the format of the signature, after a check, as SciPy does not check its operand."""
     try:
         if value.format in ("csr", "csc", "bsr"):
             twin = type(value)((value.data, value.indices, value.indptr), shape=value.shape, copy=False)
@@ -238,9 +238,9 @@ _MEMBERS: Final = {"_shape", "maxprint", "data", "indices", "indptr"}
 
 @cache
 def _class_of(form: str, is_array: bool) -> tuple[Any, dict[str, Any] | None]:
-    """A class of SciPy, and the members of an object, if these are what we know of and nothing else.
+    """A SciPy class and the attributes of its objects, if these are the known ones.
 
-    An object is made of them then, in a tenth of the time that the constructor takes to find that they are right.
+    Objects are then built from attributes, in a tenth of the time of the constructor, which checks them.
     """
     try:
         module = importlib.import_module("scipy.sparse")

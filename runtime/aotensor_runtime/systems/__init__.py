@@ -1,16 +1,16 @@
-"""What differs between systems, one module for each, all with the same names; `here` is the one of this process.
+"""System-dependent functions: one module per system, all with the same names; `here` is that of this process.
 
     NAME                  as `Image.platform` begins
     READING               flags to open a file with that is read once
-    LOCKS                 is a file that is loaded kept from being changed?
-    WORKERS               processes of a pool, at most
-    load_file, load_copy  a library into memory, from its file or from bytes that nobody else can reach
-    processors            how many the process may use
+    LOCKS                 does the system lock a file while it is loaded?
+    WORKERS               most processes of a pool
+    load_file, load_copy  load a library, from its file or from bytes that no other user can access
+    processors            number that the process may use
     memory_bytes          of the machine
     flags                 features of the processor
-    version               of the system, where libraries ask for one
+    version               of the system, if libraries require one
 
-Nothing closes a library: code of it may be running, and arrays of its memory may be in use, until the process ends.
+Libraries are never closed: their code may be running, and arrays in their memory may be in use, until the process ends.
 """
 
 from __future__ import annotations

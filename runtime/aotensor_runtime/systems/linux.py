@@ -1,9 +1,9 @@
 """Linux: anonymous files, affinity and control groups, /proc.
 
 A library is loaded from an anonymous file that is sealed once it is written, so nobody can change it between the
-judgement and the mapping, or while it is mapped. The anonymous file has the library's name, which `perf` and
-/proc/PID/maps show; its path, /proc/PID/fd/N, is one that `gdb` can open. Where there are no anonymous files, the copy
-is a file in a folder of our own that is gone afterwards.
+check and the mapping, or while it is mapped. The anonymous file has the library's name, which `perf` and
+/proc/PID/maps show; `gdb` can open its path, /proc/PID/fd/N. Without anonymous files, the copy
+is a file in a private folder that is deleted afterwards.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ SHARES: Final = (
 """Files with a container's quota and period in microseconds: cgroup v2, v1."""
 
 _KEPT: Final = 64
-"""Anonymous files that stay open, so that debuggers find them; a process that loads more would run out of numbers."""
+"""Most anonymous files kept open for debuggers; a process that loads more would run out of file descriptors."""
 _SEALS: Final = ("F_SEAL_WRITE", "F_SEAL_GROW", "F_SEAL_SHRINK", "F_SEAL_SEAL")
 
 
 def load_file(path: Path, data: bytes) -> ctypes.CDLL | None:
-    """The file itself, whatever is in it by now.   Raises: LibraryError if the dynamic loader refuses it"""
+    """Load the file itself, with its current content.   Raises: LibraryError if the dynamic loader refuses it"""
     return dlopen(str(path))
 
 
 def load_copy(data: bytes, name: str, number: int) -> ctypes.CDLL:
-    """A copy of these bytes.   name: shown by tools. number: of libraries that are loaded already
+    """Load a copy of these bytes.   name: shown by tools. number: of libraries that are loaded already
 
-    Raises: LibraryError if the dynamic loader refuses it, ToolError if a copy that it needs cannot be written.
+    Raises: LibraryError if the dynamic loader refuses it, ToolError if it needs to write a copy and cannot.
     """
     try:
         handle = os.memfd_create(f"lib{name}.so"[:60], os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
@@ -79,13 +79,13 @@ def _write(handle: int, data: bytes) -> None:
 
 
 def _alias(handle: int, number: int) -> str:
-    """A spelling of /proc/PID/fd/N that no other library has: the loader takes equal paths for equal libraries."""
+    """A unique spelling of /proc/PID/fd/N: the loader considers equal paths equal libraries."""
     steps = "".join("./" if bit == "1" else "/" for bit in f"{number:b}")
     return f"/proc/{os.getpid()}/fd/{steps}{handle}"
 
 
 def processors() -> int:
-    """Those in the affinity of the process, and of its container's share of time."""
+    """The number of processors by the affinity of the process and the CPU quota of its container."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     for paths in SHARES:
         words = [word for path in paths for word in _words(path)]
@@ -103,7 +103,7 @@ def _words(path: str) -> list[str]:
 
 
 def memory_bytes() -> int:
-    """Of the machine; 0 where the system does not say."""
+    """Bytes of memory of the machine; 0 if unknown."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
@@ -111,7 +111,7 @@ def memory_bytes() -> int:
 
 
 def flags() -> Flags:
-    """Those of the first CPU in /proc/cpuinfo; nothing is known if that is not there."""
+    """Features of the first CPU in /proc/cpuinfo; none are known without that file."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
     except OSError:
@@ -124,5 +124,5 @@ def flags() -> Flags:
 
 
 def version() -> tuple[int, ...]:
-    """Libraries for Linux ask for versions of the C library, which the loader compares."""
+    """Empty: libraries for Linux require versions of the C library, which the loader checks."""
     return ()

@@ -1,4 +1,4 @@
-"""What the systems have in common of loading a library."""
+"""Library loading shared by the systems."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aotensor_runtime.systems.scratch import scratch_folder
 
 
 def dlopen(path: str, mode: int | None = None) -> ctypes.CDLL:
-    """The library at a path.   mode: how Windows looks for what it needs
+    """Load the library at a path.   mode: how Windows searches for its dependencies
 
     Raises: LibraryError if the dynamic loader refuses it.
     """
@@ -20,7 +20,7 @@ def dlopen(path: str, mode: int | None = None) -> ctypes.CDLL:
 
 
 def through_a_file(data: bytes, name: str) -> ctypes.CDLL:
-    """By a file in a folder that only this user can enter, which is gone when this returns.
+    """Load bytes by a file in a folder that only this user can enter, which is deleted before it returns.
 
     Raises: LibraryError, ToolError if the file cannot be written.
     """

@@ -1,6 +1,6 @@
-"""macOS: libraries through a file of our own, processors and memory by sysconf.
+"""macOS: libraries through a temporary file, processors and memory by sysconf.
 
-Nothing of this has run on macOS; it is read by mypy as for it, and what it has in common with Linux runs there.
+Not tested on macOS; mypy checks it for that platform, and parts shared with Linux are tested there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WORKERS: Final = sys.maxsize
 
 
 def load_file(path: Path, data: bytes) -> ctypes.CDLL | None:
-    """The file itself, whatever is in it by now.   Raises: LibraryError if the dynamic loader refuses it"""
+    """Load the file itself, with its current content.   Raises: LibraryError if the dynamic loader refuses it"""
     return dlopen(str(path))
 
 
@@ -39,12 +39,12 @@ def load_copy(data: bytes, name: str, number: int) -> ctypes.CDLL:
 
 
 def processors() -> int:
-    """Those that are online: macOS has no affinity of processes."""
+    """The number of processors online: macOS has no affinity of processes."""
     return max(os.sysconf("SC_NPROCESSORS_ONLN"), 1)
 
 
 def memory_bytes() -> int:
-    """Of the machine; 0 where the system does not say."""
+    """Bytes of memory of the machine; 0 if unknown."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
@@ -52,11 +52,11 @@ def memory_bytes() -> int:
 
 
 def flags() -> Flags:
-    """Features of the processor, as far as NumPy tells them."""
+    """Features of the processor, from NumPy."""
     return flags_of_numpy()
 
 
 def version() -> tuple[int, ...]:
-    """(14, 5); empty if it is not known."""
+    """(14, 5); empty if unknown."""
     words = platform.mac_ver()[0].split(".")
     return tuple(int(word) for word in words) if all(word.isdecimal() for word in words) else ()

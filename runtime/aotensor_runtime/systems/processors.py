@@ -20,7 +20,7 @@ _NAMES: Final = {
     "SSE41": "sse4_1",
     "SSE42": "sse4_2",
 }
-"""NumPy's name of a feature, and that in /proc/cpuinfo."""
+"""NumPy's name of a feature → its name in /proc/cpuinfo."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Flags:
     is_whole: bool = False
 
     def lacks(self, flag: str) -> bool:
-        """Is it certain that the processor does not have this one?"""
+        """Is it certain that the processor lacks this feature?"""
         return flag in self.absent or (self.is_whole and flag not in self.present)
 
 

@@ -19,7 +19,7 @@ _HINT: Final = "free some space there, or set TMPDIR to another folder"
 
 
 def temporary_root() -> Path:
-    """The folder of the system for temporary files.   Raises: ToolError if no such folder can be written"""
+    """The system's folder for temporary files.   Raises: ToolError if it has no writable one"""
     try:
         return Path(tempfile.gettempdir())
     except OSError as error:
@@ -33,7 +33,7 @@ def temporary_root() -> Path:
 def scratch_folder(prefix: str = "aotensor-", parent: Path | None = None) -> Iterator[Path]:
     """A new folder that only this user can enter; it is removed at the end.
 
-    Raises: ToolError that names the folder around it if something cannot be made or written inside.
+    Raises: ToolError with the parent folder if a file or folder cannot be created or written inside.
     """
     folder = new_folder(prefix, parent)
     try:
@@ -44,7 +44,7 @@ def scratch_folder(prefix: str = "aotensor-", parent: Path | None = None) -> Ite
 
 
 def new_folder(prefix: str = "aotensor-", parent: Path | None = None) -> Path:
-    """A new folder that only this user can enter and that stays.   Raises: ToolError"""
+    """A new persistent folder that only this user can enter.   Raises: ToolError"""
     parent = temporary_root() if parent is None else parent
     with writes_to(parent):
         return Path(tempfile.mkdtemp(prefix=prefix, dir=parent))

@@ -36,7 +36,7 @@ WORKERS: Final = 61  # Python waits for at most 63 objects, and two of them are 
 
 _PREFIX: Final = "aotensor-loaded-"
 _OLD: Final = 3600
-"""Seconds after which a folder of ours is not one that is being filled."""
+"""Age in seconds at which one of our folders counts as abandoned."""
 _SYSTEM_ONLY: Final = 0x800  # LOAD_LIBRARY_SEARCH_SYSTEM32: files next to a library do not replace the system's
 _READ, _SHARE_READ, _OPEN_EXISTING, _NORMAL = 0x8000_0000, 1, 3, 0x80
 _INVALID: Final = wintypes.HANDLE(-1).value
@@ -67,7 +67,7 @@ _kernel.GlobalMemoryStatusEx.argtypes = (ctypes.POINTER(_Memory),)
 
 
 def load_file(path: Path, data: bytes) -> ctypes.CDLL | None:
-    """The file itself, kept from changes; None if it cannot be kept, or has another content than `data`.
+    """Load the file itself, locked; None if it cannot be locked, or has another content than `data`.
 
     Raises: LibraryError if the loader refuses it.
     """
@@ -79,7 +79,7 @@ def load_file(path: Path, data: bytes) -> ctypes.CDLL | None:
 
 
 def load_copy(data: bytes, name: str, number: int) -> ctypes.CDLL:
-    """A copy of these bytes.   name: shown by tools
+    """Load a copy of these bytes.   name: shown by tools
 
     Raises: LibraryError if the loader refuses it, ToolError if the copy cannot be written.
     """
@@ -105,7 +105,7 @@ def _sweep() -> None:
 
 
 def processors() -> int:
-    """Those in the affinity of the process, of its group of up to 64."""
+    """The number of processors by the affinity of the process, in its group of up to 64."""
     own, whole = ctypes.c_size_t(), ctypes.c_size_t()
     process = _kernel.GetCurrentProcess()
     if not _kernel.GetProcessAffinityMask(process, ctypes.byref(own), ctypes.byref(whole)):
@@ -114,16 +114,16 @@ def processors() -> int:
 
 
 def memory_bytes() -> int:
-    """Of the machine; 0 where the system does not say."""
+    """Bytes of memory of the machine; 0 if unknown."""
     status = _Memory(length=ctypes.sizeof(_Memory))
     return int(status.total) if _kernel.GlobalMemoryStatusEx(ctypes.byref(status)) else 0
 
 
 def flags() -> Flags:
-    """Features of the processor, as far as NumPy tells them."""
+    """Features of the processor, from NumPy."""
     return flags_of_numpy()
 
 
 def version() -> tuple[int, ...]:
-    """Libraries ask for Windows 10, which is where their C library is part of the system."""
+    """Empty: libraries need Windows 10, whose C library is part of the system."""
     return ()

@@ -1,1 +1,1 @@
-"""The typed entry of a function, as C programs call it: its parameters, and its address."""
+"""The typed entry of a function for C programs: parameters and address."""

@@ -1,4 +1,4 @@
-"""Functions of numbers as `scipy.LowLevelCallable`: SciPy's loops call the library without a step through Python."""
+"""Functions of scalars as `scipy.LowLevelCallable`: SciPy's loops call the library without Python."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _FILTER: Final = ctypes.CFUNCTYPE(ctypes.c_int, _NUMBERS, ctypes.c_ssize_t, _NUM
 
 
 def low_level_callable(function: LibraryFunction, entries: Entries, form: str, fixed: Mapping[str, object]) -> Any:
-    """A function whose inputs are `fixed`, but for float64 ones of known extents, which the caller's numbers fill.
+    """A callback: inputs in `fixed` are constant, the caller's numbers are the others, float64 of known extents.
 
     form: "integrand", `double (int, double *, void *)`, or "filter", `int (double *, npy_intp, double *, void *)`.
 
-    Raises: ArgumentTypeError or ArgumentValueError for a function, input or form that this cannot be made of;
-    LibraryError for a library without such entries, or where SciPy is not installed.
+    Raises: ArgumentTypeError or ArgumentValueError for a function, input or form that does not fit;
+    LibraryError for a library without such entries, or without SciPy.
     """
     spec = function.spec
     if form not in ("integrand", "filter"):
@@ -50,7 +50,7 @@ def low_level_callable(function: LibraryFunction, entries: Entries, form: str, f
     except ImportError as error:
         raise LibraryError(f"{spec.name}: callbacks of SciPy need it", hint="install scipy") from error
     pointer: Any = (_INTEGRAND if form == "integrand" else _FILTER)(address)
-    pointer.keeps = (call, bound, numbers)  # what the library reads while SciPy holds the pointer
+    pointer.keeps = (call, bound, numbers)  # memory that the library reads while SciPy holds the pointer
     return LowLevelCallable(pointer, ctypes.c_void_p(ctypes.addressof(call)))
 
 
@@ -70,7 +70,7 @@ def _shape(spec: FunctionSpec, value: ArgumentSpec | SparseValue) -> tuple[int, 
 
 
 def _parts(numbers: np.ndarray[Any, np.dtype[np.float64]], shapes: Mapping[str, Sequence[int]]) -> dict[str, object]:
-    """Views of the numbers, one after the other."""
+    """Consecutive views of the caller's numbers."""
     parts: dict[str, object] = {}
     first = 0
     for name, shape in shapes.items():

@@ -1,4 +1,4 @@
-"""What a manifest says about interfaces of other projects."""
+"""Interfaces of other projects in the manifest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class InterfaceSpec:
 
 
 def read_interface(node: Node) -> InterfaceSpec:
-    """One interface of a manifest.   Raises: ManifestError"""
+    """Parse one interface of a manifest.   Raises: ManifestError"""
     name, version, symbols, functions = node.fields("name", "version", "symbols", "functions")
     require(len(symbols.items(lambda x: x)) <= _MAX_SYMBOLS, node.path, f"more than {_MAX_SYMBOLS} symbols")
     return InterfaceSpec(name.name(), version.name(), symbols.items(Node.name), functions.items(Node.name))

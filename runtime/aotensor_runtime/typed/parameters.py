@@ -1,4 +1,4 @@
-"""What C sees of a function: types and names of the parameters of its typed entry."""
+"""The typed entry in C: types and names of its parameters."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ _FAMILIES: Final = re.compile(
     r"|CLOSE_RANGE_\w+|[FRWX]_OK|F_T?(LOCK|TEST)|F_ULOCK|L_(INCR|SET|XTND)"
     r"|[A-Z]\w*_(MAX|MIN|WIDTH|BIT)|(PRI|SCN)[a-zX]\w*|SNAN\w*|M_\d\w*|si_\w+"
 )
-"""Of ISO C, C++ and their headers in Linux's C library, which show those of POSIX too."""
+"""Reserved words of ISO C, C++ and their headers in Linux's C library, which also declare those of POSIX."""
 
 _PREDEFINED: Final = re.compile(r"__[A-Za-z0-9]\w*[A-Za-z0-9]__")
 
 
 def is_reserved(name: str) -> bool:
-    """True for keywords, types and names kept by C or C++, and for macros without parameters of C's headers."""
+    """True for keywords, types and names reserved by C or C++, and for macros without parameters of C's headers."""
     return (
         name in _MACROS
         or _PREDEFINED.fullmatch(name) is not None
@@ -65,15 +65,15 @@ def is_reserved(name: str) -> bool:
 C_TYPES: Final = {name: record.c for name, record in DTYPES.items()}
 
 Value: TypeAlias = ArgumentSpec | OutputSpec | SparseValue
-"""A parameter of the typed entry."""
+"""A value of a function that its typed entry has parameters for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """One parameter of the typed entry.
 
-    type: of C, without `const` and `*`. is_pointer: the entry takes the address of it. is_read_only: and only reads
-    there. value: what of the function it is; None for context, dims and workspace.
+    type: of C, without `const` and `*`. is_pointer: the entry accepts its address. is_read_only: and only reads
+    there. value: the input or output that it passes; None for context, dims and workspace.
     """
 
     type: str
@@ -83,12 +83,12 @@ class Parameter:
     value: Value | None = None
 
     def __str__(self) -> str:
-        """As C declares it."""
+        """Its C declaration."""
         return f"{'const ' * self.is_read_only}{self.type} {'*' * self.is_pointer}{self.name}"
 
 
 def entry_parameters(spec: FunctionSpec, of_values: bool = False) -> list[Parameter]:
-    """The parameters of the typed entry, in order.   of_values: those of the entry that writes values only"""
+    """The parameters of the typed entry, in order.   of_values: for the entry that writes values only"""
     names = parameter_names(spec)
     takes_context = values_take_context(spec) if of_values else spec.takes_context
     parameters = [Parameter("aotensor_context", "context")] if takes_context else []
@@ -103,12 +103,12 @@ def entry_parameters(spec: FunctionSpec, of_values: bool = False) -> list[Parame
 
 
 def typed_parameters(spec: FunctionSpec, of_values: bool = False) -> list[str]:
-    """The parameters of the typed entry, as C declares them.   of_values: as `entry_parameters`"""
+    """The C declarations of the typed entry's parameters.   of_values: as `entry_parameters`"""
     return [str(parameter) for parameter in entry_parameters(spec, of_values)]
 
 
 def _c_type(value: Value) -> str:
-    """What the typed entry takes the address of."""
+    """The C type that the typed entry gets the address of."""
     if isinstance(value, SparseValue):
         return "aotensor_sparse"
     is_allocated = isinstance(value, OutputSpec) and value.is_allocated
@@ -118,7 +118,7 @@ def _c_type(value: Value) -> str:
 def parameter_names(spec: FunctionSpec) -> Sequence[str]:
     """C names of dims, inputs and outputs, in this order: distinct identifiers that are neither keywords nor macros.
 
-    Dims are those of the workspace entry, whose beginning are those of the typed one.
+    Dims are those of the workspace entry, which begin with those of the typed one.
     """
     taken = {"context", "workspace"}
     names = []

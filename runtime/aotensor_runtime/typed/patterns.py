@@ -1,4 +1,4 @@
-"""Constant patterns: where the stored entries of a sparse output are, if that is the same in every call."""
+"""Constant patterns: the positions of the stored entries of a sparse output, if they are the same in every call."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from aotensor_runtime.json_node import ManifestError, Node, require
 from aotensor_runtime.signature import FunctionSpec, SparseSpec, SparseValue
 
 MOST_RECORDED: Final = 1 << 16
-"""Numbers of a pattern, indptr and indices together, up to which a manifest has it."""
+"""Largest recorded pattern, in numbers of indptr and indices together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """The arrays of a CSR or CSC matrix without its values, as numbers of Python."""
+    """The pattern of a CSR or CSC matrix, as Python integers."""
 
     indptr: list[int]
     indices: list[int]
 
     @property
     def majors(self) -> list[int]:
-        """The row of each stored entry of CSR, or its column of CSC."""
+        """The row of each stored entry of CSR, or the column of each of CSC."""
         return [i for i in range(len(self.indptr) - 1) for _ in range(self.indptr[i], self.indptr[i + 1])]
 
 
@@ -40,7 +40,7 @@ def packed_pattern(indptr: Any, indices: Any) -> str:
 
 
 def recorded_pattern(spec: FunctionSpec, value: SparseValue) -> Pattern | None:
-    """The pattern of an output; None where it depends on values, or is too large to be recorded.
+    """The recorded pattern of an output; None if it depends on values, or is too large.
 
     Raises: ManifestError for a text that does not fit the output
     """
@@ -67,17 +67,17 @@ def recorded_pattern(spec: FunctionSpec, value: SparseValue) -> Pattern | None:
 
 
 def read_sparse(node: Node) -> SparseSpec:
-    """One sparse matrix of a manifest.   Raises: ManifestError"""
+    """Parse one sparse matrix of a manifest.   Raises: ManifestError"""
     name, kind, first, pattern = node.fields("name", "format", "first", "pattern", optional={"pattern": None})
     return SparseSpec(name.name(), kind.name(), first.count(), pattern.optional(Node.text))
 
 
 def constant_outputs(spec: FunctionSpec) -> Sequence[SparseValue]:
-    """The sparse outputs whose pattern is the same in every call."""
+    """The sparse outputs with the same pattern in every call."""
     return [value for value in spec.produced if isinstance(value, SparseValue) and value.pattern is not None]
 
 
 def values_take_context(spec: FunctionSpec) -> bool:
-    """Does the entry for values take an aotensor_context, for other outputs or for functions of LAPACK?"""
+    """Does the values entry expect an aotensor_context, for other outputs or for LAPACK functions?"""
     others = [value for value in spec.produced if value not in constant_outputs(spec)]
     return bool(spec.lapack) or any(isinstance(value, SparseValue) or value.is_allocated for value in others)

@@ -1,4 +1,4 @@
-"""The typed entry of a loaded function for callers that are not Python: numba, Cython, cffi, SciPy's C callbacks."""
+"""The typed entry of a loaded function for native callers: numba, Cython, cffi, SciPy's C callbacks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SCALARS: Final[dict[str, Any]] = {
 class EntryPointer:
     """The address and the parameters of a function's typed entry, the C function that the header declares.
 
-    address: as a number, good for as long as the process lives. parameters: in order. `int(pointer)` is the address.
+    address: as an int, valid as long as the process lives. parameters: in order. `int(pointer)` is the address.
     """
 
     restype: Final = ctypes.c_int32
@@ -31,25 +31,25 @@ class EntryPointer:
 
     @cached_property
     def argtypes(self) -> tuple[Any, ...]:
-        """Types of ctypes, one per parameter: `c_int64`, `POINTER(c_double)`, `c_void_p` for the workspace."""
+        """The ctypes type of each parameter: `c_int64`, `POINTER(c_double)`, `c_void_p` for the workspace."""
         return tuple(_ctypes_of(parameter) for parameter in self.parameters)
 
     @cached_property
     def function(self) -> Any:
-        """The entry as a ctypes function, which lets go of the interpreter's lock and returns the status.
+        """The entry as a ctypes function, which releases the interpreter's lock and returns the status.
 
-        numba calls it from compiled code, `scipy.LowLevelCallable(pointer.function)` takes it.
+        numba calls it from compiled code, and `scipy.LowLevelCallable(pointer.function)` accepts it.
         """
         return ctypes.CFUNCTYPE(self.restype, *self.argtypes)(self.address)
 
     @property
     def declaration(self) -> str:
-        """`int32_t f(int64_t n, const double *x, double *out, void *workspace);`, as the header has it."""
+        """The declaration in the header: `int32_t f(int64_t n, const double *x, double *out, void *workspace);`."""
         return f"int32_t {self._prefix}{self._spec.name}({', '.join(map(str, self.parameters))});"
 
     @property
     def cffi(self) -> str:
-        """The type of the pointer, for `ffi.cast(pointer.cffi, pointer.address)`; structs of ours are `void` there."""
+        """The pointer type for `ffi.cast(pointer.cffi, pointer.address)`; our structs are `void` there."""
         types = (
             str(Parameter("void" if x.type in STRUCTS else x.type, "", x.is_pointer, x.is_read_only)).strip()
             for x in self.parameters

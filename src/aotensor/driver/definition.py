@@ -83,18 +83,18 @@ class Definition:
             raise GraphValueError(f"on_unused_input is 'raise', 'warn' or 'ignore', not {on_unused_input!r}")
         if name is not None and not (name.isidentifier() and name.isascii()):
             raise GraphValueError(f"function name {name!r} is not a C identifier")
-        # : the pass pipeline that compiles it
+        #: the pass pipeline that compiles it
         self.pipeline = pipeline_of(passes, disable_passes)
-        # : the loops to compile, instead of those that passes generate
+        #: the loops to compile, instead of those that passes generate
         self.schedule_text: HandSchedule | None = None
         self.name = name or "function"
-        # : its description in the header, one sentence
+        #: its description in the header, one sentence
         self.doc = ""
-        # : for a log density, its parameters by name
+        #: for a log density, its parameters by name
         self.parameters = checked_parameters(parameters)
-        # : for a log density from an importer, the function that computes its parameters
+        #: for a log density from an importer, the function that computes its parameters
         self.density: Callable[[], Density] | None = None
-        # : for a function of a nonlinear program, that `NLP`
+        #: for a function of a nonlinear program, that `NLP`
         self.program: Any = None
         self.is_named = name is not None
         wishes = checked_inputs(inputs)
@@ -117,7 +117,7 @@ class Definition:
         self.local_names = local_names(user_names(), targets, self.inputs)
         self._name_everything({one.variable: one.name for one in wishes}, named, results, pairs, nexts)
         self.state = {key: x for key, x in self.arguments.items() if isinstance(x, SharedVariable)}
-        # : input name → its `In`, where that restricts or widens the arrays that a call accepts
+        #: input name → its `In`, where that restricts or widens the arrays that a call accepts
         self.wishes = {self.names[one.variable]: one for one in wishes if one.strict or one.allow_downcast is not None}
 
     @property

@@ -100,7 +100,7 @@ def file_names(lines: Iterable[str]) -> dict[int, str]:
 
 
 def unescaped(text: str, base: int) -> str:
-    """The text of a quoted string; bytes of UTF-8 are escaped as octal in assembly (base 8), as hex in MLIR (base 16)."""
+    """The text of a quoted string; bytes of UTF-8 are octal escapes in assembly (base 8), hex in MLIR (base 16)."""
     escape = rb"\\([0-7]{3}|.)" if base == 8 else rb"\\([0-9A-Fa-f]{2}|.)"
     raw = re.sub(escape, lambda x: bytes([int(x[1], base)]) if len(x[1]) > 1 else x[1], text.encode())
     return raw.decode(errors="replace")

@@ -224,7 +224,7 @@ def _ladders(point: Point, reference: Reference, execution: Execution, name: str
 
 
 def _noise(point: Point, reference: Reference, execution: Execution) -> dict[str, float]:
-    """The rounding error of ⟨ȳ, y⟩: its change when each value of the computation changes by one ulp, plus a margin."""
+    """The rounding error of ⟨ȳ, y⟩: its change when every value of the computation changes by one ulp, with room."""
     d = execution.derivatives
     is_compiled = execution is not reference
     targets = d.outputs if is_compiled else reference.path

@@ -107,7 +107,7 @@ class Reference:
         wider = {x: Variable(x.tensor_type.with_dtype("float64"), name=x.name) for x in derivatives.inputs.values()}
         widened = _widened(outputs, wider)
         self._inputs = wider if widened else {x: x for x in wider}
-        # : the same outputs as functions of float64 inputs, if that is possible
+        #: the same outputs as functions of float64 inputs, if that is possible
         self.path = dict(zip(derivatives.outputs, widened or outputs, strict=True))
 
     def values_of(self, values: Values) -> Values:
