@@ -30,6 +30,12 @@ HOLDING: Final[dict[str, tuple[Callable[[Variable], Variable], Any]]] = {
     ),
     "set": (lambda x: at.set_subtensor(x[np.array([0, 1])], 1.0), np.vstack([np.ones((2, 4)), X[2:]])),
     "range": (lambda x: at.arange(0.0, 1.0, 0.25) + x[0], X[0] + np.arange(0.0, 1.0, 0.25)),
+    "steps": (lambda x: x[at.arange(0, 3, 2)], X[::2]),
+    "pad": (lambda x: at.pad(x, 1, "reflect"), np.pad(X, 1, "reflect")),
+    "median": (lambda x: at.median(x, axis=0), X[1]),
+    "quantile": (lambda x: at.quantile(x, 0.25, axis=0), np.quantile(X, 0.25, axis=0)),
+    "choose": (lambda x: at.choose([1, 0, 1, 0], [x[0], x[1]]), np.choose([1, 0, 1, 0], [X[0], X[1]])),
+    "topk": (lambda x: at.topk(x, 2), X[:, :1:-1]),
     "shape": (lambda x: x[at.arange(x.shape[0]), 1], X[:, 1]),
 }
 
@@ -51,7 +57,11 @@ def test_no_call_makes_a_check_that_holds(name: str) -> None:
 @pytest.mark.parametrize(("index", "found"), [([0, 5], 5), ([3, -9], -9), (np.array([7, 1], "int16"), 7)])
 def test_what_cannot_be_right_is_refused_when_it_is_compiled(index: Any, found: int) -> None:
     x = at.matrix("x", shape=(3, "n"))
-    for y in (x[np.array(index)], at.set_subtensor(x[np.array(index)], 0.0)):
+    for y in (
+        x[np.array(index)],
+        at.set_subtensor(x[np.array(index)], 0.0),
+        x[at.constant(np.array(index, "int64")[::-1]) + at.arange(2) * 0],
+    ):
         f = aot.function([x], y, name="f")
         message = rf"x\[.* at test_decided_checks.py:\d+: index {found} is out of range for axis 0 of extent 3"
         with pytest.raises(IndexError, match=message):

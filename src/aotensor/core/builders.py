@@ -235,6 +235,14 @@ class TensorBuilder(Protocol):
         """True if all positions are known to lie in 0 … extent − 1, as those of `nonzero` do."""
         ...
 
+    def bounded_as(self, x: Tensor, other: Tensor) -> Tensor:
+        """`other`, all of whose elements are among those of x: positions on the same axis."""
+        ...
+
+    def range_of(self, positions: Tensor) -> tuple[int, int] | None:
+        """The least and the largest of positions that follow from constants alone."""
+        ...
+
     def counted(self, positions: Tensor) -> Tensor:
         """The vector itself, marked as 0, 1, 2, …"""
         ...

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from functools import cache, partial
+from typing import Any, Final
 
+import numpy as np
+
+from aotensor.core import dtypes
+from aotensor.core.types import Array
 from aotensor.errors import AotensorError, MissingInputError
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Constant, Variable
-from aotensor.graph.walk import leaves, toposort
+from aotensor.graph.walk import evaluate_all, leaves, toposort
 from aotensor.ir.index_builder import Tensor
 from aotensor.ir.location import locate_behind
 from aotensor.ir.tensor_builder import TensorBuilder
@@ -26,11 +32,29 @@ def import_graph(
     return _Importer(builder, inputs, name).run(targets, inputs.keys())
 
 
+_LARGEST: Final = 1 << 16
+"""Elements of a tensor whose contents are computed when a program is compiled."""
+
+
+def _is_small(x: Variable) -> bool:
+    shape = x.static_shape
+    return not x.is_sparse and all(n is not None for n in shape) and math.prod(n or 0 for n in shape) <= _LARGEST
+
+
+def _contents_of(x: Variable) -> Array | None:
+    try:
+        with np.errstate(all="ignore"):
+            return evaluate_all([x], {})[0]
+    except AotensorError:  # a check of these constants fails, as it does in the call
+        return None
+
+
 class _Importer:
     def __init__(self, builder: TensorBuilder, inputs: Mapping[Variable, Tensor], name: str) -> None:
         self.builder = builder
         self.name = name
         self.values: dict[Variable, Tensor] = dict(inputs)
+        self.fixed: set[Variable] = set()
 
     def run(self, targets: Sequence[Variable], inputs: Collection[Variable]) -> list[Tensor]:
         for x in leaves(targets, stop=inputs):
@@ -40,7 +64,18 @@ class _Importer:
                 raise MissingInputError(f"{self.name}: {x} is needed but is not an input", lines=[x.describe()])
         for node in toposort(targets, stop=inputs):
             self.values.update(zip(node.outputs, self._lower(node), strict=True))
+            self._note_contents(node, inputs)
         return [self.values[x] for x in targets]
+
+    def _note_contents(self, node: Apply, inputs: Collection[Variable]) -> None:
+        """Say which small tensors of integers follow from constants: positions among them need no check at the call."""
+        if any(x not in self.fixed and (x in inputs or not isinstance(x, Constant)) for x in node.inputs):
+            return
+        if all(_is_small(x) for x in node.outputs):
+            self.fixed.update(node.outputs)
+            for x in node.outputs:
+                if dtypes.is_discrete(x.dtype) and x.dtype != "bool":
+                    self.builder.know(self.values[x], cache(partial(_contents_of, x)))
 
     def _constant(self, x: Constant) -> Tensor:
         last = self.builder.block.last_op

@@ -10,6 +10,7 @@ from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from aotensor.core import dtypes
+from aotensor.core.types import Array
 from aotensor.graph.op import Apply
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
@@ -36,6 +37,8 @@ class LibraryBuilder(ABC):
     """The flags of sums, which may be reassociated unless the policy is strict."""
     _bounds: dict[SSAValue, Extent]
     """Tensors whose elements are positions on an axis → the extent of that axis."""
+    _contents: dict[SSAValue, Callable[[], Array | None]]
+    """Tensors that are computed from constants alone, and a function that evaluates their elements."""
 
     @abstractmethod
     def cast(self, x: Tensor, dtype: str) -> Tensor: ...
@@ -164,8 +167,18 @@ class LibraryBuilder(ABC):
             return bound <= extent
         return bound is not None and self._is_same(bound, extent)
 
-    def _bounded_as(self, x: Tensor, other: Tensor) -> Tensor:
-        """Record that `other` has the elements of x, and so its bound; return `other`."""
+    def know(self, x: Tensor, contents: Callable[[], Array | None]) -> None:
+        """Record that x is computed from constants alone; `contents` evaluates its elements."""
+        self._contents[x.ssa] = contents
+
+    def range_of(self, positions: Tensor) -> tuple[int, int] | None:
+        """The least and the largest element of a nonempty tensor of integers computed from constants alone, else None."""
+        contents = self._contents.get(positions.ssa)
+        found = None if contents is None else contents()
+        return None if found is None or not found.size else (int(found.min()), int(found.max()))
+
+    def bounded_as(self, x: Tensor, other: Tensor) -> Tensor:
+        """Record that `other` has elements of x, and so its bound; return `other`."""
         number = self.sizes.number(x.ssa) if x.rank == 0 else None
         bound = self._bounds.get(x.ssa) if number is None or number < 0 else number + 1
         if bound is not None:

@@ -77,7 +77,7 @@ class TensorBuilder(LibraryBuilder):
         self.dim_names: dict[SSAValue, str] = {}
         self.checks: list[tuple[str, str]] = []
         self._equal: dict[SSAValue, Extent] = {}
-        self._bounds = {}
+        self._bounds, self._contents = {}, {}
         self.sizes = Sizes()
         self.is_certain = True
 
@@ -225,7 +225,7 @@ class TensorBuilder(LibraryBuilder):
                     where[axis] = counter
             return s.load(x, *where)
 
-        return self._bounded_as(x, self.tabulate(extents, x.dtype, fetch))
+        return self.bounded_as(x, self.tabulate(extents, x.dtype, fetch))
 
     def broadcast(self, x: Tensor, extents: Sequence[Extent]) -> Tensor:
         if len(extents) == x.rank and all(same_extent(a, b) for a, b in zip(extents, x.extents, strict=True)):

@@ -85,7 +85,7 @@ class AdvancedSubtensor(LinearOp):
             found = [_load(v, i, counters, x.extents[axis]) for axis, i in zip(self.axes, indices, strict=True)]
             return v.load(x, *_merged(self.axes, found, others))
 
-        return b.tabulate(_window_extents(self.axes, x.extents, batch), x.dtype, element)
+        return b.bounded_as(x, b.tabulate(_window_extents(self.axes, x.extents, batch), x.dtype, element))
 
 
 @dataclass(frozen=True)
@@ -311,9 +311,9 @@ def _lowered_batch(b: TensorBuilder, axes: Sequence[int], x: Tensor, indices: Se
 
 def check_range(b: TensorBuilder, indices: Tensor, extent: Extent, axis: int) -> None:
     """The check at the call that all positions are −extent … extent − 1; axis: which one, for the message."""
-    v = b.scalars
+    v, known = b.scalars, b.range_of(indices)
     message, axes = out_of_range(axis, "{found}", "{expected}"), range(len(indices.extents))
-    if dtypes.is_unsigned(indices.dtype):  # the largest of none is 0
+    if known is None and dtypes.is_unsigned(indices.dtype):  # the largest of none is 0
         highest = b.item(b.reduce("maximum", indices, axes, "uint64"))
         inside = v.compare("lt", highest, v.cast(v.index(extent), "uint64"))
         size: Extent = 1
@@ -322,8 +322,11 @@ def check_range(b: TensorBuilder, indices: Tensor, extent: Extent, axis: int) ->
         ok = v.or_(inside, v.compare("eq", v.index(size), v.index(0)))
         b.check(ok, message, found=v.cast(highest, dtypes.INDEX), expected=extent, kind="index")
         return
-    lowest = v.cast(b.item(b.reduce("minimum", indices, axes, "int64")), dtypes.INDEX)
-    highest = v.cast(b.item(b.reduce("maximum", indices, axes, "int64")), dtypes.INDEX)
+    if known is not None:
+        lowest, highest = map(v.index, known)
+    else:
+        lowest = v.cast(b.item(b.reduce("minimum", indices, axes, "int64")), dtypes.INDEX)
+        highest = v.cast(b.item(b.reduce("maximum", indices, axes, "int64")), dtypes.INDEX)
     below, above = v.compare("lt", highest, v.index(extent)), v.compare("ge", lowest, v.index(v.isub(0, extent)))
     b.check(v.and_(above, below), message, found=v.select(above, highest, lowest), expected=extent, kind="index")
 

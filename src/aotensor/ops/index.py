@@ -78,7 +78,9 @@ class Subtensor(LinearOp):
         return Subtensor((Slice(), *self.entries)).apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, *symbols: Tensor) -> Tensor:
-        return x if self._is_whole() else gather(b, x, lower_window(b, self.entries, x, symbols))
+        if self._is_whole():
+            return x
+        return b.bounded_as(x, gather(b, x, lower_window(b, self.entries, x, symbols)))
 
     def _is_whole(self) -> bool:
         """Does the window hold every element in order, as that of x[:, None]?"""
