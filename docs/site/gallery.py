@@ -21,6 +21,7 @@ _LISTED: Final = {
         "spectrum",
         "power_flow",
         "eight_schools",
+        "reaction",
     ),
     "Networks": ("mlp", "convnet", "recurrent"),
     "Sparse": (

@@ -238,6 +238,16 @@ def test_sparse_rows_fit_on_dask_as_in_memory(run: Runner) -> None:
     assert difference and float(difference[1]) < 1e-5, text
 
 
+def test_a_stiff_reaction_is_fitted(run: Runner) -> None:
+    text = run(EXAMPLES / "reaction.py")
+    difference = re.search(r"difference to SciPy's Radau (\S+)", text)
+    assert difference and float(difference[1]) < 1e-6, text
+    rates, truth = (np.array([float(x) for x in line.split()[1:4]]) for line in text.splitlines()[1:3])
+    np.testing.assert_allclose(rates, truth, rtol=0.05)
+    slopes = re.search(r"derivative (\S+), by differences (\S+)", text)
+    assert slopes and float(slopes[1]) == pytest.approx(float(slopes[2]), rel=1e-3)
+
+
 def test_a_map_of_disease_agrees_with_dense_matrices(run: Runner) -> None:
     text = run(EXAMPLES / "disease_map.py")
     ours, dense = re.findall(r"-\d+\.\d{4}", text.splitlines()[0])
