@@ -33,8 +33,7 @@ class DebugInfo:
         self._unit: Node | None = None
 
     def begin(self, function: Function, location: LocationAttr) -> Node | None:
-        """Create the subprogram of a function that begins at a location; return the location for code without a
-        line.
+        """Create the subprogram of a function; return the location for its code without a line.
 
         Returns None, and creates no subprogram, if the location is unknown.
         """

@@ -102,14 +102,14 @@ def _declare(module: Module, op: func.FuncOp, exported: Container[str]) -> Funct
     if private or scalar:
         function.linkage = "internal"
     elif symbol not in exported:
-        function.linkage = "hidden"  # a visibility; LLVM's syntax has it where the linkage stands
+        function.linkage = "hidden"  # a visibility, in the place of the linkage in LLVM's syntax
     if symbol in RARE_FUNCTIONS:
         mark_rare(function)
     elif is_vector_symbol(symbol) or (scalar and LONG in op.attributes):
-        llvm.mark_function(function, "noinline", "memory(none)", "willreturn")  # of bodies that are long without copies
+        llvm.mark_function(function, "noinline", "memory(none)", "willreturn")  # for bodies that are long as they are
     elif scalar:
         llvm.mark_function(function, "alwaysinline")
-    else:  # big, and called with big work; inlined into its only caller, LLVM would simplify it once more
+    else:  # large, with much work per call; inlined into its only caller, LLVM would simplify it again
         llvm.mark_function(function, "noinline")
         if not private or APART in op.attributes:
             _mark_pointers(function, op)

@@ -24,8 +24,8 @@ _SIGN: Final = 0x8000
 _QUIET: Final = 1 << 22  # of a nan of float32
 _INFINITY: Final = 0x7F800000
 _NORMAL: Final = 113 << 23  # 2⁻¹⁴, the smallest normal float16
-_BEYOND: Final = 143 << 23  # 2¹⁶, which is beyond all of them
-_DENORMAL: Final = 126 << 23  # ½: what float16 has below 2⁻¹⁴ are the last bits of a float32 beside it
+_BEYOND: Final = 143 << 23  # 2¹⁶, above the largest float16
+_DENORMAL: Final = 126 << 23  # ½: added to it, the bits of a float16 below 2⁻¹⁴ are the last ones of the float32
 _BIAS: Final = 112 << 23
 
 

@@ -16,7 +16,7 @@ from aotensor.codegen.llvm import Value
 from aotensor.errors import InternalError
 from aotensor.ir.upstream import GatherOp
 
-# kind of reduction: intrinsic that reduces the lanes, how one more value joins (a builder's method or an intrinsic)
+# kind of reduction: the intrinsic that reduces lanes, and the builder method or intrinsic that adds one more value
 _REDUCTIONS: Final = {
     "add": ("add", "add"), "mul": ("mul", "mul"), "and": ("and", "and_"), "or": ("or", "or_"), "xor": ("xor", "xor"),
     "minsi": ("smin", "smin"), "maxsi": ("smax", "smax"), "minui": ("umin", "umin"), "maxui": ("umax", "umax"),
@@ -91,7 +91,7 @@ def _gather(e: Emitter, op: GatherOp) -> None:
     start = e.address(e.buffer(op.base), kind, [e.extent(i) for i in op.indices])
     index_vec = e.value(op.index_vec)
     addresses = e.builder.gep(start, [index_vec], source_etype=memory_type(kind.element_type))
-    addresses.type = llvm.vector(llvm.pointer, index_vec.type.count)  # llvmlite takes it for one pointer
+    addresses.type = llvm.vector(llvm.pointer, index_vec.type.count)  # llvmlite infers a single pointer
     e.set(op.result, _masked_read(e, "masked.gather", op, addresses))
 
 

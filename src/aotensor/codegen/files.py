@@ -1,7 +1,7 @@
-"""Writing files: whole or not at all, to last; several of them together; and through what is no regular file.
+"""Write files atomically and durably, several of them together; write through special files.
 
-regular or new file   written beside its target, to the disk, then renamed: a reader never sees half of it
-several files         all are written before the first is renamed; a failure puts back what was there
+regular or new file   written to a temporary file in the same folder, synced, then renamed: readers never see half of it
+several files         all are written before the first is renamed; a failure restores the former files
 device, FIFO, socket  written through, as is everything under /dev and /proc
 """
 
@@ -18,18 +18,18 @@ from pathlib import Path
 from typing import Final
 
 _SPECIAL: Final = ("/dev/", "/proc/")
-"""Where names stand for something else: replacing one would take away /dev/stdout."""
+"""Folders of special names: replacing one would remove /dev/stdout."""
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write one file.   Raises: OSError with the path if it cannot be written; nothing is left behind then"""
+    """Write one file.   Raises: OSError with the path if it cannot be written; no temporary file is left then"""
     write_files({path: content})
 
 
 def write_files(contents: Mapping[Path, bytes]) -> None:
-    """Write several files, all of them or none; what is no regular file cannot be taken back, and comes first.
+    """Write several files, all of them or none; special files cannot be undone, and are written first.
 
-    Raises: OSError with the path for one that cannot be written.
+    Raises: OSError with the path of a file that cannot be written.
     """
     plain = {path: content for path, content in contents.items() if not is_special(path)}
     with contextlib.ExitStack() as stack:
@@ -46,9 +46,9 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
 
 @contextlib.contextmanager
 def made_folder(folder: Path) -> Iterator[None]:
-    """Make a folder and what is missing above it, for files that are written inside; if that fails, it goes again.
+    """Create a folder, with missing parents, for files written inside the context; remove it if that fails.
 
-    Raises: OSError if it cannot be made.
+    Raises: OSError if it cannot be created.
     """
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
@@ -61,7 +61,7 @@ def made_folder(folder: Path) -> Iterator[None]:
 
 
 def is_special(path: Path) -> bool:
-    """Is it to be written through: a device, a FIFO, a socket, or a name that the system gives a meaning?"""
+    """Is a path to be written through: a device, a FIFO, a socket, or a name with a special meaning?"""
     if os.path.abspath(path).startswith(_SPECIAL):
         return True
     try:
@@ -73,7 +73,7 @@ def is_special(path: Path) -> bool:
 
 @dataclass
 class _Staged:
-    """A file that is written, but not yet renamed.   target: its path, behind symbolic links"""
+    """A file that is written, but not yet renamed.   target: its path, with symbolic links resolved"""
 
     target: Path
     fresh: str
@@ -81,14 +81,14 @@ class _Staged:
     is_put: bool = field(default=False)
 
     def put(self, is_last: bool) -> None:
-        """Rename it to its target; unless it is the last one, what was there stays reachable until all are renamed."""
+        """Rename it to its target; unless it is the last one, the former file is kept until all are renamed."""
         if not is_last and self.target.exists():
             self.backup = _copy_beside(self.target)
         os.replace(self.fresh, self.target)
         self.is_put = True
 
     def take_back(self) -> None:
-        """As it was before."""
+        """Restore the former file."""
         if self.is_put and self.backup is not None:
             os.replace(self.backup, self.target)
             self.backup = None
@@ -125,7 +125,7 @@ def _staged(path: Path, content: bytes) -> Iterator[_Staged]:
 
 @contextlib.contextmanager
 def _put_back(files: list[_Staged]) -> Iterator[None]:
-    """If the renaming fails or is interrupted, put everything back."""
+    """Restore all files if the renaming fails or is interrupted."""
     try:
         yield
     except BaseException:
@@ -136,12 +136,12 @@ def _put_back(files: list[_Staged]) -> Iterator[None]:
 
 
 def _named(error: OSError, path: Path) -> OSError:
-    """The same error about the file that the user named, not about the one beside it."""
+    """The same error with the user's path instead of the temporary one."""
     return type(error)(error.errno, error.strerror, str(path))
 
 
 def _mode(target: Path) -> int:
-    """That of the file which is replaced, else what the process gives to new ones; libraries can be executed."""
+    """The mode of the replaced file, else the default for new files; libraries are executable."""
     with contextlib.suppress(OSError):
         return stat.S_IMODE(target.stat().st_mode)
     mask = os.umask(0)
@@ -150,7 +150,7 @@ def _mode(target: Path) -> int:
 
 
 def _copy_beside(target: Path) -> str:
-    """The name of another link to a file, or of a copy where the file system has no links."""
+    """The name of another link to a file, or of a copy if the file system has no links."""
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
     os.close(handle)
     os.unlink(name)
@@ -162,7 +162,7 @@ def _copy_beside(target: Path) -> str:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Renames last once their folder is on the disk; some file systems cannot say so."""
+    """Sync a folder, so that renames are durable; some file systems do not support it."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:

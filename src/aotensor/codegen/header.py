@@ -1,4 +1,4 @@
-"""The header of a library: the hand-written common part, then one documented prototype per entry point. C99 and C++."""
+"""The C header of a library: the common part, then one documented prototype per entry point. C99 and C++."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from aotensor_runtime.typed.patterns import constant_outputs
 
 
 def header_text(manifest: Manifest) -> str:
-    """Text of the header. It stands alone: the common part is its beginning."""
+    """The text of the header. It is self-contained: the common part comes first."""
     guard = re.sub(r"\W", "_", f"AOTENSOR_LIBRARY_{manifest.prefix}{manifest.name}_H".upper())
     parts = [
         _comment(
@@ -64,7 +64,7 @@ def _function(manifest: Manifest, spec: FunctionSpec) -> str:
 
 
 def _patterns(manifest: Manifest, spec: FunctionSpec) -> list[str]:
-    """Patterns that are the same in every call, and the entry that writes values only."""
+    """Constant patterns, and the entry that writes values only."""
     found = []
     for comment, text in pattern_lines(manifest, spec):
         found += ["", *([_comment(comment)] if comment else []), text]
@@ -83,7 +83,7 @@ _DECLARED: Final = {"ipopt": ipopt_declarations, "sundials": sundials_declaratio
 
 
 def _interface(manifest: Manifest, interface: InterfaceSpec) -> str:
-    """What another project's interface has here; that project's header declares most of it."""
+    """Declarations of another project's interface; that project's header declares most of it."""
     version = _plain(f"{interface.name} {interface.version}")
     lines = [f"Interface {version}, for programs that load libraries by it. Beside the entries above it exports:"]
     comment = _comment([*lines, "  " + ", ".join(map(_plain, interface.symbols))])
@@ -122,7 +122,7 @@ def _typed_text(manifest: Manifest, spec: FunctionSpec) -> list[str]:
 
 
 def _kind(value: Value) -> str:
-    """Format and dtype."""
+    """The format and dtype of a value."""
     if not isinstance(value, SparseValue):
         return value.dtype
     return f"{form_of(value)} {value.dtype}"
@@ -141,7 +141,7 @@ def _note(value: Value, states: dict[str, str]) -> str:
 
 
 def _bounds(spec: FunctionSpec, symbol: str) -> list[str]:
-    """What a call takes, of a library that allocates nothing."""
+    """The bounds of a call's memory, for a library without allocation."""
     lines = [""]
     if isinstance(spec.workspace, str):
         lines += [_comment([f"{spec.name}_workspace is {_plain(spec.workspace)}"])]
@@ -186,7 +186,7 @@ _INTEGRAND: Final = (
 
 
 def _common(manifest: Manifest) -> str:
-    """Declarations that are the same in the header of every library with this prefix: the first one has them."""
+    """Declarations common to the headers of all libraries with this prefix: the first header included has them."""
     prefix = manifest.prefix
     return "\n".join([
         f"#ifndef {prefix}aotensor_status_message /* a macro once the header of some library was included */",
@@ -230,7 +230,7 @@ def _for_python(prefix: str) -> list[str]:
 
 
 def _apart(manifest: Manifest) -> str:
-    """What keeps this library apart from others in one program: a chain of functions that asks each for its texts."""
+    """Declarations for several libraries in one program: a chain of functions that looks up texts in each library."""
     own, prefix = OwnSymbols.of(manifest), manifest.prefix
     message, json = f"{prefix}aotensor_status_message", f"{prefix}aotensor_manifest"
     chained = f"{prefix}aotensor_status_message_{c_suffix(manifest.name)}"
@@ -273,5 +273,5 @@ def _comment(lines: list[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that cannot end a comment or start one, and has no line ends."""
+    """Text that cannot end or start a comment, without line breaks."""
     return " ".join(text.split()).replace("*/", "* /").replace("/*", "/ *").replace("\\", "/")

@@ -1,8 +1,8 @@
-"""From an LLVM module of kernels to the files that are shipped: the last arrows of the road, in one place.
+"""Build the shipped files from an LLVM module of kernels: the last steps of compilation, in one place.
 
 module + signatures → entries, sections → optimised → object ┬→ shared library, header
 parts that many libraries share (`codegen.parts`)  →  object ┘
-all of it as one module                 → optimised → object →  static archive, object file
+everything as one module                → optimised → object →  static archive, object file
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ from aotensor_runtime.manifest import FunctionSpec, InterfaceSpec, Manifest
 
 @dataclass(frozen=True)
 class Blueprint:
-    """All of a library that is not code.
+    """The contents of a library other than code.
 
     version: of aotensor. sections: extra content by name, such as IR texts. values: `ValuePool.data`. pipeline,
-    schedule, levels, allocates, freestanding: as in `Manifest`. debug_info: the module has some, which is kept.
+    schedule, levels, allocates, freestanding: as in `Manifest`. debug_info: keep the module's debug information.
     layers: interfaces of other projects.
     """
 
@@ -98,7 +98,7 @@ class Blueprint:
 
 @dataclass(frozen=True)
 class Level:
-    """The kernels of one more level of CPUs, as text, and the parts that they alone call."""
+    """The kernels of one additional CPU level, as text, and the parts that only they call."""
 
     machine: Machine
     program: str
@@ -107,11 +107,11 @@ class Level:
 
 @dataclass(frozen=True)
 class Library:
-    """A library on its way to a file: every form of it that can be written.
+    """A library that can be written in every file format.
 
-    program: LLVM IR of all that this library alone has. parts: the rest. store: where the objects of parts come from.
-    debug_info: it and the names of functions inside stay in the shared library. levels: of CPUs above `machine`.
-    sections: those of the blueprint, which WebAssembly gets when it is linked.
+    program: LLVM IR of the code that is specific to this library. parts: the shared code. store: provides the objects
+    of parts. debug_info: keep it, and internal function names, in the shared library. levels: CPU levels above
+    `machine`. sections: those of the blueprint, which WebAssembly gets at link time.
     """
 
     manifest: Manifest
@@ -130,7 +130,7 @@ class Library:
 
     @property
     def import_name(self) -> str:
-        """The name of the import library; none where programs link with the library itself."""
+        """The name of the import library; empty where programs link with the library itself."""
         return self._system.imports.format(self.manifest.name)
 
     @property
@@ -145,7 +145,7 @@ class Library:
     def objects(self) -> tuple[bytes, ...]:
         """Object code of the program and of the parts, for the linker.   Raises: as `Machine.optimise`.
 
-        Of a library that allocates nothing it is one object, whose code is known as a whole.
+        For a library without allocation it is one object, whose code is known as a whole.
         """
         if not self.manifest.allocates:
             return (self.object_code,)
@@ -175,27 +175,27 @@ class Library:
 
     @cached_property
     def object_code(self) -> bytes:
-        """Program and parts as one object file, in which nothing but the exported symbols can be seen.
+        """Program and parts as one object file, with only the exported symbols visible.
 
-        Those that every library has are weak there, so that one program may link several.
+        Symbols that every library has are weak there, so that one program may link several.
         """
         return self.object_of(self.optimised)
 
     def object_of(self, module: ModuleRef) -> bytes:
-        """The object file of `optimised`.   Raises: UnsupportedError where it is freestanding and needs a C library"""
+        """The object file of `optimised`.   Raises: UnsupportedError if it is freestanding and needs a C library"""
         code = self.machine.object_code(module)
         if self.manifest.freestanding:
             refuse_foreign(code)
         return code
 
     def header(self) -> str:
-        """Text of the header."""
+        """The text of the header."""
         return header_text(self.manifest)
 
     def shared(self) -> bytes:
         """The shared library, linked and sealed.
 
-        Raises: ToolError if no linker is there or it fails.
+        Raises: ToolError if there is no linker or it fails.
         """
         return self.linked(self.objects).library
 
@@ -211,9 +211,9 @@ class Library:
         return replace(found, library=seal(found.library))
 
     def shared_files(self) -> dict[str, bytes]:
-        """The shared library and what its callers need beside the header, by name.
+        """The shared library and the files that its callers need in addition to the header, by name.
 
-        Raises: as `shared`; UnsupportedError for a program that JavaScript cannot call, where it is to.
+        Raises: as `shared`; UnsupportedError for a program that JavaScript cannot call, on WebAssembly.
         """
         others: dict[str, bytes] = {}
         if self._system is WASM:
@@ -242,7 +242,7 @@ def build_library(
     facts: Target | None = None,
     levels: Sequence[LevelCode] = (),
 ) -> Library:
-    """Add the entries to a module of kernels. The modules are changed.
+    """Add the entries to a module of kernels. The modules are modified.
 
     threads: as `emit_module`. facts: as `product_parts`. levels: kernels of the same functions for better CPUs
 
@@ -268,7 +268,7 @@ def build_library(
 def _add_levels(
     module: Module, blueprint: Blueprint, levels: Sequence[LevelCode], threads: bool, facts: Target | None
 ) -> tuple[Level, ...]:
-    """Let the kernels of a module be chosen among levels; gives the others."""
+    """Let the kernels of a module be dispatched by CPU level; return the other levels."""
     if not levels:
         return ()
     lowest, is_strict = LevelCode(blueprint.machine, module), blueprint.fp == "strict"
@@ -287,7 +287,7 @@ def _add_levels(
 
 
 def write_library(library: Library, folder: Path, kinds: Collection[str] = ("lib",)) -> tuple[Path, ...]:
-    """Write the library as each of `kinds`, and `<name>.h`, all or none; gives their paths, in the order of KINDS.
+    """Write the library as each of `kinds`, and `<name>.h`, all or none; return their paths, in the order of KINDS.
 
     Raises: ToolError of the linker; OSError if the folder is not writable.
     """

@@ -1,7 +1,7 @@
-"""The only door to llvmlite, which carries no types: names for annotations, and the few functions that it lacks.
+"""The only access to llvmlite, which has no type annotations: names for them, and a few functions that it lacks.
 
-`ir` builds LLVM IR as text, `binding` is the C++ side. To mypy everything that comes from them is `Any`; the aliases
-`Module`, `Function`, `Builder`, `Value` and `Type` say in a signature which of their objects is meant.
+`ir` builds LLVM IR as text, `binding` is the C++ side. For mypy all their objects are `Any`; the aliases `Module`,
+`Function`, `Builder`, `Value` and `Type` document signatures.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ f16: Final[Type] = ir.HalfType()
 f32: Final[Type] = ir.FloatType()
 f64: Final[Type] = ir.DoubleType()
 NAMED: Final[dict[str, Type]] = {str(kind): kind for kind in (ir.IntType(16), f32, f64)}
-"""By what LLVM calls them, the types of registers that hold floats."""
+"""The types of registers that hold floats, by LLVM's name."""
 
 
 # --- types and constants ---------------------------------------------------------------------------------------------
 
 
 def integer(bits: int) -> Type:
-    """The integer type of that many bits."""
+    """The integer type with that many bits."""
     return ir.IntType(bits)
 
 
@@ -61,7 +61,7 @@ def count_of(kind: Type) -> int | None:
 
 
 def element_of(kind: Type) -> Type:
-    """Lane type of a vector type, a scalar type itself."""
+    """The lane type of a vector type; a scalar type itself."""
     return kind.element if isinstance(kind, ir.VectorType) else kind
 
 
@@ -74,7 +74,7 @@ def lane_bits(kind: Type) -> int:
 
 
 def suffix(kind: Type) -> str:
-    """How an intrinsic's name spells a type: f64, i32, v4f32, p0."""
+    """The suffix of a type in an intrinsic's name: f64, i32, v4f32, p0."""
     lanes = count_of(kind)
     if lanes is not None:
         return f"v{lanes}{suffix(element_of(kind))}"
@@ -82,7 +82,7 @@ def suffix(kind: Type) -> str:
 
 
 def constant(kind: Type, value: bool | int | float | Sequence[bool | int | float]) -> Value:
-    """A literal of an integer, float or vector type. Integers wrap, floats round; a vector takes one value or all."""
+    """A literal of an integer, float or vector type. Integers wrap, floats round; a vector gets one value or all."""
     lanes = count_of(kind)
     if lanes is not None:
         values = value if isinstance(value, Sequence) else [value] * lanes
@@ -95,7 +95,7 @@ def constant(kind: Type, value: bool | int | float | Sequence[bool | int | float
 
 
 class Bytes(ir.Constant):  # type: ignore[misc]
-    """Bytes as a constant array. llvmlite writes it byte by byte, to be read where that is text; many are not."""
+    """Bytes as a constant array. llvmlite prints single bytes, which is readable for text; most are not text."""
 
     _LONGEST_TEXT: ClassVar[int] = 4096
 
@@ -113,7 +113,7 @@ def is_constant(value: Value) -> bool:
 
 
 def opaque(address: Value) -> Value:
-    """The same address with type `ptr`: llvmlite still gives allocas and globals a pointer type of their own."""
+    """The same address with type `ptr`: llvmlite still gives allocas and globals a typed pointer."""
     address.type = pointer
     return address
 
@@ -126,7 +126,7 @@ def splat(builder: Builder, value: Value, count: int) -> Value:
 
 
 def hidden(builder: Builder, value: Value) -> Value:
-    """The same integer by `freeze`, behind which analyses do not look for a formula."""
+    """The same integer through `freeze`, which stops analyses from expanding its formula."""
     if isinstance(value, ir.Constant):
         return value
     frozen = ir.Instruction(builder.block, value.type, "freeze", [value])
@@ -145,22 +145,22 @@ def function(module: Module, name: str, result: Type, arguments: Sequence[Type])
 
 
 def rename(target: Function, name: str) -> None:
-    """Give a function of a module another name, which those who call it then use, too."""
+    """Rename a function of a module, in its calls too."""
     module = target.module
     del module.globals[target.name]
-    module.scope._useset.discard(target.name)  # or the old name could not be given again
+    module.scope._useset.discard(target.name)  # otherwise the old name could not be used again
     target.name = name
     module.globals[name] = target
 
 
 def mark_function(target: Function, *attributes: str) -> None:
-    """Add attributes that LLVM knows, also those that llvmlite's list lacks."""
+    """Add function attributes, including those that llvmlite's list lacks."""
     for attribute in attributes:
         set.add(target.attributes, attribute)
 
 
 def mark_argument(target: Function, position: int, *attributes: str) -> None:
-    """Add parameter attributes that LLVM knows, also those that llvmlite's list lacks."""
+    """Add parameter attributes, including those that llvmlite's list lacks."""
     for attribute in attributes:
         set.add(target.args[position].attributes, attribute)
 
@@ -174,7 +174,7 @@ def intrinsic(
     overloads: Sequence[Type] | None = None,
     flags: Iterable[str] = (),
 ) -> Value:
-    """Call `llvm.<name>.<overloads>`. By default it is overloaded on its first argument, whose type it returns."""
+    """Call `llvm.<name>.<overloads>`. By default it is overloaded on its first argument, and returns that type."""
     kinds = [arguments[0].type] if overloads is None else overloads
     symbol = ".".join(["llvm", name, *(suffix(kind) for kind in kinds)])
     returned = arguments[0].type if result is None else result
@@ -186,7 +186,7 @@ def intrinsic(
 
 
 class _EmptyDistinctNode(MDValue):  # type: ignore[misc]
-    """`distinct !{}`: a node that equals no other, where llvmlite compares operands to make equal nodes one."""
+    """`distinct !{}`: a node that equals no other one; llvmlite would merge nodes with equal operands."""
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -209,7 +209,7 @@ def access_group(module: Module) -> Node:
 
 
 def loop_node(module: Module, properties: Mapping[str, Value | Node]) -> Node:
-    """The value of `!llvm.loop`: a node that holds itself first, then one `!{!"name", value}` per property."""
+    """The value of `!llvm.loop`: a node that refers to itself first, then one `!{!"name", value}` per property."""
     operands = [node(module, [name, value]) for name, value in properties.items()]
     loop = MDValue(module, (), name=str(len(module.metadata)))
     loop.operands = (loop, *operands)
@@ -222,12 +222,12 @@ def debug_node(module: Module, kind: str, is_distinct: bool = False, **operands:
 
 
 def debug_word(word: str) -> Any:
-    """A word of LLVM's, such as DW_LANG_Python, that is no string."""
+    """A keyword of LLVM's such as DW_LANG_Python, which is printed without quotes."""
     return ir.DIToken(word)
 
 
 def begin_debug_info(module: Module, unit: Node, dwarf_version: int, format_version: int) -> None:
-    """Enter a compile unit, without which LLVM drops all debug information."""
+    """Register a compile unit, without which LLVM drops all debug information."""
     module.add_named_metadata("llvm.dbg.cu", unit)
     for rule, name, version in ((7, "Dwarf Version", dwarf_version), (2, "Debug Info Version", format_version)):
         module.add_named_metadata("llvm.module.flags", [constant(i32, rule), name, constant(i32, version)])

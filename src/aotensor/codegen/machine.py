@@ -1,4 +1,4 @@
-"""The machine that code is made for, and LLVM's optimiser and code generator for it."""
+"""The target machine, with LLVM's optimiser and code generator for it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WIDE_CPUS: Final = (
     "icelake-client", "icelake-server", "rocketlake", "tigerlake",
     "sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d", "diamondrapids", "x86-64-v4",
 )  # fmt: skip
-_WIDE_FEATURE: Final = "+avx512vbmi2"  # came with the first of them
+_WIDE_FEATURE: Final = "+avx512vbmi2"  # was introduced with the first of them
 _PREFER_512: Final = "-prefer-256-bit"
 # Intel CPUs whose gathers read two lanes a cycle, and need no microcode against CVE-2022-40982, as those before do.
 # With gathers under masks throughout, A·x took 0.83 (banded), 0.90 and 0.97 times as long (one core of such a Xeon).
@@ -57,7 +57,7 @@ machine.emit_object(b.parse_assembly('target triple = "%s"\\ndefine void @f() { 
 class Machine:
     """A target: LLVM triple, CPU name, CPU features as `+a,-b`, the optimisation level 0 to 3.
 
-    for_size: code is to be small rather than fast.
+    for_size: optimise for size instead of speed.
     """
 
     triple: str
@@ -68,7 +68,7 @@ class Machine:
 
     @staticmethod
     def host(opt_level: int = 3) -> Machine:
-        """The machine that this process runs on, with every feature that its CPU has."""
+        """The machine of this process, with every feature of its CPU."""
         return Machine.parse(opt_level=opt_level)
 
     @staticmethod
@@ -79,14 +79,13 @@ class Machine:
         opt_level: int = 3,
         for_size: bool = False,
     ) -> Machine:
-        """A machine from what a user says.
+        """A machine from a user's options.
 
-        triple: as LLVM and clang spell it; by default this machine's
-        cpu: "host", "generic" or a name that LLVM knows; by default host, and generic for another architecture
-        features: `+avx2,-fma`, on top of those that the CPU has
+        triple: as for LLVM and clang; by default this machine's. cpu: "host", "generic" or LLVM's name; by default
+        host, and generic for another architecture. features: `+avx2,-fma`, in addition to those of the CPU.
 
-        Raises: OptionError for a triple that LLVM or aotensor cannot make code for, and for a CPU, feature or level
-        that does not exist.
+        Raises: OptionError for a triple that LLVM or aotensor does not support, and for an unknown CPU, feature or
+        level.
         """
         if opt_level not in range(4):
             raise OptionError(f"optimisation level {opt_level} is not one of 0, 1, 2, 3")
@@ -111,22 +110,22 @@ class Machine:
         return Machine(target, name, ",".join(part for part in every if part), opt_level, for_size)
 
     def is_host(self, cpu: str | None) -> bool:
-        """Was it made of `cpu` for this machine's CPU?"""
+        """Does `cpu` mean this machine's CPU?"""
         return cpu in (None, "host") and has_assembler(self.triple)
 
     @property
     def abi(self) -> str:
-        """The name of the calling convention, where the triple does not say it."""
+        """The name of the calling convention, if the triple does not determine it."""
         return _hard_float_abi(self.triple, self.features)
 
     @property
     def comment(self) -> str:
-        """What begins a comment in its assembly."""
+        """The start of a comment in its assembly."""
         return {"aarch64": "//", "arm64": "//", "arm": "@", "armv7": "@"}.get(self.triple.partition("-")[0], "#")
 
     @property
     def vector_bits(self) -> int:
-        """Width of the vector registers that loops are vectorised for, in bits."""
+        """Width of the vector registers that loops are vectorized for, in bits."""
         return _vector_bits(self)
 
     @property
@@ -136,7 +135,7 @@ class Machine:
 
     @property
     def facts(self) -> Target:
-        """What passes on loops ask of the machine."""
+        """The machine's facts that passes on loops use."""
         bits = self.vector_bits
         has_tables = bits == 512 and has_assembler(self.triple)
         known = self.features.split(",")
@@ -156,10 +155,10 @@ class Machine:
     def optimise(
         self, *modules: Module | str, exported: Container[str] | None = None, shared: Container[str] = ()
     ) -> ModuleRef:
-        """Modules as one, after LLVM's default pipeline, O2 for level 3. `str(...)` of it is LLVM IR again.
+        """Modules linked into one, after LLVM's default pipeline, O2 for level 3. `str(...)` of it is LLVM IR again.
 
-        exported: if given, what else is defined and hidden becomes internal, once it has been joined.
-        shared: those of them that other objects of a program may define, too; the linker then takes one.
+        exported: if given, other hidden definitions become internal after linking. shared: those of them that other
+        objects of a program may define, too; the linker then keeps one.
 
         Raises: InternalError if LLVM finds the module malformed.
         """
@@ -217,17 +216,18 @@ class Machine:
 
 
 _BLAS_WORK: Final = {128: 128**3, 256: 1 << 33, 512: 1 << 33}
-"""By the width of vectors, as BLAS finds out at run time which the processor has (decision 0004)."""
+"""By vector width, since BLAS detects the processor at run time (decision 0004)."""
 
 _PIPELINE: Final = 2
-"""LLVM's O3 unswitches loops, unrolls and inlines more: twice the time for an LSTM, and no benchmark runs faster."""
+"""LLVM's O3 does more unswitching, unrolling and inlining: twice the time for an LSTM, and no benchmark runs faster."""
 
 _LONGEST_BLOCK: Final = 1000
-"""Instructions without a jump from where on LLVM looks for no vectors in them: that is half of its time for 3000."""
+"""Largest basic block, in instructions, that LLVM's SLP vectorizer runs on: it would be half of LLVM's time for
+3000."""
 
 
 def _longest_block(text: str) -> int:
-    """Lines of the longest basic block of a module."""
+    """The number of lines of the longest basic block of a module."""
     labels = [match.start() for match in re.finditer(r"^(?:[\w\".$-]+:|})$", text, re.MULTILINE)]
     return max((text.count("\n", start, end) for start, end in pairwise(labels)), default=0)
 
@@ -237,16 +237,16 @@ _options = Lock()
 
 
 def has_many_loops(text: str) -> bool:
-    """Has a module so many that LLVM does not reduce the strength of its addresses?"""
+    """Does a module have too many loops for LLVM's loop strength reduction?"""
     return len(re.findall(r"br .*!llvm\.loop", text)) > _MANY_LOOPS
 
 
 @contextmanager
 def _loop_strength_reduction(module: ModuleRef) -> Iterator[None]:
-    """Within: LLVM reduces the strength of addresses, unless there are many loops.
+    """A context with LLVM's loop strength reduction enabled, unless there are many loops.
 
-    It compares every address with every loop: 4 of 4.6 s of code generation for 355 loops, for a gain of a few percent
-    in loops that are short. The option belongs to the process, so one module at a time.
+    The pass compares every address with every loop: 4 of 4.6 s of code generation for 355 loops, for a gain of a few
+    percent in short loops. The option is global to the process, so one module at a time.
     """
     is_off = has_many_loops(str(module))
     with _options:
@@ -263,13 +263,13 @@ def _initialise() -> None:
 
 
 def has_assembler(triple: str) -> bool:
-    """Can a function be written in assembly? LLVM's parser is there for the architecture that it runs on."""
+    """Can inline assembly be used? LLVM's parser is available for the architecture that it runs on."""
     return triple.partition("-")[0] == str(binding.get_default_triple()).partition("-")[0]
 
 
 @cache
 def _vector_bits(machine: Machine) -> int:
-    """Ask LLVM, which knows named CPUs too: the registers in which it adds two vectors of 512 bits."""
+    """Query LLVM, which also knows named CPUs: the registers in which it adds two vectors of 512 bits."""
     probe = (
         "define <16 x float> @f(<16 x float> %a, <16 x float> %b) { %c = fadd <16 x float> %a, %b ret <16 x float> %c }"
     )
@@ -281,7 +281,7 @@ def _vector_bits(machine: Machine) -> int:
 
 @cache
 def _has_half(machine: Machine) -> bool:
-    """Ask LLVM: where there is no instruction, it calls a function of the compiler's library."""
+    """Query LLVM: without such instructions, it calls a function of the compiler runtime."""
     probe = """
 define <4 x float> @f(<4 x i16> %a) { %b = bitcast <4 x i16> %a to <4 x half>
   %c = fpext <4 x half> %b to <4 x float> ret <4 x float> %c }
@@ -297,7 +297,7 @@ def _architecture(triple: str) -> str:
 
 
 def _hard_float_abi(triple: str, features: str) -> str:
-    """RISC-V's calling convention follows its floating point registers; elsewhere the triple says all."""
+    """RISC-V's calling convention depends on the floating-point registers; elsewhere the triple determines it."""
     registers = set(features.split(","))
     integers = {"riscv64": "lp64", "riscv32": "ilp32"}.get(_architecture(triple))
     if integers is None:
@@ -319,7 +319,7 @@ def _checked_triple(triple: str) -> str:
 
 @cache
 def _check_cpu(triple: str, cpu: str, features: str) -> None:
-    """Let LLVM make code in a process of its own, as it warns on stderr only and aborts where things do not fit."""
+    """Check a CPU by a compilation in a separate process, since LLVM only warns on stderr, or aborts."""
     probe = _probe(triple, cpu, features)
     unknown = re.findall(r"'([^']*)' is not a recognized (processor|feature)", probe.stderr)
     for name, kind in unknown:
@@ -331,7 +331,7 @@ def _check_cpu(triple: str, cpu: str, features: str) -> None:
 
 
 def _similar_names(triple: str, name: str) -> str | None:
-    """What LLVM's own list of CPUs and features has that looks like `name`."""
+    """A hint with names from LLVM's list of CPUs and features that are similar to `name`."""
     known = known_names(triple)
     close = difflib.get_close_matches(name.lstrip("+-"), (*known.cpus, *known.features), cutoff=0.75)
     return f"did you mean {' or '.join(close)}?" if close else None
@@ -339,14 +339,14 @@ def _similar_names(triple: str, name: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names of CPUs and of their features."""
+    """Names of CPUs and of CPU features."""
 
     cpus: tuple[str, ...]
     features: tuple[str, ...]
 
 
 def known_names(triple: str | None = None) -> Names:
-    """What LLVM lists for a target, by default this machine's.   Raises: OptionError for a target that is unknown"""
+    """LLVM's names for a target, by default this machine's.   Raises: OptionError for an unknown target"""
     target = _checked_triple(canonical(triple)) if triple else str(binding.get_default_triple())
     cpus, _, features = _probe(target, "help", "").stderr.partition("features for this target")
     return Names(*(tuple(re.findall(r"^  (\S+) +- ", text, re.MULTILINE)) for text in (cpus, features)))

@@ -1,12 +1,12 @@
-"""Code that many libraries have in common, in modules of its own: it is compiled once and linked into each of them.
+"""Code that many libraries share, in separate modules: it is compiled once and linked into each of them.
 
     program   kernels, tables, typed entries, manifest                                new for every library
-    core      the fixed functions behind every entry, entries of Python and SciPy, threads one object per machine
-    matrices  the fixed functions for sparse matrices, where functions have such      one object per machine
-    products  @aot_gemm.*, @aot_gemm_at.*, where kernels call them                    one object per machine and dtype
-    kernels   @aot_direct.*, the steps of direct sparse solutions, where called       one object per machine and dtypes
+    core      the fixed functions of all entries, entries of Python and SciPy, threads one object per machine
+    matrices  the fixed functions for sparse matrices, if a function has any          one object per machine
+    products  @aot_gemm.*, @aot_gemm_at.*, if kernels call them                       one object per machine and dtype
+    kernels   @aot_direct.*, the steps of sparse direct solvers, if called            one object per machine and dtypes
 
-What a part contains follows from its name, the machine and the compiler, so an object that was kept equals a new one.
+The content of a part depends only on its name, the machine and the compiler, so a cached object equals a new one.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from aotensor.passes.target import Target
 
 @dataclass(frozen=True)
 class Part:
-    """name: says all that the part depends on beside the machine and the compiler. make: its LLVM IR.
+    """name: encodes all that the part depends on, apart from the machine and the compiler. make: builds its LLVM IR.
 
-    symbols: what it defines for kernels.
+    symbols: those that it defines for kernels.
     """
 
     name: str
@@ -50,18 +50,18 @@ class Part:
 
 
 PartStore: TypeAlias = Callable[[Part, Machine], bytes]
-"""Gives the object code of a part."""
+"""Returns the object code of a part."""
 
 
 def compile_part(part: Part, machine: Machine) -> bytes:
-    """The object code of a part, made now."""
+    """Compile a part and return its object code."""
     return machine.object_code(machine.optimise(part.make(machine)))
 
 
 def core_part(prefix: str, threads: bool, heap: bool = True, freestanding: bool = False) -> Part:
-    """The fixed functions, and entries of Python and SciPy behind a prefix.
+    """The fixed functions, and the entries for Python and SciPy with a prefix.
 
-    threads: and the pool. heap: they may ask the C library for memory. freestanding: none of those entries
+    threads: include the pool. heap: may they call malloc? freestanding: omit the entries for Python and SciPy
     """
 
     def make(machine: Machine) -> Module:
@@ -82,7 +82,7 @@ def core_part(prefix: str, threads: bool, heap: bool = True, freestanding: bool 
 def matrix_parts(module: Module, threads: bool, heap: bool = True) -> list[Part]:
     """The fixed functions for sparse matrices, if a module declares one of them.
 
-    threads: they use the pool. heap: as `core_part`
+    threads: they use the pool. heap: as in `core_part`
     """
 
     def make(machine: Machine) -> Module:
@@ -95,15 +95,15 @@ def matrix_parts(module: Module, threads: bool, heap: bool = True) -> list[Part]
     return [Part(f"matrices{how}", make)] if is_needed else []
 
 
-_STRICT_BITS: Final = 256  # the order of a product's sums follows from the width of vectors
+_STRICT_BITS: Final = 256  # the order of a product's sums depends on the vector width
 NEVER: Final = 1 << 62
-"""Multiply-adds of a product that there is not."""
+"""Multiply-adds above every product's: never call BLAS."""
 
 
 def product_parts(module: Module, threads: bool, facts: Target | None = None, strict: bool = False) -> list[Part]:
     """One part for every matrix product that a module declares.
 
-    facts: instead of those of the machine. strict: the same bits on every machine, so that BLAS is not asked
+    facts: used in place of the machine's. strict: results have the same bits on every machine, so BLAS is not called
     """
     names = declared_products(f.name for f in module.functions if f.is_declaration)
     return [_product_part(name, threads, facts, strict) for name in names]
@@ -118,7 +118,7 @@ def _product_part(symbol: str, threads: bool, facts: Target | None, strict: bool
         if strict:
             round_each(module)
         define_blas_calls(module)
-        module.globals[symbol].linkage = "hidden"  # a visibility; LLVM's syntax has it where the linkage stands
+        module.globals[symbol].linkage = "hidden"  # a visibility, in the place of the linkage in LLVM's syntax
         return module
 
     told = f"{facts} " if facts is not None else ""
@@ -127,7 +127,7 @@ def _product_part(symbol: str, threads: bool, facts: Target | None, strict: bool
 
 
 def of_level(part: Part) -> Part:
-    """The same part under names of a level of CPUs, beside that of another level."""
+    """A copy of a part with symbols that contain its CPU level, to link several levels together."""
 
     def make(machine: Machine) -> Module:
         module = part.make(machine)
@@ -138,7 +138,7 @@ def of_level(part: Part) -> Part:
 
 
 def kernel_parts(module: Module, strict: bool = False) -> list[Part]:
-    """One part for every kernel of direct sparse solutions that a module declares."""
+    """One part for every kernel of a sparse direct solver that a module declares."""
     names = declared_kernels(f.name for f in module.functions if f.is_declaration)
     return [_kernel_part(name, strict) for name in names]
 
@@ -148,14 +148,14 @@ def _kernel_part(symbol: str, strict: bool) -> Part:
         module = emit_module(kernel_module(symbol), machine)
         if strict:
             round_each(module)
-        module.globals[symbol].linkage = "hidden"  # a visibility; LLVM's syntax has it where the linkage stands
+        module.globals[symbol].linkage = "hidden"  # a visibility, in the place of the linkage in LLVM's syntax
         return module
 
     return Part(f"kernel {'rounding each ' if strict else ''}{symbol}", make, (symbol,))
 
 
 def empty_module(machine: Machine) -> Module:
-    """A module for a machine."""
+    """An empty module for a machine."""
     module = llvm.ir.Module(name="aotensor", context=llvm.ir.Context())
     module.triple, module.data_layout = machine.triple, machine.data_layout()
     return module

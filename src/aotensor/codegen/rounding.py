@@ -1,7 +1,8 @@
-"""Every operation rounds for itself: what `strict` asks for, so that all machines give the same bits.
+"""Remove contraction, so that every operation rounds separately and `strict` gives the same bits on all machines.
 
-Formulas of elementary functions and matrix products let a product and a sum be one instruction where a machine has it
-(`ScalarBuilder.fma`). That changes the last bit between machines with and without it, so `strict` takes it back.
+Formulas of elementary functions and matrix products allow a multiplication and an addition to be fused where a machine
+has the instruction (`ScalarBuilder.fma`). That changes the last bit between machines with and without it, so `strict`
+removes the permission.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ _CONTRACT = "contract"
 
 
 def round_each(module: Module) -> None:
-    """Take the permission to be fused with others from all instructions of a module."""
+    """Remove the `contract` flag from all instructions of a module."""
     for function in module.functions:
         for block in function.blocks:
             for instruction in block.instructions:

@@ -25,7 +25,7 @@ _UPSTREAM: Final = ("builtin", "func", "arith", "math", "linalg", "tensor", "mem
 # `} -> (tensor<…>, tensor<…>)`: xDSL 0.74 prints several results of a linalg.generic in parentheses, as MLIR does, but
 # reads them only without
 _SEVERAL_RESULTS: Final = re.compile(r"^(\s*\} -> )\((tensor<[^()]*>)\)(?=$| loc\()", re.MULTILINE)
-# whole strings and comments, and a quote that begins neither
+# complete strings and comments, and a quote that begins neither
 _STRINGS: Final = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"|//[^\n]*|"')
 
 

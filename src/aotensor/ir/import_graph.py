@@ -88,7 +88,7 @@ class _Importer:
         outside, self.builder.where = self.builder.where, node
         last = self.builder.block.last_op
         try:
-            builder: Any = self.builder  # the protocol says Tensor, the builder wants its own
+            builder: Any = self.builder  # the protocol says Tensor, the builder needs its own type
             lowered: Any = node.op.lower(builder, *operands)
         except AotensorError as error:
             if error.is_located:

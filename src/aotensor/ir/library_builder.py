@@ -172,7 +172,7 @@ class LibraryBuilder(ABC):
         self._contents[x.ssa] = contents
 
     def range_of(self, positions: Tensor) -> tuple[int, int] | None:
-        """The least and the largest element of a nonempty tensor of integers computed from constants alone, else None."""
+        """The least and the largest element of a nonempty tensor that is computed from constants alone, else None."""
         contents = self._contents.get(positions.ssa)
         found = None if contents is None else contents()
         return None if found is None or not found.size else (int(found.min()), int(found.max()))

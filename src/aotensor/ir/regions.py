@@ -89,7 +89,7 @@ class Regions:
         with self._dry_run(b, keeps_checks=False) as probe:
             found = []
             for side, captured in sides:
-                trial = b.forked()  # what holds on one side does not outside
+                trial = b.forked()  # facts of one side do not hold outside
                 found.append(import_graph(trial, side.outputs, _inputs(side, captured), self._name))
             results = [
                 (x.dtype, tuple(_chosen(b, chosen, m, n) for m, n in zip(x.extents, y.extents, strict=True)))
@@ -341,7 +341,7 @@ def _on_side(b: TensorBuilder, x: Tensor, condition: Scalar, is_then: bool) -> T
         choice = n.ssa.owner if isinstance(n, Scalar) else None
         if isinstance(choice, arith.SelectOp) and choice.cond is condition.ssa:
             side = b.scalars.as_extent(Scalar(choice.lhs if is_then else choice.rhs, dtypes.INDEX))
-            extents.append(n if isinstance(side, int) else side)  # its type does not know numbers
+            extents.append(n if isinstance(side, int) else side)  # its type has no static extents
         else:
             extents.append(n)
     return Tensor(x.ssa, x.dtype, tuple(extents))

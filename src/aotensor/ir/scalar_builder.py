@@ -270,8 +270,8 @@ class ScalarBuilder:
         if dtypes.INDEX in (x.dtype, dtype):
             origin = x.ssa.owner
             if dtype == dtypes.INDEX and isinstance(origin, arith.IndexCastOp) and origin.input.type == index:
-                return Scalar(origin.input, dtype)  # there and back again: an extent stays the same value
-            if x.dtype == "uint64":  # what no extent reaches stays beyond all of them
+                return Scalar(origin.input, dtype)  # a round trip of casts: the extent stays the same SSA value
+            if x.dtype == "uint64":  # numbers above every extent stay above them
                 x = self.minimum(x, self.constant(LARGEST_INT, "uint64"))
             if x.dtype != dtypes.INDEX:
                 x = self._int_to_int(x, "int64")
@@ -307,7 +307,7 @@ class ScalarBuilder:
         y: Scalar,
     ) -> Scalar:
         if dtypes.is_float(x.dtype):
-            is_free = FastMathFlag.REASSOC in self.fastmath.data  # the order of -0 and 0 takes x86 three operations
+            is_free = FastMathFlag.REASSOC in self.fastmath.data  # ordering -0 and 0 costs three operations on x86
             properties = {"fastmath": EITHER_ZERO if is_free else NO_FAST_MATH}
             return self.make(on_floats, (x.ssa, y.ssa), x.dtype, properties=properties)
         return self._on_ints(on_signed if dtypes.is_signed(x.dtype) else on_unsigned, x, y)

@@ -170,7 +170,7 @@ def _interval(op: Operation, operands: Sequence[tuple[int, int]]) -> tuple[int, 
         case arith.SelectOp():
             (a, b), (c, d) = operands[1:]
             return min(a, c), max(b, d)
-        case arith.FloorDivSIOp() | arith.DivSIOp() if operands[1][0] >= 1:  # towards zero, or not below −1 more
+        case arith.FloorDivSIOp() | arith.DivSIOp() if operands[1][0] >= 1:  # rounds towards zero, or at most 1 lower
             (a, b), _ = operands
             return min(a, -1 if a < 0 else 0), max(b, 0)
         case _:

@@ -125,7 +125,7 @@ class TensorBuilder(LibraryBuilder):
     def cast(self, x: Tensor, dtype: str) -> Tensor:
         if x.dtype == dtype:
             return x
-        if element_type(x.dtype) == element_type(dtype):  # int64 and uint64 share their bits
+        if element_type(x.dtype) == element_type(dtype):  # int64 and uint64 have the same bits
             return Tensor(x.ssa, dtype, x.extents)
         return self.map(lambda s, v: s.cast(v, dtype), x, dtype=dtype)  # type: ignore[no-any-return]
 
@@ -181,7 +181,7 @@ class TensorBuilder(LibraryBuilder):
             best, position = outs
             value = s.load(x, *s.indices)
             better = s.compare("gt" if kind == "maximum" else "lt", value, best)
-            if dtypes.is_float(x.dtype):  # the first nan wins: it beats numbers, nothing beats it
+            if dtypes.is_float(x.dtype):  # the first nan is the result
                 first_nan = s.and_(s.is_nan(value), s.not_(s.is_nan(best)))
                 better = s.or_(better, first_nan)
             here = s.cast(s.indices[axis], "int64")
@@ -317,7 +317,7 @@ class TensorBuilder(LibraryBuilder):
             both = " and ".join((self._said(other, "{found}"), self._said(first, "{expected}")))
             self.check(condition, f"{what} differ: {both}", other, first, kind)
             assert isinstance(other, Scalar)
-            if first == 1:  # what is 1 at run time only does not broadcast from here on
+            if first == 1:  # an extent that is 1 only at run time does not broadcast from here on
                 chosen = other
             else:
                 self._equal[other.ssa] = chosen = first

@@ -38,7 +38,7 @@ def canonicalize(module: ModuleOp) -> None:
         for inner in list(walk(function)):
             _fold_arithmetic(inner)
         op = function.body.block.first_op
-        while op is not None:  # readers are replaced further down, where the walk still comes by
+        while op is not None:  # readers are replaced by later operations, which the walk still visits
             if isinstance(op, linalg.GenericOp):
                 _fold_generic(op)
             op = op.next_op

@@ -140,7 +140,7 @@ class _Counter:
                 return max(branches, key=Polynomial.typical, default=Polynomial())
             case func.CallOp():
                 return self._call(op)
-            case _:  # a loop that goes on while something holds
+            case _:  # a while loop
                 self.is_exact = False
                 return self._loop(op.regions[0].block) + self._loop(op.regions[1].block)
 
@@ -183,7 +183,7 @@ class _Counter:
         if trips is None:
             return self._unknown(upper)
         number = trips.number()
-        return Polynomial() if number is not None and number < 0 else trips  # parts of chunks, if there is one only
+        return Polynomial() if number is not None and number < 0 else trips  # partial sums, if there is a single chunk
 
     def _value(self, x: SSAValue) -> Polynomial:
         """The polynomial of an integer; a new name if it is unknown."""
@@ -295,7 +295,7 @@ class _Counter:
             case arith.MuliOp() if CHUNK_SIZE in op.attributes:
                 found = self._unknown(op.result)
             case arith.DivSIOp() if CHUNKS in op.attributes:
-                found = Polynomial()  # adding up their parts is next to nothing
+                found = Polynomial()  # the cost of adding their parts is negligible
             case arith.MinSIOp():
                 found = self._end_of_block(*op.operands) or self._extreme(op.operands, min)
             case arith.MaxSIOp():

@@ -46,7 +46,7 @@ def outline(module: ModuleOp, target: Target) -> None:
             if sum(1 for _ in walk(loop)) < target.smallest_function:
                 continue
             if any(isinstance(op, ParallelOp) for op in walk(loop)):
-                continue  # what its chunks do are functions already
+                continue  # its chunks are functions already
             outlining = Outlining([loop], f"{stem}.loops{number}")
             if len(loop.results) > 1:
                 missed("{} not outlined: it has more than one scalar result", loop)

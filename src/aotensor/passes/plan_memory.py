@@ -47,8 +47,8 @@ from aotensor.passes.emit.kept import NOT_FREED
 from aotensor.passes.formulas import follows_from_dims, hoist, slice_of
 from aotensor.passes.remarks import applied, missed
 
-ALIGNMENT: Final = 64  # bytes: a cache line, and the widest vector
-LANES: Final = 64  # chunks of a loop that run at the same time, at most
+ALIGNMENT: Final = 64  # bytes: a cache line, which is also the widest vector
+LANES: Final = 64  # largest number of concurrent chunks of a loop
 LANE: Final = "lane"
 """Attribute of the operation that computes a chunk's lane, the number of its slot."""
 LARGEST_WORKSPACE: Final = 1 << 62  # bytes
@@ -68,7 +68,7 @@ def plan_memory(module: ModuleOp) -> None:
     for function in functions.values():
         if not function.is_declaration:
             _free_the_rest(function)
-    erase_dead(module.body.block)  # what only the size of the workspace needed
+    erase_dead(module.body.block)  # operations that only the workspace size needs
 
 
 @dataclass(eq=False)
@@ -375,9 +375,7 @@ def _free_the_rest(function: func.FuncOp) -> None:
         grows = op.attributes.get(GROWS)
         if isinstance(op, memref.AllocOp) and NOT_FREED not in op.attributes and grows is None:
             free = memref.DeallocOp.get(op.memref)
-        elif (
-            isinstance(op, memref.ReinterpretCastOp) and grows is not None
-        ):  # in the end, it lies where it was moved last
+        elif isinstance(op, memref.ReinterpretCastOp) and grows is not None:  # finally it is in the last allocation
             free = memref.DeallocOp.get(op.source)
             free.attributes[GROWS] = grows
         else:

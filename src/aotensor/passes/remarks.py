@@ -63,7 +63,7 @@ def _note(
     function, name = _function_of(about), notes.function
     if function is not None:
         name, _, part = function.sym_name.data.partition(".")
-        if part == "extents":  # a copy of what the function itself does, as far as sizes need it
+        if part == "extents":  # a copy of the function's operations, as far as sizes need them
             return
     found = tuple(map(_location, subjects))
     work = _flops(notes, function, flops) if flops else ()
@@ -138,7 +138,7 @@ def _tensor_bytes(notes: Notes, x: SSAValue) -> tuple[int, tuple[str, ...]] | No
 def _size(notes: Notes, x: SSAValue, position: int, axis: int) -> tuple[str, ...] | None:
     """The extent of a tensor's axis, its dynamic extent number `position`."""
     owner = x.owner
-    if isinstance(owner, GenericOp) and isinstance(x, OpResult):  # as large as what it is written to
+    if isinstance(owner, GenericOp) and isinstance(x, OpResult):  # it has the shape of its output operand
         return _size(notes, owner.operands[x.index - len(owner.results)], position, axis)
     if isinstance(owner, ValueOp | memref.AllocOp | tensor.EmptyOp):  # their first operands
         return _extent(notes, owner.operands[position])
@@ -184,7 +184,7 @@ def _dim(x: SSAValue, axis: int) -> tuple[str, ...] | None:
 def _argument_dim(function: func.FuncOp | None, dim: tuple[int, int]) -> tuple[str, ...] | None:
     """The name of a dim by (number of the argument, axis), or None."""
     number, axis = dim
-    if function is None or function.sym_visibility is not None:  # the body of a loop has names of its own for dims
+    if function is None or function.sym_visibility is not None:  # the body of a loop has separate names for dims
         return None
     table = function.attributes.get("dims")
     if not isinstance(table, ArrayAttr) or number >= len(table.data):

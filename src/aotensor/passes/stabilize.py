@@ -37,7 +37,7 @@ from aotensor.passes.remarks import applied
 _OCCASIONS: Final = (math.ExpOp, math.ExpM1Op, math.LogOp, math.Log1pOp, func.CallOp, arith.CmpfOp)
 """Operations that occur in every formula to rewrite."""
 
-_LESS: Final = 4  # arith.cmpf's number of "ordered and less than"
+_LESS: Final = 4  # arith.cmpf's predicate number of `olt`
 
 
 def stabilize(module: ModuleOp) -> None:
@@ -155,7 +155,7 @@ def _difference(f: Formula) -> Scalar | None:
         return None
     if (u := f.argument(y, math.ExpOp)) is not None:
         return f.b.neg(f.b.math("expm1", f.use(u)))
-    u = f.special_argument(y, "sigmoid")  # a second sigmoid beside the first would cost more than it gives
+    u = f.special_argument(y, "sigmoid")  # a second sigmoid would cost more than it gains
     if u is not None and f.reader.is_only_reader(f.root.operands[1]):
         return f.b.special("sigmoid", f.negated(u))
     return None

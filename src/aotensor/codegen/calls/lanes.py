@@ -20,7 +20,7 @@ from aotensor.passes.scalar_math.table import is_lane_function, split_symbol, ve
 
 _NATIVE: Final = 8  # lanes of float64 in a register
 _CURRENT_ROUNDING: Final = 4
-# 2**(k/16) to the nearest float64, and what is left
+# 2**(k/16) as the nearest float64, and the remainder
 _SIXTEENTHS: Final = tuple(2.0 ** (k / 16) for k in range(16))
 _RESTS: Final = (
     0.0, 8.551889705537965e-17, -3.046782079812471e-17, 8.912812676025408e-17,

@@ -77,8 +77,7 @@ def variants_attribute(symbol: str, mask: str, operands: str, variants: Mapping[
 
 
 def _define_variant(function: Function, count: int) -> None:
-    """Define the variant that applies the function to every lane if any lane is active; otherwise its result is
-    undefined."""
+    """Define the variant: the function on every lane if any lane is active; otherwise the result is undefined."""
     module: Module = function.module
     element = function.function_type.return_type
     lanes, mask = llvm.vector(element, count), llvm.vector(llvm.i1, count)

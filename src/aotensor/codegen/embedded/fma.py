@@ -31,7 +31,7 @@ class _Wide:
     def __init__(self, c: Real) -> None:
         self.c, self.size = c, 2 * c.bits
         self.kind = integer(self.size)
-        self.top = self.size - 4  # the least place of the leading bit of both terms: their sum has room above it
+        self.top = self.size - 4  # least position of both terms' leading bit, with room for their sum above
 
     def of(self, value: int) -> Value:
         return constant(self.kind, value)

@@ -25,7 +25,7 @@ from aotensor.codegen.machine import Machine, has_many_loops
 from aotensor.errors import InternalError
 from aotensor_runtime.manifest import FunctionSpec
 
-_RED_ZONE: Final = 128  # bytes below the stack pointer that a function of x86-64 may use without saying so
+_RED_ZONE: Final = 128  # the red zone of x86-64: bytes below the stack pointer that a leaf function may use
 _ALIGNMENT: Final = 16
 _EMIT: Final = """
 import sys

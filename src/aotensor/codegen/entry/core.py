@@ -1,10 +1,10 @@
-"""The two ways into a function, each one fixed function per library, driven by the function's table.
+"""The two entry functions of a library, uniform and typed, shared by all functions and driven by their tables.
 
     uniform:  take inputs → check matrices → extents → take outputs → no overlap → run → copy back → free
     typed:    shapes from dims → check matrices → extents → take outputs → run → copy back → free
 
-Everything that a call needs is in stack memory or freed before it returns; nothing is written outside of what the
-caller gave for writing.
+All memory of a call is on the stack or freed before it returns; writes go only to memory that the caller provides for
+writing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from aotensor.codegen.llvm import Function, Module, Value, function, i8, i32, i6
 from aotensor_runtime.abi import CANONICAL, END_OF_SMALLEST_CONTEXT, Array, Blas, Context, Status
 
 _SHARED = ("optsize", "noinline")
-"""Attributes of what all functions of a library share, so that it stays shared."""
+"""Attributes of the functions that all entries share, so that they are not inlined."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Core:
 
 
 def declare_core(module: Module) -> Core:
-    """The fixed functions that every entry point calls, which are in another module of the library."""
+    """Declare the fixed functions that every entry point calls; they are defined in another module of the library."""
     uniform = function(module, "entry.uniform", i32, [pointer] * 4)
     typed = function(module, "entry.typed", i32, [pointer] * 5)
     for declared in (uniform, typed):
@@ -41,7 +41,7 @@ def declare_core(module: Module) -> Core:
 
 
 def define_core(constants: Constants, has_heap: bool = True) -> None:
-    """Define what `declare_core` declares. Only these two can be seen from other modules.   has_heap: as `Shared`"""
+    """Define what `declare_core` declares; only these two are visible to other modules.   has_heap: as `Shared`"""
     shared = Shared(constants, has_heap)
     extents, run = steps.define_extents(shared), steps.define_run(shared)
     take_output = steps.define_take_output(shared)
@@ -56,7 +56,7 @@ def define_core(constants: Constants, has_heap: bool = True) -> None:
 def _define_prepare_uniform(
     shared: Shared, refuse_context: Function, extents: Function, take_output: Function
 ) -> Function:
-    """entry.prepare(frame, inputs, outputs): all that comes before the kernel runs."""
+    """entry.prepare(frame, inputs, outputs): all steps before the kernel runs."""
     take_input = steps.define_take_input(shared)
     refuse_overlap = _define_refuse_overlap(shared)
     s = Step(shared, "entry.prepare", [pointer, pointer])
@@ -89,7 +89,7 @@ def _define_prepare_uniform(
 
 
 def _define_refuse_overlap(shared: Shared) -> Function:
-    """entry.refuse_overlap(frame, inputs, outputs): no output shares memory with an input or with another output."""
+    """entry.refuse_overlap(frame, inputs, outputs): check that no output overlaps an input or another output."""
     s = Step(shared, "entry.refuse_overlap", [pointer, pointer])
     _, inputs, outputs = s.arguments
     n_inputs = s.of_table("inputs")
@@ -119,7 +119,7 @@ def _define_refuse_overlap(shared: Shared) -> Function:
 def _define_prepare_typed(
     shared: Shared, refuse_context: Function, extents: Function, take_output: Function
 ) -> Function:
-    """entry.prepare_typed(frame): shapes from the dims; the frame holds dims and data as the caller gave them."""
+    """entry.prepare_typed(frame): shapes from the dims; the frame holds dims and data as passed by the caller."""
     s = Step(shared, "entry.prepare_typed")
     s.do(refuse_context)
     n_inputs, dims, data = s.of_table("inputs"), s.of_frame("dims"), s.of_frame("data")
@@ -161,7 +161,7 @@ def _define_prepare_typed(
 
 
 def _need_data(s: Step, k: Value, shape: Value) -> None:
-    """Plain memory of argument k must be there unless some extent is 0, and its size must be a number of 63 bits."""
+    """Check that argument k has memory unless some extent is 0, and that its size in bytes fits 63 bits."""
     spec = s.argument(k)
     name = s.field(spec, Argument, "name")
     size = s.bytes_of(shape, s.field(spec, Argument, "rank"), s.field(spec, Argument, "itemsize"))
@@ -171,10 +171,10 @@ def _need_data(s: Step, k: Value, shape: Value) -> None:
 
 
 def _define_finish(shared: Shared) -> Function:
-    """entry.finish(frame, outputs, status): copy temporaries back if all went well, free them and what is kept.
+    """entry.finish(frame, outputs, status): copy temporaries back if the call succeeded; free them and kept values.
 
-    Returns the status. outputs: addresses of their arrays; not looked at where there is no temporary. Without a heap
-    there is nothing of this to do.
+    Returns the status. outputs: addresses of their arrays; ignored if there is no temporary. Without a heap it does
+    nothing.
     """
     s = Step(shared, "entry.finish", [pointer, i32])
     _, outputs, code = s.arguments
@@ -204,7 +204,7 @@ def _define_finish(shared: Shared) -> Function:
 
 
 def _frame(c: Code, context: Value, table: Value) -> Value:
-    """A new frame in stack memory; dims and data are left to the caller."""
+    """Allocate a new frame on the stack; the caller sets dims and data."""
     ranks = c.builder.add(c.field(table, Table, "input_ranks"), c.field(table, Table, "output_ranks"))
     count = c.builder.add(c.field(table, Table, "inputs"), c.field(table, Table, "outputs"))
     frame = c.room(i8, c.size(Frame))
@@ -221,7 +221,7 @@ def _frame(c: Code, context: Value, table: Value) -> Value:
 
 
 def _define_refuse_context(shared: Shared) -> Function:
-    """entry.refuse_context(frame): fields of the context that have no meaning, once its size is known to cover them."""
+    """entry.refuse_context(frame): check the fields of the context for validity, if its size covers them."""
     s = Step(shared, "entry.refuse_context")
     context = s.of_frame("context")
     s.give_when(s.is_null(context), status(0))
@@ -264,7 +264,7 @@ def _define_uniform(shared: Shared, prepare: Function, run: Function, finish: Fu
 
 
 def _define_typed(shared: Shared, prepare: Function, run: Function, finish: Function) -> Function:
-    """data: per input its elements, per output its elements or its array; for a pattern the matrix."""
+    """entry.typed.   data: elements of each input, elements or array of each output; the matrix for a pattern."""
     c = Code(shared.constants.module, "entry.typed", i32, [pointer] * 5, attributes=_SHARED)
     context, dims, data, workspace, table = c.arguments
     frame = _frame(c, context, table)

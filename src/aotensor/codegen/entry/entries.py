@@ -1,12 +1,12 @@
-"""The entry points of a library: three per function, a few per library. They call the kernels that loop IR became.
+"""The entry points of a library: three per function, a few per library. They call the compiled kernels.
 
     i32 <f>.kernel(inputs..., outputs..., kept..., workspace, workspace_bytes, detail, context)
     i32 <f>.extents(inputs..., [table of what it keeps,] extents, count, detail, context)
     i64 <f>.workspace_bytes(dims...)                         if the workspace depends on dims alone
 
-where an array is its address and one i64 per extent that its signature does not fix. The per-function part is small:
-two adapters from tables to these signatures, and calls of the fixed functions of `core`, which are a part of their own
-(`codegen.parts`).
+where an array is passed as its address and one i64 per extent that its signature does not fix. The per-function part is
+small: two adapters from tables to these signatures, and calls of the fixed functions of `core`, which are a separate
+part (`codegen.parts`).
 """
 
 from __future__ import annotations
@@ -36,12 +36,11 @@ from aotensor_runtime.manifest import (
 
 
 def add_entries(module: Module, manifest: Manifest) -> tuple[str, ...]:
-    """Define every entry point of the library but those of Python, which are in the core; gives all that it exports.
+    """Define every entry point except those for Python, which are in the core; return all exported names.
 
-    Kernels become internal.
-    Raises: GraphValueError for names that cannot be exported; ManifestError for an inconsistent signature;
-    UnsupportedError for addresses of 32 bits where the system has 64 elsewhere; InternalError if a kernel is missing or
-    has another signature than the manifest says.
+    Kernels become internal. Raises: GraphValueError for names that cannot be exported; ManifestError for an
+    inconsistent signature; UnsupportedError for 32-bit addresses on a system that usually has 64; InternalError if a
+    kernel is missing or has another signature than in the manifest.
     """
     if pointer_bytes(module) != system_of(module.triple).pointer_bytes:
         raise UnsupportedError(
@@ -70,7 +69,7 @@ def add_entries(module: Module, manifest: Manifest) -> tuple[str, ...]:
 
 
 def _define_library_entries(constants: Constants, manifest: Manifest, texts: Mapping[int, str]) -> None:
-    """What a library says about itself.   texts: of its checks, by status code"""
+    """Define the entries that describe the library.   texts: of its checks, by status code"""
     module, prefix, names = constants.module, manifest.prefix, OwnSymbols.of(manifest)
     check_message = define_check_message(constants, names.check_message, "entry.check_message", texts)
     define_status_message(constants, f"{prefix}aotensor_status_message", check_message)
@@ -83,7 +82,7 @@ def _define_library_entries(constants: Constants, manifest: Manifest, texts: Map
 
 
 def _define_signature(constants: Constants, symbol: str, texts: Sequence[str]) -> None:
-    """const char *aotensor_signature(int32_t function): what the code of a function was compiled for, NULL beyond."""
+    """const char *aotensor_signature(int32_t function): the signature that its code was compiled for; NULL if none."""
     c = Code(constants.module, symbol, pointer, [i32], exported=True)
     index = c.builder.sext(c.arguments[0], i64)
     table = constants.pointers([constants.text(text) for text in texts])
@@ -110,7 +109,7 @@ def _define_function(
 def _define_typed(module: Module, core: Core, symbol: str, spec: FunctionSpec, table: Value) -> None:
     """i32 f([context,] dims..., inputs..., outputs..., workspace)
 
-    Of a sparse matrix the core gets the address of its struct instead of the pattern's elements.
+    For a sparse matrix the core gets the address of its struct instead of the pattern's elements.
     """
     names = spec.typed_dims
     numbers = [
@@ -134,13 +133,13 @@ def _define_typed(module: Module, core: Core, symbol: str, spec: FunctionSpec, t
 
 
 def _array_numbers(values: Sequence[object], groups: Sequence[SparseSpec], first: int = 0) -> list[int]:
-    """Numbers of the arrays that the typed entry takes: of a sparse matrix only the pattern."""
+    """Numbers of the arrays that the typed entry has as arguments: only the pattern of a sparse matrix."""
     hidden = {group.first + part for group in groups for part in (1, 2, 3)}
     return [first + k for k in range(len(values)) if k not in hidden]
 
 
 def _define_workspace(module: Module, symbol: str, spec: FunctionSpec, sizes: Function | None) -> None:
-    """i64 f_workspace(dims...): bytes of workspace with room for alignment, or -1."""
+    """i64 f_workspace(dims...): bytes of workspace including alignment, or -1."""
     c = Code(module, symbol, i64, [i64] * len(spec.workspace_dims), exported=True)
     if sizes is None:
         c.give(number(-1))
@@ -154,7 +153,7 @@ def _define_workspace(module: Module, symbol: str, spec: FunctionSpec, sizes: Fu
 
 
 def _all_dims(c: Code, spec: FunctionSpec, given: dict[str, Value]) -> list[Value]:
-    """The dims of a function in order; an indptr has one element more than there are rows, or columns."""
+    """The dims of a function in order; an indptr has one element more than there are rows or columns."""
     for group in spec.sparse_inputs:
         pattern, indptr = spec.inputs[group.first], spec.inputs[group.first + 3]
         extent, name = pattern.shape[group.major], indptr.shape[0]
@@ -185,7 +184,7 @@ def _define_kernel_adapter(module: Module, spec: FunctionSpec, kept: int) -> Fun
 
 
 def _kept_count(module: Module, spec: FunctionSpec) -> int:
-    """How many values `.extents` keeps: it takes a table more for them, the kernel an address and a size of each."""
+    """The number of values that `.extents` keeps: it has one argument for their table, the kernel two per value."""
     excess = [
         len(found.function_type.args)
         - sum(1 + sum(not isinstance(n, int) for n in value.shape) for value in values)
@@ -197,7 +196,7 @@ def _kept_count(module: Module, spec: FunctionSpec) -> int:
 
 
 def _unpack(c: Code, values: Sequence[ArgumentSpec | OutputSpec], data: Value, shapes: Value) -> list[Value]:
-    """Every array as a kernel takes it: its address, and the extents that its signature does not fix."""
+    """The kernel arguments of all arrays: address, and the extents that the signature does not fix."""
     arguments, offset = [], 0
     for k, value in enumerate(values):
         arguments.append(c.item(data, k, pointer))
@@ -214,7 +213,7 @@ def _kernel(module: Module, spec: FunctionSpec, part: str, arguments: Sequence[V
 
 
 def _adopt(kernel: Function, spec: FunctionSpec, arguments: Sequence[Type]) -> Function:
-    """Make a kernel internal, once its signature is known to fit."""
+    """Make a kernel internal, after a check of its signature."""
     found, expected = list(kernel.function_type.args), list(arguments)
     if found != expected:
         raise InternalError(
@@ -226,6 +225,6 @@ def _adopt(kernel: Function, spec: FunctionSpec, arguments: Sequence[Type]) -> F
 
 
 def _define_constant(module: Module, symbol: str, value: Value) -> None:
-    """A function without arguments that returns `value`."""
+    """Define a function without arguments that returns `value`."""
     c = Code(module, symbol, value.type, [], exported=True)
     c.give(value)

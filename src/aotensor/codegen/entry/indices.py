@@ -1,4 +1,4 @@
-"""Code on arrays of indices of one width, and what is known of a compressed matrix after a look at it."""
+"""Code on index arrays of one width, and the states of a compressed matrix that a scan finds."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from aotensor.codegen.llvm import Module, Type, Value, i32, i64
 
 CANONICAL: Final = 0
 UNSORTED: Final = 1
-"""Valid, but some slice has indices that do not rise: they are out of order, or appear twice."""
+"""Valid, but the indices of some slice are not strictly ascending: out of order, or duplicated."""
 INVALID: Final = 2
 
 FAST: Final = ("noinline",)
-"""Attributes of what is made for speed: inlined into the steps around it, it would be optimised for size."""
+"""Attributes of functions optimised for speed: inlined into their callers, they would be optimised for size."""
 
 
 class Indices(Code):
-    """Code on index arrays of one width. Unlike other fixed functions it is made for speed, not for size."""
+    """Code on index arrays of one width. Unlike other fixed functions it is optimised for speed, not for size."""
 
     def __init__(self, module: Module, name: str, result: Type, arguments: list[Type], kind: Type) -> None:
         super().__init__(module, f"entry.{name}.{kind}", result, arguments, attributes=FAST)
         self.kind = kind
 
     def index(self, base: Value, position: Value) -> Value:
-        """base[position] as 64 bits."""
+        """base[position], extended to 64 bits."""
         value = self.item(base, position, self.kind)
         return value if self.kind == i64 else self.builder.sext(value, i64)
 
@@ -32,7 +32,7 @@ class Indices(Code):
         self.put(base, position, value if self.kind == i64 else self.builder.trunc(value, i32))
 
     def pair(self, base: Value, position: Value) -> tuple[Value, Value]:
-        """base[position] and base[position + 1], of 32 bits by one read: all targets are little-endian."""
+        """base[position] and base[position + 1]; 32-bit ones by a single load, as all targets are little-endian."""
         b = self.builder
         if self.kind == i64:
             return self.item(base, position), self.item(base, b.add(position, number(1)))

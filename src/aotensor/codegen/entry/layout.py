@@ -1,6 +1,6 @@
-"""Where the fields of structs lie on a target: as ctypes has them where addresses have 64 bits, and closer with 32.
+"""Offsets of struct fields on a target: those of ctypes for 64-bit addresses, computed ones for 32-bit addresses.
 
-Source: the C ABI of the targets: a field begins at a multiple of its size, 64-bit integers at one of 8 bytes.
+Source: the C ABI of the targets: a field is aligned to its size, 64-bit integers to 8 bytes.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from aotensor.codegen.llvm import Module
 
 
 def pointer_bytes(module: Module) -> int:
-    """Bytes of an address of the target that a module is for."""
+    """The size in bytes of an address on a module's target."""
     return 4 if "p:32:32" in (module.data_layout or "") else 8
 
 
 def size_of(struct: type[ctypes.Structure], pointers: int) -> int:
-    """Bytes of a struct, with addresses of so many bytes."""
+    """The size of a struct in bytes.   pointers: bytes of an address"""
     if pointers == ctypes.sizeof(ctypes.c_void_p):
         return ctypes.sizeof(struct)
     end = max((offset + size for _, offset, size, _ in _fields(struct, pointers)), default=0)
@@ -26,12 +26,12 @@ def size_of(struct: type[ctypes.Structure], pointers: int) -> int:
 
 
 def offset_of(struct: type[ctypes.Structure], name: str, pointers: int) -> int:
-    """Bytes in front of a field."""
+    """The offset of a field in bytes.   pointers: bytes of an address"""
     return next(offset for field, offset, _, _ in _fields(struct, pointers) if field == name)
 
 
 def end_of(struct: type[ctypes.Structure], name: str, pointers: int) -> int:
-    """Bytes up to the end of a field."""
+    """The offset of the end of a field in bytes.   pointers: bytes of an address"""
     return next(offset + size for field, offset, size, _ in _fields(struct, pointers) if field == name)
 
 

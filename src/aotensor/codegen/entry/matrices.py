@@ -1,10 +1,10 @@
-"""Sparse matrices at the entries: structs to arrays, validation before any kernel, canonical form, results.
+"""Sparse matrices at the entries: structs to arrays, validation before the kernel, canonical form, results.
 
     take_matrices(frame)                    typed entry: structs to arrays and dims
-    check_matrices(frame)                   both entries: refuse what is malformed, sort what is out of order
+    check_matrices(frame)                   both entries: reject malformed matrices, sort unsorted ones
     give_matrix(frame, k, number, shape)    typed entry: fill in the struct of an output
 
-They are a part of the library of their own, which those without sparse matrices do not have.
+They are a separate part of the library, which libraries without sparse matrices do not contain.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from aotensor.codegen.llvm import Function, Type, Value, constant, i1, i32, i64,
 from aotensor_runtime.abi import CANONICAL, Context, Sparse, Status
 
 _PARTS: Final = (1, 2, 3)
-"""Where data, indices and indptr are behind their pattern."""
+"""Positions of data, indices and indptr relative to their pattern."""
 _DTYPES: Final = ((1, "dtype"), (2, "index_dtype"))
-"""The part whose dtype a field of the struct has."""
+"""(part, the struct's field with its dtype)."""
 
 
 def define_matrices(constants: Constants, has_threads: bool, has_heap: bool = True) -> None:
-    """Define the three functions. Only they can be seen from other modules.
+    """Define the three functions; only they are visible to other modules.
 
     has_threads: as `define_compressed`. has_heap: as `Shared`
     """
@@ -47,7 +47,7 @@ def define_matrices(constants: Constants, has_threads: bool, has_heap: bool = Tr
 
 
 class _MatrixStep(Step):
-    """A step that knows the words for one matrix."""
+    """A step with accessors for one matrix."""
 
     def __init__(self, shared: Shared, name: str, arguments: Sequence[Type] = ()) -> None:
         super().__init__(shared, name, arguments)
@@ -59,32 +59,32 @@ class _MatrixStep(Step):
         }
 
     def matrix(self, index: Value) -> Value:
-        """Address of the description of sparse input number `index`."""
+        """The address of the description of sparse input number `index`."""
         return self.element(self.of_table("matrices"), index, Matrix)
 
     def word(self, axis: Value, plural: str = "s") -> Value:
-        """row or column"""
+        """The word "row" or "column" for an axis."""
         return self.item(self._words[plural], axis, pointer)
 
     def entry_word(self, matrix: Value, axis: Value, plural: str = "s") -> Value:
-        """row or column of entries: of blocks, where entries are such"""
+        """The word "row" or "column" for an axis of entries; of blocks if the entries are blocks."""
         blocks = self.builder.mul(self.field(matrix, Matrix, "height"), self.field(matrix, Matrix, "width"))
         table = self.builder.select(self.less(number(1), blocks), self._words["block " + plural], self._words[plural])
         return self.item(table, axis, pointer)
 
     def shape_of(self, matrix: Value) -> Value:
-        """Where the extents of the arrays of a sparse input are."""
+        """The address of the extents of a sparse input's arrays."""
         return self.at(self.of_frame("shapes"), self.field(matrix, Matrix, "offset"), 8)
 
     def slices(self, matrix: Value, shape: Value, axis: Value) -> Value:
-        """How many entries a full matrix of a shape has along an axis."""
+        """The number of entries of a full matrix along an axis."""
         block = self.builder.select(
             self.same(axis, number(0)), self.field(matrix, Matrix, "height"), self.field(matrix, Matrix, "width")
         )
         return self.builder.sdiv(self.item(shape, axis), block)
 
     def check_blocks(self, matrix: Value, shape: Value) -> None:
-        """Refuse extents that are no multiples of those of a block."""
+        """Check that extents are multiples of the block's."""
         name = self.of_argument(self.field(matrix, Matrix, "first"), "name")
         for axis, side in enumerate(("height", "width")):
             extent, block = self.item(shape, axis), self.field(matrix, Matrix, side)
@@ -97,7 +97,7 @@ class _MatrixStep(Step):
 
 
 def _define_take(shared: Shared) -> Function:
-    """entry.take_matrices(frame): the frame's data hold, for each pattern, the address of an aotensor_sparse."""
+    """entry.take_matrices(frame): read the structs; data of each pattern is the address of an aotensor_sparse."""
     s = _MatrixStep(shared, TAKE_MATRICES)
     data = s.of_frame("data")
     with s.loop(s.of_table("matrix_count")) as m:
@@ -128,7 +128,7 @@ def _define_take(shared: Shared) -> Function:
 
 
 def _meet_shape(s: _MatrixStep, first: Value, axis: Value, found: Value) -> None:
-    """Compare the rows or columns of a struct with the dim that was passed, or the number that the signature has."""
+    """Check the rows or columns of a struct against the dim that was passed, or the extent in the signature."""
     name, wanted = s.of_argument(first, "name"), s.item(s.of_argument(first, "dims"), axis)
     with s.builder.if_else(s.less(wanted, number(0))) as (named, fixed):
         with named:
@@ -142,7 +142,7 @@ def _meet_shape(s: _MatrixStep, first: Value, axis: Value, found: Value) -> None
 
 
 def _define_check(shared: Shared, has_threads: bool) -> Function:
-    """entry.check_matrices(frame): every sparse input is valid and canonical afterwards, or the status says why not."""
+    """entry.check_matrices(frame): make every sparse input valid and canonical, or return the status of the failure."""
     gather = define_gather(shared.constants.module) if shared.has_heap else None
     both = [define_compressed(shared.constants.module, bits, has_threads) for bits in (32, 64)]
     locate = _define_locate(shared)
@@ -172,7 +172,7 @@ def _define_check(shared: Shared, has_threads: bool) -> Function:
 
 
 def _scanned(s: _MatrixStep, matrix: Value, both: Sequence[Compressed]) -> Value:
-    """What a look at the indices of a sparse input says of it."""
+    """Scan the indices of a sparse input; return CANONICAL, UNSORTED or INVALID."""
     state, arguments = s.slot(i64, number(0)), [*_arrays(s, matrix), s.of_frame("context")]
     first = s.field(matrix, Matrix, "first")
     _by_width(s, first, both, lambda functions: state.set(s.builder.call(functions.scan, arguments)))
@@ -180,7 +180,7 @@ def _scanned(s: _MatrixStep, matrix: Value, both: Sequence[Compressed]) -> Value
 
 
 def _arrays(s: _MatrixStep, matrix: Value) -> list[Value]:
-    """indptr, indices, major, minor, nnz of a sparse input."""
+    """(indptr, indices, major, minor, nnz) of a sparse input."""
     first, major = s.field(matrix, Matrix, "first"), s.field(matrix, Matrix, "major")
     shape = s.shape_of(matrix)
     indices, indptr = (s.item(s.of_frame("data"), s.builder.add(first, number(part)), pointer) for part in (2, 3))
@@ -189,7 +189,7 @@ def _arrays(s: _MatrixStep, matrix: Value) -> list[Value]:
 
 
 def _by_width(s: _MatrixStep, first: Value, both: Sequence[Compressed], act: Callable[[Compressed], None]) -> None:
-    """Do something with the functions for the index dtype of a sparse input."""
+    """Branch on the index dtype of a sparse input, and act with its functions."""
     size = s.of_argument(s.builder.add(first, number(2)), "itemsize")
     with s.builder.if_else(s.same(size, number(4))) as (narrow, wide):
         with narrow:
@@ -199,7 +199,7 @@ def _by_width(s: _MatrixStep, first: Value, both: Sequence[Compressed], act: Cal
 
 
 def _define_locate(shared: Shared) -> Function:
-    """entry.locate(frame, matrix): the first thing that is wrong with a sparse input, with a message."""
+    """entry.locate(frame, matrix): find the first error of a sparse input, and write a message."""
     s = _MatrixStep(shared, "entry.locate", [pointer])
     matrix = s.arguments[1]
     first, major = s.field(matrix, Matrix, "first"), s.field(matrix, Matrix, "major")
@@ -235,7 +235,7 @@ def _define_locate(shared: Shared) -> Function:
 def _define_arrange(shared: Shared, both: Sequence[Compressed], gather: Function | None) -> Function:
     """entry.arrange(frame, matrix): replace a sparse input by a sorted copy without duplicates.
 
-    Without `gather` there is no memory for one: the input is refused.
+    Without `gather` there is no memory for a copy: the input is rejected.
     """
     s = _MatrixStep(shared, "entry.arrange_matrix", [pointer])
     b, matrix = s.builder, s.arguments[1]
@@ -277,11 +277,11 @@ def _define_arrange(shared: Shared, both: Sequence[Compressed], gather: Function
 
 
 def _define_give(shared: Shared) -> Function:
-    """entry.give_matrix(frame, k, number, shape): the struct of a sparse output, whose pattern is argument k.
+    """entry.give_matrix(frame, k, number, shape): fill in the struct of a sparse output with pattern argument k.
 
-    number: of that output. shape: extents of pattern, data, indices, indptr; those of data are three for bsr.
-    What its caller filled in is checked before anything is written: dtypes that are not 0, and with arrays also nnz
-    and a shape that is not zero.
+    number: of that output. shape: extents of pattern, data, indices, indptr; those of data are three for bsr. Fields
+    that the caller filled in are checked before anything is written: nonzero dtypes, and with arrays also nnz and a
+    nonzero shape.
     """
     s = _MatrixStep(shared, GIVE_MATRIX, [i64, i64, pointer])
     _, k, index, shape = s.arguments
@@ -331,7 +331,7 @@ def _define_give(shared: Shared) -> Function:
 def _allocate(
     s: _MatrixStep, given: Value, field: str, leaf: Value, request: tuple[Value, Value, Value], needed: Slot
 ) -> None:
-    """Memory for one array of a sparse output from the callback; OUTPUTS_NEEDED where there is none."""
+    """Allocate one array of a sparse output by the callback; OUTPUTS_NEEDED if there is none."""
     index, size, extent = request
     name, context, allocate = s.of_argument(leaf, "name"), s.of_frame("context"), s.slot(pointer, NULL)
     with s.when(s.builder.not_(s.is_null(context))):

@@ -1,4 +1,4 @@
-"""The symbols that a library exports, and which names cannot be among them."""
+"""The symbols that a library exports, and names that cannot be exported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from aotensor_runtime.typed.patterns import constant_outputs
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
-    """The entries of one function; `all` has those of every function."""
+    """The entries of one function; `all` contains them all."""
 
     typed: str
     workspace: str
@@ -26,13 +26,13 @@ class Symbols:
 
     @staticmethod
     def of(prefix: str, function: str) -> Symbols:
-        """Where no other interface takes the function's name."""
+        """The symbols of a function whose name no other interface uses."""
         name = prefix + function
         return Symbols(name, f"{name}_workspace", f"{name}_call")
 
     @staticmethod
     def in_library(manifest: Manifest, function: str) -> Symbols:
-        """Of a function of a library."""
+        """The symbols of a library's function."""
         usual = Symbols.of(manifest.prefix, function)
         return replace(usual, typed=manifest.typed_symbol(function))
 
@@ -42,12 +42,12 @@ class Symbols:
 
     @property
     def values(self) -> str:
-        """The entry that writes values only, which `has_values` says a function has."""
+        """The symbol of the entry that writes values only; see `has_values`."""
         return self.uniform.removesuffix("call") + "values"
 
 
 def has_values(manifest: Manifest, spec: FunctionSpec) -> bool:
-    """Has a function an entry that writes the values of sparse outputs only? Their pattern must be known."""
+    """Does a function have an entry that writes only the values of sparse outputs? Their pattern must be known."""
     return manifest.allocates and bool(constant_outputs(spec))
 
 
@@ -59,7 +59,7 @@ FOR_PYTHON: Final = (
     "aotensor_integrand",
     "aotensor_filter",
 )
-"""Entries for Python's runtime and SciPy's callbacks, which WebAssembly does not have."""
+"""Entries for Python's runtime and SciPy's callbacks, which are missing on WebAssembly."""
 LIBRARY_SYMBOLS: Final = (
     "aotensor_status_message",
     "aotensor_manifest",
@@ -67,13 +67,13 @@ LIBRARY_SYMBOLS: Final = (
     "aotensor_signature",
     *FOR_PYTHON,
 )
-"""Exported once per library, behind the prefix. They have the same names in every library: in a program that has
-several, the header keeps them apart with the help of `own_symbols`, and in static archives they are weak."""
+"""Exported once per library, after the prefix. They have the same names in every library: in a program with several
+libraries, the header distinguishes them by `own_symbols`, and in static archives they are weak."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnSymbols:
-    """What only one library of a program exports, because the library's name is part of it."""
+    """Symbols that contain the library's name, and so are unique in a program."""
 
     check_message: str
     manifest: str
@@ -89,26 +89,26 @@ class OwnSymbols:
 
 
 def c_suffix(name: str) -> str:
-    """The name of a library as the end of an identifier; two names have two ends."""
+    """The name of a library as a suffix of an identifier; distinct names have distinct suffixes."""
     clean = re.sub(r"\W", "_", name, flags=re.ASCII)
     return clean if clean == name else f"{clean}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def shared_symbols(manifest: Manifest) -> tuple[str, ...]:
-    """The symbols that another library of the same program may have, too."""
+    """The symbols that other libraries of the same program may export, too."""
     left_out = () if is_for_python(manifest.target, manifest.freestanding) else FOR_PYTHON
     return tuple(manifest.prefix + name for name in LIBRARY_SYMBOLS if name not in left_out)
 
 
 def is_for_python(triple: str, freestanding: bool = False) -> bool:
-    """May Python's runtime load libraries of a target?"""
+    """Can Python's runtime load libraries of a target?"""
     return not freestanding and system_of(triple).pointer_bytes == 8
 
 
 def exported_symbols(manifest: Manifest) -> tuple[str, ...]:
     """Every symbol of the library, in the order of the header; those of other projects' interfaces last.
 
-    Raises: GraphValueError if two functions would get the same symbol, or one that C or the C library has taken.
+    Raises: GraphValueError if two functions would have the same symbol, or one that C or the C library uses.
     """
     names: list[str] = []
     for spec in manifest.functions:

@@ -1,4 +1,4 @@
-"""What the pool of threads asks of a system: locks, conditions, threads, and how many processors there are.
+"""Operating system primitives of the thread pool: locks, conditions, threads, and the number of processors.
 
 POSIX     pthread_*, sched_yield, getpid               Linux: affinity and containers; macOS: sysconf
 Windows   SRW locks and condition variables of kernel32, CreateThread
@@ -21,7 +21,7 @@ _PINNED: Final = 1 | 4  # GET_MODULE_HANDLE_EX_FLAG_PIN, _FROM_ADDRESS
 
 
 class Posix:
-    """Threads of POSIX.   ends: they are told to end, and waited for, before their code goes away"""
+    """Threads of POSIX.   ends: they are stopped and joined before their code is unmapped"""
 
     ends = True
 
@@ -29,7 +29,7 @@ class Posix:
         self._set_mask = 3 if system is MACOS else 2  # SIG_SETMASK; of Linux on all but MIPS and Alpha
 
     def prepare(self, c: Code, mutex: Value, *conditions: Value) -> None:
-        """Make them ready, in memory that is zero."""
+        """Initialize a mutex and conditions in zeroed memory."""
         call_libc(c, "pthread_mutex_init", mutex, NULL)
         for condition in conditions:
             call_libc(c, "pthread_cond_init", condition, NULL)
@@ -53,11 +53,11 @@ class Posix:
         call_libc(c, "sched_yield")
 
     def process(self, c: Code) -> Value:
-        """A number that no other process has, which a child of `fork` does not share."""
+        """A number that identifies the process, different in a child of `fork`."""
         return c.builder.sext(call_libc(c, "getpid"), i64)
 
     def before_threads(self, c: Code, worker: Function) -> Value:
-        """Let threads inherit that no signals come to them, but to the program's. Gives what `after_threads` takes."""
+        """Block signals, so that new threads do not receive them; return the argument for `after_threads`."""
         every, old = c.room(i8, _MASK_BYTES), c.room(i8, _MASK_BYTES)
         call_libc(c, "sigfillset", every)
         call_libc(c, "pthread_sigmask", status(self._set_mask), every, old)
@@ -67,7 +67,7 @@ class Posix:
         call_libc(c, "pthread_sigmask", status(self._set_mask), old, NULL)
 
     def start(self, c: Code, slot: Value, worker: Function) -> Value:
-        """Start a thread and put its handle into a slot; true if there is one."""
+        """Start a thread and store its handle in a slot; true on success."""
         return c.same(call_libc(c, "pthread_create", slot, NULL, worker, NULL), status(0))
 
     def join(self, c: Code, thread: Value) -> None:
@@ -77,14 +77,14 @@ class Posix:
 class Windows:
     """Threads of Windows.
 
-    A DLL cannot wait for threads while it is unloaded, as both need the loader's lock: one that has started threads
-    stays in its process, whose end takes them with it.
+    A DLL cannot join threads while it is unloaded, as both need the loader's lock: one that has started threads stays
+    loaded until the process ends.
     """
 
     ends = False
 
     def prepare(self, c: Code, mutex: Value, *conditions: Value) -> None:
-        """Zero is ready."""
+        """Nothing to do: zero is initialized."""
 
     def lock(self, c: Code, mutex: Value) -> None:
         call_libc(c, "AcquireSRWLockExclusive", mutex, result=void)
@@ -108,13 +108,13 @@ class Windows:
         return c.builder.zext(call_libc(c, "GetCurrentProcessId"), i64)
 
     def before_threads(self, c: Code, worker: Function) -> Value:
-        """Keep the code of the threads in the process."""
+        """Pin the code of the threads in the process."""
         module = c.room(pointer, 1)
         call_libc(c, "GetModuleHandleExW", status(_PINNED), worker, module)
         return module
 
     def after_threads(self, c: Code, old: Value) -> None:
-        """There is nothing to take back."""
+        """Nothing to undo."""
 
     def start(self, c: Code, slot: Value, worker: Function) -> Value:
         thread = call_libc(c, "CreateThread", NULL, number(0), worker, NULL, status(0), NULL, result=pointer)
@@ -122,10 +122,10 @@ class Windows:
         return c.builder.not_(c.is_null(thread))
 
     def join(self, c: Code, thread: Value) -> None:
-        """Not asked for: `ends` is false."""
+        """Never called: `ends` is false."""
         raise AssertionError("threads of Windows are not waited for")
 
 
 def primitives_of(system: System) -> Posix | Windows:
-    """Those of a system that has threads."""
+    """The primitives of a system with threads."""
     return Windows() if system is WINDOWS else Posix(system)

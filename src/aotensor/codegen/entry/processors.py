@@ -1,4 +1,4 @@
-"""entry.limit: how many threads a process should have, by what it says, its affinity and its container.
+"""entry.limit: the number of threads for a process, from its environment, its affinity and its container.
 
 Linux     sched_getaffinity, cgroup files
 macOS     sysconf(_SC_NPROCESSORS_ONLN)
@@ -18,7 +18,7 @@ from aotensor_runtime.abi import MAX_THREADS
 _MASK_BYTES: Final = 1024  # of a set of processors
 _O_CLOEXEC: Final = 0o2000000  # of Linux on x86, Arm and RISC-V
 _ONLINE: Final = 58  # _SC_NPROCESSORS_ONLN of macOS
-_THIS_PROCESS: Final = -1  # what GetCurrentProcess gives
+_THIS_PROCESS: Final = -1  # the result of GetCurrentProcess
 _ATTRIBUTES: Final = ("optsize", "noinline")
 
 
@@ -28,13 +28,13 @@ def call_libc(c: Code, name: str, *arguments: Value, result: Type = i32) -> Valu
 
 
 def define_limit(constants: Constants) -> Function:
-    """i64 entry.limit(): AOTENSOR_NUM_THREADS, else the processors that the process may use; at least 1."""
+    """i64 entry.limit(): AOTENSOR_NUM_THREADS, else the number of processors available to the process; at least 1."""
     system = system_of(constants.module.triple)
     c = Code(constants.module, "entry.limit", i64, [], attributes=_ATTRIBUTES)
     b, text = c.builder, constants.text
     most, given = number(MAX_THREADS), call_libc(c, "getenv", text("AOTENSOR_NUM_THREADS"), result=pointer)
     with c.when(b.not_(c.is_null(given))):
-        parse = "_strtoi64" if system is WINDOWS else "strtol"  # where a long has 32 bits
+        parse = "_strtoi64" if system is WINDOWS else "strtol"  # since a long has 32 bits there
         wanted = call_libc(c, parse, given, NULL, status(10), result=i64)
         c.give_when(c.less(number(0), wanted), c.smaller(wanted, most))
     if system is LINUX:
@@ -82,7 +82,7 @@ def _linux_processors(constants: Constants, c: Code) -> Value:
 
 
 def _define_read_numbers(constants: Constants) -> Function:
-    """void entry.read_numbers(path, numbers, count): numbers at the beginning of a small file, if there is one."""
+    """void entry.read_numbers(path, numbers, count): read numbers from the start of a small file, if it exists."""
     c = Code(constants.module, "entry.read_numbers", void, [pointer, pointer, i64], attributes=_ATTRIBUTES)
     path, numbers, count = c.arguments
     b, size = c.builder, 63

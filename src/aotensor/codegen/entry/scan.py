@@ -1,15 +1,15 @@
-"""Are the indices of a compressed matrix valid, and do they rise within each slice? One sweep over memory.
+"""Scan the indices of a compressed matrix: valid? strictly ascending in each slice? One sweep over memory.
 
 A descent is an index that is not larger than the one before it. The indices are canonical if all descents are between
-slices, which are counted apart:
+slices, which are counted separately:
 
     block b of B:   entries k = b·e … (b + 1)·e:   range of indices[k], descents from k to k + 1
                     slices  i = b·r … (b + 1)·r:   fall of indptr, descent from the entry before slice i to its first
 
-Entries and slices are shared out evenly, each by themselves, so a heavy slice keeps no core waiting, and nothing is
-read outside of the arrays whatever they hold. Where slices are about equally long, the first entries of those of a
-block are still in cache. What the blocks find is added up: the answer is the same for every number of threads. Which
-entry is wrong is found by another sweep, in order.
+Entries and slices are distributed evenly, independently of each other, so that a long slice does not delay a core, and
+no read is out of bounds for any content. If slices have similar lengths, the first entries of a block's slices are
+still in cache. The counts of the blocks are added: the result is the same for any number of threads. A second,
+sequential sweep finds the entry that is wrong.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from aotensor.codegen.entry.threads import Job, declare_parallel
 from aotensor.codegen.llvm import Function, Module, Type, Value, constant, i32, i64, pointer, void
 
 _BLOCK: Final = 1 << 14
-"""Entries and slices of a block: its indices stay in the second level cache, its count fits an index."""
+"""Entries and slices per block: its indices stay in the second level cache, its count fits an index."""
 _CHUNK_BLOCKS: Final = 4
-"""Blocks that are worth another core: about 10 microseconds."""
+"""Smallest number of blocks that amortises another core: about 10 microseconds."""
 _MOST_CHUNKS: Final = 64
 
 
 class _Scan(ctypes.Structure):
-    """The job of a scan, and what its chunks read. last: index of the last column, or row.
+    """The job of a scan, with the values that its chunks read. last: index of the last column, or row.
 
-    per_block, slices_per_block: entries, slices of a block. pairs: entries that have one behind them. found, wrong: the
-    descents within slices, and whether something is not valid.
+    per_block, slices_per_block: entries and slices per block. found, wrong: number of descents within slices, and
+    whether an index is invalid.
     """
 
     _fields_ = (
@@ -90,7 +90,7 @@ def define_scan(module: Module, kind: Type, has_threads: bool) -> Function:
 
 
 def _define_chunk(module: Module, kind: Type, has_threads: bool) -> Function:
-    """void scan_chunk(scan, start, lane): the blocks from `start` on.   has_threads: others run at the same time"""
+    """void scan_chunk(scan, start, lane): scan the blocks from `start` on.   has_threads: add the counts atomically"""
     c = Indices(module, "scan_chunk", void, [pointer, i64, i64], kind)
     scan, start, _ = c.arguments
     b = c.builder
@@ -113,20 +113,20 @@ def _define_chunk(module: Module, kind: Type, has_threads: bool) -> Function:
 
 
 def _range(c: Indices, scan: Value, block: Value, share: str, count: str) -> tuple[Value, Value]:
-    """Where the share of a block begins and ends."""
+    """The start and end of a block's share."""
     size, total = c.field(scan, _Scan, share), c.field(scan, _Scan, count)
     first = c.smaller(c.builder.mul(block, size), total)
     return first, c.smaller(c.builder.add(first, size), total)
 
 
 def _look_at_entries(c: Indices, scan: Value, block: Value, signs: Slot, descents: Slot) -> None:
-    """Note the range of the indices of a block, and add its descents."""
+    """Check that the indices of a block are in range, and count its descents."""
     b, kind, indices = c.builder, c.kind, c.field(scan, _Scan, "indices")
     last = c.field(scan, _Scan, "last")
     last = last if kind == i64 else b.trunc(last, i32)
 
     def note(value: Value) -> None:
-        """The sign of value | (last - value) tells an index outside, and no difference of two that are inside wraps."""
+        """Accumulate the sign of value | (last - value), set for an index out of range; the difference cannot wrap."""
         signs.set(b.or_(signs.get(), b.or_(value, b.sub(last, value))))
 
     first, stop = _range(c, scan, block, "per_block", "nnz")
@@ -141,10 +141,10 @@ def _look_at_entries(c: Indices, scan: Value, block: Value, signs: Slot, descent
 
 
 def _look_at_slices(c: Indices, scan: Value, block: Value, two: Value, signs: Slot, descents: Slot) -> None:
-    """Note where indptr falls, and take away the descents in front of the slices of a block.
+    """Check that indptr ascends, and subtract the descents at the starts of the slices of a block.
 
-    Positions are kept inside of the array, whatever indptr holds; where there are less than two entries, they stay in
-    an array of two.
+    Positions are clamped to the array for any content of indptr; with less than two entries, a local array of two is
+    read.
     """
     b, kind, indptr = c.builder, c.kind, c.field(scan, _Scan, "indptr")
     nnz = c.field(scan, _Scan, "nnz")

@@ -1,4 +1,4 @@
-"""The steps of a call, each a fixed function on its frame: take the arrays, ask for the extents, run the kernel."""
+"""The steps of a call, each a fixed function on its frame: take the arrays, compute the extents, run the kernel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from aotensor_runtime.abi import DTYPE_CODES, SMALLEST_KEPT, WORKSPACE_ALIGNMENT
 
 @dataclass
 class Shared:
-    """What the fixed functions share while they are written.   has_heap: may they ask the C library for memory?"""
+    """State that the fixed functions share under construction.   has_heap: may they call malloc?"""
 
     constants: Constants
     has_heap: bool = True
@@ -49,7 +49,7 @@ class Step(Code):
         return self.field(self.of_frame("table"), Table, name)
 
     def argument(self, index: Value) -> Value:
-        """Address of the description of input or output number `index`."""
+        """The address of the description of input or output number `index`."""
         return self.element(self.of_table("arguments"), index, Argument)
 
     def dtype_name(self, code: Value) -> Value:
@@ -57,7 +57,7 @@ class Step(Code):
         return self.item(self.shared.dtype_names, self.builder.select(is_known, code, number(0)), pointer)
 
     def meet_dtype(self, name: Value, found: Value, expected: Value, may_be_absent: Value | None = None) -> None:
-        """Refuse another dtype than the signature has.   may_be_absent: if so, a code of 0 is none"""
+        """Check the dtype against the signature.   may_be_absent: if true, a code of 0 is accepted"""
         differs = self.differs(found, expected)
         if may_be_absent is not None:
             is_absent = self.all(may_be_absent, self.same(found, number(0)))
@@ -66,7 +66,7 @@ class Step(Code):
         self.fail_when(differs, Status.WRONG_DTYPE, say.WRONG_DTYPE, name, *names)
 
     def meet_extents(self, name: Value, given: Value, shape: Value, rank: Value) -> None:
-        """Refuse other extents of an output than it has."""
+        """Check the extents of an output."""
         with self.loop(rank) as axis:
             found, wanted = self.item(given, axis), self.item(shape, axis)
             values = (name, axis, found, wanted)
@@ -76,7 +76,7 @@ class Step(Code):
         return self.builder.call(self.shared.arrays.bytes, [shape, rank, itemsize])
 
     def failure(self, code: Value, text: Value, *values: Value) -> Value:
-        """`code`, after its message was written; value 0 of the template is the function's name."""
+        """Write a message and return `code`; value 0 of the template is the function's name."""
         for k, value in enumerate((self.of_table("name"), *values)):
             self.put_cell(self._values, k, value)
         return self.builder.call(self.shared.fail, [self.of_frame("context"), code, text, self._values])
@@ -91,7 +91,7 @@ class Step(Code):
         self.give_error(self.builder.call(step, [self.frame, *arguments]))
 
     def do_of_table(self, name: str, *arguments: Value) -> None:
-        """Call the step that the table has under `name`, if it has one; return its status if it failed."""
+        """Call the table's step `name`, if it has one; return its status if it failed."""
         table = self.of_frame("table")
         with self.when(self.builder.not_(self.is_null(self.field(table, Table, name)))):
             kind = ir.FunctionType(i32, [pointer, *(value.type for value in arguments)])
@@ -103,10 +103,9 @@ class Step(Code):
 
 
 def define_take_input(shared: Shared) -> Function:
-    """entry.take_input(frame, k, array, shape, holders): check input k, copy it if it is not row-major.
+    """entry.take_input(frame, k, array, shape, holders): check input k, and copy it if it is not row-major.
 
-    Writes its extents to `shape`; dims that are met first to the frame, and the address of this input's description
-    to `holders`.
+    Writes its extents to `shape`; new dims to the frame, with the address of this input's description to `holders`.
     """
     s = Step(shared, "entry.take_input", [i64, pointer, pointer, pointer])
     _, k, array, shape, holders = s.arguments
@@ -145,7 +144,7 @@ def define_take_input(shared: Shared) -> Function:
 
 
 def _meet_dim(s: Step, spec: Value, axis: Value, extent: Value, holders: Value) -> None:
-    """Compare one extent with the number that the signature has, or with the dim where it was met first."""
+    """Check one extent against the constant in the signature, or against the dim where it occurred first."""
     name, wanted = s.field(spec, Argument, "name"), s.item(s.field(spec, Argument, "dims"), axis)
     with s.builder.if_else(s.less(wanted, number(0))) as (named, fixed):
         with named:
@@ -164,13 +163,13 @@ def _meet_dim(s: Step, spec: Value, axis: Value, extent: Value, holders: Value) 
 
 
 def _refuse_strides(s: Step, is_packed: Value, size: Value, name: Value) -> None:
-    """Without a heap there is no memory for a row-major copy."""
+    """Reject a strided array: without a heap there is no memory for a row-major copy."""
     is_strided = s.all(s.builder.not_(is_packed), s.differs(size, number(0)))
     s.fail_when(is_strided, Status.NO_MEMORY, say.NO_HEAP_COPY, name)
 
 
 def _take_temporary(s: Step, k: Value, name: Value, size: Value) -> Value:
-    """Memory that stands in for the elements of input or output k until the call ends."""
+    """Allocate a temporary for the elements of input or output k until the call ends."""
     temporary = s.builder.call(s.shared.malloc, [size])
     s.fail_when(s.is_null(temporary), Status.NO_MEMORY, say.NO_MEMORY, name, size)
     s.put(s.of_frame("temporaries"), k, temporary)
@@ -181,9 +180,9 @@ def _take_temporary(s: Step, k: Value, name: Value, size: Value) -> Value:
 def define_take_output(shared: Shared) -> Function:
     """entry.take_output(frame, k, number, array, shape): check or allocate output `number`, which is argument k.
 
-    An output without data gets extents, dtype, and memory from the callback; the status is OUTPUTS_NEEDED without
-    callback. A pattern without data gets its extents, and has them checked if it has some. An output with gaps or bad
-    alignment gets a temporary.
+    An output without data gets its extents, its dtype, and memory from the callback; without a callback the status is
+    OUTPUTS_NEEDED. A pattern without data gets its extents, or a check of those that it has. An output with gaps or
+    wrong alignment gets a temporary.
     """
     s = Step(shared, "entry.take_output", [i64, i64, pointer, pointer])
     _, k, index, array, shape = s.arguments
@@ -222,7 +221,7 @@ def define_take_output(shared: Shared) -> Function:
 
 
 def _allocate_output(s: Step, k: Value, index: Value, array: Value, shape: Value, size: Value) -> Value:
-    """Fill in an output that came without data; gives a status, which is OUTPUTS_NEEDED where there is no callback."""
+    """Fill in an output that was passed without data; return a status, OUTPUTS_NEEDED without a callback."""
     spec = s.argument(k)
     name, given = s.field(spec, Argument, "name"), s.field(array, Array, "shape")
     with s.loop(s.field(spec, Argument, "rank")) as axis:
@@ -246,9 +245,9 @@ def _allocate_output(s: Step, k: Value, index: Value, array: Value, shape: Value
 
 
 def _refuse_repeats(s: Step, name: Value, array: Value, shape: Value, rank: Value) -> None:
-    """An output that would get several values at one address has no meaning.
+    """Reject an output with several elements at one address.
 
-    A step along an axis must be longer than all elements together that the axes of shorter steps reach.
+    The stride of an axis must exceed the reach of all axes with smaller strides together.
     """
     b, strides = s.builder, s.field(array, Array, "strides")
 
@@ -266,7 +265,7 @@ def _refuse_repeats(s: Step, name: Value, array: Value, shape: Value, rank: Valu
 
 
 def define_extents(shared: Shared) -> Function:
-    """entry.extents(frame): ask the function for the extents of its outputs and the bytes of its workspace."""
+    """entry.extents(frame): compute the extents of the outputs and the bytes of workspace."""
     s = Step(shared, "entry.extents")
     detail = s.room(i64, 4)
     s.clear(detail, number(4))
@@ -284,9 +283,9 @@ def define_extents(shared: Shared) -> Function:
 
 
 def define_run(shared: Shared) -> Function:
-    """entry.run(frame, workspace, bytes): call the kernel, with our own workspace if the given one is small.
+    """entry.run(frame, workspace, bytes): call the kernel, with an allocated workspace if the given one is small.
 
-    Without a heap, a workspace that is too small is refused.
+    Without a heap, a workspace that is too small is rejected.
     """
     s = Step(shared, "entry.run", [pointer, i64])
     _, workspace, room = s.arguments
@@ -322,7 +321,7 @@ def define_run(shared: Shared) -> Function:
 
 
 def _take_workspace(s: Step, total: Value, own: Slot, kept: Slot) -> None:
-    """Memory of `total` bytes behind a head: what the context keeps, if it does and that is large enough, or new."""
+    """Allocate `total` bytes after a header, or reuse the block that the context keeps, if it is large enough."""
     kept.set(_kept(s, total))
     with s.when(s.builder.not_(s.is_null(kept.get()))):
         own.set(_taken(s, kept.get(), total))
@@ -335,11 +334,11 @@ def _take_workspace(s: Step, total: Value, own: Slot, kept: Slot) -> None:
 
 
 _HEAD: Final = 8
-"""Bytes in front of a workspace of our own, which hold its size."""
+"""Bytes of the header of an allocated workspace, which holds its size."""
 
 
 def _kept(s: Step, size: Value) -> Value:
-    """Where the context keeps workspaces of such a size; NULL if it does not."""
+    """The address where the context keeps workspaces of such a size; NULL if it does not."""
     context, kept = s.of_frame("context"), s.slot(pointer, NULL)
     is_large = s.all(s.builder.not_(s.is_null(context)), s.less(number(SMALLEST_KEPT), size))
     with s.when(is_large), s.when(s.less(number(s.offset(Context, "kept")), s.field(context, Context, "struct_size"))):
@@ -348,7 +347,7 @@ def _kept(s: Step, size: Value) -> Value:
 
 
 def _taken(s: Step, kept: Value, size: Value) -> Value:
-    """The workspace that was kept, which no other call finds now; NULL if there is none of that size."""
+    """Take the kept workspace, so that no other call uses it; NULL if there is none of that size."""
     found = s.slot(pointer, _exchanged(s, kept, NULL))
     with s.when(s.builder.not_(s.is_null(found.get()))), s.when(s.less(s.item(found.get(), 0), size)):
         s.builder.call(s.shared.free, [found.get()])
@@ -357,19 +356,19 @@ def _taken(s: Step, kept: Value, size: Value) -> Value:
 
 
 def _exchanged(s: Step, kept: Value, block: Value) -> Value:
-    """Keep another workspace, and give the one that was kept."""
+    """Exchange the kept workspace for another one atomically; return the former one."""
     place = s.field_address(kept, Kept, "block")
     return s.builder.inttoptr(s.builder.atomic_rmw("xchg", place, s.address(block), "acq_rel"), pointer)
 
 
 def align_up(s: Code, base: Value) -> Value:
-    """The first address from `base` on that a workspace may have, as a number."""
+    """The first aligned address from `base` on for a workspace, as a number."""
     raised = s.builder.add(s.address(base), number(WORKSPACE_ALIGNMENT - 1))
     return s.builder.and_(raised, number(-WORKSPACE_ALIGNMENT))
 
 
 def _blas(s: Step) -> Value:
-    """The BLAS table of the context, NULL if there is neither."""
+    """The BLAS table of the context, NULL if either is missing."""
     table = s.slot(pointer, NULL)
     context = s.of_frame("context")
     with s.when(s.builder.not_(s.is_null(context))):
@@ -378,7 +377,7 @@ def _blas(s: Step) -> Value:
 
 
 def _need_functions(s: Step, blas: Value) -> None:
-    """Every function that is called without asking must be in the table."""
+    """Check that the table has every function that is called unconditionally."""
     with s.loop(s.of_table("need_count")) as i:
         offset = s.item(s.of_table("needs"), i)
         found = s.slot(pointer, NULL)
@@ -391,7 +390,7 @@ def _need_functions(s: Step, blas: Value) -> None:
 
 
 def _give_check(s: Step, check: Value, detail: Value) -> None:
-    """Return the status of check number `check`, unless that is 0."""
+    """Return the status of check number `check`, unless the number is 0."""
     with s.when(s.differs(check, status(0))):
         s.fail_when(s.same(check, status(NO_MEMORY)), Status.NO_MEMORY, say.NO_MEMORY_INSIDE)
         index = s.builder.sub(s.builder.sext(check, i64), number(1))

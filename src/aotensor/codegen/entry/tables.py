@@ -1,6 +1,6 @@
-"""What the fixed functions know about one function: constant tables in the library, described once as ctypes.
+"""Constant tables that describe each function to the fixed functions, with layouts defined as ctypes structs.
 
-A table is written by `FunctionTable` codegen below and read by `entry_core` through the same struct.
+`function_table` writes a table, and `core` reads it through the same struct.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from aotensor_runtime.abi import DTYPE_CODES, DTYPE_SIZES, Blas
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, OutputSpec, SparseSpec
 
 HIDDEN: Final = "hidden"
-"""A visibility: seen by the modules of a library, not outside of it. LLVM's syntax has it where the linkage stands."""
+"""A visibility: visible to the modules of a library only. In LLVM's syntax it is in the position of the linkage."""
 
 PLAIN: Final = 0
-"""Kind of an array that the typed entry takes as the address of its elements."""
+"""Kind of an array that the typed entry receives as the address of its elements."""
 ALLOCATED: Final = 1
-"""Kind of an output that the typed entry takes as an aotensor_array."""
+"""Kind of an output that the typed entry receives as an aotensor_array."""
 PATTERN: Final = 2
-"""Kind of an array that stands for the extents of a sparse matrix: it has no memory, the three behind it have."""
+"""Kind of an array that represents the extents of a sparse matrix: it has no memory, the next three have."""
 PART: Final = 3
 """Kind of an array that is data, indices or indptr of a sparse matrix."""
 
 TAKE_MATRICES: Final = "entry.take_matrices"
 CHECK_MATRICES: Final = "entry.check_matrices"
 GIVE_MATRIX: Final = "entry.give_matrix"
-"""The fixed functions for sparse matrices, in a part of their own that libraries without any do not have."""
+"""The fixed functions for sparse matrices, a separate part that libraries without sparse matrices do not contain."""
 
 
 class Argument(ctypes.Structure):
@@ -51,8 +51,8 @@ class Argument(ctypes.Structure):
 class Matrix(ctypes.Structure):
     """One sparse input. first: number of its pattern. offset: of the pattern's extents among all. major: axis.
 
-    height, width: rows and columns of a stored entry: 1 and 1, but for blocks of bsr. indices: where the extent of its
-    indices is behind those of the pattern; that of indptr follows.
+    height, width: rows and columns of a stored entry: 1 and 1, except for blocks of bsr. indices: position of the
+    extent of its indices after those of the pattern; that of indptr is next.
     """
 
     _fields_ = (
@@ -68,10 +68,10 @@ class Matrix(ctypes.Structure):
 class Table(ctypes.Structure):
     """One function. Ranks are sums over all inputs, or all outputs; texts end with NUL.
 
-    checks, codes: templates and status codes of its checks. sized: 1 if the workspace is a function of the dims alone.
-    needs: offsets in aotensor_blas of the functions that it cannot do without; need_names: their names.
-    kept: how many values `extents` keeps for the kernel.
-    matrices: its sparse inputs; the functions take_matrices, check_matrices, give_matrix are NULL where there are none.
+    checks, codes: templates and status codes of its checks. sized: 1 if the workspace depends on the dims only. needs:
+    offsets in aotensor_blas of the functions that it requires; need_names: their names. kept: number of values that
+    `extents` keeps for the kernel. matrices: its sparse inputs; the functions take_matrices, check_matrices,
+    give_matrix are NULL if there are none.
     """
 
     _fields_ = (
@@ -102,11 +102,11 @@ class Table(ctypes.Structure):
 
 
 class Frame(ctypes.Structure):
-    """One call while it runs, in stack memory.
+    """One active call, in stack memory.
 
-    data: address of the row-major elements of each input and output. temporaries: what to free at the end, per input
+    data: address of the row-major elements of each input and output. temporaries: memory to free at the end, per input
     and output. shapes: extents of all inputs, then of all outputs, then the bytes of workspace. dims: their values.
-    kept: an address, to be freed at the end, and a size in bytes of each value that is kept.
+    kept: for each kept value an address, to be freed at the end, and a size in bytes.
     """
 
     _fields_ = (
@@ -130,7 +130,7 @@ class Constants:
         self._texts: dict[bytes, Value] = {}
 
     def data(self, name: str, value: Value, *, section: str = "", align: int = 8) -> Value:
-        """An internal constant. Formats other than ELF have no sections of free names: it is plain data there."""
+        """An internal constant. Formats other than ELF have no sections of arbitrary names: there it is plain data."""
         data = ir.GlobalVariable(self.module, value.type, self.module.get_unique_name(name))
         data.initializer, data.global_constant, data.linkage, data.align = value, True, "internal", align
         if section and system_of(self.module.triple).is_elf:
@@ -138,7 +138,7 @@ class Constants:
         return data
 
     def text(self, text: str | bytes) -> Value:
-        """A text that ends with NUL."""
+        """A NUL-terminated text."""
         raw = (text.encode() if isinstance(text, str) else text) + b"\0"
         if raw not in self._texts:
             data = self.data("entry.text", Bytes(raw), align=1)
@@ -176,7 +176,7 @@ def function_table(
     texts: Sequence[bytes],
     codes: Sequence[int],
 ) -> Value:
-    """Write the table of one function; `texts` are the templates of its checks, `codes` their status codes."""
+    """Define the table of one function.   texts: templates of its checks. codes: their status codes"""
     kinds = [*_kinds(spec.inputs, spec.sparse_inputs), *_kinds(spec.outputs, spec.sparse_outputs)]
     arguments = [_argument(constants, spec, value, kind) for value, kind in zip(spec.values, kinds, strict=True)]
     matrices = [_matrix(spec, group) for group in spec.sparse_inputs]
@@ -209,7 +209,7 @@ def function_table(
 
 
 def sparse_step(module: Module, name: str) -> Function:
-    """One of the fixed functions for sparse matrices, which are in another module of the library."""
+    """Declare one of the fixed functions for sparse matrices, which are in another module of the library."""
     arguments = [pointer, i64, i64, pointer] if name == GIVE_MATRIX else [pointer]
     declared = function(module, name, i32, arguments)
     declared.linkage = HIDDEN

@@ -1,6 +1,7 @@
-"""The texts of the fixed functions: every message is a template, filled in by one function of the library.
+"""The messages of the fixed functions: templates, filled in by one function of the library.
 
-A template is a C text in which byte 1 + k stands for integer k and byte 17 + k for text k of the values given (k < 8).
+A template is a C string in which byte 1 + k is a placeholder for integer k, and byte 17 + k for text k of the given
+values (k < 8).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ STATUS_TEXTS: Final[dict[Status, str]] = {
     Status.BAD_INDEX: "a sparse matrix has an index outside of its rows or columns",
     Status.NOT_CONVERGED: "a solver that must converge did not",
 }
-"""What aotensor_status_message answers."""
+"""Status → the text that aotensor_status_message returns."""
 
 NO_POINTER: Final = "{s0}: {s1} is NULL"
 NO_POINTER_SHAPE: Final = "{s0}: shape of {s1} is NULL"
@@ -73,7 +74,7 @@ BAD_INDEX: Final = "{s0}: {s1}: {s2} {i3} has {s4} {i5}, but there are {i6} {s7}
 
 
 def template(text: str) -> bytes:
-    """A readable template as the library holds it: {i0} is integer 0, {s1} is text 1."""
+    """Encode a readable template for the library: {i0} is integer 0, {s1} is text 1."""
     return re.sub(
         rb"\{([is])([0-7])\}",
         lambda match: bytes([int(match[2]) + (1 if match[1] == b"i" else 17)]),
@@ -82,7 +83,7 @@ def template(text: str) -> bytes:
 
 
 def check_template(spec: FunctionSpec, check: Check) -> bytes:
-    """The message of a check, with the function's name before it; integer 0 is what was found, 1 what was expected."""
+    """The message of a check after the function's name; integer 0 is the found value, 1 the expected one."""
     text = f"{spec.name}: {check.message}"
     return text.encode().translate(None, bytes(range(32))).replace(b"{found}", b"\x01").replace(b"{expected}", b"\x02")
 
@@ -133,7 +134,7 @@ def _fill_in(c: Code, constants: Constants, buffer: Value, room: Value, text: Va
 
 
 def _define_append(constants: Constants) -> Function:
-    """i64 entry.append(buffer, room, used, text): copy what fits behind `used` characters; returns the new `used`."""
+    """i64 entry.append(buffer, room, used, text): append what fits after `used` characters; return the new `used`."""
     c = Code(constants.module, "entry.append", i64, [pointer, i64, i64, pointer], attributes=("optsize", "noinline"))
     b = c.builder
     buffer, room, start, text = c.arguments
@@ -157,15 +158,15 @@ _DIGITS: Final = 24
 
 
 def _define_digits(constants: Constants) -> Function:
-    """char *entry.digits(buffer, number): the decimal digits of a number at the end of the buffer; where they begin.
+    """char *entry.digits(buffer, number): write decimal digits to the end of the buffer; return their start.
 
-    Ours, as printf is not the same in every C library, and large in a module for the web.
+    We define it, since printf differs between C libraries, and is large in a module for the web.
     """
     c = Code(constants.module, "entry.digits", pointer, [pointer, i64], attributes=("optsize", "noinline"))
     b = c.builder
     buffer, value = c.arguments
     is_negative = c.less(value, number(0))
-    rest = c.slot(i64, b.select(is_negative, b.sub(number(0), value), value))  # unsigned: -2⁶³ has no other
+    rest = c.slot(i64, b.select(is_negative, b.sub(number(0), value), value))  # unsigned, since −2⁶³ has no negative
     cursor, goes_on = c.slot(pointer, c.at(buffer, _DIGITS - 1, 1)), c.slot(i64, number(1))
 
     def write(character: Value) -> None:
@@ -185,7 +186,7 @@ def _define_digits(constants: Constants) -> Function:
 
 
 def dtype_names(constants: Constants) -> Value:
-    """Table from dtype code to name; code 0 stands for all that are unknown."""
+    """Table from dtype code to name; code 0 is any unknown dtype."""
     return constants.pointers(
         [constants.text("unknown"), *(constants.text(name) for _, name in sorted(DTYPE_NAMES.items()))]
     )
@@ -207,7 +208,7 @@ def define_status_message(constants: Constants, name: str, check_message: Functi
 def define_check_message(constants: Constants, name: str, private: str, checks: Mapping[int, str]) -> Function:
     """const char *aotensor_check_message_<library>(status): the text of a check of this library, NULL for the rest.
 
-    checks: text by status code. private: name of the function behind it, which is the result.
+    checks: text by status code. private: name of the internal function that does it, which is returned.
     """
     c = Code(constants.module, private, pointer, [i32], attributes=("optsize", "noinline"))
     code = c.builder.sext(c.arguments[0], i64)

@@ -1,11 +1,12 @@
-"""entry.parallel: the chunks of a loop on several threads, those of the caller or those of a pool.
+"""entry.parallel: run the chunks of a loop on several threads, those of the caller or of a pool.
 
-A job hands out its chunks one after the other to whoever asks; who takes part has a lane, that is, memory of its own.
-So threads may come late or not at all, and more of them change nothing but the time. The caller's thread has lane 0.
+A job hands out its chunks in order to any thread that asks; each participating thread has a lane, which selects its
+private memory. So threads may come late or not at all, and their number changes only the time. The caller's thread has
+lane 0.
 
-The pool starts with the first job that wants it. One job runs on it at a time; who finds it busy runs alone. After a
-`fork` the child begins with a new one, and the destructor of the library ends its threads before the code goes away;
-Windows has neither, and keeps the code. What differs between systems is in `primitives`.
+The pool starts with the first job that needs it. It runs one job at a time; a caller that finds it busy runs its job
+alone. After a `fork` the child creates a new pool, and the destructor of the library stops its threads before the code
+is unmapped; Windows has neither, and keeps the code loaded. Differences between systems are in `primitives`.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from aotensor_runtime.abi import MAX_THREADS, Context
 
 PARALLEL: Final = "entry.parallel"
 CACHE_LINE: Final = 64
-_SPINS: Final = 1 << 14  # looks at a word of memory before a thread sleeps: 5 to 20 microseconds
-_OBJECT: Final = 16  # words that are enough for a mutex or a condition variable of any libc
+_SPINS: Final = 1 << 14  # spins before a thread sleeps: 5 to 20 microseconds
+_OBJECT: Final = 16  # words for a mutex or a condition variable of any libc
 
 
 class Job(ctypes.Structure):
-    """A loop for i = 0 … upper by step, while it runs. run(job, i, lane) does a chunk; what it reads comes behind.
+    """A running loop for i = 0 … upper by step. run(job, i, lane) runs a chunk; the values that it reads come after.
 
-    next: where the chunk begins that is taken next. done: chunks that are finished. started: a bit for each lane.
+    next: start of the next chunk. done: number of finished chunks. started: a bit for each lane.
     """
 
     _fields_ = (
@@ -48,9 +49,10 @@ class Job(ctypes.Structure):
 class Pool(ctypes.Structure):
     """The threads of a library.
 
-    owner: the process that has made them, negative while it does; 0 for none. busy: whether a job runs. limit: threads
-    that a job has if it does not say. count: threads that wait beside the caller's. job, wanted, taken, active: the job
-    and how many of these may take part, have begun to, and do. generation: number of the job. stop: threads shall end.
+    owner: the process that has created them, negative during creation; 0 for none. busy: whether a job runs. limit:
+    default number of threads of a job. count: number of waiting threads in addition to the caller's. job, wanted,
+    taken, active: the job, and how many threads may join it, have joined it, and are in it. generation: number of the
+    job. stop: threads must end.
     """
 
     _fields_ = (
@@ -72,7 +74,7 @@ class Pool(ctypes.Structure):
 
 
 def declare_parallel(module: Module) -> Function:
-    """void entry.parallel(context, job), which is in another module of the library."""
+    """Declare void entry.parallel(context, job), which is in another module of the library."""
     declared = function(module, PARALLEL, void, [pointer, pointer])
     declared.linkage = HIDDEN
     return declared
@@ -84,7 +86,7 @@ def define_parallel(constants: Constants) -> None:
 
 
 class _Threads:
-    """What the functions share while they are written."""
+    """State that the functions share under construction."""
 
     def __init__(self, constants: Constants) -> None:
         self.constants, self.module = constants, constants.module
@@ -131,7 +133,7 @@ class _Threads:
     # --- lanes -------------------------------------------------------------------------------------------------------
 
     def _define_lane(self) -> Function:
-        """void entry.lane(job, number): take chunks as long as there are some. Nothing for a lane that has begun."""
+        """void entry.lane(job, number): run chunks until none is left. Does nothing for a lane that has started."""
         c = self._code("entry.lane", void, [pointer, i64])
         job, lane = c.arguments
         b = c.builder
@@ -177,16 +179,16 @@ class _Threads:
             b.ret_void()
         kind = ir.FunctionType(void, [pointer, i64, pointer, pointer])
         c.call_field(context, Context, "parallel_for", kind, [c.field(context, Context, "pool"), count, lane, job])
-        with c.loop(count) as k:  # what the caller has left out
+        with c.loop(count) as k:  # the chunks that the caller has left
             b.call(lane, [job, k])
-        with c.loop_while(lambda: c.differs(_done(c, job), chunks)):  # and what still runs elsewhere
+        with c.loop_while(lambda: c.differs(_done(c, job), chunks)):  # and those that still run on other threads
             self.system.give_way(c)
         b.ret_void()
 
     # --- the pool ----------------------------------------------------------------------------------------------------
 
     def _define_on_pool(self, lane: Function, ready: Function, start: Function) -> Function:
-        """void entry.on_pool(job, limit): run a job on the pool if that is free, else alone."""
+        """void entry.on_pool(job, limit): run a job on the pool if it is free, else alone."""
         c = self._code("entry.on_pool", void, [pointer, i64])
         job, limit = c.arguments
         b = c.builder
@@ -233,7 +235,7 @@ class _Threads:
         return c.function
 
     def _define_worker(self, lane: Function) -> Function:
-        """void *entry.worker(unused): what a thread of the pool does until it shall end."""
+        """void *entry.worker(unused): the main function of a pool thread, until it must stop."""
         c = self._code("entry.worker", pointer, [pointer])
         b, seen = c.builder, c.slot(i64, number(0))
         self._lock(c)
@@ -264,7 +266,7 @@ class _Threads:
                 self._set(c, "active", left)
                 with c.when(c.same(left, number(0))):
                     self.system.wake_one(c, self._address(c, "idle"))
-                self._unlock(c)  # the next job often comes at once
+                self._unlock(c)  # the next job often follows immediately
                 looks = c.slot(i64, number(_SPINS))
                 with c.loop_while(
                     lambda: c.all(c.same(self._generation(c), seen.get()), c.differs(looks.get(), number(0)))
@@ -279,7 +281,7 @@ class _Threads:
         return c.builder.load_atomic(self._address(c, "generation"), "acquire", 8, typ=i64)
 
     def _define_start(self, worker: Function) -> Function:
-        """i64 entry.start(wanted): start threads until there are so many; gives how many of them there are."""
+        """i64 entry.start(wanted): start threads until there are `wanted`; return how many of them there are."""
         c = self._code("entry.start", i64, [i64])
         (wanted,) = c.arguments
         b, missing = c.builder, c.slot(i64, number(1))
@@ -296,13 +298,13 @@ class _Threads:
                     with well:
                         self._set(c, "count", b.add(count, number(1)))
                     with badly:
-                        missing.set(number(0))  # a limit on threads: fewer will do
+                        missing.set(number(0))  # a system limit on threads: continue with fewer
             self.system.after_threads(c, old)
         c.give(c.smaller(self._get(c, "count"), wanted))
         return c.function
 
     def _define_ready(self, limit: Function) -> Function:
-        """i32 entry.ready(): make the pool this process's own; 0 as long as another thread does."""
+        """i32 entry.ready(): create the pool for this process; 0 while another thread creates it."""
         c = self._code("entry.ready", i32, [])
         b, owner = c.builder, self._address(c, "owner")
         process = self.system.process(c)
@@ -317,7 +319,7 @@ class _Threads:
         self._set(c, "job", NULL)
         objects = [self._address(c, name) for name in ("mutex", "wake", "idle")]
         for place in objects:
-            with c.loop(number(_OBJECT)) as k:  # a copy of the parent's may be locked
+            with c.loop(number(_OBJECT)) as k:  # the copy of the parent's mutex may be locked
                 c.put(place, k, number(0))
         self.system.prepare(c, *objects)
         self._set(c, "limit", b.call(limit, []))
@@ -326,7 +328,7 @@ class _Threads:
         return c.function
 
     def _define_end(self) -> None:
-        """Let the threads end before the code of the library is unmapped, and at the end of the process."""
+        """Define the destructor that stops the threads before the library is unmapped, and at process exit."""
         c = self._code("entry.end_pool", void, [])
         b, owner = c.builder, self._address(c, "owner")
         process = self.system.process(c)

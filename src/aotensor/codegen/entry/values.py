@@ -1,8 +1,8 @@
-"""The entry that writes the values of sparse outputs whose pattern is known: `double *J` instead of an aotensor_sparse.
+"""The entry that writes the values of sparse outputs with known pattern: `double *J` instead of an aotensor_sparse.
 
     i32 f_values([context,] dims..., inputs..., outputs..., workspace)
 
-It is the typed entry on structs of its own; indices, which are the same in every call, go to memory that is freed.
+It calls the typed entry with local structs; indices, which are the same in every call, go to temporary memory.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from aotensor_runtime.signature import FunctionSpec, SparseValue
 from aotensor_runtime.typed.patterns import constant_outputs, values_take_context
 
 _ON_STACK: Final = 4096
-"""Bytes of indices up to which the stack has room for them."""
+"""Largest size in bytes of indices that are on the stack."""
 
 
 def define_values(module: Module, symbol: str, typed: Value, spec: FunctionSpec) -> None:
-    """Define the entry, which is exported.   typed: the typed entry"""
+    """Define and export the entry.   typed: the typed entry"""
     has_context = values_take_context(spec)
     kinds = [*[pointer] * has_context, *[i64] * len(spec.typed_dims)]
     kinds += [pointer] * (len(spec.arguments) + len(spec.produced) + 1)
@@ -53,12 +53,12 @@ def _extents(spec: FunctionSpec, value: SparseValue) -> Sequence[int]:
 
 
 def _index_bytes(spec: FunctionSpec, value: SparseValue) -> int:
-    """Bytes of the indices of a matrix, a multiple of 8."""
+    """The bytes of a matrix's indices, rounded up to a multiple of 8."""
     return -(-sum(_extents(spec, value)) * DTYPE_SIZES[value.index_dtype] // 8) * 8
 
 
 def _struct(c: Code, spec: FunctionSpec, value: SparseValue, data: Value, memory: Value) -> Value:
-    """An aotensor_sparse on the caller's values and on memory for the indices."""
+    """An aotensor_sparse with the caller's values, and with `memory` for the indices."""
     entries, pointers = _extents(spec, value)
     made = c.structs(Sparse, number(1))
     c.clear(made, number(-(-c.size(Sparse) // 8)))

@@ -1,1 +1,1 @@
-"""What differs from target to target: names, linkers, archives, levels of CPUs."""
+"""Differences between targets: names, linkers, archives, CPU levels."""

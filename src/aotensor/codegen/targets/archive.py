@@ -1,8 +1,8 @@
-"""Archives of one object file, with an index of its symbols; all dates, owners and modes fixed.
+"""Write archives of one object file with a symbol index; dates, owners and modes are fixed.
 
-    System V   GNU ar's variant, which linkers of ELF, COFF and WebAssembly read      /  //  name/
-    BSD        of Mach-O                                                              __.SYMDEF  #1/length
-    imports    what a DLL exports, in the short form of COFF; for lld, which needs no more
+    System V   GNU ar's variant, read by linkers for ELF, COFF and WebAssembly        /  //  name/
+    BSD        for Mach-O                                                             __.SYMDEF  #1/length
+    imports    the exports of a DLL, in COFF's short form; sufficient for lld
 
 Sources: the manual of ar; ranlib.h of macOS; Microsoft's PE format, "Import Library Format".
 """
@@ -20,7 +20,7 @@ _CODE_BY_NAME: Final = 1 << 2  # an IMPORT_CODE whose name is the symbol as it i
 
 
 def archive(code: bytes, *, member: str, exported: Sequence[str], is_bsd: bool = False) -> bytes:
-    """A static archive that holds one object file.   is_bsd: as linkers of Mach-O want it, where names begin with _"""
+    """A static archive that contains one object file.   is_bsd: for Mach-O linkers, where names begin with _"""
     if is_bsd:
         return _bsd_archive(code, member, [f"_{name}" for name in exported])
     names = b"".join(name.encode() + b"\0" for name in exported)
@@ -35,7 +35,7 @@ def archive(code: bytes, *, member: str, exported: Sequence[str], is_bsd: bool =
 
 
 def import_archive(dll: str, symbols: Sequence[str]) -> bytes:
-    """What lld needs to link with functions of a DLL."""
+    """The import library of a DLL's functions, for lld."""
     imports = []
     for name in symbols:
         texts = f"{name}\0{dll}\0".encode()
@@ -70,7 +70,7 @@ def _bsd_member(name: str, content: bytes) -> bytes:
 
 
 def _long(name: str) -> bytes:
-    """A name in front of a member's content, which then begins at a multiple of 8."""
+    """A name before a member's content, padded so that the content is aligned to 8 bytes."""
     raw = name.encode() + b"\0"
     return raw.ljust(-(-(len(_MAGIC) + _HEAD + len(raw)) // 8) * 8 - len(_MAGIC) - _HEAD, b"\0")
 
@@ -81,5 +81,5 @@ def _member(name: str, content: bytes) -> bytes:
 
 
 def _padded(size: int) -> int:
-    """Members start at even offsets."""
+    """The size rounded up to even, as members start at even offsets."""
     return size + size % 2

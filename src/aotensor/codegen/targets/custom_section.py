@@ -1,4 +1,4 @@
-"""Custom sections of WebAssembly modules, which engines pass over: what is about a library travels in them, to be read.
+"""Custom sections of WebAssembly modules, which engines ignore: they hold the data about a library.
 
 Source: WebAssembly core specification 2.0, 5.5.2 to 5.5.4. Reading them is the runtime's `WasmFile`.
 """
@@ -9,13 +9,13 @@ from aotensor_runtime.formats.wasm import CUSTOM
 
 
 def add_section(module: bytes, name: str, content: bytes) -> bytes:
-    """A module with one more custom section, at its end."""
+    """A module with one more custom section at its end."""
     body = _number(len(name.encode())) + name.encode() + content
     return module + bytes([CUSTOM]) + _number(len(body)) + body
 
 
 def _number(value: int) -> bytes:
-    """LEB128"""
+    """A number in LEB128 encoding."""
     digits = bytearray()
     while value >= 128:
         digits.append(value & 127 | 128)

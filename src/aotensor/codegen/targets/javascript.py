@@ -1,7 +1,8 @@
-"""The JavaScript module of a library for WebAssembly, and its types for TypeScript.
+"""The JavaScript module of a WebAssembly library, and its types for TypeScript.
 
-<name>.mjs      finds <name>.wasm beside itself, reads the manifest inside, gives a function for each of its functions
-<name>.d.mts    what these take and give
+<name>.mjs      loads <name>.wasm from its own folder, reads the manifest inside, exports a function for each of its
+functions
+<name>.d.mts    types of arguments and results
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ export function load(
 
 
 def module_text(manifest: Manifest) -> str:
-    """Text of the module.   manifest: of the library
+    """The text of the JavaScript module.   manifest: of the library
 
-    Raises: UnsupportedError for complex arguments and results, which JavaScript has no arrays for.
+    Raises: UnsupportedError for complex arguments and results, since JavaScript has no complex arrays.
     """
     _check_dtypes(manifest)
     text = _LOADER.read_text(encoding="utf-8")
@@ -60,7 +61,7 @@ def module_text(manifest: Manifest) -> str:
 
 
 def types_text(manifest: Manifest) -> str:
-    """Text of the declarations.   Raises: as `module_text`"""
+    """The text of the TypeScript declarations.   Raises: as `module_text`"""
     _check_dtypes(manifest)
     lines = [
         f"// {manifest.name}: made by aotensor {manifest.aotensor}.",
@@ -99,7 +100,7 @@ def _documentation(spec: FunctionSpec) -> list[str]:
 
 
 def _signatures(spec: FunctionSpec) -> list[str]:
-    """By position, and by name."""
+    """The signatures with positional and with named arguments."""
     names = [_name(x.name) for x in spec.arguments]
     kinds = [_taken(x) for x in spec.arguments]
     result = _result(spec)
@@ -116,7 +117,7 @@ def _taken(value: ArgumentSpec | SparseValue) -> str:
     if isinstance(value, SparseValue):
         return f"Sparse<{array}, {_ARRAYS[value.index_dtype]}>"
     number = "number | bigint" if "64" in value.dtype and "int" in value.dtype else _number(value.dtype)
-    is_half = "float16" in value.dtype  # its bits, which no number stands for
+    is_half = "float16" in value.dtype  # its bits, since JavaScript has no such number type
     if not value.shape and not is_half:
         return number
     plain = f"{array} | " if len(value.shape) == 1 else ""
@@ -140,7 +141,7 @@ def _given(value: OutputSpec | SparseValue) -> str:
 
 
 def _number(dtype: str) -> str:
-    """What JavaScript has for one element."""
+    """JavaScript's type of one element."""
     return "boolean" if dtype == "bool" else "bigint" if dtype in ("int64", "uint64") else "number"
 
 
@@ -149,7 +150,7 @@ def _shape(value: ArgumentSpec | OutputSpec | SparseValue) -> str:
 
 
 def _name(name: str) -> str:
-    """A name as a parameter: what is not an identifier gets underscores."""
+    """A name as a parameter: characters that are invalid in identifiers become underscores."""
     clean = re.sub(r"\W", "_", name, flags=re.ASCII)
     return f"{clean}_" if clean in _KEYWORDS or not clean.isidentifier() else clean
 

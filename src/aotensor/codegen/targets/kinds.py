@@ -15,4 +15,4 @@ KINDS: Final[dict[str, Callable[[Library], dict[str, bytes]]]] = {
     "lib": lambda library: library.shared_files(),
     "static": lambda library: {library.archive_name: library.static()},
 }
-"""What a library can be written as → its files by name. Names are those of `aotensor compile --emit`."""
+"""Kind of output file → its files by name. Kinds are those of `aotensor compile --emit`."""

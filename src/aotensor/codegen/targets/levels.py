@@ -1,13 +1,14 @@
-"""One x86-64 library for several CPUs: the kernels of each level, and the choice between them at the first call.
+"""One x86-64 library for several CPUs: kernels for each level, and dispatch at the first call.
 
     @f.kernel   →   @f.kernel:   by @entry.level:  1 → @f.kernel.x86-64-v2
                                                    2 → @f.kernel.x86-64-v3
 
-What can be seen of a module of kernels gets the name of its level behind its own; under its own name stands a function
-that looks which level the processor has and jumps there. The only state is the number that was found: each thread that
-looks finds the same one, so it does not matter which of them writes it.
+The visible symbols of a module of kernels get the level's name as suffix; a function with the original name detects the
+processor's level and jumps there. The only state is the detected number: every thread computes the same one, so it does
+not matter which of them stores it.
 
-Levels: x86-64 psABI, table 3.1. Bits: Intel SDM volume 2, CPUID; volume 1, 13.3 and 15.2 for what the system must save.
+Levels: x86-64 psABI, table 3.1. Bits: Intel SDM volume 2, CPUID; volume 1, 13.3 and 15.2 for registers that the system
+must save.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from aotensor.codegen.machine import Machine, has_assembler
 from aotensor.errors import InternalError, OptionError
 
 LEVELS: Final = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
-"""By what they ask for: each has all that the one before it has."""
+"""In ascending order: each level includes the one before it."""
 
 _BASIC, _EXTENDED, _STATE = (1, 2), (7, 1), (0x80000001, 2)  # leaf of cpuid, register: eax, ebx, ecx, edx
 _NEEDED: Final[dict[str, dict[tuple[int, int], tuple[int, ...]]]] = {
@@ -30,22 +31,22 @@ _NEEDED: Final[dict[str, dict[tuple[int, int], tuple[int, ...]]]] = {
     "x86-64-v3": {_BASIC: (12, 22, 27, 28, 29), _EXTENDED: (3, 5, 8), _STATE: (5,)},
     "x86-64-v4": {_EXTENDED: (16, 17, 28, 30, 31)},
 }
-"""Bits of cpuid that a level has beside those of the levels before it."""
+"""The cpuid bits that a level needs in addition to those of lower levels."""
 _SAVED: Final = {"x86-64-v3": 0x06, "x86-64-v4": 0xE6}
-"""Registers that the system must save: bits of the control register XCR0."""
+"""Registers that the system must save, as bits of the control register XCR0."""
 _OSXSAVE: Final = 1 << 27
 
 
 @dataclass(frozen=True)
 class LevelCode:
-    """Kernels of one level.   module: names as `name_by_level` makes them"""
+    """Kernels of one level.   module: with the names that `name_by_level` assigns"""
 
     machine: Machine
     module: Module
 
 
 def split_levels(cpu: str | None) -> tuple[str, ...]:
-    """The levels in `x86-64-v2,x86-64-v3` or `v2,v3`, lowest first; none if it is the name of one CPU.
+    """The levels in `x86-64-v2,x86-64-v3` or `v2,v3`, lowest first; empty for the name of one CPU.
 
     Raises: OptionError for a name that is not a level
     """
@@ -59,12 +60,12 @@ def split_levels(cpu: str | None) -> tuple[str, ...]:
 
 
 def full_name(cpu: str) -> str:
-    """`x86-64-v3` for `v3`; any other name as it is."""
+    """`x86-64-v3` for `v3`; any other name unchanged."""
     return f"x86-64-{cpu}" if f"x86-64-{cpu}" in LEVELS else cpu
 
 
 def check_levels(triple: str) -> None:
-    """Raises: OptionError for a target without levels, and where the choice cannot be assembled"""
+    """Raises: OptionError for a target without levels, or without an assembler for the dispatch"""
     if not triple.startswith("x86_64"):
         raise OptionError(f"levels are of x86-64 CPUs, and the target is {triple}", hint="name one CPU, or generic")
     if not has_assembler(triple):
@@ -74,9 +75,9 @@ def check_levels(triple: str) -> None:
 
 
 def name_by_level(code: LevelCode, products: Sequence[str]) -> None:
-    """Put the level's name behind what can be seen of its module, and say in each function which CPU it is for.
+    """Append the level's name to the visible symbols of its module, and set the target CPU of each function.
 
-    products: functions of other modules that each level has of its own
+    products: functions of other modules that each level has separately
     """
     suffix = code.machine.cpu
     for function in list(code.module.functions):
@@ -89,11 +90,11 @@ def name_by_level(code: LevelCode, products: Sequence[str]) -> None:
 
 
 def choose_among_levels(lowest: LevelCode, others: Sequence[LevelCode]) -> None:
-    """Put functions into the lowest level's module that jump to those of the highest level that the CPU has.
+    """Add dispatching functions to the lowest level's module: they jump to the highest level that the CPU supports.
 
     Each has the name that the functions of the levels had before `name_by_level`.
 
-    Raises: InternalError if the levels differ in what they have.
+    Raises: InternalError if the levels have different functions.
     """
     module, suffix = lowest.module, f".{lowest.machine.cpu}"
     visible = [f for f in module.functions if _is_visible(f) and f.name.endswith(suffix)]
@@ -132,7 +133,7 @@ def _declared(module: Module, code: LevelCode, name: str, like: Function) -> Fun
 
 
 def _define_level(module: Module, others: Sequence[str]) -> Function:
-    """i32 entry.level(): 1 for the lowest level, then 2, 3, ... for the others that the CPU has."""
+    """i32 entry.level(): 1 for the lowest level, then 2, 3, ... for the others that the CPU supports."""
     found = ir.GlobalVariable(module, i32, "entry.level.found")
     found.initializer, found.linkage = status(0), "internal"
     word = opaque(found)
@@ -147,10 +148,10 @@ def _define_level(module: Module, others: Sequence[str]) -> Function:
 
 
 def _define_look(module: Module, others: Sequence[str]) -> Function:
-    """i32 entry.level.look(): asks the processor what it has, and which registers the system saves."""
+    """i32 entry.level.look(): query cpuid, and the registers that the system saves."""
     c = Code(module, "entry.level.look", i32, [], attributes=("noinline", "cold", "optsize"))
     b = c.builder
-    # a leaf behind the last one answers with the bits of another
+    # a leaf above the last one returns the bits of another one
     enough = c.all(
         b.icmp_unsigned(">=", _cpuid(c, 0)[0], status(7)),
         b.icmp_unsigned(">=", _cpuid(c, _EXTENDED_FIRST)[0], status(_EXTENDED_FIRST + 1)),
@@ -172,7 +173,7 @@ _EXTENDED_FIRST: Final = 0x80000000
 
 
 def _has(c: Code, level: str, leaves: dict[int, list[Value]], saves: Value) -> Value:
-    """Has the CPU a level, with all those before it?"""
+    """Does the CPU support a level and all lower ones?"""
     conditions = []
     masks: dict[tuple[int, int], int] = {}
     for name in LEVELS[: LEVELS.index(level) + 1]:
@@ -187,7 +188,7 @@ def _has(c: Code, level: str, leaves: dict[int, list[Value]], saves: Value) -> V
 
 
 def _cpuid(c: Code, leaf: int) -> list[Value]:
-    """eax, ebx, ecx and edx of a leaf. rbx may be LLVM's own, so it is put aside."""
+    """eax, ebx, ecx and edx of a leaf. LLVM may reserve rbx, so it is saved."""
     kind = ir.FunctionType(ir.LiteralStructType([i32] * 4), [i32, i32])
     text = "xchgq %rbx, ${1:q}\ncpuid\nxchgq %rbx, ${1:q}"
     answer = c.builder.asm(kind, text, "={ax},=&r,={cx},={dx},0,2", [status(leaf), status(0)], side_effect=True)

@@ -1,6 +1,6 @@
-"""Object files → shared library, by the first linker that is installed (`linker.py`); same bytes every time.
+"""Link object files to a shared library, by the first installed linker (`linker.py`), reproducibly.
 
-A linked library exports what it is told to, needs the C library and libm at most, and carries no build id and no
+A linked library exports only the given symbols, needs at most the C library and libm, and contains no build id and no
 timestamp.
 """
 
@@ -40,24 +40,24 @@ _C_LIBRARY: Final = ("ucrtbase.dll", (
     "malloc", "calloc", "realloc", "free", "memcpy", "memmove", "memset",
     "fmod", "fmodf", "fma", "fmaf", "pow", "powf", "ldexp", "getenv", "_strtoi64",
 ))  # fmt: skip
-"""The C library of Windows 10 and later, and what code may call of it."""
+"""The C library of Windows 10 and later, with the functions that code may call."""
 _THREADS: Final = ("KERNEL32.dll", (
     "AcquireSRWLockExclusive", "ReleaseSRWLockExclusive", "SleepConditionVariableSRW", "WakeConditionVariable",
     "WakeAllConditionVariable", "SwitchToThread", "CreateThread", "GetCurrentProcessId", "GetModuleHandleExW",
     "GetProcessAffinityMask",
 ))  # fmt: skip
-"""What the pool calls of Windows."""
+"""The functions of Windows that the pool calls."""
 
 
 _FULL: Final = re.compile(r"no space left|file too large|file size limit|quota exceeded", re.IGNORECASE)
-"""What linkers and compilers print when they cannot write."""
+"""Messages of linkers and compilers that cannot write."""
 _LIMITED: Final = -int(getattr(signal, "SIGXFSZ", 0)) or None
-"""Exit status of a process that the system ends because it wrote too long a file."""
+"""Exit status of a process that the system ends because its file exceeds the size limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """library: its bytes. imports: those of the import library that programs for Windows link with, else none"""
+    """library: its bytes. imports: those of the import library that programs for Windows link with, else empty"""
 
     library: bytes
     imports: bytes = b""
@@ -67,13 +67,12 @@ def link(
     objects: Sequence[bytes], *, triple: str, name: str, exported: Sequence[str],
     linkers: Sequence[Linker] | None = None, keeps_symbols: bool = False,
 ) -> Linked:  # fmt: skip
-    """The shared library that object files make.
+    """Link object files to a shared library.
 
-    name: of its file, for the dynamic loader. exported: the symbols that it exports. linkers: to choose from, by
-    default those installed; the first one is used. keeps_symbols: those of functions inside, and debug information,
-    which are left out otherwise.
+    name: of its file, for the dynamic loader. exported: the symbols that it exports. linkers: candidates, by default
+    the installed ones; the first one is used. keeps_symbols: keep internal function names and debug information.
 
-    Raises: ToolError if there is no linker or it fails; UnsupportedError for a target that has no shared libraries.
+    Raises: ToolError if there is no linker or it fails; UnsupportedError for a target without shared libraries.
     """
     system = system_of(triple)
     _check_target(triple, system)
@@ -126,18 +125,18 @@ def _wanted(triple: str, system: System) -> str:
 
 
 def version_script(exported: Sequence[str]) -> str:
-    """A linker script that exports these symbols and no others."""
+    """A linker script that exports only these symbols."""
     return "{\n  global:\n" + "".join(f"    {name};\n" for name in exported) + "  local: *;\n};\n"
 
 
 def definition(name: str, exported: Sequence[str]) -> str:
-    """The module definition of a DLL that exports these symbols and no others."""
+    """The module definition of a DLL that exports only these symbols."""
     return f'LIBRARY "{name}"\nEXPORTS\n' + "".join(f"  {symbol}\n" for symbol in exported)
 
 
 def _run(linker: Linker, command: tuple[str, ...], folder: Path, triple: str) -> None:
     environment = {**os.environ, "LC_ALL": "C", "SOURCE_DATE_EPOCH": "0"}
-    if not {"HOME", "XDG_CACHE_HOME"} & environment.keys():  # ziglang caches below one of them, else it stops
+    if not {"HOME", "XDG_CACHE_HOME"} & environment.keys():  # ziglang needs one of them for its cache
         environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str(config.cache_dir / "zig"))
     try:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What a shared library asks of the dynamic loader, read from its bytes.
+"""The dependences of a shared library, read from its bytes.
 
 Source: System V ABI, chapter 5; Linux Standard Base 5.0, chapter 10.7, for versions of symbols.
 """
@@ -24,14 +24,14 @@ _VERSION: Final = struct.Struct("<IHHII")  # hash, flags, number, name, next ver
 _NEEDED, _UNDEFINED, _LOCAL = 1, 0, 0
 _MAX_SYMBOLS: Final = 20_000
 _MAX_NAME: Final = 4096
-"""Bytes of a symbol's name."""
+"""Maximum length of a symbol's name in bytes."""
 
 
 @dataclass(frozen=True)
 class Linkage:
-    """needed: other libraries. exported: symbols that it defines for others. undefined: those that it takes.
+    """needed: other libraries. exported: symbols that it defines for others. undefined: symbols that it imports.
 
-    versions: those of symbols that other libraries must have, such as GLIBC_2.34.
+    versions: required versions of other libraries' symbols, such as GLIBC_2.34.
     """
 
     needed: tuple[str, ...]
@@ -41,7 +41,7 @@ class Linkage:
 
 
 def read_linkage(image: Image) -> Linkage:
-    """Dynamic symbols and needed libraries.   Raises: DamagedLibrary"""
+    """Read dynamic symbols and needed libraries.   Raises: DamagedLibrary"""
     try:
         match image:
             case PeFile():
@@ -80,7 +80,7 @@ def _of_elf(elf: ElfFile) -> Linkage:
 
 
 def _versions(table: bytes, texts: bytes) -> set[str]:
-    """Names of the versions that are needed, of all files."""
+    """The names of the needed versions, of all files."""
     found: set[str] = set()
     at, seen = 0, 0
     try:

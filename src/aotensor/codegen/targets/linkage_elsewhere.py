@@ -1,6 +1,7 @@
-"""What libraries for Windows, macOS and WebAssembly export, and what they ask of their system, read from their bytes.
+"""Exports and dependences of libraries for Windows, macOS and WebAssembly, read from their bytes.
 
-Sources: Microsoft, PE Format, 6.3 and 6.4; Apple, mach-o/loader.h and nlist.h; WebAssembly core specification 2.0, 5.5.
+Sources: Microsoft, PE Format, 6.3 and 6.4; Apple, mach-o/loader.h and nlist.h; WebAssembly core specification 2.0,
+5.5.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from aotensor_runtime.formats.pe import PeFile
 from aotensor_runtime.formats.wasm import WasmFile, read_number
 
 Names = tuple[list[str], list[str], list[str]]
-"""Other libraries that are needed; symbols that are exported; those that are taken from others."""
+"""(needed libraries, exported symbols, imported symbols)."""
 
 _MOST: Final = 20_000
-"""Symbols, and bytes of a name."""
+"""Maximum number of symbols, and of bytes of a name."""
 _EXPORTS, _IMPORTS = 112, 120  # in the optional header: where the tables are
 _BY_NUMBER: Final = 1 << 63
 _SYMBOL: Final = struct.Struct("<IBBHQ")
@@ -28,7 +29,7 @@ _IMPORT_SECTION, _EXPORT_SECTION = 2, 7
 
 
 def of_pe(image: PeFile) -> Names:
-    """Raises: DamagedLibrary, struct.error or IndexError for tables that lead out of the file"""
+    """Raises: DamagedLibrary, struct.error or IndexError for tables that exceed the file"""
     data, needed, taken = image.data, list[str](), list[str]()
 
     def place(address: int) -> int:
@@ -98,7 +99,7 @@ def of_wasm(image: WasmFile) -> Names:
 
 
 def _behind_import(data: bytes, at: int) -> int:
-    """What is behind the description of an import: of a function, a table, a memory or a global."""
+    """The offset after an import's description: of a function, a table, a memory or a global."""
     kind, at = data[at], at + 1
     if kind == 3:
         return at + 2

@@ -1,12 +1,12 @@
-"""The programs that link, for every target: what they are called, and what they are told.
+"""The linkers for every target: their names and arguments.
 
     Linux         cc → clang → ld.lld → ld → ziglang; for other machines <triple>-gcc → clang → ziglang
-    Windows       lld-link → that of ziglang
-    macOS         cc and clang there → ziglang
-    WebAssembly   ziglang, which brings a C library
+    Windows       lld-link → ziglang's
+    macOS         cc and clang on macOS → ziglang
+    WebAssembly   ziglang, which contains a C library
 
-A linker runs in a folder that holds its inputs, and is told their names only, so that nothing in it depends on where
-that is: drivers take what follows -Wl apart at commas.
+A linker runs in a folder with its inputs, and gets relative names only, so that the output does not depend on the
+folder: compiler drivers split the arguments of -Wl at commas.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ _FLAGS: Final = (
     "-z", "noexecstack", "-z", "relro", "-z", "now",
 )  # fmt: skip
 _STRIP: Final = "-s"
-_OPTIMISED: Final = "-O2"  # zig compiles its C library and runtime so, once for each target
-_SMALL: Final = ("-z", "noseparate-code")  # fewer pages; lld does without, and zig does not know it
+_OPTIMISED: Final = "-O2"  # zig compiles its C library and runtime with these, once for each target
+_SMALL: Final = ("-z", "noseparate-code")  # fewer pages; lld does not need it, and zig does not accept it
 
 OUTPUT: Final = "library"
 """The file that a linker writes, in its folder."""
 IMPORTS: Final = "library.dll.a"
-"""The import library that it writes beside, for Windows."""
+"""The import library that it also writes for Windows."""
 EXPORTS: Final = "exports"
-"""The file that says what is exported: a version script, or a module definition."""
+"""The file with the exported symbols: a version script, or a module definition."""
 RUNTIME: Final = "runtime.lib"
-"""What the C library of Windows has, for lld-link."""
+"""The import library of Windows' C library, for lld-link."""
 KERNEL: Final = "kernel.lib"
-"""What threads call of Windows."""
+"""The import library of the Windows functions that threads call."""
 STACK: Final = "stack.o"
-"""What code calls in front of large frames there."""
+"""The object file of the stack probe that code calls before large frames on Windows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What to link.   sources: object files. name: that the library has for the dynamic loader. exported: symbols"""
+    """A link order.   sources: object files. name: of the library for the dynamic loader. exported: symbols"""
 
     sources: Sequence[str]
     name: str
@@ -59,21 +59,21 @@ Arguments: TypeAlias = Callable[[Order], Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Linker:
-    """A program that links.   command: how it starts. arguments: of an order"""
+    """A linker.   command: program and first arguments. arguments: order → further arguments"""
 
     name: str
     command: tuple[str, ...]
     arguments: Arguments
 
     def line(self, order: Order) -> tuple[str, ...]:
-        """The command that links."""
+        """The command line that links."""
         return (*self.command, *self.arguments(order))
 
 
 def elf_arguments(
     is_driver: bool, libraries: Sequence[str] = ("-lm", "-lc"), flags: Sequence[str] = _FLAGS + _SMALL
 ) -> Arguments:
-    """Of a linker for ELF.   is_driver: a C compiler, which takes linker flags behind -Wl. libraries: libm and libc"""
+    """The arguments of an ELF linker.   is_driver: a C compiler, linker flags after -Wl. libraries: libm and libc"""
 
     def arguments(order: Order) -> list[str]:
         strip = [] if order.keeps_symbols else [_STRIP]
@@ -102,7 +102,7 @@ def _wasm_arguments(order: Order) -> list[str]:
 
 
 def find_linkers(triple: str) -> tuple[Linker, ...]:
-    """The installed linkers for a target, best first; a foreign target leaves those that bring its C library."""
+    """The installed linkers for a target, best first; for a foreign target only those with its C library."""
     system = system_of(triple)
     if system is WINDOWS:
         return _windows_linkers(triple)
@@ -152,7 +152,7 @@ def _has_zig() -> bool:
 
 
 def zig_target(triple: str) -> str:
-    """The name that zig has for a target."""
+    """Zig's name of a target."""
     machine, system = triple.split("-")[0], system_of(triple)
     if system is WASM:
         return f"{machine}-wasi"
@@ -165,7 +165,7 @@ def zig_target(triple: str) -> str:
 
 
 def is_native_triple(triple: str) -> bool:
-    """Is it for the kind of machine and system that this process runs on, with the same C library?"""
+    """Is a triple for the machine, system and C library of this process?"""
     machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine().lower())
     if triple.split("-")[0].replace("arm64", "aarch64") != machine:
         return False
@@ -176,13 +176,13 @@ def is_native_triple(triple: str) -> bool:
 
 
 def _system_libraries(triple: str) -> tuple[str, ...]:
-    """libm and libc as the dynamic loader finds them: a linker that is no C compiler may not know where they are."""
+    """libm and libc as the dynamic loader finds them: a linker that is not a compiler driver may not find them."""
     folders = (f"/lib/{_gnu_triple(triple)}", "/lib64", "/usr/lib64", "/lib", "/usr/lib")
     names = ("-lm", "-lc") if "musl" in triple else ("-l:libm.so.6", "-l:libc.so.6")
     return (*(f"-L{folder}" for folder in folders if Path(folder).is_dir()), *names)
 
 
 def _gnu_triple(triple: str) -> str:
-    """x86_64-unknown-linux-gnu as Debian's cross compilers are named: x86_64-linux-gnu."""
+    """The triple as Debian names cross compilers: x86_64-linux-gnu for x86_64-unknown-linux-gnu."""
     parts = triple.split("-")
     return "-".join([parts[0], *parts[-2:]])

@@ -1,7 +1,7 @@
-"""The signature of a library for macOS, which has no owner: hashes of its pages, which Apple's processors ask for.
+"""The ad-hoc signature of a macOS library: hashes of its pages, which Apple's processors require.
 
-A linker signs what it writes; what is changed afterwards gets the hashes of what is there now.
-Source: Apple, xnu, osfmk/kern/cs_blobs.h: CS_SuperBlob and CS_CodeDirectory, big-endian.
+A linker signs its output; after a change, the hashes are recomputed. Source: Apple, xnu, osfmk/kern/cs_blobs.h:
+CS_SuperBlob and CS_CodeDirectory, big-endian.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SHA256: Final = 2
 
 
 def sign_again(library: bytes) -> bytes:
-    """The library with hashes of its pages as they are now; the same where it has no signature."""
+    """The library with recomputed page hashes; unchanged if it has no signature."""
     signed = bytearray(library)
     for place, digest in page_hashes(library):
         signed[place : place + len(digest)] = digest
@@ -31,9 +31,9 @@ def sign_again(library: bytes) -> bytes:
 
 
 def page_hashes(library: bytes) -> Iterator[tuple[int, bytes]]:
-    """Of each page: where the file keeps its hash, and what that should be.
+    """For each page, the file offset of its hash, and the right hash.
 
-    Raises: ToolError for a signature of another kind than linkers make.
+    Raises: ToolError for a signature that differs from a linker's.
     """
     for kind, at, _ in MachFile(library).commands:
         if kind != _LC_CODE_SIGNATURE:

@@ -1,8 +1,8 @@
-"""What LLVM calls on Windows in front of a frame of more than a page: the stack grows there page by page, in order.
+"""The stack probe that LLVM calls on Windows before a frame of more than a page: the stack grows page by page.
 
-The function gets the bytes of the frame in rax and leaves every register as it was. C compilers bring it with their
-runtime library; a DLL is linked without any, so it is made here, as an object file that holds nothing else.
-Sources: Microsoft's x64 ABI, "Stack usage"; PE format, "COFF File Header" to "COFF String Table".
+The function receives the bytes of the frame in rax and preserves every register. C compilers have it in their runtime
+library; a DLL is linked without one, so it is built here, as an object file of its own. Sources: Microsoft's x64 ABI,
+"Stack usage"; PE format, "COFF File Header" to "COFF String Table".
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FUNCTION, _EXTERNAL = 0x20, 2
 
 
 def stack_probe() -> bytes:
-    """The object file, in COFF."""
+    """The object file in COFF format."""
     head, section = struct.Struct("<HHIIIHH"), struct.Struct("<8sIIIIIIHHI")
     at = head.size + section.size
     symbol = struct.pack("<IIIhHBB", 0, 4, 0, 1, _FUNCTION, _EXTERNAL, 0)

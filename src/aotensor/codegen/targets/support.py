@@ -1,4 +1,4 @@
-"""Every target: what compiles, links and runs its libraries, here or in general."""
+"""Support of every target: the compiler, linkers and emulators for its libraries, on this machine or in general."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _DEBIAN: Final = {
     "aarch64": ("qemu-aarch64", "qemu-user"),
     "riscv64": ("qemu-riscv64", "qemu-user"),
 }
-"""By architecture: the program that runs another's, and its package in Debian."""
+"""Architecture → the emulator for its programs, and its package in Debian."""
 _BOARDS: Final = {
     "thumb": ("arm-none-eabi-gcc", "qemu-system-arm", "qemu-system-arm"),
     "riscv": ("riscv64-unknown-elf-gcc", "qemu-system-riscv", "qemu-system-misc"),
     "aarch64": ("aarch64-none-elf-gcc", "qemu-system-aarch64", "qemu-system-arm"),
 }
-"""By architecture, without a system: a compiler, the emulator (of RISC-V without its bits), its package in Debian."""
+"""Bare-metal architecture → a compiler, the emulator (for RISC-V without its bits), and its package in Debian."""
 _CROSS: Final = "pip install 'aotensor[cross]'"
 
 
 @dataclass(frozen=True)
 class Support:
-    """What there is for one target on this machine.
+    """The support of one target on this machine.
 
-    compiler: LLVM's version, or why there is no code. linkers: best first. runner: what runs it; empty if nothing does.
-    hint: what to install
+    compiler: LLVM's version, or why there is none. linkers: best first. runner: the emulator; empty if there is none.
+    hint: package to install
     """
 
     triple: str
@@ -47,7 +47,7 @@ class Support:
 
     @property
     def text(self) -> str:
-        """One line."""
+        """The support in one line."""
         what = "archives, programs linked" if self.triple in BARE else "linked"
         linked = f"{what} by {self.linkers[0]}" if self.linkers else "not linked here"
         ran = f"run by {self.runner}" if self.runner else "not run here"
@@ -55,11 +55,11 @@ class Support:
 
 
 def support(triple: str) -> Support:
-    """What this machine has for a target."""
+    """The support of a target on this machine."""
     try:
         machine = Machine.parse(triple)
         machine.data_layout()
-    except Exception as error:  # whatever the reason, this target is not to be had
+    except Exception as error:  # for any reason, this target is unavailable
         return Support(triple, str(error).splitlines()[0], False, (), "")
     full = canonical(triple)
     if triple in BARE:
@@ -72,7 +72,7 @@ def support(triple: str) -> Support:
 
 
 def _board(triple: str) -> tuple[tuple[str, ...], str, str]:
-    """Compilers that link programs with an archive, the emulator of boards, and what to install if there is none."""
+    """(compilers that link programs with an archive, the board emulator, what to install if there is none)."""
     compiler, emulator, package = next(x for start, x in _BOARDS.items() if triple.startswith(start))
     zig = ["ziglang"] if importlib.util.find_spec("ziglang") is not None else []
     compilers = [name for name in (compiler, "clang") if shutil.which(name)]
@@ -82,7 +82,7 @@ def _board(triple: str) -> tuple[tuple[str, ...], str, str]:
 
 
 def _runner(triple: str) -> tuple[str, str]:
-    """What runs programs for a target here, and what to install if nothing does."""
+    """(what runs a target's programs here, what to install if nothing does)."""
     if is_native_triple(triple):
         return "this machine", ""
     system = system_of(triple)
@@ -129,11 +129,11 @@ EXECUTED: Final = {
     "riscv64-unknown-elf": "no: symbols are read",
     "aarch64-none-elf": "no: symbols are read",
 }
-"""By target: what executes its libraries in the tests of aotensor. The tests compare this with what they do."""
+"""Target → what executes its libraries in aotensor's tests, which compare this table with what they do."""
 
 
 def table() -> str:
-    """The targets as a table in Markdown, for the documentation."""
+    """The targets as a Markdown table, for the documentation."""
     lines = ["| target | files | linked by | executed in the tests by |", "|---|---|---|---|"]
     for triple in (*TARGETS, *BARE):
         if triple in BARE:

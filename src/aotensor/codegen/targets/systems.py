@@ -1,4 +1,4 @@
-"""The systems that code is made for: what their files are called and look like, and how a triple names them.
+"""The operating systems of targets: their file names and formats, and how a triple names them.
 
 Linux        ELF      lib<name>.so      manifest and texts in sections
 Windows      PE       <name>.dll        and lib<name>.dll.a, which programs link with; one section for all of ours
@@ -20,10 +20,10 @@ from aotensor.errors import OptionError
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """shared, static, imports: file names with {} for that of the library; imports only where programs need one.
+    """shared, static, imports: file names with {} for the library's name; imports only where programs need one.
 
-    has_threads: those that `entry.primitives` knows. has_aligned_alloc: in its C library.
-    pointer_bytes: of an address.
+    has_threads: does `entry.primitives` support its threads? has_aligned_alloc: does its C library have it?
+    pointer_bytes: size of an address.
     """
 
     name: str
@@ -45,13 +45,13 @@ WINDOWS: Final = System("Windows", "{}.dll", imports="lib{}.dll.a", has_threads=
 MACOS: Final = System("macOS", "lib{}.dylib", has_threads=True)
 WASM: Final = System("WebAssembly", "{}.wasm", pointer_bytes=4)
 OTHER: Final = System("another system", "lib{}.so")
-"""Those with ELF files of which no more is known: object files are made for them."""
+"""An unknown system with ELF files: object files are made for it."""
 OTHER_32: Final = System("another system", "lib{}.so", has_aligned_alloc=False, pointer_bytes=4)
-"""The same with addresses of 32 bits, such as microcontrollers."""
+"""The same with 32-bit addresses, such as microcontrollers."""
 
 _MACHINES: Final = {"amd64": "x86_64", "x64": "x86_64", "x86-64": "x86_64"}
 _MACOS: Final = "13.0"
-"""The oldest macOS that a library runs on, if its triple names none."""
+"""The oldest supported macOS, if the triple names none."""
 _ENVIRONMENTS: Final = re.compile(r"(gnu|musl)(eabi|eabihf|f32|sf|x32)?|android(eabi)?\d*|eabi(hf)?|elf")
 _SYSTEM_WORDS: Final = frozenset({"unknown", "none", "elf", "pc", "apple", "w64", "eabi", "eabihf"})
 
@@ -68,14 +68,14 @@ def system_of(triple: str) -> System:
 
 
 def is_64_bit(triple: str) -> bool:
-    """Does LLVM's data layout of a triple have pointers of 64 bits, by the name of its architecture?"""
+    """Does LLVM's data layout of a triple have 64-bit pointers, judging by the architecture's name?"""
     return "64" in triple.partition("-")[0]
 
 
 def canonical(triple: str) -> str:
-    """The triple that LLVM understands in full: `arm64-macos` has no Mach-O for it, `x86_64-windows-gnu` no COFF.
+    """Complete a triple for LLVM: it has no Mach-O for `arm64-macos`, and no COFF for `x86_64-windows-gnu`.
 
-    Raises: OptionError for a system or a C library that there is not.
+    Raises: OptionError for an unknown system or C library.
     """
     first, *rest = triple.split("-")
     machine = _MACHINES.get(first, first)
@@ -100,6 +100,6 @@ def canonical(triple: str) -> str:
 
 
 def similar_target(triple: str) -> str:
-    """The hint for a triple that is none."""
+    """The hint for an unknown triple."""
     close = difflib.get_close_matches(triple, TARGETS, n=1, cutoff=0.7)
     return f"did you mean {close[0]}?" if close else f"libraries are made for {', '.join(TARGETS)}"

@@ -16,4 +16,4 @@ TARGETS: Final = (
 BARE: Final = (
     "thumbv7em-none-eabihf", "thumbv6m-none-eabi", "riscv32-unknown-elf", "riscv64-unknown-elf", "aarch64-none-elf",
 )  # fmt: skip
-"""Targets without a system that archives are made for, freestanding."""
+"""Bare-metal targets that freestanding archives are made for."""

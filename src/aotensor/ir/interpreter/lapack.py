@@ -86,7 +86,7 @@ def _cholesky(a: Array) -> tuple[Sequence[Array], int]:
     if not a.size:
         return [a.copy()], 0
     factor, failed = _lapack("potrf", a)(a, lower=1, clean=1)
-    missed = np.flatnonzero(np.isnan(np.diagonal(factor)))  # not every LAPACK notices nan
+    missed = np.flatnonzero(np.isnan(np.diagonal(factor)))  # not every LAPACK detects nan
     return [factor], failed or (int(missed[0]) + 1 if len(missed) else 0)
 
 

@@ -87,10 +87,10 @@ class _Verification:
     def _check_pair(self, x: SSAValue, writer: Access, reader: Access, outside: set[LoopOp]) -> None:
         if self.order[reader.op] < self.order[writer.op]:
             if reader.is_write:
-                return  # the pair is looked at the other way round
+                return  # the swapped pair is checked, too
             raise _broken(x, reader.op, "is read before it is written")
         if writer.is_read and reader.is_write and _combination(writer) == _combination(reader):
-            return  # parts of one sum, which takes its terms one after the other in any order
+            return  # parts of one sum, whose terms may be added in any order
         if isinstance(x.owner, ValueOp) and x.owner.folded is not None:
             _check_window(x, writer, reader)
             return

@@ -24,7 +24,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.upstream import walk
 
 MESSAGE: Final = "an access at {found} lies outside of a buffer of extent {expected}: this is a bug of aotensor"
-_FLAG: Final = 2  # the word of `detail` that tells of an access outside
+_FLAG: Final = 2  # the word of `detail` that records an access out of bounds
 
 
 def check_bounds(module: ModuleOp, numbers: Mapping[str, int]) -> None:

@@ -162,7 +162,7 @@ class FunctionEmitter:
         loop = value.parent_op()
         if value.first is not None and isinstance(loop, LoopOp):
             is_first = self.b.compare("eq", Scalar(frame.value(loop.counter), "index"), self.b.index(0))
-            shape[0] = self.b.select(is_first, self.b.index(0), self.b.index(shape[0]))  # not to be filled then
+            shape[0] = self.b.select(is_first, self.b.index(0), self.b.index(shape[0]))  # then it is not filled
             buffer = self.b.choose(is_first, self.buffer_in(frame, value.first), buffer)
         self.buffers[x] = frame.buffers[x] = buffer
         if value.init is not None:
@@ -304,7 +304,7 @@ class FunctionEmitter:
                 self.buffers.update(take(self.b, self.kept, op, self.shape))
             case arith.ConstantOp() if isinstance(op.result.type, TensorType):
                 self.buffers[op.result] = constant_buffer(self.b, self.module, op)
-            case _ if op.name.startswith(("arith.", "math.")):  # most of a long program
+            case _ if op.name.startswith(("arith.", "math.")):  # the common case in a long program
                 self.tree.emit([op], [self.root])
             case tensor.ExtractOp():
                 self._emit_extract(op)
@@ -342,7 +342,7 @@ class FunctionEmitter:
             self.root.values[op.result] = self.b.fetch(self.buffer(op.tensor), where, "raw").ssa
 
     def _reshaped(self, op: ReshapeOp) -> SSAValue:
-        if STORAGE in op.attributes and not self.is_extents:  # it lies in an output that its source does not
+        if STORAGE in op.attributes and not self.is_extents:  # it is stored in an output, its source is not
             target = self._result_buffer(op.result, op)
             self._copy(op.source, self.b.reinterpret(target, self.shape(op.source)))
             return target
@@ -368,7 +368,7 @@ class FunctionEmitter:
             elif not isinstance(x.type, TensorType):
                 self.b.store(self.scalar(x), output, [])
             elif not self._lies_in(x, number) and is_written(x):
-                self._copy(x, output)  # what is empty has no elements that matter, and may have no memory
+                self._copy(x, output)  # an unwritten value has no defined elements, and may have no memory
         return handed
 
     def _lies_in(self, x: SSAValue, number: int) -> bool:

@@ -189,7 +189,7 @@ class _ScanLowering:
             return ()
 
         if isinstance(count, int) and isinstance(size, int):
-            chunks()  # the body has been made for so many rows
+            chunks()  # the body was built for this number of rows
         else:
             b.branch(b.compare("lt", b.index(size), b.index(count)), chunks, steps)
 

@@ -201,7 +201,7 @@ def _round(b: LoopBuilder, memory: _Memory, key: Keys, state: _State) -> _State:
         def step(k: Scalar, carried: list[Scalar]) -> list[Scalar]:
             (end,) = carried
             x = key(k)
-            b.store(x, memory.candidates, [end])  # what is not kept is written over
+            b.store(x, memory.candidates, [end])  # discarded candidates are overwritten
             is_kept = b.and_(b.compare("ge", x, low), b.compare("le", x, high))
             return [b.add(end, b.select(is_kept, one, zero))]
 

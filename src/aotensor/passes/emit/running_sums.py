@@ -129,7 +129,7 @@ def _sum_block(
         first, own = b.iadd(start, offset), b.fetch(totals, [quotient(b, offset, size)], line.dtype)
         line.sum(first, b.imin(b.iadd(first, size), stop), own, True)
 
-    b.parallel(b.isub(count, size), size, chunk_sum)  # nobody asks for the sum of the last one
+    b.parallel(b.isub(count, size), size, chunk_sum)  # the last chunk's sum is not needed
     chunks = quotient(b, b.iadd(count, b.isub(size, 1)), size)
     own, b.fastmath = b.fastmath, NO_FAST_MATH
     b.loop(1, chunks, [before], add, is_vectorisable=False)

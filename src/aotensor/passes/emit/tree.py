@@ -313,7 +313,7 @@ class TreeEmitter:
         else:
             (lanes,) = kind.get_shape()
             if isinstance(op, arith.ExtSIOp | arith.IndexCastOp):
-                values[op.results[0]] = operands[0]  # a gather takes positions of any integer type
+                values[op.results[0]] = operands[0]  # a gather accepts positions of any integer type
                 return
             wide = [self._spread(x, lanes, frame) for x in operands]
             if isinstance(op, func.CallOp):
@@ -342,7 +342,7 @@ def _is_one_vector(loop: LoopOp, lanes: int) -> bool:
 
 def _on(op: Operation, operands: Sequence[SSAValue], lanes: int | None) -> Operation:
     """The same operation on other operands; lanes: vector length of its results, None for scalars."""
-    if op.regions:  # a loop of numbers
+    if op.regions:  # a scalar loop
         assert lanes is None
         return op.clone(dict(zip(op.operands, operands, strict=True)))
     types = [x.type if lanes is None else _vector(x.type, lanes) for x in op.results]

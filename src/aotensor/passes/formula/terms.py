@@ -126,7 +126,7 @@ class Reader:
             return term.value
         if (whole := _stored(term)) is not None:
             return self._read(whole)
-        if term in self._copies:  # in front of an operation before this one
+        if term in self._copies:  # copied before an earlier operation
             return self._copies[term]
         owner, block = term.value.owner, before.parent
         assert isinstance(owner, Operation) and block is not None

@@ -191,8 +191,8 @@ class Blocked:
 # In units of `passes/nest/work.py`: an element that is packed, and a fused multiply-add of vectors
 _PACKED: Final = 2
 FUSED: Final = 2
-_FEWEST_UNITS: Final = 16  # in which several cores take an equal part
-_FEWEST_PANELS: Final = 4  # of A for each time that one of B is read from the second level cache
+_FEWEST_UNITS: Final = 16  # smallest number of units that cores can share evenly
+_FEWEST_PANELS: Final = 4  # smallest number of panels of A per read of a panel of B from the second level cache
 
 
 def _partition(b: KernelBuilder, extent: Extent, largest: int, multiple: int) -> _Partition:

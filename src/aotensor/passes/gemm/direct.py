@@ -19,9 +19,9 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i1
 from aotensor.passes.gemm.tile import KernelBuilder, Tile, accumulate, define, view_type
 
-ROWS: Final = 8  # of a tile at most: more pointers to rows than that do not fit the registers of x86
+ROWS: Final = 8  # largest height of a tile: more row pointers do not fit the registers of x86
 _FEW_ROWS: Final = 2
-# Rows and columns of a tile of dot products by bytes of a vector register, then what serves fewer rows
+# Rows and columns of a tile of dot products by bytes of a vector register, then those for fewer rows
 _DOTS: Final = {16: ((2, 4), (1, 4)), 32: ((2, 4), (1, 8)), 64: ((4, 4), (2, 8), (1, 8))}
 DOT_COLUMNS: Final = 4
 

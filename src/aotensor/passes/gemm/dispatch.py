@@ -42,8 +42,8 @@ _DTYPES: Final = {
 
 _DOT_COLUMNS: Final = 9  # columns of Bᵀ from which packing pays
 _TYPICAL: Final = Target()
-_FEW_PASSES: Final = 4  # over B from the last level cache, which take less time than packing it
-_LONGEST: Final = 1 << 20  # extents count as at most this in a product of three, which then stays below 2⁶³
+_FEW_PASSES: Final = 4  # sweeps over B in the last level cache that are faster than packing it
+_LONGEST: Final = 1 << 20  # extents are clamped to this in a product of three, which then stays below 2⁶³
 
 
 def add_gemm_kernels(module: ModuleOp, vector_bytes: int = 32, target: Target = _TYPICAL) -> None:

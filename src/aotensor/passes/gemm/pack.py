@@ -18,7 +18,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i1
 from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
 
-_TOGETHER: Final = 8  # panels whose rows are read together: some lines side by side, which are fetched ahead
+_TOGETHER: Final = 8  # panels whose rows are loaded together: adjacent cache lines, which hardware prefetches
 BLOCK: Final = 4  # lanes of the vectors that are transposed in registers
 
 
@@ -73,7 +73,7 @@ class _Pack:
             return ()
 
         first, last = numbers
-        end = b.imin(last, b.ifloordiv(live, self.width))  # of what has no gaps
+        end = b.imin(last, b.ifloordiv(live, self.width))  # of a contiguous array
         is_many = b.and_(self.is_row, b.compare("ge", b.index(b.isub(end, first)), b.index(_TOGETHER)))
 
         def pack_together() -> Sequence[Scalar]:

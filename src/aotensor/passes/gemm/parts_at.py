@@ -28,10 +28,10 @@ from aotensor.passes.target import Target
 
 _INDEX: Final = IndexType()
 _TABLE: Final = memref_type_of(i64, [None])
-_LONGEST: Final = 1 << 20  # extents count as at most this in a product of three, which then stays below 2⁶³
-_MOST_PARTS: Final = 16  # of the columns, in which several cores take an equal part; enough for all axes
-_FEWEST_PANELS: Final = (4, 8)  # of rows and of columns of a part, whose panels of A are packed again for each
-_DEPTHS: Final = 2  # blocks of a part of a sum, at least
+_LONGEST: Final = 1 << 20  # extents are clamped to this in a product of three, which then stays below 2⁶³
+_MOST_PARTS: Final = 16  # parts of the columns that cores can share evenly; a limit for all axes
+_FEWEST_PANELS: Final = (4, 8)  # panels of a part along rows, columns, at least; each part packs its panels of A again
+_DEPTHS: Final = 2  # smallest number of blocks of a part of a sum
 _ADDED: Final = 2  # the work of adding one number to another, in units of `passes/nest/work.py`
 
 

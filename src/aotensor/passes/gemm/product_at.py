@@ -89,7 +89,7 @@ def _define_blocked(tile: Tile, target: Target, form: Form) -> func.FuncOp:
     """@aot_gemm_at_blocked(the same).   Returns 0, or nonzero with C unchanged if there is no memory."""
 
     def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
-        widest = target.near_bytes // target.product_depth  # few filters for many windows: their panels are read soon
+        widest = target.near_bytes // target.product_depth  # few filters, many windows: their panels are reused soon
         corner, extents = _part(args)
         operands = (args[:8], args[8:12])
         Blocked(b, tile, target, form, extents, operands, widest, corner, on_cores=False).run()

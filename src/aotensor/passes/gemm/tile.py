@@ -26,11 +26,11 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type, i1
 
-# Rows of a packed tile by bytes of a vector register, two registers wide. With two rows of B and one element of A that
+# Rows of a packed tile by bytes of a vector register, two registers wide. With two vectors of B and one element of A it
 # leaves 1 of the 16 registers of SSE and AVX for the product where there is no FMA, and 5 of the 32 of AVX-512.
 _ROWS: Final = {16: 6, 32: 6, 64: 12}
 _VECTORS: Final = 2
-_HEIGHTS: Final = 3  # in which tiles come, so that the last rows of C are not mostly zeros
+_HEIGHTS: Final = 3  # heights of tiles, so that the last rows of C are not mostly zeros
 
 ALIGNMENT: Final = 64
 """Alignment of packed memory, in bytes: a cache line, which is also the widest vector."""
@@ -146,7 +146,7 @@ class KernelBuilder(LoopBuilder):
         lanes = self.lanes_of(values[0])
         if len(values) > lanes:
             return [*self.sums_of_lanes(values[:lanes]), *self.sums_of_lanes(values[lanes:])]
-        width = lanes  # of the part of a vector that belongs to one sum
+        width = lanes  # lanes of a vector that belong to one sum
         while len(values) > 1:
             values = [self._folded(x, y, width) for x, y in zip(values[::2], values[1::2], strict=True)]
             width //= 2

@@ -19,7 +19,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.lapack.job import Job, Matrix
 from aotensor.passes.lapack.triangle import call_triangular
 
-_BLOCK: Final = 32  # rows of a diagonal block: smaller ones leave too little to each product
+_BLOCK: Final = 32  # rows of a diagonal block: smaller blocks make the products too small
 
 
 def cholesky_pullback(job: Job) -> Scalar:

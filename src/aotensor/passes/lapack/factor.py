@@ -20,7 +20,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.lapack.job import Job, Matrix
 from aotensor.passes.lapack.triangle import call_triangular, first_on_diagonal
 
-_BLOCK: Final = 64  # columns that LAPACK's blocked algorithms like to have room for
+_BLOCK: Final = 64  # columns of workspace for LAPACK's blocked algorithms
 
 
 def cholesky(job: Job) -> Scalar:
@@ -37,7 +37,7 @@ def cholesky(job: Job) -> Scalar:
 
     job.each(0, n, row)
     failure = job.call("potrf", "U", n, factor, n)
-    missed = first_on_diagonal(job, factor, job.b.is_nan)  # not every LAPACK notices nan
+    missed = first_on_diagonal(job, factor, job.b.is_nan)  # not every LAPACK detects nan
     return job.b.select(job.b.compare("eq", failure, job.b.constant(0, "int64")), missed, failure)
 
 

@@ -15,7 +15,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.lapack.job import Job, Matrix
 from aotensor.passes.lapack.spectral import when_finite
 
-_BLOCK: Final = 64  # columns that LAPACK's blocked algorithms like to have room for
+_BLOCK: Final = 64  # columns of workspace for LAPACK's blocked algorithms
 
 
 def eig(job: Job) -> Scalar:

@@ -9,7 +9,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.lapack.job import Job, Matrix
 from aotensor.passes.lapack.spectral import has_elements, identity
 
-_BLOCK = 64  # columns that LAPACK's blocked algorithms like to have room for
+_BLOCK = 64  # columns of workspace for LAPACK's blocked algorithms
 
 
 def qr(job: Job) -> Scalar:

@@ -13,7 +13,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.lapack.job import Job, Matrix
 from aotensor.passes.lapack.spectral import when_finite
 
-_BLOCK: Final = 64  # columns that LAPACK's blocked algorithms like to have room for
+_BLOCK: Final = 64  # columns of workspace for LAPACK's blocked algorithms
 
 _OF_MATRICES: Final[Mapping[str, str]] = {"lhp": "lt", "rhp": "ge", "iuc": "le", "ouc": "gt"}
 _OF_PENCILS: Final[Mapping[str, str]] = {"lhp": "lt", "rhp": "gt", "iuc": "lt", "ouc": "gt"}
@@ -160,7 +160,7 @@ def _condition(job: Job, border: Mapping[str, str]) -> Callable[[Scalar, Scalar]
     def is_chosen(x: Scalar, y: Scalar) -> Scalar:
         if sort in ("lhp", "rhp"):
             return b.compare(border[sort], x, b.constant(0.0, job.dtype))
-        # the root rounds numbers next to 1 to it, as hypot does
+        # the square root rounds numbers close to 1 to 1, as hypot does
         size = b.math("sqrt", b.add(b.mul(x, x), b.mul(y, y)))
         return b.compare(border[sort], size, b.constant(1.0, job.dtype))
 

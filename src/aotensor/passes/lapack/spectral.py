@@ -22,7 +22,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ops.linalg.signs import NOT_SMALL
 from aotensor.passes.lapack.job import Job, Matrix
 
-_BLOCK: Final = 64  # columns that LAPACK's blocked algorithms like to have room for
+_BLOCK: Final = 64  # columns of workspace for LAPACK's blocked algorithms
 
 
 def eigh(job: Job) -> Scalar:

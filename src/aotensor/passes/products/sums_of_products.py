@@ -107,7 +107,7 @@ def sum_of_products(root: linalg.GenericOp) -> SumOfProducts | None:
         return None
     one, two = factors
     if one is None or two is None or not (summed | {*result}) <= {*one.axes, *two.axes}:
-        return None  # along an axis that no factor has, it repeats
+        return None  # along an axis without a factor, it is broadcast
     return SumOfProducts(tuple(chain), tuple(scales), last, (one, two), term.factors, result, frozenset(summed))
 
 
@@ -128,7 +128,7 @@ def _term(op: linalg.GenericOp) -> Term | None:
         return None
     local = {*arguments, *(x for inner in ops for x in inner.results)}
     pending, factors, scales = [value], list[int](), list[Scale]()
-    while pending:  # from the product to what it is made of
+    while pending:  # from the product to its operands
         x = pending.pop()
         if x not in local or x.uses.get_length() != 1:
             return None

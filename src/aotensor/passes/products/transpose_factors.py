@@ -87,7 +87,7 @@ def _turn(function: func.FuncOp, product: SumOfProducts, number: int) -> None:
     read = 0
     if op is not root:
         read = next(n for n, x in enumerate(root.inputs) if x is op.results[0])
-        last = _position(root.indexing_maps.data[read].data, last)  # each dim of the product is an axis of it
+        last = _position(root.indexing_maps.data[read].data, last)  # each dim of the product is one of its axes
     map = op.indexing_maps.data[number].data
     order = _with_last(len(map.results), _position(map, last))
     op.operands[number] = _copy(function, builder_before(op), op.inputs[number], order)

@@ -233,7 +233,7 @@ class _Reader:
             node.body = [one for nodes in inner for one in nodes]
             node.seconds = [x + y for x, y in zip(node.seconds, _sum(node.body, len(times)), strict=True)]
             return node
-        return None  # a number: next to nothing
+        return None  # a scalar: negligible
 
     def _same(self, work: float) -> list[float]:
         return [float(work)] * len(self.sets)

@@ -17,7 +17,7 @@ from typing import Final
 from aotensor.passes.scalar_math.value import Value, at_least, at_most, fma, polynomial, where
 
 _INVERSE_LN2: Final = 1.4426950408889634
-# ln 2 in two parts, the first so short that its product with any exponent is exact
+# ln 2 in two parts, the first short enough that its product with any exponent is exact
 LN2_PARTS: Final = {
     "float32": (0.693145751953125, 1.428606765330187e-06),
     "float64": (0.6931471805598903, 5.497923018708371e-14),

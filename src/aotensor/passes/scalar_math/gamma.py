@@ -142,7 +142,7 @@ def gammaln(x: Value) -> Value:
 def gammaln_in_parts(wide: Value) -> tuple[Value, Value, Value]:
     """log|Γ(x)|, and for x ≥ 8 its components log x and the remainder of Stirling's series."""
     size = abs(wide)
-    # a negative number as small as that has the logarithm of its size, like a positive one
+    # for tiny negative x, log|Γ(x)| equals that of |x|
     is_reflected = wide < -(2.0**-60)
     positive, log, series = _log_gamma(size)
     sine = abs(_Argument.fraction_sine(size))
@@ -156,7 +156,7 @@ def _log_gamma(x: Value) -> tuple[Value, Value, Value]:
     """log Γ(x) for x > 0, and its components for x ≥ 8, as in `gammaln_in_parts`."""
     is_low, is_below, is_far = x < 0.5, x < 1.25, x >= float(SHIFT)
     product, s = x.like(1.0), x - 2.0
-    for k in range(1, SHIFT - 1):  # down by 1 as long as it is above 2.5
+    for k in range(1, SHIFT - 1):  # subtract 1 while it is above 2.5
         is_above = x >= k + 1.5
         product, s = where(is_above, product * (x - float(k)), product), where(is_above, x - (k + 2.0), s)
     s = where(is_low, x, where(is_below, x - 1.0, s))

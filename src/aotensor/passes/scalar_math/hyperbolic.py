@@ -9,7 +9,7 @@ from aotensor.passes.scalar_math.exponential import power_of_two, reduce
 from aotensor.passes.scalar_math.logarithm import log1p
 from aotensor.passes.scalar_math.value import Value, at_most, fma, where
 
-# sinh and cosh are infinite from here on, and a quarter of the exponential is not
+# above it sinh and cosh are infinite, while a quarter of the exponential is finite
 _OVERFLOW: Final = {"float32": 89.7, "float64": 710.7}
 # above it 1 + x² rounds to x² and log(1 + x) to log x; its square is finite in both formats
 _LARGE: Final = 2.0**60

@@ -30,7 +30,7 @@ _ARCSIN: Final = {
         -0.01622454866673158, 0.0319124080783409,
     ),
 }  # fmt: skip
-# π and what the nearest float64 lacks
+# π as the nearest float64, and the remainder
 _PI: Final = (math.pi, 1.2246467991473532e-16)
 _TAN_PI_8: Final = 0.41421356237309503
 

@@ -25,9 +25,9 @@ _TAIL: Final = {
         0.1531407400839699, 0.1479575484297891,
     ),
 }  # fmt: skip
-# 1 + f lies between this and its double
+# 1 + f is between this and its double
 _LOWEST: Final = {"float32": 2.0 / 3.0, "float64": math.sqrt(0.5)}
-# 1/ln 2 and 1/ln 10 with 21 bits (float32: 12) and what is left; log10(2) with 42 bits (15) and what is left
+# 1/ln 2 and 1/ln 10 with 21 bits (float32: 12) and the remainder; log10(2) with 42 bits (15) and the remainder
 _INVERSE_LN2: Final = {
     "float32": (1.4423828125, 0.00031222839606925845),
     "float64": (1.4426946640014648, 3.768874985636099e-07),

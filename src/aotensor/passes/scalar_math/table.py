@@ -75,7 +75,7 @@ FUNCTIONS: Final[Mapping[str, ScalarFunction]] = {
     **{formula.__name__: ScalarFunction(formula) for formula in _ONE_OPERAND},
     **{formula.__name__: ScalarFunction(formula, operands=2) for formula in _TWO_OPERANDS},
     **{name: ScalarFunction(x.formula, x.operands, is_apart=True) for name, x in families.FAMILIES.items()},
-    "far_angle": ScalarFunction(trigonometric.far_angle, dtypes=("float64",)),  # called by sin, cos and tan alone
+    "far_angle": ScalarFunction(trigonometric.far_angle, dtypes=("float64",)),  # called only by sin, cos and tan
 }
 
 LANE_FUNCTIONS: Final[Mapping[str, Sequence[Attribute]]] = {
@@ -210,7 +210,7 @@ def _widen(
     values: operand → its vector. mask: of the active lanes, an argument of called functions
     """
     for op in ops:
-        if isinstance(op, scf.IfOp):  # rarely taken (`value.rarely`): both sides, chosen lane by lane
+        if isinstance(op, scf.IfOp):  # rarely executed (`value.rarely`): both sides, selected lane by lane
             condition = values[op.cond]
             sides = []
             for region in op.regions:

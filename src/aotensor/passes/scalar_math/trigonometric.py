@@ -155,7 +155,7 @@ def _turns_to_radians(high: Value, low: Value) -> Value:
     rest = (a - whole) + b + c
     head = (whole.bits() & ~(2**27 - 1)).bitcast("float64")
     tail = (whole - head) + rest
-    # 2π with 26 bits, and what they lack
+    # 2π with 26 bits, and the remainder
     return head * 6.283185243606567 + fma(head, 6.357301909411278e-08, tail * (2.0 * math.pi))
 
 

@@ -78,7 +78,7 @@ class FormulaBuilder(ScalarBuilder):
         if key not in self._constants:
             if self._outermost is None:
                 self._constants[key] = super().constant(value, dtype)
-            else:  # at the start of the function, where every block sees it
+            else:  # at the start of the function, so that it dominates every block
                 here, self.builder = self.builder, Builder(InsertPoint.at_start(self._outermost))
                 self._constants[key] = super().constant(value, dtype)
                 self.builder = here
@@ -124,7 +124,7 @@ class Value:
 
     def __add__(self, other: Number) -> Value:
         if not isinstance(other, Value | float | int):
-            return NotImplemented  # a jet knows what to do
+            return NotImplemented  # Jet's reflected operator is used
         return Value(self.builder, self.builder.add(self.scalar, self.like(other).scalar))
 
     def __radd__(self, other: float) -> Value:
@@ -132,7 +132,7 @@ class Value:
 
     def __sub__(self, other: Number) -> Value:
         if not isinstance(other, Value | float | int):
-            return NotImplemented  # a jet knows what to do
+            return NotImplemented  # Jet's reflected operator is used
         return Value(self.builder, self.builder.sub(self.scalar, self.like(other).scalar))
 
     def __rsub__(self, other: float) -> Value:
@@ -140,7 +140,7 @@ class Value:
 
     def __mul__(self, other: Number) -> Value:
         if not isinstance(other, Value | float | int):
-            return NotImplemented  # a jet knows what to do
+            return NotImplemented  # Jet's reflected operator is used
         return Value(self.builder, self.builder.mul(self.scalar, self.like(other).scalar))
 
     def __rmul__(self, other: float) -> Value:
@@ -148,7 +148,7 @@ class Value:
 
     def __truediv__(self, other: Number) -> Value:
         if not isinstance(other, Value | float | int):
-            return NotImplemented  # a jet knows what to do
+            return NotImplemented  # Jet's reflected operator is used
         return Value(self.builder, self.builder.div(self.scalar, self.like(other).scalar))
 
     def __rtruediv__(self, other: float) -> Value:

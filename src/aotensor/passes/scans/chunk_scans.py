@@ -74,7 +74,7 @@ class _Chunking:
     def run(self) -> None:
         """Split the loop if its rows are independent and it has enough work."""
         if self.op.conditional is not None:
-            return  # where values end the loop, they do for all rows
+            return  # a data-dependent exit ends the loop for all rows
         if not self.op.initial:
             self._share_steps()
             return
@@ -130,7 +130,7 @@ class _Chunking:
         most = target.most_chunks // _WIDER
         size: Extent = rows_of_chunk(b, steps, b.imax(work, 1), target.chunk_work, most, 1)
         is_wide = (work, target.chunk_work * _ENOUGH), (memory, target.near_bytes * _ENOUGH)
-        for found, limit in is_wide:  # steps that are work for all cores; what each core would need for itself
+        for found, limit in is_wide:  # such steps have work for all cores, or values that exceed each core's cache
             if isinstance(found, int):
                 size = steps if found > limit else size
             else:
@@ -219,7 +219,7 @@ class _Chunking:
         enough = target.chunk_work * (_ENOUGH_PRODUCTS if self._has_products() else _ENOUGH)
         step = b.imul(count, work)
         if isinstance(step, int) and step >= enough:
-            return None  # each step is work enough for several cores
+            return None  # each step has enough work for several cores
         for small, large in ((shared, room), (step, enough - 1)):
             if not isinstance(small, int):
                 fits = b.compare("le", b.index(small), b.index(large))

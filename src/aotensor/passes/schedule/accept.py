@@ -154,7 +154,7 @@ class _Comparison:
         for op in statements_of(self.own_function):
             names = names_in(op)
             left[names] -= 1
-            if len(names) > 1 and left[names] < 0:  # those that only copy come and go
+            if len(names) > 1 and left[names] < 0:  # copies may be added and removed
                 where = self.schedule.where(self.given_function)
                 raise ScheduleError(
                     f"{where}: a statement of the model is missing ({model_line(op)})",

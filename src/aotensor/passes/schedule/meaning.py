@@ -267,7 +267,7 @@ class Meaning(Reader):
         for inner in block.ops:
             if isinstance(inner, tensor.ExtractOp) and isinstance(inner.tensor.owner, ValueOp):
                 element = self.read(inner.tensor, [operand(i) for i in inner.indices])
-                made[inner.result] = t.make("gathered", None, (element,))  # nobody has shown that it is there
+                made[inner.result] = t.make("gathered", None, (element,))  # it is not proved to be in bounds
                 continue
             parts = [operand(x) for x in (*inner.operands, *captured(inner))]
             if isinstance(inner, tensor.ExtractOp | ExtractIfOp) or inner.results:

@@ -115,9 +115,9 @@ class Order:
     def _check_pair(self, x: SSAValue, writer: _Step, reader: _Step, scope: set[LoopOp]) -> None:
         first, second = writer.access.op, reader.access.op
         if reader.access.is_write and writer.way == reader.way and writer.way not in (SET, ORDERED):
-            return  # shares of one sum, in any order
+            return  # partial sums, in any order
         if reader.way == ORDERED and writer.way == ORDERED:
-            return  # one after the other, as the terms of both say
+            return  # in sequence, as the terms of both state
         if self.places[second] < self.places[first]:
             how = "is updated before it is set" if reader.access.is_write else "is read before it is written"
             raise Broken(x, first, second, how)

@@ -66,7 +66,7 @@ class Table:
             if y not in found and y not in known:
                 found.add(y)
                 pending += self.nodes[y].args
-        return sorted(found)  # operands are made first, and so have smaller numbers
+        return sorted(found)  # operands are created first, and so have smaller numbers
 
     def in_order(self, terms: Iterable[Term], below: Callable[[Term], Sequence[Term]]) -> Iterator[Term]:
         """Iterate over expressions with variables in order of appearance, each once, before those `below` it."""
@@ -92,7 +92,7 @@ class Table:
             elif y in new:
                 known[y] = new[y]
             elif not node.args or node.tag == "value":
-                known[y] = y  # a value is closed: what is bound in it is its own
+                known[y] = y  # a value is closed: it has no free variables
             elif missing := [z for z in node.args if z not in known]:
                 pending += missing
             else:

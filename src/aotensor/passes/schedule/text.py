@@ -33,14 +33,14 @@ class Schedule:
         except ParseError as error:
             line = 1
             if parser is not None and error.msg.endswith("is not registered"):
-                line = parser.begun  # the error stands at the next token
+                line = parser.begun  # the error is reported at the next token
             elif error.span is not None:
                 line = error.span.input.content.count("\n", 0, error.span.start) + 1
             line, said = missing_line(self._source, error.msg) or (line, _first(error.msg))
             raise ScheduleError(f"{self.name}:{line}: {said}", hint=_HINT) from error
         except RecursionError as error:
             raise ScheduleError(f"{self.name}: its loops are too deep to be read") from error
-        except Exception as error:  # the readers of operations take it for granted that a text is what they printed
+        except Exception as error:  # the parsers of operations assume that the text was printed by them
             line = 1 if parser is None else parser.line
             raise ScheduleError(f"{self.name}:{line}: this is not a nest: {_first(str(error))}", hint=_HINT) from error
         self._check()
@@ -54,7 +54,7 @@ class Schedule:
                 op.verify(verify_nested_ops=False)
             except VerifyException as error:
                 raise ScheduleError(f"{self.where(op)}: {_first(str(error))}") from error
-            except ValueError as error:  # of a number that was never made, which is looked at by what checks uses
+            except ValueError as error:  # of an undefined value, which the check of uses reports
                 raise ScheduleError(f"{self.where(op)}: it uses a number that is made elsewhere") from error
         try:
             NEST_FORM.check(self.module, "the schedule")

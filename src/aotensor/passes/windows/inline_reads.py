@@ -136,7 +136,7 @@ def _reader_of_sources(op: linalg.GenericOp) -> tuple[linalg.GenericOp, int] | N
     if not isinstance(reader, linalg.GenericOp) or use.index >= len(reader.inputs):
         return None
     work = sum(isinstance(x.type, AnyFloat) for inner in op.body.block.ops for x in inner.results)
-    makers = (x.owner for x in reader.inputs if isinstance(x.owner, linalg.GenericOp))  # they share its loop
+    makers = (x.owner for x in reader.inputs if isinstance(x.owner, linalg.GenericOp))  # they are fused with it
     gathered = {inner.tensor for one in (reader, *makers) for inner in one.body.block.ops if isinstance(inner, Read)}
     map: AffineMap = reader.indexing_maps.data[use.index].data
     is_along = all(isinstance(e, AffineDimExpr) for e in map.results) and len(map.results) == map.num_dims

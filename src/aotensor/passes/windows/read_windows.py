@@ -49,7 +49,7 @@ def read_windows(module: ModuleOp) -> None:
             windows = _Windows(function)
             parts = assemblies(inserts, windows.extents)
             for op in inserts:
-                if op not in parts:  # loops that compute them will put them there
+                if op not in parts:  # the loops that compute them store them there
                     windows.visit(op)
 
 
@@ -157,7 +157,7 @@ class _Windows:
     def _axis(self, op: tensor.InsertSliceOp, axis: int) -> _Axis:
         starts, extents = iter(op.offsets), self.extents.shape(op.source)
         found = [next(starts) if n == DYNAMIC_INDEX else n for n in op.static_offsets.get_values()]
-        if extents[axis] == self.extents.shape(op.dest)[axis]:  # it lies inside, so it begins at 0
+        if extents[axis] == self.extents.shape(op.dest)[axis]:  # it is inside, so it begins at 0
             return _Axis(None, None)
         return _Axis(self.index(found[axis]), self.index(extents[axis]))
 
@@ -171,7 +171,7 @@ def _position(b: Builder, axes: Sequence[_Axis]) -> tuple[list[SSAValue], SSAVal
         if axis.start is not None and axis.extent is not None:
             if not _is_zero(axis.start):
                 at = b.insert(arith.SubiOp(at, axis.start)).result
-            inside = b.insert(arith.CmpiOp(at, axis.extent, "ult")).result  # what is below the start is large
+            inside = b.insert(arith.CmpiOp(at, axis.extent, "ult")).result  # indices below the start wrap
             condition = inside if condition is None else b.insert(arith.AndIOp(condition, inside)).result
         where.append(at)
     return where, condition

@@ -37,7 +37,7 @@ from aotensor.ir.scalar_builder import CONTRACT, Scalar
 from aotensor.ir.upstream import walk
 from aotensor.passes.remarks import applied, missed
 
-_BELOW: Final = 6  # arith.cmpi's number of "unsigned and less than"
+_BELOW: Final = 6  # arith.cmpi's predicate number of `ult`
 FEWEST: Final = 16
 """Smallest trip count of a loop that is worth splitting."""
 LARGEST: Final = 400
@@ -146,7 +146,7 @@ def _range(b: IndexBuilder, conditions: list[_Condition], start: Extent, end: Ex
         lows.append(b.isub(_sum(b, subtracted), _sum(b, added)))
         highs.append(b.iadd(lows[-1], _extent(extent)))
     low, high = reduce(b.imax, lows), reduce(b.imin, highs)
-    first = start if low == 0 else b.imax(b.imin(low, end), start)  # a counter is not negative
+    first = start if low == 0 else b.imax(b.imin(low, end), start)  # counters are nonnegative
     return first, b.imax(b.imin(high, end), first)
 
 

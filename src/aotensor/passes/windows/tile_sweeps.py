@@ -112,7 +112,7 @@ def _follows(loop: ForOp, before: ForOp) -> bool:
     reach = _reach_of(values, loop)
     if max(map(abs, reach)) > _FARTHEST:
         missed("{} not tiled with other sweeps: it reads distant rows", loop, size=[values[0].result])
-    return 0 < max(map(abs, reach)) <= _FARTHEST  # what reads its own row alone shares the loop, if it may
+    return 0 < max(map(abs, reach)) <= _FARTHEST  # a loop that reads only its own row is fused instead, if possible
 
 
 def _reach_of(values: Sequence[ValueOp], loop: ForOp) -> Bounds:
@@ -206,7 +206,7 @@ def _bounds(x: SSAValue) -> Bounds | None:
     n = _number(x)
     if n is not None:
         return n, n
-    if isinstance(x.owner, arith.MinSIOp):  # an extent is not negative
+    if isinstance(x.owner, arith.MinSIOp):  # extents are nonnegative
         for one, other in (x.owner.operands, x.owner.operands[::-1]):
             n = _number(one)
             if n is not None and n >= 0 and isinstance(other.owner, tensor.DimOp):

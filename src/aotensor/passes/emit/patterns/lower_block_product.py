@@ -88,7 +88,7 @@ class _Blocks:
         assert isinstance(height, int) and isinstance(width, int)
         self.height, self.width = height, width
         self.columns = buffers.shape(op.tensors[0])[2]
-        if self.columns == 1:  # neighbours are numbers of one block then
+        if self.columns == 1:  # then the adjacent elements are of one block
             self.x, self.y = (
                 b.reinterpret(buffers.buffer(v), buffers.shape(v)[:2]) for v in (op.arguments[3], op.tensors[0])
             )

@@ -35,7 +35,7 @@ def jv(v: Value, x: Value, order: int = 0) -> Value:
     """
     size, whole = abs(x), is_whole(v)
     is_inside = (size > 0.0) & (size < math.inf) & (abs(v) < _LARGEST_ORDER) & ((x > 0.0) | whole)
-    # of a whole order below 0 by its symmetry: the recurrence would go on from a 0 that rounding has made larger
+    # for negative integer order by symmetry: the recurrence would continue from a 0 with rounding errors
     own = v if order else where(whole, abs(v), v)
     (parameter,) = Jet.parameters([where(is_inside, own, 1.0)], (order,))
     point = where(is_inside, size, 1.0)
@@ -82,12 +82,12 @@ def _near(v: Jet, x: Value) -> Jet:
     bound = where(square > 1.0, square, 1.0) - 1.0
     steps = where(v.value < bound, -floor(v.value - bound), 0.0)
     top = v + steps
-    # both without (x/2)^top/Γ(top + 1), by which the result is multiplied
+    # both without the factor (x/2)^top/Γ(top + 1), which multiplies the result
     at_top = sum_terms(v.constant(1.0), lambda k: -square / ((top + k) * k))
     above = sum_terms(v.constant(1.0), lambda k: -square / ((top + (k + 1.0)) * k)) * half / (top + 1.0)
     lowest = _downwards(v, x, top, steps, at_top, above)
     exponent = top * half.call("log") - log_gamma_of_successor(top)
-    # where a power of x/2 underflows the recurrence may have brought the number back into range
+    # if a power of x/2 underflows, the recurrence may have brought the result back into range
     part = (exponent * 0.5).exp()
     return lowest * part * part
 

@@ -41,7 +41,7 @@ def hyp2f1(
     p, q, r = p + float(order_z), q + float(order_z), r + float(order_z)
     is_value = not (order_a or order_b or order_c or order_z)
     is_ended = (_ends(p.value) | _ends(q.value)) & (z >= 1.0)
-    if order_a or order_b or order_c:  # of a polynomial they are none
+    if order_a or order_b or order_c:  # a polynomial has no singularity there
         is_ended = is_ended & z.ne(z)
     is_inside = is_ended | ((z < 1.0) & (z > -math.inf))
     point = where(is_inside, z, 0.0)

@@ -81,7 +81,7 @@ def ratio(a: Jet, x: Value, is_upper: bool) -> Jet:
 
     size = a.value
     is_near = (size > _TEMME_FROM) & (abs(x - size) < size * _TEMME_WITHIN)
-    # below 1.1 as Cephes has it: where P is at most about ½, or a so large that Q has no small relative change there
+    # below 1.1 as in Cephes: if P is at most about ½, or a is large enough that Q is well conditioned
     is_long = where(x > 0.5, x * SMALL < size, where(x < 0.5, x, 0.5).call("log") * size < -0.4)
     is_low = where(x > SMALL, x <= size, is_long)
     return branch(

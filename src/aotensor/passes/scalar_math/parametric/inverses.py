@@ -57,7 +57,7 @@ def _beta_odds(a: Value, b: Value, tail: Value) -> Value:
     def value_of(odds: Value) -> tuple[Value, Value]:
         x, y = odds / (1.0 + odds), 1.0 / (1.0 + odds)
         value = a.call("betainc", b, x)
-        # where x has no digits that tell it from 1, the complement
+        # where x rounds to 1, use the complement
         is_end = (odds > 1e3) & (value > 1e-3)
         value = branch(is_end, lambda: 1.0 - b.call("betainc", a, y), lambda: value)
         density = branch(odds < 1.0, lambda: a.call("beta_density", b, x), lambda: b.call("beta_density", a, y))

@@ -114,7 +114,7 @@ def _second_kind(v: Value, x: Value, order: int, order_x: int, is_scaled: bool) 
     if order or order_x:  # beyond the largest number or below the smallest one, where coefficients are ∞ − ∞ or 0·∞
         found = where(found.ne(found), where(point > abs(v), 0.0, infinite), found)
     at_zero = where(v.eq(0.0), 0.0, infinite) if order % 2 else infinite
-    # with SciPy nan at ∞ where the result is scaled
+    # as in SciPy, nan at ∞ for the scaled function
     at_infinity = where(x.eq(math.inf), x.like(math.nan if is_scaled else 0.0), math.nan)
     outside = where(x.eq(0.0), at_zero, at_infinity)
     return where(is_inside, found, where(abs(v) < math.inf, outside, math.nan))
@@ -174,7 +174,7 @@ def _integral(v: Jet, w: Jet, x: Jet) -> Jet:
     step = _step(w.value)
     growth = step.call("exp")
 
-    # w − v, by which the exponent grows on the left
+    # w − v, the growth rate of the exponent on the left
     rest = x / (w + v) * x
 
     def goes_on(k: Value, power: Value, total: Jet, term: Jet) -> Value:

@@ -69,7 +69,7 @@ def _with_rest(z: Jet, m: Value, rest: Jet, product: Jet) -> Value:
     def far() -> Jet:
         ratio = rest / z
         logarithm = ratio.log1p()
-        # z·(ln(1 + r) − r), of which for large r no part is left in the derivative
+        # z·(ln(1 + r) − r), whose derivative cancels for large r
         less = choose(ratio.value > 1.0, z * logarithm - rest, z * log1p_less(ratio, (total / z).value))
         main = less - 0.5 * logarithm + rest * total.log()
         return exponential_times(main + (stirling_rest(total) - stirling_rest(z)), product).dense()
@@ -96,7 +96,7 @@ def _with_rest(z: Jet, m: Value, rest: Jet, product: Jet) -> Value:
         is_little = (abs(rest.value) <= _LITTLE) & (z.value > 0.0) & (total.value > 0.0)
         return branch(is_little, little, lambda: branch((z.value >= _FAR) & (total.value >= _FAR), far, near).dense())
 
-    # of a whole m nothing is left, but what m changes: Γ(z + m)/Γ(z) as a function of m near 0
+    # integer m leaves only the dependence on m: Γ(z + m)/Γ(z) as a function of m near 0
     regular = (branch(is_whole, product.dense, quotient) if not z.top[1] else quotient()).derivative
     if z.order:  # beyond the largest number, where coefficients are 0·∞
         return where(regular.ne(regular) & (z.value > 0.0) & (m >= 1.0), regular.like(math.inf), regular)
