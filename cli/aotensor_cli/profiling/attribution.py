@@ -105,18 +105,23 @@ class Code:
     def _frames(self, addresses: Sequence[int], is_blas: bool) -> Iterator[int]:
         """Where a thread is, then the calls that led there.   is_blas: it is in a library that is called by pointer
 
-        Memory of the stack that is not in use holds addresses of earlier calls: of a direct call it is known what it
-        calls, and that must be the function that the frame before is in.
+        Memory of the stack that is not in use holds addresses of earlier calls. A direct call counts if a frame before
+        is in the function that it calls; a call by a pointer if such a call leads to it, or if nothing else is known.
         """
         yield addresses[0]
-        inner = self.function(addresses[0])
+        waiting: dict[str, int | None] = {self.function(addresses[0]): None}
         for address in addresses[1:]:
-            called = self._called(address)
-            if called == inner if called is not None else self._is_indirect(address):
-                if is_blas and not inner and called is not None:
-                    continue
+            called, name = self._called(address), self.function(address - 1)
+            if called is None:
+                if self._is_indirect(address):
+                    waiting.setdefault(name, address - 1)
+            elif called in waiting and not (is_blas and not called):
+                pointed = waiting[called]
+                if pointed is not None:
+                    yield pointed
                 yield address - 1
-                inner = self.function(address - 1)
+                waiting = {name: None}
+        yield from [x for x in waiting.values() if x is not None][:1]
 
     def _called(self, behind: int) -> str | None:
         """The function that the direct call in front of an address calls, "" for one elsewhere; None if it is none."""

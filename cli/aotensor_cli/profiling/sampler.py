@@ -21,7 +21,7 @@ from aotensor.errors import ToolError
 
 PERIOD: Final = 2_500_000
 """Mean nanoseconds between two samples of a thread."""
-DEPTH: Final = 10
+DEPTH: Final = 16
 """Addresses of a sample: where the thread was, then callers in the library as far as they are known, else 0."""
 _CAPACITY: Final = 1 << 18
 """Samples that are kept."""
@@ -41,9 +41,9 @@ SOURCE: Final = r"""
 #include <ucontext.h>
 #include <unistd.h>
 
-#define DEPTH 10
-#define STACK_WORDS 192 /* below what glibc keeps at the top of the stack of every thread */
-#define LARGE_STACK_WORDS 4096
+#define DEPTH 16
+#define PAGE 4096u
+#define STACK_WORDS 4096 /* kernels and BLAS have large frames */
 #define MOST_THREADS 512
 #define IDLE 8 /* times as long until a thread that sleeps is looked at again */
 
@@ -102,11 +102,9 @@ static void note(uint64_t weight, const ucontext_t *at, int is_first) {
 #else
 #error "the sampler does not know this processor"
 #endif
-  const uint64_t *end = stack + STACK_WORDS;
-  if (is_first && one->address[0] - low >= high - low) { /* in BLAS, say, whose frames are large */
-    const uint64_t *last = (const uint64_t *)first_stack_end;
-    end = stack > last ? stack : last - stack < LARGE_STACK_WORDS ? last : stack + LARGE_STACK_WORDS;
-  }
+  /* No further than memory is known to be readable: to the end of the stack, of other threads to that of the page. */
+  const uint64_t *last = (const uint64_t *)(is_first ? first_stack_end : ((uint64_t)stack | (PAGE - 1)) + 1);
+  const uint64_t *end = stack > last ? stack : last - stack < STACK_WORDS ? last : stack + STACK_WORDS;
   for (; stack < end && depth < DEPTH; stack++)
     if (*stack - low < high - low) one->address[depth++] = *stack;
 }
