@@ -2,11 +2,12 @@
 
     scf.for %i = 0 to %n { … %x … %t … }    →    func.call @f.loops0(%x, %workspace, %offset, %n)
 
-LLVM analyses a loop together with all others of its function, such as every address in every loop. Buffers are passed
-as arguments that do not alias, and views of them are recreated inside, so that no information is lost.
+    func.func private @f.loops0(%x, %workspace, %offset, %n) attributes {apart} {
+      %t = memref.view %workspace[%offset][%n]
+      scf.for %i = 0 to %n { … }
 
-LLVM looks at a loop together with all others of its function: at every address in every loop, for one. Buffers go as
-arguments that do not overlap, views of them are made anew inside, so that as much is known of them as before.
+LLVM analyses a loop together with all others of its function, such as every address in every loop. Buffers are
+passed as arguments that do not alias, and views of them are recreated inside, so that no information is lost.
 """
 
 from __future__ import annotations

@@ -176,7 +176,7 @@ def function_table(
     texts: Sequence[bytes],
     codes: Sequence[int],
 ) -> Value:
-    """Define the table of one function.   texts: templates of its checks. codes: their status codes"""
+    """Define the table of one function; `texts` are the templates of its checks, `codes` their status codes."""
     kinds = [*_kinds(spec.inputs, spec.sparse_inputs), *_kinds(spec.outputs, spec.sparse_outputs)]
     arguments = [_argument(constants, spec, value, kind) for value, kind in zip(spec.values, kinds, strict=True)]
     matrices = [_matrix(spec, group) for group in spec.sparse_inputs]

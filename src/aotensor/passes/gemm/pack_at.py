@@ -31,9 +31,8 @@ def position(b: KernelBuilder, table: SSAValue, at: Extent) -> Scalar:
 def define_pack_at(tile: Tile, width: int, form: Form) -> func.FuncOp:
     """@aot_gemm_at_pack<W>(first, last, X, rows, depths, start, w₀, p₀, live, count, panels): pack elements of X.
 
-    first, last: the range of panels to pack. start: offset of all positions
-
-    first, last: the panels that are packed, of those that this makes. start: is added to all positions
+    Packs `live` rows from w₀ on, `count` deep from p₀ on. first, last: the range of panels to pack. start: offset of
+    all positions
     """
     index = IndexType()
     panels = memref_type_of(tile.element, [None, None, width])
