@@ -221,7 +221,7 @@ def _frame(c: Code, context: Value, table: Value) -> Value:
 
 
 def _define_refuse_context(shared: Shared) -> Function:
-    """entry.refuse_context(frame): check the fields of the context for validity, if its size covers them."""
+    """entry.refuse_context(frame): check the size of the context, and that its fields are valid."""
     s = Step(shared, "entry.refuse_context")
     context = s.of_frame("context")
     s.give_when(s.is_null(context), status(0))
