@@ -140,3 +140,13 @@ def test_extents_that_must_agree_are_checked(name: str) -> None:
             for call in (f, f.reference):
                 with pytest.raises(ValueError, match=r"differ|along axis 0"):
                     call(scipy.sparse.csr_matrix(np.ones((3, 2))), scipy.sparse.csr_matrix(np.ones((rows, 2))))
+
+
+def test_a_diagonal_of_blocks_in_a_list() -> None:
+    """As SciPy takes them; a list of lists is one dense matrix."""
+    x = sp.csr_matrix("x", shape=(2, 3))
+    listed, apart = (sp.block_diag(*blocks, format="csr") for blocks in ([[x, np.eye(2)]], [x, np.eye(2)]))
+    value = scipy.sparse.csr_matrix(np.arange(6.0).reshape(2, 3))
+    for found in aot.function([x], [listed, apart]).reference(value):
+        np.testing.assert_array_equal(found.toarray(), scipy.sparse.block_diag([value, np.eye(2)]).toarray())
+    assert sp.block_diag([[1.0, 0.0], [0.0, 2.0]]).type.shape == (2, 2)

@@ -43,7 +43,7 @@ STACKS: list[tuple[str, Callable[[Any], Any], Callable[[Any], Any], str]] = [
     ("csc", lambda x: sp.vstack([x, x, x], "csc"), lambda x: ss.vstack([x, x, x], "csc"), "vstack has {} rows"),
     (
         "csr", lambda x: sp.block_diag(x, x, x, format="csr"), lambda x: diagonal_blocks(x, 3),
-        "sparse_block_diagonal has {} columns",
+        "block_diag has {} columns",
     ),
 ]  # fmt: skip
 

@@ -21,7 +21,7 @@ from aotensor.core.types import Dim, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected
-from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, scipy_sparse
+from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, is_matrix, scipy_sparse
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.index import subtensor
@@ -67,10 +67,15 @@ class Stack(SparseOp):
         return numbers[0] if numbers else next((dim for dim in dims if dim is not None), None)
 
     def _sum(self, axis: int) -> str:
-        return f"{self.name} has {{found}} {('rows', 'columns')[axis]}"
+        return f"{self._shown} has {{found}} {('rows', 'columns')[axis]}"
 
     def _what(self, axis: int) -> str:
-        return f"{self.name}: {('rows', 'columns')[axis]} of the blocks"
+        return f"{self._shown}: {('rows', 'columns')[axis]} of the blocks"
+
+    @property
+    def _shown(self) -> str:
+        """The function that a user calls."""
+        return self.name.removeprefix("sparse_").replace("diagonal", "diag")
 
     def reference(self, *blocks: Any) -> Any:
         for axis in {0, 1} - set(self.along):
@@ -89,7 +94,7 @@ class Stack(SparseOp):
         blocks = self._checked([_prepared(parts_of(x), type) for x in inputs], inputs)
         if 1 - type.major in self.along:
             blocks = _shifted(blocks, self._sum(1 - type.major))
-        entries = f"{self.name} has {{found}} entries"
+        entries = f"{self._shown} has {{found}} entries"
         found = _joined(blocks, entries) if type.major in self.along else _interleaved(blocks, entries)
         rows, columns = (self._extent(axis, inputs) for axis in range(2))
         return [matrix_of(replace(found, rows=rows, columns=columns, dims=(type.shape[0], type.shape[1])))]
@@ -245,6 +250,10 @@ class SparseBlockDiagonal(Stack):
         return super().infer_type(*blocks)
 
 
+def _is_sparse(x: Any) -> bool:
+    return isinstance(x, SparseVariable) or is_matrix(x)
+
+
 @coerced
 def hstack(blocks: Sequence[Any], format: str | None = None, dtype: DTypeLike | None = None) -> SparseVariable:
     """Sparse matrices of as many rows beside each other, csc unless `format` says csr.   (m, n₁), (m, n₂), … → (m, Σn)
@@ -276,8 +285,12 @@ def _stacked(
 def block_diag(*matrices: Any, format: str = "csc") -> SparseVariable:
     """Sparse or dense matrices along a diagonal; of dense ones what is not 0 is stored.   → (Σm, Σn), promoted dtype
 
+    matrices: one after the other, or a list in which one is sparse, as SciPy takes them.
+
     Raises: GraphValueError for no matrices or another format, GraphTypeError for a rank above 2.
     """
+    if len(matrices) == 1 and isinstance(matrices[0], list | tuple) and any(map(_is_sparse, matrices[0])):
+        matrices = tuple(matrices[0])
     if not matrices:
         raise GraphValueError("block_diag: no matrices")
     blocks = [x if isinstance(x, SparseVariable) else from_dense(x, format) for x in matrices]
