@@ -1,1 +1,1 @@
-"""The dense operations: each op is one class or one row that holds all that is known about it."""
+"""The dense operations: each op is one class, or one row of a table, with its complete definition."""

@@ -32,12 +32,12 @@ N = TypeVar("N")
 
 @dataclass(frozen=True)
 class AdvancedSubtensor(LinearOp):
-    """x at the positions that integer arrays name along `axes`: inputs x and one array per axis.
+    """Gather x at the positions that integer arrays name along `axes`: inputs x and one array per axis.
 
-    The arrays broadcast together along dims that are statically 1. Their axes stand where the axes of x stood if these
-    are neighbours, else in front, as in NumPy. Negative indices count from the end.
+    The arrays broadcast together along dims that are statically 1. Their axes replace the indexed axes of x if these
+    are neighbours, else come first, as in NumPy. Negative indices count from the end.
 
-    after_slices: x is what the slices of the same index have left.
+    after_slices: x is the result of the slices in the same index.
     """
 
     takes_half: ClassVar[bool] = True
@@ -52,7 +52,7 @@ class AdvancedSubtensor(LinearOp):
         return np.array(x[_concrete_index(self.axes, x, indices)])
 
     def evaluate(self, node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
-        """The reference, after a check that only static extents of 1 broadcast."""
+        """Check that only static extents of 1 broadcast, and evaluate the reference."""
         _check_arrays(node.inputs[1:], [x.shape for x in inputs[1:]])
         return super().evaluate(node, inputs)
 
@@ -90,7 +90,7 @@ class AdvancedSubtensor(LinearOp):
 
 @dataclass(frozen=True)
 class IncAdvancedSubtensor(MultilinearOp):
-    """A copy of x with y added to x at the positions of AdvancedSubtensor, or put there: inputs x, y and the arrays.
+    """A copy of x with y added, or assigned, at the positions of AdvancedSubtensor: inputs x, y and the arrays.
 
     y is cast to the dtype of x and broadcasts along dims that are statically 1. A position that is named several times
     gets every term, or the last value, in C order of the broadcast arrays.
@@ -121,7 +121,7 @@ class IncAdvancedSubtensor(MultilinearOp):
         return result
 
     def evaluate(self, node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
-        """The reference, after a check that only static extents of 1 broadcast."""
+        """Check that only static extents of 1 broadcast, and evaluate the reference."""
         x, y, *indices = inputs
         _check_arrays(node.inputs[2:], [i.shape for i in indices])
         window = _window_extents(self.axes, x.shape, np.broadcast_shapes(*(i.shape for i in indices)))
@@ -145,7 +145,7 @@ class IncAdvancedSubtensor(MultilinearOp):
         return [self._cleared(cotangent, indices), unbroadcast(for_y, y)]
 
     def _stays(self, x: Variable, window: Variable, indices: Sequence[Variable]) -> Variable:
-        """True for the elements of the window that are not overwritten by a later one."""
+        """Mask of the elements of the window that no later element overwrites."""
         first, axes = _first(self.axes), tuple(range(len(self.axes)))
         count = window.ndim - x.ndim + len(self.axes)
         batch = extents_of(window)[first : first + count]
@@ -202,7 +202,7 @@ def _window_extents(axes: Sequence[int], whole: Sequence[N], batch: Sequence[N])
 
 
 def _merged(axes: Sequence[int], named: Sequence[N], others: Iterable[N]) -> list[N]:
-    """One entry per axis of x: `named` along `axes`, the others in order."""
+    """A list with one entry per axis of x: `named` along `axes`, the others in order."""
     result = list(others)
     for axis, entry in zip(axes, named, strict=True):  # ascending, so that earlier entries are in place
         result.insert(axis, entry)
@@ -223,18 +223,18 @@ def _leading(axes: Sequence[int], count: int) -> int:
 
 
 def _behind_samples(axes: Sequence[int]) -> tuple[int, ...]:
-    """Axes of a batch of x, the samples' own among them."""
+    """The axes of a batched x that correspond to these, after the axis of samples, which is included."""
     return (0, *(axis + 1 for axis in axes))
 
 
 def _with_samples(x: Variable, indices: Sequence[Variable], is_batched: Sequence[bool], count: int) -> list[Variable]:
-    """Arrays that name a position in each sample: the numbers of the samples, then the indices."""
+    """Index arrays for a batch: the sample numbers, then the indices."""
     numbers = dimshuffle(arange(extent_of(x, 0)), [0, *([None] * count)])
     return [numbers, *(aligned(i, count) if on else i for i, on in zip(indices, is_batched, strict=True))]
 
 
 def _arrays_at_axis(rank: int, count: int, start: int) -> list[int]:
-    """From (samples, arrays, others) to the window of each sample, of that rank: the arrays at axis `start`."""
+    """Transpose (samples, arrays, others) to samples of windows, with the axes of the arrays at axis `start`."""
     arrays, others = list(range(1, count + 1)), list(range(count + 1, rank + 1))
     return [0, *others[:start], *arrays, *others[start:]]
 
@@ -263,7 +263,7 @@ def _batch_shape(x: TensorType, axes: Sequence[int], indices: Sequence[TensorTyp
 
 
 def _concrete_index(axes: Sequence[int], x: Array, indices: Sequence[Array]) -> tuple[Any, ...]:
-    """The index as NumPy takes it.   Raises: GraphIndexError for a position outside of its axis."""
+    """The index for NumPy.   Raises: GraphIndexError for a position outside of its axis."""
     for axis, found in zip(axes, indices, strict=True):
         extent = x.shape[axis]
         if found.size and not -extent <= found.min():
@@ -310,10 +310,10 @@ def _lowered_batch(b: TensorBuilder, axes: Sequence[int], x: Tensor, indices: Se
 
 
 def check_range(b: TensorBuilder, indices: Tensor, extent: Extent, axis: int) -> None:
-    """The check at the call that all positions are −extent … extent − 1; axis: which one, for the message."""
+    """Emit a run-time check that all positions are −extent … extent − 1.   axis: named in the message"""
     v, known = b.scalars, b.range_of(indices)
     message, axes = out_of_range(axis, "{found}", "{expected}"), range(len(indices.extents))
-    if known is None and dtypes.is_unsigned(indices.dtype):  # the largest of none is 0
+    if known is None and dtypes.is_unsigned(indices.dtype):  # the maximum of no elements is 0
         highest = b.item(b.reduce("maximum", indices, axes, "uint64"))
         inside = v.compare("lt", highest, v.cast(v.index(extent), "uint64"))
         size: Extent = 1
@@ -332,7 +332,7 @@ def check_range(b: TensorBuilder, indices: Tensor, extent: Extent, axis: int) ->
 
 
 def _load(v: ScalarBuilder, indices: Tensor, counters: Sequence[Scalar], extent: Extent) -> Extent:
-    """One of the indices, counted from the start; they broadcast along extents of 1."""
+    """One of the indices, counted from the start; indices broadcast along extents of 1."""
     own = counters[len(counters) - len(indices.extents) :]
     at = [0 if n == 1 else counter for n, counter in zip(indices.extents, own, strict=True)]
     found = v.cast(v.cast(v.load(indices, *at), "int64"), dtypes.INDEX)

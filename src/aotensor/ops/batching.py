@@ -15,24 +15,24 @@ AnyOp = TypeVar("AnyOp", bound=Op)
 
 
 def aligned(x: Variable, rank: int) -> Variable:
-    """A batch whose samples get axes of extent 1 in front, up to `rank`: they broadcast as they did alone."""
+    """A batch whose samples get leading axes of extent 1, up to `rank`, so that they broadcast as single samples."""
     return dense().dimshuffle(x, [0, *([None] * (rank + 1 - x.ndim)), *range(1, x.ndim)])
 
 
 def repeated(x: Variable, batch: Variable) -> Variable:
-    """x as every sample, as often as `batch` has samples."""
+    """x repeated for every sample of `batch`."""
     extent = dense().shape_i
     return dense().alloc(x, extent(batch, 0), *(extent(x, axis) for axis in range(x.ndim)))
 
 
 def all_batched(inputs: Sequence[Variable], is_batched: Sequence[bool]) -> list[Variable]:
-    """The inputs with those that all samples have in common repeated."""
+    """The inputs, with unbatched ones repeated for all samples."""
     batch = inputs[list(is_batched).index(True)]
     return [x if on else repeated(x, batch) for x, on in zip(inputs, is_batched, strict=True)]
 
 
 def moved(op: AnyOp) -> AnyOp:
-    """The op along the same axes, counted behind the batch axis."""
+    """The op along the same axes, shifted by the batch axis."""
     record: Any = op
     if hasattr(op, "axis"):
         return replace(record, axis=record.axis + 1)  # type: ignore[no-any-return]
@@ -40,7 +40,7 @@ def moved(op: AnyOp) -> AnyOp:
 
 
 def check_steering(op: Op, is_batched: Sequence[bool], first: int = 1) -> None:
-    """Extents and positions, the inputs from `first` on, are the same for all samples.   Raises: UnsupportedError"""
+    """Check that extents and positions, inputs from `first` on, do not differ by sample.   Raises: UnsupportedError"""
     if any(is_batched[first:]):
         raise UnsupportedError(
             f"{op.name}: extents or positions that differ from sample to sample", hint="only values can be batched"
@@ -57,7 +57,7 @@ class AxisOp(Op):
 
 
 class TrailingOp(Op):
-    """An op on the last axes of its first input, whatever axes there are before; the other inputs only steer it."""
+    """An op on the last axes of its first input, with any leading axes; its other inputs are not differentiable."""
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         check_steering(self, is_batched)

@@ -34,8 +34,8 @@ from aotensor.ops.shape.reshape import ravel
 class Contract(MultilinearOp):
     """y[out] = Σ x[left]·y[right] over the letters that `out` leaves out, in the promoted dtype.
 
-    spec: "left,right->out" with letters as axes. Every letter stands in exactly two of the three, or in all of them;
-    none twice in one. So the adjoint of a contraction is a contraction again.
+    spec: "left,right->out" with letters as axes. Every letter is in exactly two of the three, or in all of them;
+    none twice in one. So the adjoint of a contraction is a contraction.
     """
 
     name: ClassVar[str] = "dot"
@@ -107,7 +107,7 @@ class Contract(MultilinearOp):
         return self._lower_as_matrices(b, x, y, groups, sizes)
 
     def _groups(self) -> tuple[str, str, str] | None:
-        """(rows, inner, columns), the letters of each as one axis, if that makes a product of matrices of this."""
+        """(rows, inner, columns), letters that merge into one axis each, if this is a matrix product; else None."""
         left, right, out = self.parts()
         rows = "".join(letter for letter in left if letter not in right)
         inner = "".join(letter for letter in left if letter not in out)
@@ -119,8 +119,8 @@ class Contract(MultilinearOp):
     def _lower_as_matrices(
         self, b: TensorBuilder, x: Tensor, y: Tensor, groups: tuple[str, str, str], extents: Mapping[str, Extent]
     ) -> Tensor:
-        """The same as a product of matrices, for which there are kernels: reshapes are free, only axes that lie
-        elsewhere than in their group are moved first."""
+        """Lower to a matrix product, for which there are kernels: reshapes are free, only axes that are
+        separated from their group are transposed first."""
         rows, inner, columns = groups
         left, right, out = self.parts()
         first, is_first_turned = _as_matrix(b, x, left, (rows, inner), extents)
@@ -134,18 +134,18 @@ class Contract(MultilinearOp):
         return b.permute(result, [letters.index(letter) for letter in out])
 
 
-_SMALL = 4096  # multiplications up to which plain loops, which fuse with others, are as fast as a product of matrices
+_SMALL = 4096  # multiplications up to which plain loops, which can be fused, are as fast as a matrix product
 
 
 def _is_small(extents: Sequence[Extent]) -> bool:
-    """Is the contraction known to take few multiplications?"""
+    """Is the contraction known to have few multiplications?"""
     return math.prod(n if isinstance(n, int) else _SMALL + 1 for n in extents) <= _SMALL
 
 
 def _as_matrix(
     b: TensorBuilder, x: Tensor, letters: str, groups: tuple[str, str], extents: Mapping[str, Extent]
 ) -> tuple[Tensor, bool]:
-    """x with one axis for each of two groups of letters, and whether the second group is in front."""
+    """x with one axis for each of two groups of letters, and whether the second group comes first."""
     first, second = groups
     is_turned = letters == second + first
     if not is_turned:
@@ -203,7 +203,7 @@ def matmul(x: Any, y: Any, dtype: DTypeLike | None = None) -> Variable:
 
 
 _LETTERS = "".join(letter for letter in string.ascii_lowercase if letter not in "ijk")
-"""Names of batch axes, in their order in the result."""
+"""Letters of batch axes, in their order in the result."""
 
 
 def _batch(x: Variable, letters: str) -> dict[str, Dim]:
@@ -213,7 +213,7 @@ def _batch(x: Variable, letters: str) -> dict[str, Dim]:
 
 
 def _without_repeated(x: Variable, own: dict[str, Dim], other: dict[str, Dim]) -> tuple[Variable, str]:
-    """x without the batch axes of extent 1 along which the other operand has more, and the letters of the rest."""
+    """x without the batch axes of extent 1 that broadcast against the other operand, and the remaining letters."""
     repeated = [axis for axis, (letter, dim) in enumerate(own.items()) if dim == 1 and other.get(letter, 1) != 1]
     kept = "".join(letter for axis, letter in enumerate(own) if axis not in repeated)
     return (squeeze(x, repeated) if repeated else x), kept

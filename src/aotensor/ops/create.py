@@ -29,7 +29,7 @@ from aotensor.ops.shape.extents import SymbolicExtent, as_extents, dim_of, dims_
 
 @dataclass(frozen=True)
 class Alloc(LinearOp):
-    """A value repeated to a shape: v, *extents → tensor.   dims: a number, or a name or None for the next extent."""
+    """A value broadcast to a shape: v, *extents → tensor.   dims: a number, or a name or None for the next extent."""
 
     takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "alloc"
@@ -67,7 +67,7 @@ class Alloc(LinearOp):
 
 @dataclass(frozen=True)
 class FullLike(LinearOp):
-    """A value repeated to the extents of x, whose elements are not read: v, x → tensor."""
+    """A value broadcast to the extents of x, whose elements are not read: v, x → tensor."""
 
     takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "full_like"
@@ -109,7 +109,7 @@ def _check_extent_types(extents: Sequence[TensorType]) -> None:
 
 
 def _fitted_dims(v: TensorType, dims: Sequence[Dim]) -> tuple[Dim, ...]:
-    """The dims of v repeated to `dims`.   Raises: GraphValueError if v is larger than that."""
+    """The dims of v broadcast to `dims`.   Raises: GraphValueError if v is larger than that."""
     extra = len(dims) - v.rank
     if extra < 0:
         raise GraphValueError(f"a value of rank {v.rank} does not fit a shape of rank {len(dims)}")
@@ -147,7 +147,7 @@ def known_extents(name: str, dims: Sequence[Dim], sizes: Sequence[Array]) -> tup
 
 
 def lowered_extents(b: TensorBuilder, dims: Sequence[Dim], sizes: Sequence[Tensor]) -> list[Extent]:
-    """The same in the IR, with the same check."""
+    """The same in the IR, with the same run-time check."""
     v = b.scalars
     pending = iter(sizes)
     extents: list[Extent] = []
@@ -175,10 +175,10 @@ def split_shape(name: str, shape: Any) -> tuple[tuple[Dim, ...], list[Variable]]
 
 @coerced
 def alloc(value: Any, *shape: Any) -> Variable:
-    """`value` repeated to a shape: ints and integer scalars, or one sequence or vector of them.
+    """`value` broadcast to a shape: ints and integer scalars, or one sequence or vector of them.
 
     Raises: GraphValueError if the value does not fit the shape (at run time where it is not known) or an extent is
-    negative; GraphTypeError for a shape that holds no integers.
+    negative; GraphTypeError for a shape other than integers.
     """
     is_whole = len(shape) == 1 and (isinstance(shape[0], list | tuple) or getattr(shape[0], "ndim", 0) == 1)
     dims, extents = split_shape("alloc", shape[0] if is_whole else shape)
@@ -210,13 +210,13 @@ def ones(shape: Any, dtype: DTypeLike | None = None) -> Variable:
 
 @coerced
 def empty(shape: Any, dtype: DTypeLike | None = None) -> Variable:
-    """A tensor whose elements do not matter; they are zeros, so that every run gives the same."""
+    """A tensor with unspecified elements; they are zeros, so that every run gives the same."""
     return zeros(shape, dtype)
 
 
 @coerced
 def full_like(x: Any, fill_value: Any, dtype: DTypeLike | None = None) -> Variable:
-    """`fill_value` in the shape of x and its dtype, unless one is given. Nothing flows back to x."""
+    """`fill_value` in the shape of x and its dtype, unless one is given. x gets no gradient."""
     x = as_tensor(x)
     value = cast(fill_value, dtype or x.dtype)
     if all(isinstance(dim, int) for dim in x.tensor_type.shape):
@@ -226,12 +226,12 @@ def full_like(x: Any, fill_value: Any, dtype: DTypeLike | None = None) -> Variab
 
 @coerced
 def zeros_like(x: Any, dtype: DTypeLike | None = None) -> Variable:
-    """Zeros in the shape of x. Nothing flows back to x."""
+    """Zeros in the shape of x. x gets no gradient."""
     return full_like(x, 0, dtype)
 
 
 def is_zeros(x: Variable) -> bool:
-    """Is x a dense tensor made of zeros, as `zeros` and `zeros_like` make it?"""
+    """Is x a dense tensor created by `zeros` or `zeros_like`?"""
     if x.owner is not None and x.owner.op.name == "complex":
         return all(map(is_zeros, x.owner.inputs))
     while x.owner is not None and (isinstance(x.owner.op, Alloc | FullLike) or x.owner.op.name == "cast"):
@@ -241,11 +241,11 @@ def is_zeros(x: Variable) -> bool:
 
 @coerced
 def ones_like(x: Any, dtype: DTypeLike | None = None) -> Variable:
-    """Ones in the shape of x. Nothing flows back to x."""
+    """Ones in the shape of x. x gets no gradient."""
     return full_like(x, 1, dtype)
 
 
 @coerced
 def empty_like(x: Any, dtype: DTypeLike | None = None) -> Variable:
-    """A tensor in the shape of x whose elements do not matter; they are zeros."""
+    """A tensor in the shape of x with unspecified elements; they are zeros."""
     return zeros_like(x, dtype)

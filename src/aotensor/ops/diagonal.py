@@ -1,4 +1,4 @@
-"""Identity matrices, triangles and diagonals: ops that look at j − i only."""
+"""Identity matrices, triangles and diagonals: ops that depend on j − i."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Band(ConstantOp):
 
 
 def _band(s: ScalarBuilder, predicate: str, offset: int, i: Extent, j: Extent) -> Scalar:
-    """j against i + offset, without a negative number."""
+    """Compare j with i + offset, without negative numbers."""
     return s.compare(predicate, s.index(s.iadd(j, max(-offset, 0))), s.index(s.iadd(i, max(offset, 0))))
 
 
@@ -73,7 +73,7 @@ def _offset(name: str, k: Any) -> int | Variable:
 
 
 def _beside(rows: SymbolicExtent, columns: SymbolicExtent) -> Variable:
-    """j − i for every place of a matrix."""
+    """The matrix of j − i."""
     return dimshuffle(arange(columns), [None, 0]) - dimshuffle(arange(rows), [0, None])
 
 
@@ -232,7 +232,7 @@ class ExtractDiagonal(TrailingOp, LinearOp):
 
 
 def _diagonal(x: Array, offset: int) -> Array:
-    """NumPy takes offsets of 32 bits only."""
+    """The diagonal by NumPy, which accepts offsets of 32 bits only."""
     rows, columns = x.shape[-2:]
     return np.diagonal(x, max(-rows, min(offset, columns)), -2, -1)
 
@@ -291,7 +291,7 @@ class AllocDiagonal(TrailingOp, LinearOp):
         padded = b.concatenate([d, zero], len(d.extents) - 1)
 
         def element(s: ScalarBuilder, *indices: Scalar) -> Scalar:
-            """d on the diagonal, the zero behind it elsewhere: no read is out of bounds, even where d is empty."""
+            """The element of d on the diagonal, a padded zero elsewhere: no read is out of bounds, even for empty d."""
             *batch, i, j = indices
             position = s.index(s.isub(i, max(-self.offset, 0)))
             found = s.select(_band(s, "eq", self.offset, i, j), position, s.index(length))

@@ -27,12 +27,12 @@ from aotensor.ops.shape.extents import extent_of
 
 _LETTERS: Final = string.ascii_lowercase + string.ascii_uppercase
 _TYPICAL: Final = 100
-"""What an extent that is not known counts as where the order of the contractions is chosen."""
+"""Assumed size of unknown extents when the order of contractions is chosen."""
 
 
 @dataclass(frozen=True)
 class _Term:
-    """A factor of the product: one letter per axis."""
+    """A factor of the product, with one letter per axis."""
 
     x: Variable
     letters: str
@@ -45,7 +45,7 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = None) -> Variable:
     A letter that an operand repeats takes its diagonal, "..." stands for the axes without a letter, and without "->"
     the result has the letters that occur once, in alphabetical order. Axes of static extent 1 broadcast. Two operands
     at a time are contracted: the pair with the least growth comes next; an unknown extent counts as 100.
-    optimize: NumPy's ways to choose that order; it changes nothing here.
+    optimize: NumPy's strategies for that order; ignored here.
 
     Raises: GraphTypeError if `subscripts` is not a str, GraphValueError for a formula that is wrong or does not fit the
     ranks, and for extents that differ (at run time where they are not known).
@@ -70,9 +70,9 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = None) -> Variable:
 
 
 def parse_subscripts(subscripts: str, ranks: Sequence[int]) -> tuple[list[str], str]:
-    """The letters of each operand and of the result, with letters for what "..." stands for.
+    """The letters of each operand and of the result, with new letters for the axes of "...".
 
-    Raises: GraphValueError for a formula that is none, or does not fit the ranks of the operands.
+    Raises: GraphValueError for a formula that is wrong, or does not fit the ranks of the operands.
     """
     left, arrow, right = subscripts.replace(" ", "").partition("->")
     parts = left.split(",")
@@ -97,7 +97,7 @@ def parse_subscripts(subscripts: str, ranks: Sequence[int]) -> tuple[list[str], 
 
 
 def _hidden(part: str, rank: int) -> int:
-    """The number of axes that "..." stands for in one term."""
+    """The number of axes that "..." represents in one term."""
     named = len(part.replace("...", ""))
     if named > rank or (named < rank and "..." not in part):
         raise GraphValueError(f"einsum: {part!r} for an operand of rank {rank}")
@@ -119,7 +119,7 @@ def _without_repeats(term: _Term) -> _Term:
 
 
 def _with_equal_extents(x: Variable, first: int, second: int) -> Variable:
-    """x, checked to be as long along one axis as along another."""
+    """x, checked to have equal extents along two axes."""
     shape = x.tensor_type.shape
     if shape[first] == shape[second] and shape[first] is not None:
         return x
@@ -129,7 +129,7 @@ def _with_equal_extents(x: Variable, first: int, second: int) -> Variable:
 
 
 def _without_broadcast(terms: Sequence[_Term]) -> list[_Term]:
-    """The terms without the axes of extent 1 along which another one has more."""
+    """The terms without axes of extent 1 that broadcast against another term."""
     longer = {
         letter for term in terms for letter, dim in zip(term.letters, term.x.tensor_type.shape, strict=True) if dim != 1
     }
@@ -143,7 +143,7 @@ def _without_broadcast(terms: Sequence[_Term]) -> list[_Term]:
 
 
 def _without_private(term: _Term, terms: Sequence[_Term], out: str) -> _Term:
-    """The sum over the axes whose letter is nowhere else."""
+    """The sum over the axes whose letter occurs nowhere else."""
     others = out + "".join(other.letters for other in terms if other is not term)
     axes = normalise_axes([axis for axis, letter in enumerate(term.letters) if letter not in others], term.x.ndim)
     if not axes:
@@ -157,7 +157,7 @@ def _without_private(term: _Term, terms: Sequence[_Term], out: str) -> _Term:
 
 
 def _contracted(terms: Sequence[_Term], out: str) -> Variable:
-    """The product of the terms, summed over what `out` leaves out."""
+    """The product of the terms, summed over letters that are not in `out`."""
     remaining = list(terms)
     extents = {
         letter: dim
@@ -175,7 +175,7 @@ def _contracted(terms: Sequence[_Term], out: str) -> Variable:
 
 
 def _kept(terms: Sequence[_Term], pair: tuple[int, int], out: str) -> str:
-    """The letters of a pair that the result or another term needs: those of both, of the first, of the second."""
+    """The letters of a pair that the result or another term needs: of both, of the first only, of the second only."""
     first, second = (terms[position].letters for position in pair)
     needed = out + "".join(term.letters for position, term in enumerate(terms) if position not in pair)
     if len(terms) == 2:
@@ -188,7 +188,7 @@ def _kept(terms: Sequence[_Term], pair: tuple[int, int], out: str) -> str:
 def _growth(
     terms: Sequence[_Term], pair: tuple[int, int], out: str, extents: Mapping[str, int]
 ) -> tuple[int, int, tuple[int, int]]:
-    """What a contraction adds to the number of elements, and its multiplications: the next one has the least."""
+    """The order key of a contraction: the increase in elements, then the multiplications; the least comes next."""
 
     def size(letters: str) -> int:
         return math.prod(extents.get(letter, _TYPICAL) for letter in letters)

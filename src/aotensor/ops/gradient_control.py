@@ -1,4 +1,4 @@
-"""Identities that change what derivatives see: cut, scaled, clipped, or declared undefined."""
+"""Identities with other derivatives: cut, scaled, clipped, or declared undefined."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from aotensor.ops.linear import zero_gradient
 
 
 class ViewOp(Op):
-    """x itself: what subclasses change is the derivative. Further inputs only steer it."""
+    """x itself; subclasses change the derivative. Further inputs are its parameters."""
 
     takes_half: ClassVar[bool] = True
 
@@ -66,14 +66,14 @@ class ZeroGrad(ViewOp):
 
 @dataclass(frozen=True)
 class ConsiderConstant(ZeroGrad):
-    """x, with a derivative of exact zeros; the older name of ZeroGrad."""
+    """x with a derivative of exact zeros; the older name of ZeroGrad."""
 
     name: ClassVar[str] = "consider_constant"
 
 
 @dataclass(frozen=True)
 class DisconnectedGrad(ViewOp):
-    """x, on which its result does not depend as far as derivatives are concerned."""
+    """x with no derivative: results count as independent of x."""
 
     name: ClassVar[str] = "disconnected_grad"
 
@@ -109,7 +109,7 @@ class UndefinedGrad(ViewOp):
 
 
 class SteeredView(ViewOp):
-    """A view whose further inputs steer its derivative: given with the op as numbers, or with x as variables."""
+    """A view with parameters of its derivative: numbers stored in the op, or further inputs after x."""
 
     @abstractmethod
     def steering(self) -> tuple[Any, ...]:
@@ -128,7 +128,7 @@ class SteeredView(ViewOp):
 class GradClip(SteeredView):
     """x, whose cotangent is clipped to [lower, upper]; tangents pass unchanged.
 
-    The bounds are given here as numbers, or as inputs behind x.
+    The bounds are numbers given here, or inputs after x.
 
     Raises: GraphValueError for a bound that is nan, or an upper bound below the lower one.
     """
@@ -162,7 +162,7 @@ class GradClip(SteeredView):
 
 @dataclass(frozen=True)
 class GradScale(SteeredView):
-    """x, whose cotangent and tangent are multiplied by a factor: a number given here, or an input behind x.
+    """x, whose cotangent and tangent are multiplied by a factor: a number given here, or an input after x.
 
     Raises: GraphTypeError for a multiplier that is not a number.
     """
@@ -218,19 +218,19 @@ consider_constant_ = ConsiderConstant()
 
 @coerced
 def zero_grad(x: Any) -> Variable:
-    """x with gradient 0: connected, but constant as far as derivatives are concerned."""
+    """x with gradient 0: connected, but constant for derivatives."""
     return zero_grad_(x)  # type: ignore[no-any-return]
 
 
 @coerced
 def disconnected_grad(x: Any) -> Variable:
-    """x without any gradient: whoever asks for one that leads through it alone is told that nothing connects."""
+    """x without any gradient: a gradient that passes only through it is reported as disconnected."""
     return disconnected_grad_(x)  # type: ignore[no-any-return]
 
 
 @coerced
 def undefined_grad(x: Any) -> Variable:
-    """x with an undefined gradient: asking for one that leads through it is a NullTypeGradError."""
+    """x with an undefined gradient: a gradient that passes through it raises NullTypeGradError."""
     return undefined_grad_(x)  # type: ignore[no-any-return]
 
 
@@ -254,7 +254,7 @@ def grad_clip(x: Any, lower_bound: Any, upper_bound: Any) -> Variable:
 
 @coerced
 def grad_scale(x: Any, multiplier: Any) -> Variable:
-    """x, whose cotangent and tangent are multiplied by `multiplier`, which broadcasts to x and gets no gradient itself.
+    """x, whose cotangent and tangent are multiplied by `multiplier`, which broadcasts to x and gets no gradient.
 
     Raises: GraphValueError for a multiplier of higher rank than x.
     """
@@ -263,11 +263,11 @@ def grad_scale(x: Any, multiplier: Any) -> Variable:
 
 @coerced
 def grad_undefined(op: Op, x_pos: int, x: Variable, comment: str = "") -> Variable:
-    """The term of a pullback for an input whose gradient is undefined; using it is a NullTypeGradError that says so."""
+    """The pullback term for an input with an undefined gradient; using it is a NullTypeGradError that says so."""
     return null_gradient(op, x_pos, x, "undefined", comment)
 
 
 @coerced
 def grad_not_implemented(op: Op, x_pos: int, x: Variable, comment: str = "") -> Variable:
-    """The term of a pullback for an input whose gradient nobody has written; using it is a NullTypeGradError."""
+    """The pullback term for an input whose gradient is not implemented; using it is a NullTypeGradError."""
     return null_gradient(op, x_pos, x, "not implemented", comment)

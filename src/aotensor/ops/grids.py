@@ -1,4 +1,4 @@
-"""Grids: numbers between two others at equal steps or ratios, and axes that are spread over a common grid."""
+"""Grids: numbers at equal steps or ratios between two ends, and axes repeated over a common grid."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from aotensor.ops.shape.join import stack
 
 
 class _Ladder:
-    """Steps 0, 1, … `count` − 1 along a new first axis of what two ends broadcast to; `last` is where the stop stands.
+    """Steps 0, 1, … `count` − 1 along a new first axis between two broadcast ends; `last` is the step of the stop.
 
     Raises: GraphValueError for a negative count (at run time where it is not known).
     """
@@ -55,12 +55,12 @@ class _Ladder:
         return self.number * step + start
 
     def step(self) -> Variable:
-        """(stop − start)/last, nan where there are no steps."""
+        """(stop − start)/last, nan without steps."""
         last: Variable = _number(self.last, self.dtype)
         return (self.stop - self.start) / switch(eq(last, 0), math.nan, last)
 
     def with_stop(self, y: Variable) -> Variable:
-        """y with the stop exactly where it stands, if it is among the steps."""
+        """y with its last step set to the stop exactly, if the stop is included."""
         if not self.has_stop:
             return y
         is_stop = eq(self.number, _number(self.last, self.dtype))
@@ -97,8 +97,8 @@ def linspace(
 ) -> Any:
     """`num` numbers from start to stop at equal steps.   start, stop: (…) → (num, …), the new axis at `axis`
 
-    num: an int or an integer scalar. endpoint: whether stop is the last one, exactly. retstep: (numbers, step), the
-    step nan where there is none, of one number with its stop or of no numbers.
+    num: an int or an integer scalar. endpoint: whether stop is the last number, exactly. retstep: (numbers, step), the
+    step nan if there is none: for one number with its stop, or no numbers.
     dtype: of start and stop, float64 for integers; an integer dtype rounds down.
     Derivatives: 1 − k/(num − 1) for start, k/(num − 1) for stop.
 
@@ -152,9 +152,9 @@ def geomspace(
 
 @coerced
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Variable]:
-    """Vectors (or scalars), each along an axis of its own, repeated over the grid of all: one tensor for each.
+    """Vectors (or scalars) along one axis each, repeated over the common grid: one tensor for each.
 
-    sparse: with extent 1 along the other axes instead of repeated. indexing: "ij" keeps the order of axes, "xy"
+    sparse: keep extent 1 along the other axes. indexing: "ij" keeps the order of axes, "xy"
     exchanges the first two. copy: has no effect. The gradient of a vector is the sum over the other axes.
 
     Raises: GraphTypeError for a rank above 1, GraphValueError for another indexing.
@@ -171,7 +171,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
 
 def _along(x: Variable, axis: int, rank: int) -> Variable:
-    """A vector or scalar along one axis of a tensor of that rank."""
+    """A vector or scalar along one axis of a tensor of this rank."""
     return dimshuffle(x, [0 if d == axis and x.ndim else None for d in range(rank)])
 
 
@@ -179,7 +179,7 @@ class Grid:
     """`mgrid` and `ogrid`: grids of ranges, written as an index.
 
     `mgrid[0:n, 1:3]` is one tensor, (2, n, 2) of int64; `ogrid[0:n, 1:3]` a list of tensors (n, 1) and (1, 2). A step
-    that is imaginary, as in `mgrid[0:1:5j]`, is a number of steps from the start to the stop, which is among them.
+    that is imaginary, as in `mgrid[0:1:5j]`, is a number of points from the start to the stop, which is included.
     Bounds may be symbolic.
     """
 
@@ -214,7 +214,7 @@ ogrid = Grid("ogrid", is_open=True)
 
 @coerced
 def stacklists(arg: Any) -> Variable:
-    """A tensor of nested lists of tensors of one shape: each level of lists is an axis.   Raises: as `stack`."""
+    """Stack nested lists of tensors of one shape: each level of lists becomes an axis.   Raises: as `stack`."""
     if isinstance(arg, list | tuple):
         return stack([stacklists(one) for one in arg])
     return as_tensor(arg)

@@ -1,9 +1,9 @@
-"""What ops mean for float16 and bfloat16: they are computed in float32, and each result is rounded once.
+"""Ops on float16 and bfloat16: they are computed in float32, and each result is rounded once.
 
     exp(x: float16)    →    cast{float16}(exp(cast{float32}(x)))
 
-So nothing computes in half precision: what takes its elements as they are moves them (`Op.takes_half`), all else stands
-between casts, as a node in the graph. Derivative rules, batch rules and passes see ops on float32.
+There is no half-precision arithmetic: ops that only move elements accept halves (`Op.takes_half`), others are
+wrapped in casts in the graph. Derivative rules, batch rules and passes see ops on float32.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from aotensor.ops.elementwise.compare import cast
 
 @dataclass(frozen=True)
 class Rounded(Op):
-    """Values as `dtypes`, one each: the results of an op that gives several.   x₁, …, xₙ → y₁, …, yₙ"""
+    """Round values to `dtypes`, one each: the results of an op with several.   x₁, …, xₙ → y₁, …, yₙ"""
 
     takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "rounded"
@@ -59,7 +59,7 @@ class Rounded(Op):
 
 
 def counterpart(op: Op, inputs: Sequence[Variable]) -> Apply:
-    """The op on float32, its results in the dtypes that its typing rule gives.   Raises: as the op itself"""
+    """The op on float32, with results rounded to the dtypes of its typing rule.   Raises: as the op itself"""
     wide = _on_float32(op).apply(*map(_widened, inputs))
     if any(dtypes.is_complex(x.dtype) for x in inputs):
         return wide
@@ -89,7 +89,7 @@ def _widened(x: Variable) -> Variable:
 
 
 def _on_float32(op: Op) -> Op:
-    """The same op, whose parameters name float32 where they name a dtype that nobody computes in."""
+    """The same op, with float32 instead of storage-only dtypes among its parameters."""
     if not is_dataclass(op):
         return op
     given: dict[str, Any] = {

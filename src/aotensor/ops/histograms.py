@@ -1,4 +1,4 @@
-"""How often values occur, and lines through points: bincount, histogram, interp."""
+"""Occurrence counts of values, and piecewise linear interpolation: bincount, histogram, interp."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Variable:
 
 
 def _summed(places: Variable, values: Variable, length: Any) -> Variable:
-    """Sums of values by place."""
+    """Sums of values by bin."""
     return inc_subtensor(subtensor(zeros((length,), values.dtype), places), values)
 
 
@@ -88,12 +88,12 @@ def _vector(what: str, x: Any) -> Variable:
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: bool = False, weights: Any = None
 ) -> tuple[Variable, Variable]:
-    """(counts, edges): how many elements of a lie in each of the intervals between edges; the last one is closed.
+    """(counts, edges): the number of elements of a in each interval between edges; the last one is closed.
 
     bins: a number of equal intervals, or the edges, an ascending vector. range: (low, high) of equal ones, by default
     from the smallest to the largest element. weights: of the elements, summed instead of counted (their dtype).
-    density: divided by the number and by the width, so that the integral is 1. Elements outside, and nan, do not
-    count. Derivatives go to weights, and to the edges where they divide.
+    density: divide by the number and by the width, so that the integral is 1. Elements outside, and nan, do not
+    count. Weights have derivatives, and so have the edges with density.
 
     Raises: GraphTypeError for bins or a range of another kind, GraphValueError for a number of bins below 1, a range
     or edges that do not ascend, a range that is not finite, be it that of a, or weights of another shape: at run time
@@ -145,7 +145,7 @@ def _equal_bins(values: Variable, count: Any, range: Any) -> tuple[Variable, Var
     step = (high - low) / cast(as_tensor(count), dtype)
 
     def edge(k: Variable) -> Variable:
-        """As `linspace` has it."""
+        """An edge, computed as by `linspace`."""
         return switch(eq(k, count), high, cast(k, dtype) * step + low)
 
     x = cast(values, dtype)
@@ -189,9 +189,9 @@ def _range_of(values: Variable, range: Any, dtype: str) -> tuple[Variable, Varia
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Variable:
     """The piecewise linear function through the points (xp, fp), at x.   xp, fp: (n,) → the shape of x, floating
 
-    xp ascends; where it does not, the result is on one of the lines. left, right: values before the first and behind
-    the last point, by default fp there. period: of xp, which then is put in order. Infinite points are as in NumPy.
-    Derivatives go to x (the slope on the right of a point), xp and fp.
+    xp is ascending; otherwise the result is on one of the lines. left, right: values before the first and after
+    the last point, by default fp there. period: of xp, which then is sorted. Infinite points are as in NumPy.
+    x (with the slope on the right of a point), xp and fp have derivatives.
 
     Raises: GraphTypeError unless xp and fp are vectors, left and right numbers; GraphValueError for vectors of two
     lengths or of none, at run time where they are not known, and for a period that is known to be 0.
@@ -225,9 +225,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 def _on_line(
     x: Variable, slope: Variable, start: tuple[Variable, Variable], end: tuple[Variable, Variable]
 ) -> Variable:
-    """The line through two points, at x: from the first one, or the second where that is nan, as NumPy does it.
+    """The line through two points, at x: from the first point, or from the second if that gives nan, as in NumPy.
 
-    So a segment with an infinite end has that end's value but at the other one.
+    So a segment with an infinite end has that end's value except at the other end.
     """
     (x0, y0), (x1, y1) = start, end
 
@@ -241,7 +241,7 @@ def _on_line(
 
 
 def _periodic(x: Variable, xp: Variable, fp: Variable, period: Any) -> tuple[Variable, Variable, Variable]:
-    """All within one period, in order, with a point of the neighbouring periods on either side."""
+    """All points within one period, sorted, with a point of each neighbouring period."""
     length = as_tensor(period)
     if isinstance(length, Constant) and not length.data.all():
         raise GraphValueError("interp: the period is 0")

@@ -47,7 +47,7 @@ from aotensor.ops.window import (
 
 @dataclass(frozen=True)
 class Subtensor(LinearOp):
-    """x[entries]: inputs x and the symbolic bounds in their order."""
+    """Basic indexing x[entries]: inputs x and the symbolic bounds in order."""
 
     takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "subtensor"
@@ -83,13 +83,13 @@ class Subtensor(LinearOp):
         return b.bounded_as(x, gather(b, x, lower_window(b, self.entries, x, symbols)))
 
     def _is_whole(self) -> bool:
-        """Does the window hold every element in order, as that of x[:, None]?"""
+        """Does the window contain all elements in order, as x[:, None]?"""
         return all(isinstance(entry, Slice) and entry.is_whole() and entry.step == 1 for entry in self.entries)
 
 
 @dataclass(frozen=True)
 class IncSubtensor(MultilinearOp):
-    """A copy of x with y added to x[entries], or put there if `is_set`: inputs x, y and the symbolic bounds.
+    """A copy of x with y added to x[entries], or assigned if `is_set`: inputs x, y and the symbolic bounds.
 
     y is cast to the dtype of x and broadcasts to the window along dims that are statically 1.
     """
@@ -116,7 +116,7 @@ class IncSubtensor(MultilinearOp):
         return result
 
     def evaluate(self, node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
-        """The reference, after a check that only static extents of 1 broadcast."""
+        """Check that only static extents of 1 broadcast, and evaluate the reference."""
         x, y, *symbols = inputs
         window = x[concrete_index(self.entries, x, symbols)].shape
         check_extents(self.name, node.inputs[1].tensor_type, y.shape, window)
@@ -177,7 +177,7 @@ def subtensor(x: Any, index: Any) -> Variable:
 
     Positions count from the end where negative; slices are clipped, as in Python. Arrays broadcast together, and their
     axes replace those of x if these are neighbours, else come first, as in NumPy; with them, ints count as arrays.
-    A mask, a tensor of bool with the extents of some neighbouring axes, stands for the positions where it is true.
+    A mask, a tensor of bool with the extents of some neighbouring axes, selects the positions where it is true.
 
     Raises: GraphIndexError for a position outside its axis (at run time where one is not known) or too many indices,
     GraphTypeError for an index of another kind.
@@ -201,7 +201,7 @@ def subtensor(x: Any, index: Any) -> Variable:
 
 
 def _array_item(item: Any) -> Any:
-    """A list, a tuple or an array as a variable, of integers or a mask; anything else as it is."""
+    """A list, a tuple or an array as a variable of integers or a mask; others unchanged."""
     if not isinstance(item, list | tuple | np.ndarray) and not _is_array(item):
         return item
     found = item if _is_empty_list(item) else as_tensor(item)
@@ -242,7 +242,7 @@ def _as_index(item: Any) -> Variable:
 
 
 def _without_ellipsis(items: list[Any], x: Variable) -> list[Any]:
-    """`...` as whole slices.   Raises: GraphIndexError for two of them, or for more indices than axes."""
+    """Replace `...` by whole slices.   Raises: GraphIndexError for two of them, or for more indices than axes."""
     ellipses = [position for position, item in enumerate(items) if item is Ellipsis]
     missing = x.ndim - sum(map(axes_of, items))
     if len(ellipses) > 1:
@@ -256,7 +256,7 @@ def _without_ellipsis(items: list[Any], x: Variable) -> list[Any]:
 
 
 def _entry(item: Any, symbols: list[Variable]) -> Entry:
-    """One index as an entry; its symbolic bounds go to `symbols`."""
+    """Convert one index to an entry; its symbolic bounds are added to `symbols`."""
     if not isinstance(item, slice):
         at = _bound(item)
         return Position(at if isinstance(at, int) else _collected(at, symbols))
@@ -284,7 +284,7 @@ def _bound(value: Any) -> SymbolicExtent:
 
 
 def _limit(value: Any) -> SymbolicExtent:
-    """A bound or the step of a slice: beyond what an axis can have, the largest number says the same."""
+    """A bound or the step of a slice, clamped to a range beyond all extents."""
     x = value if isinstance(value, Variable | int | np.integer) else as_tensor(value)
     number = known_integer(x) if isinstance(x, Variable) else x
     if isinstance(number, int | np.integer) and not isinstance(number, bool):
@@ -308,7 +308,7 @@ def _extent_of(node: Apply, entry: Entry) -> Variable:
 
 
 def _with_new_axes(items: Sequence[Any], rank: int) -> list[int | None]:
-    """Pattern that puts an axis of extent 1 where the index says None."""
+    """The dimshuffle pattern that inserts an axis of extent 1 for each None of the index."""
     pattern: list[int | None] = []
     axis = 0
     for item in items:

@@ -1,4 +1,4 @@
-"""Batches of basic indices whose positions differ by sample: the numbers of the samples join as an array."""
+"""Batch rules of basic indices whose positions differ by sample: the sample numbers become an index array."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aotensor.ops.window import INPUT, Bound, Entries, Position
 
 
 def differs_in_positions(entries: Entries, is_batched: Sequence[bool]) -> bool:
-    """True if some symbolic position is batched, and no bound or step of a slice is: those would be ragged."""
+    """True if some symbolic position is batched, and no bound or step of a slice is, as windows would be ragged."""
     return any(is_batched) and not any(
         on and not isinstance(entry, Position) for entry, flags in _with_symbols(entries, is_batched) for on in flags
     )
@@ -33,13 +33,13 @@ def batched_window(entries: Entries, x: Variable, symbols: Sequence[Variable], i
 def batched_change(
     entries: Entries, x: Variable, value: Variable, symbols: Sequence[Variable], is_set: bool
 ) -> Variable:
-    """x, which is batched, with x[entries] of every sample increased by, or replaced by, that of `value`."""
+    """A batched x with x[entries] of every sample increased by, or set to, that of `value`."""
     window = indexing().subtensor(x, (arange(extent_of(x, 0)), *_items(entries, symbols)))
     return dense().set_subtensor(window, value) if is_set else dense().inc_subtensor(window, value)
 
 
 def _with_symbols(entries: Entries, symbols: Sequence[Any]) -> Iterator[tuple[Any, Sequence[Any]]]:
-    """Each entry with the symbols that are its own."""
+    """Each entry with its own symbols."""
     start = 0
     for entry in entries:
         yield entry, symbols[start : start + entry.symbols()]
@@ -47,7 +47,7 @@ def _with_symbols(entries: Entries, symbols: Sequence[Any]) -> Iterator[tuple[An
 
 
 def _items(entries: Entries, symbols: Sequence[Variable]) -> tuple[Any, ...]:
-    """The entries as they are written in an index."""
+    """The entries as Python index items."""
     items: list[Any] = []
     for entry, own in _with_symbols(entries, symbols):
         pending = iter(own)

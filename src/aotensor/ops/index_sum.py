@@ -1,6 +1,6 @@
-"""Sums of tensors that are zero outside of a window: what the gradient of x[0], x[1], … makes.
+"""Merge sums of tensors that are zero outside of a window, as in the gradient of x[0], x[1], …
 
-set(0, y, at 0) + set(0, z, at 1) + …    →    set(set(0, y, at 0), z, at 1)        where the windows do not meet
+set(0, y, at 0) + set(0, z, at 1) + …    →    set(set(0, y, at 0), z, at 1)        if the windows are disjoint
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from aotensor.ops.window import Entries, Entry, Position
 
 
 def join_windows(terms: Sequence[Variable]) -> list[Variable]:
-    """Terms of a sum with fewer terms: windows that are known not to meet are put into one tensor, one after the other.
+    """Merge summands with provably disjoint windows into one tensor, one after the other.
 
-    Exact: every element gets the one value that it had, instead of a sum of this value and zeros.
+    Exact: every element gets its one value, instead of a sum of this value and zeros.
     """
     result: list[Variable] = []
     joined: Variable | None = None
@@ -56,7 +56,7 @@ def _are_apart(one: Entries, other: Entries) -> bool:
 
 
 def _range(entry: Entry) -> tuple[float, float]:
-    """Bounds of the positions that an entry names, counted from the start; all positions where they are not known."""
+    """The bounds of the positions of an entry, counted from the start; all positions if they are not known."""
     everywhere = (-inf, inf)
     if isinstance(entry, Position):
         return (entry.at, entry.at + 1) if isinstance(entry.at, int) and entry.at >= 0 else everywhere

@@ -23,22 +23,22 @@ def zero_gradient(x: Variable) -> Variable:
 
 
 class MultilinearOp(Op):
-    """An op that is linear in some of its inputs; the others (extents, positions) only steer it and get no gradient.
+    """An op that is linear in some of its inputs; the others (extents, positions) are not differentiable.
 
         y = f(x₁, x₂, s)      ẏ = f(ẋ₁, x₂, s) + f(x₁, ẋ₂, s)      (x̄₁, x̄₂) = adjoints(x₁, x₂, s; ȳ)
 
-    Both derivative rules, the pattern and the meaning on complex operands follow from `linear_in` and `adjoints`. The
-    sweeps know what a discrete output sends.
+    Both derivative rules, the pattern and the rule for complex operands follow from `linear_in` and `adjoints`. The
+    sweeps handle discrete outputs.
     """
 
     is_analytic: ClassVar[bool] = True
     sees_discrete: ClassVar[bool] = False
 
     linear_in: ClassVar[tuple[tuple[int, ...], ...]] = ((0,), (1,))
-    """Groups of positions: the op is linear in each group while the others stay, and in all of a group together."""
+    """Groups of positions: the op is linear in all inputs of a group together, with the others fixed."""
 
     def groups(self, count: int) -> tuple[tuple[int, ...], ...]:
-        """`linear_in`, of an op on `count` inputs."""
+        """`linear_in` for an op with `count` inputs."""
         return self.linear_in
 
     @abstractmethod
@@ -46,7 +46,7 @@ class MultilinearOp(Op):
         """The adjoints of the op in each input in which it is linear, in their order, applied to a cotangent."""
 
     def along(self, group: tuple[int, ...], inputs: Sequence[Variable], tangents: Sequence[Variable]) -> Variable:
-        """The op on the tangents of a group and the other inputs; some of the group may have no tangent."""
+        """The op applied to the tangents of a group and the other inputs; members may lack a tangent."""
         return self(*(_filled(tangents[k], x) if k in group else x for k, x in enumerate(inputs)))  # type: ignore[no-any-return]
 
     def pullback(
@@ -73,7 +73,7 @@ def _filled(tangent: Variable, x: Variable) -> Variable:
 
 
 class LinearOp(MultilinearOp):
-    """An op that is linear in input 0, while the other inputs only steer it."""
+    """An op that is linear in input 0; its other inputs are not differentiable."""
 
     linear_in: ClassVar[tuple[tuple[int, ...], ...]] = ((0,),)
 
@@ -86,15 +86,15 @@ class LinearOp(MultilinearOp):
 
 
 class SolveOp(Op):
-    """x with A·x = b: linear in b, while A is differentiated as the equation is.
+    """x with A·x = b: linear in b; the derivative in A is that of the equation.
 
         A·ẋ = ḃ − Ȧ·x      b̄ = A⁻ᵀ·x̄      Ā = −b̄·xᵀ
 
-    The inputs that are neither b nor what A is made of (factors, patterns, a first guess) only steer it.
+    The inputs other than b and those that define A (factors, patterns, a first guess) are not differentiable.
     """
 
     matrices: ClassVar[tuple[int, ...]] = (0,)
-    """Positions of what A is made of."""
+    """Positions of the inputs that define A."""
     side: ClassVar[int] = -1
     """Position of b."""
 
@@ -104,11 +104,11 @@ class SolveOp(Op):
 
     @abstractmethod
     def times(self, position: int, inputs: Sequence[Variable], tangent: Variable, x: Variable) -> Variable:
-        """Ȧ·x, by the tangent of the input at a position."""
+        """Ȧ·x, for the tangent of the input at a position."""
 
     @abstractmethod
     def outer(self, position: int, inputs: Sequence[Variable], y: Variable, x: Variable) -> Variable:
-        """y·xᵀ, as far as the input at a position is read: the adjoint of `times` in the tangent."""
+        """y·xᵀ restricted to the part that the input at a position provides: the adjoint of `times` in the tangent."""
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

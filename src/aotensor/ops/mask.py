@@ -1,4 +1,4 @@
-"""Where a condition holds: the positions that a mask stands for. How many there are depends on values."""
+"""Masks as positions: the elements where a condition holds. Their number depends on values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from aotensor.ops.shape.reshape import ravel
 class Nonzero(DiscreteOp):
     """int64 positions of the elements of x that are not 0 (nan is not), in C order: one vector per axis of x.
 
-    first: x is the mask of a tensor from its axis `first` on, whose extents are the inputs behind x and must be those
+    first: x is the mask of a tensor from its axis `first` on, whose extents are the inputs after x and must equal those
     of x. None: there are none.
     """
 
@@ -76,12 +76,12 @@ def _differ(axis: int, found: str, extent: str) -> str:
 
 
 def mask_and_axis(axis: int) -> str:
-    """Whose extents a check compares."""
+    """The subject of an error: the mask and the axis whose extents differ."""
     return f"extents of the mask and of axis {axis}"
 
 
 def is_mask(x: object) -> bool:
-    """True for a tensor of bool that stands for positions."""
+    """Is it a tensor of bool that selects positions?"""
     return isinstance(x, Variable) and x.dtype == "bool" and x.ndim > 0
 
 
@@ -101,7 +101,7 @@ def positions_of(mask: Variable, x: Variable, first: int) -> list[Variable]:
 
 
 def mask_of(positions: Sequence[Variable]) -> Variable | None:
-    """The one mask that names these positions, in the order of its axes; None if they have another origin."""
+    """The mask that these positions come from, in the order of its axes; None for another origin."""
     node = positions[0].owner
     if node is None or not isinstance(node.op, Nonzero) or list(positions) != list(node.outputs):
         return None
@@ -155,5 +155,5 @@ def with_positions(x: Variable, items: Iterable[Any]) -> list[Any]:
 
 
 def axes_of(item: Any) -> int:
-    """How many axes an item of an index stands for; an ellipsis counts as none."""
+    """The number of axes that an item of an index covers; 0 for an ellipsis."""
     return item.ndim if is_mask(item) else int(item is not None and item is not Ellipsis)

@@ -1,4 +1,4 @@
-"""Positions in a tensor as one number and as one number per axis."""
+"""Positions in a tensor as a single number, and as one number per axis."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ position_inside: Elementwise = elementwise(
 def ravel_multi_index(multi_index: Sequence[Any], dims: Any, mode: Any = "raise", order: str = "C") -> Variable:
     """int64 positions in a flattened tensor of extents `dims`, from one tensor of positions per axis; these broadcast.
 
-    mode: what becomes of a position outside, for all axes or one for each: "raise", "wrap" modulo the extent, or "clip"
+    mode: treatment of positions out of range, for all axes or for each: "raise", "wrap" modulo the extent, or "clip"
     to 0 … n − 1. order: "C" if the last axis runs fastest, "F" if the first one does.
 
-    Raises: GraphTypeError for positions that are not integers, GraphValueError for another mode or order, or for as
-    many tensors as there are no axes; at run time for a position outside.
+    Raises: GraphTypeError for positions that are not integers, GraphValueError for another mode or order, for a number
+    of tensors other than that of axes; at run time for a position outside.
     """
     extents = as_extents(dims)
     if not isinstance(mode, str | list | tuple):

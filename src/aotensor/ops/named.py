@@ -1,8 +1,8 @@
-"""Ops under the names of their classes elsewhere: what `Op(parameters)` makes there is made here by a function.
+"""Functions with the class names of other frameworks: `Op(parameters)` there is a call of a function here.
 
     AdvancedSubtensor1()(x, rows)      CAReduce(maximum, axis=1)(x)      MaxAndArgmax(axis=0)(x)
 
-Where a class of ours has such a name already (Subtensor, Join, Reshape, ...) it stands in its own module.
+A class of ours that has such a name (Subtensor, Join, Reshape, ...) is in its own module.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def advanced_inc_subtensor1(x: Any, y: Any, indices: Any) -> Variable:
 
 
 def advanced_set_subtensor1(x: Any, y: Any, indices: Any) -> Variable:
-    """A copy of x with y put to x[indices] for a vector of integers; of repeated rows the last one stays."""
+    """A copy of x with y assigned to x[indices] for a vector of integers; the last of repeated rows is kept."""
     return IncAdvancedSubtensor((0,), is_set=True)(_with_rows(x), y, _vector(indices))  # type: ignore[no-any-return]
 
 
@@ -134,17 +134,17 @@ def Outer() -> Made:
 
 
 def Rebroadcast(*axes: tuple[int, bool]) -> Made:
-    """x → x whose axes marked true have extent 1, which is checked; a mark of false says nothing here."""
+    """x → x, checked to have extent 1 along the axes marked true; axes marked false are ignored here."""
     return lambda x: specify_broadcastable(x, *(axis for axis, is_one in axes if is_one))
 
 
 def ScalarFromTensor() -> Made:
-    """x → x, a tensor of rank 0, which is a scalar here.   Raises: GraphTypeError for another rank."""
+    """x → x of rank 0: scalars are such tensors here.   Raises: GraphTypeError for another rank."""
     return scalar_from_tensor
 
 
 def TensorFromScalar() -> Made:
-    """x → x, a scalar, which is a tensor of rank 0 here.   Raises: GraphTypeError for another rank."""
+    """x → x of rank 0: scalars are such tensors here.   Raises: GraphTypeError for another rank."""
     return scalar_from_tensor
 
 

@@ -82,7 +82,7 @@ def ceil_intdiv(a: Any, b: Any) -> Variable:
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Variable:
     """x with numbers in place of nan, +inf and −inf: 0 and the largest finite ones by default; integers stay.
 
-    The derivative is 1 where x is finite and 0 elsewhere. copy: has no effect. Of complex numbers, each part by itself.
+    The derivative is 1 where x is finite and 0 elsewhere. copy: has no effect. Parts of complex numbers are separate.
     """
     x = as_tensor(x)
     if dtypes.is_complex(x.dtype):

@@ -1,6 +1,6 @@
-"""Functions with NumPy's signature, where ours with that name takes other arguments or means something else.
+"""Functions with NumPy's signature, if ours with that name has other arguments or another result.
 
-`np.clip(x, a_max=1)` comes here; which function stands for which of NumPy's is in `ops/numpy_tables.py`.
+`np.clip(x, a_max=1)` is dispatched here; `ops/numpy_tables.py` has the table of counterparts.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def numpy_clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None,
 
 @numpys("round")
 def numpy_round(a: Any, decimals: int = 0) -> Variable:
-    """As NumPy does it: scaled, rounded half to even, scaled back."""
+    """np.round: scaled, rounded half to even, scaled back."""
     if decimals == 0:
         return rint(a)
     x, scale = as_tensor(a), 10.0 ** max(decimals, -decimals)
@@ -92,7 +92,7 @@ def numpy_concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Variable:
 
 @numpys("split")
 def numpy_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Variable]:
-    """Equal parts, or those between positions."""
+    """np.split: equal parts, or those between positions."""
     x = as_tensor(ary)
     if isinstance(indices_or_sections, int):
         count, extent = indices_or_sections, extent_of(x, axis)

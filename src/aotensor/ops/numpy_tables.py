@@ -1,6 +1,6 @@
-"""Which function of ours stands for which of NumPy's, by NumPy's names.
+"""Tables of our counterparts of NumPy's functions, by NumPy's names.
 
-Where the two take other arguments, or mean something else, the row has a function of `ops/numpy_functions.py`.
+If arguments or results differ, the row has a function of `ops/numpy_functions.py`.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ UFUNCS: Final[Table] = {
 REDUCTIONS: Final[Table] = {
     "add": sum, "multiply": prod, "maximum": max, "minimum": min, "logical_and": all, "logical_or": any,
 }  # fmt: skip
-"""`ufunc.reduce`, along axis 0 unless `axis` says more."""
+"""`ufunc.reduce`, along axis 0 unless `axis` is given."""
 
 ACCUMULATIONS: Final[Table] = {
     "add": cumsum, "multiply": cumprod,
@@ -226,4 +226,4 @@ FUNCTIONS: Final[Table] = {
     "linalg.multi_dot": lambda arrays: matrix_dot(*arrays),
     "linalg.svdvals": lambda x: svd(x, compute_uv=False),
 }  # fmt: skip
-"""All others, those of `numpy.linalg` with its name in front."""
+"""All others; those of `numpy.linalg` with that prefix."""

@@ -59,7 +59,7 @@ def vecmat(x: Any, y: Any, dtype: DTypeLike | None = None) -> Variable:
 
 
 def _in_dtype(x: Any, y: Any, dtype: DTypeLike | None) -> tuple[Any, Any]:
-    """The operands in the dtype that the product shall have, if one is named."""
+    """The operands converted to the dtype of the product, if one is given."""
     return (x, y) if dtype is None else (cast(x, dtype), cast(y, dtype))
 
 
@@ -91,7 +91,7 @@ def matrix_dot(*matrices: Any) -> Variable:
     if len(xs) == 1:
         return xs[0]
     letters = string.ascii_letters
-    if len(xs) >= len(letters):  # a letter per dimension is what einsum has
+    if len(xs) >= len(letters):  # einsum has one letter per dimension
         return matmul(matrix_dot(*xs[:-1]), xs[-1])
     axes = [letters[k : k + 2] for k in range(len(xs))]
     axes[0], axes[-1] = axes[0][-xs[0].ndim :], axes[-1][: xs[-1].ndim]
@@ -103,7 +103,7 @@ def matrix_dot(*matrices: Any) -> Variable:
 def kron(x: Any, y: Any) -> Variable:
     """np.kron: y times every element of x.   (m, n), (p, q) → (m·p, n·q), and so along every axis.
 
-    The operand of lower rank gets axes of extent 1 in front.
+    The operand of lower rank gets leading axes of extent 1.
     """
     x, y = as_tensor(x), as_tensor(y)
     rank = max(x.ndim, y.ndim)
@@ -146,7 +146,7 @@ def block_diag(*matrices: Any) -> Variable:
 
 
 def _of_one_batch(xs: Sequence[Variable]) -> list[Variable]:
-    """Matrices with the same leading dims, along which those of extent 1 are repeated."""
+    """Matrices broadcast to the same leading dims."""
     count = max(x.ndim for x in xs) - 2
     wide = [shape_padleft(x, count + 2 - x.ndim) for x in xs]
     batch: list[SymbolicExtent] = []

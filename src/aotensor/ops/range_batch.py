@@ -1,4 +1,4 @@
-"""Ranges of many samples at once: one line of positions, which is right where all of them have one length."""
+"""Batches of ranges, as one range of positions, if all samples have the same length."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.extents import dim_of, extent_of, known_integer
 
 _LONGEST = 2.0**48
-"""Elements that no array has: a longer range is a mistake, and would overflow on the way."""
+"""Most elements of a range: a longer one is a mistake, and its computation would overflow."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Arange(Op):
         v, wide = b.scalars, _wide(start.dtype, stop.dtype, step.dtype)
         first, end, stride = (v.cast(b.item(x), wide) for x in (start, stop, step))
         length: Extent
-        if isinstance(self.dim, int):  # it was computed, and checked, when the range was made
+        if isinstance(self.dim, int):  # computed, and checked, when the range was created
             length = self.dim
         else:
             b.check(v.compare("ne", stride, v.constant(0, wide)), "step is 0")

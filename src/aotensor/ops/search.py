@@ -1,4 +1,4 @@
-"""Positions in ordered vectors, by halving."""
+"""Binary search in ordered vectors."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from aotensor.ops.shape.reshape import ravel
 from aotensor.ops.take import take
 
 _LONGEST = 48
-"""Halvings that no vector needs more of."""
+"""Halvings that suffice for every vector."""
 
 
 @dataclass(frozen=True)
 class Search(DiscreteOp):
-    """a, v → for each element of v how many elements of the ascending vector a come before it: int64, as v.
+    """a, v → for each element of v the number of elements of the ascending vector a before it: int64, as v.
 
-    These are the ones that are smaller, or not larger if `is_right`; nan is larger than all else. By halving: every
-    element of v takes the same number of steps, so that all of them go on together.
+    These are smaller, or not larger if `is_right`; nan is larger than all else. By binary search: every
+    element of v needs the same number of steps, so that all proceed together.
     """
 
     name: ClassVar[str] = "searchsorted"
@@ -69,7 +69,7 @@ class Search(DiscreteOp):
 
 @dataclass(frozen=True)
 class SearchStep(DiscreteOp):
-    """a, v, low, half → low + half where a[low + half − 1] comes before v, else low.   The caller keeps to bounds."""
+    """a, v, low, half → low + half where a[low + half − 1] comes before v, else low.   Bounds are the caller's."""
 
     name: ClassVar[str] = "search_step"
     is_right: bool
@@ -107,7 +107,7 @@ class SearchStep(DiscreteOp):
 
 
 def _less(s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
-    """x < y, where nan is larger than all else."""
+    """x < y, with nan larger than all else."""
     is_less = s.compare("lt", x, y)
     if not dtypes.is_float(x.dtype):
         return is_less

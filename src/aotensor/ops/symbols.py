@@ -1,4 +1,4 @@
-"""Symbols: the leaves that a user starts from."""
+"""Symbols: the inputs of a user's graph."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ as_tensor_variable = as_tensor
 def tensor(name: str | None = None, dtype: DTypeLike | None = None, shape: Sequence[Dim] = ()) -> Variable:
     """A symbol of any rank.   shape: a number, a name or None per dim; dtype: floatX by default
 
-    Raises: UnsupportedError for a dtype that cannot be compiled, GraphTypeError for a name or a shape that is none.
+    Raises: UnsupportedError for a dtype that cannot be compiled, GraphTypeError for an invalid name or shape.
     """
     return Variable(TensorType(dtypes.canonical(dtype or config.floatX), tuple(shape)), name=name)
 
 
 class Constructor(Protocol):
-    """What makes a symbol of a fixed rank."""
+    """Creates symbols of a fixed rank."""
 
     def __call__(
         self, name: str | None = None, dtype: DTypeLike | None = None, shape: Sequence[Dim] | None = None
@@ -36,13 +36,13 @@ class Constructor(Protocol):
 
 
 class PrefixedConstructor(Protocol):
-    """What makes a symbol of a fixed rank and dtype."""
+    """Creates symbols of a fixed rank and dtype."""
 
     def __call__(self, name: str | None = None, shape: Sequence[Dim] | None = None) -> Variable: ...
 
 
 MOST: Final = 10**6
-"""Symbols that one call makes."""
+"""Number of symbols that one call can create."""
 
 Plural: TypeAlias = Callable[..., list[Variable]]
 

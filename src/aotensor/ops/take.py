@@ -1,4 +1,4 @@
-"""Elements chosen along an axis: take, take_along_axis, compress, choose, and those that are not 0."""
+"""Elements selected along an axis: take, take_along_axis, compress, choose, and nonzero elements."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
 
     a: (…, n, …), indices: integers of any shape → (…, *indices.shape, …), dtype of a
 
-    mode: what becomes of an index outside: "raise" (negative ones count from the end), "clip" to 0 … n − 1, or "wrap"
+    mode: treatment of an index out of range: "raise" (negative ones count from the end), "clip" to 0 … n − 1, or "wrap"
     modulo n.
 
     Raises: GraphTypeError if `indices` are not integers, GraphValueError for another mode or an axis out of range;
@@ -95,7 +95,7 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Variable:
     choices: a list of tensors, or one tensor whose first axis counts them. mode: what becomes of a number that is
     outside: "raise", "clip" to 0 … n − 1, or "wrap" modulo n.
 
-    Raises: GraphTypeError if `a` holds no integers or the only tensor is a scalar; GraphValueError for another mode, at
+    Raises: GraphTypeError unless `a` is integers, or for one scalar tensor; GraphValueError for another mode, at
     run time for a number outside, negative ones among them.
     """
     one_of("choose: mode", mode, _MODES)

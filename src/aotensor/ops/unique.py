@@ -1,4 +1,4 @@
-"""The different elements, or slices, of a tensor: sorting and masks. How many there are depends on values."""
+"""The distinct elements, or slices, of a tensor, by sorting and masks. Their number depends on values."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def unique(
     return_counts: bool = False,
     axis: int | None = None,
 ) -> Variable | list[Variable]:
-    """The different elements of flattened x in ascending order, nan once and last.   → (k,), dtype of x
+    """The distinct elements of flattened x in ascending order, nan once and last.   → (k,), dtype of x
 
     axis: the different slices along an axis instead, in the order of their first elements that differ; they keep their
     shape. return_index: also the int64 position of the first of each; return_inverse: for each element of flattened x
-    (each slice) the position of its like in the result; return_counts: how often each occurs. A list, in this order, if
-    any is asked for. The derivative of an element goes to the first of its likes; the others have none, nor have the
+    (each slice) its position in the result; return_counts: how often each occurs. A list, in this order, if
+    any is requested. The first of equal elements has the derivative; the others have none, nor have the
     positions.
 
     Raises: GraphValueError for an axis out of range.
@@ -69,7 +69,7 @@ def unique(
 
 
 def _order_of_rows(rows: Variable) -> Variable:
-    """Positions that put rows in order, the first column before the second: stable sorts from the last one on."""
+    """The permutation that sorts rows by the first column, then the second: stable sorts from the last one on."""
     return reduce(  # type: ignore[no-any-return]
         lambda column, order: subtensor(order, argsort(subtensor(column, order))),
         matrix_transpose(rows),

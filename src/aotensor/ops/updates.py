@@ -1,4 +1,4 @@
-"""Copies of a tensor with a window replaced or increased: what users write instead of an assignment to x[index]."""
+"""Copies of a tensor with a window replaced or increased, the functional form of an assignment to x[index]."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def inc_subtensor(x: Any, y: Any, ignore_duplicates: bool = False) -> Variable:
 
 @coerced
 def set_subtensor(x: Any, y: Any) -> Variable:
-    """For x = z[index]: a copy of z with y put there.   y is cast to the dtype of z and broadcasts to the window.
+    """For x = z[index]: a copy of z with y assigned there.   y is cast to the dtype of z and broadcasts to the window.
 
-    The last value stays at a position that arrays name several times, and only this one has an influence.
+    If arrays name a position several times, the last value is kept, and only this one has a gradient.
 
     Raises: as inc_subtensor.
     """
@@ -95,7 +95,7 @@ def _changed_by_arrays(node: Apply, y: Any, is_set: bool) -> Variable:
 
 
 def _changed_at(x: Variable, mask: Variable, axes: Sequence[int], value: Variable, is_set: bool) -> Variable:
-    """x with one number put, or added, where a mask holds: no positions are needed.
+    """x with one number assigned, or added, where a mask holds, without positions.
 
     Raises: GraphIndexError where extents of mask and x differ, at run time where they are not known.
     """
@@ -107,7 +107,7 @@ def _changed_at(x: Variable, mask: Variable, axes: Sequence[int], value: Variabl
 
 
 def _as_value(y: Any, target: Variable) -> Variable:
-    """y as a variable; a Python number takes the dtype of the target if it fits."""
+    """y as a variable; a Python number gets the dtype of the target if it fits."""
     is_literal = isinstance(y, int | float) and not isinstance(y, bool | np.generic)
     if not is_literal:
         return as_tensor(y)
@@ -115,6 +115,6 @@ def _as_value(y: Any, target: Variable) -> Variable:
 
 
 def _without_axes(y: Variable, new_axes: Sequence[int], rank: int) -> Variable:
-    """y, which broadcasts to a window with new axes, without these axes."""
+    """y without the new axes of the window that it broadcasts to."""
     own = [axis - (rank - y.ndim) for axis in new_axes if axis >= rank - y.ndim]
     return dimshuffle(y, [axis for axis in range(y.ndim) if axis not in own])

@@ -1,4 +1,4 @@
-"""A function of vectors and matrices made one of many of them."""
+"""Vectorise functions of vectors and matrices over leading axes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _GROUP = re.compile(r"\(([\w\s,]*)\)")
 def vectorize(func: Callable[..., Any], signature: str | None = None) -> Callable[..., Any]:
     """The function that applies `func` to every sample of its arguments: along all their leading axes, which broadcast.
 
-    func: of symbolic tensors, gives one or several. signature: the axes of a sample by letters, as in "(m,n),(n)->(m)";
+    func: symbolic tensors → one or several. signature: the axes of a sample by letters, as in "(m,n),(n)->(m)";
     equal letters are equal extents (checked at run time where they are not known). Without it samples are scalars.
     The graph is built once for one sample, and then applied to all by the batch rules of its ops.
 
@@ -49,7 +49,7 @@ def vectorize(func: Callable[..., Any], signature: str | None = None) -> Callabl
 
 
 def _sample(x: Variable, rank: int) -> Variable:
-    """A symbol for what x is along its last axes."""
+    """A symbol for one sample of x, its last axes."""
     return Variable(TensorType(x.dtype, x.tensor_type.shape[x.ndim - rank :]), name=x.name)
 
 

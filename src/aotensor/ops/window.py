@@ -1,4 +1,4 @@
-"""The window of a basic index: which elements of each axis `x[2, 1:n, ::-1]` names; and what may be put there."""
+"""The window of a basic index: the elements of each axis that `x[2, 1:n, ::-1]` names; and values assigned to it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from aotensor.graph.variable import Variable
 
 
 class Symbolic(Enum):
-    """Stands in an index for the next symbolic input of the op."""
+    """Marks a symbolic input of the op in an index."""
 
     INPUT = "?"
 
@@ -41,7 +41,7 @@ class Position:
         return repr(self.at)
 
     def symbols(self) -> int:
-        """How many symbolic inputs this entry takes."""
+        """The number of symbolic inputs of this entry."""
         return int(self.at is INPUT)
 
 
@@ -58,7 +58,7 @@ class Slice:
         return text if self.step == 1 else f"{text}:{self.step!r}"
 
     def symbols(self) -> int:
-        """How many symbolic inputs this entry takes."""
+        """The number of symbolic inputs of this entry."""
         return (self.start is INPUT) + (self.stop is INPUT) + (self.step is INPUT)
 
     def is_whole(self) -> bool:
@@ -113,9 +113,9 @@ def _slice_dim(entry: Slice, dim: Dim) -> Dim:
 
 
 def entries_at(entries: Entries, symbols: Sequence[Variable], known: KnownValues) -> tuple[Entries, list[int]]:
-    """The entries with known bounds as numbers, and which of the symbols are left.
+    """The entries with known bounds as numbers, and the remaining symbols.
 
-    A position counts as known if it follows from extents alone: others are checked where they are read.
+    A position counts as known if it depends on extents only: others are checked where they are read.
     """
     left: list[int] = []
     pending = iter(enumerate(symbols))
@@ -143,7 +143,7 @@ def entries_at(entries: Entries, symbols: Sequence[Variable], known: KnownValues
 
 
 def concrete_index(entries: Entries, x: Array, symbols: Sequence[Array]) -> tuple[int | slice, ...]:
-    """The index as NumPy takes it.   Raises: GraphIndexError for a position outside its axis."""
+    """The index for NumPy.   Raises: GraphIndexError for a position outside its axis."""
     pending = iter(symbols)
     index: list[int | slice] = []
     for axis, entry in enumerate(entries):
@@ -220,7 +220,7 @@ def _lower_slice(b: TensorBuilder, entry: Slice, n: Extent, pending: Iterator[Te
     assert step is not None
     if not isinstance(step, int):
         b.check(v.compare("ne", step, v.index(0)), ZERO_STEP)
-        furthest = v.iadd(n, 1)  # longer steps lead nowhere else, but sums with them might not fit
+        furthest = v.iadd(n, 1)  # longer steps select the same, but sums with them may overflow
         step = v.imin(v.imax(step, v.isub(0, furthest)), furthest)
     low, high = _if_upwards(b, step, 0, -1), _if_upwards(b, step, n, v.isub(n, 1))
 
@@ -249,7 +249,7 @@ def _if_upwards(b: TensorBuilder, step: Extent, yes: Extent, no: Extent) -> Exte
 
 
 def _stride(b: TensorBuilder, step: Extent) -> Extent:
-    """|step|, at least 1: no divisor is 0, not even before a step of 0 is refused."""
+    """|step|, at least 1, so that no divisor is 0 before a step of 0 is refused."""
     v = b.scalars
     return v.imax(v.imax(step, v.isub(0, step)), 1)
 
@@ -264,7 +264,7 @@ def upwards_of(b: TensorBuilder, line: Line) -> Line:
 
 
 def mirrored(b: TensorBuilder, y: Tensor, steps: Sequence[Extent]) -> Tensor:
-    """y with the axes reversed whose step is negative."""
+    """y reversed along the axes with a negative step."""
     if all(isinstance(step, int) and step > 0 for step in steps):
         return y
     lines = [
@@ -307,14 +307,14 @@ def check_value(x: TensorType, y: TensorType, window: tuple[Dim, ...]) -> None:
 
 
 def check_extents(name: str, type: TensorType, shape: Sequence[int | None], window: Sequence[Dim]) -> None:
-    """What of `check_value` is known at run time only.   Raises: GraphValueError if y does not fit the window."""
+    """The run-time part of `check_value`.   Raises: GraphValueError if y does not fit the window."""
     for axis, (dim, found) in enumerate(zip(type.static_shape, shape, strict=True), len(window) - len(shape)):
         if dim != 1 and isinstance(found, int) and isinstance(window[axis], int) and found != window[axis]:
             raise GraphValueError(_mismatch(name, axis, str(found), str(window[axis])))
 
 
 def fitted(b: TensorBuilder, name: str, y: Tensor, extents: Sequence[Extent]) -> Tensor:
-    """y repeated to the window, after a check of its extents."""
+    """y broadcast to the window, after a check of its extents."""
     v = b.scalars
     missing = len(extents) - len(y.extents)
     for axis, found in enumerate(y.extents, start=missing):

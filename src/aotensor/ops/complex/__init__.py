@@ -1,1 +1,1 @@
-"""Complex values: pairs of real ones, and the functions that know them as numbers."""
+"""Complex values as pairs of real ones, and functions of complex numbers."""

@@ -1,4 +1,4 @@
-"""Complex matrices as real ones of twice the size, on which sums, products and inverses are those of the complex ones.
+"""Complex matrices as real ones of twice the size, with the same sums, products and inverses.
 
     A = X + iY    ↔    [ X  −Y ]        A·z = b    ↔    the same with [real z; imag z] and [real b; imag b]
                        [ Y   X ]
@@ -24,7 +24,7 @@ from aotensor.ops.shape.reshape import reshape
 
 
 def is_complex(*values: Variable) -> bool:
-    """Is one of them complex?"""
+    """Is any of them complex?"""
     return any(dtypes.is_complex(x.dtype) for x in values)
 
 
@@ -36,7 +36,7 @@ def as_blocks(z: Variable) -> Variable:
 
 
 def by_blocks(function: Callable[[Variable], Variable], z: Variable, is_holomorphic: bool = True) -> Variable:
-    """A function that respects sums and products of matrices: an inverse, an exponential.   (…, m, n) complex"""
+    """Apply a function that commutes with this embedding, such as an inverse or exponential.   (…, m, n) complex"""
     found = function(as_blocks(z))
     rows, columns = found.ndim - 2, found.ndim - 1
     half = shape_i(found, rows) // 2, shape_i(found, columns) // 2
@@ -48,8 +48,8 @@ def by_blocks(function: Callable[[Variable], Variable], z: Variable, is_holomorp
 def hermitian_factor(factor: Callable[[Variable], Variable], z: Variable) -> Variable:
     """L with L·Lᴴ = z by the factor of a real matrix in which each element is a block [x −y; y x].
 
-    L has a real diagonal, so its own matrix of blocks is lower triangular with a positive diagonal, and there is one
-    such factor. Only the lower triangle of z is read, its diagonal as real.
+    L has a real diagonal, so its matrix of blocks is lower triangular with a positive diagonal, and it is the only
+    such factor. Only the lower triangle of z is read, and the real part of its diagonal.
     """
     found = factor(_by_elements(*(tril(part, -k) for k, part in enumerate(parts(z)))))
     return whole(found[..., ::2, ::2], found[..., 1::2, ::2])
@@ -67,9 +67,9 @@ def _by_elements(re: Variable, im: Variable) -> Variable:
 def solved_unit_triangular(
     solve: Callable[[Variable, Variable], Variable], a: Variable, b: Variable, core: int, lower: bool
 ) -> Variable:
-    """x with a·x = b for a triangular a with ones on its diagonal, by a solver of real matrices of that kind.
+    """x with a·x = b for a triangular a with ones on its diagonal, by a solver for such real matrices.
 
-    Blocks of elements keep the triangle, and the diagonal: the work is that of a complex solve.
+    Embedding element by element keeps the triangle and the unit diagonal: the work is that of a complex solve.
     """
     strict = tril(a, -1) if lower else triu(a, 1)
     re, im = parts(b)

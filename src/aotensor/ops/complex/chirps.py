@@ -1,8 +1,8 @@
-"""Transforms of a length that is known at run time only.
+"""Fourier transforms of lengths known only at run time.
 
 jk = (j² + k² − (j − k)²)/2 makes a transform of length n a convolution with chirps, of a power of 2 from 2n − 1 on
 (L. Bluestein, 1970). That is transformed in steps of radix 2 (Stockham, decimation in frequency), a loop whose count is
-a matter of the length, as its roots of unity are.
+computed from the length, as are its roots of unity.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _POWERS: Final = np.left_shift(np.int64(1), np.arange(62))
 
 
 def chirped(n: Variable, sign: int, dtype: str) -> Callable[[Pair], Pair]:
-    """The transform of rows of n: parts of shape (batch, n).   What is the same for all rows is made here."""
+    """The transform of rows of length n: parts of shape (batch, n).   Values common to all rows are computed here."""
     size = _power_of_two(2 * n - 1)
     steps = arange(total(cast(lt(constant(_POWERS), size), "int64")))
     positions = arange(size)

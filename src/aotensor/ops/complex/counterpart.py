@@ -1,4 +1,4 @@
-"""What an op on real tensors means where it meets complex ones; every op asks here, and most are refused by name.
+"""Counterparts of ops on real tensors for complex operands; ops without one are refused by name.
 
 f(z), holomorphic      one node, `functions`
 A·z, linear            complex(A·real(z), A·imag(z))
@@ -79,7 +79,7 @@ _ORDERED: Final = frozenset(
         "greater_equal_s_d",
     ]
 )
-"""Ops that need an order of their operands."""
+"""Ops that need ordered operands."""
 SUPPORTED: Final = (
     "use real(z), imag(z), abs(z) or angle(z), which are real; elementary functions, sums, products, shapes and "
     "indices take complex values as they are"
@@ -95,7 +95,7 @@ def counterpart(op: Op, inputs: Sequence[Variable]) -> Apply:
 
 
 def refusal(name: str, inputs: Sequence[Variable]) -> GraphTypeError:
-    """The error for an op that has no meaning, or none yet, on complex values."""
+    """The error for an op that is not defined, or not implemented, for complex values."""
     if not any(dtypes.is_complex(x.dtype) for x in inputs):
         hint = "make it with a real dtype, then cast(x, 'complex128')"
         return GraphTypeError(f"{name}: gives no complex values", lines=[x.describe() for x in inputs], hint=hint)
@@ -138,7 +138,7 @@ def _product(op: Prod | CumProd, z: Variable) -> Variable:
 
 
 def _linear(op: Op, inputs: Sequence[Variable], count: int) -> Apply | None:
-    """An op that is linear in its first inputs, which the others steer."""
+    """An op that is linear in its first inputs; the others are not differentiable."""
     values, steering = inputs[:count], [real(x) for x in inputs[count:]]
     if not any(dtypes.is_complex(x.dtype) for x in values):
         return op.apply(*values, *steering)
@@ -162,7 +162,7 @@ def _of_parts(op: Op) -> Op | None:
 
 
 def _bilinear(op: Op, inputs: Sequence[Variable], factors: tuple[int, int]) -> Apply:
-    """Four real products, or two where one factor is real.   factors: where these are among the inputs"""
+    """A bilinear op by four real products, or two if one factor is real.   factors: positions among the inputs"""
     first, second = factors
     a, b = inputs[first], inputs[second]
 

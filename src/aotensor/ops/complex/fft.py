@@ -22,20 +22,20 @@ from aotensor.ops.shape.join import concatenate
 from aotensor.ops.take import take
 
 Length: TypeAlias = SymbolicExtent | None
-"""Of a transform: a number, an integer scalar of the graph, or None for the extent."""
+"""The length of a transform: a number, an integer scalar of the graph, or None for the extent."""
 
 
 @coerced
 def fft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> Variable:
     """Σₖ x[k]·exp(−2πi·jk/n) along an axis, complex64 of float32 and complex64, else complex128.
 
-    n: the length, to which x is cut or filled with zeros, by default the extent. One that is known when the graph is
-    made, as a number or from the type of x, is computed in steps of its factors, another one as convolutions of a power
+    n: the length, to which x is cut or padded with zeros, by default the extent. A length known when the graph is
+    built, as a number or from the type of x, is computed in steps of its factors, others as convolutions of a power
     of 2, which takes 30 to 70 times as long where the primes of the length are up to 13, else 4 to 6 times.
     norm: "backward" (or None: no factor), "ortho" (1/√n) or "forward" (1/n).
 
-    Raises: GraphTypeError for a scalar; GraphValueError for a norm, a length or an axis that is none. A length of 0 at
-    run time gives nothing, a negative one is an error of the call.
+    Raises: GraphTypeError for a scalar; GraphValueError for an invalid norm, length or axis. A length of 0 at
+    run time gives an empty result, a negative one is an error of the call.
     """
     return transformed("fft", x, n, axis, norm, -1)
 
@@ -50,7 +50,7 @@ def ifft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> V
 def rfft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> Variable:
     """The first n/2 + 1 values of `fft` of a real x; the others are their conjugates.
 
-    Even lengths that are known when the graph is made are transformed as complex ones of half the length.
+    Even lengths known when the graph is built are transformed as complex ones of half the length.
 
     Raises: as `fft`, and GraphTypeError for a complex x.
     """
@@ -65,10 +65,7 @@ def rfft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> V
 
 @coerced
 def irfft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> Variable:
-    """The inverse of `rfft`: real values of length n, by default 2·(m − 1) for an extent of m.
-
-    The imaginary parts of x[0] and, for even n, of x[n/2] count as 0. Raises: as `fft`
-    """
+    """The full transform of real values, from its first length/2 + 1 values: the others are their conjugates."""
     x = _complex(as_tensor(x))
     axis = _axis("irfft", x, axis)
     length = 2 * (extent_of(x, axis) - 1) if n is None else as_extent(n, "irfft: the length")
@@ -134,7 +131,7 @@ def chosen_axes(
 ) -> list[tuple[int, Length]]:
     """The axes of a transform along several of them, each with its length or None.
 
-    Raises: GraphValueError where their numbers differ, or are not two for a name that ends in 2
+    Raises: GraphValueError if their numbers differ, or are not two for a name that ends in 2
     """
     chosen = list(range(x.ndim) if axes is None else axes)
     if s is not None and axes is None:
@@ -164,7 +161,7 @@ def _floating(dtype: str) -> str:
 
 
 def _factor(name: str, norm: str | None, sign: int) -> float:
-    """The power of 1/n that the norm gives a transform of that direction.   Raises: GraphValueError for no norm"""
+    """The exponent of 1/n by which the norm scales this direction.   Raises: GraphValueError for another norm"""
     chosen = one_of(f"{name}: norm", "backward" if norm is None else norm, ("backward", "ortho", "forward"))
     return 0.5 if chosen == "ortho" else float((chosen == "forward") == (sign < 0))
 
@@ -187,7 +184,7 @@ def _axis(name: str, x: Variable, axis: int) -> int:
 
 
 def _rows(name: str, x: Variable, n: Length, axis: int) -> tuple[Variable, SymbolicExtent, int]:
-    """x with the axis last, cut or filled to n, the length, and the number of the axis."""
+    """x with the transformed axis last, cut or padded to length n; the length; the position of the axis."""
     axis = _axis(name, x, axis)
     rows = moveaxis(x, axis, -1)
     extent = extent_of(rows, -1)

@@ -1,4 +1,4 @@
-"""Frequencies of Fourier transforms, and moving the frequency 0 to the middle and back."""
+"""Frequencies of Fourier transforms, and shifts of the zero frequency to the middle and back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from aotensor.ops.shape.rearrange import roll
 
 @coerced
 def fftfreq(n: SymbolicExtent, d: Any = 1.0) -> Variable:
-    """0, 1, …, −2, −1 divided by n·d: the frequencies of `fft` of n values that are d apart, float64 of an int.
+    """0, 1, …, −2, −1 divided by n·d: the frequencies of `fft` of n values with spacing d, float64 for an int.
 
     n: a number or an integer scalar of the graph.   Raises: GraphTypeError for another n, GraphValueError below 1.
     """

@@ -13,7 +13,7 @@ from aotensor.ops.complex.parts import conj
 from aotensor.ops.shape.extents import SymbolicExtent
 
 _OPPOSITE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
-"""The norm of a transform in the other direction with the same factor."""
+"""The norm of the transform in the other direction with the same factor."""
 
 
 @coerced
@@ -22,7 +22,7 @@ def rfftn(
 ) -> Variable:
     """`rfft` along the last of several axes, `fft` along the others; by default along all axes.
 
-    s: lengths, of the last axes where `axes` does not say which.   Raises: as `rfft`
+    s: lengths, of the last axes if `axes` is not given.   Raises: as `rfft`
     """
     return _forward("rfftn", x, s, axes, norm)
 
@@ -31,7 +31,7 @@ def rfftn(
 def irfftn(
     x: Any, s: Sequence[SymbolicExtent] | None = None, axes: Sequence[int] | None = None, norm: str | None = None
 ) -> Variable:
-    """The inverse of `rfftn`: real values, of length 2·(m − 1) along the last axis where `s` does not say it.
+    """The inverse of `rfftn`: real values, of length 2·(m − 1) along the last axis unless `s` gives it.
 
     Raises: as `irfft`
     """
@@ -56,7 +56,7 @@ def irfft2(
 
 @coerced
 def hfft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> Variable:
-    """The real spectrum of a Hermitian signal, whose first n/2 + 1 values x has.   n: 2·(m − 1) of an extent of m
+    """The real spectrum of a Hermitian signal with first n/2 + 1 values x.   n: 2·(m − 1) of an extent of m
 
     Raises: as `irfft`
     """

@@ -1,8 +1,8 @@
 """Complex elementary functions by real functions of the parts: values, with the branch cuts of C99 and NumPy.
 
 A value is a pair (x, y) of real variables; y is None for a real operand, so nothing is multiplied by a zero part. Cuts
-are continuous from the side that the sign of a zero tells. Errors are a few ulp of the size of the result: a part that
-is much smaller than the other has that much of a relative error (`log` near 1 and `expm1`, `log1p` near 0 do better).
+are continuous from the side given by the sign of a zero. Errors are a few ulp of the size of the result: a part that
+is much smaller than the other has a larger relative error (`log` near 1 and `expm1`, `log1p` near 0 do better).
 After W. Kahan, Branch Cuts for Complex Elementary Functions, 1987, and C99, annex G; values at infinities and nan are
 the formulas' own, which may differ from that annex.
 """
@@ -39,7 +39,7 @@ from aotensor.ops.elementwise.elementary import (
 from aotensor.ops.elementwise.points import arctan2, hypot
 
 Number: TypeAlias = tuple[Variable, Variable | None]
-"""A complex value by its parts; None is an imaginary part of a real one."""
+"""A complex value by its parts; the imaginary part of a real one is None."""
 Pair: TypeAlias = tuple[Variable, Variable]
 
 copysign: Final = Elementwise(
@@ -63,7 +63,7 @@ def _im(z: Number) -> Variable:
 
 
 def _literal(value: float, x: Variable) -> Variable:
-    """A number in the dtype of x, where no operand says it."""
+    """A number in the dtype of x, for formulas without an operand of that dtype."""
     return constant(value, dtype=x.dtype)
 
 
@@ -98,7 +98,7 @@ def mul(*factors: Number) -> Number:
 
 
 def divide(p: Number, q: Number) -> Pair:
-    """p/q after R. Smith, 1962: neither |q|² nor anything else overflows that the result does not reach."""
+    """p/q by R. Smith, 1962, without intermediate overflow, such as of |q|²."""
     (a, b), (c, d) = p, q
     if d is None:
         return a / c, _im(p) / c
@@ -131,7 +131,7 @@ def integer_power(z: Number, exponent: int) -> Number:
 
 
 def exponential(z: Number) -> Pair:
-    """eᶻ; eˣ comes in two factors where it overflows alone."""
+    """eᶻ; eˣ is applied in two factors where it would overflow alone."""
     x, y = z[0], _im(z)
     bound, step = (700.0, 100.0) if x.dtype == "float64" else (80.0, 20.0)
     is_large = gt(x, bound)
@@ -158,8 +158,8 @@ def expm1_of(z: Number) -> Pair:
 
 
 def log_size(x: Variable, y: Variable) -> Variable:
-    """ln |x + iy|: by its distance from 1 where it is near, by scaled parts where |x + iy| would overflow or vanish."""
-    is_wide = ge(abs(x), abs(y))  # one choice for both: so derivatives are right where they are equal
+    """ln |x + iy|: from the distance to 1 near 1, from scaled parts where |x + iy| would overflow or underflow."""
+    is_wide = ge(abs(x), abs(y))  # one condition for both, so that derivatives are right where they are equal
     large, small = switch(is_wide, abs(x), abs(y)), switch(is_wide, abs(y), abs(x))
     is_near = and_(gt(large, 0.5), lt(large, 2.0))
     inside = switch(is_near, large, 1.0)
@@ -244,7 +244,7 @@ def hyperbolic_cosine(z: Number) -> Pair:
 
 
 def hyperbolic_tangent(z: Number) -> Pair:
-    """tanh z: Kahan's formula where sinh² x counts, else ±1 and what is left of the imaginary part."""
+    """tanh z: Kahan's formula where sinh² x matters, else ±1 and the remaining imaginary part."""
     x, y = z[0], _im(z)
     bound = 19.0 if x.dtype == "float64" else 9.0
     is_far = gt(abs(x), bound)
@@ -272,7 +272,7 @@ def tangent(z: Number) -> Pair:
 
 
 def _roots_beside_one(z: Number) -> tuple[Pair, Pair]:
-    """√(1 − z) and √(1 + z), the signs of zeros as they are."""
+    """√(1 − z) and √(1 + z), keeping the signs of zeros."""
     x, y = z[0], _im(z)
     return root((1 - x, neg(y))), root((1 + x, y))
 
@@ -325,4 +325,4 @@ def direction(z: Number) -> Pair:
 
 
 Formula: TypeAlias = Any
-"""(*numbers) ↦ number; some take a literal as well."""
+"""(*numbers) ↦ number; some accept a literal as well."""

@@ -1,6 +1,6 @@
-"""Holomorphic functions of complex numbers: NumPy says what they mean, real formulas how they are computed.
+"""Holomorphic functions of complex numbers: NumPy is the reference, real formulas are compiled.
 
-Their derivatives are those of real analysis; the convention for cotangents (`parts`) makes one rule of both.
+Their derivative rules are those of real functions, by the convention for cotangents (`parts`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Derivative: TypeAlias = Callable[..., Variable]
 class Function:
     """A holomorphic function.
 
-    reference: NumPy on complex arrays, and on real ones where `mixes`: there a real operand stays real. formula: on
+    reference: NumPy on complex arrays, and, if `mixes`, on real ones: then a real operand stays real. formula: on
     pairs. derivatives: one per operand, or for any number of them (g, position, inputs, y) ↦ term.
     """
 
@@ -47,7 +47,7 @@ class Function:
 
 @dataclass(frozen=True)
 class ComplexFunction(Op):
-    """y[…] = f(z₁[…], …) with broadcasting, where some operand is complex.   exponent: of `int_pow` alone"""
+    """y[…] = f(z₁[…], …) with broadcasting, for some complex operand.   exponent: for `int_pow` only"""
 
     takes_complex: ClassVar[bool] = True
     is_holomorphic: ClassVar[bool] = True
@@ -91,7 +91,7 @@ class ComplexFunction(Op):
         ]
 
     def _pulled(self, term: Variable, x: Variable) -> Variable:
-        """A cotangent of x: for a real x its own influence is real."""
+        """A cotangent of x; for a real x its real part."""
         if dtypes.is_discrete(x.dtype):
             return zero_gradient(x)
         return unbroadcast(term if dtypes.is_complex(x.dtype) else real(term), x)
@@ -131,7 +131,7 @@ class ComplexFunction(Op):
 
 
 def _reference_times(*factors: Array) -> Array:
-    """The product where a real factor scales both parts."""
+    """The product; a real factor scales both parts."""
 
     def times(x: Any, y: Any) -> Any:
         if x.dtype.kind == y.dtype.kind:
@@ -198,4 +198,4 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "arccosh": _simple("arccosh", formulas.inverse_hyperbolic_cosine, lambda g, x, y: g / (sqrt(x - 1) * sqrt(x + 1))),
     "arctanh": _simple("arctanh", formulas.inverse_hyperbolic_tangent, lambda g, x, y: g / ((1 - x) * (1 + x))),
 }
-"""By the names of the elementwise functions of real numbers that they continue."""
+"""The functions by the names of the real elementwise functions that they continue."""

@@ -1,6 +1,6 @@
-"""A note in the graph that a complex value is a holomorphic function of others, where its parts do not show it.
+"""Mark a complex value as a holomorphic function of others, if the graph of its parts does not show it.
 
-y = view(y', z₁, …)      y′ with the knowledge that it depends on z₁, … alone, each real or complex, holomorphically
+y = view(y', z₁, …)      y′, marked as depending on z₁, … only, each real or complex, holomorphically
 """
 
 from __future__ import annotations
@@ -40,5 +40,5 @@ class HolomorphicView(ViewOp):
 
 
 def holomorphic_in(x: Variable, *origins: Variable) -> Variable:
-    """x, known to be a holomorphic function of `origins`."""
+    """x, marked as a holomorphic function of `origins`."""
     return HolomorphicView().apply(x, *origins).outputs[0]

@@ -1,4 +1,4 @@
-"""Complex values in loops, which carry reals: sequences, states and outputs are pairs along a last axis there."""
+"""Complex values in loops, which carry real values: sequences, states and outputs are pairs along a last axis."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def of_pair(x: Variable) -> Variable:
 
 
 class RealLoop:
-    """A loop on reals that does what one on complex values does.
+    """A loop on real pairs equivalent to one on complex values.
 
-    sequences, outputs_info: as of `scan`, with pairs for complex values. step: the step function between them.
+    sequences, outputs_info: as for `scan`, with pairs for complex values. step: the user's step on pairs.
     """
 
     def __init__(self, fn: Callable[..., Any], sequences: Any, outputs_info: Any) -> None:
@@ -37,7 +37,7 @@ class RealLoop:
         self.outputs_info = [self._packed(item, "initial", (-1,)) for item in as_list(outputs_info)]
 
     def _packed(self, item: Any, key: str, taps: tuple[int, ...]) -> Any:
-        """One entry with pairs; notes for each row that the step gets of it whether it is one."""
+        """One entry with pairs; records for each row that the step gets whether it is a pair."""
         value = item.get(key) if isinstance(item, Mapping) else item
         if value is None:
             return item
@@ -51,7 +51,7 @@ class RealLoop:
         return {**item, key: pair} if isinstance(item, Mapping) else pair
 
     def step(self, *arguments: Any) -> Any:
-        """The user's step, with pairs instead of complex values."""
+        """Call the user's step, converting pairs to complex values and back."""
         count = len(self._is_complex)
         rows = [of_pair(x) if on else x for x, on in zip(arguments, self._is_complex, strict=False)]
         result = parse(self._fn(*rows, *arguments[count:]))
@@ -61,5 +61,5 @@ class RealLoop:
         return [outputs, result.updates, *last]
 
     def joined(self, outputs: Sequence[Variable]) -> list[Variable]:
-        """What the loop gives, complex again."""
+        """The results of the loop, converted from pairs to complex values."""
         return [of_pair(x) if on else x for x, on in zip(outputs, self._outputs, strict=True)]

@@ -1,8 +1,8 @@
-"""The three ops between complex values and their parts. All else that computes with complex numbers is made of these.
+"""The ops between complex values and their parts. All other ops on complex numbers expand to these.
 
     z = complex(x, y)      x = real(z)      y = imag(z)      real(complex(x, y))  →  x, when ops are expanded
 
-Cotangents follow one convention, that of JAX: the cotangent g of z is a complex number that stands for the linear map
+Cotangents follow JAX's convention: the cotangent g of z is a complex number that represents the linear map
 dz ↦ Re(g·dz). So the gradient of a real cost is ∂cost/∂x − i·∂cost/∂y for z = x + iy, and a holomorphic function f has
 the pullback g·f′(z), without any conjugate.
 """
@@ -30,7 +30,7 @@ from aotensor.ops.elementwise.compare import cast
 
 @dataclass(frozen=True)
 class FromParts(Op):
-    """x₁ … xₙ, y₁ … yₙ → x₁ + i·y₁, …, xₙ + i·yₙ, of parts that have one shape and one dtype each.   count: n"""
+    """x₁ … xₙ, y₁ … yₙ → x₁ + i·y₁, …, xₙ + i·yₙ, of parts with one shape and dtype each.   count: n"""
 
     name: ClassVar[str] = "complex"
     takes_complex: ClassVar[bool] = True
@@ -124,7 +124,7 @@ class Part(Op):
 
 @dataclass(frozen=True)
 class AsPairs(Op):
-    """The memory of a complex value: (…) complex → (…, 2) real. For what expands ops, behind all derivatives."""
+    """The memory of a complex value: (…) complex → (…, 2) real. Used in expansions only, after all derivatives."""
 
     name: ClassVar[str] = "as_pairs"
     takes_complex: ClassVar[bool] = True
@@ -136,7 +136,7 @@ class AsPairs(Op):
         return np.stack([z.real, z.imag], axis=-1)
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        """The pairs that the value was made of, or its parts side by side; of an argument they are its memory."""
+        """The pairs that the value was built from, or its interleaved parts; for an argument its memory."""
         (z,) = inputs
         if z.owner is not None and isinstance(z.owner.op, OfPairs):
             return [z.owner.inputs[0]]
@@ -182,9 +182,9 @@ def _known_part(z: Variable, index: int) -> Variable | None:
 
 
 def part_of(z: Variable, index: int) -> Variable:
-    """A part of a complex value, the one that it was made of where that is known; of a real one itself, or zeros.
+    """A part of a complex value, simplified if the value was built from parts; of a real one itself, or zeros.
 
-    For derivatives and rewrites: there nobody differentiates by what is left out.
+    For derivatives and rewrites, where nothing differentiates with respect to the skipped node.
     """
     if not dtypes.is_complex(z.dtype):
         return zeros_like(z) if index else z
@@ -193,7 +193,7 @@ def part_of(z: Variable, index: int) -> Variable:
 
 
 def whole(re: Variable, im: Variable) -> Variable:
-    """re + i·im of parts that have one shape."""
+    """re + i·im for parts of one shape."""
     return FromParts().apply(re, im).outputs[0]
 
 
@@ -261,7 +261,7 @@ def complex(re: Any, im: Any) -> Variable:
 
 
 def same_shape(x: Variable, y: Variable) -> tuple[Variable, Variable]:
-    """Both, repeated to their common shape where they broadcast."""
+    """Both, broadcast to their common shape."""
     if x.tensor_type.shape == y.tensor_type.shape and None not in x.tensor_type.shape:
         return x, y
     if x.ndim == y.ndim and not any((n == 1) != (m == 1) for n, m in zip(x.static_shape, y.static_shape, strict=True)):

@@ -1,4 +1,4 @@
-"""Angles of complex numbers, and complex numbers of lengths and angles."""
+"""Angles of complex numbers, and complex numbers from polar coordinates."""
 
 from __future__ import annotations
 

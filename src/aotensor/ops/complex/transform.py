@@ -1,11 +1,11 @@
-"""The discrete Fourier transform along the last axis, as an op, and the steps that it is made of.
+"""The discrete Fourier transform along the last axis, as an op, and the steps of its expansion.
 
     y[j] = Σₖ x[k]·exp(s·2πi·jk/n),   s = −1 forward, +1 backward, no factor
 
-A length that is known when the graph is made, n = r·p, is split into one step (Stockham, decimation in
+A length known when the graph is built, n = r·p, is split into one step (Stockham, decimation in
 frequency): r streams of the input, a small transform across them, twiddle factors, and r interleaved streams of the
 output. Rows are transformed one after the other, each by all of its steps. Prime lengths above
-LARGEST_RADIX are convolutions of a length that splits (L. Bluestein, 1970), and so is a length of run time (chirps.py).
+LARGEST_RADIX are convolutions of a length that splits (L. Bluestein, 1970), and so is a run-time length (chirps.py).
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from aotensor.ops.shape.join import concatenate, stack
 from aotensor.ops.shape.reshape import reshape
 
 LARGEST_RADIX: Final = 13
-"""The largest prime factor that is transformed by its definition."""
+"""The largest prime factor that is transformed directly by the definition."""
 _RADICES: Final = (4, 2, 3, 5)
-"""Radices that are tried first, in this order."""
+"""Radices in the order in which they are tried."""
 
 _MOST_NUMBERS: Final = 1 << 14
-"""Reals up to which rows are transformed one by one; longer ones fit no near cache either way."""
+"""Most real numbers of a row for transforming rows one by one; longer rows exceed the first caches anyway."""
 
 Streams: TypeAlias = list[Pair]
 
@@ -97,9 +97,9 @@ class Dft(Op):
 
 @dataclass(frozen=True)
 class RealDft(LinearOp):
-    """The first n/2 + 1 values of the forward transform of a real tensor along its last axis, an n that is a number.
+    """The first n/2 + 1 values of the forward transform of a real tensor along its last axis, for a static extent n.
 
-    Transforms of even length are made of complex ones of half the length, others of complex ones.
+    Transforms of even length use complex ones of half the length, others complex ones of the same length.
 
     Raises: GraphTypeError for a complex tensor or a scalar, UnsupportedError for an extent that is not known.
     """
@@ -165,7 +165,7 @@ class OfHalf(LinearOp):
 
 
 def _counts(n: int) -> Array:
-    """How often each of the first n/2 + 1 values is among all n, itself or as its conjugate."""
+    """Multiplicity of each of the first n/2 + 1 values among all n, counting conjugates."""
     found = np.full(n // 2 + 1, 2)
     found[0] = 1
     if n % 2 == 0:
@@ -174,10 +174,10 @@ def _counts(n: int) -> Array:
 
 
 def _by_rows(function: Callable[[Variable], Variable], x: Variable, core: int = 1) -> Variable:
-    """A function of (batch, …) → (batch, …) on the rows of x, which are its last `core` axes.
+    """Apply a function (batch, …) → (batch, …) to the rows of x, its last `core` axes.
 
-    Rows go one after the other, all steps of each while it is in the first level cache, unless there is one, or they
-    are longer than that.
+    Rows are transformed one after the other, all steps of each while it is in the first-level cache, unless there is
+    only one, or they do not fit.
     """
     lead = [x.shape[axis] for axis in range(x.ndim - core)]
     known = x.tensor_type.shape
@@ -318,7 +318,7 @@ def _constants(values: Array, dtype: str) -> Pair:
 
 
 def _across(x: Streams, sign: int) -> Streams:
-    """The transform of r streams, element by element."""
+    """The transform across r streams, elementwise."""
     if len(x) == 2:
         return [_sum(x[0], x[1]), _difference(x[0], x[1])]
     if len(x) == 4:
@@ -364,7 +364,7 @@ def _difference(a: Pair, b: Pair) -> Pair:
 
 
 def _by_convolution(x: Pair, n: int, sign: int) -> Pair:
-    """Bluestein: jk = (j² + k² − (j − k)²)/2, so that chirps make it a convolution of length ≥ 2n − 1."""
+    """Bluestein's algorithm: jk = (j² + k² − (j − k)²)/2, a convolution of length ≥ 2n − 1 with chirps."""
     size = 1 << (2 * n - 2).bit_length()
     dtype = x[0].dtype
     chirp = unit_roots(np.arange(n) ** 2 % (2 * n), 2 * n, sign)

@@ -104,7 +104,7 @@ def convolved(
 
 
 def without_groups(y: Variable, groups: int) -> Variable:
-    """(N, groups, C, …) → (N, groups·C, …)"""
+    """Merge the axis of groups: (N, groups, C, …) → (N, groups·C, …)"""
     if groups == 1:
         return dimshuffle(y, [0, *range(2, y.ndim)])
     count, _, channels, *spatial = extents_of(y)
@@ -142,7 +142,7 @@ def _times(extent: SymbolicExtent, factor: int) -> SymbolicExtent:
 
 
 def positive(name: str, what: str, value: int | Sequence[int], rank: int) -> tuple[int, ...]:
-    """One number of at least 1 per axis, from one for all or one each."""
+    """One number of at least 1 per axis, from one number or one each."""
     numbers = per_axis(name, what, value, rank)
     if min(numbers) < 1:
         raise GraphValueError(f"{name}: {what} is {min(numbers)}, not at least 1")
@@ -150,7 +150,7 @@ def positive(name: str, what: str, value: int | Sequence[int], rank: int) -> tup
 
 
 def per_axis(name: str, what: str, value: int | Sequence[int], rank: int) -> tuple[int, ...]:
-    """One int per axis, from one for all or one each."""
+    """One int per axis, from one number or one each."""
     numbers = [value] * rank if is_int(value) else list(value)  # type: ignore[arg-type]
     if not all(map(is_int, numbers)):
         raise GraphTypeError(f"{name}: {what} is an int or one per axis, not {value!r:.60}")
@@ -160,7 +160,7 @@ def per_axis(name: str, what: str, value: int | Sequence[int], rank: int) -> tup
 
 
 def is_int(value: object) -> bool:
-    """Is it an integer, and no truth value?"""
+    """Is it an int other than a bool?"""
     return isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
 
 
@@ -210,7 +210,7 @@ def _pair(name: str, entry: object) -> Sides:
 def windows(
     name: str, extent: SymbolicExtent, kernel: SymbolicExtent, sides: Sides, stride: int, dilation: int
 ) -> SymbolicExtent:
-    """How many windows an axis has.   Raises: GraphValueError where there is none"""
+    """The number of windows along an axis.   Raises: GraphValueError if there is none"""
     if isinstance(kernel, int) and kernel < 1:
         raise GraphValueError(f"{name}: the filters are empty")
     if stride == 1 and kernel == 1 and sum(sides) == 0:

@@ -1,15 +1,15 @@
-"""A convolution in tensor IR: sums of products of elements that lie at positions which are sums over axes.
+"""Lower a convolution to tensor IR: sums of products of elements whose positions are sums over axes.
 
-Whichever of the three is wanted, it is C[i, j] = Σ_p A[i, p]·B[p, j] for each group, where i, j and p stand for several
-axes and the filters, the input's windows and the output are indexed by sums of what these axes contribute:
+Each of the three roles is C[i, j] = Σ_p A[i, p]·B[p, j] for each group, where i, j and p combine several
+axes; filters, windows of the input and the output are indexed by sums of the contributions of these axes:
 
     output    i = o   j = n, p   p = c, k       filters by input
     filters   i = o   j = c, k   p = n, p       output by input
     input     i = c   j = n, s   p = o, k       filters by output
 
-What lies outside of the input (or of the output, in the last line) are zeros of a copy with a border. Its last axis is
-ordered by remainders of the stride, so that windows side by side lie side by side. For the input of a convolution with
-strides, positions with the same remainder meet the same elements of the filters: remainders are groups.
+The padding of the input (or of the output, in the last line) is a border of zeros in a copy. Its last axis is
+ordered by remainders of the stride, so that adjacent windows are contiguous. For the input of a convolution with
+strides, positions with the same remainder use the same elements of the filters: remainders are groups.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FEW_ELEMENTS: Final = 64  # of C for each group
 _LITTLE_WORK: Final = 4096  # multiplications up to which plain loops, which fuse with others, are as fast as a product
 
 Place: TypeAlias = Callable[[ScalarBuilder, Extent], Extent]
-"""What the counter of an axis adds to an index."""
+"""The contribution of an axis's counter to an index."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class Operand:
-    """A tensor, and the index along each of its axes as a sum of what loops contribute: (loop, place), ..."""
+    """A tensor, and the index along each of its axes as a sum of loop contributions: (loop, place), ..."""
 
     tensor: Tensor
     index: Sequence[Sequence[tuple[str, Place]]]
@@ -55,7 +55,7 @@ class Operand:
 
 @dataclass(frozen=True)
 class Form:
-    """C = A·B. loops: extents by name. Each of the four lists names the loops that an index stands for."""
+    """C = A·B. loops: extents by name. Each of the four lists names the loops that an index combines."""
 
     loops: Mapping[str, Extent]
     a: Operand
@@ -75,7 +75,7 @@ def lower_convolution(
     known: Mapping[str, Extent],
     spatial: Sequence[Extent],
 ) -> Tensor:
-    """The tensor of a role.   values: the other two. known: extents by letter. spatial: those of the result"""
+    """Compute the tensor of a role.   values: the other two. known: extents by letter. spatial: those of the result"""
     if role == "input":
         return _input(b, relation, values, known, spatial)
     form = _windows(b, relation, role, values, known, spatial)
@@ -126,7 +126,7 @@ def _windows(
 
 
 def _by_remainders(b: TensorBuilder, x: Tensor, stride: int) -> Tensor:
-    """x[…, q·stride + r] at […, r, q], with zeros behind the end."""
+    """Gather x[…, q·stride + r] at […, r, q], with zeros beyond the end."""
     v, extent, axes = b.scalars, x.extents[-1], len(x.extents)
     count = v.ifloordiv(v.iadd(extent, stride - 1), stride)
     x = moved(b, x, [0], [v.imul(count, stride)])
@@ -138,9 +138,9 @@ def _by_remainders(b: TensorBuilder, x: Tensor, stride: int) -> Tensor:
 
 @dataclass(frozen=True)
 class _Axis:
-    """How one axis of the input is made, for s + before = u = t·stride + r, counted from the first u that there is.
+    """The computation along one axis of the input, for s + before = u = t·stride + r, counted from the first valid u.
 
-    first[r]: the first k that meets remainder r, or −1. The others follow at distances of `step`, and move the
+    first[r]: the first k for remainder r, or −1. The others follow at distances of `step`, and move the
     position of the output back by `back`. shift[r]: by how much the first one moves it back.
     """
 
@@ -198,7 +198,7 @@ def _input(
 
 
 def _by_taps(b: TensorBuilder, w: Tensor, axes: Sequence[_Axis], taps: Sequence[Extent]) -> Tensor:
-    """The filters by remainders: element j of remainder r is that at first[r] + j·step, 0 where there is none."""
+    """The filters by remainders: element j of remainder r is at first[r] + j·step, or 0."""
     rank = len(axes)
     if all(axis.stride == 1 for axis in axes):
         return b.reshape(w, [*[1] * rank, *w.extents])
@@ -222,7 +222,7 @@ def _by_taps(b: TensorBuilder, w: Tensor, axes: Sequence[_Axis], taps: Sequence[
 
 
 def _computed(b: TensorBuilder, form: Form) -> Tensor:
-    """C, by loops where it is small or thin, else by the kernel of products."""
+    """C, by loops if it is small or thin, else by the product kernel."""
     dtype = form.a.tensor.dtype
     named = (form.rows, form.columns, form.terms)
     rows, columns, terms = (_known_product([form.loops[name] for name in names]) for names in named)
@@ -241,7 +241,7 @@ def _known_product(extents: Sequence[Extent]) -> int | None:
 
 
 def _by_loops(b: TensorBuilder, form: Form, terms: int | None) -> Tensor:
-    """terms: of a sum that is written out."""
+    """C by loops.   terms: of an unrolled sum"""
     dtype = form.a.tensor.dtype
     outer, inner = list(form.result), list(form.terms)
 
@@ -288,7 +288,7 @@ def _positions(
     shape: Sequence[Extent],
     index: Sequence[Sequence[tuple[str, Place]]],
 ) -> Tensor:
-    """What some loops add to the position in C order, for all their iterations, as a vector."""
+    """The contributions of some loops to the position in C order, for all their iterations, as a vector."""
     v = b.scalars
     strides: list[Extent] = [1]
     for n in reversed(shape[1:]):
@@ -352,7 +352,7 @@ def _down_from(start: Extent, step: int) -> Place:
 
 
 def _table(numbers: Sequence[int]) -> Place:
-    """Numbers by position, few of them: a choice after the other."""
+    """A lookup table of few numbers by position, as nested selects."""
 
     def place(v: ScalarBuilder, at: Extent) -> Extent:
         if isinstance(at, int):
@@ -370,7 +370,7 @@ def _table(numbers: Sequence[int]) -> Place:
 
 
 def moved(b: TensorBuilder, x: Tensor, shifts: Sequence[Extent], extents: Sequence[Extent]) -> Tensor:
-    """y[…, u] = x[…, u − shift], 0 outside of x, along the last axes of these extents; x itself if it is the same."""
+    """y[…, u] = x[…, u − shift], 0 outside of x, along its last axes, of these extents; x itself if nothing changes."""
     v = b.scalars
     front = len(x.extents) - len(extents)
     starts: list[Extent] = []

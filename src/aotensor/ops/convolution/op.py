@@ -2,8 +2,8 @@
 
     T(x, w, y) = Σ x[n, g, c, s]·w[g, o, c, k]·y[n, g, o, p]   over s = p·stride + k·dilation − before on every axis
 
-with x taken for 0 outside of its extents. As in T, the three are called input, filters and output; n counts samples, g
-groups, c and o channels. An op gives one of the three from the other two, ∂T/∂y is the convolution, ∂T/∂x its
+with x = 0 outside of its extents. As in T, the three are called input, filters and output; n indexes samples, g
+groups, c and o channels. An op computes one of the three from the others: ∂T/∂y is the convolution, ∂T/∂x its
 transpose, ∂T/∂w the correlation of input and output. Every derivative of one of these is another one of them.
 """
 
@@ -39,7 +39,7 @@ class Convolution(MultilinearOp):
     """One of input, filters and output from the other two, in that order, in the promoted dtype: a, b, *extents → c.
 
     dims: extents of the result along the spatial axes: a number, or a name or None for the next of `extents`.
-    fault: what an extent below 1 of the result means, if it is an error.
+    fault: the message of the error for an extent below 1 of the result, if it is an error.
     """
 
     is_analytic: ClassVar[bool] = True
@@ -106,7 +106,7 @@ class Convolution(MultilinearOp):
             return self._sum_of_taps({role: x.astype(common, copy=False) for role, x in values.items()})
 
     def _sum_of_taps(self, values: dict[Role, Array]) -> Array:
-        """Element k of the filters meets a part of the input and of the output that are slices of equal shape."""
+        """The sum over filter elements k: each multiplies slices of input and output of equal shape."""
         x, w, y = (values[role] for role in ROLES)
         target = values[self.role]
         for k in np.ndindex(w.shape[3:]):
@@ -123,7 +123,7 @@ class Convolution(MultilinearOp):
         return target
 
     def _parts(self, axis: int, k: int, s: int, p: int) -> tuple[slice, slice]:
-        """The positions of an axis of the input, and those of the output, that meet at element k of the filters."""
+        """The slices of an axis of the input, and of the output, that filter element k multiplies."""
         stride = self.strides[axis]
         shift = k * self.dilations[axis] - self.before[axis]
         first = max(0, -(shift // stride))
@@ -139,7 +139,7 @@ class Convolution(MultilinearOp):
         return [self.of(role, values, extents_of(x)[3:]) for role, x in zip(self.given(), inputs, strict=False)]
 
     def of(self, role: Role, values: dict[Role, Variable], extents: Sequence[SymbolicExtent]) -> Variable:
-        """Another one of the three, of these spatial extents, from the other two of `values`."""
+        """Another one of the three, with these spatial extents, from the other two of `values`."""
         dims, symbolic = split_shape(self.name, list(extents))
         op = Convolution(role, dims, self.strides, self.dilations, self.before)
         return op(*(values[other] for other in op.given()), *symbolic)  # type: ignore[no-any-return]
@@ -177,13 +177,13 @@ class Convolution(MultilinearOp):
 
 
 def _joined(x: Variable, at: int) -> Variable:
-    """Samples along the first axis as a part of what is axis `at` of each."""
+    """Merge the leading axis of samples into axis `at` of each."""
     x = moveaxis(x, 0, at)
     extents = extents_of(x)
     return reshape(x, [*extents[:at], product(extents[at : at + 2]), *extents[at + 2 :]])
 
 
 def _parted(x: Variable, at: int, samples: SymbolicExtent, each: SymbolicExtent) -> Variable:
-    """The inverse: `samples` in front, `each` along axis `at` of every one."""
+    """The inverse: split off a leading axis of `samples`, leaving `each` along axis `at`."""
     extents = extents_of(x)
     return moveaxis(reshape(x, [*extents[:at], samples, each, *extents[at + 1 :]]), at, 0)

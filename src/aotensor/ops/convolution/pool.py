@@ -1,4 +1,4 @@
-"""Pooling: the largest element, or the mean, of windows along the last axes."""
+"""Pooling: the maximum, or the mean, of windows along the last axes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of
 from aotensor.ops.shape.rearrange import pad
 
-_MOST_TERMS: Final = 16  # of a window whose elements are combined at once, and not axis by axis
+_MOST_TERMS: Final = 16  # most elements of a window that are combined at once, and not axis by axis
 
 
 @coerced
@@ -179,7 +179,7 @@ def _combined(
 
 
 def _window(k: int, count: SymbolicExtent, stride: int) -> slice:
-    """The elements k, k + stride, …, as many as there are windows."""
+    """The slice k, k + stride, …, with one element per window."""
     return slice(k, (count - 1) * stride + k + 1, stride)
 
 

@@ -21,7 +21,7 @@ from aotensor.ops.shape.rearrange import flip
 
 Span: TypeAlias = tuple[SymbolicExtent, SymbolicExtent]
 Same: TypeAlias = Callable[[SymbolicExtent, SymbolicExtent], Span]
-"""What the mode "same" means, by two extents."""
+"""The extent for the mode "same", by two extents."""
 _MODES: Final = ("full", "same", "valid")
 _EMPTY: Final = "an empty operand has no convolution"
 _APART: Final = "neither matrix holds the other along both axes, or one is empty"
@@ -102,7 +102,7 @@ def _cut(name: str, x: Variable, y: Variable, mode: str, same: Same) -> Variable
 def _convolved(
     x: Variable, y: Variable, extents: Sequence[SymbolicExtent], starts: Sequence[int], fault: str
 ) -> Variable:
-    """Elements from `starts` on of all sums: the transpose of a correlation with the filters y."""
+    """Elements from `starts` on of the full convolution: the transpose of a correlation with the filters y."""
     ones = ["x"] * 3
     dims, symbolic = split_shape("convolution", list(extents))
     steps = (1,) * x.ndim
@@ -112,7 +112,7 @@ def _convolved(
 
 
 def _span(n: SymbolicExtent, m: SymbolicExtent, mode: str, same: Same) -> Span:
-    """Where the part begins, and how many elements it has."""
+    """(first position, number of elements) of the part that a mode selects."""
     if mode == "full":
         return 0, n + m - 1
     if mode == "same":
@@ -122,12 +122,12 @@ def _span(n: SymbolicExtent, m: SymbolicExtent, mode: str, same: Same) -> Span:
 
 
 def _first(n: SymbolicExtent, m: SymbolicExtent) -> Span:
-    """As long as the first one."""
+    """The extent of the first operand."""
     return (m - 1) // 2, n
 
 
 def _middle(n: SymbolicExtent, m: SymbolicExtent) -> Span:
-    """As long as the longer one."""
+    """The extent of the longer operand."""
     return (_least(n, m) - 1) // 2, _most(n, m)
 
 
@@ -147,7 +147,7 @@ def _most(n: SymbolicExtent, m: SymbolicExtent) -> SymbolicExtent:
 
 
 def _if_fine(is_fine: Variable | None, extents: Sequence[SymbolicExtent]) -> list[SymbolicExtent]:
-    """The extents, or 0, which is an error, where something is not fine.   None: it is."""
+    """The extents, or 0, which raises an error, unless the condition holds; None always holds."""
     return [n if is_fine is None else switch(is_fine, n, 0) for n in extents]
 
 

@@ -126,7 +126,7 @@ def _signs_differ(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
 
 
 def _emit_mod(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
-    """x − y·⌊x/y⌋, with the sign of y: the truncating remainder, moved by y where its sign is wrong."""
+    """x − y·⌊x/y⌋, with the sign of y: the truncated remainder, plus y if its sign is wrong."""
     zero = s.constant(0, x.dtype)
     is_float = dtypes.is_float(x.dtype)
     rest = s.rem(x, y if is_float else _safe_divisor(s, y))
@@ -192,7 +192,7 @@ def _whole_quotient(x: Any, y: Any) -> Any:
 
 
 def _emit_trunc_div(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
-    """C's quotient of integers; of floats the exact multiple of y, divided and rounded to an integer."""
+    """C's quotient for integers; for floats the exact multiple of y, divided and rounded to an integer."""
     zero = s.constant(0, x.dtype)
     is_zero = s.compare("eq", y, zero)
     if dtypes.is_float(x.dtype):
@@ -207,7 +207,7 @@ def _emit_trunc_div(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
 
 
 def _emit_fmod(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
-    """C's remainder; −0 stays for floats, as the sign is that of x."""
+    """C's remainder; floats keep −0, as the sign is that of x."""
     if dtypes.is_float(x.dtype):
         return s.rem(x, y)
     zero = s.constant(0, x.dtype)

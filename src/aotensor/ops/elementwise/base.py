@@ -1,7 +1,7 @@
-"""Elementwise ops: one class, whose instances differ in a row of a table.
+"""Elementwise ops: one class, whose instances differ by a row of a table.
 
-A row gives the meaning of the scalar function, its emission and its partial derivatives; typing, broadcasting, both
-modes of differentiation and lowering are the same for all and stand here.
+A row defines the scalar function's reference, emission and partial derivatives; typing, broadcasting, both
+modes of differentiation and lowering are common to all and implemented here.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ Partial: TypeAlias = Callable[..., Variable] | None
 """g ↦ ∂f/∂xᵢ·g as `lambda g, *inputs, y: ...`, the map that both modes apply; None is zero."""
 
 Routes: TypeAlias = Callable[..., tuple[tuple[Variable, bool] | None, ...]]
-"""(*inputs) ↦ for each operand the condition under which y is that operand, and whether it holds or fails; or None."""
+"""(*inputs) ↦ for each operand (condition under which y is that operand, whether it must hold or fail), or None."""
 
 ELEMENTWISE: Final[dict[str, Elementwise]] = {}
 """The public elementwise ops by name."""
 
 MAKERS: Final[dict[str, Callable[..., Elementwise]]] = {}
-"""By name, what makes an op of the values of its row's parameters."""
+"""Name → constructor of ops from parameters."""
 
 _KNOWN: Final[dict[tuple[str, tuple[tuple[str, Any], ...]], Elementwise]] = {}
-"""All elementwise ops that were made, by name and parameters, which is what makes two of them equal."""
+"""All elementwise ops so far by name and parameters, which identify them."""
 
 
 MOVES: Final = frozenset({"cast", "identity", "second", "switch"})
-"""Those that move their operands as they are, or convert them."""
+"""Ops that return an operand unchanged, or converted."""
 
 
 def not_implemented(*_: Variable) -> Variable:
-    """The partial derivative of a function whose derivative is unknown here; using it is an error that says so."""
+    """The partial derivative of a function without a known one; using it is an error that says so."""
     raise AssertionError("a marker, never called")
 
 
@@ -53,14 +53,14 @@ def not_implemented(*_: Variable) -> Variable:
 class Row:
     """One scalar function. Rows are equal if name and parameters are.
 
-    reference: NumPy on operands that have the dtypes that `signature` asks for.
+    reference: NumPy on operands with the dtypes of `signature`.
     emit: (builder, *scalars) → scalar, of the same dtypes.
     partials: one per operand; for a variadic row a function (g, position, inputs, y).
-    guard: (builder, *tensors): checks at run time that come before the loop.
+    guard: (builder, *tensors): run-time checks before the loop.
     weak_from: position of the first operand that decides the dtype of Python literals.
-    unread: positions of operands that lend only their extents; no gradient flows to them.
-    analytic: NumPy on complex operands, for the complex step; None where f is not analytic or has no such function.
-    routes: of a function that is always one of its operands, instead of the partials.
+    unread: positions of operands that only provide extents; they get no gradient.
+    analytic: NumPy on complex operands, for the complex step; None if f is not analytic, or NumPy lacks it.
+    routes: for a function that always returns one of its operands, instead of partials.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Row:
 
     @property
     def arity(self) -> int | None:
-        """Number of operands; None if any number will do."""
+        """Number of operands; None for any number."""
         return len(self.partials) if isinstance(self.partials, tuple) else None
 
 
@@ -86,7 +86,7 @@ class Row:
 class Elementwise(Op):
     """y[…] = f(x₁[…], x₂[…], …) with broadcasting along dims that are statically 1.   Python literals are weak.
 
-    Raises: GraphTypeError for a wrong number of operands or a dtype that f does not take, GraphValueError for extents
+    Raises: GraphTypeError for a wrong number of operands or a dtype that f does not accept, GraphValueError for extents
     that differ (at run time too: an extent that merely happens to be 1 does not broadcast).
     """
 
@@ -98,7 +98,7 @@ class Elementwise(Op):
         _KNOWN.setdefault((self.row.name, self.row.parameters), self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by name and parameters: the functions of a row stay where they are written."""
+        """Pickle by name and parameters, since the functions of a row cannot be pickled."""
         return (known_elementwise, (self.row.name, self.row.parameters))
 
     @property
@@ -125,7 +125,7 @@ class Elementwise(Op):
     __repr__ = __str__
 
     def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
-        """Python numbers take a dtype that does not widen the others."""
+        """Convert the inputs; Python numbers get a dtype that does not widen the others."""
         arity = self.row.arity
         if len(inputs) != arity if arity is not None else not inputs:
             wanted = "at least 1 operand" if arity is None else f"{arity} operand{'s' if arity > 1 else ''}"
@@ -148,7 +148,7 @@ class Elementwise(Op):
         return self.row.analytic(*inputs)
 
     def evaluate(self, node: Apply, inputs: Sequence[Array]) -> tuple[Array, ...]:
-        """The reference without NumPy's warnings, after a check that only static extents of 1 broadcast."""
+        """Evaluate the reference without NumPy's warnings, after checking that only static extents of 1 broadcast."""
         _check_extents(self.name, node.inputs, [x.shape for x in inputs], node.outputs[0].ndim)
         with np.errstate(all="ignore"):
             return super().evaluate(node, inputs)
@@ -187,7 +187,7 @@ class Elementwise(Op):
         return [zero_gradient(y) if is_disconnected(total) else total]
 
     def scaled(self, g: Variable, position: int, inputs: Sequence[Variable], y: Variable) -> Variable | None:
-        """∂y/∂inputs[position]·g, of the shape of y, or None where that is exactly zero."""
+        """∂y/∂inputs[position]·g, of the shape of y, or None if that is exactly zero."""
         operands, _ = self.row.signature(*(x.dtype for x in inputs))
         values = [
             dense().cast(x, dtype) if dtypes.is_float(dtype) else x for x, dtype in zip(inputs, operands, strict=True)
@@ -211,13 +211,13 @@ class Elementwise(Op):
         return b.map(self.emit, *inputs, dtype=result)  # type: ignore[no-any-return]
 
     def emit(self, s: ScalarBuilder, *scalars: Scalar) -> Scalar:
-        """One element of the result from one of each operand."""
+        """Emit one element of the result from one element of each operand."""
         operands, _ = self.row.signature(*(x.dtype for x in scalars))
         return self.row.emit(s, *(s.cast(x, dtype) for x, dtype in zip(scalars, operands, strict=True)))
 
 
 def routed(routes: Routes, count: int) -> tuple[Partial, ...]:
-    """The partials of a function of `count` operands that is always one of them: g where it is that one, else 0."""
+    """The partials of a function that returns one of its `count` operands: g for that operand, else 0."""
 
     def partial(position: int) -> Partial:
         def scaled(g: Variable, *inputs_and_y: Variable) -> Variable:
@@ -263,7 +263,7 @@ def elementwise(
 
 
 def unbroadcast(g: Variable, x: Variable) -> Variable:
-    """The adjoint of broadcasting: g summed over the axes along which x was repeated, in the dtype of a floating x."""
+    """The adjoint of broadcasting: g summed over the broadcast axes of x, in the dtype of a floating x."""
     if is_null(g):
         return g
     extra = g.ndim - x.ndim
@@ -281,7 +281,7 @@ def unbroadcast(g: Variable, x: Variable) -> Variable:
 
 
 def expanded(g: Variable, y: Variable) -> Variable:
-    """g repeated to the extents of y, in its dtype."""
+    """g broadcast to the extents of y, in its dtype."""
     if is_null(g):
         return g
     g = dense().cast(g, y.dtype)

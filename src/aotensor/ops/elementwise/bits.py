@@ -17,7 +17,7 @@ from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
 
 
 def _whole(*operands: str) -> tuple[tuple[str, ...], str]:
-    """Integers: the promoted dtype.   Raises: GraphTypeError for floats and bool"""
+    """Signature of integer ops: the promoted dtype.   Raises: GraphTypeError for floats and bool"""
     common = dtypes.promote(*operands)
     if common not in dtypes.INTEGERS:
         raise GraphTypeError(f"not defined for {common}", hint="cast to an integer dtype")
@@ -30,12 +30,12 @@ def _shift(x: str, y: str) -> tuple[tuple[str, ...], str]:
 
 
 def _byte(*operands: str) -> tuple[tuple[str, ...], str]:
-    """bitwise_count: integers, gives uint8."""
+    """Signature of bitwise_count: integers give uint8."""
     return _whole(*operands)[0], "uint8"
 
 
 def _is_inside(s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
-    """Is y a shift that leaves bits of x? LLVM's shifts by others are undefined."""
+    """Is y a shift that leaves bits of x? In LLVM other shifts are undefined."""
     few = s.compare("lt", y, s.constant(8 * dtypes.itemsize(x.dtype), y.dtype))
     return s.and_(few, s.compare("ge", y, s.constant(0, y.dtype))) if dtypes.is_signed(y.dtype) else few
 
@@ -100,7 +100,7 @@ logical_shift_right = elementwise(
 
 
 def _counted(s: ScalarBuilder, x: Scalar) -> Scalar:
-    """Bits in pairs, in fours, in bytes, then all bytes by one product (Warren, Hacker's Delight, section 5-1)."""
+    """Population count: bits in pairs, fours, bytes, then all bytes by one product (Warren, Hacker's Delight, 5-1)."""
     magnitude = s.select(s.compare("lt", x, s.constant(0, x.dtype)), s.neg(x), x) if dtypes.is_signed(x.dtype) else x
     kind = f"uint{8 * dtypes.itemsize(x.dtype)}"
     v, bits = s.bitcast(magnitude, kind), 8 * dtypes.itemsize(x.dtype)
@@ -152,7 +152,7 @@ MAKERS["bitcast"] = _bitcast
 
 @coerced
 def bitcast(x: Any, dtype: Any) -> Variable:
-    """The bits of x taken for another dtype of the same size, as `x.view(dtype)` of NumPy; its derivative is 0.
+    """The bits of x as another dtype of the same size, as `x.view(dtype)` of NumPy; the derivative is 0.
 
     Raises: GraphTypeError for a dtype of another size, for bool, complex and halves; UnsupportedError for one that
     cannot be compiled.

@@ -26,7 +26,7 @@ def saturated(x: Array, dtype: str) -> Array:
         return converted(x, dtype)
     x = x.astype(dtypes.compute_of(dtypes.name_of(x.dtype)))
     bounds = np.iinfo(dtype)
-    # 2**bits is exact in every float, the largest integer may not be: compare with the bound that is exact
+    # 2**bits is exact in every float, the largest integer may not be: compare with the exact bound
     above, below = x >= float(bounds.max + 1), x <= float(bounds.min)
     whole = np.where(above | below | np.isnan(x), 0, x).astype(dtype)
     return np.select([above, below], [np.asarray(bounds.max, dtype), np.asarray(bounds.min, dtype)], whole)
@@ -210,7 +210,7 @@ rint = _rounding("rint", "The nearest integer, the even one of two.", np.rint)
 
 
 def _emit_half_away(s: ScalarBuilder, x: Any) -> Scalar:
-    """The magnitude's floor, plus one where the fraction, which is exact, is at least a half."""
+    """The floor of the magnitude, plus one if the fraction, which is exact, is at least one half."""
     size = s.abs(x)
     whole = s.math("floor", size)
     is_up = s.compare("ge", s.sub(size, whole), s.constant(0.5, x.dtype))

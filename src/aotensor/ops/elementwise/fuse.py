@@ -67,7 +67,7 @@ class _Partition:
         self._above = {node: node for node in nodes}
 
     def root(self, node: _Node) -> _Node:
-        """The node that stands for the set of another one."""
+        """The representative of a node's set."""
         above = self._above
         while above[node] is not node:
             above[node] = node = above[above[node]]
@@ -78,7 +78,7 @@ class _Partition:
 
 
 class _Fusion:
-    """One graph on its way."""
+    """The fusion of one graph."""
 
     def __init__(self, outputs: Sequence[Variable], stop: Collection[Variable]) -> None:
         self.stop = set(stop)
@@ -96,7 +96,7 @@ class _Fusion:
                     node.level = max(node.level, maker.level + leaves)
 
     def groups(self) -> list[_Group]:
-        """Groups of two members and more."""
+        """Groups of at least two members."""
         members = [node for node in self.nodes.values() if node.is_fusible]
         joined, shaped = _Partition(members), _Partition(members)
         other: list[tuple[_Node, _Node]] = []
@@ -130,12 +130,12 @@ def _is_fusible(apply: Apply) -> bool:
 
 
 def _reads_in_step(maker: _Node, reader: _Node) -> bool:
-    """Does an elementwise op read of another one's result just the element that it is computing?"""
+    """Does an elementwise op read of another one's result exactly the element that it computes?"""
     return maker.is_fusible and reader.is_fusible and maker.broadcastable == reader.broadcastable
 
 
 def _between_cycles(edges: Sequence[tuple[_Node, _Node]], shape_of: Callable[[_Node], _Node]) -> list[list[_Node]]:
-    """For each shape and level, the nodes that are on a cycle, or on a path from one to another."""
+    """For each shape and level, the nodes on a cycle, or on a path between cycles."""
     following: dict[_Node, set[_Node]] = defaultdict(set)
     preceding: dict[_Node, set[_Node]] = defaultdict(set)
     for a, b in edges:
@@ -169,7 +169,7 @@ def _note(group: _Group, dims: Sequence[Dim]) -> None:
 
 
 def _shapes(members: Sequence[_Node], shape_of: Callable[[_Node], _Node]) -> dict[_Node, list[Dim]]:
-    """The dims of each shape as far as a type names them, or an argument has them."""
+    """The dims of each shape, as far as types or arguments name them."""
     found: dict[_Node, list[Dim]] = {}
     for node in members:
         dims = found.setdefault(shape_of(node), [None] * node.result.ndim)
@@ -183,7 +183,7 @@ def _shapes(members: Sequence[_Node], shape_of: Callable[[_Node], _Node]) -> dic
 
 
 def _bytes(x: Variable, dims: Sequence[Dim]) -> Size:
-    """The bytes of a tensor with these dims, nothing where one is unknown."""
+    """The bytes of a tensor with these dims, as a formula; empty if one is unknown."""
     if None in dims:
         return ()
     return ((dtypes.itemsize(x.dtype), tuple(map(str, dims))),)
@@ -213,17 +213,17 @@ def _rebuilt(outputs: Sequence[Variable], fusion: _Fusion, groups: Sequence[_Gro
 
 
 def _is_given(x: Variable, fusion: _Fusion, inside: set[_Node]) -> bool:
-    """Does an input of a group's member come from elsewhere?"""
+    """Is an input of a group's member computed outside of the group?"""
     return x.owner is None or x in fusion.stop or fusion.nodes[x.owner] not in inside
 
 
 def _is_wanted(node: _Node, fusion: _Fusion, inside: set[_Node]) -> bool:
-    """Does something else need the result of a group's member?"""
+    """Is the result of a group's member used outside of the group?"""
     return node.result in fusion.wanted or any(reader not in inside for reader in node.readers)
 
 
 def _ordered(fusion: _Fusion, group_of: Mapping[_Node, _Group]) -> Iterator[_Node | _Group]:
-    """Nodes and groups, each where its last member stands or where it is needed first."""
+    """Nodes and groups in topological order, each at its last member or its first use."""
     seen: set[_Node | _Group] = set()
     for node in fusion.nodes.values():
         unit = group_of.get(node, node)

@@ -1,4 +1,4 @@
-"""Several elementwise ops as one, computed element by element: what the pass `fuse-elementwise` makes."""
+"""A group of elementwise ops as one op, the result of the pass `fuse-elementwise`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aotensor.graph.variable import Variable
 class Fused(Op):
     """The outputs of a graph of `Elementwise` ops, all of one shape, whose intermediate values are never stored.
 
-    It is made for compilation, after all derivatives; who asks it for rules gets those of the ops in it.
+    Created for compilation, after all derivatives; its rules are those of the ops in it.
     """
 
     takes_half: ClassVar[bool] = True

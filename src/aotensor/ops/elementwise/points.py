@@ -1,4 +1,4 @@
-"""Lengths and angles of points of the plane, and their derivatives, where squares may overflow or vanish."""
+"""Lengths and angles of points of the plane, and their derivatives, without overflow or underflow of squares."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _reference_angle_slope(a: Array, b: Array) -> Array:
 
 
 def _emit_angle_slope(s: ScalarBuilder, a: Any, b: Any) -> Scalar:
-    """±r/(m·(1 + r²)), or ±1/(m·(1 + r²)) if |b| is the larger one; m and r do not change if a and b are exchanged."""
+    """±r/(m·(1 + r²)), or ±1/(m·(1 + r²)) if |b| is the larger one; m and r are symmetric in a and b."""
     one, height, width = s.constant(1.0, a.dtype), s.abs(a), s.abs(b)
     wide, narrow = s.maximum(height, width), s.minimum(height, width)
     ratio = s.div(narrow, wide)
@@ -81,7 +81,7 @@ def _angle_slope_in_height(g: Variable, a: Variable, b: Variable, y: Variable) -
 def _angle_slope_in_width(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
     length, other = hypot(a, b), _angle_slope(b, a)
     far_out = g * (other - y) * (other + y)  # cancels for a near b, but has no quotient of infinities
-    # 1/length² may overflow or vanish where g/length, of a tangent as long as the point, does not
+    # 1/length² may overflow or underflow where g/length, for a tangent as long as the point, does not
     return switch(eq(length, np.inf), far_out, g / length * ((a - b) / length) * ((a + b) / length) / length)
 
 

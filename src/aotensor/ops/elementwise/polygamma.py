@@ -21,7 +21,7 @@ from aotensor.ops.elementwise.signatures import floating
 from aotensor.ops.elementwise.special import psi, reflected_polygamma, tri_gamma
 
 _LARGEST_UNROLLED = 8
-"""Largest order with a function of its own; higher ones are loops."""
+"""Largest order with its own function; higher ones are loops."""
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798)
 
 
@@ -65,7 +65,7 @@ def _orders_and_arguments(n: str, x: str) -> tuple[tuple[str, ...], str]:
 def _emit(s: ScalarBuilder, n: Any, x: Any) -> Scalar:
     """(−1)ⁿ⁺¹·n!·ζ(n + 1, x): terms up to an argument above 10 + 2n, then Euler and Maclaurin; ψ for n = 0.
 
-    Takes as many steps as x is below that bound.
+    The number of steps is the distance of x to that bound.
     """
     one, two = s.constant(1.0, "float64"), s.constant(2.0, "float64")
     wide, order = s.cast(x, "float64"), s.cast(n, "float64")
@@ -124,7 +124,7 @@ def polygamma(n: Any, x: Any) -> Variable:
     """ψ⁽ⁿ⁾(x), the n-th derivative of ψ = (ln Γ)′; ±inf at 0, −1, −2, … as SciPy has it.   n, x broadcast → floating
 
     n: an integer, or a tensor of integers, in which a negative number gives nan. Known orders up to 8 are straight-line
-    code; others take as many steps as x is below 10 + 2n. Differentiable in x to any order; n has no derivative.
+    code; others need as many steps as x is below 10 + 2n. Differentiable in x to any order; n has no derivative.
 
     Raises: GraphTypeError for a non-integer order, GraphValueError for a negative number as order.
     """

@@ -1,4 +1,4 @@
-"""Powers: of any numbers, and by multiplications where the exponent is a small literal."""
+"""Powers: general ones, and by multiplications for a small literal exponent."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _held = Elementwise(
 
 
 def _pow_derivative_of_base(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
-    """b·aᵇ⁻¹, and 0 for b = 0 where a is 0 or nan. At a = 0 the exponent is held: b ≥ 0 has no derivative there."""
+    """b·aᵇ⁻¹, and 0 for b = 0 where a is 0 or nan. At a = 0 the exponent is fixed: b ≥ 0 has no derivative there."""
     derivative = g * b * _pow(a, b - 1)
     if isinstance(b, Constant) and np.all(b.data != 0):
         return derivative
@@ -154,7 +154,7 @@ def pow(x: Any, y: Any) -> Variable:
 
 
 def _whole_literal(x: Any, y: Any) -> int | None:
-    """The exponent, if it is a literal for which multiplications serve and x is symbolic."""
+    """The exponent, if it is a small literal and x is symbolic; else None."""
     if isinstance(y, bool | np.generic) or not isinstance(y, int | float) or not isinstance(x, Variable):
         return None
     if isinstance(y, float) and not (y.is_integer() and dtypes.is_inexact(x.dtype)):

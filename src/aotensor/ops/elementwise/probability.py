@@ -1,4 +1,4 @@
-"""Inverse and scaled error functions, Γ, the normal distribution: composed of the basic special functions."""
+"""Inverse and scaled error functions, Γ, the normal distribution: compositions of the basic special functions."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ erfcinv = elementwise(
 
 _FRACTION_FROM: Final = 4.0
 _FRACTION_TERMS: Final = 22
-"""Terms of the continued fraction that leave no error beyond rounding from there on; all orders share it."""
+"""Terms of the continued fraction for an error below rounding from this x on; shared by all orders."""
 
 
 def _emit_erfcx_order(order: int) -> Callable[[ScalarBuilder, Any], Scalar]:

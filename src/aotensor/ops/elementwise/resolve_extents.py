@@ -29,7 +29,7 @@ _Source: TypeAlias = tuple[Variable, int] | None
 
 
 def resolve_extents(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The same graph with extents read as early as they are known."""
+    """The same graph with extents read from the earliest values that have them."""
     stop = set(stop)
     nodes = toposort(outputs, stop)
     if all(_shaped_like(node) is None for node in nodes):
@@ -67,7 +67,7 @@ def _read(outputs: Sequence[Variable], nodes: Sequence[Apply]) -> set[Variable]:
 def _sources(
     nodes: Sequence[Apply], stop: Collection[Variable], read: Collection[Variable]
 ) -> dict[Variable, tuple[_Source, ...]]:
-    """For results that have their extents from elsewhere: from which axes."""
+    """The axes from which results get their extents."""
     found: dict[Variable, tuple[_Source, ...]] = {}
     for node in nodes:
         y, origins = node.outputs[0], None
@@ -86,7 +86,7 @@ def _source(x: Variable, axis: int, found: Mapping[Variable, tuple[_Source, ...]
 
 
 def _common(node: Apply, found: Mapping[Variable, tuple[_Source, ...]], is_read: bool) -> tuple[_Source, ...] | None:
-    """Where an elementwise result has its extents from; None if it alone checks that its operands go together."""
+    """The source of an elementwise result's extents; None if only it checks that its operands broadcast."""
     op: Any = node.op
     if op.row.guard is not None and not is_read:
         return None
@@ -103,12 +103,12 @@ def _common(node: Apply, found: Mapping[Variable, tuple[_Source, ...]], is_read:
 
 
 def _known(sources: Sequence[_Source], known: Mapping[Variable, Variable]) -> list[_Source]:
-    """The same axes, of what has replaced the tensors."""
+    """The same axes, of the tensors' replacements."""
     return [None if source is None else (known.get(source[0], source[0]), source[1]) for source in sources]
 
 
 def _resolved(node: Apply, inputs: Sequence[Variable], sources: Sequence[_Source]) -> Variable:
-    """What replaces a node that reads extents."""
+    """The replacement of a node that reads extents."""
     if isinstance(node.op, ShapeI):
         return _extent(sources[node.op.axis])
     value, x = inputs
@@ -121,7 +121,7 @@ def _resolved(node: Apply, inputs: Sequence[Variable], sources: Sequence[_Source
 
 
 def _extent(source: _Source) -> Variable:
-    """An extent that no type knows."""
+    """An extent that is not static."""
     assert source is not None
     x, axis = source
     return ShapeI(axis).apply(x).outputs[0]

@@ -1,4 +1,4 @@
-"""References that need SciPy, which loads at first use: it would triple the time of `import aotensor`."""
+"""References that use SciPy, which is imported at first use: it would triple the time of `import aotensor`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which dtype an elementwise op computes in, and which one it gives: the result dtype table as functions.
+"""Signatures of elementwise ops: the dtype of the computation and of the result, as functions.
 
 A signature maps the dtypes of the operands to (the dtypes they are cast to, the dtype of the result).
 """
@@ -35,13 +35,13 @@ def counting(*operands: str) -> tuple[tuple[str, ...], str]:
 
 
 def floating(*operands: str) -> tuple[tuple[str, ...], str]:
-    """exp, sqrt, sigmoid, ...: floats keep theirs, bool and integers up to 16 bits give float32, others float64."""
+    """exp, sqrt, sigmoid, ...: floats keep their dtype, bool and integers up to 16 bits give float32, else float64."""
     common = dtypes.float_of(dtypes.promote(*operands))
     return (common,) * len(operands), common
 
 
 def quotient(*operands: str) -> tuple[tuple[str, ...], str]:
-    """true_div: floats keep theirs, all else gives float64."""
+    """true_div: floats keep their dtype, others give float64."""
     common = dtypes.mean_of(dtypes.promote(*operands))
     return (common,) * len(operands), common
 
@@ -60,7 +60,7 @@ def bitwise(*operands: str) -> tuple[tuple[str, ...], str]:
 
 
 def choice(condition: str, *branches: str) -> tuple[tuple[str, ...], str]:
-    """switch: the condition is read as bool, the branches meet in their promoted dtype."""
+    """switch: the condition is read as bool, the branches have their promoted dtype."""
     common = dtypes.promote(*branches)
     return ("bool", *(common for _ in branches)), common
 

@@ -22,7 +22,7 @@ from aotensor.ops.elementwise.scipy_reference import scipy_special
 
 
 def _continued_softplus(x: Any) -> Any:
-    """ln(1 + eˣ) of complex x, without overflow to the right."""
+    """ln(1 + eˣ) of complex x, without overflow for large Re x."""
     is_right = x.real > 0
     return np.log1p(np.exp(np.where(is_right, -x, x))) + np.where(is_right, x, 0)
 
@@ -55,7 +55,7 @@ _tanh_half: Elementwise = Elementwise(
 
 
 def _reference_sigmoid(x: Array) -> Array:
-    """Of e to the power of −|x|, so that nothing overflows; without SciPy, which takes 0.2 s to load."""
+    """By e^{−|x|}, so that nothing overflows; without SciPy, which takes 0.2 s to load."""
     wide = x.astype(np.result_type(x.dtype, np.float32))
     small = np.exp(-np.abs(wide))
     return np.asarray(np.where(wide < 0, small, np.ones((), wide.dtype)) / (1 + small), x.dtype)
@@ -152,7 +152,7 @@ def _emit_logaddexp(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
 
 
 def _share(g: Variable, a: Variable, b: Variable) -> Variable:
-    """eᵃ/(eᵃ + eᵇ)·g, one half each where both are the same infinity."""
+    """eᵃ/(eᵃ + eᵇ)·g, one half each if both are the same infinity."""
     return g * sigmoid(switch(and_(eq(a, b), isinf(a)), 0, a - b))
 
 
@@ -190,7 +190,7 @@ def _derivatives_of_product(log_of: Elementwise, shift: float) -> tuple[Partial,
 
 
 def _or_zero(product: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
-    """0 where x is 0, unless y is nan."""
+    """0 if x is 0, unless y is nan."""
 
     def reference(x: Array, y: Array) -> Array:
         return np.asarray(np.where((x == 0) & ~np.isnan(y), np.zeros((), x.dtype), product(x, y)))
@@ -233,7 +233,7 @@ _NORMAL_DERIVATIVE = 2 / sqrt(pi)
 
 
 def _reference_gauss(factor: float) -> Callable[[Array], Array]:
-    """With x² in two parts, as one rounding of it would cost as many ulp as it is large."""
+    """The reference with x² as a sum of two parts, as one rounding of it would cost as many ulp as its size."""
 
     def reference(x: Array) -> Array:
         size = np.minimum(np.abs(x).astype(np.float64), 60.0)
@@ -285,7 +285,7 @@ erfc = elementwise(
 
 
 def _reference_gammaln(x: Array) -> Array:
-    """SciPy's; near the zeros 1 and 2 its principal branch, which keeps its digits there."""
+    """SciPy's; near the zeros 1 and 2 its principal branch, which is accurate there."""
     near = np.abs(np.abs(x - 1.5) - 0.5) <= 0.2
     principal = scipy_special("loggamma")(np.where(near, x, 1).astype(np.complex128)).real
     return np.where(near, principal, scipy_special("gammaln")(x)).astype(x.dtype)

@@ -44,12 +44,12 @@ NOT_POSITIVE = "the matrix is not positive definite: its leading minor of order 
 
 @dataclass(frozen=True)
 class Cholesky(TrailingOp):
-    """L with L·Lᵀ = A, of the lower triangle of A, the only one that is read; zeros above.   (…, n, n) → (…, n, n)
+    """L with L·Lᵀ = A, from the lower triangle of A, the only one that is read; zeros above.   (…, n, n) → (…, n, n)
 
-    on_error: what a matrix that is not positive definite gives, "raise" or "nan". One with nan is none.
+    on_error: for a matrix that is not positive definite, or has nan, "raise" or "nan".
 
     With Φ(M) the lower triangle of M with half its diagonal, L̇ = L·Φ(L⁻¹·Ȧ·L⁻ᵀ), and its adjoint. Source: Murray,
-    Differentiation of the Cholesky decomposition (2016). The cotangent of A lives in the lower triangle.
+    Differentiation of the Cholesky decomposition (2016). The cotangent of A is lower triangular.
     """
 
     name: ClassVar[str] = "cholesky"
@@ -67,7 +67,7 @@ class Cholesky(TrailingOp):
         if not a.size:
             return a
         factor, order = scipy_linalg().get_lapack_funcs("potrf", (a,))(a, lower=1, clean=1)
-        if not order and np.isnan(factor[-1, -1]):  # not every LAPACK notices
+        if not order and np.isnan(factor[-1, -1]):  # some LAPACKs do not detect it
             order = int(np.argmax(np.isnan(np.diagonal(factor)))) + 1
         return failed(self.name, NOT_POSITIVE.format(found=order), self.on_error) if order else factor
 
@@ -94,7 +94,7 @@ class Cholesky(TrailingOp):
 class CholeskyPullback(Op):
     """L, L̄ → Ā = fold(S) with S = L⁻ᵀ·Φ(Lᵀ·L̄)·L⁻¹, all lower triangles; computed block by block.   (…, n, n)
 
-    Its own derivatives are those of the formula, step by step.
+    Its derivatives are those of the formula, step by step.
     """
 
     name: ClassVar[str] = "cholesky_pullback"
@@ -161,12 +161,12 @@ def _lower(x: Variable) -> Variable:
 
 
 def fold_lower(x: Variable) -> Variable:
-    """The cotangent of a lower triangle from that of the symmetric matrix which is made of it."""
+    """The cotangent of a lower triangle from that of its symmetric matrix."""
     return _lower(x) + _strictly_lower(matrix_transpose(x))
 
 
 def symmetric_of_lower(a: Variable) -> Variable:
-    """The symmetric matrix that has this lower triangle."""
+    """The symmetric matrix with this lower triangle."""
     return _lower(a) + matrix_transpose(_strictly_lower(a))
 
 
@@ -183,7 +183,7 @@ def _half_diagonal(x: Variable) -> Variable:
 def cho_solve(c_and_lower: Sequence[Any], b: Any, *, b_ndim: int | None = None) -> Variable:
     """x with a·x = b for a = c·cᴴ (lower), or cᴴ·c; derivatives reach the triangle of c that is read, and b.
 
-    c_and_lower: c, and whether its lower triangle counts. b_ndim, Raises: as solve_triangular.
+    c_and_lower: c, and whether its lower triangle is read. b_ndim, Raises: as solve_triangular.
     """
     c, is_lower = as_pair("cho_solve", "c_and_lower", c_and_lower)
     c, b = both_floating(c, b)
@@ -200,9 +200,9 @@ def cho_solve(c_and_lower: Sequence[Any], b: Any, *, b_ndim: int | None = None) 
 def cholesky(x: Any, lower: bool = True, on_error: str = "raise") -> Variable:
     """L with L·Lᵀ = x, or U with Uᵀ·U = x if not `lower`; only that triangle of x is read.   (…, n, n) → (…, n, n)
 
-    Of a complex x, L·Lᴴ = x with a real diagonal; that of x is read as real.
+    For a complex x, L·Lᴴ = x with a real diagonal; the real part of the diagonal of x is read.
 
-    The gradient lives in the triangle that is read. on_error: what a matrix that is not positive definite gives,
+    The gradient is in the triangle that is read. on_error: for a matrix that is not positive definite,
     "raise" (LinAlgError, at run time) or "nan".
 
     Raises: GraphTypeError below rank 2, GraphValueError if x is not square (at run time where that is not known).

@@ -42,7 +42,7 @@ def _signed_pivots(factors: Array, exchanges: Array) -> Array:
 
 
 def _lowered_pivots(b: TensorBuilder, factors: Tensor, exchanges: Tensor, part: Any = None) -> Tensor:
-    """The same in tensor IR, or `part` (builder, pivot) of each."""
+    """The same in tensor IR, or `part`(builder, pivot) of each."""
 
     def pivot(v: ScalarBuilder, *at: Scalar) -> Scalar:
         k: Extent = at[-1]

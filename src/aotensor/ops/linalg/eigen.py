@@ -49,7 +49,7 @@ def symmetric(x: Variable, uplo: str) -> Variable:
 
 
 def folded(m: Variable, uplo: str) -> Variable:
-    """The adjoint of `symmetric`: both halves of m in the triangle that is read."""
+    """The adjoint of `symmetric`: both halves of m summed in the triangle that is read."""
     return fold_lower(m) if uplo == "L" else matrix_transpose(fold_lower(matrix_transpose(m)))
 
 
@@ -131,9 +131,9 @@ class HermitianEigh(Linearised):
 def eigh(a: Any, UPLO: str = "L", b: Any = None) -> list[Variable]:
     """[w, v] with a = v·diag(w)·vᵀ for symmetric a, w ascending.   (…, n, n) → (…, n), (…, n, n)
 
-    Only the triangle UPLO, "L" or "U", is read, and the gradient lives in it. In each eigenvector the first component
-    that is not small is positive. Between exactly equal eigenvalues, where v is not unique, its derivative is 0. Non-
-    finite input gives nan. b: a positive definite matrix, read from the same triangle: a·v = b·v·diag(w) and
+    Only the triangle UPLO, "L" or "U", is read, and the gradient is in it. In each eigenvector the first component
+    that is not small is positive. Between exactly equal eigenvalues, where v is not unique, its derivative is 0. Input
+    that is not finite gives nan. b: a positive definite matrix, read from the same triangle: a·v = b·v·diag(w) and
     vᵀ·b·v = 1, by its Cholesky factor L and the eigenvectors Lᵀ·v, which have these signs. A complex a is Hermitian:
     that component is real and positive.
 
@@ -160,7 +160,7 @@ def eigh(a: Any, UPLO: str = "L", b: Any = None) -> list[Variable]:
 
 @coerced
 def eigvalsh(a: Any, UPLO: str = "L", b: Any = None) -> Variable:
-    """The eigenvalues of symmetric a, ascending.   (…, n, n) → (…, n)   As eigh, without its vectors."""
+    """The eigenvalues of symmetric a, ascending.   (…, n, n) → (…, n)   As eigh, without vectors."""
     if b is not None:
         return eigh(a, UPLO, b)[0]
     return eigh(a, _triangle("eigvalsh", UPLO))[0]

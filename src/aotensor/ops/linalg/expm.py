@@ -33,7 +33,7 @@ _PADE: Final = (
 """Coefficients of the [13/13] Padé approximant of exp, by powers."""
 
 _RADIUS: Final = 5.371920351148152
-"""The 1-norm up to which the approximant is exact to float64 rounding."""
+"""The largest 1-norm for which the approximant is exact to float64 rounding."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Expm(TrailingOp):
     def _derivative(self, x: Variable, direction: Variable) -> Variable:
         """d/dt exp(x + t·direction): the upper right block of exp([[x, direction], [0, x]]).
 
-        It is linear in the direction, which is made small first: otherwise a large one would decide about the scaling.
+        It is linear in the direction, which is scaled down first: otherwise a large one would determine the scaling.
         """
         size = sum_over(absolute(direction), axis=(-2, -1), keepdims=True)
         scale = disconnected_grad(switch(eq(size, 0), 1, size))

@@ -41,7 +41,7 @@ Core: TypeAlias = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """What shapes are computed with, of dims that may be unknown or of extents at run time."""
+    """The arithmetic that shape functions use: on dims that may be unknown, or on run-time extents."""
 
     half: Callable[[Any], Any]
     twice: Callable[[Any], Any]
@@ -50,7 +50,7 @@ class Arithmetic:
 
 @dataclass(frozen=True)
 class Kind:
-    """shapes(arithmetic, options, *cores of operands) → those of the results; meaning(*matrices, **options) → Result.
+    """shapes(arithmetic, options, *cores of operands) → cores of the results; meaning(*matrices, **options) → Result.
 
     integers: results that are int32.
     """
@@ -76,14 +76,14 @@ def as_pairs(z: Array) -> Array:
 
 
 def exactly(fn: Callable[[Array], Any], x: Array) -> Array:
-    """A function of SciPy in float64, or complex128, without its opinion on the condition of x."""
+    """A function of SciPy in float64, or complex128, without its warnings on the condition of x."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return np.asarray(fn(x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)))
 
 
 def _guarded(fn: Callable[[], Sequence[Array]], x: Array, shapes: Sequence[tuple[int, ...]], *others: Array) -> Result:
-    """What LAPACK gives; nan where x or another operand is not finite, and a failure where it does not converge."""
+    """The result of LAPACK; nan where x or another operand is not finite, and a failure where it does not converge."""
     if all(np.isfinite(given).all() for given in (x, *others)):
         try:
             return fn(), 0

@@ -1,4 +1,4 @@
-"""Between ops on matrices, real or complex, and the kinds of aot.lapack that they are expanded to."""
+"""Ops on matrices, real or complex, that expand to kinds of aot.lapack."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ _DIMS = Arithmetic(_half, _twice, smaller)
 
 @dataclass(frozen=True)
 class Lapack(Op):
-    """What a kind of `kinds` gives for every matrix of a batch.
+    """Apply a kind of `kinds` to every matrix of a batch.
 
     A failure is a LinAlgError with the message `error`; without a message it is nan, or nothing if it never `fails`. It
-    is made for compilation, after all derivatives: the ops that are expanded to it have the rules.
+    is created for compilation, after all derivatives: the ops that expand to it have the rules.
     """
 
     kind: str
@@ -101,7 +101,7 @@ class MatrixOp(Op):
 
 
 class Linearised(MatrixOp):
-    """An op of one complex matrix whose pullback is the transpose of its pushforward, which says all about it."""
+    """An op of one complex matrix whose pullback is derived from its pushforward by transposition."""
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -122,17 +122,17 @@ def lapack(kind: str, operands: Sequence[Variable], error: str = "", **options: 
 
 
 def is_complex(*values: Variable) -> bool:
-    """Is one of them complex?"""
+    """Is any of them complex?"""
     return any(dtypes.is_complex(x.dtype) for x in values)
 
 
 def adjoint(x: Variable) -> Variable:
-    """xᴴ, which is xᵀ for a real x."""
+    """xᴴ, for a real x xᵀ."""
     return matrix_transpose(x).conj() if is_complex(x) else matrix_transpose(x)
 
 
 def to_lapack(x: Variable) -> Variable:
-    """A matrix in the order of LAPACK."""
+    """Convert a matrix to LAPACK's order."""
     turned = matrix_transpose(x)
     if not is_complex(x):
         return turned
@@ -141,7 +141,7 @@ def to_lapack(x: Variable) -> Variable:
 
 
 def from_lapack(x: Variable, of_complex: bool) -> Variable:
-    """A matrix from its order in LAPACK."""
+    """Convert a matrix from LAPACK's order."""
     return matrix_transpose(from_pairs(x) if of_complex else x)
 
 
@@ -153,10 +153,10 @@ def square_core(x: TensorType) -> Dim:
 
 
 def cotangent_of(x: Variable, term: Variable) -> Variable:
-    """A term of the cotangent of x: of a real x the real part."""
+    """A term of the cotangent of x: for a real x its real part."""
     return real(term) if is_complex(term) and not is_complex(x) else term
 
 
 def from_pairs(x: Variable) -> Variable:
-    """The complex numbers whose parts lie side by side along the last axis."""
+    """The complex numbers with interleaved parts along the last axis."""
     return whole(x[..., ::2], x[..., 1::2])

@@ -1,6 +1,6 @@
-"""LU factors: how they are computed here, and the functions of SciPy that give them to the user.
+"""LU factors: the internal factorisation, and SciPy's functions for users.
 
-Here it is the columns that are exchanged, A·P = L·U, with ones on the diagonal of U: that is what LAPACK does to a
+Internally columns are exchanged, A·P = L·U, with ones on the diagonal of U, as LAPACK does with a
 row-major matrix, so solves, inverses and determinants need no transpose. SciPy's factors are those of the transpose.
 """
 
@@ -58,8 +58,8 @@ from aotensor.ops.take import take_along_axis
 class ColumnLu(TrailingOp):
     """A → F, p with A·P = L·U: L the lower triangle of F, U the rest with ones on its diagonal.   (…, n, n)
 
-    p (int32): column k was swapped with column p[k], for k in order, both counted from 1. on_error: what a singular
-    matrix gives, "raise", "nan", or "ignore" for the factors as they are.
+    p (int32): column k was swapped with column p[k], for k in order, both counted from 1. on_error: for a singular
+    matrix, "raise", "nan", or "ignore" to return the factors.
 
     dF = L·tril(G) + triu(G, 1)·U with G = L⁻¹·dA·P·U⁻¹, and its adjoint.
     """
@@ -163,7 +163,7 @@ class ComplexLu(Linearised):
 
 
 def packed_factors(name: str, a: Any) -> tuple[Variable, Variable]:
-    """L and U of square matrices in one, by rows, and the exchanges of rows, counted from 1."""
+    """L and U of square matrices packed in one, by rows, and the row exchanges, counted from 1."""
     a = floating_matrix(name, a)
     if is_complex(a):
         factors, exchanges = ComplexLu().apply(a).outputs
@@ -181,7 +181,7 @@ def _upper(x: Variable) -> Variable:
 
 
 def _with_columns(x: Variable, order: Variable) -> Variable:
-    """Column order[k] of x as column k."""
+    """x with column order[k] as column k."""
     return take_along_axis(x, expand_dims(order, -2), -1)
 
 
@@ -189,7 +189,7 @@ def _with_columns(x: Variable, order: Variable) -> Variable:
 class Permutation(ConstantOp):
     """The factors, exchanges → q (int64): column q[k] of A is column k of A·P; the other way round if inverse.
 
-    is_given: the exchanges are a caller's, so that compiled code checks them.
+    is_given: the exchanges come from the caller, so that compiled code checks them.
     """
 
     name: ClassVar[str] = "lu_permutation"
@@ -230,7 +230,7 @@ def _check_rows(b: TensorBuilder, exchanges: Tensor) -> None:
 
 
 class FactoredOp(Op):
-    """An op of a matrix A, its factors F, p, and maybe more: computed from the factors, differentiated as one of A."""
+    """An op of a matrix A, its factors F, p, and other inputs: computed from the factors, differentiated by A."""
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         varying = [True, False, False, *[True] * (len(node.inputs) - 3)]
@@ -256,7 +256,7 @@ def lu_factor(a: Any) -> tuple[Variable, Variable]:
 
 @coerced
 def lu_solve(lu_and_piv: Sequence[Any], b: Any, trans: int | str = 0, *, b_ndim: int | None = None) -> Variable:
-    """x with op(a)·x = b, by what lu_factor(a) gives; trans and b_ndim as in solve_triangular.
+    """x with op(a)·x = b, from the result of lu_factor(a); trans and b_ndim as in solve_triangular.
 
     Derivatives reach b and lu; piv is an array of integers. Raises: as solve_triangular.
     """

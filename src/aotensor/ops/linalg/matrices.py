@@ -1,4 +1,4 @@
-"""What the ops on matrices share: types, products over a batch, references matrix by matrix."""
+"""Shared parts of matrix ops: types, products over a batch, references matrix by matrix."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ZERO_PIVOT = "the matrix is singular: pivot {found} is zero"
 
 @cache
 def scipy_linalg() -> Any:
-    """scipy.linalg, which loads at first use: it would triple the time of `import aotensor`."""
+    """scipy.linalg, imported at first use: it would triple the time of `import aotensor`."""
     import scipy.linalg
 
     return scipy.linalg
@@ -54,14 +54,14 @@ def floating_matrix(name: str, x: Any) -> Variable:
 
 
 def as_pair(name: str, what: str, value: Any) -> tuple[Any, Any]:
-    """Two things that belong together.   Raises: GraphTypeError for anything but a list or tuple of two."""
+    """A pair.   Raises: GraphTypeError for anything but a list or tuple of two."""
     if not isinstance(value, list | tuple) or len(value) != 2:
         raise GraphTypeError(f"{name}: {what} is a pair, not {value!r:.60}")
     return value[0], value[1]
 
 
 def both_floating(*xs: Any) -> list[Variable]:
-    """Variables of one floating dtype."""
+    """Variables converted to one floating dtype."""
     variables = [floating(x) for x in xs]
     common = dtypes.promote(*(x.dtype for x in variables))
     return [cast(x, common) for x in variables]
@@ -85,14 +85,14 @@ def common_dim(what: str, *dims: Dim) -> Dim:
 
 
 def common_batch(*batches: tuple[Dim, ...]) -> tuple[Dim, ...]:
-    """The leading dims of operands that must be the same.   Raises: GraphTypeError, GraphValueError"""
+    """The common leading dims of operands.   Raises: GraphTypeError, GraphValueError"""
     if len({len(batch) for batch in batches}) > 1:
         raise GraphTypeError("the operands have different numbers of leading dims")
     return tuple(common_dim("leading dims", *dims) for dims in zip(*batches, strict=True))
 
 
 def with_common_batch(*pairs: tuple[Variable, int]) -> list[Variable]:
-    """Operands, each with the rank of its core, whose leading dims are repeated to those of all.
+    """Operands, each with the rank of its core, broadcast to common leading dims.
 
     Raises: GraphValueError for leading dims that do not broadcast.
     """
@@ -108,7 +108,7 @@ def with_common_batch(*pairs: tuple[Variable, int]) -> list[Variable]:
 
 
 def _batch_extent(pairs: Sequence[tuple[Variable, int]], axis: int) -> SymbolicExtent:
-    """The extent of a leading axis, counted from the cores: that of the first operand where it is not statically 1."""
+    """The extent of a leading axis, counted from the cores: that of the first operand without a static 1 there."""
     for x, core in pairs:
         position = x.ndim - core + axis
         if position >= 0 and x.tensor_type.shape[position] != 1:
@@ -120,7 +120,7 @@ def _batch_extent(pairs: Sequence[tuple[Variable, int]], axis: int) -> SymbolicE
 
 
 def product(spec: str, x: Variable, y: Variable) -> Variable:
-    """Σ over the letters that the result lacks, for every entry of the batch: `spec` names the axes behind it."""
+    """Σ over the letters that the result lacks, for every matrix of the batch; `spec` names the axes of a matrix."""
     left, right, out = spec.replace("->", ",").split(",")
     free = [letter for letter in string.ascii_lowercase if letter not in spec]
     batch = "".join(free[: x.ndim - len(left)])
@@ -128,14 +128,14 @@ def product(spec: str, x: Variable, y: Variable) -> Variable:
 
 
 def lowered_square(b: TensorBuilder, a: Tensor) -> list[Extent]:
-    """The extents of a with both of the last two the same, checked at run time where they are not known."""
+    """The extents of a, with its last two equal, checked at run time if they are not known."""
     *batch, rows, columns = a.extents
     n = b.same_extent([columns, rows], NOT_SQUARE)
     return [*batch, n, n]
 
 
 def lowered_batch(b: TensorBuilder, *batches: Sequence[Extent]) -> list[Extent]:
-    """The leading extents that all operands have."""
+    """The common leading extents of all operands."""
     return [b.same_extent(extents, "leading dims") for extents in zip(*batches, strict=True)]
 
 
@@ -143,9 +143,9 @@ def lowered_batch(b: TensorBuilder, *batches: Sequence[Extent]) -> list[Extent]:
 
 
 def per_matrix(fn: Callable[..., Any], operands: Sequence[Array], results: Sequence[Array]) -> Any:
-    """fn on every entry of the batch: fills `results`, gives the only one or all of them.
+    """Apply fn to every matrix of the batch, filling `results`; returns the only one or all of them.
 
-    The leading dims are those of operand 0 but its last two. Raises: GraphValueError if others have other ones.
+    The leading dims are those of operand 0 without its last two. Raises: GraphValueError if others differ.
     """
     batch = operands[0].shape[:-2]
     for x in operands[1:]:
@@ -178,7 +178,7 @@ def exchanged_rows(name: str, exchanges: Array) -> Array:
 
 
 def failed(name: str, message: str, on_error: str) -> float:
-    """nan instead of the result.   Raises: GraphLinAlgError where on_error says so."""
+    """Handle a failure: returns nan.   Raises: GraphLinAlgError if on_error is "raise"."""
     if on_error == "raise":
         raise GraphLinAlgError(f"{name}: {message}")
     return float("nan")

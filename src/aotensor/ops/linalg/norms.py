@@ -32,8 +32,8 @@ def norm(x: Any, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> 
     ord of vectors: None, 2, 1, inf, −inf, 0 or another number p for (Σ |x|ᵖ)^(1/p).
     ord of matrices: None, "fro", 1, −1, inf, −inf (largest or smallest sum of a column or row), 2, −2, "nuc" (largest,
     smallest, sum of the singular values).
-    Derivative 0 at 0, and where singular values are 0; all sums that are the largest have the full derivative, of the
-    singular values the first one. Discrete x counts as float64.
+    Derivative 0 at 0, and where singular values are 0; all maximal sums get the full derivative, of the
+    singular values the first one only. Discrete x counts as float64.
 
     Raises: GraphValueError for an ord or axis that does not fit.
     """

@@ -86,12 +86,12 @@ class Qr(TrailingOp):
 
 
 def _thin(x: Variable, q: Variable) -> Variable:
-    """The columns of q that the reduced factors have; slices are clipped, so there are no more than x has rows."""
+    """The columns of q in the reduced factors; slices are clipped, so at most as many as x has rows."""
     return subtensor(q, (..., slice(None, extent_of(x, -1))))
 
 
 def _upper_rows(x: Variable, r: Variable) -> Variable:
-    """The rows of r that the reduced factors have."""
+    """The rows of r in the reduced factors."""
     return subtensor(r, (..., slice(None, extent_of(x, -1)), slice(None)))
 
 
@@ -104,7 +104,7 @@ def _divided(r: Variable, x: Variable, by_transposed: bool) -> Variable:
 
 
 def _is_tall(x: Variable) -> bool:
-    """True if there are known to be no more columns than rows."""
+    """Is the number of columns known to be at most that of rows?"""
     return is_at_least(*x.tensor_type.shape[-2:])
 
 
@@ -162,9 +162,9 @@ def moved_factors(x: Variable, q: Variable, r: Variable, tx: Variable) -> tuple[
 
 @dataclass(frozen=True)
 class PivotedQr(MatrixOp):
-    """x → (q, r, p): x[:, p] = q·r as in Qr, and the sizes of the diagonal of r fall.   k = min(m, n)
+    """x → (q, r, p): x[:, p] = q·r as in Qr, and the diagonal of r has descending magnitude.   k = min(m, n)
 
-    (…, m, n) → (…, m, k), (…, k, n), (…, n) int32; (…, m, m), (…, m, n) if `is_complete`. p does not change for small
+    (…, m, n) → (…, m, k), (…, k, n), (…, n) int32; (…, m, m), (…, m, n) if `is_complete`. p is constant for small
     changes of x: derivatives are those of the factors of x[:, p].
     """
 
@@ -254,8 +254,8 @@ def qr(a: Any, mode: str = "reduced", pivoting: bool = False) -> Any:
     """[q, r] with a = q·r, q orthogonal, r upper triangular with the signs of LAPACK.   k = min(m, n)
 
     mode: "reduced" or "economic" gives (…, m, k), (…, k, n); "complete" or "full" (…, m, m), (…, m, n); "r" only
-    (…, k, n). Derivatives hold at full rank, and are nan below; q has none where it is completed with further columns.
-    pivoting: [q, r, p], or [r, p], with a[:, p] = q·r, p int32 of (…, n), where the sizes of the diagonal of r fall.
+    (…, k, n). Derivatives hold at full rank, and are nan below; the additional columns of a complete q have none.
+    pivoting: [q, r, p], or [r, p], with a[:, p] = q·r, p int32 of (…, n), with a descending diagonal of r in magnitude.
 
     Raises: GraphTypeError below rank 2, GraphValueError for another mode.
     """

@@ -19,7 +19,7 @@ from aotensor.ops.shape.extents import extent_of
 
 
 def as_square(name: str, x: Any) -> Variable:
-    """x, a matrix or a batch of them, checked to be square (at run time where the extents are not known).
+    """x, a matrix or a batch of them, checked to be square (at run time if extents are unknown).
 
     Raises: GraphTypeError below rank 2, GraphValueError for extents that are known to differ.
     """
@@ -44,7 +44,7 @@ def matrix_type(x: TensorType) -> TensorType:
 
 
 def square_type(x: TensorType) -> TensorType:
-    """The type of a floating square matrix, or of a batch of them, with what is known of either extent for both.
+    """The type of a floating square matrix, or of a batch of them, with the known dim for both axes.
 
     Raises: GraphTypeError as matrix_type, GraphValueError for extents that are known to differ.
     """
@@ -74,9 +74,9 @@ def lowered_product(b: TensorBuilder, spec: str, x: Tensor, y: Tensor) -> Tensor
 
 
 def of_finite(fn: Callable[[Array], Any], x: Array, read: Callable[[Array], Array] = np.asarray) -> list[Array]:
-    """The results of fn on a batch of matrices; nan (0 of integers) where what is `read` of a matrix is not finite.
+    """The results of fn on a batch of matrices; nan (0 for integers) where the part `read` of a matrix is not finite.
 
-    LAPACK gives nan for some of those, and an error for others.
+    LAPACK returns nan for some of those, and an error for others.
     """
     is_finite = np.asarray(np.isfinite(read(x)).all(axis=(-2, -1)))
     results = fn(np.where(is_finite[..., None, None], x, 0).astype(x.dtype))
@@ -87,7 +87,7 @@ def of_finite(fn: Callable[[Array], Any], x: Array, read: Callable[[Array], Arra
 
 
 def converged(name: str, message: str, fn: Callable[[Array], Any], x: Array, **options: Any) -> Any:
-    """`of_finite`, one array or a tuple of them.   Raises: GraphLinAlgError with the message where fn gives up."""
+    """`of_finite`, one array or a tuple of them.   Raises: GraphLinAlgError with the message if fn fails."""
     try:
         results = of_finite(fn, x, **options)
     except np.linalg.LinAlgError as error:

@@ -1,7 +1,7 @@
-"""The signs of eigenvectors and singular vectors, which their equations leave open.
+"""Sign conventions of eigenvectors and singular vectors, which their equations leave open.
 
 Of each vector the first component that is not small, more than 0.37 of the largest, is positive. A rule that looks at
-the largest one alone would be left to rounding where two are equally large, as in the eigenvectors of [[2, 1], [1, 2]].
+the largest one only would depend on rounding if two are equally large, as in the eigenvectors of [[2, 1], [1, 2]].
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ NOT_SMALL: Final = 0.37
 
 
 def signs_of(columns: Array) -> Array:
-    """±1 for each column: what makes its first component that is not small positive.   (…, m, k) → (…, k)"""
+    """±1 for each column, to make its first component that is not small positive.   (…, m, k) → (…, k)"""
     if columns.size == 0:
         return np.ones((*columns.shape[:-2], columns.shape[-1]), columns.dtype)
     sizes = np.abs(columns)
@@ -26,7 +26,7 @@ def signs_of(columns: Array) -> Array:
 
 
 def paired_signs(u: Array, vt: Array) -> tuple[Array, Array]:
-    """±1 for each column of u, and for each row of vt: that of its column, its own where there is none."""
+    """±1 for each column of u, and for each row of vt: that of its column of u, its own if there is none."""
     left, right = signs_of(u), signs_of(np.swapaxes(vt, -1, -2))
     paired = min(u.shape[-1], vt.shape[-2])
     right[..., :paired] = left[..., :paired]
@@ -34,7 +34,7 @@ def paired_signs(u: Array, vt: Array) -> tuple[Array, Array]:
 
 
 def phases_of(columns: Array) -> Array:
-    """For each complex column what makes its first component that is not small real and positive.   (…, k)"""
+    """A factor for each complex column that makes its first component that is not small real and positive.   (…, k)"""
     if columns.size == 0:
         return np.ones((*columns.shape[:-2], columns.shape[-1]), columns.dtype)
     sizes = np.abs(columns)

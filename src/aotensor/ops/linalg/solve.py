@@ -48,7 +48,7 @@ def _solution_type(a: TensorType, b: TensorType, b_ndim: int) -> TensorType:
 
 
 def _lowered_extents(b: TensorBuilder, factors: Tensor, x: Tensor, b_ndim: int) -> list[Any]:
-    """The extents of a solution, checked where they are not known."""
+    """The extents of a solution, checked if they are not known."""
     *batch, n, _ = factors.extents
     extents = list(x.extents)
     extents[-b_ndim] = b.same_extent([extents[-b_ndim], n], INNER)
@@ -62,7 +62,7 @@ def _check_extents(name: str, a: Array, b: Array, b_ndim: int) -> None:
 
 
 def _samples(solve: Callable[[Variable], Variable], b: Variable, b_ndim: int) -> Variable:
-    """Solutions for samples of right-hand sides of one matrix, by a solve of matrices."""
+    """Solutions for samples of right-hand sides of one matrix, by one solve with a matrix of right-hand sides."""
     return side_by_side(solve, b) if b_ndim == 2 else matrix_transpose(solve(matrix_transpose(b)))
 
 
@@ -81,7 +81,7 @@ def _outer(x: Variable, y: Variable, b_ndim: int) -> Variable:
 class LuSolve(SolveOp, FactoredOp):
     """A, its factors, b → x with op(A)·x = b.   b: (…, n, k), or (…, n) for b_ndim 1
 
-    b̄ = op(A)⁻ᵀ·x̄ and Ā = −b̄·xᵀ, or its transpose: the factors serve again.
+    b̄ = op(A)⁻ᵀ·x̄ and Ā = −b̄·xᵀ, or its transpose, with the same factors.
     """
 
     name: ClassVar[str] = "lu_solve"
@@ -181,7 +181,7 @@ def _solve_complex(
 ) -> Variable:
     """The same for complex a or b, by real matrices of twice the size; "pos" stays positive definite.
 
-    Raises: GraphTypeError for "sym", which may mean two things.
+    Raises: GraphTypeError for "sym", which is ambiguous for complex matrices.
     """
     names = {"general": "gen", "symmetric": "sym", "hermitian": "her", "positive definite": "pos"}
     assume_a = names.get(assume_a, assume_a)
@@ -297,7 +297,7 @@ class LuInverse(FactoredOp):
 def inv(x: Any, on_error: str = "raise") -> Variable:
     """x⁻¹ of square matrices.   (…, n, n) → (…, n, n), floating
 
-    on_error: what a singular matrix gives, "raise" (LinAlgError, at run time) or "nan".
+    on_error: for a singular matrix, "raise" (LinAlgError, at run time) or "nan".
 
     Raises: GraphTypeError below rank 2, GraphValueError if x is not square (at run time where that is not known).
     """

@@ -41,7 +41,7 @@ class Svd(TrailingOp):
     """x → (u, s, vt): x = u·diag(s)·vt, s descending, signs of the columns of u as in `signs`.   k = min(m, n)
 
     (…, m, n) → (…, m, k), (…, k), (…, k, n), or u and vt square if `full_matrices`.
-    Between equal singular values what turns u and v alike, which has no value, counts as 0; so does what divides by 0.
+    Between equal singular values the common rotation of u and v is undefined and counts as 0; so do divisions by 0.
     """
 
     name: ClassVar[str] = "svd"
@@ -96,17 +96,17 @@ def lower_svd(b: TensorBuilder, x: Tensor, full_matrices: bool) -> tuple[Tensor,
 
 
 def _thin(outputs: Sequence[Variable]) -> list[Variable]:
-    """(u, s, vt) without the vectors that belong to no singular value."""
+    """(u, s, vt) without the vectors that have no singular value."""
     u, s, vt = outputs
     k = extent_of(s, -1)
     return [subtensor(u, (..., slice(None, k))), s, subtensor(vt, (..., slice(None, k), slice(None)))]
 
 
 def _inverse_gaps(s: Variable) -> tuple[Variable, Variable]:
-    """1/(s_j − s_i) and 1/(s_j + s_i), 0 where they divide by 0.   (…, k) → (…, k, k), (…, k, k)
+    """1/(s_j − s_i) and 1/(s_j + s_i), 0 instead of divisions by 0.   (…, k) → (…, k, k), (…, k, k)
 
-    The first belongs to what turns U and V alike, which has no value between equal singular values; the second to what
-    turns them against each other, as in U·Vᵀ, and has one.
+    The first belongs to common rotations of U and V, which are undefined between equal singular values; the second to
+    opposite rotations, as in U·Vᵀ, which are defined.
     """
     row, column = expand_dims(s, -2), expand_dims(s, -1)
     return _inverse(row - column), _inverse(row + column)
@@ -204,7 +204,7 @@ class ComplexSvd(Linearised):
 
 
 def singular_values(x: Variable) -> Variable:
-    """The singular values of x, descending; the vectors are computed where a gradient needs them.   → (…, k)
+    """The singular values of x, descending; the vectors are computed only if a gradient needs them.   → (…, k)
 
     At a zero the derivative is that of one choice of vectors: U·Vᵀ is a subgradient of the sum.
     """
@@ -217,8 +217,8 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
 
     (…, m, n) → (…, m, m), (…, k), (…, n, n), or (…, m, k) and (…, k, n) for u and vt without full_matrices. In each
     column of u the first component that is not small is positive. u and vt have derivatives without full_matrices
-    only, or where a is known to be square; between equal singular values their common rotation counts as 0. Non-
-    finite input gives nan.
+    only, or where a is known to be square; between equal singular values their common rotation counts as 0. Input
+    that is not finite gives nan.
 
     Raises: GraphTypeError below rank 2; LinAlgError at run time where the iteration does not converge.
     """

@@ -1,4 +1,4 @@
-"""Linear equations of tensors as those of matrices, and least squares: tensorinv, tensorsolve, lstsq."""
+"""Linear equations of tensors by those of matrices, and least squares: tensorinv, tensorsolve, lstsq."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def tensorinv(a: Any, ind: int = 2) -> Variable:
 def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Variable:
     """x with tensordot(a, x, x.ndim) = b.   a: (*b.shape, *x.shape), as many elements of x as of b
 
-    axes: of a, moved behind all others first.
+    axes: of a, moved to its end first.
 
     Raises: GraphTypeError for a of lower rank than b, GraphValueError for axes out of range or numbers of elements
     that differ (at run time where they are not known); LinAlgError at run time where a is singular.
@@ -69,7 +69,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> list[Variable]:
     """[x, residuals, rank, s]: the x of least norm among those for which ‖a·x − b‖ is least.   (m, n), (m[, k])
 
     x: (n[, k]); residuals: Σ |a·x − b|² by columns, (1,) or (k,), also where rank < n, where NumPy gives none; rank:
-    int64, how many singular values count; s: all of them. rcond: which ones count, those above this times the largest
+    int64, the number of singular values above the limit; s: all of them. rcond: the limit relative to the largest
     one, by default float64's rounding times max(m, n), a number if given. x and residuals have derivatives at constant
     rank, which is that of the pseudoinverse.
 
@@ -85,12 +85,12 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> list[Variable]:
     rest = matmul(a, x) - columns
     residuals = sum_over(sqr(absolute(rest) if is_complex(rest) else rest), axis=0)
     s = svd(a, compute_uv=False)
-    largest = sum_over(subtensor(s, slice(0, 1)))  # 0 where there is none
+    largest = sum_over(subtensor(s, slice(0, 1)))  # 0 if it is empty
     rank = sum_over(cast(gt(s, constant(smallest, dtype=s.dtype) * largest), "int64"))
     return [x if b.ndim == 2 else subtensor(x, (slice(None), 0)), residuals, rank, as_tensor(s)]
 
 
 def _rounding(a: Variable) -> float:
-    """ε·max(m, n) of the extents that are known, 1000 for those that are not."""
+    """ε·max(m, n) of the known extents, with 1000 for unknown ones."""
     extents = [1000 if n is None else n for n in a.static_shape]
     return (2.0**-52 if a.dtype in ("float64", "complex128") else 2.0**-23) * max(*extents, 1)

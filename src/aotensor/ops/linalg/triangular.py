@@ -50,9 +50,9 @@ from aotensor.ops.shape.reshape import reshape
 
 @dataclass(frozen=True)
 class TriangularOp(Op):
-    """What solves and products share.   a: (…, n, n), b: (…, n, k), (…, k, n) on the right side, or (…, n)
+    """Base of solves and products.   a: (…, n, n), b: (…, n, k), (…, k, n) on the right side, or (…, n)
 
-    b_ndim: 2, or 1 for vectors. is_unit: the diagonal counts as ones, and is not read.
+    b_ndim: 2, or 1 for vectors. is_unit: the diagonal is taken as ones, and not read.
     """
 
     is_lower: bool
@@ -72,7 +72,7 @@ class TriangularOp(Op):
         return TensorType(dtypes.promote(a.dtype, b.dtype), (*batch, *core[b.rank - self.b_ndim :]))
 
     def _triangle(self, x: Variable) -> Variable:
-        """The part of x that is read."""
+        """The triangle of x that is read."""
         return Triangle(self.is_lower, 0 if not self.is_unit else -1 if self.is_lower else 1)(x)  # type: ignore[no-any-return]
 
     def _outer(self, x: Variable, y: Variable) -> Variable:
@@ -114,7 +114,7 @@ class TriangularOp(Op):
         return [self._samples_side_by_side(a, b)]
 
     def _samples_side_by_side(self, a: Variable, b: Variable) -> Variable:
-        """One matrix for all samples of b: they become columns, or rows, of one right-hand side."""
+        """Merge samples of b for one matrix into the columns, or rows, of one right-hand side."""
         if self.b_ndim == 1:
             op = replace(self, is_left=False, is_transposed=not self.is_transposed, b_ndim=2)
             return op(a, b)  # type: ignore[no-any-return]
@@ -125,7 +125,7 @@ class TriangularOp(Op):
 
 
 def side_by_side(solve: Callable[[Variable], Variable], b: Variable) -> Variable:
-    """Solutions for samples of right-hand sides of one matrix, as columns of one of them.   (s, n, k) → (s, n, k)"""
+    """Solutions for samples of right-hand sides of one matrix, merged as columns.   (s, n, k) → (s, n, k)"""
     turned = dimshuffle(b, [1, 0, 2])
     n, samples, columns = extents_of(turned)
     flat = solve(reshape(turned, [n, total([samples, columns])]))
@@ -134,7 +134,7 @@ def side_by_side(solve: Callable[[Variable], Variable], b: Variable) -> Variable
 
 @dataclass(frozen=True)
 class SolveTriangular(TriangularOp, SolveOp):
-    """x with op(a)·x = b, or x·op(a) = b on the right side, where op transposes if it is asked to.
+    """x with op(a)·x = b, or x·op(a) = b on the right side, where op optionally transposes.
 
     on_error: "raise", or "nan" for a matrix with a zero on its diagonal. The pullback reads the same triangle: the
     cotangent of b is op(a)⁻ᵀ·x̄, that of a is −b̄·xᵀ, masked.
@@ -212,14 +212,14 @@ class MultiplyTriangular(TriangularOp):
 
 
 def transposition(name: str, trans: Any) -> bool:
-    """0 or "N": as it is; 1 or "T", 2 or "C": transposed.   Raises: GraphValueError"""
+    """Parse trans: 0 or "N" is not transposed; 1 or "T", 2 or "C" is.   Raises: GraphValueError"""
     known = {0: False, "N": False, 1: True, "T": True, 2: True, "C": True}
     one_of(f"{name}: trans", trans, known)
     return known[trans]
 
 
 def right_hand_side(name: str, a: Variable, b: Variable, b_ndim: int | None) -> int:
-    """The rank of the core of b: as given, else 1 for a vector and 2 for all else.
+    """The rank of the core of b: as given, else 1 for a vector and 2 for others.
 
     Raises: GraphValueError for another number, GraphTypeError for a scalar.
     """
@@ -232,7 +232,7 @@ def right_hand_side(name: str, a: Variable, b: Variable, b_ndim: int | None) -> 
 
 
 def _solve_complex(a: Variable, b: Variable, is_lower: bool, is_unit: bool, core: int, on_error: str) -> Variable:
-    """The same for complex matrices, whose rows are divided by their pivots first."""
+    """The same for complex matrices, after dividing rows by their pivots."""
     if not is_unit:
         size = BandedSolve(0, b_ndim=1, on_error=on_error)(absolute(a), ones_like(absolute(diagonal(a, 0, -2, -1))))
         inverse = conj(diagonal(a, 0, -2, -1)) * size * size
@@ -257,7 +257,7 @@ def solve_triangular(
 
     trans: 0 or "N" for op(a) = a, 1 or "T" for aᵀ, 2 or "C" for aᴴ. b_ndim: 1 for vectors, 2 for matrices; by default b
     of rank 1 is a vector and all else are matrices. Leading dims broadcast along dims that are statically 1. on_error:
-    what a zero on the diagonal gives, "raise" (LinAlgError, at run time) or "nan".
+    for a zero on the diagonal, "raise" (LinAlgError, at run time) or "nan".
 
     Raises: GraphValueError if a is not square or extents differ (at run time where they are not known).
     """

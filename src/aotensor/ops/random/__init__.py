@@ -1,1 +1,1 @@
-"""Random draws: a counter-based generator, samplers in scalar operations, and distributions made of them."""
+"""Random draws: a counter-based generator, samplers in scalar operations, and distributions based on them."""

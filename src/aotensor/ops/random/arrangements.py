@@ -49,7 +49,7 @@ def _weights(name: str, p: Any) -> Variable:
 
 
 def categorical(state: Any, p: Any, size: Any = None, dtype: Any = None) -> Drawn:
-    """Number k with probability p[…, k]: where a uniform number falls among the running sums.   p: (…, K) → (…)
+    """Number k with probability p[…, k]: the position of a uniform number among the running sums.   p: (…, K) → (…)
 
     Its leading axes broadcast to `size` where that is given.
     """
@@ -63,7 +63,7 @@ def categorical(state: Any, p: Any, size: Any = None, dtype: Any = None) -> Draw
 
 
 def multinomial(state: Any, n: Any, p: Any, size: Any = None, dtype: Any = None) -> Drawn:
-    """How often each category comes in n trials.   n: (…), p: (…, K) → (…, K)
+    """The count of each category in n trials.   n: (…), p: (…, K) → (…, K)
 
     n and the leading axes of p broadcast together, and to `size` where that is given. Each category in turn is binomial
     among the trials that are left.   Source: Davis, "The computer generation of multinomial random variates" (1993).
@@ -83,7 +83,7 @@ def multinomial(state: Any, n: Any, p: Any, size: Any = None, dtype: Any = None)
 
 
 def multinomial_in_groups(state: Any, n: Any, p: Any, groups: Any) -> Drawn:
-    """The same for groups of different sizes, which lie one after the other: int64 counts of all their categories.
+    """The same for consecutive groups of different sizes: int64 counts of all their categories.
 
     n: trials of each group. p: weights of the categories of all groups, a vector. groups: the group of each category,
     an integer vector, ascending. A group whose weights are all 0 gets no counts.
@@ -107,7 +107,7 @@ def multinomial_in_groups(state: Any, n: Any, p: Any, groups: Any) -> Drawn:
 
 
 def _share(p: Variable, mass: Variable) -> Variable:
-    """The probability of a category among those that are left, exactly 1 for the last that has one."""
+    """The probability of a category among the remaining ones, exactly 1 for the last with a positive weight."""
     return switch(gt(p, 0.0), p / mass, 0.0)
 
 
@@ -125,8 +125,8 @@ def permutation(state: Any, x: Any) -> Drawn:
 def choice(state: Any, a: Any, size: Any = (), replace: bool = True, p: Any = None) -> Drawn:
     """Rows of a, or numbers 0 … a − 1 for an integer scalar, with probabilities p or equally likely.
 
-    replace: a row may come again. Otherwise there are as many rows as drawn; with p, a row's position among the chosen
-    is that of drawing one after the other, rows with p = 0 last.   Source: Efraimidis & Spirakis, "Weighted random
+    replace: rows may repeat. Otherwise there are at least as many rows as draws; with p, the order of the chosen
+    is that of sequential drawing, rows with p = 0 last.   Source: Efraimidis & Spirakis, "Weighted random
     sampling with a reservoir" (2006).
 
     Raises: GraphValueError for weights of another number than rows, or more draws than rows without replacement, where

@@ -1,4 +1,4 @@
-"""Scalar operations on NumPy arrays, as far as samplers use them: one text serves reference and compiled code."""
+"""A scalar builder on NumPy arrays for samplers, whose code then serves reference and compiled code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PREDICATES: Final[dict[str, Callable[..., Any]]] = {
 
 
 class ArrayBuilder:
-    """`core.builders.ScalarBuilder` where a scalar is an array: all elements at once, those that are done rest."""
+    """`core.builders.ScalarBuilder` with arrays as scalars: computes all elements at once, and masks finished ones."""
 
     add = staticmethod(np.add)
     sub = staticmethod(np.subtract)

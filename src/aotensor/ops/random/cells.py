@@ -1,4 +1,4 @@
-"""Draws of mostly zeros, in memory for what is not zero: positions and counts."""
+"""Draws of mostly zeros in sparse form: positions and counts, with memory for nonzero elements only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aotensor.ops.scan.frontend import scan
 def subset(state: Any, count: Any, population: Any) -> Drawn:
     """`count` different numbers below `population`, ascending, all subsets equally likely.   → int64 (count,)
 
-    One after the other by the gaps between them, so time and memory follow `count`.
+    Drawn sequentially by the gaps between them, so time and memory are proportional to `count`.
 
     Raises: GraphTypeError unless it is an integer scalar; GraphValueError for a negative count, at once where it is a
     constant, else at run time; at run time for more than the population.

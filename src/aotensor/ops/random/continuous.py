@@ -26,11 +26,11 @@ from aotensor.ops.random.sizes import extents_for, noise, real, rounded_draw, sa
 from aotensor.ops.random.state import Drawn, after, as_state
 
 LARGEST_SHAPE: Final = 2.0**53
-"""Of a gamma: beyond it, a draw is its mean to within rounding."""
+"""Least shape of a gamma whose draw is its mean to within rounding."""
 
 
 def _located(kind: str, name: str, state: Any, loc: Any, scale: Any, size: Any, dtype: Any) -> tuple[Variable, ...]:
-    """(next state, loc, scale, noise) of a family in which loc + scale·noise is the draw, or nearly."""
+    """(next state, loc, scale, noise) of a location-scale family: the draw is loc + scale·noise, or nearly."""
     state, dtype = as_state(state), real(dtype)
     loc = parameter(f"{name}: loc", loc, dtype)
     scale = parameter(f"{name}: scale", scale, dtype, low=0)
@@ -161,7 +161,7 @@ def vonmises(state: Any, mu: Any = 0.0, kappa: Any = 1.0, size: Any = None, dtyp
 def triangular(state: Any, left: Any, mode: Any, right: Any, size: Any = None, dtype: Any = None) -> Drawn:
     """Triangular between left ≤ mode ≤ right, left < right, by the inverse of its distribution function.
 
-    The order of the three is the caller's to keep; out of order they give nan.
+    The caller checks the order of the three; out of order they give nan.
     """
     state, dtype = as_state(state), real(dtype)
     left, mode, right = (

@@ -10,7 +10,7 @@ from aotensor.core.builders import ScalarBuilder
 _STIRLING: Final = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)
 """log Γ(z) − (z − ½)·log z + z − ½·log 2π in powers of 1/z: 1/z, 1/z³, …   Source: DLMF 5.11.1."""
 _SHIFT: Final = 8
-"""Where the series starts to be exact to 2**-37: smaller z are raised by so much."""
+"""Least z for which the series is exact to 2**-37: smaller z are raised by this number."""
 
 
 def log_poisson(v: ScalarBuilder, k: Any, mean: Any) -> Any:
@@ -47,7 +47,7 @@ def log_binomial(v: ScalarBuilder, k: Any, mode: Any, n: Any, mean: Any, other: 
 
 
 def log_gap(v: ScalarBuilder, passed: Any, left: Any, picks: Any) -> Any:
-    """log of the density of `passed` elements before the next of `picks` among `left`, without its factor picks/left.
+    """log of the density of `passed` elements before the next of `picks` among `left`, without the factor picks/left.
 
     C(left − passed − 1, picks − 1)/C(left, picks), by binomial densities for one probability p = picks/left. At least
     two picks.

@@ -1,4 +1,4 @@
-"""Counts and other whole numbers.
+"""Discrete distributions: counts and other integers.
 
 Every function takes the state first and gives (next state, draw). Parameters broadcast together, and to `size` where it
 is given; the draw has the dtype that is asked for, by default int64. Its derivative with respect to a parameter is
@@ -29,7 +29,7 @@ from aotensor.ops.random.sizes import extents_for, sampled, whole
 from aotensor.ops.random.state import Drawn, after, as_state
 
 LARGEST_COUNT: Final = 2**53
-"""Of trials, and of means of counts: what float64 counts exactly."""
+"""Largest number of trials, and largest mean of counts, that float64 represents exactly."""
 
 
 def _probability(label: str, p: Any, is_open: bool = False) -> Variable:
@@ -111,7 +111,7 @@ def negative_binomial(state: Any, n: Any, p: Any, size: Any = None, dtype: Any =
 
 
 def hypergeometric(state: Any, ngood: Any, nbad: Any, nsample: Any, size: Any = None, dtype: Any = None) -> Drawn:
-    """Good elements among nsample that are taken, without putting back, of ngood + nbad; each number at most 2^52."""
+    """Number of good elements among nsample drawn without replacement from ngood + nbad; each number at most 2^52."""
     state = as_state(state)
     counts = (("ngood", ngood), ("nbad", nbad), ("nsample", nsample))
     good, bad, taken = (
@@ -128,7 +128,7 @@ def hypergeometric(state: Any, ngood: Any, nbad: Any, nsample: Any, size: Any = 
 
 
 def betabinom(state: Any, n: Any, a: Any, b: Any, size: Any = None, dtype: Any = None) -> Drawn:
-    """Successes in n trials of a probability that is drawn before, from a beta distribution of shapes a and b."""
+    """Successes in n trials with a probability drawn from a beta distribution of shapes a and b."""
     extents = extents_for(size, [as_tensor(x) for x in (n, a, b)])
     following, p = beta(state, a, b, extents, "float64")
     return binomial(following, n, p, extents, dtype)
@@ -142,7 +142,7 @@ def integers(
 
     dtype: int64, another integer dtype, or bool. endpoint: high itself is among them.
 
-    Raises: GraphTypeError for bounds that are not integers; GraphValueError if there is not a number to choose, or if
+    Raises: GraphTypeError for bounds that are not integers; GraphValueError if the range is empty, or if
     one of them does not fit the dtype.
     """
     state, kind = as_state(state), "int64" if dtype is None else dtypes.canonical(dtype)
@@ -163,7 +163,7 @@ def integers(
 
 
 def _bound(name: str, value: Any, kind: str, wide: str, is_excluded: bool = False) -> Variable:
-    """A bound in `wide`. A literal that is excluded is the one before it, which may fit where it does not."""
+    """A bound in `wide`. An excluded literal is replaced by its predecessor, which may fit where it does not."""
     least, most = (0, 1) if kind == "bool" else (int(np.iinfo(kind).min), int(np.iinfo(kind).max))
     if isinstance(value, int):
         number = int(value) - is_excluded

@@ -1,4 +1,4 @@
-"""Draws whose parameters are tensors: one op, and a row for each sampler."""
+"""Draws with tensor parameters: one op, and a row for each sampler."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Draw(Op):
     """Independent draws, one for each element of the parameters: state, *parameters → tensor of their shape.
 
     kind: a row of `SAMPLERS`. The parameters have one shape, which begins with the leading axes of the state. With
-    respect to them the derivative is undefined; what the state is does not matter to any.
+    respect to them the derivative is undefined; results have no derivative with respect to the state.
     """
 
     name: ClassVar[str] = "draw"
@@ -107,7 +107,7 @@ class Draw(Op):
         return [[False], *([True] for _ in node.inputs[1:])]
 
     def is_faithful(self) -> bool:
-        """No: there is no derivative at all, so that not even a cotangent of zeros passes."""
+        """False: there is no derivative at all, so that not even a cotangent of zeros passes."""
         return False
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:

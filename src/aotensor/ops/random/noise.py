@@ -1,4 +1,4 @@
-"""Base noise: what distributions without parameters are made of, one block of the generator per element."""
+"""Base noise for distributions: one block of the generator per element."""
 
 from __future__ import annotations
 

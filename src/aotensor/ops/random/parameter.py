@@ -1,4 +1,4 @@
-"""Parameters: checked where they come in."""
+"""Checks of distribution parameters."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Checked(LinearOp):
 
     @abstractmethod
     def is_good(self, x: Array) -> bool:
-        """Would the check pass?"""
+        """Does an array satisfy the check?"""
 
     @abstractmethod
     def holds(self, b: TensorBuilder, x: Tensor) -> Scalar:
-        """Does the check pass?"""
+        """Emit whether all elements of x satisfy the check, a bool scalar."""
 
     def infer_type(self, x: TensorType) -> TensorType:
         return x

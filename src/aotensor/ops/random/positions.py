@@ -1,7 +1,7 @@
-"""States of the generator, and the position of every element of a draw: its key, its draw, its number.
+"""States of the generator, and the position of each element of a draw: (key, draw, element number).
 
-A state is a vector of two uint64: the key, and how many draws were made under it. A state of a higher rank stands for
-many: the leading axes of a draw are then those of its state, and every row is what its own state says.
+A state is a vector of two uint64: the key, and the number of draws under it. A state of a higher rank represents
+many: the leading axes of a draw are then those of its state, and every row is drawn from its own state.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from aotensor.errors import GraphTypeError
 from aotensor.ops.random.philox import Position
 
 WORDS = 2
-"""Numbers of a state."""
+"""Elements of a state vector."""
 
 
 def check_state(state: TensorType) -> tuple[Dim, ...]:
@@ -38,7 +38,7 @@ def array_positions(state: Array, extents: Sequence[int]) -> Position:
 
 
 def tabulate_draw(b: TensorBuilder, state: Tensor, extents: Sequence[Extent], dtype: str, fn: Any) -> Tensor:
-    """out[…] = fn(builder, position, *counters) for a draw of `extents`, behind the leading axes of its state."""
+    """out[…] = fn(builder, position, *counters) for a draw of `extents`, after the leading axes of its state."""
     b.same_extent([state.extents[-1], WORDS], "numbers of a state")
     leading = state.extents[:-1]
     shape = [*leading, *extents]

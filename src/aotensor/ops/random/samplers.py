@@ -1,8 +1,8 @@
-"""Samplers in scalar operations: from the random words of an element to one draw, by loops that are exact and bounded.
+"""Samplers in scalar operations: from the random words of an element to one draw, by exact, bounded loops.
 
 All compute in float64. Each loop reads a block of the generator per round, so the draw of an element depends on its own
-position alone. Every method here accepts a round with a probability of ½ or more, so that its rounds come to an end
-long before `LIMIT` does.
+position only. Every method here accepts a round with a probability of at least ½, so that its loop ends
+long before `LIMIT`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from aotensor.ops.random.noise import inner, normal, uniform
 from aotensor.ops.random.philox import Position, block, whole
 
 LIMIT: Final = 256
-"""Blocks of a loop, and so rounds, or half as many where a round takes two; it ends so even if a parameter is nan."""
+"""Most blocks of a loop, so most rounds, or half of them if a round uses two; bounds loops even for nan parameters."""
 SMALL_MEAN: Final = 10.0
-"""Below it, counts are searched for one after the other: as many steps as the count, and one block."""
+"""Largest mean for which counts are found by sequential search: as many steps as the count, and one block."""
 FLAT: Final = 1e-8
 NARROW: Final = 1e6
-"""Concentrations of angles that are as good as none, and as a normal distribution's."""
+"""Concentrations of angles below which they are uniform, and above which they are normal."""
 LARGEST_SEARCHED: Final = 200.0
-"""No count of a mean below `SMALL_MEAN` exceeds it with a probability of 2**-53."""
+"""Counts of a mean below `SMALL_MEAN` exceed it with a probability of at most 2**-53."""
 
 
 def bernoulli(v: ScalarBuilder, position: Position, p: Any) -> Any:
@@ -100,7 +100,7 @@ def gamma(v: ScalarBuilder, position: Position, shape: Any) -> Any:
 
 
 def poisson(v: ScalarBuilder, position: Position, mean: Any) -> Any:
-    """Poisson counts: searched for one after the other below a mean of 10, by transformed rejection above.
+    """Poisson counts: by sequential search below a mean of 10, by transformed rejection above.
 
     Sources: Devroye, "Non-uniform random variate generation" (1986), X.3; Hörmann, "The transformed rejection method
     for generating Poisson random variables" (1993), algorithm PTRS.
@@ -124,7 +124,7 @@ def poisson(v: ScalarBuilder, position: Position, mean: Any) -> Any:
 
 
 def binomial(v: ScalarBuilder, position: Position, count: Any, p: Any) -> Any:
-    """Successes in `count` trials: searched for one after the other below a mean of 10, by transformed rejection above.
+    """Successes in `count` trials: by sequential search below a mean of 10, by transformed rejection above.
 
     Sources: Kachitvichyanukul & Schmeiser, "Binomial random variate generation" (1988), algorithm BINV; Hörmann, "The
     generation of binomial random variates" (1993), algorithm BTRS. A p above ½ counts failures.
@@ -133,7 +133,7 @@ def binomial(v: ScalarBuilder, position: Position, count: Any, p: Any) -> Any:
 
 
 def positive_binomial(v: ScalarBuilder, position: Position, count: Any, p: Any) -> Any:
-    """The same on condition that there is a success; `count` and p are above 0."""
+    """The same, conditioned on at least one success; `count` and p are above 0."""
     return _binomial(v, position, count, p, is_positive=True)
 
 
@@ -169,7 +169,7 @@ def _binomial(v: ScalarBuilder, position: Position, count: Any, p: Any, is_posit
 
 
 def gap(v: ScalarBuilder, position: Position, left: Any, picks: Any) -> Any:
-    """How many of `left` elements are passed over before the first of `picks` that are chosen among them, 1 … left.
+    """The number of elements among `left` that precede the first of `picks` chosen ones, 1 … left.
 
     Source: Vitter, "An efficient algorithm for sequential random sampling" (1987): algorithm A, a search, where more
     than one of 13 is chosen; else algorithm D, a rejection, with the density itself instead of a product.
@@ -201,7 +201,7 @@ def gap(v: ScalarBuilder, position: Position, left: Any, picks: Any) -> Any:
 
 
 def hypergeometric(v: ScalarBuilder, position: Position, good: Any, bad: Any, left: Any) -> Any:
-    """How many good elements are among those that are chosen of all, when `left` of them are not.
+    """The number of good elements among the chosen ones, if `left` of all are not chosen.
 
     A search below a mean of 10, a ratio of uniforms above. Fewer than half are marked, and fewer than half are chosen:
     else the others are counted. Source: Stadlober, "The ratio of uniforms approach for generating discrete random
@@ -289,7 +289,7 @@ def vonmises(v: ScalarBuilder, position: Position, kappa: Any) -> Any:
 
 
 def _is_open(v: ScalarBuilder, attempt: Any, done: Any, *others: Any) -> Any:
-    """Goes on until a round has accepted."""
+    """Has no round accepted yet?"""
     return v.and_(v.not_(done), v.compare("lt", attempt, v.constant(LIMIT, "uint64")))
 
 
@@ -334,8 +334,8 @@ def _transformed(
     shape: a, b, centre, the height of the hat's inverse, the level below which no density is needed.
     bounds: the smallest and the largest k.
 
-    k stands if w·height/(a/s² + b) ≤ density(k), w uniform; log_density(v, k, *fixed) is its logarithm, but for what
-    the height holds.
+    k is accepted if w·height/(a/s² + b) ≤ density(k), w uniform; log_density(v, k, *fixed) is its logarithm, without
+    the constant in the height.
     """
 
     def step(v: ScalarBuilder, attempt: Any, done: Any, found: Any, *others: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""How large a draw is, and what all distributions do with a state, a size and parameters."""
+"""Extents and dtypes of draws, shared by all distributions."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ def real(dtype: Any) -> str:
 
 
 def rounded_draw(distribution: Callable[..., Drawn]) -> Callable[..., Drawn]:
-    """A distribution that takes float16 and bfloat16, too: it draws in float32 and rounds once."""
+    """Decorator: extend a distribution to float16 and bfloat16, by drawing in float32 and rounding once."""
     signature = inspect.signature(distribution)
 
     @functools.wraps(distribution)
     def drawn(*args: Any, **options: Any) -> Drawn:
         try:
             bound = signature.bind(*args, **options)
-        except TypeError:  # which the call itself says better
+        except TypeError:  # the call reports this better
             return distribution(*args, **options)
         given = bound.arguments.get("dtype")
         dtype = None if given is None else dtypes.canonical(given)

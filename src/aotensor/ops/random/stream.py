@@ -1,4 +1,4 @@
-"""Generators as objects: streams that keep their states, and states that are passed on by hand."""
+"""Generators as objects: streams that keep their states, and explicit states."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class RandomStream:
         self.default_instance_seed = chosen
 
     def updates(self) -> list[tuple[SharedVariable, Variable]]:
-        """(state, next state) of each draw, as `function(updates=…)` and a step of `scan` take them."""
+        """(state, next state) of each draw, for `function(updates=…)` and a step of `scan`."""
         return list(self.state_updates)
 
     def __getattr__(self, name: str) -> Callable[..., Variable]:
@@ -90,7 +90,7 @@ class RandomStream:
 class Generator:
     """Draws by method from an explicit state: `next_state, x = Generator(state).normal(0, 1, size=3)`.
 
-    Nothing changes behind the back: two draws from one state are the same random numbers.
+    It has no hidden state: two draws from one state are the same random numbers.
     """
 
     state: Variable
@@ -115,7 +115,7 @@ def default_rng(seed: Any = None) -> Generator:
 
     seed: an integer, None for entropy from the operating system; or a state, a uint64 vector of 2 elements.
 
-    Raises: GraphTypeError for what is neither, GraphValueError for a negative seed.
+    Raises: GraphTypeError for anything else, GraphValueError for a negative seed.
     """
     if seed is None or isinstance(seed, int):
         return Generator(shared_state(seed))

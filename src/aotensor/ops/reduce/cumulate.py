@@ -25,7 +25,7 @@ from aotensor.ops.shape.reshape import ravel, reshape
 
 
 def _shifted(b: TensorBuilder, x: Tensor, axis: int) -> Tensor:
-    """x moved by one along the axis, with a 1 in front."""
+    """x shifted by one along the axis, with a leading 1."""
 
     def element(v: ScalarBuilder, *at: Scalar) -> Scalar:
         before = v.imax(v.isub(at[axis], 1), 0)
@@ -103,14 +103,14 @@ class CumProd(AxisOp):
         return np.moveaxis(result[..., ::-1] if self.reverse else result, -1, self.axis)
 
     def _before(self, x: Variable) -> Variable:
-        """For each position what stands at the one before it, in the direction of the product; 0 at the first."""
+        """The element at the previous position, in the direction of the product; 0 at the first."""
         return Shift(self.axis, self.reverse)(x)  # type: ignore[no-any-return]
 
     def _after(self, x: Variable) -> Variable:
         return Shift(self.axis, not self.reverse)(x)  # type: ignore[no-any-return]
 
     def _factors_before(self, x: Variable) -> Variable:
-        """For each position the product of all factors before it."""
+        """The product of all factors before each position."""
         return CumProd(self.axis, self.dtype, exclusive=True, reverse=self.reverse)(x)  # type: ignore[no-any-return]
 
     def pullback(
@@ -141,7 +141,7 @@ class CumProd(AxisOp):
 
 
 def exclusive_products(x: Variable, axes: Sequence[int]) -> Variable:
-    """For every element of x the product of all others along `axes`. Divides by nothing: right at zeros too."""
+    """For every element of x the product of all others along `axes`, without division, so it is right at zeros."""
     kept = [axis for axis in range(x.ndim) if axis not in axes]
     order = [*kept, *axes]
     permuted = transpose(x, order)
@@ -182,7 +182,7 @@ def _prepared(x: Any, axis: int | None, dtype: DTypeLike | None) -> tuple[Variab
 
 
 HIGHEST_DIFFERENCE: Final = 1000
-"""Each order is a subtraction of the graph; beyond, binomial coefficients have left the range of float64."""
+"""Highest order: each is a subtraction in the graph; beyond, binomial coefficients exceed the range of float64."""
 
 
 @coerced

@@ -34,9 +34,9 @@ from aotensor.ops.shape.axes import reexpand
 HIGH: Final = 2.0**-600
 LOW: Final = 2.0**600
 LARGEST: Final = 2.0**1000
-"""Of a sum of plain squares; from here on it may overflow."""
+"""Sum of plain squares above which it may have overflowed."""
 SMALLEST: Final = 2.0**-900
-"""Below it squares that count may have lost digits."""
+"""Sum of plain squares below which squares may have lost digits."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Length(AxisOp):
 class UnitVector(AxisOp):
     """u = x/y of vectors x along axes and their lengths y, whose axes have extent 1; 0 where the length is 0.
 
-    The length is given so that it is not computed again; no derivative is taken of it, as du is (dx − u·⟨u, dx⟩)/y.
+    The length is an input so that it is not computed twice; it has no derivative, as du = (dx − u·⟨u, dx⟩)/y.
     """
 
     name: ClassVar[str] = "unit_vector"
@@ -142,7 +142,7 @@ class UnitVector(AxisOp):
         return [self._derivative(inputs[1], outputs[0], tangents[0])]
 
     def _derivative(self, y: Variable, u: Variable, direction: Variable) -> Variable:
-        """The part of a direction that is orthogonal to x, over y: the Jacobian is symmetric, both modes are this."""
+        """The component of a direction orthogonal to x, divided by y: the Jacobian is symmetric, both modes use it."""
         return (direction - u * sum_over(u * direction, axis=self.axes, keepdims=True)) * _inverse(y)
 
 

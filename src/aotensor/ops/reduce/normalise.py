@@ -32,7 +32,7 @@ def _maximum(x: Array, axes: tuple[int, ...]) -> Array:
 
 
 def _lower_reduced(b: TensorBuilder, kind: str, x: Tensor, axes: Sequence[int]) -> Tensor:
-    """A reduction whose axes stay as extent 1."""
+    """Lower a reduction whose axes are kept with extent 1."""
     kept = iter(range(len(x.extents)))
     return b.permute(b.reduce(kind, x, axes), [None if axis in axes else next(kept) for axis in range(len(x.extents))])
 
@@ -115,7 +115,7 @@ class Softmax(AxisOp):
         return [self._derivative(outputs[0], tangents[0])]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        """By a quotient for each sum and a product for each element, where ½ ulp more saves most of the time."""
+        """Lower with one quotient per sum and one product per element: faster, for an error of ½ ulp more."""
         m, weights, total = _weights(b, x, self.axes, self.at_limits)
         unit = b.map(self._unit, total, m, dtype=x.dtype)
         return b.map(lambda v, weight, unit: v.mul(weight, unit), weights, unit, dtype=x.dtype)  # type: ignore[no-any-return]

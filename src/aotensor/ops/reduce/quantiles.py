@@ -1,4 +1,4 @@
-"""Order statistics between two elements, and the largest or smallest few: median, quantile, percentile, topk."""
+"""Order statistics: median, quantile, percentile, and the largest or smallest elements, topk."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from aotensor.ops.shape.reshape import ravel, reshape
 from aotensor.ops.take import take, take_along_axis
 
 Place: TypeAlias = Callable[[Variable, Variable], Variable]
-"""(q, n) → where a quantile lies among the ordered elements 0 … n − 1, between two of them."""
+"""(q, n) → the real position of a quantile among the ordered elements 0 … n − 1."""
 
 
 def _hyndman(alpha: float, beta: float) -> Place:
@@ -82,7 +82,7 @@ def median(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
 
 
 def _lines(x: Variable, axes: Sequence[int]) -> Variable:
-    """x with all elements along some axes in one, the last."""
+    """x with all elements along some axes merged into the last axis."""
     kept = [axis for axis in range(x.ndim) if axis not in axes]
     extents = extents_of(x)
     return reshape(transpose(x, [*kept, *axes]), [*(extents[k] for k in kept), product(extents[k] for k in axes)])
@@ -90,12 +90,12 @@ def _lines(x: Variable, axes: Sequence[int]) -> Variable:
 
 @coerced
 def quantile(a: Any, q: Any, axis: Axes = None, method: str = "linear", keepdims: bool = False) -> Variable:
-    """The element below which a share q of the elements along axes lies.   q: (…) → (…, remaining axes of a)
+    """The quantile: a fraction q of the elements along axes is below it.   q: (…) → (…, remaining axes of a)
 
-    method: how it lies between two elements, one of NumPy's names: "linear", "lower", "higher", "nearest", "midpoint",
+    method: interpolation between two elements, by NumPy's name: "linear", "lower", "higher", "nearest", "midpoint",
     "hazen", "weibull", "median_unbiased", "normal_unbiased", "inverted_cdf", "averaged_inverted_cdf",
     "closest_observation", "interpolated_inverted_cdf". nan if there is one; of nothing an error.
-    The gradient goes to the two elements by their weights, ties by sorted position, and to q as the slope on its right.
+    The gradient is that of the two weighted elements, ties by sorted position, and for q the slope on its right.
 
     Raises: GraphValueError for another method, an axis out of range or named twice, a q outside of [0, 1] or an empty
     axis (at run time where these are not known).
@@ -171,7 +171,7 @@ def topk(x: Any, kth: int, axis: int | None = -1, sorted: bool = True) -> Variab
 
 @coerced
 def argtopk(x: Any, kth: int, axis: int | None = -1, sorted: bool = True, idx_dtype: str = "int64") -> Variable:
-    """The positions along the axis of what `topk` gives. No gradient.   Raises: as `topk`; GraphTypeError."""
+    """The positions along the axis of the elements of `topk`. No gradient.   Raises: as `topk`; GraphTypeError."""
     return _as_index(_top("argtopk", x, kth, axis)[1], idx_dtype)
 
 

@@ -1,4 +1,4 @@
-"""Linear recurrences along an axis, and lines moved by one: what derivatives of running products are made of."""
+"""Linear recurrences along an axis, and shifts by one: the derivatives of running products."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from aotensor.ops.linear import LinearOp
 
 @dataclass(frozen=True)
 class Shift(AxisOp, LinearOp):
-    """y[k] = x[k − 1] along an axis with a 0 in front, or x[k + 1] with a 0 at the end if `back`."""
+    """Shift by one: y[k] = x[k − 1] along an axis with a leading 0, or x[k + 1] with a trailing 0 if `back`."""
 
     takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "shift"

@@ -1,4 +1,4 @@
-"""Elements by rank, without sorting all of them: partition, argpartition, and what quantiles and topk are made of."""
+"""Selection by rank without a full sort: partition, argpartition, and the base of quantiles and topk."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from aotensor.ops.updates import set_subtensor
 class Ranked(TrailingOp, DiscreteOp):
     """x, ranks → int64 positions along the last axis: `argsort(x)[..., ranks]`.   (…, n), (r,) → (…, r)
 
-    The order is that of a stable sort, nan last. Ranks lie in 0 … n − 1; the caller sees to it.
+    The order is that of a stable sort, nan last. The caller guarantees ranks in 0 … n − 1.
     """
 
     name: ClassVar[str] = "ranked"

@@ -129,7 +129,7 @@ def _weights(fweights: Any, aweights: Any, dtype: str) -> Variable | None:
 
 @coerced
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Variable:
-    """The correlations of the rows of x, and of y behind it: covariances over standard deviations, in [−1, 1].
+    """The correlations of the rows of x, and, appended, of y: covariances over standard deviations, in [−1, 1].
 
     nan for a variable that does not vary.   Raises: as `cov`.
     """

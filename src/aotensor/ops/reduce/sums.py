@@ -35,12 +35,12 @@ def without_axes(x: TensorType, axes: Sequence[int], dtype: str | None = None) -
 
 
 def spread(reduced: Variable, axes: Sequence[int], x: Variable) -> Variable:
-    """What a reduction of x over `axes` gave, repeated to the extents of x."""
+    """The result of a reduction of x over `axes`, broadcast to the extents of x."""
     return full_like(x, reexpand(reduced, axes, x.ndim), dtype=reduced.dtype)
 
 
 def finished(reduced: Variable, axes: Sequence[int], x: Variable, keepdims: bool) -> Variable:
-    """The result with the reduced axes back as extent 1, if they are to be kept."""
+    """The result, with the reduced axes as extent 1 if they are kept."""
     return reexpand(reduced, axes, x.ndim) if keepdims else reduced
 
 

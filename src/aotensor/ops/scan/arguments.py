@@ -26,7 +26,7 @@ def as_list(value: Any) -> list[Any]:
 
 @dataclass(frozen=True)
 class Rows:
-    """One tap of a sequence: its rows in the order in which the steps read them, and a symbol for one of them."""
+    """One tap of a sequence: its rows in the order of the steps, and the symbol of one row."""
 
     rows: Variable
     slot: Variable
@@ -37,7 +37,7 @@ class State:
     """An output that is fed back.
 
     initial: (depth, …), the oldest row first.
-    lags: the taps in the order in which the step function takes them; slots: their symbols.
+    lags: the taps in the order of the step function's parameters; slots: their symbols.
     literal: the Python number that the initial value was written as, if it was one.
     """
 
@@ -53,7 +53,7 @@ class State:
 
 
 def read_sequences(given: Any, go_backwards: bool) -> tuple[list[Rows], list[SymbolicExtent]]:
-    """The taps of all sequences in the order of the step's arguments, and how many steps each sequence allows.
+    """The taps of all sequences in the order of the step's arguments, and the number of steps each sequence allows.
 
     Raises: GraphTypeError for a scalar, GraphValueError for an unknown key.
     """
@@ -97,7 +97,7 @@ def checked_taps(taps: Any, what: str) -> tuple[int, ...]:
 
 
 def read_outputs(given: Any) -> list[State | None]:
-    """A state for each output that is fed back, None for the others.
+    """A state for each fed-back output, None for the others.
 
     Raises: GraphValueError for taps that are not in the past, an unknown key, or too few initial rows.
     """
@@ -127,7 +127,7 @@ def _state(item: Any, position: int) -> State | None:
 
 
 def make_state(x: Variable, taps: tuple[int, ...], what: str, literal: int | float | None = None) -> State:
-    """A state of one row, or with an axis of rows in front where the taps are not just −1.
+    """A state of one row, or with a leading axis of rows for taps other than just −1.
 
     Raises: GraphValueError for too few initial rows.
     """

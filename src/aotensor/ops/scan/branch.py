@@ -30,7 +30,7 @@ from aotensor.ops.shape.inference import Given
 class Branch(Op):
     """The outputs of `then` where the condition holds, else those of `otherwise`: condition, *captured → *outputs.
 
-    Both subgraphs take all captured values, and their outputs have the same dtypes and ranks.
+    Both subgraphs have all captured values as inputs, and their outputs have the same dtypes and ranks.
     """
 
     takes_half: ClassVar[bool] = True
@@ -92,8 +92,8 @@ class Branch(Op):
 class IfElse(Op):
     """condition, a₁ … aₙ, b₁ … bₙ → a₁ … aₙ where the condition, a bool scalar, holds, else b₁ … bₙ.
 
-    The cotangents go to the values that were taken, exact zeros to the others and to the condition, as with `switch`. A
-    sweep carries them on behind the condition, so that nothing of the other side reaches a gradient (gradient/guards).
+    The chosen values get the cotangents, the others and the condition exact zeros, as with `switch`. A
+    sweep carries them under a guard, so that no value of the other side reaches a gradient (gradient/guards).
     """
 
     takes_half: ClassVar[bool] = True

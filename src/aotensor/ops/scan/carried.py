@@ -1,4 +1,4 @@
-"""Values as the dense real ones that loops and branches carry: a sparse matrix is there as its vectors."""
+"""Dense real values that loops and branches carry instead of sparse or complex ones."""
 
 from __future__ import annotations
 

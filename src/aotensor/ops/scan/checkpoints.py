@@ -1,4 +1,4 @@
-"""scan_checkpoints: a loop that stores few states, and computes the steps between them again for its gradient."""
+"""scan_checkpoints: a loop that stores few states, and recomputes the steps between them for its gradient."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def scan_checkpoints(
 ) -> Any:
     """`scan` whose outputs are those after every save_every_N steps and after the last one: (outputs, updates).
 
-    The gradient keeps these states alone and runs the steps between two of them again: it needs memory for
+    The gradient stores only these states and recomputes the steps between two of them: it needs memory for
     n / save_every_N + save_every_N steps instead of n, and one more forward pass.
 
     sequences: of equal lengths. padding: fill the last part up with zeros that no step reads, by a copy; without it

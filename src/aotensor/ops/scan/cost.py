@@ -1,4 +1,4 @@
-"""Which ops are computed again rather than stored."""
+"""Decide which ops are recomputed instead of stored."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ _MOVES: Final = (Alloc, Band, DimShuffle, FullLike, Reshape, Shape, ShapeI, Spec
 
 
 def is_cheap(op: Op) -> bool:
-    """Does the op cost no more than reading a stored result would? Arithmetic and moves do not, functions do."""
+    """Does the op cost at most as much as reading a stored result? True for arithmetic and moves."""
     return isinstance(op, _MOVES) or (isinstance(op, Elementwise) and op.name in _ARITHMETIC)

@@ -1,4 +1,4 @@
-"""Where the extents inside of a subgraph come from, without computing the values that have them."""
+"""Trace extents inside of a subgraph to their origin, without computing the values that have them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Axis: TypeAlias = tuple[Variable, int]
 class Sources:
     """The extents of one graph, traced back; each step once, however many ask.
 
-    stop: variables behind which nothing is traced.
+    stop: variables at which tracing ends.
     """
 
     def __init__(self, stop: Iterable[Variable] = ()) -> None:

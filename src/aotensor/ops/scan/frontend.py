@@ -1,4 +1,4 @@
-"""scan: loops as users write them, by a function of one step."""
+"""scan: loops defined by a function of one step."""
 
 from __future__ import annotations
 

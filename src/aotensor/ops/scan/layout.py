@@ -1,4 +1,4 @@
-"""Which input and output of a loop is what; the types and the NumPy meaning of loops and branches."""
+"""Roles of a loop's inputs and outputs; types and NumPy reference of loops and branches."""
 
 from __future__ import annotations
 

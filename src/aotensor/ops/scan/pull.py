@@ -1,8 +1,8 @@
 """The pullback of a loop: a loop over the same rows in the other direction.
 
-For each state and each step k = 1, 2, … that it looks back, the backward loop carries what is known so far of the
-cotangent of the value k steps earlier; for each non-sequence the sum of its cotangents. What the steps need of the
-forward values is stored by the forward loop or made again, as `recover` decides.
+For each state and each step k = 1, 2, … that it looks back, the backward loop carries the partial sum of the
+cotangent of the value k steps earlier; for each non-sequence the sum of its cotangents. Forward values that the steps
+need are stored by the forward loop or recomputed, as `recover` decides.
 """
 
 from __future__ import annotations
@@ -308,6 +308,6 @@ def _is_float(x: Variable) -> bool:
 
 
 def _zero_row(initial: Variable) -> Variable:
-    """Zeros of the shape of a state."""
+    """Zeros in the shape of a state."""
     dims: list[Any] = [extent_of(initial, axis) for axis in range(1, initial.ndim)]
     return alloc(constant(0, dtype=initial.dtype), dims)

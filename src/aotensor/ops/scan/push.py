@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def pushed(op: Scan, inputs: Sequence[Variable], tangents: Sequence[Variable]) -> list[Variable]:
     """One tangent per output of a loop: from one loop for values and tangents.
 
-    The forward values are computed again by it, until the compiler makes one loop of the two that share them.
+    It recomputes the forward values, until the pass `merge-loops` merges it with the forward loop.
     """
     given, moving, slots = op.operands(inputs), op.operands(tangents), op.slots(op.body.inputs)
     varying = _varying(op, moving)
@@ -74,7 +74,7 @@ def pushed(op: Scan, inputs: Sequence[Variable], tangents: Sequence[Variable]) -
 
 
 def _varying(op: Scan, moving: Operands[Variable]) -> list[bool]:
-    """The states that have a tangent: floating ones that something with a tangent influences."""
+    """The states with a tangent: floating ones that depend on an input with a tangent."""
     live = {k for k, tangent in enumerate(moving.flat()) if not is_disconnected(tangent)}
     states = op.results(op.body.outputs).states
     return [
@@ -105,7 +105,7 @@ def _push_body(op: Scan, slots: Slots[Variable], directions: Slots[Variable | No
 
 
 def _filled(x: Variable, tangent: Variable) -> Variable:
-    """A tangent of a new state, zeros where it has none."""
+    """The tangent of a new state, or zeros."""
     return zero_gradient(x) if is_disconnected(tangent) or is_null(tangent) else tangent
 
 
@@ -151,7 +151,7 @@ def _with_zeros(
 
 
 def batched(op: Scan, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> list[Variable]:
-    """The outputs for all samples of a batch, along a leading axis; the loop carries that axis behind its steps.
+    """The outputs for all samples of a batch, along a leading axis; inside the loop it follows the axis of steps.
 
     Raises: UnsupportedError if the number of steps would differ from sample to sample.
     """
@@ -213,9 +213,9 @@ def _lanes(
     mapped: Sequence[Variable],
     example: Variable,
 ) -> list[Variable]:
-    """The last values, the mapped ones and the numbers of steps of a loop that each sample leaves by itself.
+    """The last values, mapped values and numbers of steps of a loop with a separate end for each sample.
 
-    A sample that is done keeps its states; the loop ends when all are done.   mapped: the values of one sample
+    A finished sample keeps its states; the loop ends when all are finished.   mapped: the values of one sample
     """
     assert made.last is not None
     mask = zeros([shape_i(example, 0)], "bool")

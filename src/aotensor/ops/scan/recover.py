@@ -1,6 +1,6 @@
-"""Values of a loop's forward steps inside of its backward steps: stored where they are expensive, else made again.
+"""Checkpointing: values of forward steps in the backward steps are stored if they are expensive, else recomputed.
 
-What only one side of a choice needs is made again on that side: stored, it would be computed on the other one too.
+Values used by one side of a choice only are recomputed on that side: storing would compute them for the other one, too.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from aotensor.ops.scan.extents import Axis, Sources, rebuilt
 from aotensor.ops.scan.sides import sides_of
 from aotensor.ops.shape.extents import ShapeI, SymbolicExtent
 
-_MANY = 16  # roots; a value that is made from more of them is stored itself
+_MANY = 16  # most roots; a value that depends on more is stored itself
 Roots = dict[Variable, frozenset[Variable] | None]
 
 
 @dataclass(frozen=True)
 class Forward:
-    """What the backward steps may use of the forward ones.
+    """Forward values that are available in the backward steps.
 
-    constants, rows: inputs of the body that are there again, the same for all steps or one for each.
-    stored: values that the loop stacks already.
-    is_frugal: make again whatever can be made from the inputs, at any cost.
+    constants, rows: inputs of the body, the same for all steps or one for each.
+    stored: values that the loop already stacks.
+    is_frugal: recompute all values that follow from the inputs, at any cost.
     """
 
     inputs: Sequence[Variable]
@@ -44,7 +44,7 @@ class Forward:
 
 @dataclass
 class Recovered:
-    """Terms of the backward body over symbols for what comes from outside.
+    """Terms of the backward body as functions of symbols for outer values.
 
     saved: forward value → its symbol, a row per step; those in `Forward.stored` among them.
     extents: (input of the body, axis) → the symbol of its extent, an int64 scalar.
@@ -56,7 +56,7 @@ class Recovered:
 
 
 def recover(forward: Forward, terms: Sequence[Variable], replacements: Mapping[Variable, Variable]) -> Recovered:
-    """`terms`, which the pullback of a body made, free of forward values that are not there in the backward body.
+    """`terms` of a body's pullback, rewritten to use only forward values that are available in the backward body.
 
     replacements: cotangent of an output of the body → its replacement.
     """
@@ -92,9 +92,9 @@ def _lift_extents(
     extents: dict[tuple[Variable, int], Variable],
     origins: dict[Variable, Variable],
 ) -> list[Variable]:
-    """The terms with extents of forward values taken from the inputs of the body, so that the values are not needed.
+    """The terms with extents of forward values read from the inputs of the body, so that the values are not needed.
 
-    extents: learns the symbols; origins: forward values that change by it → what they are in the forward body.
+    extents: symbols are added to it; origins: rewritten forward values → their values in the forward body.
     """
     nodes = toposort(terms, stop=[*forward.inputs, *cotangents])
     dependent = _dependents(nodes, cotangents)
@@ -139,9 +139,9 @@ def _choose(
     symbols: Collection[Variable],
     sided: Collection[Variable],
 ) -> list[Variable]:
-    """The values to store: those demanded that are expensive, and what the others are made from.
+    """The values to store: expensive demanded ones, and the roots of the others.
 
-    sided: values that are made again at any cost.
+    sided: values that are recomputed at any cost.
     """
     steady = _Steadiness(forward, nodes, symbols)
     roots = _roots(forward, nodes, symbols, steady, sided)
@@ -164,7 +164,7 @@ def _choose(
 
 
 class _Steadiness:
-    """Which values are dense, with the same extents in all steps as far as types tell? Only these can be stacked."""
+    """Finds dense values with the same extents in all steps, as far as types show it; only these can be stacked."""
 
     def __init__(self, forward: Forward, nodes: Sequence[Apply], symbols: Collection[Variable]) -> None:
         self._inputs = set(forward.inputs)
@@ -200,10 +200,10 @@ def _roots(
     steady: _Steadiness,
     sided: Collection[Variable],
 ) -> Roots:
-    """For each value those that have to be stored before it can be made again by cheap ops; None for many.
+    """For each value, the values to store so that cheap ops can recompute it; None for too many.
 
-    A sparse matrix and what changes its extents from step to step cannot be stored, so they are made again at any cost;
-    so is what is sided.
+    Sparse matrices and values whose extents differ between steps cannot be stored, so they are recomputed at any cost;
+    so are sided values.
     """
     roots: Roots = {x: frozenset() for x in (*forward.constants, *symbols, *forward.rows, *forward.stored)}
     for x in forward.inputs:

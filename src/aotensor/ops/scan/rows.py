@@ -49,7 +49,7 @@ class FirstRows(LinearOp):
         return TensorType(x.dtype, (*x.shape[: self.axis], int(n), *x.shape[self.axis + 1 :]))
 
     def extent_source(self, node: Apply, output: int, axis: int) -> SymbolicExtent | Axis:
-        """Where the extents come from, as `Sources` asks."""
+        """The origin of the extents, for `Sources`."""
         x, n = node.inputs
         return n if axis == self.axis else (x, axis)
 

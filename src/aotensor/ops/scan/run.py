@@ -1,4 +1,4 @@
-"""The NumPy meaning of a loop."""
+"""The NumPy reference of loops."""
 
 from __future__ import annotations
 

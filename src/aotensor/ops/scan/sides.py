@@ -18,15 +18,15 @@ from aotensor.ops.shape.axes import DimShuffle
 from aotensor.ops.shape.extents import Shape, ShapeI
 
 Sides: TypeAlias = tuple[tuple[Variable, bool], ...]
-"""Conditions, and whether they hold or fail, from the outside in."""
+"""(condition, whether it holds or fails), from the outermost to the innermost."""
 
 
 def sides_of(
     nodes: Sequence[Apply], outputs: Iterable[Variable], inside: Collection[Variable] | None = None
 ) -> dict[Apply, Sides]:
-    """For every node the sides of choices on which it is needed: what all that reads its outputs has in common.
+    """For every node the sides of choices on which it is needed: those common to all its readers.
 
-    inside: where given, choices whose outputs are not among them do not count.
+    inside: if given, only choices with outputs among these count.
     """
     needed: dict[Variable, Sides] = dict.fromkeys(outputs, ())
     found: dict[Apply, Sides] = {}
@@ -42,7 +42,7 @@ def sides_of(
 
 
 def _common(paths: Sequence[Sides]) -> Sides:
-    """What all begin with."""
+    """The common prefix of all."""
     count = 0
     for group in zip(*paths, strict=False):
         if any(step != group[0] for step in group):
@@ -52,7 +52,7 @@ def _common(paths: Sequence[Sides]) -> Sides:
 
 
 def must_stay(nodes: Sequence[Apply], outputs: Iterable[Variable]) -> set[Variable]:
-    """Values that must not be computed where their side is not taken: what may fail, and what is made of it there."""
+    """Values that must not be computed if their side is not chosen: results of ops that may fail, and their users."""
     sides = sides_of(nodes, outputs)
     found: set[Variable] = set()
     for node in nodes:
@@ -62,7 +62,7 @@ def must_stay(nodes: Sequence[Apply], outputs: Iterable[Variable]) -> set[Variab
 
 
 def _is_total(op: Op) -> bool:
-    """Has the op a value whatever its inputs are, once they fit together, and none that takes long?"""
+    """Is the op total and fast: a value for all inputs of matching extents, and no long loop?"""
     return op.row.guard is None if isinstance(op, Elementwise) else isinstance(op, _TOTAL)
 
 

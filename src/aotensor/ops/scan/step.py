@@ -1,4 +1,4 @@
-"""What the step function of a loop gives, and the subgraph that is made of it."""
+"""The results of a step function, and the subgraph built from them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Updates = dict[SharedVariable, Variable]
 
 
 class until:
-    """In the result of a step function: stop after the step in which `condition`, a scalar, is true."""
+    """A result of a step function: stop after the step in which `condition`, a scalar, is true."""
 
     def __init__(self, condition: Any) -> None:
         self.condition = as_tensor(condition)
@@ -36,7 +36,7 @@ class StepResult:
 
 
 def parse(returned: Any) -> StepResult:
-    """What a step function returned: outputs, updates and `until`, each optional.
+    """Parse the result of a step function: outputs, updates and `until`, each optional.
 
     `x`, `[x, y]`, `x, {s: new}`, `[x, y], {s: new}, until(c)`; updates may be a list of pairs.
 
@@ -87,9 +87,9 @@ def _output(x: Any) -> Variable:
 
 
 def captured(outputs: Sequence[Variable], slots: Collection[Variable], made: Collection[Apply] = ()) -> list[Variable]:
-    """What a step reads from outside: the values next to it that depend on none of its slots, without constants.
+    """The outer values that a step reads: the last ones that do not depend on its slots, without constants.
 
-    made: nodes that the step function made. Those on one side of a choice stay in the step: the choice is made there.
+    made: nodes created by the step function. Those on one side of a choice stay in the step, with the choice.
     """
     nodes, inside = toposort(outputs, stop=slots), set(slots)
     for node in nodes:

@@ -1,4 +1,4 @@
-"""The extents of what a step of a loop gives, without a step.
+"""Extents of the results of a loop's step, without running it.
 
 A row of a sequence and a state have extents and no values; a constant of the loop has both.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def step_extents(
     op: Scan, rows: Sequence[Extents], states: Sequence[Extents], constants: Sequence[Given]
 ) -> list[Extents]:
-    """The extents of the new states, then of the mapped values; None for those that only values tell.
+    """The extents of the new states, then of the mapped values; None if they depend on values.
 
     Raises: GraphError where extents in the body do not fit.
     """
@@ -59,7 +59,7 @@ def types_at(op: Scan, node: Apply, types: Sequence[TensorType], known: KnownVal
 
 
 def _fitted(slot: Variable, found: Extents) -> Extents:
-    """Extents with what the body takes for granted.   Raises: GraphValueError where they differ"""
+    """Extents merged with those that the body assumes.   Raises: GraphValueError where they differ"""
     for axis, (m, n) in enumerate(zip(slot.static_shape, found, strict=True)):
         if m is not None and n not in (None, m):
             raise GraphValueError(f"scan: {slot} has extent {n} instead of {m} along axis {axis}")

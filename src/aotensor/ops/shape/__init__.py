@@ -1,1 +1,1 @@
-"""Ops that move elements without computing: extents, axes, broadcasting, joining, rearranging."""
+"""Ops that move elements without arithmetic: extents, axes, broadcasting, joining, rearranging."""

@@ -1,4 +1,4 @@
-"""Axes permuted, added and dropped; all of it is one op, DimShuffle, which moves no element."""
+"""Permuted, new and dropped axes: one op, DimShuffle, which moves no element."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> Variable:
 
 @coerced
 def shape_padleft(x: Any, n: int = 1) -> Variable:
-    """n new axes of extent 1 in front."""
+    """n new leading axes of extent 1."""
     x = as_tensor(x)
     return _shuffle(x, [None] * n + list(range(x.ndim)))
 
@@ -212,6 +212,6 @@ def atleast_3d(x: Any) -> Variable:
 
 
 def reexpand(reduced: Variable, axes: Sequence[int], rank: int) -> Variable:
-    """What a reduction over `axes` of a rank-`rank` tensor gave, with these axes back as extent 1 (keepdims)."""
+    """The result of a reduction over `axes` of a rank-`rank` tensor, with these axes as extent 1 (keepdims)."""
     kept = iter(range(reduced.ndim))
     return _shuffle(reduced, [None if axis in axes else next(kept) for axis in range(rank)])

@@ -1,4 +1,4 @@
-"""Shapes that a tensor is made to have, or said to have: broadcasting and its checks."""
+"""Broadcasting, and assertions on shapes with their checks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from aotensor.ops.shape.extents import SymbolicExtent, as_extent, as_extents, di
 class SpecifyShape(LinearOp):
     """x, *sizes → x, whose extents are checked to be `dims`.
 
-    dims: an int is an extent, None is left open; where `is_given`, a name or None stands for the next of `sizes`.
+    dims: an int is an extent, None is unknown; if `is_given`, a name or None denotes the next of `sizes`.
     """
 
     takes_half: ClassVar[bool] = True
@@ -80,7 +80,7 @@ def _mismatch(axis: int, found: str, expected: str) -> str:
 
 @coerced
 def specify_shape(x: Any, shape: Any) -> Variable:
-    """x, said to have this shape: numbers become static knowledge, None is left open, scalars are checked at run time.
+    """x, asserted to have this shape: numbers become static dims, None is not checked, scalars are checked at run time.
 
     Raises: GraphValueError if an extent differs (at run time where it is not known), GraphTypeError for another rank.
     """
@@ -100,7 +100,7 @@ def specify_shape(x: Any, shape: Any) -> Variable:
 
 @coerced
 def specify_broadcastable(x: Any, *axes: int) -> Variable:
-    """x, said to have extent 1 along `axes`, so that it broadcasts there.   Raises: as specify_shape."""
+    """x, asserted to have extent 1 along `axes`, so that it broadcasts there.   Raises: as specify_shape."""
     x = as_tensor(x)
     ones = normalise_axes(axes, x.ndim)
     return specify_shape(x, [1 if axis in ones else None for axis in range(x.ndim)])
@@ -108,7 +108,7 @@ def specify_broadcastable(x: Any, *axes: int) -> Variable:
 
 @coerced
 def broadcast_to(x: Any, shape: Any) -> Variable:
-    """x repeated to a shape along new axes on the left and along dims that are statically 1.
+    """x broadcast to a shape along new axes on the left and along dims that are statically 1.
 
     Raises: GraphValueError for an extent that does not fit (at run time where it is not known).
     """
@@ -117,7 +117,7 @@ def broadcast_to(x: Any, shape: Any) -> Variable:
 
 @coerced
 def broadcast_arrays(*tensors: Any) -> list[Variable]:
-    """All tensors repeated to their common shape.   Raises: GraphValueError for extents that do not broadcast."""
+    """All tensors broadcast to their common shape.   Raises: GraphValueError for extents that do not broadcast."""
     xs = [as_tensor(x) for x in tensors]
     results: list[Variable] = []
     for position, x in enumerate(xs):

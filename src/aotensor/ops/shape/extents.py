@@ -1,4 +1,4 @@
-"""Extents as values: those of a tensor, those that a user gives, and what is known of them."""
+"""Extents as values: those of a tensor, those given by users, and static information on them."""
 
 from __future__ import annotations
 
@@ -102,14 +102,14 @@ def size(x: Any) -> Variable:
 
 
 def extent_of(x: Variable, axis: int) -> SymbolicExtent:
-    """Extent along an axis: a number where the type knows it."""
+    """The extent along an axis, as a number if it is static."""
     axis = normalise_axis(axis, x.ndim)
     dim = x.static_shape[axis]
     return ShapeI(axis)(x) if dim is None else dim
 
 
 def extents_of(x: Variable) -> list[SymbolicExtent]:
-    """All extents of x, numbers where the type knows them."""
+    """All extents of x, as numbers if they are static."""
     return [extent_of(x, axis) for axis in range(x.ndim)]
 
 
@@ -141,7 +141,7 @@ def as_extent(value: Any, what: str = "an extent") -> SymbolicExtent:
 
 
 def known_integer(x: Variable) -> int | None:
-    """The value of an integer scalar that is computed from constants alone by integer scalars, else None."""
+    """The value of an integer scalar computed from constants and integer scalars only, else None."""
     if x not in _INTEGERS:
         _INTEGERS[x] = _computed_integer(x)
     return _INTEGERS[x]
@@ -197,7 +197,7 @@ def as_extents(value: Any, count: int | None = None) -> list[SymbolicExtent]:
 
 
 def _entries(x: Variable) -> list[SymbolicExtent]:
-    """The entries of a vector of known length, read where the vector is put together."""
+    """The entries of a vector of known length, read from the ops that build it."""
     if isinstance(x, Constant):
         return [as_extent(entry) for entry in x.data]
     if x.owner is not None and isinstance(x.owner.op, Shape):
@@ -213,7 +213,7 @@ def _entries(x: Variable) -> list[SymbolicExtent]:
 
 
 def dims_at(name: str, dims: Sequence[Dim], sizes: Sequence[Variable], known: KnownValues) -> tuple[Dim, ...]:
-    """The extents among `dims`, else the values of the next of `sizes`; None where nobody knows them.
+    """The extents among `dims`, else the values of the next of `sizes`; None if unknown.
 
     Raises: GraphValueError for a negative one.
     """
@@ -226,7 +226,7 @@ def dims_at(name: str, dims: Sequence[Dim], sizes: Sequence[Variable], known: Kn
 
 
 def dim_of(extent: SymbolicExtent) -> Dim:
-    """What a type can say of an extent: the number, the name of the dim it is read from, or None."""
+    """The dim for an extent: its number, the name of the dim that it is read from, or None."""
     if isinstance(extent, int):
         return extent
     source = source_of(extent)
@@ -234,7 +234,7 @@ def dim_of(extent: SymbolicExtent) -> Dim:
 
 
 def is_extent(value: Variable, x: Variable, axis: int) -> bool:
-    """Is it certain that an integer scalar is the extent of x along an axis?"""
+    """Is an integer scalar known to be the extent of x along an axis?"""
     known = known_integer(value)
     if known is not None:
         return x.static_shape[axis] == known
@@ -249,6 +249,6 @@ def source_of(extent: Variable) -> tuple[Variable, int] | None:
 
 
 def extent_key(x: Variable, axis: int) -> str | tuple[Variable, int]:
-    """What makes two unknown extents the same: the dim's name, else the variable and the axis."""
+    """A key that is equal for equal unknown extents: the dim's name, else the variable and the axis."""
     dim = x.tensor_type.shape[axis]
     return dim if isinstance(dim, str) else (x, axis)

@@ -52,7 +52,7 @@ class Fitting(LinearOp):
 
 
 ERRORS: Final = {"value": GraphValueError, "index": GraphIndexError}
-"""By kind."""
+"""Error classes by kind."""
 
 
 def fitting(x: Variable, axis: int, extent: SymbolicExtent, dim: Dim, what: str, kind: str = "value") -> Variable:

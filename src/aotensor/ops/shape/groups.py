@@ -1,4 +1,4 @@
-"""Axes joined and split, and tensors of several shapes in one: join_dims, split_dims, pack, unpack."""
+"""Axes merged and split, and tensors of several shapes packed into one: join_dims, split_dims, pack, unpack."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def split_dims(x: Any, shape: Any, axis: int = 0) -> Variable:
 
 
 def _kept(name: str, keep_axes: int | Sequence[int] | None) -> tuple[int, int]:
-    """How many axes are kept in front, and behind.
+    """(number of first axes kept, number of last axes kept).
 
     Raises: GraphValueError for axes that are not the first and last ones.
     """

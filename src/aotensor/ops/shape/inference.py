@@ -25,12 +25,12 @@ from aotensor.graph.walk import compute_all, evaluated, leaves, located_error, t
 from aotensor.ops.shape.extents import Shape, ShapeI
 
 Extents: TypeAlias = tuple[int | None, ...]
-"""Of one value; None where only values tell that nobody knows."""
+"""The extents of one value; None if they depend on unknown values."""
 
 
 @dataclass(frozen=True)
 class Given:
-    """A leaf.   value: computes it, None where nobody knows it. of_extents: it follows from extents alone"""
+    """A leaf.   value: computes its value, None if unknown. of_extents: it depends on extents only"""
 
     extents: Extents
     value: Callable[[], Array | None] | None = None
@@ -38,7 +38,7 @@ class Given:
 
     @classmethod
     def known(cls, x: Array) -> Given:
-        """A leaf whose value is there."""
+        """A leaf with a known value."""
         return cls(x.shape, lambda: x)
 
     @classmethod
@@ -65,7 +65,7 @@ class Inference:
         self._reads_values = False
 
     def run(self, outputs: Sequence[Variable]) -> list[Extents]:
-        """The extents of the outputs.   Raises: GraphError where extents do not fit, as evaluation would say it."""
+        """The extents of the outputs.   Raises: GraphError for extents that do not match, as in evaluation."""
         given = set(self._shapes)
         nodes = toposort(outputs, stop=given)
         if any(map(has_sparse, nodes)):
@@ -90,7 +90,7 @@ class Inference:
         return x in self._known
 
     def value(self, x: Variable) -> Array | None:
-        """The value of x, None where it follows from values that nobody knows."""
+        """The value of x, None if it depends on unknown values."""
         if x not in self._known:
             return None
         self._reads_values |= x not in self._of_extents
@@ -118,7 +118,7 @@ class Inference:
             self._shapes.setdefault(x, found)
 
     def _read_extents(self, node: Apply) -> None:
-        """The result of an op that gives extents of its input, where they are known."""
+        """The result of an op that returns extents of its input, if they are known."""
         (x,), (y,), op = node.inputs, node.outputs, node.op
         axes = (op.axis,) if isinstance(op, ShapeI) else op.selected(x.ndim) if isinstance(op, Shape) else ()
         found = [self._shapes[x][axis] for axis in axes]
@@ -128,7 +128,7 @@ class Inference:
             self._of_extents.add(y)
 
     def _extents(self, node: Apply) -> list[Extents]:
-        """The extents of the outputs: by the rule of types, by what the op stands for, by the known values.
+        """The extents of the outputs: by the typing rule, by the expansion, by the known values.
 
         Extents that follow from values are checked where a step computes with them, and here if from extents alone.
         """
@@ -153,7 +153,7 @@ class Inference:
         return self._reads_values or not self._soft.isdisjoint(node.inputs)
 
     def _by_type(self, node: Apply) -> list[Extents]:
-        if has_sparse(node):  # what a matrix among the leaves is made of
+        if has_sparse(node):  # the vectors of a matrix leaf
             return [x.static_shape for x in node.outputs]
         types = [TensorType(x.dtype, self._shapes[x]) for x in node.inputs]
         found = node.op.types_at(node, types, self)
@@ -175,7 +175,7 @@ class Inference:
         return found
 
     def _check(self, outputs: Sequence[Variable], given: set[Variable]) -> None:
-        """Refuse what a node refuses, unless it stands on a side of a branch that may not be taken."""
+        """Raise the errors of a node, unless it is on a side of a branch that may not be chosen."""
         pending, seen = list(outputs), set[Variable]()
         while pending:
             x = pending.pop()
@@ -188,7 +188,7 @@ class Inference:
                 pending += self._demanded(x.owner)
 
     def _demanded(self, node: Apply) -> list[Variable]:
-        """Inputs that evaluation certainly reads: of a branch the condition, and the side that it is known to take."""
+        """Inputs that evaluation certainly reads: of a branch the condition, and the side known to be chosen."""
         first = node.op.demanded(node, {})
         chooses = len(first) < len(node.inputs)
         known = {x: value for x in first if chooses and (value := self.value(x)) is not None}
@@ -196,6 +196,6 @@ class Inference:
 
 
 def _merged(one: Sequence[Extents], other: Sequence[Extents]) -> list[Extents]:
-    """What either knows."""
+    """The union of both."""
     pairs = zip(one, other, strict=True)
     return [tuple(n if m is None else m for m, n in zip(*pair, strict=True)) for pair in pairs]

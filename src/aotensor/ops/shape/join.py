@@ -43,7 +43,7 @@ class Join(AxisOp, MultilinearOp):
         return TensorType(dtypes.promote(*(found.dtype for found in types)), tuple(dims))
 
     def _common(self, axis: int, dims: Sequence[Dim]) -> Dim:
-        """The dim that all have, where it must be one."""
+        """The common dim of all, checked to be one."""
         numbers = sorted({dim for dim in dims if isinstance(dim, int)})
         if len(numbers) > 1 and axis != self.axis:
             raise GraphValueError(f"{_what(axis)} differ, {numbers[0]} and {numbers[1]}")
@@ -226,7 +226,7 @@ def vertical_stack(*tensors: Any) -> Variable:
 def split(x: Any, splits_size: Any, n_splits: int | None = None, axis: int = 0) -> list[Variable]:
     """Consecutive parts of x along an axis, of the given extents, which may be symbolic.
 
-    n_splits: their number, checked if given; it must be where the extents are a vector of unknown length.
+    n_splits: their number, checked if given; required if the extents are a vector of unknown length.
     Raises: GraphValueError if the extents do not add up to that of x (at run time where they are not known) or one is
     negative.
     """

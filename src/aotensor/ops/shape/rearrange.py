@@ -98,7 +98,7 @@ def flip(x: Any, axis: int | Sequence[int] | None = None) -> Variable:
 
 @coerced
 def roll(x: Any, shift: Any, axis: int | None = None) -> Variable:
-    """Elements moved by `shift` positions along an axis, those that leave come back in front; None rolls flattened x.
+    """Elements moved by `shift` positions along an axis, wrapping around; None rolls flattened x.
 
     shift: an int or an integer scalar, of any size and sign.
     """
@@ -125,7 +125,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     """x with a border around it.
 
     pad_width: an int for all sides, (before, after) for all axes, or one such pair per axis.
-    mode: what the border holds. "constant": `constant_values`, one number or scalar. "edge": the nearest element.
+    mode: the content of the border. "constant": `constant_values`, one number or scalar. "edge": the nearest element.
     "wrap": x repeated. "symmetric", "reflect": x mirrored at its edges, with the element at the edge twice or once.
 
     Raises: UnsupportedError for another mode, GraphValueError for a width that is negative or does not fit x, and for

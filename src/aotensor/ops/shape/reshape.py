@@ -38,7 +38,7 @@ from aotensor.ops.shape.extents import (
 class Reshape(LinearOp):
     """The elements of x in C order under new extents: x, *sizes → x reshaped.
 
-    dims: an int is an extent, −1 is what remains (once at most), a name or None stands for the next of `sizes`.
+    dims: an int is an extent, −1 is the remaining extent (at most once), a name or None denotes the next of `sizes`.
     """
 
     takes_half: ClassVar[bool] = True
@@ -161,14 +161,14 @@ _NO_REST = "reshape: an extent of −1 is not determined by {found} elements bes
 
 
 def _share(total: SymbolicExtent, known: SymbolicExtent) -> SymbolicExtent:
-    """total // known in the graph, a number where both are."""
+    """total // known in the graph, a number if both are numbers."""
     if isinstance(total, int) and isinstance(known, int):
         return total // known
     return int_div(total, known)
 
 
 def _rest(b: TensorBuilder, total: Extent, known: Extent) -> Extent:
-    """total // known, where known must not be 0."""
+    """total // known, checked that known is not 0."""
     v = b.scalars
     if isinstance(known, int):
         return v.ifloordiv(total, known)
@@ -233,7 +233,7 @@ def reshape(x: Any, shape: Any, ndim: int | None = None) -> Variable:
 
 
 def _without_rest(x: Variable, target: list[SymbolicExtent]) -> list[SymbolicExtent]:
-    """The target with extents that are computed from values, and may be −1 at run time, replaced where they are."""
+    """The target, with extents computed from values, which may be −1 at run time, replaced in that case."""
     open_ones = [extent for extent in target if isinstance(extent, Variable) and not _is_of_extents(extent)]
     if not open_ones:
         return target
@@ -245,7 +245,7 @@ def _without_rest(x: Variable, target: list[SymbolicExtent]) -> list[SymbolicExt
 
 
 def _is_of_extents(x: Variable) -> bool:
-    """Is an integer scalar computed from extents and numbers alone? Or unsigned? Then it is not meant to be −1."""
+    """Is an integer scalar computed from extents and numbers only, or unsigned, so that it cannot mean −1?"""
     pending, seen = [x], {x}
     while pending:
         y = pending.pop()
@@ -281,7 +281,7 @@ def _resolve(x: Variable, target: list[SymbolicExtent]) -> list[SymbolicExtent]:
 
 
 def _has_shape(x: Variable, target: Sequence[SymbolicExtent]) -> bool:
-    """Is it certain that x has these extents already?"""
+    """Is x known to have these extents already?"""
     if len(target) != x.ndim:
         return False
     for axis, extent in enumerate(target):

@@ -1,1 +1,1 @@
-"""Formulas that overflow, underflow or cancel, and the stable functions that they are."""
+"""Numerical stabilisation: formulas that overflow, underflow or cancel, and stable replacements."""

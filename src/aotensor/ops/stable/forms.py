@@ -3,9 +3,9 @@
     log(Σ exp(x))   →  logsumexp(x)          exp(x)/Σ exp(x)  →  softmax(x)        log(softmax(x))  →  log_softmax(x)
     log(erfc(x))    →  log 2 + log_ndtr(…)   1/(1 + exp(−x))  →  sigmoid(x)        log(exp(x))      →  x
 
-One table, `RULES`, has two users. Derivatives are taken of stable forms (`stable_order`): a formula whose value is
-mended when it is compiled has a derivative that is nan all the same. Values get those that the pass `stabilize`, which
-sees scalars, does not know (`use_stable_forms`, the pass `stable-forms`).
+One table, `RULES`, has two uses. Stable forms are differentiated (`stable_order`): a formula whose value is
+fixed only at compile time has a derivative that is still nan. Values get those that the pass `stabilize`, which
+works on scalars, lacks (`use_stable_forms`, the pass `stable-forms`).
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ from aotensor.ops.stable.products import stable_product
 from aotensor.ops.stable.quotients import is_quotient, quotient_form
 
 _OF_SCALARS: Final = frozenset({"cast", "log", "log1mexp", "neg", "softplus", "sub"})
-"""Ops that the pass `stabilize` makes of logarithms: it sees the same formulas, and more of what is around them."""
+"""Ops for which the pass `stabilize` has rules of logarithms: it sees the same formulas with more context."""
 
 
 _DIRECT: Final = frozenset({"exp", "logit", "sqrt"})
-"""Roots of formulas that need no function that overflows."""
+"""Roots of formulas that contain no overflowing function."""
 
 _LINEAR: Final = frozenset(
     {"add", "cast", "mul", "neg", "sub", "switch", "true_div"}
     | {AdvancedSubtensor, DimShuffle, Reshape, SpecifyShape, Subtensor, Sum}
 )
-"""Ops whose derivatives may be constant."""
+"""Ops with possibly constant derivatives."""
 
 _one = Elementwise(
     Row("one_like", "1, with a derivative of exact zeros", np.ones_like, lambda s, x: s.constant(1.0, x.dtype), (None,))
@@ -80,7 +80,7 @@ _root_of_square = Elementwise(
 
 
 def stable_form(node: Apply, look: Look) -> tuple[Variable, list[Apply]] | None:
-    """What the result of a node is by a formula that is stable, and the new nodes of that; None if it is already."""
+    """The stable form of a node's result, with its new nodes; None if it is stable already."""
     rule, y = RULES[kind_of(node)], node.outputs[0]
     with tracing() as made, made_at(written_as(node)):
         found = rule(look, node)
@@ -91,7 +91,7 @@ def stable_form(node: Apply, look: Look) -> tuple[Variable, list[Apply]] | None:
 
 
 def _used(x: Variable, made: Sequence[Apply]) -> list[Apply]:
-    """The new nodes that x needs: rules try what comes to nothing."""
+    """The new nodes that x needs: rules also create unused ones."""
     needed = {x}
     for node in reversed(made):
         if not needed.isdisjoint(node.outputs):
@@ -118,7 +118,7 @@ def stable_order(outputs: Iterable[Variable], stop: Collection[Variable], kept: 
 
 
 def _giving(op: Op, x: Variable, outputs: Sequence[Variable]) -> Apply:
-    """A node that gives outputs which another one owns: another way to them, for who walks along lists of nodes."""
+    """A node whose outputs another node owns: an alternative computation in lists of nodes."""
     made = Apply.__new__(Apply)
     made.op, made.inputs, made.outputs = op, (x,), tuple(outputs)
     return made
@@ -141,7 +141,7 @@ def _all_stable_forms(outputs: Sequence[Variable], stop: Collection[Variable]) -
 
 
 def _stable_forms(nodes: Sequence[Apply], look: Look) -> Iterator[tuple[Apply, tuple[Variable, list[Apply]] | None]]:
-    """Each node with its stable form. Only what is made of a function that overflows or vanishes is looked at."""
+    """Each node with its stable form. Only formulas with functions that overflow or underflow are searched."""
     distance = look.distance
     for node in nodes:
         kind = kind_of(node)
@@ -162,7 +162,7 @@ def _is_local(look: Look, node: Apply) -> bool:
 
 
 def _rewritten(outputs: Sequence[Variable], nodes: Sequence[Apply], look: Look) -> list[Variable]:
-    """The graph with forms in place of nodes. They are looked for in the old graph, and made of the new one."""
+    """The graph with stable forms, which are found in the old graph and built on the new one."""
     new: dict[Variable, Variable] = {}
     for node, found in _stable_forms(nodes, look):
         is_used = found is not None and not (look.is_value and _is_of_scalars(node, found[1]))
@@ -175,7 +175,7 @@ def _rewritten(outputs: Sequence[Variable], nodes: Sequence[Apply], look: Look) 
 
 
 def _renew(node: Apply, new: dict[Variable, Variable]) -> None:
-    """Note the outputs of a node on new inputs, where it has any."""
+    """Record the outputs of a node for new inputs, if some have changed."""
     copies = node.on([new.get(x, x) for x in node.inputs]).outputs
     if copies is not node.outputs:
         for old, copy in zip(node.outputs, copies, strict=True):
@@ -184,7 +184,7 @@ def _renew(node: Apply, new: dict[Variable, Variable]) -> None:
 
 
 def _is_of_scalars(node: Apply, made: Sequence[Apply]) -> bool:
-    """Does the pass `stabilize` find the logarithm that comes to these nodes?"""
+    """Does the pass `stabilize` find the logarithm that these nodes form?"""
     kinds = {kind_of(one) for one in made}
     return kind_of(node) in ("log", "log1p") and kinds <= _OF_SCALARS and not kinds.isdisjoint(_OF_SCALARS - {"neg"})
 

@@ -1,4 +1,4 @@
-"""Functions that take the place of formulas which overflow or cancel, in values or in derivatives."""
+"""Stable replacements of formulas that overflow or cancel, in values or in derivatives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logarithms of positive formulas, taken before their exponentials: log Σ exp(u) is logsumexp(u)."""
+"""Logarithms of positive formulas without their exponentials: log Σ exp(u) is logsumexp(u)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Logarithm:
         return self.term + self.shift if self.shift else self.term
 
     def times(self, factor: float) -> Logarithm:
-        """That of a power."""
+        """The logarithm of a power."""
         term = self.term if factor == 1 else -self.term if factor == -1 else factor * self.term
         return Logarithm(term, factor * self.shift, self.overflows or factor < 0)
 
@@ -62,7 +62,7 @@ _Rule: TypeAlias = Callable[[Look, Apply, int], Logarithm | None]
 
 
 def stable_logarithm(look: Look, x: Variable, depth: int = 0) -> Logarithm | None:
-    """log x by a formula that neither overflows nor cancels; None where log(x) itself is as good."""
+    """log x by a formula that neither overflows nor cancels; None if log(x) itself is as good."""
     node = look.node(x)
     rule = LOGARITHMS.get(kind_of(node)) if node is not None and depth < DEEPEST else None
     return rule(look, node, depth + 1) if rule is not None and node is not None else None
@@ -257,7 +257,7 @@ def _of_softmax(look: Look, node: Apply, depth: int) -> Logarithm | None:
 
 
 def _of_moved(look: Look, node: Apply, depth: int) -> Logarithm | None:
-    """Elements that are chosen or arranged: the logarithm is taken before."""
+    """Chosen or rearranged elements: the logarithm is applied before."""
     found = stable_logarithm(look, node.inputs[0], depth)
     if found is None:
         return None

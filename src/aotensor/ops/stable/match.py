@@ -1,4 +1,4 @@
-"""What a formula is made of: operands found behind casts, signs and constants, as far as one may look."""
+"""Match formulas: find operands through casts, signs and constants, within limits."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from aotensor.ops.shape.axes import DimShuffle
 from aotensor.ops.shape.extents import ShapeI
 
 DEEPEST: Final = 8
-"""Nodes in a row that a formula is looked for in."""
+"""Longest chain of nodes that is searched for a formula."""
 
 FAR: Final = DEEPEST + 4
-"""Nodes between the root of a formula and the functions in it, those of a product counted."""
+"""Most nodes between the root of a formula and its functions, counting those of a product."""
 
 SOURCES: Final = frozenset(
     {
@@ -35,7 +35,7 @@ SOURCES: Final = frozenset(
         "tanh", Determinant, Prod, Softmax,
     }
 )  # fmt: skip
-"""What makes a formula unstable: functions that overflow or vanish."""
+"""Functions that overflow or underflow, which make formulas unstable."""
 
 _NONNEGATIVE: Final = frozenset(
     {"abs", "cosh", "erfc", "erfcx", "exp", "exp2", "i0", "isfinite", "kv", "kve", "sigmoid", "softplus", "sqr", "sqrt"}
@@ -50,12 +50,12 @@ def kind_of(node: Apply) -> str | type:
 
 @dataclass(frozen=True)
 class Look:
-    """One look at a graph.
+    """A matcher of formulas on one graph.
 
-    kept: variables that nothing is looked for behind, because their own cotangents, tangents or values count.
-    is_value: is a value wanted that is compiled, where the pass `stabilize` rewrites formulas of scalars?
-    readers: the number of nodes that read a variable, where values are wanted. distance: the number of nodes between a
-    variable and the nearest of `SOURCES` that it is made of, up to `FAR`.
+    kept: variables at which the search ends, because their own cotangents, tangents or values are used.
+    is_value: is it for compiled values, for which the pass `stabilize` rewrites formulas of scalars?
+    readers: the number of nodes that read a variable, for values. distance: the number of nodes between a
+    variable and the nearest of `SOURCES` that it depends on, up to `FAR`.
     """
 
     kept: Collection[Variable]
@@ -64,7 +64,7 @@ class Look:
     distance: dict[Variable, int] = field(default_factory=dict)
 
     def node(self, x: Variable) -> Apply | None:
-        """What makes x, or what is converted to x from another floating dtype; None where nothing may be seen."""
+        """The node of x, looking through floating casts; None if the search must not continue."""
         while x.owner is not None and x not in self.kept:
             node = x.owner
             if kind_of(node) not in ("cast", "identity") or not _is_real(node.inputs[0]):
@@ -78,7 +78,7 @@ class Look:
         return as_float(node.inputs[0], node) if node is not None and kind_of(node) == name else None
 
     def number(self, x: Variable) -> float | None:
-        """The number that all elements of x are, if that is known."""
+        """The number that all elements of x equal, if known."""
         for _ in range(DEEPEST):
             if isinstance(x, Constant):
                 return _uniform(x)
@@ -181,7 +181,7 @@ def as_float(x: Variable, node: Apply) -> Variable:
 
 
 def is_same(x: Variable, y: Variable, depth: int = 0) -> bool:
-    """Are two variables known to be equal, because the same ops make them of the same variables?"""
+    """Are two variables known to be equal, by equal ops on equal inputs?"""
     if x is y:
         return True
     if isinstance(x, Constant) and isinstance(y, Constant):

@@ -27,7 +27,7 @@ from aotensor.ops.stable.functions import csch, sech
 from aotensor.ops.stable.match import Look, is_same, kind_of
 
 LARGEST_PRODUCT: Final = 4
-"""Operations deep."""
+"""Most levels of operations."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class _Logistic:
 
 
 def factors_of(look: Look, node: Apply, power: int = 1, depth: int = 0) -> tuple[list[Factor], bool]:
-    """The factors of a product, and whether its sign changes."""
+    """The factors of a product, and whether its sign is negative."""
     kind, inputs = kind_of(node), node.inputs
     if kind == "mul":
         operands = [(x, power) for x in inputs]
@@ -85,7 +85,7 @@ def stable_product(look: Look, node: Apply, logarithm: Logarithms) -> Variable |
 
 
 def logistic_or_softmax(look: Look, node: Apply) -> Variable | None:
-    """The product, if it is no more than a sigmoid, an exponential or a softmax."""
+    """The product, if it is only a sigmoid, an exponential or a softmax."""
     product = _Product(look, node)
     product.take_logistic()
     product.take_softmax()
@@ -93,7 +93,7 @@ def logistic_or_softmax(look: Look, node: Apply) -> Variable | None:
 
 
 class _Product:
-    """left: factors that stay. made: those that took the place of others."""
+    """left: remaining factors. made: factors that replace others."""
 
     def __init__(self, look: Look, node: Apply) -> None:
         self.look = look
@@ -121,7 +121,7 @@ class _Product:
         return neg(total) if self.is_negative else total
 
     def _has_candidates(self) -> bool:
-        """Two exponentials, or a divisor that is made of one?"""
+        """Are there two exponentials, or a divisor that contains one?"""
         if any(one.power < 0 and one.x in self.look.distance for one in self.left):
             return True
         is_exponential = any(self.look.argument(one.x, "exp") is not None for one in self.left)
@@ -141,7 +141,7 @@ class _Product:
     # --- sigmoids ----------------------------------------------------------------------------------------------------
 
     def take_logistic(self) -> bool:
-        """Combine exp(±u), 1 + exp(±u), sigmoid(±u) and 1 − sigmoid(±u) of one u. Were there any?"""
+        """Combine exp(±u), 1 + exp(±u), sigmoid(±u) and 1 − sigmoid(±u) of one u; returns whether there were any."""
         found = [one for one in map(self._logistic, self.left) if one is not None]
         is_changed = False
         while found:

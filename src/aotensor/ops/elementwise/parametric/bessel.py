@@ -23,9 +23,9 @@ _POINTS = np.arange(-5, 6)
 
 
 def _reference(order: int) -> Callable[..., Array]:
-    """SciPy's, and its derivatives in v by differences of tenth order: 1e-11 while |ln(x/v)| is below 5.
+    """SciPy's function; derivatives in v by differences of tenth order, error 1e-11 while |ln(x/v)| is below 5.
 
-    For x < 1 of the quotient by (x/2)ᵛ/Γ(v + 1), which is about 1: the power is not a polynomial in v for small x.
+    For x < 1 by differences of its quotient by (x/2)ᵛ/Γ(v + 1), as that power is not a polynomial in v for small x.
     """
     function = scipy_special("jv")
 
@@ -45,7 +45,7 @@ def _reference(order: int) -> Callable[..., Array]:
 
 
 def _differences(function: Callable[..., Any], order: int, v: Array, x: Array) -> Any:
-    """∂ⁿ/∂vⁿ by values at eleven orders."""
+    """∂ⁿ/∂vⁿ from values at eleven orders."""
     powers = _POINTS[None, :].astype(np.float64) ** np.arange(len(_POINTS))[:, None]
     wanted = np.zeros(len(_POINTS))
     wanted[order] = factorial(order)

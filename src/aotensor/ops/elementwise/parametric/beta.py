@@ -31,7 +31,7 @@ def _wide(a: Array, b: Array) -> list[Array]:
 
 
 def _reference_betaln(a: Array, b: Array) -> Array:
-    """SciPy's, which loses up to all digits for large operands; of positive ones ln Γ(m) − m·∫₀¹ ψ(M + s·m) ds."""
+    """SciPy's, which loses up to all digits for large operands; for positive ones ln Γ(m) − m·∫₀¹ ψ(M + s·m) ds."""
     p, q = _wide(a, b)
     is_positive = (np.minimum(p, q) > 0) & np.isfinite(p + q)
     least, most = (np.where(is_positive, x(p, q), 1.0) for x in (np.minimum, np.maximum))
@@ -91,7 +91,7 @@ def _reference_beta(a: Array, b: Array) -> Array:
 
 
 def _reference_derivative(i: int, j: int) -> Any:
-    """∂ⁱ⁺ʲB/∂aⁱ∂bʲ: of e^{ln B}; where one operand is small ∫ tᵃ⁻¹(1 − t)ᵇ⁻¹·lnⁱ t·lnʲ(1 − t) dt."""
+    """∂ⁱ⁺ʲB/∂aⁱ∂bʲ: from e^{ln B}; for a small operand ∫ tᵃ⁻¹(1 − t)ᵇ⁻¹·lnⁱ t·lnʲ(1 − t) dt."""
 
     def reference(a: Array, b: Array) -> Array:
         p, q = _wide(a, b)
@@ -126,7 +126,7 @@ def _integral(i: int, j: int, a: Array, b: Array) -> Array:
 
 @cache
 def _beta(i: int, j: int) -> Elementwise:
-    """A mixed derivative."""
+    """The op of a mixed derivative."""
     return Elementwise(
         Row(
             "beta",
@@ -150,7 +150,7 @@ _beta_fall: Final = Elementwise(
         (
             lambda g, a, b, y, fall: -g * (fall * _psi_growth(a, b) + y * _tri_gamma_fall(a, b)),
             lambda g, a, b, y, fall: -g * _beta(1, 1)(a, b),
-            None,  # y varies with a and b alone
+            None,  # y depends on a and b only
         ),
     )
 )

@@ -1,4 +1,4 @@
-"""Owen's T, Pochhammer's symbol, and what is composed of functions with parameters."""
+"""Owen's T, Pochhammer's symbol, and compositions of functions with parameters."""
 
 from __future__ import annotations
 

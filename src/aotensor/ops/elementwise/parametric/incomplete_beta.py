@@ -104,7 +104,7 @@ MAKERS["beta_density"] = lambda i=0, j=0: _density(i, j)
 
 
 def _reference_distribution(i: int, j: int) -> Any:
-    """Derivatives of I in a and b, by an integral over the side of x that has no peak in it; in ln(t/(1 − t))."""
+    """Derivatives of I in a and b, by an integral over the side of x without the peak; in ln(t/(1 − t))."""
 
     def reference(a: Array, b: Array, x: Array) -> Array:
         p, q, t = np.broadcast_arrays(*(v.astype(np.float64) for v in (a, b, x)))

@@ -89,7 +89,7 @@ MAKERS["gamma_density"] = lambda order=0: _density(order)
 
 
 def is_outside_of_shapes(a: Variable, x: Variable) -> Variable:
-    """Is a point outside of where the functions are defined: a or x below 0?"""
+    """Is a point outside of the functions' domain: a or x below 0?"""
     return or_(lt(a, 0), lt(x, 0))
 
 
@@ -134,12 +134,12 @@ def _by_powers(order: int, a: Array, x: Array) -> Array:
 
 
 def _slope_of_power(order: int, a: Array, log_t: Array) -> Any:
-    """∂ⁿ/∂aⁿ of tᵃ/Γ(a + 1), over that."""
+    """∂ⁿ/∂aⁿ of tᵃ/Γ(a + 1), divided by that."""
     return derivative_of_exponential((order,), _logarithm_of_density(order, a + 1, log_t))
 
 
 def _by_integral(order: int, a: Array, x: Array) -> Array:
-    """∂ⁿP/∂aⁿ for x ≥ 1 by an integral over the side of x that has no peak in it; a·tᵃe⁻ᵗ/Γ(a + 1) in ln t."""
+    """∂ⁿP/∂aⁿ for x ≥ 1 by an integral over the side of x without the peak; a·tᵃe⁻ᵗ/Γ(a + 1) in ln t."""
     direction = np.where(x < a, -1.0, 1.0)
     shape, log_x = a[..., None], np.log(x)[..., None]
     log_gamma = scipy_special("gammaln")(shape + 1)
@@ -155,7 +155,7 @@ def _by_integral(order: int, a: Array, x: Array) -> Array:
 
 
 _RECIPROCAL = (1.0, 0.5772156649015329, -0.6558780715202538, -0.04200263503409524, 0.16653861138229148)
-"""1/Γ(a) in powers of a, from a¹ on.   Source: DLMF 5.7.1"""
+"""Coefficients of 1/Γ(a) in powers of a, from a¹ on.   Source: DLMF 5.7.1"""
 
 
 def _at_zero(order: int, x: Array) -> Array:
@@ -183,7 +183,7 @@ def _partials(name: str, order: int) -> Any:
 
 
 def _derivatives(name: str) -> Any:
-    """order ↦ the op of the derivative in a."""
+    """A function from an order to the op of the derivative in a."""
 
     @cache
     def of_order(order: int) -> Elementwise:

@@ -22,7 +22,7 @@ from aotensor.ops.elementwise.scipy_reference import scipy_special
 # --- references: integrals over lines in the plane --------------------------------------------------------------------
 
 _AT_ONCE = 1 << 20
-"""Nodes of integrals that are in memory together."""
+"""Most nodes of integrals in memory at a time."""
 
 
 def _saddle(v: Array, x: Array) -> tuple[Array, Array, Array]:
@@ -53,7 +53,7 @@ def _second_kind(n: int, j: int, v: Array, x: Array, scale: int) -> Array:
     total = np.zeros(v.shape)
     order = np.argsort(counts, kind="stable")
     while order.size:
-        count = int(counts[order[0]]) * 2  # those that need about as many nodes
+        count = int(counts[order[0]]) * 2  # values that need about as many nodes
         some = order[: max(1, _AT_ONCE // count)]
         some = some[counts[some] <= count]
         order = order[some.size :]
@@ -156,12 +156,12 @@ def _reference_first(n: int, j: int, scale: int) -> Callable[..., Array]:
 
 
 def _times(a: Array, b: Array) -> Array:
-    """a·b, 0 where a is."""
+    """a·b, but 0 where a is 0."""
     return np.where(a == 0, 0.0, a * b)
 
 
 def _first_at_zero(n: int, j: int, v: Array, scale: int) -> Array:
-    """At x = 0, also of what is scaled by e^{−|x|}, which has a kink there."""
+    """Values at x = 0, also of the functions scaled by e^{−|x|}, which has a kink there."""
     whole = np.floor(v) == v
     if n:
         return np.where(np.isfinite(v) & (v > j), 0.0, np.where(v == j, (-1.0) ** n * np.inf, np.nan))

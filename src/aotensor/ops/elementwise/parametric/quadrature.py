@@ -1,4 +1,4 @@
-"""References of derivatives in parameters, which SciPy does not have: integrals of derivatives of densities.
+"""References of derivatives in parameters, which SciPy lacks: integrals of derivatives of densities.
 
 ∂^α of ∫ e^{L(θ, t)} dt is ∫ B_α·e^{L(θ, t)} dt, where B_α is the polynomial in derivatives of L that Faà di Bruno's
 formula has. Where L is concave and falls from the end of the range on, the exp-sinh rule is accurate to rounding.
@@ -27,7 +27,7 @@ _WEIGHTS = _STEP * (pi / 2) * np.cosh(_NODES) * _DISTANCES
 
 
 def derivative_of_exponential(top: Index, derivatives: Mapping[Index, Any]) -> Any:
-    """e^{−L}·∂^top e^L from the derivatives of L; those that are not given are 0."""
+    """e^{−L}·∂^top e^L from the derivatives of L; missing ones are 0."""
     found: dict[Index, Any] = {(0,) * len(top): 1.0}
     for index in list(product(*(range(n + 1) for n in top)))[1:]:
         axis = next(i for i, n in enumerate(index) if n)
@@ -43,7 +43,7 @@ def derivative_of_exponential(top: Index, derivatives: Mapping[Index, Any]) -> A
 
 
 def of_orders(name: str, *orders: int) -> Callable[..., Scalar]:
-    """The emission of a function, or of its derivative of some orders in its first operands: `gammainc_2`."""
+    """The emitter of a function, or of its derivative of some orders in its first operands: `gammainc_2`."""
     member = "_".join([name, *map(str, orders)]) if any(orders) else name
 
     def emit(s: ScalarBuilder, *operands: Any) -> Scalar:

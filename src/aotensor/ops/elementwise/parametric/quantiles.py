@@ -17,7 +17,7 @@ from aotensor.ops.elementwise.scipy_reference import scipy_special
 
 
 def _outside(operands: Sequence[Variable]) -> Variable:
-    """Outside of the domain, where derivatives are nan."""
+    """Is a point outside of the domain, where derivatives are nan?"""
     *shapes, p = operands
     found = or_(lt(p, 0), gt(p, 1))
     for shape in shapes:
@@ -39,7 +39,7 @@ def _gamma_quantile(name: str, doc: str, distribution: str) -> Elementwise:
 
 
 def _is_end(p: Variable) -> Variable:
-    """There quantiles stay where they are."""
+    """Is p an end of its range, where quantiles do not change?"""
     return or_(eq(p, 0), eq(p, 1))
 
 
@@ -58,7 +58,7 @@ gammainccinv = _gamma_quantile(
 
 
 def _beta_slope(position: int) -> Any:
-    """∂x/∂a, ∂x/∂b or ∂x/∂p; near 1 those of I⁻¹(b, a, 1 − p) = 1 − x, which has digits where x has none left."""
+    """∂x/∂a, ∂x/∂b or ∂x/∂p; near 1 those of I⁻¹(b, a, 1 − p) = 1 − x, which is accurate where x is not."""
 
     def partial(g: Variable, a: Variable, b: Variable, p: Variable, y: Variable) -> Variable:
         is_high = and_(gt(p, 0.5), gt(y, 0.9))

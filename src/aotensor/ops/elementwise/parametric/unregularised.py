@@ -1,4 +1,4 @@
-"""The incomplete gamma functions that are not divided by Γ, with derivatives in both operands."""
+"""The incomplete gamma functions without the division by Γ, with derivatives in both operands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _GAUSS = np.polynomial.legendre.leggauss(64)
 
 
 def _from_end(order: int, k: Array, x: Array, direction: float) -> Array:
-    """∫ from ln x on to one side, on which there is no peak."""
+    """∫ from ln x to the side without the peak."""
     start = np.log(x)
     scale = np.minimum(1 / (np.abs(x - k) + np.sqrt(k)), 1 + np.abs(start))
     scale = np.where((k < 1) & (x <= 1) & (direction < 0), 1 / k, scale)

@@ -115,8 +115,8 @@ def eig(a: Any) -> list[Variable]:
     """[w, v] with a·v = v·diag(w), both complex, w in the order of LAPACK.   (…, n, n) → (…, n), (…, n, n)
 
     Each column of v has norm 1, and its first component that is not small is real and positive. Derivatives hold where
-    eigenvalues differ; between exactly equal ones, those of v are 0, and where v has no inverse all are nan. Non-
-    finite input gives nan.
+    eigenvalues differ; between exactly equal ones, those of v are 0, and where v has no inverse all are nan. Input
+    that is not finite gives nan.
 
     Raises: GraphTypeError below rank 2, GraphValueError for a matrix that is not square; LinAlgError at run time where
     the iteration does not converge.
@@ -126,5 +126,5 @@ def eig(a: Any) -> list[Variable]:
 
 @coerced
 def eigvals(a: Any) -> Variable:
-    """The eigenvalues of a, complex, in the order of LAPACK.   (…, n, n) → (…, n)   As eig, without its vectors."""
+    """The eigenvalues of a, complex, in the order of LAPACK.   (…, n, n) → (…, n)   As eig, without vectors."""
     return Eig().apply(as_square("eigvals", floating_matrix("eigvals", a))).outputs[0]

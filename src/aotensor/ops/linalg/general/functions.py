@@ -45,9 +45,9 @@ _ON_AXIS: Final = 16  # in units of rounding: eigenvalues this close to the nega
 
 @dataclass(frozen=True)
 class MatrixFunction(MatrixOp):
-    """y = f(x) by the complex Schur form x = z·t·zᴴ: y = z·f(t)·zᴴ, of a real x its real part.   (…, n, n) → (…, n, n)
+    """y = f(x) by the complex Schur form x = z·t·zᴴ: y = z·f(t)·zᴴ, for a real x its real part.   (…, n, n) → (…, n, n)
 
-    on_error: what a matrix gives whose f(x) is not there, or is not real for a real x: "raise" or "nan".
+    on_error: if f(x) does not exist, or is not real for a real x, "raise" or "nan".
     """
 
     is_holomorphic: ClassVar[bool] = True
@@ -150,7 +150,7 @@ class Logarithm(MatrixFunction):
         return [self._derivative(x, tx)]
 
     def _derivative(self, x: Variable, direction: Variable) -> Variable:
-        """Linear in the direction, which is made as large as x: a large one would decide about the number of roots."""
+        """The derivative, linear in the direction, which is scaled to the size of x: larger ones need more roots."""
         size = [sum_over(absolute(m), axis=(-2, -1), keepdims=True) for m in (direction, x)]
         scale = disconnected_grad(switch(eq(size[0], 0), 1, size[0] / size[1]))
         upper = concatenate([x, direction / scale], axis=-1)

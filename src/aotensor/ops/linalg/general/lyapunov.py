@@ -46,7 +46,7 @@ _UNSTABLE: Final = "there is no stabilising solution"
 
 
 def _of_one_kind(name: str, *xs: Any) -> list[Variable]:
-    """Square matrices of one dtype, batch and size.   Raises: GraphValueError for sizes that are known to differ"""
+    """Square matrices in one dtype, batch and size.   Raises: GraphValueError for sizes that are known to differ"""
     found = both_floating(*(floating_matrix(name, x) for x in xs))
     try:
         common_dim(_ROWS, *(n for x in found for n in x.tensor_type.shape[-2:]))
@@ -59,7 +59,7 @@ def _of_one_kind(name: str, *xs: Any) -> list[Variable]:
 def solve_continuous_lyapunov(a: Any, q: Any) -> Variable:
     """x with a·x + x·aᴴ = q, by the Schur form of a.   (…, n, n), (…, n, n) → (…, n, n)
 
-    There is one solution where no eigenvalue of a is the negative of the conjugate of one; else a huge one, as in
+    The solution is unique if no eigenvalue of a is the negative conjugate of another; else it is huge, as in
     SciPy.
 
     Raises: GraphTypeError below rank 2, GraphValueError for extents that differ (at run time where they are not known).
@@ -110,7 +110,7 @@ class Riccati(MatrixOp):
     By the stable subspace of the extended pencil. Source: Arnold & Laub, Generalized eigenproblem algorithms and
     software for algebraic Riccati equations (1984). With the gain k = (r + bᵀxb)⁻¹·bᵀxa and c = a − b·k, derivatives
     solve ẋ − cᵀ·ẋ·c = ȧᵀxc + cᵀxȧ − cᵀxḃk − kᵀḃᵀxc + q̇ + kᵀṙk. Source: Kao & Hennequin, Automatic differentiation of
-    Sylvester, Lyapunov, and algebraic Riccati equations (2020). Of q and r the symmetric parts count.
+    Sylvester, Lyapunov, and algebraic Riccati equations (2020). Only the symmetric parts of q and r are used.
     """
 
     name: ClassVar[str] = "solve_discrete_are"
@@ -195,8 +195,8 @@ def _blocks(rows: Sequence[Sequence[Variable]]) -> Variable:
 def solve_discrete_are(a: Any, b: Any, q: Any, r: Any) -> Variable:
     """The stabilising x of the discrete Riccati equation aᵀxa − x − aᵀxb·(r + bᵀxb)⁻¹·bᵀxa + q = 0.
 
-    a: (…, n, n), b: (…, n, m), q: (…, n, n), r: (…, m, m) → (…, n, n), symmetric. Only the symmetric parts of q and r
-    count.
+    a: (…, n, n), b: (…, n, m), q: (…, n, n), r: (…, m, m) → (…, n, n), symmetric. Only symmetric parts of q and r are
+    used.
 
     Raises: GraphTypeError below rank 2 and for complex values, GraphValueError for extents that differ (at run time
     where they are not known); LinAlgError at run time where no solution is stabilising.

@@ -1,4 +1,4 @@
-"""Phases of complex vectors on the graph, as `signs` says: the first component that is not small is positive."""
+"""Phases of complex vectors on the graph as in `signs`: the first component that is not small is positive."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from aotensor.ops.shape.join import concatenate
 
 
 def is_leading(v: Variable) -> Variable:
-    """Where each column has its first component that is not small.   (…, m, k) → bool (…, m, k)"""
+    """Mask of the first component of each column that is not small.   (…, m, k) → bool (…, m, k)"""
     sizes = absolute(v)
     row = zeros_like(sum_over(sizes, axis=-2, keepdims=True))
-    sizes = concatenate([sizes, row], axis=-2)  # there is a largest one also where there are no rows
+    sizes = concatenate([sizes, row], axis=-2)  # a maximum for columns without rows
     leading = argmax(ge(sizes, NOT_SMALL * max_over(sizes, axis=-2, keepdims=True)), axis=-2)
     return eq(expand_dims(arange(extent_of(v, -2)), 1), expand_dims(leading, -2))
 
@@ -32,7 +32,7 @@ def of_leading(x: Variable, v: Variable) -> Variable:
 
 
 def phases(v: Variable) -> Variable:
-    """What makes the leading component of each column real and positive.   (…, m, k) → (…, 1, k)"""
+    """Factors that make the leading component of each column real and positive.   (…, m, k) → (…, 1, k)"""
     leading = of_leading(v, v)
     size = absolute(leading)
     is_zero = eq(size, 0)
@@ -40,5 +40,5 @@ def phases(v: Variable) -> Variable:
 
 
 def turn(tangent: Variable, v: Variable) -> Variable:
-    """The imaginary part of a tangent of v relative to v, at its leading components: what would change their phase."""
+    """The imaginary part of a tangent of v relative to v at its leading components: the change of their phase."""
     return of_leading(imag(tangent), v) / of_leading(real(v), v)

@@ -37,7 +37,7 @@ _ROWS = "rows of both matrices"
 class GeneralizedSchur(MatrixOp):
     """a, b → (aa, bb, α, β, q, z): a = q·aa·zᴴ, b = q·bb·zᴴ, the eigenvalues are α/β.   (…, n, n), (…, n, n)
 
-    q and z are unitary, aa and bb triangular; of real matrices aa has blocks of two and α is complex. sort: which
+    q and z are unitary, aa and bb triangular; for real matrices aa has blocks of two and α is complex. sort: which
     eigenvalues come first. Source: Moler & Stewart, An algorithm for generalized matrix eigenvalue problems (1973).
     """
 
@@ -112,13 +112,13 @@ def qz(a: Any, b: Any, output: str = "real") -> list[Variable]:
 
 @coerced
 def ordqz(a: Any, b: Any, sort: str | None = "lhp", output: str = "real") -> list[Variable]:
-    """[aa, bb, alpha, beta, q, z]: qz with its eigenvalues λ = alpha/beta, those that `sort` takes first.
+    """[aa, bb, alpha, beta, q, z]: qz with its eigenvalues λ = alpha/beta, ordered by `sort`.
 
     alpha and beta are (…, n): alpha is complex, beta real where a and b are and output is "real", never negative, and 0
     for infinite eigenvalues.
 
     sort: as in SciPy "lhp" takes Re λ < 0, "rhp" Re λ > 0, "iuc" |λ| < 1, "ouc" |λ| > 1; infinite ones are in "ouc"
-    alone, and where alpha and beta are 0 in none. None keeps LAPACK's order. Pairs of a real form stay together.
+    only, and if alpha and beta are 0 in none. None keeps LAPACK's order. Pairs of a real form stay together.
 
     Raises: as qz, GraphValueError for another sort (also a function), LinAlgError at run time where eigenvalues cannot
     be sorted.

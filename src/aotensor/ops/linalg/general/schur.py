@@ -1,4 +1,4 @@
-"""The Schur form of a matrix, and Sylvester equations, which it solves."""
+"""The Schur form of a matrix, and Sylvester equations, which are solved by it."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def schur_factors(x: Variable) -> list[Variable]:
 
 @dataclass(frozen=True)
 class Sylvester(SolveOp, MatrixOp):
-    """a, b, q → x with op(a)·x + x·op(b) = q, op(m) = mᴴ where asked for.   (…, m, m), (…, n, n), (…, m, n)
+    """a, b, q → x with op(a)·x + x·op(b) = q, op(m) = mᴴ where requested.   (…, m, m), (…, n, n), (…, m, n)
 
     Sums of eigenvalues of op(a) and op(b) that are 0 count as tiny numbers, as in SciPy. The adjoint equation has the
     same Schur forms, which are computed once. Source: Bartels & Stewart, Solution of the matrix equation AX + XB = C
@@ -198,7 +198,7 @@ def schur(a: Any, output: str = "real", sort: str | None = None) -> list[Variabl
 
 
 def complex_if_asked(name: str, x: Variable, output: str) -> Variable:
-    """x, complex for output "complex".   Raises: GraphValueError for an output that is neither that nor "real"."""
+    """x, complex for output "complex".   Raises: GraphValueError for an output other than "complex" or "real"."""
     if one_of(f"{name}: output", output, ("real", "r", "complex", "c"))[0] == "c" and not is_complex(x):
         return to_complex(x, dtypes.complex_of(x.dtype))
     return x
@@ -208,7 +208,7 @@ def complex_if_asked(name: str, x: Variable, output: str) -> Variable:
 def solve_sylvester(a: Any, b: Any, q: Any) -> Variable:
     """x with a·x + x·b = q.   (…, m, m), (…, n, n), (…, m, n) → (…, m, n)
 
-    There is one solution where no eigenvalue of a is the negative of one of b; else it is huge, as in SciPy.
+    The solution is unique if no eigenvalue of a is the negative of one of b; else it is huge, as in SciPy.
 
     Raises: GraphTypeError below rank 2, GraphValueError for extents that differ (at run time where they are not known).
     """

@@ -1,1 +1,1 @@
-"""Loops made faster before they are compiled: graph to graph."""
+"""Optimisations of loops on graphs, before lowering."""

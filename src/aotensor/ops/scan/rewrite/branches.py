@@ -1,9 +1,9 @@
-"""Choices between values become branches that compute the chosen values alone.
+"""Turn choices between values into branches that compute the chosen values only.
 
 ifelse(c, f(x), g(x))     →     branch(c, x ↦ f(x), x ↦ g(x), x)
 
-What several choices by one condition need on one side, as a value and its gradient do, the first of them computes and
-hands on; its other side hands on something empty, which nobody reads.
+Values that several choices by one condition need on one side, such as a value and its gradient, are outputs of the
+first branch; its other side returns empty tensors, which are never read.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from aotensor.ops.scan.branch import Branch, IfElse
 from aotensor.ops.scan.extents import rebuilt
 
 Target: TypeAlias = "tuple[Apply, bool] | None"
-"""The choice, and the side of it, that a node is sunk into; None for one that is computed in any case."""
+"""The choice, and its side, that a node is sunk into; None for a node that is always computed."""
 
 
 def sink_into_branches(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The graph with every choice as a branch, into which go the nodes that only this side of it needs.
+    """The graph with every choice as a branch; nodes needed by one side only are sunk into it.
 
-    Choices inside of branches stay as they are: they are rewritten with the bodies.
+    Choices inside of branches are not changed here: they are rewritten with the bodies.
     """
     outputs = _decided(outputs, stop)
     nodes = toposort(outputs, stop=stop)
@@ -49,7 +49,7 @@ def sink_into_branches(outputs: Sequence[Variable], stop: Collection[Variable]) 
 
 
 def _report(choice: Apply, targets: Mapping[Apply, Target]) -> None:
-    """Say what only one side of a choice computes."""
+    """Record a remark on operations that move to one side of a choice."""
     moved = [node for node, target in targets.items() if target is not None and target[0] is choice]
     if moved:
         applied("sank {} into one branch of {}, with {} more operations", moved[-1], choice, len(moved) - 1)
@@ -63,7 +63,7 @@ def _report(choice: Apply, targets: Mapping[Apply, Target]) -> None:
 
 
 def _decided(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The graph without choices that a choice around them has made already, by the same condition."""
+    """The graph without choices that an enclosing choice by the same condition decides."""
     nodes = toposort(outputs, stop=stop)
     targets = _targets(nodes, outputs)
     known: dict[Variable, Variable] = {}
@@ -78,7 +78,7 @@ def _decided(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Va
 
 
 def _targets(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> dict[Apply, Target]:
-    """Where every node goes: where all that needs it is on one side of one condition, to the first such choice."""
+    """The target of every node: if all its readers are on one side of one condition, the first such choice."""
     order = {node: k for k, node in enumerate(nodes)}
     needed: dict[Variable, set[Target]] = {x: {None} for x in outputs}
     targets: dict[Apply, Target] = {}
@@ -86,7 +86,7 @@ def _targets(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> dict[Apply,
         found = set[Target]().union(*(needed.get(x, set()) for x in node.outputs))
         inside = [target for target in found if target is not None]
         sides = {(choice.inputs[0], is_then) for choice, is_then in inside}
-        reads_matrix = any(x.is_sparse for x in node.inputs)  # no body takes one: its vectors go in
+        reads_matrix = any(x.is_sparse for x in node.inputs)  # a body has no matrix inputs: its vectors are captured
         is_sunk = len(inside) == len(found) and len(sides) == 1 and not reads_matrix
         targets[node] = min(inside, key=lambda target: order[target[0]]) if is_sunk else None
         for position, x in enumerate(node.inputs):
@@ -95,7 +95,7 @@ def _targets(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> dict[Apply,
 
 
 def _target_of_input(node: Apply, position: int, targets: dict[Apply, Target]) -> Target:
-    """Where a node needs its input."""
+    """The target that a node implies for its input."""
     target = targets[node]
     if target is None and isinstance(node.op, IfElse) and position > 0:
         return node, position <= node.op.count
@@ -103,7 +103,7 @@ def _target_of_input(node: Apply, position: int, targets: dict[Apply, Target]) -
 
 
 def _exports(nodes: Sequence[Apply], targets: dict[Apply, Target]) -> dict[tuple[Apply, bool], list[Variable]]:
-    """What the sides of a choice compute that is needed elsewhere."""
+    """Values computed by the sides of a choice that are needed elsewhere."""
     found: dict[tuple[Apply, bool], dict[Variable, None]] = {}
     for node in nodes:
         for position, x in enumerate(node.inputs):
@@ -115,7 +115,7 @@ def _exports(nodes: Sequence[Apply], targets: dict[Apply, Target]) -> dict[tuple
 
 @dataclass
 class _Sinking:
-    """The branch that a choice becomes."""
+    """Builds the branch for a choice."""
 
     node: Apply
     targets: dict[Apply, Target]
@@ -128,7 +128,7 @@ class _Sinking:
         self.count = self.node.op.count
 
     def made(self) -> dict[Variable, Variable]:
-        """The outputs of the choice, and what its sides hand on, as outputs of the branch."""
+        """The outputs of the choice, and its exports, as outputs of the branch."""
         condition, *values = self.node.inputs
         then, otherwise = (self.exports.get((self.node, is_then), []) for is_then in (True, False))
         sides = [[*values[: self.count], *then], [*values[self.count :], *otherwise]]
@@ -148,7 +148,7 @@ class _Sinking:
         return self.known.get(x, x)
 
     def _captured(self, values: Sequence[Variable], is_then: bool) -> list[Variable]:
-        """What the nodes of one side read from outside, and values that are made outside."""
+        """The outer values that the nodes of one side read."""
         pending, found, done = list(values), dict[Variable, None](), set[Variable]()
         while pending:
             x = pending.pop()
@@ -163,5 +163,5 @@ class _Sinking:
 
 
 def _empty(x: Variable) -> Variable:
-    """Something of the dtype and rank of x, as small as its type allows."""
+    """A tensor with the dtype and rank of x, as small as its type allows."""
     return zeros([dim if isinstance(dim, int) else 0 for dim in x.tensor_type.shape], x.dtype)

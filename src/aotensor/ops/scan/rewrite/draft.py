@@ -1,4 +1,4 @@
-"""A loop taken apart, to be changed and put together again."""
+"""A loop as a mutable draft: split into parts, changed, and rebuilt."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Draft:
 
     @staticmethod
     def of(node: Apply, known: Mapping[Variable, Variable]) -> Draft:
-        """The parts of a node, on inputs that may have been replaced."""
+        """The draft of a node, with inputs that may have been replaced."""
         op = node.op
         assert isinstance(op, Scan)
         given = op.operands([known.get(x, x) for x in node.inputs])
@@ -48,7 +48,7 @@ class Draft:
         )
 
     def finished(self) -> Results[Variable]:
-        """The outputs of the loop of these parts."""
+        """Build the loop and return its outputs."""
         op = changed(
             self.op,
             body=Subgraph(tuple(self.slots.flat()), tuple(self.made.flat())),
@@ -70,7 +70,7 @@ class Draft:
         self.made.states = [self.made.states[k] for k in kept]
 
     def join_inputs(self) -> None:
-        """One slot for each sequence and each non-sequence, and equal values of the body as one."""
+        """Merge duplicate sequences, non-sequences and equal values of the body."""
         known: dict[Variable, Variable] = {}
         for wholes, slots in (
             (self.given.sequences, self.slots.sequences),
@@ -85,7 +85,7 @@ class Draft:
         self.made = self.results_like(unify(replace(self.made.flat(), known), self.slots.flat()))
 
     def outside(self, x: Variable) -> Variable:
-        """A value of the body that is the same in all steps, as a part of the graph around the loop."""
+        """A loop-invariant value of the body, computed in the graph around the loop."""
         return replace([x], dict(zip(self.slots.constants, self.given.constants, strict=True)))[0]
 
     def results_like(self, outputs: list[Variable]) -> Results[Variable]:
@@ -95,7 +95,7 @@ class Draft:
         return Results(outputs[:states], outputs[states:end], last)
 
     def row(self, x: Variable) -> Variable:
-        """The slot of a sequence, which becomes one if it is none yet."""
+        """The slot of a sequence, added if it is new."""
         if x in self.given.sequences:
             return self.slots.sequences[self.given.sequences.index(x)]
         slot = Variable(TensorType(x.dtype, x.tensor_type.shape[1:]), name=x.name)
@@ -104,7 +104,7 @@ class Draft:
         return slot
 
     def constant(self, x: Variable) -> Variable:
-        """The slot of a non-sequence, which becomes one if it is none yet."""
+        """The slot of a non-sequence, added if it is new."""
         if x in self.given.constants:
             return self.slots.constants[self.given.constants.index(x)]
         slot = Variable(x.tensor_type, name=x.name)

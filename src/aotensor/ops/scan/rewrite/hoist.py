@@ -31,21 +31,21 @@ from aotensor.ops.scan.sides import must_stay
 from aotensor.ops.shape.extents import Shape, ShapeI
 
 _REMATERIALIZED: Final = (Alloc, Band, FullLike, Shape, ShapeI)
-"""Ops whose results are cheaper to make than to read."""
+"""Ops whose results are cheaper to recompute than to load."""
 
 
 def hoist(draft: Draft) -> None:
-    """Move out what all steps have in common, then what needs rows of sequences alone."""
+    """Hoist loop-invariant values, then values that depend on rows of sequences only."""
     fixed = _fixed_parts(draft)
     outside = dict(zip(draft.slots.constants, draft.given.constants, strict=True))
     _replace_in_body(draft, dict(zip(fixed, replace(fixed, outside), strict=True)))
-    if draft.made.last is None and not draft.op.is_frugal:  # a loop that may stop early does not read all rows
+    if draft.made.last is None and not draft.op.is_frugal:  # a loop that may stop early may not read all rows
         rows = _row_parts(draft)
         _replace_in_body(draft, dict(zip(rows, for_all_rows(draft, rows, {}, draft.given.n_steps), strict=True)))
 
 
 def _replace_in_body(draft: Draft, values: Mapping[Variable, Variable]) -> None:
-    """Read some values of the body from outside instead: row by row, or the same in all steps."""
+    """Replace values of the body by outer ones: per row, or loop-invariant."""
     if values:
         slots = {x: draft.row(y) if y.ndim > x.ndim else draft.constant(y) for x, y in values.items()}
         draft.made = draft.results_like(replace(draft.made.flat(), slots))
@@ -54,9 +54,9 @@ def _replace_in_body(draft: Draft, values: Mapping[Variable, Variable]) -> None:
 def for_all_rows(
     draft: Draft, parts: Sequence[Variable], more: Mapping[Variable, Variable], steps: Variable
 ) -> list[Variable]:
-    """Values of the body for all rows at once, outside of the loop, where they do not depend on its states.
+    """Compute values of the body that do not depend on its states for all rows at once, outside of the loop.
 
-    more: values of the body → (steps, …) variables that hold them, from which others are made.
+    more: values of the body → (steps, …) variables with their rows, from which others are computed.
     """
     if not parts:
         return []
@@ -80,7 +80,7 @@ def body_nodes(draft: Draft) -> list[Apply]:
 
 
 def depends_only_on(nodes: Sequence[Apply], sources: Collection[Variable]) -> set[Variable]:
-    """The sources, and the values that are made from them and constants."""
+    """The sources, and the values computed from them and constants."""
     found = set(sources)
     for node in nodes:
         if all(x in found or isinstance(x, Constant) for x in node.inputs):
@@ -89,7 +89,7 @@ def depends_only_on(nodes: Sequence[Apply], sources: Collection[Variable]) -> se
 
 
 def _fixed_parts(draft: Draft) -> list[Variable]:
-    """The largest values that all steps have in common and that are worth reading from outside."""
+    """The largest loop-invariant values that are worth hoisting."""
     nodes = body_nodes(draft)
     slots = set(draft.slots.constants)
     fixed = depends_only_on(nodes, slots)
@@ -115,7 +115,7 @@ def _dependents(nodes: Sequence[Apply], sources: Collection[Variable]) -> set[Va
 
 
 def _row_parts(draft: Draft) -> list[Variable]:
-    """The values to compute for all rows at once: products of rows, and mapped values that no state is needed for."""
+    """The values to compute for all rows at once: products of rows, and mapped values that do not depend on states."""
     nodes = body_nodes(draft)
     pushable = _pushable(draft, nodes)
     summed = {product_node(x) for terms in accumulators(draft, nodes).values() for x in terms if is_product(x)}
@@ -134,7 +134,7 @@ def _row_parts(draft: Draft) -> list[Variable]:
 
 
 def _pushable(draft: Draft, nodes: Sequence[Apply]) -> set[Variable]:
-    """Values that depend on rows and fixed values, along a way on which nothing gets a higher rank than any row."""
+    """Values that depend on rows and invariants, along paths on which no value has a higher rank than any row."""
     rows = depends_only_on(nodes, [*draft.slots.sequences, *draft.slots.constants])
     real = _dependents(nodes, draft.slots.sequences) & rows
     found, limit = set(draft.slots.sequences), highest_rank(draft)
@@ -155,7 +155,7 @@ def highest_rank(draft: Draft) -> int:
 
 
 def can_be_batched(node: Apply, moving: Sequence[Variable], limit: int) -> bool:
-    """Is there a batch rule for a node some of whose inputs get an axis more, and is its result not too large?"""
+    """Is there a batch rule for a node with these batched inputs, and is its result not too large?"""
     if subgraphs(node.op) or any(out.ndim > limit for out in node.outputs):
         return False
     symbols = [Variable(TensorType(x.dtype, (None, *x.tensor_type.shape))) if x in moving else x for x in node.inputs]

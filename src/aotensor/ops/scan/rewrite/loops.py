@@ -24,7 +24,7 @@ from aotensor.ops.shape.axes import shape_padleft
 from aotensor.ops.shape.extents import extents_of
 
 _Change: TypeAlias = Callable[[Draft], list[Variable] | None]
-"""Changes a loop; the outputs that it had, or None where nothing changes."""
+"""A change of a loop; returns replacements of its outputs, or None."""
 
 
 def has_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> bool:
@@ -38,7 +38,7 @@ def hoist_from_loops(outputs: Sequence[Variable], stop: Collection[Variable]) ->
 
 
 def sink_behind_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """What no later step needs, behind the loop and for all steps at once."""
+    """Sink values that no later step needs out of a loop, computed for all steps at once."""
     return _each_loop(outputs, stop, _sunk)
 
 
@@ -94,12 +94,12 @@ def _report(message: str, before: Sequence[Apply], draft: Draft, could: Collecti
 
 
 def _finished(draft: Draft) -> Results[Variable]:
-    """The outputs of what is left of a loop, if anything is."""
+    """The outputs of the remaining loop, if any steps remain."""
     return draft.finished() if draft.made.flat() else Results([], [], None)
 
 
 def _all_rows(draft: Draft, x: Variable) -> Variable | None:
-    """A mapped value that the loop would only copy, without it."""
+    """The rows of a mapped value that the loop only copies."""
     n_steps = draft.given.n_steps
     if x in draft.slots.sequences:
         return cut(draft.given.sequences[draft.slots.sequences.index(x)], n_steps)
@@ -110,7 +110,7 @@ def _all_rows(draft: Draft, x: Variable) -> Variable | None:
 
 
 def _knows_its_dims(draft: Draft) -> bool:
-    """Is a dim of 1, along which the body broadcasts, known to be 1 outside too?"""
+    """Is a dim of 1, along which the body broadcasts, known to be 1 outside, too?"""
     slots, given = draft.slots, draft.given
     pairs = [
         (slot.broadcastable, x.broadcastable[1:]) for slot, x in zip(slots.sequences, given.sequences, strict=True)

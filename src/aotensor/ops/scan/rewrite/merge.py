@@ -1,9 +1,9 @@
-"""Loops that compute the same states become one.
+"""Merge loops that compute the same states.
 
     h = scan(f, x, h0)               h, s = scan((f, g), x, h0)
     s = scan(g of f, x, h0)    →
 
-That is how the loop of a gradient, which stores more than the user's, and that of a tangent, which computes more, cost
+So the loop of a gradient, which stores more than the user's, and that of a tangent, which computes more, cost
 one pass over the steps. States are equal if they start from the same values and their steps are equal as long as the
 states are: the coarsest partition for which that holds is found by refinement.
 """
@@ -29,7 +29,7 @@ _ALLOWS: Final = {
     "their trip counts may differ": "give their sequences one named dim, or one n_steps",
     "their directions or stop conditions differ": "use one direction and one kind of condition",
 }
-"""Why two loops are not one → what would allow it."""
+"""The reason why two loops cannot be merged → a hint."""
 
 
 def merge_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
@@ -65,7 +65,7 @@ def _is_candidate(first: Apply, second: Apply) -> bool:
 
 
 def _why_apart(first: Apply, second: Apply, stop: Collection[Variable]) -> str:
-    """Why two loops are not one."""
+    """The reason why two loops cannot be merged."""
     if first.inputs[0] is not second.inputs[0]:
         return "their trip counts may differ"
     if _depends(second, first, stop):
@@ -78,7 +78,7 @@ def _depends(node: Apply, on: Apply, stop: Collection[Variable]) -> bool:
 
 
 def _merged(first: Apply, second: Apply) -> dict[Variable, Variable]:
-    """Output of either loop → that of the merged one; nothing if they share no work, or stop differently."""
+    """Output of either loop → output of the merged one; empty if they share no work, or stop differently."""
     drafts = [Draft.of(first, {}), Draft.of(second, {})]
     classes, numbers = _partition(drafts, [first, second])
     if not _share_work(drafts, [first, second], classes, numbers):
@@ -134,7 +134,7 @@ def _leaves(drafts: Sequence[Draft], classes: Sequence[Sequence[int]]) -> dict[V
 def _share_work(
     drafts: Sequence[Draft], nodes: Sequence[Apply], classes: Sequence[Sequence[int]], numbers: Numbering
 ) -> bool:
-    """Is a state the same in both loops, or a value that is not cheap?"""
+    """Do the loops share a state, or a value that is not cheap?"""
     if set(classes[0]) & set(classes[1]):
         return True
     costly = [
@@ -196,7 +196,7 @@ def _adopt_inputs(
     numbers: Numbering,
     known: dict[Variable, Variable],
 ) -> None:
-    """The inputs of a loop that the merged one does not have yet; `known` and `by_number` learn the slots."""
+    """Add the inputs of a loop that the merged one lacks; slots are added to `known` and `by_number`."""
     for slots, wholes, all_slots, all_wholes in (
         (draft.slots.sequences, draft.given.sequences, whole.slots.sequences, whole.given.sequences),
         (draft.slots.constants, draft.given.constants, whole.slots.constants, whole.given.constants),

@@ -1,4 +1,4 @@
-"""Contractions over several axes as products of two matrices, which a library kernel computes."""
+"""Lower contractions over several axes to matrix products, for library kernels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STEP = "z"
 
 
 def as_products(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The same graph with its contractions as matrix products where their axes lie side by side."""
+    """The same graph with contractions as matrix products if their axes are contiguous."""
     known: dict[Variable, Variable] = {}
     for node in toposort(outputs, stop=stop):
         with made_at(node.outputs[0].site):
@@ -61,7 +61,7 @@ def _lie_together(left: str, right: str, inner: str, rows: str, columns: str) ->
 def _flat(
     x: Variable, letters: str, own: str, inner: str, name: str, extents: dict[str, SymbolicExtent]
 ) -> tuple[Variable, str]:
-    """x with its own axes as one and the inner ones as one, and their letters in the order in which they lie."""
+    """x with its own axes merged into one and the inner ones into one, and their letters in order."""
     groups = [(own, name), (inner, "k")] if letters == own + inner else [(inner, "k"), (own, name)]
     groups = [group for group in groups if group[0]]
     shape = [product(extents[letter] for letter in group) for group, _ in groups]

@@ -1,4 +1,4 @@
-"""Loops without what nobody reads.
+"""Remove unused outputs, states and inputs of loops.
 
 h, s = scan((f, g), x, y, h0, s0)       h = scan(f, x, h0)                     s, y unused
 h = scan(f, x, h0); h[-1]          →    h = scan(f, x, h0), the last value only
@@ -23,7 +23,7 @@ from aotensor.ops.window import Position
 
 
 def prune_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The graph with every loop reduced to the outputs that are read, and to what these need."""
+    """The graph with every loop reduced to the outputs that are read, and their dependencies."""
     nodes = toposort(outputs, stop=stop)
     readers = _readers(nodes, outputs)
     always = _evaluated_always(outputs)
@@ -45,7 +45,7 @@ def prune_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list
 
 
 def _report(node: Apply, made: Mapping[Variable, Variable]) -> None:
-    """Say what a loop does not compute any more."""
+    """Record a remark on values that a loop no longer computes."""
     dropped = len(node.outputs) - len(made)
     if dropped:
         applied("loop {}: removed {} unused results", node, dropped)
@@ -97,7 +97,7 @@ def _live(
 
 
 def _evaluated_always(outputs: Sequence[Variable]) -> set[Apply]:
-    """The nodes that no branch of an `ifelse` decides on."""
+    """The nodes that are computed whatever branch of an `ifelse` is chosen."""
     found: set[Apply] = set()
     pending = [x.owner for x in outputs]
     while pending:
@@ -115,9 +115,9 @@ def _pruned(
     known: Mapping[Variable, Variable],
     always: Set[Apply],
 ) -> dict[Variable, Variable]:
-    """Output → its replacement; of a state whose last row alone is read, this row.
+    """Output → its replacement; if only the last row of a state is read, this row.
 
-    Such a loop refuses to take no step. So a branch that reads a last row only counts if nothing else needs the loop.
+    Such a loop raises an error for no steps. So last rows read in a branch count only if nothing else needs the loop.
     """
     draft = Draft.of(node, known)
     outputs = draft.op.results(node.outputs)
@@ -173,7 +173,7 @@ def _is_last_row(node: Apply) -> bool:
 
 
 def _rest(node: Apply, known: Mapping[Variable, Variable]) -> Variable:
-    """x[-1, rest] where x has become its last row."""
+    """x[-1, rest] for an x that was reduced to its last row."""
     assert isinstance(node.op, Subtensor)
     x, *symbols = (known.get(one, one) for one in node.inputs)
     entries = node.op.entries[1:]

@@ -1,4 +1,4 @@
-"""Work of a loop that no later step needs, behind the loop and for all steps at once.
+"""Sink work that no later step needs out of a loop, and do it for all steps at once.
 
     total ↦ total + aₜᵀ·bₜ        →    a, b stacked;  total₀ + aᵀ·b
     y = scan(… V·hₜ …)            →    h stacked;  h·Vᵀ
@@ -29,7 +29,7 @@ from aotensor.ops.shape.axes import DimShuffle
 
 
 class Sinking:
-    """What moves behind a loop. Making it changes the draft; `finished` gives the outputs that the loop had before."""
+    """The work that is sunk out of a loop. The constructor changes the draft; `finished` gives the original outputs."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
@@ -44,7 +44,7 @@ class Sinking:
         self._kept = self._change_draft()
 
     def finished(self, results: Results[Variable], columns: Mapping[Variable, Variable]) -> Results[Variable]:
-        """The outputs of the loop as it was, from those of the smaller one.
+        """The outputs of the original loop, from those of the smaller one.
 
         columns: values of the body → all their rows, for the mapped outputs of the smaller loop.
         """
@@ -66,7 +66,7 @@ class Sinking:
     # --- what moves ---
 
     def _choose_terms(self) -> dict[int, list[Variable]]:
-        """State → the terms of its sum that are computed behind the loop."""
+        """State → the terms of its sum that are computed after the loop."""
         moved: dict[int, list[Variable]] = {}
         for k, terms in self._sums.items():
             for term in terms:
@@ -83,7 +83,7 @@ class Sinking:
         self._stacked.update((x, None) for x in values if x not in there and not isinstance(x, Constant))
 
     def _choose_mapped(self) -> list[Variable]:
-        """Mapped values that are products with something fixed, and what is made of such products."""
+        """Mapped values that are products with an invariant operand, and values computed from such products."""
         draft = self._draft
         needed = [*draft.made.states, *([] if draft.made.last is None else [draft.made.last])]
         inside = {x for node in toposort(needed, stop=draft.slots.flat()) for x in node.outputs} | set(needed)
@@ -110,7 +110,7 @@ class Sinking:
     # --- the loop without it ---
 
     def _change_draft(self) -> list[int]:
-        """Take what moves out of the draft, stack what it needs; the positions of the states that stay."""
+        """Remove the sunk work from the draft and stack its operands; returns the positions of the remaining states."""
         draft, stays = self._draft, []
         self._initial = [_only_row(x) if k in self._moved else x for k, x in enumerate(draft.given.initial)]
         for k in range(self._states):
@@ -141,7 +141,7 @@ class Sinking:
         return contracted(f"{STEP}{left},{STEP}{right}->{out}", *rows)
 
     def _rows_of(self, x: Variable, columns: Mapping[Variable, Variable], steps: Variable) -> Variable:
-        """All rows of a value of the body, or the value itself if it is fixed."""
+        """All rows of a value of the body, or the value itself if it is loop-invariant."""
         draft = self._draft
         if x in columns:
             return columns[x]
@@ -151,7 +151,7 @@ class Sinking:
 
 
 def _only_row(initial: Variable) -> Variable:
-    """The row of an initial value that has one."""
+    """The only row of an initial value."""
     node = initial.owner
     if node is not None and isinstance(node.op, DimShuffle) and node.op.pattern == (None, *range(initial.ndim - 1)):
         return node.inputs[0]
@@ -159,7 +159,7 @@ def _only_row(initial: Variable) -> Variable:
 
 
 def _added(start: Variable, terms: Sequence[Variable]) -> Variable:
-    """start + Σ terms, without a start of zeros."""
+    """start + Σ terms, skipping a start of zeros."""
     summands = [cast(term, start.dtype) for term in terms]
     if summands and is_zeros(start):
         return add(*summands) if len(summands) > 1 else summands[0]

@@ -1,4 +1,4 @@
-"""States of loops that are nothing but sums over the steps."""
+"""Find states of loops that are sums over the steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aotensor.ops.shape.axes import DimShuffle
 
 
 def accumulators(draft: Draft, nodes: Sequence[Apply]) -> dict[int, list[Variable]]:
-    """State → its terms, where a state is a sum over the steps that nothing else reads: x ↦ x + term + …"""
+    """State → its terms, for states that are sums over the steps and have no other reader: x ↦ x + term + …"""
     readers: dict[Variable, int] = {}
     for x in [*(x for node in nodes for x in node.inputs), *draft.made.flat()]:
         readers[x] = readers.get(x, 0) + 1
@@ -30,7 +30,7 @@ def accumulators(draft: Draft, nodes: Sequence[Apply]) -> dict[int, list[Variabl
 
 
 def _terms(x: Variable, readers: dict[Variable, int]) -> list[Variable]:
-    """The terms of a sum, and of the sums in it that nothing else reads."""
+    """The terms of a sum, and of nested sums without other readers."""
     pending, found = [x], list[Variable]()
     while pending:
         one = pending.pop(0)
@@ -42,7 +42,7 @@ def _terms(x: Variable, readers: dict[Variable, int]) -> list[Variable]:
 
 
 def is_product(term: Variable) -> bool:
-    """Is it an outer product, or a product of matrices, with more elements than what goes in?"""
+    """Is it an outer product, or a product of matrices, with more elements than its operands?"""
     node = term.owner
     if node is None or term.ndim < 2:
         return False

@@ -1,4 +1,4 @@
-"""What pullbacks leave behind, said more directly.
+"""Simplify typical results of pullbacks.
 
 dimshuffle(dimshuffle(x))                     →    dimshuffle(x), or x
 zeros with a at 0:4  +  zeros with b at 4:8   →    zeros with a at 0:4 and b at 4:8; joined if that is all there is
@@ -54,7 +54,7 @@ def _composed(node: Apply, stop: Collection[Variable]) -> Variable | None:
 
 
 def _one_window(node: Apply) -> Variable | None:
-    """A sum of arrays that are zeros outside of windows side by side, as one array."""
+    """A sum of arrays that are zero outside of adjacent windows, as one array."""
     parts = [_parts(x) for x in node.inputs]
     if not all(parts) or len({x.type for x in node.inputs}) > 1:
         return None
@@ -81,7 +81,7 @@ Part = tuple[int, int, int, Variable, Apply]
 
 
 def _parts(x: Variable) -> list[Part]:
-    """(axis, start, end, value, node) of the windows that are set in zeros; nothing for anything else."""
+    """(axis, start, end, value, node) of the windows that are set in zeros; empty for other nodes."""
     found: list[Part] = []
     while x.owner is not None and isinstance(x.owner.op, IncSubtensor) and x.owner.op.is_set:
         window = _window(x.owner)
