@@ -108,7 +108,7 @@ class SolveOp(Op):
 
     @abstractmethod
     def outer(self, position: int, inputs: Sequence[Variable], y: Variable, x: Variable) -> Variable:
-        """y·xᵀ restricted to the part that the input at a position provides: the adjoint of `times` in the tangent."""
+        """y·xᵀ at the elements of the input at a position: the adjoint of `times` in the tangent."""
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

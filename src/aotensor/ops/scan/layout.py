@@ -81,5 +81,5 @@ def _merged(what: str, axis: int, one: Dim, other: Dim) -> Dim:
 
 
 def common_dims(first: Sequence[Dim], second: Sequence[Dim]) -> tuple[Dim, ...]:
-    """The dims that two tensors of one rank have in common, None where they differ: those of either one."""
+    """Dims of a tensor that is either of two of one rank: those that they have in common, None where they differ."""
     return tuple(one if one == other else None for one, other in zip(first, second, strict=True))
