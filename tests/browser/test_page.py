@@ -71,7 +71,7 @@ def test_a_stranger_finds_why_two_ops_share_no_loop(browser: Browser) -> None:
     browser.choose("#pane-remarks select", "fuse")
     (remark,) = texts(browser, ".remark")
     assert "not fused with" in remark
-    assert "a value that is complete only behind that loop" in remark
+    assert "a value that is complete only after that loop" in remark
     browser.click(".remark")
     assert browser.run("state.key").startswith("logistic.py:")
     assert is_in_sight(browser, "#pane-source .l.picked")

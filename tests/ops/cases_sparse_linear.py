@@ -146,7 +146,7 @@ def _slope_of_squares(half: np.ndarray) -> np.ndarray:
 def _is_draw(data: np.ndarray, z: np.ndarray, x: np.ndarray) -> list[tuple[Any, Any]]:
     """xᵀ·A·x = zᵀ·z"""
     full = unstored("csr", data, HALF != 0)
-    return [(x @ (full + full.T) @ x, z @ z)]
+    return [(x.T @ (full + full.T) @ x, z.T @ z)]
 
 
 CASES: list[Case] = [
@@ -169,7 +169,7 @@ CASES: list[Case] = [
         formula=_slope_of_squares,
     ),
     on_data("precision-draws", draws, COLUMN, wrt=(1,), identities=_is_draw, **OF_HALF),
-    on_data("precision-draws-matrix", draws, COLUMNS, wrt=(1,), **OF_HALF),
+    on_data("precision-draws-matrix", draws, COLUMNS, wrt=(1,), identities=_is_draw, **OF_HALF),
     *_most(triangle(lower=True), GENERAL, np.tril, "triangle-lower"),
     *both(
         "triangle-upper-unit",
