@@ -165,3 +165,13 @@ def test_derivatives_of_a_running_product_take_linear_time() -> None:
     line[200_000] = 0
     found = derivatives.eval({x: line})
     assert (found[0], found[199_999], found[200_000], found[200_001]) == (199_999 + 1, 1, 100_000, 0)
+
+
+def test_options_may_be_constants_of_the_graph() -> None:
+    """A static extent is a number; what is known at the call only is refused by name."""
+    x, k = at.matrix("x", shape=(3, 5)), at.lscalar("k")
+    assert at.tril_indices(x.shape[0])[0].type.shape == (6,)
+    assert at.sum(x, axis=at.constant(1)).type.shape == (3,)
+    for axis, shown in ((k, "k"), (at.constant(1.0), "1.0")):
+        with pytest.raises(TypeError, match=f"sum: axis is an int, a sequence of ints or None, not {shown}"):
+            at.sum(x, axis=axis)

@@ -4,6 +4,7 @@
 
     sum(x, np.int64(1))      axis = 1
     sum(x, np.array(1))      axis = 1
+    tri(x.shape[0])          N = 3          where x has 3 rows
     sum(x, "rows")           GraphTypeError: sum: axis is an int, a sequence of ints or None, not 'rows'
 
 Tensors are annotated `Any` and are left to the typing rules of ops.
@@ -178,8 +179,11 @@ def _bool(value: Any) -> bool:
 
 
 def _int(value: Any) -> int:
+    """Integers of Python and NumPy, arrays of rank 0, and constants of the graph, such as a static extent."""
     if type(value) is int:
         return checked_int(value, "an option")
+    if hasattr(value, "describe") and isinstance(getattr(value, "data", None), np.ndarray):
+        value = value.data
     is_number = isinstance(value, np.integer | np.ndarray | int) and not isinstance(value, bool)
     if not is_number or (isinstance(value, np.ndarray) and (value.ndim or value.dtype.kind not in "iu")):
         raise _Refused
@@ -201,7 +205,9 @@ def _str(value: Any) -> str:
 
 
 def _items(value: Any) -> Any:
-    """A sequence from any iterable; refuses texts and mappings, and leaves symbols as they are."""
+    """A sequence from any iterable; refuses texts, mappings and symbolic scalars, and leaves other symbols as they are."""
+    if hasattr(value, "describe") and not getattr(value, "ndim", 1):
+        raise _Refused
     if isinstance(value, list | tuple) or hasattr(value, "describe"):
         return value
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
