@@ -205,7 +205,7 @@ def _str(value: Any) -> str:
 
 
 def _items(value: Any) -> Any:
-    """A sequence from any iterable; refuses texts, mappings and symbolic scalars, and leaves other symbols as they are."""
+    """A sequence from any iterable; refuses texts, mappings and symbolic scalars, and leaves other symbols alone."""
     if hasattr(value, "describe") and not getattr(value, "ndim", 1):
         raise _Refused
     if isinstance(value, list | tuple) or hasattr(value, "describe"):
