@@ -151,7 +151,7 @@ def test_jax(library: Library) -> None:
         ("positions", {}, "known by a call only"),
         ("tables", {}, "which output is the value: out0, out1"),
         ("named", {"value": "nothing"}, "there is no output 'nothing'"),
-        ("named", {"gradients": {"x": "slope"}}, "there is not an input 'x'"),
+        ("named", {"gradients": {"x": "slope"}}, "there is no input 'x'"),
         ("named", {"gradients": {"u": "grad_u"}}, "there is no output 'grad_u'"),
         ("vectorial", {}, "derivatives are of a real number"),
         ("narrow", {}, "grad_w has not dtype and dims of w"),

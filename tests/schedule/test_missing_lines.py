@@ -64,4 +64,4 @@ def test_another_error_keeps_its_message() -> None:
 
 def test_files_without_lines() -> None:
     for lines in ([], ["", "  "], ["// a comment"]):
-        assert refused(lines) == (1, "there is not a line of a nest in the file")
+        assert refused(lines) == (1, "there is no line of a nest in the file")

@@ -94,7 +94,7 @@ def test_javascript(made: Made, here: Callable[[str], Library]) -> None:
         "dtype": "pick: h: expected Float32Array (float32), found Float64Array",
         "count": "gradient: expected 1 arguments (x), found 0",
         "rank": "product: A: expected rank 2, found 1",
-        "name": "gradient: there is not an input y",
+        "name": "gradient: there is no input y",
         "shape": f"product: A: shape [2,2] has 4 elements, data has {foreign.N}",
         "sparse": "spread: S: expected {data, indices, indptr, shape}",
         "text": "pick: h: expected Float32Array (float32)",

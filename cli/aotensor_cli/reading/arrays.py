@@ -74,7 +74,7 @@ def _chosen(path: Path, key: str, name: str) -> Any:
         return values[key]
     if len(values) == 1 and key == name:
         return next(iter(values.values()))
-    raise Refusal(f"{path}: there is not an array {key}", f"it has {', '.join(map(str, values))}")
+    raise Refusal(f"{path}: there is no array {key}", f"it has {', '.join(map(str, values))}")
 
 
 def _path_and_key(text: str, name: str) -> tuple[Path | None, str]:

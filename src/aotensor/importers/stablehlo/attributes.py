@@ -65,7 +65,7 @@ def dtype_named(name: str) -> Any:
 def dtype_of(aval: Aval) -> str:
     """Our name of a dtype.   Raises: UnsupportedError for one that we do not have, such as f8E4M3FN"""
     if not isinstance(aval.dtype, np.dtype):  # by a name such as i4, which NumPy takes for another
-        raise UnsupportedError(f"there is not a dtype {aval.dtype}")
+        raise UnsupportedError(f"there is no dtype {aval.dtype}")
     return dtypes.canonical(str(aval.dtype))
 
 

@@ -85,7 +85,7 @@ def _reference(symbol: str) -> Rule:
         return plain.row.reference
     if symbol.startswith("aot.") and base in MAKERS:
         return MAKERS[base](*map(int, orders)).row.reference
-    raise InternalError(f"interpret: there is not a scalar function @{symbol}")
+    raise InternalError(f"interpret: there is no scalar function @{symbol}")
 
 
 def _unsigned(x: Array) -> Array:

@@ -120,7 +120,7 @@ def define(symbol: str, has_tables: bool = False) -> func.FuncOp:
     name, _, suffix = rest.rpartition(".")
     function, dtype = function_named(name), _DTYPES.get(suffix)
     if prefix != "aot" or function is None or dtype not in function.dtypes:
-        raise InternalError(f"expand-math: there is not a scalar function {symbol}")
+        raise InternalError(f"expand-math: there is no scalar function {symbol}")
     kind = element_type(dtype)
     op = func.FuncOp(symbol, ([kind] * function.operands, [kind]), visibility="private")
     builder = FormulaBuilder(Builder(InsertPoint.at_end(op.body.block)), has_tables)

@@ -20,7 +20,7 @@ def missing_line(lines: Sequence[str], message: str) -> tuple[int, str] | None:
     message: the parser's message.
     """
     if not any(line.partition("//")[0].strip() for line in lines):
-        return 1, "there is not a line of a nest in the file"
+        return 1, "there is no line of a nest in the file"
     undefined = _UNDEFINED.search(message)
     return _missing_brace(lines) if undefined is None else _first_use(lines, undefined[1])
 
