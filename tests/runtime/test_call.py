@@ -134,9 +134,9 @@ REFUSALS: list[tuple[Callable[[runtime.Library], object], type[Exception], str]]
      ("scale: x has dtype complex128, expected float64\n"
       "hint: pass its real part, .real, or its size, abs(x)")),
     (lambda lib: lib.scale(["a"]), TypeError, "scale: x holds no real numbers (dtype <U1)"),
-    (lambda lib: lib.scale(None), TypeError, "scale: x: NoneType None is not a number and no array"),
+    (lambda lib: lib.scale(None), TypeError, "scale: x: NoneType None is neither a number nor an array"),
     (lambda lib: lib.plus(Decimal(1), 2), TypeError,
-     "plus: a: Decimal Decimal('1') is not a number and no array\nhint: pass float(x), if it is a number"),
+     "plus: a: Decimal Decimal('1') is neither a number nor an array\nhint: pass float(x), if it is a number"),
     (lambda lib: lib.plus(2**70, 2), TypeError, "plus: a: an integer of 71 bits does not fit 64"),
     (lambda lib: lib.pick(W, 0), TypeError,
      "pick: x has dtype float64, expected float32\nhint: convert it with .astype('float32')"),
