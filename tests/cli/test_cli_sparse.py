@@ -87,7 +87,7 @@ def test_a_single_matrix_is_written_as_scipy_does(call: Call, built: Path, tmp_p
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        ("dense.npy", "no sparse matrix"),
+        ("dense.npy", "not a sparse matrix"),
         ("missing.npz", "there is no such file"),
         ("bad.npz", "cannot be understood"),
         ("bad.json", "cannot be understood"),

@@ -115,5 +115,5 @@ def test_libraries_and_files_that_are_no_journals(folder: Path, library: Path, c
     assert answer.code == 2 and "this is compiled already" in answer.err
     (folder / "s.jsonl").write_text("something else\n")
     answer = call("tune", folder / "model.py", *SIZES, "-o", folder / "s.mlir")
-    assert answer.code == 2 and "no journal of a search" in answer.err
+    assert answer.code == 2 and "not the journal of a search" in answer.err
     assert (folder / "s.jsonl").read_text() == "something else\n"

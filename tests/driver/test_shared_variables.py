@@ -101,7 +101,7 @@ def test_updates_with_numbers_and_arrays(run: Run) -> None:
     [
         (lambda n, s: {n: n + 0.5}, TypeError, "another type"),
         (lambda n, s: {n: 0.5}, TypeError, "float 0.5 does not fit int64"),
-        (lambda n, s: {s: V}, TypeError, "no input"),
+        (lambda n, s: {s: V}, TypeError, "not an input"),
         (lambda n, s: {s: np.zeros(2)}, TypeError, "expected extent 3"),
         (lambda n, s: {s: at.dvector("u", shape=(2,))}, TypeError, "extent 2 instead of 3"),
         (lambda n, s: {X: Y}, TypeError, "only shared variables"),

@@ -41,7 +41,7 @@ def derivatives(composite: OpFromGraph) -> list[float]:
     [
         (lambda: OpFromGraph((A,), [A]), TypeError, "inputs is a list"),
         (lambda: OpFromGraph([A], A), TypeError, "outputs is a list"),
-        (lambda: OpFromGraph([A, 3], [A]), TypeError, "no variable"),
+        (lambda: OpFromGraph([A, 3], [A]), TypeError, "not a variable"),
         (lambda: OpFromGraph([A], [disconnected_type()]), TypeError, "has no value"),
         (lambda: OpFromGraph([A, B, A], [A + B]), ValueError, "a is given twice"),
         (lambda: OpFromGraph([A], [A + B]), MissingInputError, "b is needed but is not an input"),
@@ -147,7 +147,7 @@ def test_an_override_by_another_composite() -> None:
         (lambda i, o, g: g[0], TypeError, "Constant instead of a list"),
         (lambda i, o, g: [g[0]], ValueError, "1 terms instead of 3"),
         (lambda i, o, g: [g[0], g[0], None], TypeError, "term 2 is None"),
-        ([lambda i, o, g: 3.0, None, None], TypeError, "no variable"),
+        ([lambda i, o, g: 3.0, None, None], TypeError, "not a variable"),
     ],
 )
 def test_what_an_override_returns_is_checked(returned: Any, error: type[Exception], text: str) -> None:

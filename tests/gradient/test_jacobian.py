@@ -113,7 +113,7 @@ def test_entry_is_checked() -> None:
         with pytest.raises(TypeError, match="is a Variable"):
             hessian(wrong, v)  # type: ignore[arg-type]
     for function, expression in ((jacobian, v**2), (hessian, at.sum(v**2))):
-        with pytest.raises(TypeError, match="no variable"):
+        with pytest.raises(TypeError, match="not a variable"):
             function(expression, [E])
         with pytest.raises(TypeError, match="a set"):
             function(expression, {v})

@@ -58,7 +58,7 @@ class Patterned(Scripted):
         (lambda x, y, g: None, TypeError, "NoneType instead of a list"),
         (lambda x, y, g: [g, None], TypeError, "term 1 is None"),
         (lambda x, y, g: [g], ValueError, "1 terms for 2"),
-        (lambda x, y, g: [g, 3.0], TypeError, "no variable"),
+        (lambda x, y, g: [g, 3.0], TypeError, "not a variable"),
         (lambda x, y, g: [g.dimshuffle("x"), g], ValueError, "rank 1 instead of 0"),
         (lambda x, y, g: [at.cast(g, "int32"), g], TypeError, "floating"),
         (lambda x, y, g: [g * 1j, g], TypeError, "derivatives of real variables are real"),

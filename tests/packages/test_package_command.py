@@ -154,7 +154,7 @@ def refused(answer: Answer, folder: Path, message: str) -> None:
     ("make", "message"),
     [
         (lambda folder, _: folder / "absent.so", "there is no such file"),
-        (lambda folder, _: folder, "no regular file"),
+        (lambda folder, _: folder, "not a regular file"),
         (damaged, "the checksum does not fit"),
         (short, "libshort.so: "),
         (foreign, "it has no manifest"),
@@ -230,7 +230,7 @@ def test_libraries_that_do_not_go_together(package: Package, libraries: Path, tm
     ("arguments", "message"),
     [
         (["--version", "one"], "--version 'one' is not a version of PEP 440"),
-        (["--version", ""], "--version '' is no version"),
+        (["--version", ""], "--version '' is not a version"),
         (["--version", "1.0-../../x"], "is not a version of PEP 440"),
         (["--name", "../x"], "'../x' cannot be the name of a package"),
         (["--name", ""], "'' cannot be the name of a package"),

@@ -140,12 +140,12 @@ def test_missing_and_unreadable(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no such file") as caught:
         runtime.load(tmp_path / "nothing.so")
     assert isinstance(caught.value, runtime.LibraryNotFound)
-    with pytest.raises(runtime.LibraryError, match="no regular file"):
+    with pytest.raises(runtime.LibraryError, match="not a regular file"):
         runtime.load(tmp_path)
-    with pytest.raises(runtime.LibraryError, match="no regular file"):
+    with pytest.raises(runtime.LibraryError, match="not a regular file"):
         runtime.load("/dev/zero")
     os.mkfifo(tmp_path / "fifo.so")
-    with pytest.raises(runtime.LibraryError, match="no regular file"):
+    with pytest.raises(runtime.LibraryError, match="not a regular file"):
         runtime.load(tmp_path / "fifo.so")
     with pytest.raises(runtime.LibraryError, match="cannot be read"):
         runtime.load("a\0b.so")

@@ -265,7 +265,7 @@ def _input(place: int, **changes: Any) -> dict[str, Any]:
     [
         ({"sparse_inputs": (m.SparseSpec("A", "coo", 0),)}, "A has the unknown format 'coo'"),
         ({"sparse_inputs": (m.SparseSpec("A", "csr", 1),)}, "A is not four arrays of its own"),
-        ({"sparse_inputs": (m.SparseSpec("A", "csr", 0), m.SparseSpec("A", "csr", 0))}, "A is no four arrays"),
+        ({"sparse_inputs": (m.SparseSpec("A", "csr", 0), m.SparseSpec("A", "csr", 0))}, "A is not four arrays"),
         ({"sparse_inputs": (m.SparseSpec("B", "csr", 0),)}, "the arrays of B have the names A, A.data"),
         (_input(0, dtype="int8"), "A has arrays of other ranks"),
         (_input(2, dtype="int64"), "A has indices of dtypes int64 and int32"),

@@ -40,7 +40,7 @@ def read_matrix(text: str, name: str, dtype: str) -> Any:
     path, key = _path_and_key(text, name)
     found: Any = np.zeros(()) if path is None else _chosen(path, key, name)
     if path is None or not is_matrix(found):
-        raise Refusal(f"{name}={text}: no sparse matrix", "use an .npz of scipy.sparse.save_npz, or an .mtx")
+        raise Refusal(f"{name}={text}: this is not a sparse matrix", "use an .npz of scipy.sparse.save_npz, or an .mtx")
     if path.suffix in (".mtx", ".json"):
         found.data = _as_dtype(found.data, dtype, name)
     return found

@@ -205,9 +205,7 @@ def _str(value: Any) -> str:
 
 
 def _items(value: Any) -> Any:
-    """A sequence from any iterable; refuses texts, mappings and symbolic scalars, and leaves other symbols alone."""
-    if hasattr(value, "describe") and not getattr(value, "ndim", 1):
-        raise _Refused
+    """A sequence from any iterable; refuses texts and mappings, and leaves symbols as they are."""
     if isinstance(value, list | tuple) or hasattr(value, "describe"):
         return value
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
@@ -218,6 +216,8 @@ def _items(value: Any) -> Any:
 
 
 def _ints(value: Any) -> tuple[int, ...]:
+    if hasattr(value, "describe") and not getattr(value, "ndim", 1):
+        raise _Refused  # a symbolic scalar
     return tuple(_int(item) for item in _items(value))
 
 
