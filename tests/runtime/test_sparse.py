@@ -110,7 +110,11 @@ def test_empty(lib: runtime.Library, shape: tuple[int, int]) -> None:
         ("text", TypeError, "product: A is str, expected a sparse matrix"),
         (np.eye(3, dtype="complex128"), TypeError, "product: A is an array of complex128.3, 3., expected a sparse"),
         (np.ma.array(np.eye(3)), TypeError, "product: A: a masked array has elements without a value"),
-        (None, TypeError, "product: A: NoneType None is neither a number nor an array\nhint: pass scipy.sparse.csr_matrix"),
+        (
+            None,
+            TypeError,
+            "product: A: NoneType None is neither a number nor an array\nhint: pass scipy.sparse.csr_matrix",
+        ),
         (ss.coo_array(np.ones(3)), TypeError, "product: A has rank 1, expected 2"),
         (matrix().astype(complex), TypeError, "product: A.data has dtype complex128, expected float64"),
         (ss.csr_matrix((4, 6)), ValueError, "product: dim p of x is 5, but A has p = 6"),
