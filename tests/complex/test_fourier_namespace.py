@@ -11,7 +11,7 @@ import pytest
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.gradient import verify_grad
+from aotensor.gradient import grad, verify_grad
 
 MADE = np.random.default_rng(7).normal(size=(2, 3, 6, 5))
 R, Z = MADE[0], MADE[0] + 1j * MADE[1]
@@ -80,6 +80,9 @@ def test_the_namespace_is_complete_and_still_a_function() -> None:
 def test_derivatives() -> None:
     verify_grad(lambda x: at.real(at.fft.hfft(at.fft.ihfft(at.fft.fftshift(x)) * 1j)), [R[0]])
     verify_grad(lambda x: at.fft.irfftn(at.fft.rfftn(x) ** 2, s=(4, 7)), [R[0]])
+    x = at.matrix("x", shape=R[0].shape)
+    back = at.fft.irfftn(at.fft.rfftn(x), s=R[0].shape)
+    np.testing.assert_allclose(grad((back * back).sum(), x).eval({x: R[0]}), 2 * R[0], rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ MESSAGES: list[tuple[list[Any], Callable[[], Any], list[Any], str]] = [
     ([X, K], lambda: X.reshape((K, 4)), [TALL, 2], "x.reshape(k, 4) AT: 6 elements do not fit a shape of 8"),
     ([X, Y], lambda: at.concatenate([X, Y]), [TALL, TALL.T], "join(x, y) AT: extents along axis 1 differ: y_1 = 3"),
     ([A, V], lambda: A @ V, [EYE, np.ones(4)], "A @ v AT: inner dimensions differ: v_0 = 4 and A_1 = 3"),
-    ([A, J], lambda: A[J], [EYE, [7]], "A[i] AT: index 7 is out of range for axis 0 of extent 3"),
+    ([A, J], lambda: A[J], [EYE, [7]], "i AT: index 7 is out of range for axis 0 of extent 3"),
     ([X], lambda: at.linalg.cholesky(X), [-np.eye(2)], "cholesky(x) AT: the matrix is not positive definite"),
     ([X, V], lambda: at.softmax(X + V), [TALL, np.ones(3)], "x + v AT: extents along axis 1 differ: v_0 = 3"),
     ([X, V], lambda: aot.grad((X.T @ V).sum(), X), [TALL, np.ones(4)], "x.T @ v AT: inner dimensions differ: v_0 = 4"),

@@ -130,18 +130,19 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
 RUNTIME_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "base": ("errors", "systems.scratch"),
     "core": ("arrays.dtypes", "arrays.plain"),
-    "codegen": ("abi", "manifest", "container", "elf", "errors", "typed.parameters", "formats.image", "formats.macho",
-                "formats.pe", "formats.wasm", "systems.scratch"),
+    "codegen": ("abi", "manifest", "container", "elf", "errors", "typed.parameters", "typed.patterns",
+                "formats.image", "formats.macho", "formats.pe", "formats.wasm", "systems.scratch"),
     "ir": ("arrays.dtypes",),
     "passes": ("systems.scratch",),
     "sampling": ("vectors",),
     "driver": ("", "abi", "container", "elf", "errors", "machine", "manifest", "vectors",
-               "library", "notebook.html", "signature"),
+               "library", "notebook.html", "signature", "typed.patterns"),
     "pictures": ("notebook.html", "notebook.library"),
     "verification": ("", "arrays.poison", "container", "elf", "errors", "formats.read", "library", "machine",
                      "manifest", "notebook.html", "signature", "systems.scratch", "vectors"),
     "api": ("", "abi", "machine", "notebook.html", "signature", "systems.limits", "threads"),
     "splitting": ("", "abi", "rounds.protocol", "rounds.split", "signature"),
+    "importers": ("typed.parameters",),
 }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from aotensor.codegen.calls.memory import sized
 from aotensor.codegen.entry.code import NULL, Code, number, status
 from aotensor.codegen.llvm import Module, Value, function, i8, i32, i64, pointer, void
 from aotensor_runtime.abi import DTYPE_SIZES, Sparse, Status
-from aotensor_runtime.signature import FunctionSpec, SparseValue
+from aotensor_runtime.manifest import FunctionSpec, SparseValue
 from aotensor_runtime.typed.patterns import constant_outputs, values_take_context
 
 _ON_STACK: Final = 4096
