@@ -127,6 +127,8 @@ def test_shared_variables_are_trained_in_place() -> None:
         (lambda p, g: at.training.sgd(at.vector("r")), GraphTypeError, "sgd: learning_rate is float64"),
         (lambda p, g: at.training.sgd(0.1).state({}), GraphValueError, "no parameter"),
         (lambda p, g: at.training.sgd(0.1).state({"i": at.lvector("i")}), GraphTypeError, "parameter i is int64"),
+        (lambda p, g: at.training.adam().state({"h": at.vector("h", dtype="float16")}), GraphTypeError, "h is float16"),
+        (lambda p, g: at.training.lion().state({"h": at.vector("h", dtype="bfloat16")}), GraphTypeError, "is bfloat16"),
         (lambda p, g: at.training.sgd(0.1).update(p, {"W": g["W"]}, {}), GraphValueError, "gradients .*: b missing"),
         (lambda p, g: at.training.lion(0.1).update(p, g, {}), GraphValueError, "W.mean, b.mean missing"),
         (lambda p, g: at.training.sgd(0.1).update(p, {**g, "b": g["W"]}, {}), GraphValueError, "of b has rank 2"),

@@ -63,8 +63,8 @@ def nlp(
     Extents of x and g must be numbers where derivatives have patterns: of `jac_g`, `hess_l`, and to compile.
 
     Raises: GraphTypeError for arguments of other kinds, GraphValueError for an f that is not a scalar, a variable that
-    is
-    given twice, and a name that is not a C identifier; MissingInputError for a variable that is neither in x nor in p.
+    is given twice, and a name that is not a C identifier; MissingInputError for a variable that is neither in x nor in
+    p.
     """
     xs, ps = _symbols("x", x), _symbols("p", p)
     if not xs:

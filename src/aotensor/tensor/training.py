@@ -5,7 +5,7 @@
     grads = dict(zip(params, aot.grad(loss, list(params.values()))))
     params_next, state_next = adam.update(params, grads, state)
 
-All arithmetic is in the dtype of each parameter, but for powers of the step's number, which are in float64.
+All arithmetic is in the dtype of each parameter, float32 or float64, but powers of the step's number are in float64.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from aotensor.core.dtypes import is_float
+from aotensor.core.dtypes import FLOATS, is_float
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.arithmetic import sign
@@ -51,7 +51,7 @@ class Optimizer:
     def state(self, params: Mapping[str, Variable]) -> dict[str, Variable]:
         """Symbols of the state: `<parameter>.<slot>` of the parameter's type, and `step`, an int64 scalar, if counted.
 
-        Raises: GraphTypeError for a parameter that is not a floating-point Variable; GraphValueError for no parameters.
+        Raises: GraphTypeError for a parameter that is not float32 or float64; GraphValueError for no parameters.
         """
         found = {
             f"{name}.{slot}": tensor(f"{name}_{slot}", dtype=x.dtype, shape=x.type.shape)
@@ -72,7 +72,7 @@ class Optimizer:
     ) -> tuple[dict[str, Variable], dict[str, Variable]]:
         """The next parameters and state, under the same names.
 
-        Raises: GraphTypeError for a parameter that is not a floating-point Variable; GraphValueError if gradients or
+        Raises: GraphTypeError for a parameter of another dtype than float32 or float64; GraphValueError if gradients or
         state are not those of the parameters, by name or rank.
         """
         known = _checked(params)
@@ -205,9 +205,11 @@ def _checked(params: Mapping[str, Variable]) -> dict[str, Variable]:
     if not params:
         raise GraphValueError("params has no parameter")
     for name, x in params.items():
-        if not isinstance(x, Variable) or not is_float(x.dtype):
+        if not isinstance(x, Variable) or x.dtype not in FLOATS:
             found = x.type if isinstance(x, Variable) else type(x).__name__
-            raise GraphTypeError(f"parameter {name} is {found}, not a floating-point Variable")
+            # b2 = 0.999 is 1 in bfloat16, and eps = 1e-8 is 0 in float16
+            hint = "for float16 and bfloat16 models, train float32 parameters and cast them where they are used"
+            raise GraphTypeError(f"parameter {name} is {found}, not a Variable of float32 or float64", hint=hint)
     return dict(params)
 
 
