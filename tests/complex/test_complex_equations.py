@@ -127,7 +127,7 @@ def test_derivatives_by_differences() -> None:
     [
         (lambda A, z: sp.spsolve(A, z), "no pivot in row, counting real and imaginary parts apart, 2"),
         (lambda A, z: sp.solve_triangular(A, z, lower=True), "diagonal element 1 is zero"),
-        (lambda A, z: sp.solve(A, z, "cholesky"), "not positive definite"),
+        (lambda A, z: sp.solve(A, z, "cholesky"), "the matrix is not symmetric"),
     ],
 )
 def test_singular_matrices_are_errors_at_the_call(solve: Any, message: str) -> None:
@@ -136,6 +136,14 @@ def test_singular_matrices_are_errors_at_the_call(solve: Any, message: str) -> N
     a = a + ss.csr_matrix((np.zeros(1), ([1], [1])), shape=(3, 3))
     with pytest.raises(np.linalg.LinAlgError, match=message):
         aot.function([A, z], solve(A, z), name="singular")(a, drawn(3))
+
+
+@pytest.mark.shows("sparse/15-complex")
+def test_an_indefinite_hermitian_matrix_is_an_error_at_the_call() -> None:
+    A, z = sp.csr_matrix("A", dtype="complex128"), at.zvector("z")
+    a = ss.csr_matrix(np.array([[2, 1j, 0], [-1j, -1, 0], [0, 0, 1]]))
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        aot.function([A, z], sp.solve(A, z, "cholesky"), name="indefinite")(a, drawn(3))
 
 
 def test_nothing_to_solve() -> None:

@@ -52,6 +52,12 @@ def artifact(tmp_path_factory: pytest.TempPathFactory) -> Artifact:
     return aot.compile(functions(), tmp_path_factory.mktemp("static"), name="model", prefix="my_", emit="static")
 
 
+@pytest.fixture
+def folder(artifact: Artifact, tmp_path: Path) -> Path:
+    """A copy of the files that a test may add some to."""
+    return shutil.copytree(artifact.header.parent, tmp_path / "static")
+
+
 def run(*command: str | Path, cwd: Path) -> str:
     done = subprocess.run([*map(str, command)], cwd=cwd, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -67,8 +73,7 @@ def test_files(artifact: Artifact) -> None:
         artifact.load()
 
 
-def test_a_program(cc: str, artifact: Artifact) -> None:
-    folder = artifact.header.parent
+def test_a_program(cc: str, folder: Path) -> None:
     (folder / "main.c").write_text(MAIN)
     libraries = ["libmodel.a", "-lm", "-lpthread"]
     run(cc, "-std=c99", "-Wall", "-Wextra", "-Werror", "main.c", *libraries, "-o", "main", cwd=folder)
@@ -77,9 +82,8 @@ def test_a_program(cc: str, artifact: Artifact) -> None:
     assert run("./whole", cwd=folder) == "ok\n"
 
 
-def test_another_shared_library(cc: str, artifact: Artifact) -> None:
+def test_another_shared_library(cc: str, folder: Path) -> None:
     """It is position independent, and what the other library exports is the other library's choice."""
-    folder = artifact.header.parent
     (folder / "other.c").write_text(
         '#include "model.h"\ndouble total(const double *x) { double y, g[2]; my_value(2, x, x, &y, g, 0); return y; }\n'
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite, log, prod
+from math import log, prod
 from typing import Final
 
 import numpy as np
@@ -40,18 +41,18 @@ class Parameter:
     constraint: str | None = None
 
     def __post_init__(self) -> None:
-        given = (self.shape,) if isinstance(self.shape, int) else tuple(self.shape)
+        given = self.shape if isinstance(self.shape, tuple | list) else (self.shape,)
         if not all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in given):
             raise GraphTypeError(f"Parameter: shape is a number or numbers, not {self.shape!r:.60}")
-        object.__setattr__(self, "shape", given)
+        object.__setattr__(self, "shape", tuple(given))
         for name in ("lower", "upper"):
             bound = getattr(self, name)
-            if bound is not None and not (isinstance(bound, int | float) and isfinite(bound)):
+            if bound is not None and not _is_finite(bound):
                 raise GraphValueError(f"Parameter: {name} is a finite number or None, not {bound!r:.60}")
         if self.lower is not None and self.upper is not None and not self.lower < self.upper:
             raise GraphValueError(f"Parameter: lower = {self.lower} is not below upper = {self.upper}")
         if self.constraint is not None:
-            if self.constraint not in _CONSTRAINTS:
+            if not isinstance(self.constraint, str) or self.constraint not in _CONSTRAINTS:
                 known = ", ".join(map(repr, _CONSTRAINTS))
                 raise GraphValueError(f"Parameter: constraint is {known} or None, not {self.constraint!r:.60}")
             if len(given) != 1 or given[0] < 1 or self.lower is not None or self.upper is not None:
@@ -120,6 +121,13 @@ class Parameter:
     def _offsets(self) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
         """log(K - k) of stick k of K, so that q = 0 is the centre."""
         return np.log(np.arange(self.extents[0] - 1, 0, -1, dtype=np.float64))
+
+
+def _is_finite(bound: object) -> bool:
+    """True for a finite number that float64 holds; a bool is not a number."""
+    if isinstance(bound, bool) or not isinstance(bound, int | float):
+        return False
+    return abs(bound) <= sys.float_info.max
 
 
 def checked_parameters(parameters: Mapping[str, Parameter] | None) -> dict[str, Parameter]:
