@@ -31,8 +31,8 @@ def test_stencils_have_schedules_without_tiles_of_sweeps(monkeypatch: pytest.Mon
     """No proof reads values that hold their last rows only."""
     monkeypatch.setattr(acceptance, "rows_of", lambda function: object())
     f = ALL["stencil"].make(0.01).aotensor(aot)
-    with pytest.raises(ScheduleError, match="--disable-pass tile-sweeps"):
+    with pytest.raises(ScheduleError, match="--disable-pass overlapped-tiling"):
         lower([f], Options(schedule=HandSchedule(f.ir("nest"))), texts=())
-    plain = Options(pipeline=pipeline_of(None, ["tile-sweeps"]))
+    plain = Options(pipeline=pipeline_of(None, ["overlapped-tiling"]))
     text = stage_text([f], "nest", plain)
     assert lower([f], replace(plain, schedule=HandSchedule(text)), texts=()).schedule is not None

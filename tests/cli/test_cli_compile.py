@@ -232,16 +232,16 @@ def test_version_travels_in_the_library(library: Path) -> None:
 
 def test_passes_are_chosen(call: Call, model: Path, tmp_path: Path) -> None:
     usual, without = (
-        call("compile", model, "--emit", "nest", *options).out for options in ((), ("--disable-pass", "block-rows"))
+        call("compile", model, "--emit", "nest", *options).out for options in ((), ("--disable-pass", "strip-mine"))
     )
     assert without.count("nest.for") < usual.count("nest.for")
-    assert call("inspect", model, "--stage", "nest", "--disable-pass", "block-rows").out == without
-    pipeline = "expand,lower-to-nest,jam{by=2},emit-loops,plan-memory,expand-math"
+    assert call("inspect", model, "--stage", "nest", "--disable-pass", "strip-mine").out == without
+    pipeline = "expand,lower-to-nest,unroll-and-jam{by=2},emit-loops,plan-memory,expand-math"
     assert call("compile", model, "-o", tmp_path, "--passes", pipeline).code == 0
     library = tmp_path / "liblogistic.so"
     assert load(library).manifest.pipeline == pipeline
     assert pipeline in call("inspect", library).out
-    assert "place-values" not in call("inspect", model, "--remarks", "--passes", pipeline).out
+    assert "scalar-replacement" not in call("inspect", model, "--remarks", "--passes", pipeline).out
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_passes_are_chosen(call: Call, model: Path, tmp_path: Path) -> None:
         (("--disable-pass", "fuze"), "there is no pass 'fuze'", "did you mean fuse?"),
         (("--disable-pass", "emit-loops"), "pass emit-loops cannot be left out: code is made of loops", "hint"),
         (("--passes", "expand,fuse"), "the pipeline lacks pass lower-to-nest", "put it behind expand"),
-        (("--passes", "jam{buy=2}"), "pass jam has no option 'buy'", "did you mean by?"),
+        (("--passes", "unroll-and-jam{buy=2}"), "pass unroll-and-jam has no option 'buy'", "did you mean by?"),
     ],
 )
 @pytest.mark.parametrize("command", ["compile", "inspect"])

@@ -29,9 +29,9 @@ def changes(text: str) -> tuple[list[str], list[str]]:
     return [x[1:] for x in body if x.startswith("-")], [x[1:] for x in body if x.startswith("+")]
 
 
-@pytest.mark.parametrize("name", ["expand", "canonicalize", "fuse", "jam", "emit-loops", "expand-math"])
+@pytest.mark.parametrize("name", ["expand", "canonicalize", "fuse", "unroll-and-jam", "emit-loops", "expand-math"])
 def test_what_a_pass_left_is_what_is_dumped(spawn: Call, model: Path, tmp_path: Path, name: str) -> None:
-    short = ["--short"] if name in ("fuse", "jam") else []
+    short = ["--short"] if name in ("fuse", "unroll-and-jam") else []
     answer = spawn("inspect", f"{model}:logistic", "--stage", name, *short, AOTENSOR_DUMP=str(tmp_path))
     assert answer.code == 0, answer.err
     *_, last = sorted(tmp_path.glob(f"[0-9][0-9]-{name}.*"))
@@ -46,11 +46,11 @@ def test_runs_of_a_pass_have_numbers(call: Call) -> None:
 
 
 def test_a_diff_shows_what_one_pass_did(call: Call, model: Path) -> None:
-    text = shown(call, f"{model}:logistic", "--stage", "jam", "--diff", "before")
-    assert text.startswith("--- before jam\n+++ jam\n@@ ")
+    text = shown(call, f"{model}:logistic", "--stage", "unroll-and-jam", "--diff", "before")
+    assert text.startswith("--- before unroll-and-jam\n+++ unroll-and-jam\n@@ ")
     less, more = changes(text)
     assert less and [line.replace(" jam 8 ", " ") for line in more] == less
-    same = shown(call, f"{model}:logistic", "--stage", "jam", "--diff", "row-vectors")
+    same = shown(call, f"{model}:logistic", "--stage", "unroll-and-jam", "--diff", "vectorize-rows")
     assert changes(same) == changes(text)
 
 
@@ -97,10 +97,15 @@ def test_a_pass_that_did_nothing(call: Call, model: Path) -> None:
 
 
 def test_diffs_and_passes_as_json(call: Call, model: Path) -> None:
-    answer = json.loads(shown(call, f"{model}:logistic", "--stage", "jam", "--diff", "before", "--json"))
-    assert list(answer) == ["stage", "diff", "text"] and (answer["stage"], answer["diff"]) == ("jam", "before")
-    assert answer["text"] == shown(call, f"{model}:logistic", "--stage", "jam", "--diff", "before")
-    assert json.loads(shown(call, f"{model}:logistic", "--stage", "jam", "--json"))["stage"] == "jam"
+    answer = json.loads(shown(call, f"{model}:logistic", "--stage", "unroll-and-jam", "--diff", "before", "--json"))
+    assert list(answer) == ["stage", "diff", "text"] and (answer["stage"], answer["diff"]) == (
+        "unroll-and-jam",
+        "before",
+    )
+    assert answer["text"] == shown(call, f"{model}:logistic", "--stage", "unroll-and-jam", "--diff", "before")
+    assert (
+        json.loads(shown(call, f"{model}:logistic", "--stage", "unroll-and-jam", "--json"))["stage"] == "unroll-and-jam"
+    )
 
 
 def test_passes_have_locations_too(call: Call, model: Path) -> None:
@@ -114,7 +119,11 @@ def test_what_cannot_be_compared(call: Call, model: Path, library: Path) -> None
         ((model, "--remarks", "--diff", "fuse"), "--diff compares with --stage", "add --stage"),
         ((f"{model}:twice", "--stage", "merge-loops"), "pass merge-loops did not run", "it has expand, "),
         ((f"{model}:twice", "--stage", "canonicalize.9"), "pass canonicalize.9 did not run", "canonicalize.3"),
-        ((f"{model}:twice", "--stage", "jam", "--disable-pass", "jam"), "pass jam did not run", "it has expand, "),
+        (
+            (f"{model}:twice", "--stage", "unroll-and-jam", "--disable-pass", "unroll-and-jam"),
+            "pass unroll-and-jam did not run",
+            "it has expand, ",
+        ),
         (
             (f"{model}:twice", "--stage", "nest", "--diff", "before"),
             "nest is a stage",
@@ -134,10 +143,10 @@ def test_what_cannot_be_compared(call: Call, model: Path, library: Path) -> None
 @pytest.mark.parametrize("is_plain", [False, True])
 def test_a_diff_has_colours_on_a_terminal_that_wants_them(model: Path, is_plain: bool) -> None:
     answer = on_a_terminal(
-        ["inspect", f"{model}:logistic", "--stage", "jam", "--diff", "before"],
+        ["inspect", f"{model}:logistic", "--stage", "unroll-and-jam", "--diff", "before"],
         model.parent,
         NO_COLOR="1" if is_plain else "",
     )
-    assert answer.code == 0 and "+++ jam" in answer.out
+    assert answer.code == 0 and "+++ unroll-and-jam" in answer.out
     assert ("\x1b[32m+      nest" in answer.out or "\x1b[32m+    nest" in answer.out) is not is_plain
     assert ("\x1b[31m-" in answer.out) is not is_plain and ("\x1b" in answer.out) is not is_plain

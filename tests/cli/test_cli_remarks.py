@@ -28,7 +28,7 @@ def test_a_report_shows_the_lines_of_the_model(call: Call, model: Path, tmp_path
     assert re.search(rf"^model\.py:8  {re.escape(LINE)}$", answer.out, re.MULTILINE)
     assert re.search(r"^\d+ decisions to do something \(\+\), \d+ not to \(-\)", answer.out, re.MULTILINE)
     assert re.search(r"^  memory +\+ scalar replacement: `X @ w` stays in a register.*$", answer.out, re.MULTILINE)
-    assert "[place-values]" in answer.out and "dimshuffle" not in answer.out
+    assert "[scalar-replacement]" in answer.out and "dimshuffle" not in answer.out
     assert max(map(len, answer.out.replace(LINE, "").splitlines())) <= 100
 
 
@@ -59,10 +59,10 @@ def test_remarks_are_chosen_by_line_op_and_pass(call: Call, library: Path) -> No
     of_op = found(call, library, "--op", "softplus")
     assert 0 < len(of_op) < len(every) and all("softplus" in x["message"] + x["value"] for x in of_op)
     assert all(" @ " in x["message"] + x["value"] for x in found(call, library, "--op", "@"))
-    both = found(call, library, "--line", "8", "--pass", "fuse", "--pass", "place-values")
-    assert {x["pass"] for x in both} == {"fuse", "place-values"} and {x["line"] for x in both} == {8}
+    both = found(call, library, "--line", "8", "--pass", "fuse", "--pass", "scalar-replacement")
+    assert {x["pass"] for x in both} == {"fuse", "scalar-replacement"} and {x["line"] for x in both} == {8}
     text = call("inspect", library, "--remarks", "--pass", "fuse").out
-    assert "[fuse]" in text and "[place-values]" not in text
+    assert "[fuse]" in text and "[scalar-replacement]" not in text
 
 
 def test_a_pass_that_said_nothing_is_no_error(call: Call, model: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_pass_that_said_nothing_is_no_error(call: Call, model: Path) -> None:
         (["--remarks", "--line", "eight"], "--line eight is not a line", "a number, or a file and a number"),
         (["--remarks", "--op", "sofplus"], "no remark names sofplus", "did you mean softplus?"),
         (["--remarks", "--op", "bessel"], "no remark names bessel", "it has X, "),
-        (["--remarks", "--pass", "fuze"], "there is no pass fuze", "did you mean fuse"),
+        (["--remarks", "--pass", "fuze"], "there is no pass 'fuze'", "did you mean fuse"),
         (["--line", "8"], "--line, --op and --pass choose remarks", "add --remarks"),
     ],
 )

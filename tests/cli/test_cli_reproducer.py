@@ -61,7 +61,11 @@ def _broken(*_: object) -> None:
     ("place", "value", "message"),
     [
         ("aotensor_cli.compile.Build", None, "internal error"),
-        ("aotensor.passes.pipeline.place_values", _broken, "pass place-values failed: AssertionError: a pass of ours"),
+        (
+            "aotensor.passes.pipeline.scalar_replacement",
+            _broken,
+            "pass scalar-replacement failed: AssertionError: a pass of ours",
+        ),
         ("aotensor.driver.prepare.EXPAND", GraphPass("expand", lambda *_: []), "pass expand broke the graph"),
     ],
 )

@@ -93,7 +93,7 @@ def test_an_edit_that_computes_the_same(call: Call, tmp_path: Path) -> None:
     (tmp_path / "m.py").write_text(APART)
     answer = call("why", "m.py:3", "4", "--measure", "--seconds", "0.1", "--sizes", "n=200000", cwd=tmp_path)
     assert answer.code == 0 and "they share no loop" in answer.out, answer.err
-    text = 'f.schedule.fuse("n", "n.1") with --disable-pass parallelize --disable-pass block-rows'
+    text = 'f.schedule.fuse("n", "n.1") with --disable-pass parallelize --disable-pass strip-mine'
     assert f"{text} computes the same: --measure says" in answer.out and f"with {text}: " in answer.out
 
 

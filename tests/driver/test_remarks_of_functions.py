@@ -23,7 +23,7 @@ def model() -> aot.Function:
 
 def test_a_function_answers_and_filters() -> None:
     found = model().remarks()
-    assert {"fuse", "place-values", "mark-parallel"} <= {x.pass_name for x in found}
+    assert {"fuse", "scalar-replacement", "mark-independent"} <= {x.pass_name for x in found}
     fused = found.about("fuse", kind="applied")
     assert fused and all(x.pass_name == "fuse" and x.kind == "applied" for x in fused)
     line = fused[0].line

@@ -60,7 +60,7 @@ MODULES: dict[str, ModuleType] = {
     "aotensor": aot,
 }
 OWN_RULES = {"compile", "load", "function", "config", "errors", "load_ipython_extension", "Ending"}
-"""What has tests of its own below, is not a function, or is called by IPython; and an enum, whose calls are Python's."""
+"""What has tests of its own below, is not a function, is called by IPython, or is an enum."""
 
 
 def is_fine(call: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:

@@ -17,7 +17,7 @@ from aotensor.ir.context import parse_module
 from aotensor.ir.dialect_control import ScanOp
 from aotensor.ir.interpreter.interpret import interpret
 from aotensor.passes.pipeline import TENSOR_RECIPE, PassRunner
-from aotensor.passes.scans.chunk_scans import chunk_scans
+from aotensor.passes.scans.tile_scan_batch import tile_scan_batch
 from aotensor.passes.target import Target
 
 PROGRAMS = pytest.mark.parametrize("make", CORPUS.values(), ids=CORPUS)
@@ -211,10 +211,10 @@ def test_what_is_missing_is_said() -> None:
 )
 def test_chunks_of_rows(name: str, shapes: list[tuple[int, ...]]) -> None:
     """A loop over steps that goes by chunks of rows gives what it gives for all rows at once."""
-    module = parse_module((Path(__file__).parents[1] / "passes" / "chunk_scans.mlir").read_text())
+    module = parse_module((Path(__file__).parents[1] / "passes" / "tile_scan_batch.mlir").read_text())
     rng, dtype = np.random.default_rng(0), "float32" if name == "loop" else "float64"
     arrays = [(0.1 * rng.normal(size=shape)).astype(dtype) for shape in shapes]
     wanted = interpret(module, name, *arrays)
-    chunk_scans(module, Target(chunk_work=1000))
+    tile_scan_batch(module, Target(chunk_work=1000))
     assert any(isinstance(op, ScanOp) and op.chunk is not None for op in module.walk())
     check_results(interpret(module, name, *arrays), wanted)

@@ -45,7 +45,7 @@ CORE_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "all steps of a loop are taken for some rows, then for others",
-        without_pass("chunk-scans"),
+        without_pass("tile-scan-batch"),
         batch_of_states,
         "loops",
         has(r"scf\.parallel", 3),

@@ -200,7 +200,7 @@ GRAPH_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "gradients do not wait for what they begin with",
-        without_pass("resolve-extents"),
+        without_pass("forward-shapes"),
         of_vector(lambda x: aot.grad(at.tanh(at.exp(x) * 2.0).sum(), x)),
         "graph-opt",
         has(r"= fused\(", 1),
@@ -230,7 +230,7 @@ GRAPH_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "sums by group share the loop that makes their terms",
-        without_pass("sum-scatters"),
+        without_pass("scatter-to-reduction"),
         by_group(lambda y, e: y - e),
         "nest",
         lacks(r"aot\.scatter"),
@@ -251,14 +251,14 @@ GRAPH_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "what a window holds is computed there",
-        without_pass("inline-reads"),
+        without_pass("inline-producers"),
         stencil_gradient,
         "loops",
         lacks(r"memref\.view"),
     ),
     Row(
         "what a reader needs at other positions, it reads at its own",
-        without_pass("inline-reads"),
+        without_pass("inline-producers"),
         sweeps_gradient,
         "tensor-opt",
         has(r"linalg\.generic", 8),

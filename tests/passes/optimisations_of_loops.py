@@ -40,7 +40,7 @@ LOOP_ROWS: Final[Sequence[Row]] = (
         "loops",
         has("widest", 1),
     ),
-    Row("hint-vectors", without_pass("hint-vectors"), of_vector(at.exp), "loops", has("interleave")),
+    Row("vectorizer-hints", without_pass("vectorizer-hints"), of_vector(at.exp), "loops", has("interleave")),
     Row(
         "few vectors at once where a loop computes many functions",
         on_machine(few_functions=100),
@@ -114,7 +114,7 @@ LOOP_ROWS: Final[Sequence[Row]] = (
     ),
     Row(
         "accesses of parallel loops are grouped",
-        without_pass("mark-parallel"),
+        without_pass("mark-independent"),
         chain,
         "llvm",
         has("llvm.access.group"),

@@ -90,7 +90,7 @@ def without_pass(name: str) -> Switch:
 
 
 def with_option(text: str) -> Switch:
-    """A pass has an option, as `--passes` has it: "jam{by=4}"."""
+    """A pass has an option, as `--passes` has it: "unroll-and-jam{by=4}"."""
     name = text.partition("{")[0]
 
     def chosen(options: Options) -> Options:

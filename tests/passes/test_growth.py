@@ -13,7 +13,7 @@ import aotensor.tensor as at
 from aotensor.driver.recipe import Options, lower, stage_text
 from aotensor.ir.build import LONGEST_FORMULA, Program, build
 from aotensor.ir.nest.ops import DoOp
-from aotensor.passes.windows.read_windows import _Windows
+from aotensor.passes.windows.inline_slices import _Windows
 
 
 def _kept(count: int) -> aot.Function:

@@ -17,13 +17,14 @@ from xdsl.dialects.builtin import ModuleOp
 
 import aotensor as aot
 import aotensor.tensor as at
+from aotensor.api.remarks import Remarks
 from aotensor.driver.cache import _key
 from aotensor.driver.prepare import GRAPH_RECIPE
 from aotensor.driver.recipe import Options, lower
 from aotensor.errors import GraphTypeError, GraphValueError, InternalError
 from aotensor.graph.passes.pipeline import DEFAULT, Pipeline, pipeline_of
 from aotensor.graph.passes.run import GraphPass, run_passes
-from aotensor.graph.passes.steps import OPTIMISATIONS, STEPS
+from aotensor.graph.passes.steps import BY_NAME, OPTIMISATIONS, RENAMED, STEPS
 from aotensor.ir.build import Program, build
 from aotensor.ir.forms import NEST_FORM, Form
 from aotensor.passes.pipeline import LOOP_RECIPE, MATH_RECIPE, NEST_RECIPE, TENSOR_RECIPE, Pass, PassRunner
@@ -31,6 +32,7 @@ from aotensor.passes.target import Target
 from aotensor_runtime import load
 
 NEEDED = "expand,lower-to-nest,emit-loops,plan-memory,expand-math"
+JAM = "unroll-and-jam"
 PROGRAMS = {name: row.program for name, row in BY_PASS.items() if name in OPTIMISATIONS}
 
 
@@ -52,12 +54,12 @@ def test_the_options_are_described() -> None:
 
 def test_text_comes_back() -> None:
     assert pipeline_of(str(DEFAULT)) == pipeline_of() == DEFAULT == Pipeline()
-    text = "expand,licm,cse,licm,stabilize,lower-to-nest,fuse{max-statements=3},jam{by=2},emit-loops,plan-memory"
-    text += ",expand-math"
+    text = "expand,licm,cse,licm,stabilize,lower-to-nest,fuse{max-statements=3},unroll-and-jam{by=2},emit-loops"
+    text += ",plan-memory,expand-math"
     assert str(pipeline_of(text)) == text
-    assert str(pipeline_of(text.replace(",", " ,\n "), ["jam", "licm"])) == text.replace(",jam{by=2}", "").replace(
-        ",licm", ""
-    )
+    assert str(pipeline_of(text.replace(",", " ,\n "), [JAM, "licm"])) == text.replace(
+        ",unroll-and-jam{by=2}", ""
+    ).replace(",licm", "")
 
 
 @pytest.mark.parametrize(
@@ -67,18 +69,23 @@ def test_text_comes_back() -> None:
         (None, ["fuze"], "there is no pass 'fuze'", "did you mean fuse?"),
         ("fuse{most=3}", (), "pass fuse has no option 'most'", "there are max-statements, reorder"),
         ("fuse{reorder=2}", (), "option reorder of pass fuse is 2, not a number from 0 to 1", None),
-        ("jam{bye=3}", (), "pass jam has no option 'bye'", "did you mean by?"),
+        ("unroll-and-jam{bye=3}", (), "pass unroll-and-jam has no option 'bye'", "did you mean by?"),
         ("cse{by=3}", (), "pass cse has no option 'by'", "it has none"),
-        ("jam{by=two}", (), "option 'by=two' of pass jam is not understood", "name=number"),
-        ("jam{by=1}", (), "option by of pass jam is 1, not a number from 2 to 16", None),
-        ("jam{by=4", (), "the pipeline is not understood at 'jam{by=4'", "write names with commas"),
+        ("unroll-and-jam{by=two}", (), "option 'by=two' of pass unroll-and-jam is not understood", "name=number"),
+        ("unroll-and-jam{by=1}", (), "option by of pass unroll-and-jam is 1, not a number from 2 to 16", None),
+        (
+            "unroll-and-jam{by=4",
+            (),
+            "the pipeline is not understood at 'unroll-and-jam{by=4'",
+            "write names with commas",
+        ),
         ("", (), "the pipeline is not understood at ''", "write names with commas"),
         (f"{NEEDED},", (), "the pipeline is not understood", "write names with commas"),
         ("expand,fuse", (), "the pipeline lacks pass lower-to-nest: loops are made of nests", "put it behind expand"),
         ("fuse," + NEEDED, (), "pass expand cannot run behind fuse", "put it in front"),
         (NEEDED.replace("emit", "fuse,interchange,emit"), (), "pass interchange cannot run behind fuse", "in front"),
         (NEEDED.replace("emit", "fuse,fuse,emit"), (), "pass fuse stands in the pipeline twice", None),
-        (NEEDED + ",hint-vectors", (), "pass hint-vectors cannot run behind expand-math", "in front"),
+        (NEEDED + ",vectorizer-hints", (), "pass vectorizer-hints cannot run behind expand-math", "in front"),
         (None, ["emit-loops"], "pass emit-loops cannot be left out: code is made of loops", "optimisations only"),
         (None, ["plan-memory"], "pass plan-memory cannot be left out", "optimisations only"),
     ],
@@ -161,12 +168,30 @@ def test_rows_are_jammed_by_what_they_compute() -> None:
         assert re.findall(r" jam (\d+)", text) == [str(count)], text
 
 
+@pytest.mark.parametrize(("old", "new"), RENAMED.items())
+def test_an_old_name_gives_the_new_one(old: str, new: str) -> None:
+    assert new in BY_NAME and old not in BY_NAME
+    with pytest.raises(GraphValueError, match=f"there is no pass '{old}'") as caught:
+        pipeline_of(None, [old])
+    assert f"it is called {new}" in str(caught.value)
+    with pytest.raises(GraphValueError, match=f"it is called {new}"):
+        Remarks("f", []).about(old)
+
+
 def test_options_reach_their_passes() -> None:
-    assert "jam 8" in loops() and "jam 2" in loops(passes=str(DEFAULT).replace("jam", "jam{by=2}"))
-    apart = loops(passes=str(DEFAULT).replace("fuse,", "fuse{max-statements=1},").replace("jam", "jam{by=2}"))
+    assert "jam 8" in loops() and "jam 2" in loops(
+        passes=str(DEFAULT).replace("unroll-and-jam", "unroll-and-jam{by=2}")
+    )
+    apart = loops(
+        passes=str(DEFAULT)
+        .replace("fuse,", "fuse{max-statements=1},")
+        .replace("unroll-and-jam", "unroll-and-jam{by=2}")
+    )
     assert apart.count("nest.for") > loops().count("nest.for")
     (x,) = vectors("x")
-    wide = aot.function([x], at.exp(x), passes=str(DEFAULT).replace("hint-vectors", "hint-vectors{interleave=2}"))
+    wide = aot.function(
+        [x], at.exp(x), passes=str(DEFAULT).replace("vectorizer-hints", "vectorizer-hints{interleave=2}")
+    )
     assert "interleave = 2" in wide.ir("loops")
 
 
@@ -176,7 +201,7 @@ def test_a_number_of_vectors_is_that_of_every_loop(functions: int) -> None:
     (x,) = vectors("x")
     y = reduce(lambda y, k: at.sin(y) + k, range(functions), x)
     for count in (3, 8):
-        text = str(DEFAULT).replace("hint-vectors", f"hint-vectors{{interleave={count}}}")
+        text = str(DEFAULT).replace("vectorizer-hints", f"vectorizer-hints{{interleave={count}}}")
         assert f"interleave = {count} " in aot.function([x], y, passes=text).ir("loops")
 
 
@@ -187,7 +212,7 @@ def test_a_number_of_vectors_without_functions(monkeypatch: pytest.MonkeyPatch) 
     options = Options(facts=Target())  # a machine that has masks
     for count in (None, 3, 6):
         step = "vectorize" if count is None else f"vectorize{{interleave={count}}}"
-        f = aot.function([x], y, passes=str(DEFAULT).replace(",vectorize", f",{step}"))
+        f = aot.function([x], y, passes=str(DEFAULT).replace(",vectorize,", f",{step},"))
         lowered = lower([f], options, ["nest"])
         assert f"lanes {8 * (count or 2)}" in lowered.texts["nest"]
 
@@ -200,7 +225,7 @@ def test_key_manifest_and_records_know_the_pipeline(tmp_path: Path) -> None:
     assert load(paths[0]).manifest.pipeline == ""
     assert load(paths[1]).manifest.pipeline == str(pipeline_of(None, ["fuse"]))
     names = [record.name for record in lower([other], Options(), texts=()).records]
-    assert "fuse" not in names and "place-values" in names
+    assert "fuse" not in names and "scalar-replacement" in names
 
 
 def test_compile_replaces_what_functions_ask_for(tmp_path: Path) -> None:
@@ -209,14 +234,14 @@ def test_compile_replaces_what_functions_ask_for(tmp_path: Path) -> None:
     g = aot.function([x], at.exp(x).sum(), name="g")
     with pytest.raises(GraphValueError, match="f, g: functions of one library are compiled by the same passes"):
         aot.compile([f, g], tmp_path)
-    library = aot.compile([f, g], tmp_path, disable_passes=["jam"]).load()
-    assert library.manifest.pipeline == str(pipeline_of(None, ["jam"]))
+    library = aot.compile([f, g], tmp_path, disable_passes=[JAM]).load()
+    assert library.manifest.pipeline == str(pipeline_of(None, [JAM]))
 
 
 def test_graph_passes_can_be_left_out() -> None:
     f = recurrent()
     assert f.under(pipeline_of(None, ["licm"])).graph_text("graph-opt") != f.graph_text("graph-opt")
-    assert f.under(pipeline_of(None, ["jam"])).graph_text("graph-opt") == f.graph_text("graph-opt")
+    assert f.under(pipeline_of(None, [JAM])).graph_text("graph-opt") == f.graph_text("graph-opt")
 
 
 # --- passes that break what they work on ------------------------------------------------------------------------------
@@ -233,7 +258,7 @@ def failing(module: ModuleOp) -> None:
 
 
 @pytest.mark.parametrize(("run", "message"), [(without_yields, "left invalid IR"), (failing, "failed: KeyError")])
-@pytest.mark.parametrize(("name", "form"), [("coalesce", NEST_FORM), ("jam", NEST_FORM)])
+@pytest.mark.parametrize(("name", "form"), [("coalesce", NEST_FORM), ("unroll-and-jam", NEST_FORM)])
 def test_a_nest_pass_that_breaks_is_named(name: str, form: Form, run: Any, message: str) -> None:
     (x,) = vectors("x")
     module, _ = build([Program("f", (("x", x),), (("y", at.exp(x).sum()),))])

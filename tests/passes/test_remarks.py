@@ -68,7 +68,7 @@ def test_vectors_have_a_number_of_lanes() -> None:
     for bits, lanes in ((512, 8), (256, 4)):
         options = replace(OPTIONS, facts=Target(register_bits=bits))
         found = remarks(function([x], x * 2.0 + 1.0), options)
-        assert any(f"width: {lanes}" in r.message for r in found if r.pass_name == "hint-vectors")
+        assert any(f"width: {lanes}" in r.message for r in found if r.pass_name == "vectorizer-hints")
 
 
 def test_products_say_from_where_on_blas_has_them() -> None:
@@ -110,16 +110,16 @@ def sized_by_values() -> aot.Function:
 
 MISSED: dict[str, tuple[Callable[[], aot.Function], str]] = {
     "fuse": (of_vector(lambda x: x / x.sum()), "complete only after that loop"),
-    "place-values": (of_matrix(lambda x: at.exp(x) / at.exp(x).sum(axis=0)), "reads it in another loop"),
+    "scalar-replacement": (of_matrix(lambda x: at.exp(x) / at.exp(x).sum(axis=0)), "reads it in another loop"),
     "lower-to-nest": (small_product, "faster at this static size"),
     "merge-loops": (two_loops, "not merged"),
-    "jam": (of_matrix(lambda x: at.exp(x).sum(axis=1)), "its iterations share no operand"),
+    "unroll-and-jam": (of_matrix(lambda x: at.exp(x).sum(axis=1)), "its iterations share no operand"),
     "coalesce": (of_matrix(lambda x: at.exp(x.T)), "is not contiguous along them"),
     "assign-memory": (needed_twice, "a later operation reads that"),
-    "row-vectors": (of_sparse(lambda A, D, v, E, s, B: A @ at.cast(v, "float32")), "not a sum of products"),
+    "vectorize-rows": (of_sparse(lambda A, D, v, E, s, B: A @ at.cast(v, "float32")), "not a sum of products"),
     "tile-columns": (of_sparse(lambda A, D, v, E, s, B: A @ at.cast(E, "float32")), "dtypes differ"),
-    "mark-parallel": (scattered, "`A.T @ D` may write one element in two"),
-    "hint-vectors": (scattered, "other than reassociable sums"),
+    "mark-independent": (scattered, "`A.T @ D` may write one element in two"),
+    "vectorizer-hints": (scattered, "other than reassociable sums"),
     "plan-memory": (sized_by_values, "its size is data-dependent"),
 }
 """Pass → a program that it refuses, and what it says."""
@@ -136,7 +136,7 @@ def test_a_pass_says_why_not(name: str) -> None:
 def test_sizes_are_formulas_of_dims() -> None:
     (x,) = [at.matrix("x", dtype="float64", shape=("n", "p"))]
     found = remarks(function([x], at.exp(x).sum(axis=1)))
-    (register,) = (x for x in found if x.pass_name == "place-values" and "exp" in x.value)
+    (register,) = (x for x in found if x.pass_name == "scalar-replacement" and "exp" in x.value)
     assert register.bytes == "8*n*p"
     (merged,) = (x for x in remarks(function([x], at.exp(x.T) * 2.0)) if x.pass_name == "fuse-elementwise")
     assert merged.bytes == "8*n*p"

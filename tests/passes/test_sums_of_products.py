@@ -73,7 +73,7 @@ def test_strict_programs_are_left_alone() -> None:
     strict = replace(OPTIONS, fp="strict")
     for name in PROGRAMS:
         text = stage_text([program(name, 10)], "nest", strict)
-        for passes in (["factor-sums"], ["transpose-factors"]):
+        for passes in (["factor-sums"], ["transpose-small-operands"]):
             assert stage_text([program(name, 10)], "nest", replace(strict, pipeline=pipeline_of(None, passes))) == text
 
 

@@ -209,6 +209,6 @@ def test_long_programs_are_compared_without_deep_recursion() -> None:
 def test_remarks_say_that_they_are_about_the_nest_before() -> None:
     f = logistic().with_schedule(logistic().schedule.jam("n", 8))
     note = "compiled with the schedule logistic.nest.mlir; remarks about its loops describe the nest before it"
-    assert str(f.remarks().about("jam")).startswith(f"note: {note}\n")
+    assert str(f.remarks().about("unroll-and-jam")).startswith(f"note: {note}\n")
     assert note in f.remarks()._repr_html_()
     assert not logistic().remarks().note

@@ -87,7 +87,7 @@ def test_what_is_accepted_computes_the_same(name: str, kind: str, seeds: range) 
         assert refused >= len(seeds) - 1  # one may hit what makes no difference, such as a loop over the same extent
 
 
-PIPELINES = ("parallelize", "jam", "vectorize", "block-rows")
+PIPELINES = ("parallelize", "unroll-and-jam", "vectorize", "strip-mine")
 """Passes that keep statements. `coalesce` flattens their operands: a nest without it is refused where it applies."""
 
 

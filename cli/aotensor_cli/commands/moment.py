@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from aotensor_cli.commands.names import PASSES, STAGES
+from aotensor_cli.commands.names import PASSES, RENAMED, STAGES
 
 
 class Moment(click.Choice[str]):
@@ -18,5 +18,7 @@ class Moment(click.Choice[str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name as it is.   Raises: BadParameter for what is none"""
         name, _, number = str(value).partition(".")
+        if name in RENAMED:
+            self.fail(f"the pass {name} is called {RENAMED[name]} since version 0.2", param, ctx)
         is_run = name in PASSES and number.isdecimal() and len(number) < 4
         return f"{super().convert(name, param, ctx)}.{int(number)}" if is_run else super().convert(value, param, ctx)

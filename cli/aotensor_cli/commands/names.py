@@ -39,6 +39,8 @@ INTERFACES: Final[tuple[str, ...]] = _alone("aotensor.api.interfaces.names").NAM
 
 _steps = _alone("aotensor.graph.passes.steps")
 PASSES: Final[tuple[str, ...]] = tuple(_steps.BY_NAME)
+RENAMED: Final[dict[str, str]] = _steps.RENAMED
+"""Old names of passes → new ones."""
 OPTIMISATIONS: Final[tuple[str, ...]] = _steps.OPTIMISATIONS
 """The passes that can be left out."""
 

@@ -21,7 +21,7 @@ from aotensor_cli.explaining.answers import Loop, loop_of, missing_note
 from aotensor_cli.explaining.places import Line, Use, lines_in, relation, uses
 from aotensor_cli.terminal.remarks import without_remarks
 
-STEPPED: Final = ("parallelize", "block-rows")
+STEPPED: Final = ("parallelize", "strip-mine")
 """The passes that make loops over chunks and blocks, whose sizes differ from loop to loop."""
 
 

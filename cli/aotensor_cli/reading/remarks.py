@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from aotensor.driver.stages import REMARKS_SECTION
 from aotensor.graph.passes.remarks import Remark, by_line
-from aotensor.graph.passes.steps import BY_NAME
+from aotensor.graph.passes.steps import BY_NAME, OTHERS, unknown_pass
 from aotensor_cli.options import Refusal, similar, what_there_is
 from aotensor_runtime.container import Container
 from aotensor_runtime.errors import DamagedLibrary
 from aotensor_runtime.json_node import parsed
-
-_OTHERS: Final = ("build", "check-bounds")
-"""What decides, too, and is in no pipeline."""
 
 
 def recorded_remarks(container: Container) -> list[Remark]:
@@ -54,10 +51,11 @@ class Choice:
         for name in self.ops:
             if name not in words:
                 raise Refusal(f"{subject}: no remark names {name}", similar(name, words) or what_there_is(words, 40))
-        known = dict.fromkeys((*BY_NAME, *_OTHERS, *(x.pass_name for x in remarks)))
+        known = dict.fromkeys((*BY_NAME, *OTHERS, *(x.pass_name for x in remarks)))
         for name in self.passes:
             if name not in known:
-                raise Refusal(f"there is no pass {name}", similar(name, known) or what_there_is(list(known), 60))
+                message, hint = unknown_pass(name)
+                raise Refusal(message, hint or similar(name, known) or what_there_is(list(known), 60))
         return [
             x
             for x in remarks

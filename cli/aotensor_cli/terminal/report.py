@@ -3,7 +3,7 @@
 model.py:7  loss = at.softplus(-y * (X @ w)).mean()
 
   loops    + fused `sum(...)` into the loop of `X @ w`: they share operands [fuse]
-  memory   - no scalar replacement of `w[1:]`: `grad_w` reads it in another loop; 8*p bytes [place-values]
+  memory   - no scalar replacement of `w[1:]`: `grad_w` reads it in another loop; 8*p bytes [scalar-replacement]
              to allow it: that reader in the same loop
 """
 

@@ -14,13 +14,13 @@ from aotensor.passes.schedule.edit import Edit, Nest, edited
 from aotensor.passes.schedule.moves import moves
 
 _KNOBS: Final = (
-    ("jam", "by", (8, 2, 16)), ("block-rows", "elements", (1024, 16384, 65536)),
+    ("unroll-and-jam", "by", (8, 2, 16)), ("strip-mine", "elements", (1024, 16384, 65536)),
     ("parallelize", "chunk-work", (1 << 14, 1 << 20)), ("fuse", "max-statements", (1, 4)),
 )  # fmt: skip
 """Options of passes, and what else than their usual values is tried."""
 _SWITCHES: Final = (
-    "interchange", "fuse", "block-rows", "tile-columns", "rematerialize", "row-vectors", "jam", "coalesce",
-    "short-vectors", "vectorize", "divide-slices",
+    "interchange", "fuse", "strip-mine", "tile-columns", "rematerialize", "vectorize-rows", "unroll-and-jam",
+    "coalesce", "vectorize-known-trip-count", "vectorize", "split-by-row",
 )  # fmt: skip
 """Passes without which it is tried."""
 
@@ -73,7 +73,7 @@ def roots(f: Function) -> Iterator[Candidate]:
 
 
 def unusual(passes: str) -> str:
-    """What a pipeline has otherwise than the usual one: `jam{by=8}`, `-fuse`."""
+    """What a pipeline has otherwise than the usual one: `unroll-and-jam{by=8}`, `-fuse`."""
     if not passes:
         return ""
     usual, found = str(DEFAULT).split(","), passes.split(",")

@@ -73,7 +73,7 @@ def function(
     allow_input_downcast: True accepts float64 values for float32 inputs.
     profile: True counts calls and seconds in `f.profile`.
     on_unused_input: "raise" (default), "warn" or "ignore".
-    passes, disable_passes: compiler passes to run, as text (`"fuse,jam{by=4}"`, including all required
+    passes, disable_passes: compiler passes to run, as text (`"fuse,unroll-and-jam{by=4}"`, including all required
     ones), and those to leave out; for debugging, docs/ir.md lists them.
     parameters: of a log density for samplers: each is an input, or all are one after the other in the first input, a
     vector; the other inputs are data. The computation does not change; docs/howto/bridgestan.md.

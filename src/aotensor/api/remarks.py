@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.passes.remarks import KINDS, Remark, by_line
+from aotensor.graph.passes.steps import BY_NAME, OTHERS, unknown_pass
 from aotensor.graph.passes.topics import topic_of
 from aotensor_runtime.notebook.html import card, table
 
@@ -31,10 +33,14 @@ class Remarks(list[Remark]):
 
         op: an identifier or operator in their expressions: "exp", "grad_w", "@".
 
-        Raises: GraphValueError for a kind that is not "applied", "missed" or "analysis".
+        Raises: GraphValueError for a kind that is not "applied", "missed" or "analysis", and for a pass that does not
+        exist.
         """
         if kind is not None:
             one_of("kind", kind, KINDS)
+        if pass_name is not None and pass_name not in (*BY_NAME, *OTHERS, *(x.pass_name for x in self)):
+            message, hint = unknown_pass(pass_name)
+            raise GraphValueError(message, hint=hint)
         chosen = [
             x
             for x in self

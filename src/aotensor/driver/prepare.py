@@ -16,8 +16,8 @@ from aotensor.graph.passes.pipeline import DEFAULT, Pipeline
 from aotensor.graph.passes.run import GraphPass, PassRecord, run_passes
 from aotensor.graph.unify import unify
 from aotensor.graph.variable import Variable
+from aotensor.ops.elementwise.forward_shapes import forward_shapes
 from aotensor.ops.elementwise.fuse import fuse_elementwise
-from aotensor.ops.elementwise.resolve_extents import resolve_extents
 from aotensor.ops.scan.rewrite.branches import sink_into_branches
 from aotensor.ops.scan.rewrite.loops import has_loops, hoist_from_loops, sink_behind_loops
 from aotensor.ops.scan.rewrite.merge import merge_loops
@@ -79,7 +79,7 @@ _BY_NAME: Final = {
         *LOOP_PASSES,
         GraphPass("stable-forms", use_stable_forms),
         GraphPass("cse", unify),
-        GraphPass("resolve-extents", resolve_extents),
+        GraphPass("forward-shapes", forward_shapes),
         GraphPass("fuse-elementwise", fuse_elementwise, bodies_first=True),
     )
 }

@@ -1,6 +1,6 @@
 """Texts of a program between passes. Values keep their names, so that texts can be compared.
 
-before fuse   →   fuse   →   place-values   …   →   nest        stages, and the result of each pass
+before fuse   →   fuse   →   scalar-replacement   …   →   nest        stages, and the result of each pass
 """
 
 from __future__ import annotations

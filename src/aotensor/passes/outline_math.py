@@ -8,9 +8,10 @@
 code. LLVM's time grows with the square of the length of a block: a chain of 1,000 operations, half of them sines, and
 its gradient took 20 s inlined and 2 s called, and ran no slower.
 
-For an innermost loop the variant with as many lanes as `hint-vectors` says is defined, too, and LLVM's vectorizer calls
-it. Calls cost more there: 200 sines and tanhs of a vector took 1.3 times as long to run, and sines with cosines of the
-same angles 2.1 times. So loops keep inlined functions until the operations of a module exceed five times the limit.
+For an innermost loop the variant with as many lanes as `vectorizer-hints` says is defined, too, and LLVM's vectorizer
+calls it. Calls cost more there: 200 sines and tanhs of a vector took 1.3 times as long to run, and sines with cosines
+of the same angles 2.1 times. So loops keep inlined functions until the operations of a module exceed five times the
+limit.
 """
 
 from __future__ import annotations

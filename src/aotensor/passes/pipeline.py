@@ -25,42 +25,42 @@ from aotensor.passes.canonicalize import canonicalize
 from aotensor.passes.emit.emit_loops import emit_loops
 from aotensor.passes.expand_math import expand_math
 from aotensor.passes.gemm.dispatch import add_gemm_kernels
-from aotensor.passes.hand_over import hand_over
-from aotensor.passes.hint_vectors import hint_vectors
 from aotensor.passes.lapack.small_matrices import small_matrices
 from aotensor.passes.nest.assign_memory import assign_memory
-from aotensor.passes.nest.block import block_rows
+from aotensor.passes.nest.block import strip_mine
 from aotensor.passes.nest.coalesce import coalesce
 from aotensor.passes.nest.cores.parallelize import parallelize
-from aotensor.passes.nest.divide_slices import divide_slices
 from aotensor.passes.nest.eliminate_copies import eliminate_copies
-from aotensor.passes.nest.fetch_ahead import fetch_ahead
 from aotensor.passes.nest.fuse import fuse
 from aotensor.passes.nest.interchange import interchange
-from aotensor.passes.nest.jam import jam
 from aotensor.passes.nest.lower_to_nest import lower_to_nest
-from aotensor.passes.nest.mark_parallel import mark_parallel
-from aotensor.passes.nest.place_values import place_values
+from aotensor.passes.nest.mark_independent import mark_independent
+from aotensor.passes.nest.prefetch import prefetch
 from aotensor.passes.nest.rematerialize import rematerialize
-from aotensor.passes.nest.row_vectors import row_vectors
-from aotensor.passes.nest.short_vectors import short_vectors
+from aotensor.passes.nest.scalar_replacement import scalar_replacement
+from aotensor.passes.nest.split_by_row import split_by_row
 from aotensor.passes.nest.tile_columns import tile_columns
+from aotensor.passes.nest.unroll_and_jam import unroll_and_jam
 from aotensor.passes.nest.vectorize import vectorize
+from aotensor.passes.nest.vectorize_known_trip_count import vectorize_known_trip_count
+from aotensor.passes.nest.vectorize_rows import vectorize_rows
 from aotensor.passes.outline import outline
 from aotensor.passes.outline_chunks import outline_chunks
 from aotensor.passes.outline_math import outline_math
 from aotensor.passes.plan_memory import plan_memory
 from aotensor.passes.products.factor_sums import factor_sums
-from aotensor.passes.products.transpose_factors import transpose_factors
-from aotensor.passes.scans.chunk_scans import chunk_scans
+from aotensor.passes.products.transpose_small_operands import transpose_small_operands
+from aotensor.passes.reuse_shape_results import reuse_shape_results
+from aotensor.passes.scans.tile_scan_batch import tile_scan_batch
+from aotensor.passes.scatter_to_reduction import scatter_to_reduction
 from aotensor.passes.stabilize import stabilize
-from aotensor.passes.sum_scatters import sum_scatters
 from aotensor.passes.target import Target
 from aotensor.passes.value_numbering import value_numbering
-from aotensor.passes.windows.inline_reads import inline_reads
-from aotensor.passes.windows.read_windows import read_windows
-from aotensor.passes.windows.split_loops import split_loops
-from aotensor.passes.windows.tile_sweeps import tile_sweeps
+from aotensor.passes.vectorizer_hints import vectorizer_hints
+from aotensor.passes.windows.index_set_splitting import index_set_splitting
+from aotensor.passes.windows.inline_producers import inline_producers
+from aotensor.passes.windows.inline_slices import inline_slices
+from aotensor.passes.windows.overlapped_tiling import overlapped_tiling
 from aotensor_runtime.systems.scratch import writes_to
 
 
@@ -80,25 +80,25 @@ TENSOR_RECIPE: Final = (
     Pass("stabilize", stabilize, TENSOR_FORM, TENSOR_FORM),
     Pass("canonicalize", canonicalize, TENSOR_FORM, TENSOR_FORM),
     Pass("factor-sums", factor_sums, TENSOR_FORM, TENSOR_FORM),
-    Pass("read-windows", read_windows, TENSOR_FORM, TENSOR_FORM),
-    Pass("inline-reads", inline_reads, TENSOR_FORM, TENSOR_FORM),
-    Pass("sum-scatters", sum_scatters, TENSOR_FORM, TENSOR_FORM),
+    Pass("inline-slices", inline_slices, TENSOR_FORM, TENSOR_FORM),
+    Pass("inline-producers", inline_producers, TENSOR_FORM, TENSOR_FORM),
+    Pass("scatter-to-reduction", scatter_to_reduction, TENSOR_FORM, TENSOR_FORM),
     Pass("canonicalize", canonicalize, TENSOR_FORM, TENSOR_FORM),
 )
 
 
 _FACTS: Final = {
-    ("block-rows", "elements"): ["block_elements"],
+    ("strip-mine", "elements"): ["block_elements"],
     ("tile-columns", "prefetch-distance"): ["prefetch_distance"],
-    ("fetch-ahead", "entries"): ["entries_ahead"],
-    ("jam", "by"): ["jam", "jam_products"],
+    ("prefetch", "entries"): ["entries_ahead"],
+    ("unroll-and-jam", "by"): ["jam", "jam_products"],
     ("vectorize", "interleave"): ["interleave", "interleave_plain"],
-    ("hint-vectors", "interleave"): ["interleave", "interleave_crowded"],
+    ("vectorizer-hints", "interleave"): ["interleave", "interleave_crowded"],
     ("outline", "loops-together"): ["loops_together"],
     ("outline-math", "operations"): ["inlined_operations", "inlined_in_module"],
     ("small-matrices", "largest"): ["largest_generated"],
-    ("tile-sweeps", "together"): ["sweeps_together"],
-    ("tile-sweeps", "window"): ["window_rows"],
+    ("overlapped-tiling", "together"): ["sweeps_together"],
+    ("overlapped-tiling", "window"): ["window_rows"],
     ("parallelize", "chunk-work"): ["chunk_work"],
     ("parallelize", "most-chunks"): ["most_chunks"],
 }
@@ -130,53 +130,63 @@ def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...
     block, tile, sums, jams, matrices, lanes, sweeps, chunks, ahead = (
         _facts(target, pipeline, name)
         for name in (
-            "block-rows", "tile-columns", "row-vectors", "jam", "small-matrices", "vectorize", "tile-sweeps",
-            "parallelize", "fetch-ahead",
+            "strip-mine", "tile-columns", "vectorize-rows", "unroll-and-jam", "small-matrices", "vectorize",
+            "overlapped-tiling", "parallelize", "prefetch",
         )
     )  # fmt: skip
     passes = (
-        Pass("chunk-scans", lambda module: chunk_scans(module, chunks), TENSOR_FORM, TENSOR_FORM),
-        Pass("transpose-factors", lambda module: transpose_factors(module, target), TENSOR_FORM, TENSOR_FORM),
+        Pass("tile-scan-batch", lambda module: tile_scan_batch(module, chunks), TENSOR_FORM, TENSOR_FORM),
+        Pass(
+            "transpose-small-operands",
+            lambda module: transpose_small_operands(module, target),
+            TENSOR_FORM,
+            TENSOR_FORM,
+        ),
         Pass("lower-to-nest", lower_to_nest, TENSOR_FORM, NEST_FORM),
         Pass("eliminate-copies", eliminate_copies, NEST_FORM, NEST_FORM),
         Pass("rematerialize", rematerialize, NEST_FORM, NEST_FORM),
-        Pass("divide-slices", divide_slices, NEST_FORM, NEST_FORM),
+        Pass("split-by-row", split_by_row, NEST_FORM, NEST_FORM),
         Pass("interchange", interchange, NEST_FORM, NEST_FORM),
         Pass("fuse", lambda module: fuse(module, most, reorders), NEST_FORM, NEST_FORM),
-        Pass("place-values", place_values, NEST_FORM, NEST_FORM),
-        Pass("block-rows", lambda module: block_rows(module, block), NEST_FORM, NEST_FORM),
+        Pass("scalar-replacement", scalar_replacement, NEST_FORM, NEST_FORM),
+        Pass("strip-mine", lambda module: strip_mine(module, block), NEST_FORM, NEST_FORM),
         Pass("tile-columns", lambda module: tile_columns(module, tile), NEST_FORM, NEST_FORM),
         Pass("assign-memory", assign_memory, NEST_FORM, NEST_FORM),
         Pass("coalesce", coalesce, NEST_FORM, NEST_FORM),
-        Pass("row-vectors", lambda module: row_vectors(module, sums), NEST_FORM, NEST_FORM),
-        Pass("jam", lambda module: jam(module, jams), NEST_FORM, NEST_FORM),
-        Pass("mark-parallel", mark_parallel, NEST_FORM, NEST_FORM),
+        Pass("vectorize-rows", lambda module: vectorize_rows(module, sums), NEST_FORM, NEST_FORM),
+        Pass("unroll-and-jam", lambda module: unroll_and_jam(module, jams), NEST_FORM, NEST_FORM),
+        Pass("mark-independent", mark_independent, NEST_FORM, NEST_FORM),
         Pass("small-matrices", lambda module: small_matrices(module, matrices), NEST_FORM, NEST_FORM),
-        Pass("short-vectors", lambda module: short_vectors(module, target), NEST_FORM, NEST_FORM),
+        Pass(
+            "vectorize-known-trip-count",
+            lambda module: vectorize_known_trip_count(module, target),
+            NEST_FORM,
+            NEST_FORM,
+        ),
         Pass("vectorize", lambda module: vectorize(module, lanes), NEST_FORM, NEST_FORM),
-        Pass("tile-sweeps", lambda module: tile_sweeps(module, sweeps), NEST_FORM, NEST_FORM),
+        Pass("overlapped-tiling", lambda module: overlapped_tiling(module, sweeps), NEST_FORM, NEST_FORM),
         Pass("parallelize", lambda module: parallelize(module, chunks), NEST_FORM, NEST_FORM),
-        Pass("split-loops", split_loops, NEST_FORM, NEST_FORM),
-        Pass("fetch-ahead", lambda module: fetch_ahead(module, ahead), NEST_FORM, NEST_FORM),
+        Pass("index-set-splitting", index_set_splitting, NEST_FORM, NEST_FORM),
+        Pass("prefetch", lambda module: prefetch(module, ahead), NEST_FORM, NEST_FORM),
     )
     return chosen_passes(passes, pipeline)
 
 
 def loop_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...]:
     """Passes from nest level to loop level."""
-    widths, loops = _facts(target, pipeline, "hint-vectors"), _facts(target, pipeline, "outline")
+    widths, loops = _facts(target, pipeline, "vectorizer-hints"), _facts(target, pipeline, "outline")
     passes = (
-        Pass("hand-over", hand_over, NEST_FORM, NEST_FORM),
+        Pass("reuse-shape-results", reuse_shape_results, NEST_FORM, NEST_FORM),
         Pass("emit-loops", lambda module: emit_loops(module, target), NEST_FORM, LOOP_FORM),
         Pass("plan-memory", plan_memory, LOOP_FORM, LOOP_FORM),
-        Pass("hint-vectors", lambda module: hint_vectors(module, widths), LOOP_FORM, LOOP_FORM),
+        Pass("vectorizer-hints", lambda module: vectorizer_hints(module, widths), LOOP_FORM, LOOP_FORM),
         Pass("outline-chunks", outline_chunks, LOOP_FORM, LOOP_FORM),
         Pass("outline", lambda module: outline(module, loops), LOOP_FORM, LOOP_FORM),
     )
     return chosen_passes(passes, pipeline)
 
 
-VECTOR_PASSES: Final = ("tile-columns", "row-vectors", "small-matrices", "short-vectors", "vectorize")
+VECTOR_PASSES: Final = ("tile-columns", "vectorize-rows", "small-matrices", "vectorize-known-trip-count", "vectorize")
 """Passes that vectorize loops."""
 _MOST: Final = Target()
 NEST_RECIPE: Final = nest_recipe(_MOST)

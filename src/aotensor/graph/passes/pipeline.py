@@ -1,6 +1,6 @@
 """Pass pipelines: the default one, one parsed from text, or one without some passes.
 
-    fuse{max-statements=64},place-values,jam{by=4}      in the notation of MLIR and xDSL
+    fuse{max-statements=64},scalar-replacement,unroll-and-jam{by=4}      in the notation of MLIR and xDSL
 
 Parsed here, before an IR library is loaded, so that the error for a wrong pipeline names the user's line.
 """
@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.passes.steps import BY_NAME, STEPS, Level, Step
+from aotensor.graph.passes.steps import BY_NAME, STEPS, Level, Step, unknown_pass
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class Chosen:
 
 _LOOPS: Final = ("cse", "merge-loops", "dce", "licm", "sink", "licm", "join-windows", "cse", "dce")
 _TENSOR: Final = (
-    "canonicalize", "value-numbering", "stabilize", "canonicalize", "factor-sums", "read-windows", "inline-reads",
-    "sum-scatters", "canonicalize",
+    "canonicalize", "value-numbering", "stabilize", "canonicalize", "factor-sums", "inline-slices", "inline-producers",
+    "scatter-to-reduction", "canonicalize",
 )  # fmt: skip
 _DEFAULT: Final = (
-    "expand", "stable-forms", *_LOOPS, "sink-into-branches", "resolve-extents", "fuse-elementwise", *_TENSOR,
+    "expand", "stable-forms", *_LOOPS, "sink-into-branches", "forward-shapes", "fuse-elementwise", *_TENSOR,
     *(step.name for step in STEPS if step.level in ("nest", "loops")),
 )  # fmt: skip
 
@@ -64,7 +64,7 @@ def pipeline_of(passes: object = None, disabled: object = ()) -> Pipeline:
     that is required; GraphTypeError for anything but text.
     """
     if passes is not None and not isinstance(passes, str):
-        raise GraphTypeError(f"passes is text such as 'fuse,jam{{by=4}}', not {passes!r:.60}")
+        raise GraphTypeError(f"passes is text such as 'fuse,unroll-and-jam{{by=4}}', not {passes!r:.60}")
     if not isinstance(disabled, list | tuple | set | frozenset):
         raise GraphTypeError(f"disable_passes is a list of names of passes, not {disabled!r:.60}")
     for name in disabled:
@@ -81,7 +81,8 @@ def _step(name: Any) -> Step:
     if not isinstance(name, str):
         raise GraphTypeError(f"the name of a pass is text, not {name!r:.60}")
     if name not in BY_NAME:
-        raise GraphValueError(f"there is no pass {name[:60]!r}", hint=_similar(name, BY_NAME))
+        message, hint = unknown_pass(name)
+        raise GraphValueError(message, hint=hint or _similar(name, BY_NAME))
     return BY_NAME[name]
 
 
@@ -104,7 +105,8 @@ def _parsed(text: str) -> tuple[Chosen, ...]:
         if match is None or (match[3] == "," and not text[match.end() :].strip()):
             where = text[position : position + 40]
             raise GraphValueError(
-                f"the pipeline is not understood at {where!r}", hint="write names with commas: fuse,jam{by=4}"
+                f"the pipeline is not understood at {where!r}",
+                hint="write names with commas: fuse,unroll-and-jam{by=4}",
             )
         step = _step(match[1])
         found.append(Chosen(step.name, _options(step, match[2] or "")))

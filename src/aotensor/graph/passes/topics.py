@@ -6,18 +6,20 @@ from typing import Final
 
 TOPICS: Final = {
     "arithmetic": (
-        "build", "expand", "stable-forms", "cse", "resolve-extents", "canonicalize", "value-numbering", "stabilize",
+        "build", "expand", "stable-forms", "cse", "forward-shapes", "canonicalize", "value-numbering", "stabilize",
         "check-bounds", "expand-math",
     ),
     "products": ("lower-to-nest", "emit-loops", "small-matrices"),
     "loops": (
         "merge-loops", "dce", "licm", "sink", "join-windows", "sink-into-branches", "fuse-elementwise", "factor-sums",
-        "read-windows", "inline-reads", "sum-scatters", "rematerialize", "divide-slices", "interchange", "fuse",
-        "block-rows", "coalesce", "split-loops", "jam", "tile-sweeps",
+        "inline-slices", "inline-producers", "scatter-to-reduction", "rematerialize", "split-by-row", "interchange",
+        "fuse", "strip-mine", "coalesce", "index-set-splitting", "unroll-and-jam", "overlapped-tiling",
     ),
-    "memory": ("eliminate-copies", "place-values", "assign-memory", "fetch-ahead", "hand-over", "plan-memory"),
-    "vectors": ("transpose-factors", "tile-columns", "row-vectors", "short-vectors", "vectorize", "hint-vectors"),
-    "cores": ("chunk-scans", "mark-parallel", "parallelize"),
+    "memory": ("eliminate-copies", "scalar-replacement", "assign-memory", "prefetch", "reuse-shape-results",
+               "plan-memory"),
+    "vectors": ("transpose-small-operands", "tile-columns", "vectorize-rows", "vectorize-known-trip-count", "vectorize",
+                "vectorizer-hints"),
+    "cores": ("tile-scan-batch", "mark-independent", "parallelize"),
     "code": ("outline-chunks", "outline", "outline-math"),
 }  # fmt: skip
 """Topic → passes, both in reading order."""

@@ -1,4 +1,4 @@
-"""Values that `@f.extents` computes and keeps for `@f.kernel` (see the pass `hand-over`).
+"""Values that `@f.extents` computes and keeps for `@f.kernel` (see the pass `reuse-shape-results`).
 
     @f.extents   %t = memref.alloc(%n) {kept}                   @f.kernel   %t = memref.view %kept0[0][%n]
                  its address and its bytes → %kept[0], %kept[1]

@@ -104,7 +104,7 @@ class TreeEmitter:
             return
         low, high, step = self._bounds(loop, frames[0])
         if isinstance(loop, EntriesOp) and loop.number("ahead") > 1:
-            self._fetch_ahead(loop, low)
+            self._prefetch(loop, low)
         if loop.cores is not None:
             (frame,) = frames
             body = loop.body.block.ops
@@ -134,7 +134,7 @@ class TreeEmitter:
         self._range(loop, frames, low, whole, jam, jam)
         self._range(loop, frames, whole, high, 1)
 
-    def _fetch_ahead(self, loop: EntriesOp, first: Extent) -> None:
+    def _prefetch(self, loop: EntriesOp, first: Extent) -> None:
         """Prefetch the streams of a later slice.   first: first entry of the current slice"""
         for x in streams(loop):
             assert isinstance(x.type, TensorType)

@@ -33,7 +33,7 @@ LONG_SLICE: Final = 256  # assumed entries per slice: blocks of 16 slices
 _CHEAP: Final = (math.AbsFOp, math.FloorOp, math.CeilOp, math.CopySignOp)
 
 
-def block_rows(module: ModuleOp, target: Target) -> None:
+def strip_mine(module: ModuleOp, target: Target) -> None:
     """Strip-mine the outermost loops of every function where it pays."""
     for function in functions_of(module):
         for op in list(function.body.block.ops):

@@ -23,7 +23,7 @@ from aotensor.ir.nest.strides import is_contiguous, stride_along
 from aotensor.ir.nest.tree import is_register, known_extent
 from aotensor.ir.upstream import walk
 from aotensor.passes.exponentials import function_of
-from aotensor.passes.nest.row_vectors import adds
+from aotensor.passes.nest.vectorize_rows import adds
 from aotensor.passes.remarks import applied
 from aotensor.passes.scalar_math.table import is_straight
 from aotensor.passes.target import Target

@@ -19,7 +19,7 @@ from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
-from aotensor.passes.windows.read_windows import fill_of
+from aotensor.passes.windows.inline_slices import fill_of
 
 Scale: TypeAlias = "SSAValue | None"
 """A scalar factor from outside, None for a change of sign."""

@@ -21,7 +21,7 @@ from aotensor.passes.wording import worded
 if TYPE_CHECKING:
     from aotensor.graph.variable import Variable
 
-ON_SEVERAL_CORES: Final = ("chunk-scans", "parallelize")
+ON_SEVERAL_CORES: Final = ("tile-scan-batch", "parallelize")
 """Passes that split loops for several cores: a library without allocation has no threads."""
 
 

@@ -26,7 +26,7 @@ from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.text import text_of
 from aotensor.ir.upstream import walk
 from aotensor.passes.nest.interchange import reorder
-from aotensor.passes.nest.mark_parallel import is_parallel
+from aotensor.passes.nest.mark_independent import is_parallel
 from aotensor.passes.schedule.meaning import Meaning
 from aotensor.passes.schedule.table import Table, Term
 

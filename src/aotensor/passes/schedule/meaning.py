@@ -25,7 +25,7 @@ from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ValueOp
 from aotensor.ir.nest.tree import loops_around
 from aotensor.ir.upstream import walk
-from aotensor.passes.nest.jam import is_reassociable
+from aotensor.passes.nest.unroll_and_jam import is_reassociable
 from aotensor.passes.schedule.partial import PartialSums, partial_sums
 from aotensor.passes.schedule.reader import Reader, Unreadable, captured, facts, root_of
 from aotensor.passes.schedule.record import ORDERED, SET, Closed, Record, close, without_blocks, without_parts

@@ -65,7 +65,7 @@ class Order:
                 if x.owner.folded is not None:
                     raise Unreadable(
                         "sweeps follow each other over tiles and keep their last rows only; without that pass, "
-                        "--disable-pass tile-sweeps, there are schedules"
+                        "--disable-pass overlapped-tiling, there are schedules"
                     )
                 if x.owner.over is not None and root_of(x.owner.over) in taken:
                     raise Unreadable("two values lie over the same one")

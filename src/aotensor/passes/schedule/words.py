@@ -18,7 +18,7 @@ from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import is_register, loops_around
 from aotensor.ir.upstream import walk
-from aotensor.passes.nest.mark_parallel import is_parallel
+from aotensor.passes.nest.mark_independent import is_parallel
 from aotensor.passes.nest.vectorize import lanes_of
 from aotensor.passes.schedule.meaning import Meaning
 from aotensor.passes.schedule.record import ORDERED

@@ -51,7 +51,7 @@ class Pattern:
         """The start and the end of slice i."""
         return self.indptr[i], self.indptr[self.b.add(i, self.b.index(1))]
 
-    def fetch_ahead(self, e: Scalar, q: Pattern, *values: tuple[SSAValue, Sequence[Scalar]]) -> None:
+    def prefetch(self, e: Scalar, q: Pattern, *values: tuple[SSAValue, Sequence[Scalar]]) -> None:
         """Prefetch the slices of q that entries after e refer to.
 
         values: buffers with an element for each entry of q, with their leading indices.

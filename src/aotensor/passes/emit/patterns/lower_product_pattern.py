@@ -70,7 +70,7 @@ def _span_of_row(b: LoopBuilder, p: Pattern, q: Pattern, i: Scalar) -> tuple[Sca
     last = b.isub(q.count, 1)
 
     def entry(e: Scalar, state: list[Scalar]) -> list[Scalar]:
-        p.fetch_ahead(e, q)
+        p.prefetch(e, q)
         low, high, terms = state
         first, end = q.bounds(p.indices[e])
         is_empty = b.compare("eq", first, end)

@@ -103,7 +103,7 @@ def each_term(
 
     def entry(e: Scalar, state: list[Scalar]) -> Sequence[Scalar]:
         if is_first:
-            p.fetch_ahead(e, q)
+            p.prefetch(e, q)
 
         def term(f: Scalar, state: list[Scalar]) -> Sequence[Scalar]:
             return body(q.indices[f], state)
@@ -164,7 +164,7 @@ class _Rows:
         origin = start if self.row is not self.data else b.index(0)
 
         def entry(e: Scalar, state: list[Scalar]) -> Sequence[Scalar]:
-            self.p.fetch_ahead(e, self.q, *(() if self.data is None else [(self.y, [])]))
+            self.p.prefetch(e, self.q, *(() if self.data is None else [(self.y, [])]))
             factor = None if self.data is None else self._value(self.x, e)
 
             def term(f: Scalar, state: list[Scalar]) -> list[Scalar]:

@@ -87,7 +87,7 @@ class _Loops:
         self._fill(i, lambda e: b.constant(0, self.wide))
 
         def entry(e: Scalar) -> None:
-            self._fetch_ahead(e, sample)
+            self._prefetch(e, sample)
             factor = x(e)
 
             def term(f: Scalar, j: Scalar) -> None:
@@ -105,7 +105,7 @@ class _Loops:
         self._fill(i, x)
 
         def entry(e: Scalar) -> None:
-            self._fetch_ahead(e, sample)
+            self._prefetch(e, sample)
 
             def term(f: Scalar, carried: list[Scalar]) -> list[Scalar]:
                 j = self.q.indices[f]
@@ -125,7 +125,7 @@ class _Loops:
         self._fill(i, y)
 
         def entry(e: Scalar) -> None:
-            self._fetch_ahead(e, sample)
+            self._prefetch(e, sample)
             factor = x(e)
 
             def term(f: Scalar, j: Scalar) -> None:
@@ -136,11 +136,11 @@ class _Loops:
 
         self._each(self.p, i, lambda e, _: entry(e))
 
-    def _fetch_ahead(self, e: Scalar, sample: list[Scalar]) -> None:
+    def _prefetch(self, e: Scalar, sample: list[Scalar]) -> None:
         """Prefetch entries of q together with their values."""
         values = self.z if self.kind == "product_right" else self.y
         is_of_samples = self.kind == "product_right" or self.has_samples[1]
-        self.p.fetch_ahead(e, self.q, (values, sample if is_of_samples else []))
+        self.p.prefetch(e, self.q, (values, sample if is_of_samples else []))
 
     def _each(self, pattern: Pattern, i: Scalar, body: Callable[[Scalar, Scalar], None]) -> None:
         """body(entry, its index) for the entries of slice i."""

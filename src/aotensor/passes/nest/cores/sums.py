@@ -19,7 +19,7 @@ from aotensor.ir.nest.strides import stride_along
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.ir.nest.tree import axis_of, gathers, is_register, statements
 from aotensor.ir.upstream import walk
-from aotensor.passes.nest.jam import is_reassociable
+from aotensor.passes.nest.unroll_and_jam import is_reassociable
 
 _NOTHING: Final[Mapping[type[Operation], float]] = {
     arith.AddfOp: 0.0, arith.MulfOp: 1.0, arith.MaximumfOp: float("-inf"), arith.MinimumfOp: float("inf"),

@@ -1,0 +1,183 @@
+"""Index set splitting: split loops where conditions of their statements change, so that most iterations need none.
+
+    nest.for %i in %n {                              nest.for %i = %c0 to %a { … }
+      nest.do {                                      nest.for %i = %a to %b {
+        %k = arith.subi %i, %a                 →       nest.do { tensor.extract %v[%i - %a] }
+        %c = arith.cmpi ult, %k, %m                  }
+        aot.extract_if %c, %v[%k], %x                nest.for %i = %b to %n { … }
+      }
+    }
+
+Index set splitting (Allen & Kennedy, Optimizing Compilers for Modern Architectures, 5.7): between the largest start and
+the least end of all windows every condition on the counter holds. In a nest the middle part is split again, along its
+inner loop; the outer parts keep their conditions, and have few iterations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from typing import Final, NamedTuple
+
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from aotensor.core import dtypes
+from aotensor.ir.context import functions_of
+from aotensor.ir.dialect import ExtractIfOp, ReshapeOp
+from aotensor.ir.index_builder import Extent, IndexBuilder
+from aotensor.ir.location import builder_before
+from aotensor.ir.nest.loops import ForOp
+from aotensor.ir.nest.ops import ValueOp
+from aotensor.ir.nest.strides import is_fixed, moved
+from aotensor.ir.nest.tree import gathers, is_register, known_extent, statements
+from aotensor.ir.scalar_builder import CONTRACT, Scalar
+from aotensor.ir.upstream import walk
+from aotensor.passes.remarks import applied, missed
+
+_BELOW: Final = 6  # arith.cmpi's predicate number of `ult`
+FEWEST: Final = 16
+"""Smallest trip count of a loop that is worth splitting."""
+LARGEST: Final = 400
+"""Largest number of operations of a loop that is split, as there may be three copies."""
+_ALLOWS: Final = {
+    "its trip count is short": f"at least {FEWEST} iterations",
+    "its body is large": f"at most {LARGEST} operations in an iteration",
+    "a part would read what another part writes": "a result that is not read in the same loop",
+}
+"""Reason why a loop is not split → hint how to change that."""
+
+
+def index_set_splitting(module: ModuleOp) -> None:
+    """Split the loops of every function, the outermost first."""
+    for function in functions_of(module):
+        for op in list(function.body.block.ops):
+            if isinstance(op, ForOp):
+                _split(op)
+
+
+class _Condition(NamedTuple):
+    """The comparison counter + offsets < extent, unsigned.   offsets: values that are added or subtracted"""
+
+    op: arith.CmpiOp
+    added: tuple[SSAValue, ...]
+    subtracted: tuple[SSAValue, ...]
+
+
+def _split(loop: ForOp) -> None:
+    """Split a loop, then the inner loops of its middle part."""
+    found = list(_conditions(loop))
+    reason = _reason_against(loop)
+    if found and reason is None:
+        before = builder_before(loop)
+        b = IndexBuilder(before, CONTRACT)
+        start = b.index(0 if loop.lower is None else _extent(loop.lower))
+        low, high = (b.index(x).ssa for x in _range(b, found, start, _extent(loop.upper)))
+        if low is not start.ssa:
+            part = loop.clone()
+            part.set_bounds(low, start.ssa)
+            before.insert(part)
+        behind = loop.clone()
+        behind.set_bounds(loop.upper, high)
+        loop.set_bounds(high, low)
+        assert loop.parent is not None
+        loop.parent.insert_op_after(behind, loop)
+        for condition in found:
+            _hold(condition.op)
+        applied("split the index set of loop {}: {} conditions hold in its middle part", loop, len(found))
+    elif found:
+        missed(
+            "index set of loop {} not split: {}",
+            loop,
+            reason,
+            hint=_ALLOWS.get(reason or "", ""),
+        )
+    for op in list(loop.body.block.ops):
+        if isinstance(op, ForOp):
+            _split(op)
+
+
+def _reason_against(loop: ForOp) -> str | None:
+    """The reason why a loop is not split, None if it is."""
+    extent = known_extent(loop)
+    if extent is not None and extent < FEWEST:
+        return "its trip count is short"
+    if loop.step is not None or any(loop.number(name) > 1 for name in ("jam", "lanes", "rows")):
+        return "it is unrolled or vectorized already"
+    if sum(1 for _ in walk(loop)) > LARGEST:
+        return "its body is large"
+    written, read = set[SSAValue](), set[SSAValue]()
+    for op in statements(loop):
+        written |= {_memory(x) for x in op.outputs if not is_register(x)}
+        read |= {_memory(x) for x in (*op.inputs, *gathers(op)) if not is_register(x)}
+    inside = {op.result for op in walk(loop) if isinstance(op, ValueOp)}
+    return "a part would read what another part writes" if (written & read) - inside else None
+
+
+def _memory(x: SSAValue) -> SSAValue:
+    """The value that owns the memory of x."""
+    while isinstance(x.owner, ReshapeOp | ValueOp):
+        source = x.owner.source if isinstance(x.owner, ReshapeOp) else x.owner.over
+        if source is None:
+            break
+        x = source
+    return x
+
+
+# --- conditions ------------------------------------------------------------------------------------------------------
+
+
+def _conditions(loop: ForOp) -> Iterator[_Condition]:
+    """The comparisons of a loop's counter, with a loop-invariant offset, with a loop-invariant bound."""
+    for statement in statements(loop):
+        for op in statement.body.block.ops:
+            if isinstance(op, arith.CmpiOp) and op.predicate.value.data == _BELOW and is_fixed(op.rhs, loop):
+                found = moved(op.lhs, loop)
+                if found is not None:
+                    yield _Condition(op, *found)
+
+
+def _range(b: IndexBuilder, conditions: list[_Condition], start: Extent, end: Extent) -> tuple[Extent, Extent]:
+    """The subrange of start … end where all conditions hold."""
+    lows, highs = list[Extent](), list[Extent]()
+    for extent, added, subtracted in dict.fromkeys((one.op.rhs, one.added, one.subtracted) for one in conditions):
+        lows.append(b.isub(_sum(b, subtracted), _sum(b, added)))
+        highs.append(b.iadd(lows[-1], _extent(extent)))
+    low, high = reduce(b.imax, lows), reduce(b.imin, highs)
+    first = start if low == 0 else b.imax(b.imin(low, end), start)  # counters are nonnegative
+    return first, b.imax(b.imin(high, end), first)
+
+
+def _sum(b: IndexBuilder, values: Iterable[SSAValue]) -> Extent:
+    total: Extent = 0
+    for x in values:
+        total = b.iadd(total, _extent(x))
+    return total
+
+
+def _extent(x: SSAValue) -> Scalar:
+    return Scalar(x, dtypes.INDEX)
+
+
+# --- where they hold -------------------------------------------------------------------------------------------------
+
+
+def _hold(condition: Operation) -> None:
+    """Remove a condition that always holds from its users."""
+    for user in [use.operation for use in condition.results[0].uses]:
+        match user:
+            case arith.AndIOp():
+                (other,) = (x for x in user.operands if x is not condition.results[0])
+                Rewriter.replace_op(user, [], [other])
+            case ExtractIfOp():
+                read = tensor.ExtractOp(user.tensor, list(user.indices), user.result.type)
+                read.location = user.location
+                Rewriter.replace_op(user, read)
+            case arith.SelectOp() if user.cond is condition.results[0]:
+                Rewriter.replace_op(user, [], [user.lhs])
+            case _:
+                pass
+    if not condition.results[0].uses:
+        Rewriter.erase_op(condition)
