@@ -33,7 +33,9 @@ PACKAGES = (
     "aotensor.gradient",
     "aotensor.tensor",
     "aotensor.sparse",
+    "aotensor.tensor.integrate",
     "aotensor.tensor.linalg",
+    "aotensor.tensor.optimize",
     "aotensor.tensor.random",
 )
 NUMPY = {"add", "nan", "inf", "searchsorted", "union1d"}

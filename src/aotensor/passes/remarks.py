@@ -43,7 +43,7 @@ def analysis(message: str, *subjects: object, size: Iterable[SSAValue] = (), flo
     _note("analysis", message, subjects, size, flops)
 
 
-def is_heard() -> bool:
+def are_enabled() -> bool:
     """Are remarks enabled? For reasons that take time to find."""
     return listener() is not None
 

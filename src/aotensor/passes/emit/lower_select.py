@@ -26,7 +26,7 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i64
 from aotensor.passes.emit.buffers import Buffers
-from aotensor.passes.emit.lower_window import STEP, verb_dtype
+from aotensor.passes.emit.lower_window import STEP, element_dtype
 from aotensor.passes.emit.on_cores import each_line
 from aotensor.passes.target import Target
 
@@ -47,7 +47,7 @@ def lower_select(b: LoopBuilder, buffers: Buffers, op: SelectOp, target: Target)
     """Emit the positions of the elements at the given ranks, line by line."""
     *others, length = buffers.shape(op.source)
     source, positions = buffers.buffer(op.source), buffers.buffer(op.positions)
-    dtype = verb_dtype(op.source, is_unsigned=op.unsigned is not None)
+    dtype = element_dtype(op.source, is_unsigned=op.unsigned is not None)
     assert isinstance(op.positions.type, TensorType)
     count = buffers.shape(op.positions)[-1]
 

@@ -24,7 +24,7 @@ from aotensor.ir.nest.ops import ON_CORES
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i64
 from aotensor.passes.emit.buffers import Buffers
-from aotensor.passes.emit.lower_window import STEP, verb_dtype
+from aotensor.passes.emit.lower_window import STEP, element_dtype
 from aotensor.passes.emit.on_cores import each_line
 from aotensor.passes.nest.work import rows_of_chunk
 from aotensor.passes.target import Target
@@ -46,7 +46,7 @@ def lower_sort(b: LoopBuilder, buffers: Buffers, op: SortOp, target: Target) -> 
     source, values, permutation = (buffers.buffer(x) for x in (op.source, op.values, op.permutation))
     assert isinstance(op.source.type, TensorType)
     kind = op.source.type.element_type
-    dtype = verb_dtype(op.source, is_unsigned=op.unsigned is not None)
+    dtype = element_dtype(op.source, is_unsigned=op.unsigned is not None)
     others = [n for d, n in enumerate(shape) if d != axis]
     is_cut = ON_CORES in op.attributes and not others
     size = rows_of_chunk(b, length, _MERGE, target.chunk_work, target.most_chunks, target.row_group) if is_cut else 0

@@ -63,7 +63,7 @@ def lower_scatter(b: LoopBuilder, buffers: Buffers, op: ScatterOp, target: Targe
     axes, start = op.axes.get_values(), op.start.value.data
     extents, shape = buffers.shape(op.dest), buffers.shape(op.source)
     end = start + len(shape) - len(extents) + len(axes)
-    dtype = verb_dtype(op.dest)
+    dtype = element_dtype(op.dest)
 
     def scatter(outer: list[Scalar]) -> None:
         named = {
@@ -89,7 +89,7 @@ def _index(b: LoopBuilder, buffers: Buffers, indices: SSAValue, counters: list[S
     shape = buffers.shape(indices)
     own = counters[len(counters) - len(shape) :]
     at: list[Extent] = [0 if n == 1 else counter for n, counter in zip(shape, own, strict=True)]
-    found = b.cast(b.fetch(buffers.buffer(indices), at, verb_dtype(indices)), "index")
+    found = b.cast(b.fetch(buffers.buffer(indices), at, element_dtype(indices)), "index")
     return b.select(b.compare("lt", found, b.index(0)), b.add(found, b.index(extent)), found)
 
 
@@ -135,7 +135,7 @@ def lower_cumulate(b: LoopBuilder, buffers: Buffers, op: CumulateOp, target: Tar
     axis, kind = op.axis.value.data, op.kind.data
     shape = buffers.shape(op.source)
     source, result = buffers.buffer(op.source), buffers.buffer(op.result)
-    dtype = verb_dtype(op.source)
+    dtype = element_dtype(op.source)
     others = [n for d, n in enumerate(shape) if d != axis]
 
     def run(where: list[Scalar]) -> None:
@@ -161,7 +161,7 @@ def lower_recur(b: LoopBuilder, buffers: Buffers, op: RecurOp, target: Target) -
     axis = op.axis.value.data
     shape = buffers.shape(op.terms)
     factors, terms, result = (buffers.buffer(x) for x in (op.factors, op.terms, op.result))
-    dtype = verb_dtype(op.terms)
+    dtype = element_dtype(op.terms)
 
     def run(where: list[Scalar]) -> None:
         def step(k: Scalar, carried: list[Scalar]) -> list[Scalar]:
@@ -177,7 +177,7 @@ def lower_recur(b: LoopBuilder, buffers: Buffers, op: RecurOp, target: Target) -
     each_line(b, op, target, [n for d, n in enumerate(shape) if d != axis], b.imul(shape[axis], STEP), lambda: run)
 
 
-def verb_dtype(x: SSAValue, is_unsigned: bool = False) -> str:
+def element_dtype(x: SSAValue, is_unsigned: bool = False) -> str:
     """The builder's dtype of a tensor's elements, whose IR type does not record signedness."""
     assert isinstance(x.type, TensorType)
     match x.type.element_type:

@@ -38,9 +38,9 @@ from aotensor.ir.nest.tree import (
     range_of,
     scatters_along,
 )
-from aotensor.passes.nest.fusion.order import Item, advanced, deferred, is_scalar, items_of
+from aotensor.passes.nest.fusion.order import Item, is_scalar, items_of, operands_first, sunk_to_readers
 from aotensor.passes.nest.work import arithmetic_along
-from aotensor.passes.remarks import applied, is_heard, missed
+from aotensor.passes.remarks import applied, are_enabled, missed
 
 _PASSING: Final = 2
 _READING: Final = 2
@@ -102,7 +102,7 @@ class _Slot:
         self.shared.append(loop)
         self.arithmetic += arithmetic_along(item.statement, loop)
         self.gathers += len(gathers(item.statement))
-        self.jumps |= _jumps(item.statement, loop)
+        self.jumps |= _scatters(item.statement, loop)
         for x, subscripts in item.statement.reads:
             if (axis := axis_of(subscripts, loop)) is not None:
                 self.along[x].add(axis)
@@ -111,7 +111,9 @@ class _Slot:
 def _fuse_block(block: Block, most: int | None, reorders: bool) -> None:
     is_top_level = isinstance(block.parent_op(), func.FuncOp)
     items = items_of(block)
-    prologue, slots = _Arrangement(is_top_level, most).run(advanced(deferred(items)) if reorders else items)
+    prologue, slots = _Arrangement(is_top_level, most).run(
+        operands_first(sunk_to_readers(items)) if reorders else items
+    )
     terminator = block.last_op if is_top_level else None
     for op in list(block.ops):
         if op is not terminator:
@@ -185,7 +187,7 @@ class _Arrangement:
                 continue
             loop = self._common_loop(item, item.statement, self.slots[where])
             if loop is not None:
-                if is_heard():
+                if are_enabled():
                     shared = [
                         x for x in item.statement.inputs if x in self.slots[where].made or x in self.slots[where].along
                     ]
@@ -197,7 +199,7 @@ class _Arrangement:
                     )
                     applied(message, item.statement, first, size=shared)
                 return self._add(item, loop, where)
-        if candidates and is_heard():
+        if candidates and are_enabled():
             self._report_apart(item, max(candidates), earliest)
         self.slots.append(_Slot([]))
         return self._add(item, item.loops[0], len(self.slots) - 1)
@@ -248,7 +250,7 @@ class _Arrangement:
             elif (
                 (item.is_deferred and slot.streams < _MOST_STREAMS)
                 or _shares_operand(statement, loop, slot)
-                or _goes_beside(item, statement, loop, slot)
+                or _writes_other_parts(item, statement, loop, slot)
             ):
                 return loop
         return None
@@ -261,11 +263,11 @@ def _candidates(loops: Sequence[LoopOp], shared: LoopOp) -> list[LoopOp]:
     if slices:  # the loop over slices encloses the loop over entries
         return [loop for loop in found if loop in slices]
     if len(loops) > 1:  # the loop of unit stride stays innermost
-        return [loop for loop in found if loop is not loops[-1] and not _buries(loop, loops)]
+        return [loop for loop in found if loop is not loops[-1] and not _encloses_dynamic_loop(loop, loops)]
     return found
 
 
-def _buries(loop: LoopOp, loops: Sequence[LoopOp]) -> bool:
+def _encloses_dynamic_loop(loop: LoopOp, loops: Sequence[LoopOp]) -> bool:
     """True if moving the loop outwards would put a loop of known, hence small, extent around one of unknown extent.
 
     Values of the inner loop would then be kept for all its iterations, while those of the small loop fit in cache.
@@ -285,7 +287,7 @@ def _meet_within(
     return len(axes) == 1 and None not in axes
 
 
-def _goes_beside(item: Item, statement: DoOp, loop: LoopOp, slot: _Slot) -> bool:
+def _writes_other_parts(item: Item, statement: DoOp, loop: LoopOp, slot: _Slot) -> bool:
     """True if a member of the slot writes other parts of the same rows."""
     return item.is_part and all(_meet_within(x, slot, statement.writes, loop) for x in item.makes)
 
@@ -298,14 +300,14 @@ def _shares_operand(statement: DoOp, loop: LoopOp, slot: _Slot) -> bool:
     )
 
 
-def _jumps(statement: DoOp, loop: LoopOp) -> bool:
+def _scatters(statement: DoOp, loop: LoopOp) -> bool:
     """Does a statement scatter-add at positions read along a loop, or compute such positions?"""
     return scatters_along(statement, loop) or gives_positions(statement)
 
 
 def _needs_vectors(statement: DoOp, loop: LoopOp, slot: _Slot) -> bool:
     """Would the scatter of one of the two keep the other from being vectorized, at a cost above the saving?"""
-    jumps = _jumps(statement, loop)
+    jumps = _scatters(statement, loop)
     if jumps == slot.jumps:
         return False
     work = slot.arithmetic if jumps else arithmetic_along(statement, loop)

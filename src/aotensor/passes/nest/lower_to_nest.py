@@ -30,7 +30,7 @@ from aotensor.ir.nest.ops import DoOp, ProductOp, ValueOp, YieldOp
 from aotensor.ir.nest.syntax import Subscript
 from aotensor.passes.nest.extents import ExtentKey, Extents, ExtentValues
 from aotensor.passes.products.contraction import is_library_product, matrix_product
-from aotensor.passes.remarks import applied, is_heard, missed
+from aotensor.passes.remarks import applied, are_enabled, missed
 from aotensor.passes.windows.assemblies import assemblies, position_of
 
 LoopMaker: TypeAlias = Callable[[Sequence[SSAValue], Block], LoopOp]
@@ -199,7 +199,7 @@ class _Lowering:
 
     def _report_small(self, op: linalg.GenericOp) -> None:
         is_update = len(op.body.block.args) == 3 and bool(op.body.block.args[2].uses)
-        if is_update and is_heard() and matrix_product(op) is not None:
+        if is_update and are_enabled() and matrix_product(op) is not None:
             missed(
                 "{} does not call BLAS: loops are faster at this static size",
                 op,
@@ -209,7 +209,7 @@ class _Lowering:
 
     def _work(self, op: linalg.GenericOp) -> list[object]:
         """Factors of the flop count of a product, for remarks; empty if remarks are off."""
-        if not is_heard():
+        if not are_enabled():
             return []
         maps = [m.data for m in op.indexing_maps]
         operands = [*op.inputs, *op.outputs]

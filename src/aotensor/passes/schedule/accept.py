@@ -23,14 +23,15 @@ from aotensor.ir.nest.tree import loops_around
 from aotensor.ir.upstream import walk
 from aotensor.passes.schedule.facts import (
     DIVISIONS,
+    attributes_of,
     balances_of,
     closed,
     facts_of,
     facts_of_record,
     has_same_body,
     is_at_line,
-    laid_over,
     loops_of,
+    memory_reuses,
     model_line,
     names_in,
     outputs_of,
@@ -39,7 +40,6 @@ from aotensor.passes.schedule.facts import (
     risky,
     rows_of,
     statements_of,
-    told_in,
     touching,
 )
 from aotensor.passes.schedule.meaning import Meaning
@@ -234,7 +234,7 @@ class _Comparison:
                 continue
             same = [facts_of_record(r, self.table) for r in (record, wanted)]
             nearest = nearest or other
-            if told_in(op) != told_in(other):
+            if attributes_of(op) != attributes_of(other):
                 continue
             what = "it reads or writes other elements than the model asks for"
             if same[0][:2] == same[1][:2]:
@@ -300,8 +300,8 @@ class _Comparison:
         if mine != theirs:
             where = self.schedule.where(self.given_function)
             raise ScheduleError(f"{where}: results lie in other outputs than the compiler put them in")
-        known = {(self._term(self.own, x), self._term(self.own, old)) for x, old in laid_over(self.own_function)}
-        for x, old in laid_over(self.given_function):
+        known = {(self._term(self.own, x), self._term(self.own, old)) for x, old in memory_reuses(self.own_function)}
+        for x, old in memory_reuses(self.given_function):
             is_value = isinstance(root_of(old).owner, ValueOp)
             if x.type != old.type or (
                 not is_value and (self._term(self.given, x), self._term(self.given, old)) not in known

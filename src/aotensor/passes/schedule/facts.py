@@ -110,7 +110,7 @@ def outputs_of(meaning: Meaning) -> Hashable:
     return (tuple(lying), tuple(returned))
 
 
-def laid_over(function: func.FuncOp) -> list[tuple[SSAValue, SSAValue]]:
+def memory_reuses(function: func.FuncOp) -> list[tuple[SSAValue, SSAValue]]:
     """Pairs of a value and the value whose memory it reuses."""
     return [(op.result, op.over) for op in walk(function) if isinstance(op, ValueOp) and op.over is not None]
 
@@ -125,7 +125,7 @@ def names_in(op: DoOp) -> tuple[str, ...]:
     return tuple(x.name for x in op.body.block.ops)
 
 
-def told_in(op: DoOp) -> Hashable:
+def attributes_of(op: DoOp) -> Hashable:
     """The attributes of a statement's operations."""
     return tuple(facts(x) for x in op.body.block.ops)
 

@@ -32,7 +32,7 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type
 from aotensor.passes.emit.buffers import Buffers
-from aotensor.passes.emit.lower_window import verb_dtype
+from aotensor.passes.emit.lower_window import element_dtype
 from aotensor.passes.emit.on_cores import each_row
 from aotensor.passes.emit.patterns.index_vectors import Pattern
 from aotensor.passes.target import Target
@@ -81,7 +81,7 @@ class _Blocks:
     """The buffers of one operation, and the code for a row of blocks."""
 
     def __init__(self, b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
-        self.b, self.target, self.dtype = b, target, verb_dtype(op.tensors[0])
+        self.b, self.target, self.dtype = b, target, element_dtype(op.tensors[0])
         self.p = Pattern(b, buffers, op.arguments[0], op.arguments[1])
         self.data, self.x, self.y = (buffers.buffer(v) for v in (*op.arguments[2:4], op.tensors[0]))
         _, height, width = buffers.shape(op.arguments[2])

@@ -25,7 +25,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.emit.kept import is_wanted
-from aotensor.passes.emit.lower_window import verb_dtype
+from aotensor.passes.emit.lower_window import element_dtype
 from aotensor.passes.emit.on_cores import each_row
 from aotensor.passes.emit.patterns.index_vectors import IndexVector, Pattern
 from aotensor.passes.target import Target
@@ -140,7 +140,7 @@ class _Rows:
     """
 
     def __init__(self, b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
-        self.b, self.dtype = b, verb_dtype(op.tensors[1])
+        self.b, self.dtype = b, element_dtype(op.tensors[1])
         self.p, self.q = (Pattern(b, buffers, *op.arguments[k : k + 2]) for k in (0, 2))
         self.indptr = IndexVector(b, buffers.buffer(op.arguments[4]))
         self.x, self.y = (buffers.buffer(v) for v in op.arguments[5:])

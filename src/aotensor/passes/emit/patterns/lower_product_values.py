@@ -20,7 +20,7 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type
 from aotensor.passes.emit.buffers import Buffers
-from aotensor.passes.emit.lower_window import verb_dtype
+from aotensor.passes.emit.lower_window import element_dtype
 from aotensor.passes.emit.on_cores import each_row
 from aotensor.passes.emit.patterns.index_vectors import IndexVector, Pattern
 from aotensor.passes.emit.patterns.lower_product_rows import work_of_row
@@ -44,7 +44,7 @@ class _Loops:
 
     def __init__(self, b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
         self.op, self.target = op, target
-        self.b, self.kind, self.dtype = b, op.kind.data, verb_dtype(op.tensors[0])
+        self.b, self.kind, self.dtype = b, op.kind.data, element_dtype(op.tensors[0])
         self.p, self.q, self.c = (Pattern(b, buffers, *op.arguments[k : k + 2]) for k in (0, 2, 4))
         self.x, self.y = (buffers.buffer(v) for v in op.arguments[6:])
         self.has_samples = [len(buffers.shape(v)) == 2 for v in op.arguments[6:]]

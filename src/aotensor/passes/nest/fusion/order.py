@@ -59,7 +59,7 @@ def items_of(block: Block) -> list[Item]:
     return [item for item in items if not (isinstance(item.root, ValueOp) and item.root.result in first)]
 
 
-def deferred(items: Sequence[Item]) -> list[Item]:
+def sunk_to_readers(items: Sequence[Item]) -> list[Item]:
     """Reorder items so that elementwise statements of function inputs come right before their first reader.
 
     There they can join the loop that the reader will join; earlier, they would open a loop of their own.
@@ -97,7 +97,7 @@ def deferred(items: Sequence[Item]) -> list[Item]:
     return order
 
 
-def advanced(items: list[Item]) -> list[Item]:
+def operands_first(items: list[Item]) -> list[Item]:
     """Reorder items so that a cheap operand of a reader precedes an operand whose nest has the reader's loops.
 
     Then the reader may join the loops of that nest: one sweep over a matrix instead of two with a vector between them.
