@@ -49,6 +49,23 @@ func.func @narrow.kernel(%x: memref<?xf32>, %y: memref<?xf32>, %s: memref<f64>) 
   func.return
 }
 
+// One number per chunk: a few iterations, whose vectors and unrolled copies would only cost time to compile.
+// CHECK-LABEL: func.func @chunks.kernel
+// CHECK: } {novector, nounroll}
+func.func @chunks.kernel(%x: memref<?xf64>, %s: memref<f64>, %n: index, %size: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f64
+  %count = arith.divsi %n, %size {chunks} : index
+  %t = scf.for %i = %c0 to %count step %c1 iter_args(%a = %zero) -> (f64) {
+    %v = memref.load %x[%i] : memref<?xf64>
+    %b = arith.addf %a, %v fastmath<reassoc> : f64
+    scf.yield %b : f64
+  }
+  memref.store %t, %s[] : memref<f64>
+  func.return
+}
+
 // Outer loops, and functions that are no kernels, stay as they are.
 // CHECK-LABEL: func.func @outer.kernel
 // CHECK: scf.for
