@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -136,12 +136,13 @@ def _replay_one(library: Library, vector: Vector) -> Replay:
     return Replay(vector.function, None)
 
 
-def call_with_state(function: LibraryFunction, values: Sequence[Any]) -> list[AnyArray]:
-    """All outputs, sparse ones as dense arrays, for values of all inputs, those of shared variables included.
+def call_with_state(function: LibraryFunction, values: Sequence[Any], is_dense: bool = True) -> list[Any]:
+    """All outputs for values of all inputs, those of shared variables included; is_dense: sparse ones as dense arrays.
 
     The state is restored afterwards.
     """
     spec, before = function.spec, dict(function.state)
+    convert: Callable[[Any], Any] = _dense if is_dense else lambda x: x
     try:
         arguments = []
         for value, x in zip(spec.arguments, values, strict=True):
@@ -153,8 +154,8 @@ def call_with_state(function: LibraryFunction, values: Sequence[Any]) -> list[An
         rows: list[Any] = {"single": [found], "none": []}.get(spec.output_kind) or list(
             found.values() if isinstance(found, dict) else found or ()
         )
-        by_name = {value.name: _dense(x) for value, x in zip(spec.results, rows, strict=True)}
-        by_name |= {output: _dense(function.state[state]) for state, output in spec.updates}
+        by_name = {value.name: convert(x) for value, x in zip(spec.results, rows, strict=True)}
+        by_name |= {output: convert(function.state[state]) for state, output in spec.updates}
     finally:
         for name, old in before.items():
             function.state[name] = old

@@ -98,6 +98,8 @@ def matrix_parts(module: Module, threads: bool, heap: bool = True) -> list[Part]
 _STRICT_BITS: Final = 256  # the order of a product's sums depends on the vector width
 NEVER: Final = 1 << 62
 """Multiply-adds above every product's: never call BLAS."""
+STRICT_PRODUCTS: Final = _STRICT_BITS, Target(blas_work=NEVER)
+"""Width of the vectors, and facts, of products that have the same bits on every machine."""
 
 
 def product_parts(module: Module, threads: bool, facts: Target | None = None, strict: bool = False) -> list[Part]:
@@ -112,7 +114,7 @@ def product_parts(module: Module, threads: bool, facts: Target | None = None, st
 def _product_part(symbol: str, threads: bool, facts: Target | None, strict: bool) -> Part:
     def make(machine: Machine) -> Module:
         loops = product_module(symbol)
-        bits, known = (_STRICT_BITS, Target(blas_work=NEVER)) if strict else (machine.vector_bits, machine.facts)
+        bits, known = STRICT_PRODUCTS if strict else (machine.vector_bits, machine.facts)
         PassRunner().run(loops, library_recipe(bits, facts or known))
         module = emit_module(loops, machine, threads=threads)
         if strict:

@@ -13,6 +13,7 @@ from aotensor.codegen.llvm import ModuleRef
 from aotensor.codegen.targets.javascript import module_text, types_text
 from aotensor.codegen.targets.link import Linked
 from aotensor.codegen.targets.systems import WASM, system_of
+from aotensor.driver.c_source import c_source
 from aotensor.driver.definition import Definition
 from aotensor.driver.kernel_text import kernel_text
 from aotensor.driver.recipe import Lowered, Options, emit, lower, make_library
@@ -121,10 +122,16 @@ class Build:
             "asm": lambda: self.lowered.machine.assembly(self.optimised).encode(),
             "llvm": lambda: str(emit(self.lowered)).encode(),
             "llvm-opt": lambda: str(self.optimised).encode(),
+            "c": lambda: self._c_source().encode(),
             "header": lambda: self.library.header().encode(),
             "manifest": lambda: (json.dumps(json.loads(self.library.manifest.to_json()), indent=2) + "\n").encode(),
         }
         return makers[form]()
+
+    def _c_source(self) -> str:
+        manifest = self.library.manifest
+        with self._timed("write C"):
+            return c_source(self.lowered, manifest)
 
     def _for_web(self, make: Callable[[Manifest], str]) -> bytes:
         triple = self.lowered.machine.triple

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import aotensor.ir  # noqa: F401  (before xDSL)
 from aotensor.codegen.abi.interface import Layer
@@ -85,6 +85,7 @@ class Options:
     pipeline: the passes that run; by default those of the functions. schedule: the loops to compile; by
     default those of the functions, or those that passes generate. sections: further ones, by name.
     layers: interfaces of other projects to the functions. by_origin: lines of derivatives, as in `Locations`.
+    scalar: loops over elements, for C source: no vectors but those of small matrices, no unroll-and-jam.
     """
 
     target: str | None = None
@@ -106,6 +107,7 @@ class Options:
     freestanding: bool = False
     layers: Sequence[Layer] = ()
     by_origin: bool = False
+    scalar: bool = False
 
     @property
     def has_threads(self) -> bool:
@@ -215,7 +217,8 @@ def lower(
     left_out = {
         # checks look at one element at a time, and small processors have no vector instructions
         *(VECTOR_PASSES if options.check or system_of(machine.triple) is OTHER_32 else ()),
-        *(() if options.allocates else ON_SEVERAL_CORES),
+        *(() if options.allocates and not options.scalar else ON_SEVERAL_CORES),
+        *(_FOR_VECTORS if options.scalar else ()),
     }
     runner.run(module, [step for step in nest_recipe(facts, pipeline) if step.name not in left_out])
     if schedule is not None:
@@ -234,16 +237,24 @@ def lower(
         result.built, guard = with_bounds_check(result.built)
         runner.run(module, [guard])
     _keep_text(result, "loops", texts)
-    runner.run(module, math_recipe(_math_facts(machine, options), pipeline))
+    without = _INLINING if options.scalar else ()
+    recipe = math_recipe(_math_facts(machine, options), pipeline)
+    runner.run(module, [step for step in recipe if step.name not in without])
     return result
+
+
+_FOR_VECTORS: Final = ("tile-columns", "row-vectors", "short-vectors", "vectorize", "jam", "fetch-ahead")
+"""Passes that make no sense without vectors; small matrices stay, as LAPACK would round otherwise."""
+_INLINING: Final = ("outline-math",)
 
 
 def _math_facts(machine: Machine, options: Options) -> Target:
     """Facts for expanding math functions: the real instruction set, whatever `facts` say; `strict` needs none."""
-    return replace(machine.facts, has_tables=False) if options.fp == "strict" else machine.facts
+    has_none = options.fp == "strict" or options.scalar
+    return replace(machine.facts, has_tables=False) if has_none else machine.facts
 
 
-def _product_facts(machine: Machine, options: Options) -> Target | None:
+def product_facts(machine: Machine, options: Options) -> Target | None:
     """Facts for kernels of products, None for the machine's; without a heap, kernels do not pack their operands."""
     if options.allocates:
         return options.facts
@@ -339,7 +350,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     lowered.runner.write("llvm", "ll", lambda: str(emit(lowered)))
     options = lowered.options
     levels = [_level_code(lowered, level) for level in options.upper_levels()]
-    made = stored_part, options.has_threads, _product_facts(lowered.machine, options), levels
+    made = stored_part, options.has_threads, product_facts(lowered.machine, options), levels
     library = build_library(kernels, blueprint, *made)
     if not options.allocates:  # the second time, with facts about the generated code
         stacks = stack_bounds(lowered.machine, library.optimised, specs, options.prefix)

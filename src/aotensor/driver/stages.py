@@ -24,6 +24,7 @@ FORMS: Final = {
     "static": "lib{}.a",
     "obj": "{}.o",
     "asm": "{}.s",
+    "c": "{}.c",
     "llvm": "{}.ll",
     "llvm-opt": "{}.opt.ll",
     "nest": "{}.nest.mlir",

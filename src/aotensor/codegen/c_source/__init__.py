@@ -1,0 +1,1 @@
+"""C99 from the loop level."""

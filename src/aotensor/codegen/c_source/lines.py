@@ -1,0 +1,101 @@
+"""The lines of a C function: text, and what is known of a declaration or an assignment, so that unused ones are left out.
+
+    double x_2 = X[i];      declares x_2      left out if no line that stays reads x_2
+    x_2 = x_2 + 1.0;        assigns x_2       the same
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+WIDTH: Final = 110
+_WORD: Final = re.compile(r"[A-Za-z_]\w*")
+_STEP: Final = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One statement.   depth: of blocks around it. sets: the variable that it declares or assigns, and does no more.
+
+    ignored: the statement if nothing reads the variable, for a call that is made anyway.
+    is_comment: is left out in front of another comment and at the end of a block
+    """
+
+    text: str
+    depth: int
+    sets: str = ""
+    is_comment: bool = False
+    ignored: str = ""
+
+    @property
+    def words(self) -> list[str]:
+        """The identifiers in it."""
+        return [] if self.is_comment else _WORD.findall(self.text)
+
+
+def kept_lines(lines: Sequence[Line]) -> list[Line]:
+    """The lines without variables that nothing reads, and without comments on nothing."""
+    setters: dict[str, list[Line]] = {}
+    for line in lines:
+        if line.sets and not line.ignored:
+            setters.setdefault(line.sets, []).append(line)
+    used: set[str] = set()
+    pending = [word for line in lines if not line.sets or line.ignored for word in line.words[bool(line.ignored) and 3 :]]
+    while pending:
+        word = pending.pop()
+        if word not in used:
+            used.add(word)
+            pending += [other for line in setters.get(word, ()) for other in line.words if other != word]
+    kept = [
+        line if line.sets in used or not line.ignored else Line(line.ignored, line.depth)
+        for line in lines
+        if not line.sets or line.ignored or line.sets in used
+    ]
+    return _without_idle_comments(kept)
+
+
+def _without_idle_comments(lines: Sequence[Line]) -> list[Line]:
+    found: list[Line] = []
+    said = ""
+    for k, line in enumerate(lines):
+        following = lines[k + 1] if k + 1 < len(lines) else None
+        if line.is_comment:
+            is_idle = following is None or following.is_comment or following.text.startswith("}")
+            if is_idle or line.text == said:
+                continue
+            said = line.text
+        elif line.text.startswith("}"):
+            said = ""
+        found.append(line)
+    return found
+
+
+def words_of(lines: Iterable[Line]) -> set[str]:
+    """All identifiers of some lines."""
+    return {word for line in lines for word in line.words}
+
+
+def printed(lines: Iterable[Line]) -> str:
+    """The lines as text, wrapped between words."""
+    return "".join(f"{_wrapped(line)}\n" for line in lines)
+
+
+def _wrapped(line: Line) -> str:
+    start = _STEP * line.depth
+    text = start + line.text
+    if len(text) <= WIDTH or line.is_comment or '"' in text:
+        return text
+    return "\n".join(
+        textwrap.wrap(
+            line.text,
+            WIDTH,
+            initial_indent=start,
+            subsequent_indent=start + 2 * _STEP,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    )

@@ -1,0 +1,349 @@
+"""One C function under construction: its lines, and the C expression of every SSA value so far.
+
+A pure operation that is used once, in its own block, is written into its user; every other one gets a name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DYNAMIC_INDEX, UNKNOWN_LOC, LocationAttr, MemRefType, NoneAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from aotensor.codegen.c_source.lines import Line
+from aotensor.codegen.c_source.words import c_type, comment, element_of, identifier, lanes_of, memory_type
+from aotensor.codegen.emit_state import SCALAR_FUNCTION_PREFIX, dynamic_axes, dynamic_strides, known_strides
+from aotensor.errors import InternalError
+
+_LONGEST: Final = 64
+"""Characters of an expression that is written into its user."""
+_SUM: Final = re.compile(r"[\w\[\]\s+*-]+")
+"""An expression that needs no parentheses in a sum."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """An expression.   is_atom: it needs no parentheses, and may be repeated. reads: it reads memory"""
+
+    text: str
+    is_atom: bool = False
+    reads: bool = False
+
+    def __str__(self) -> str:
+        """Its text as an operand of another expression."""
+        return self.text if self.is_atom else f"({self.text})"
+
+
+Extent: TypeAlias = "int | Expr"
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A memref value. pointer, base: names. sizes, strides: per axis, in elements; atoms"""
+
+    pointer: str
+    base: str
+    sizes: tuple[Extent, ...]
+    strides: tuple[Extent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """A vector: the name of an array."""
+
+    name: str
+    count: int
+
+
+Item: TypeAlias = "Expr | Buffer | Lanes"
+Handler: TypeAlias = "Callable[[Writer, Any], None]"
+
+
+@dataclass
+class Unit:
+    """What the functions of one C file share.
+
+    symbols: function of the loop level → its C name. written: memref values that are written through. line: the text
+    of a comment for a location, empty for none. helpers: names of the functions of `helpers.py` that are called
+    """
+
+    symbols: Mapping[str, str]
+    written: frozenset[SSAValue]
+    line: Callable[[LocationAttr], str]
+    helpers: set[str] = field(default_factory=set)
+    globals: Mapping[str, str] = field(default_factory=dict)
+
+
+class Writer:
+    """handlers: operation class → the function that writes it. pure: classes without side effects"""
+
+    def __init__(
+        self, unit: Unit, op: func.FuncOp, handlers: Mapping[type[Operation], Handler], pure: frozenset[type[Operation]]
+    ) -> None:
+        self.unit, self.op, self.lines, self.depth = unit, op, list[Line](), 1
+        self.values: dict[SSAValue, Item] = {}
+        self.on_heap: dict[SSAValue, str] = {}
+        self.growing: dict[int, str] = {}
+        self.top: list[Line] = []
+        """Declarations at the start of the function."""
+        self._handlers, self._pure = handlers, pure
+        self._taken = {*unit.symbols.values(), *unit.globals.values()}
+        self._said = ""
+
+    # --- lines -------------------------------------------------------------------------------------------------------
+
+    def put(self, text: str, sets: str = "", ignored: str = "") -> None:
+        """Write a statement.   sets, ignored: as in `Line`"""
+        self.lines.append(Line(text, self.depth, sets, ignored=ignored))
+
+    def declare_first(self, text: str, name: str) -> None:
+        """Declare a variable at the start of the function."""
+        self.top.append(Line(text, 1, name))
+
+    def open(self, text: str) -> None:
+        """Begin a block."""
+        self.put(f"{text} {{")
+        self.depth += 1
+
+    def close(self, text: str = "}") -> None:
+        """End a block."""
+        self.depth -= 1
+        self.put(text)
+
+    def name(self, hint: str) -> str:
+        """A new name of a variable."""
+        clean = identifier(hint)
+        found, k = clean, 1
+        while found in self._taken:
+            k += 1
+            found = f"{clean}_{k}"
+        self._taken.add(found)
+        return found
+
+    def hint(self, ssa: SSAValue, kind: Attribute | None = None) -> str:
+        """A name for a value: the user's, or a letter by its type."""
+        if ssa.name_hint is not None:
+            return ssa.name_hint
+        text = c_type(element_of(ssa.type if kind is None else kind))
+        return {"double": "x", "float": "x", "bool": "is"}.get(text, "k")
+
+    def run(self, operations: Iterable[Operation]) -> None:
+        """Write operations in order, with a comment where the line of the model changes."""
+        for op in operations:
+            handler = self._handlers.get(type(op))
+            if handler is None:
+                raise InternalError(f"C source: no C for {op.name}", lines=str(op).splitlines()[:1])
+            self.say(op.location)
+            handler(self, op)
+
+    def say(self, location: LocationAttr) -> None:
+        """Write the line of the model, if it is another one."""
+        text = "" if location is UNKNOWN_LOC else self.unit.line(location)
+        if text and text != self._said:
+            self._said = text
+            self.lines.append(Line(comment(text), self.depth, is_comment=True))
+
+    def body(self, block: Block) -> Sequence[SSAValue]:
+        """Write all of a block but its terminator; return the operands of that."""
+        terminator = block.last_op
+        assert terminator is not None
+        self.run(op for op in block.ops if op is not terminator)
+        return terminator.operands
+
+    # --- values ------------------------------------------------------------------------------------------------------
+
+    def expr(self, ssa: SSAValue) -> Expr:
+        """The expression of a scalar."""
+        value = self.values[ssa]
+        assert isinstance(value, Expr)
+        return value
+
+    def atom(self, ssa: SSAValue) -> Expr:
+        """The same as a name or a literal, which may be written twice."""
+        value = self.expr(ssa)
+        if not value.is_atom:
+            value = self.values[ssa] = self.declared(c_type(ssa.type), value, self.hint(ssa))
+        return value
+
+    def buffer(self, ssa: SSAValue) -> Buffer:
+        """The parts of a memref."""
+        value = self.values[ssa]
+        assert isinstance(value, Buffer)
+        return value
+
+    def lanes(self, ssa: SSAValue) -> Lanes:
+        """The array of a vector."""
+        value = self.values[ssa]
+        assert isinstance(value, Lanes)
+        return value
+
+    def declared(self, kind: str, value: Expr, hint: str) -> Expr:
+        """A new constant with this value."""
+        name = self.name(hint)
+        self.put(f"const {kind} {name} = {value.text};", name)
+        return Expr(name, is_atom=True)
+
+    def set(self, op: Operation, value: Expr, ssa: SSAValue | None = None) -> None:
+        """The value of a pure operation: written into its user, or named."""
+        result = op.results[0] if ssa is None else ssa
+        if not value.is_atom and not self._is_inlined(op, result, value):
+            value = self.declared(c_type(result.type), value, self.hint(result))
+        self.values[result] = value
+
+    def _is_inlined(self, op: Operation, result: SSAValue, value: Expr) -> bool:
+        uses = list(result.uses)
+        if len(uses) != 1 or len(value.text) > _LONGEST or result.name_hint is not None:
+            return False
+        (use,) = uses
+        user = use.operation
+        if user.parent_block() is not op.parent_block():
+            return False
+        if not value.reads:
+            return True
+        following = op.next_op
+        while following is not None and following is not user:
+            if not self.is_pure(following):
+                return False
+            following = following.next_op
+        return following is user and not user.regions
+
+    def is_pure(self, op: Operation) -> bool:
+        """Does an operation neither write memory nor leave the function?"""
+        if isinstance(op, func.CallOp):
+            return op.callee.root_reference.data.startswith(SCALAR_FUNCTION_PREFIX)
+        return type(op) in self._pure
+
+    # --- extents -----------------------------------------------------------------------------------------------------
+
+    def extent(self, ssa: SSAValue) -> Extent:
+        """An index, as a Python int if it is constant."""
+        value = self.expr(ssa)
+        return int(value.text) if value.text.lstrip("-").isdigit() else value
+
+    def extents(self, static: Sequence[int], dynamic: Sequence[SSAValue]) -> list[Extent]:
+        """MLIR's mixed list, with names and numbers only."""
+        operands = iter(dynamic)
+        return [self.known(self.extent(next(operands))) if n == DYNAMIC_INDEX else n for n in static]
+
+    def known(self, value: Extent, hint: str = "size") -> Extent:
+        """An extent as a number or a name."""
+        if isinstance(value, int) or value.is_atom:
+            return value
+        return self.declared("int64_t", value, hint)
+
+    @staticmethod
+    def add(x: Extent, y: Extent) -> Extent:
+        """x + y of numbers of elements, which stay below 2⁶³."""
+        if isinstance(x, int) and isinstance(y, int):
+            return x + y
+        if x == 0 or y == 0:
+            return y if x == 0 else x
+        left, right = (z.text if isinstance(z, Expr) and _SUM.fullmatch(z.text) else z for z in (x, y))
+        return Expr(f"{left} + {right}", reads=any(isinstance(z, Expr) and z.reads for z in (x, y)))
+
+    @staticmethod
+    def multiply(x: Extent, y: Extent) -> Extent:
+        """x · y of numbers of elements, which stay below 2⁶³."""
+        if isinstance(x, int) and isinstance(y, int):
+            return x * y
+        if x == 1 or y == 1:
+            return y if x == 1 else x
+        if x == 0 or y == 0:
+            return 0
+        return Expr(f"{x} * {y}", reads=any(isinstance(z, Expr) and z.reads for z in (x, y)))
+
+    def product(self, factors: Iterable[Extent]) -> Extent:
+        """The product of extents."""
+        total: Extent = 1
+        for factor in factors:
+            total = self.multiply(total, factor)
+        return total
+
+    def row_major(self, sizes: Sequence[Extent]) -> tuple[Extent, ...]:
+        """Strides of a contiguous array."""
+        strides: list[Extent] = [1] * len(sizes)
+        for axis in range(len(sizes) - 2, -1, -1):
+            strides[axis] = self.known(self.multiply(sizes[axis + 1], strides[axis + 1]), "stride")
+        return tuple(strides)
+
+    # --- buffers -----------------------------------------------------------------------------------------------------
+
+    def pointer_type(self, ssa: SSAValue) -> str:
+        """`const double *` for a buffer that is only read."""
+        const = "" if ssa in self.unit.written else "const "
+        return f"{const}{memory_type(element_of(ssa.type))} *"
+
+    def make_buffer(
+        self, kind: MemRefType[Any], pointer: str, sizes: Sequence[Extent], strides: Iterable[Extent] = ()
+    ) -> Buffer:
+        """A buffer of a type.   strides: those that the type does not have"""
+        if isinstance(kind.layout, NoneAttr):
+            return Buffer(pointer, pointer, tuple(sizes), self.row_major(sizes))
+        supply = iter(strides)
+        every = [next(supply) if stride is None else stride for stride in known_strides(kind)]
+        return Buffer(pointer, pointer, tuple(sizes), tuple(every))
+
+    def offset(self, buffer: Buffer, indices: Sequence[Extent]) -> Extent:
+        """The position of an element."""
+        total: Extent = 0
+        for index, stride in zip(indices, buffer.strides, strict=True):
+            total = self.add(total, self.multiply(index, stride))
+        return total
+
+    def element(self, ssa: SSAValue, indices: Sequence[SSAValue]) -> Expr:
+        """An element of a buffer, `X[i * p + j]`."""
+        buffer = self.buffer(ssa)
+        offset = self.offset(buffer, [self.extent(i) for i in indices])
+        return Expr(f"{buffer.pointer}[{offset if isinstance(offset, int) else offset.text}]", is_atom=True, reads=True)
+
+    # --- values as lists of C variables --------------------------------------------------------------------------------
+
+    def flat_types(self, ssa: SSAValue) -> list[str]:
+        """The C types that pass a value: a memref as its pointer, dynamic extents, dynamic strides."""
+        kind = ssa.type
+        if isinstance(kind, MemRefType):
+            return [self.pointer_type(ssa), *["int64_t "] * (len(dynamic_axes(kind)) + len(dynamic_strides(kind)))]
+        return [f"{c_type(element_of(kind))} "]
+
+    def flatten(self, values: Iterable[SSAValue]) -> list[Expr]:
+        """The expressions that pass values."""
+        flat: list[Expr] = []
+        for ssa in values:
+            if isinstance(kind := ssa.type, MemRefType):
+                buffer = self.buffer(ssa)
+                flat.append(Expr(buffer.pointer, is_atom=True))
+                numbers = [buffer.sizes[axis] for axis in dynamic_axes(kind)]
+                numbers += [buffer.strides[axis] for axis in dynamic_strides(kind)]
+                flat += [x if isinstance(x, Expr) else Expr(str(x), is_atom=True) for x in numbers]
+            elif lanes_of(kind) is not None:
+                flat.append(Expr(self.lanes(ssa).name, is_atom=True))
+            else:
+                flat.append(self.expr(ssa))
+        return flat
+
+    def bind(self, ssa: SSAValue, names: Sequence[str]) -> None:
+        """Let a value be held by variables, as `flat_types` has them."""
+        kind = ssa.type
+        if isinstance(kind, MemRefType):
+            pointer, *rest = names
+            supply = iter(Expr(name, is_atom=True) for name in rest)
+            sizes: list[Extent] = [next(supply) if n == DYNAMIC_INDEX else n for n in kind.get_shape()]
+            self.values[ssa] = self.make_buffer(kind, pointer, sizes, supply)
+        elif (count := lanes_of(kind)) is not None:
+            self.values[ssa] = Lanes(names[0], count)
+        else:
+            self.values[ssa] = Expr(names[0], is_atom=True)
+
+    def variables(self, ssa: SSAValue, hint: str | None = None) -> list[str]:
+        """Names for what holds a value."""
+        first = self.name(hint or self.hint(ssa))
+        return [first, *(self.name(f"{first}_size") for _ in self.flat_types(ssa)[1:])]
+
+    def helper(self, name: str) -> str:
+        """The name of a function of `helpers.py`, which the file then has."""
+        self.unit.helpers.add(name)
+        return name

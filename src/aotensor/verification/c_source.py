@@ -1,0 +1,127 @@
+"""Check C source: compiled by the system's compiler, it must give the bits of the library under `fp="strict"`."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from aotensor.codegen.entry.names import Symbols
+from aotensor.core.types import Array
+from aotensor.driver.build import Build
+from aotensor.driver.definition import Definition
+from aotensor.errors import UnsupportedError
+from aotensor.graph.sparse_type import is_matrix
+from aotensor.sampling.samples import Sampler
+from aotensor.verification.report import CheckFailed, CheckSkipped
+from aotensor.verification.typed_call import call_typed
+from aotensor_runtime import Library
+from aotensor_runtime.errors import AotensorError
+from aotensor_runtime.systems.scratch import scratch_folder
+from aotensor_runtime.vectors import call_with_state
+
+C_FLAGS: Final = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-ffp-contract=off")
+
+
+def check_c_source(f: Definition, build: Build, samples: int, seed: int) -> str:
+    """Compile C source of f, and compare it with the strict library on samples.
+
+    Raises: CheckFailed; CheckSkipped without a compiler, and for a function that C source does not have
+    """
+    compiler = shutil.which("cc") or shutil.which("clang")
+    if compiler is None:
+        raise CheckSkipped("no C compiler was found")
+    strict = Build([f], build.name, replace(build.options, fp="strict"))
+    with scratch_folder() as folder:
+        try:
+            path = compile_c(strict, folder, compiler)
+        except UnsupportedError as error:
+            raise CheckSkipped(str(error).splitlines()[0]) from error
+        c_library = ctypes.CDLL(str(path))
+        return compare_c(f, Library(strict.shared), strict, c_library, samples, seed)
+
+
+def compile_c(build: Build, folder: Path, compiler: str = "cc", flags: Sequence[str] = ("-O1",)) -> Path:
+    """The shared library that a compiler makes of a build's C source.   Raises: CheckFailed with its first error"""
+    source, header, target = (folder / f"{build.name}{end}" for end in (".c", ".h", ".c.so"))
+    source.write_bytes(build.content("c"))
+    header.write_bytes(build.content("header"))
+    command = [compiler, *C_FLAGS, *flags, "-fPIC", "-shared", "-o", str(target), str(source), "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"})
+    if done.returncode != 0:
+        lines = [line for line in done.stderr.splitlines() if "error" in line] or [done.stderr.strip()[:200]]
+        raise CheckFailed(f"{Path(compiler).name}: {lines[0].rpartition('/')[2]}")
+    return target
+
+
+def compare_c(f: Definition, library: Library, build: Build, c_library: Any, samples: int, seed: int) -> str:
+    """Compare a compiled C source with the library on samples.   Raises: CheckFailed for other bits"""
+    manifest = build.library.manifest
+    spec = next(x for x in manifest.functions if x.name == f.name)
+    address = ctypes.cast(getattr(c_library, Symbols.in_library(manifest, f.name).typed), ctypes.c_void_p).value
+    assert address is not None
+    agreed = refused = 0
+    for number, sample in enumerate(Sampler(f, seed).samples(samples)):
+        values = [_canonical(x) for x in sample.arrays.values()]
+        try:
+            expected: list[Any] | None = list(call_with_state(library.functions[f.name], values, is_dense=False))
+        except (AotensorError, ArithmeticError, np.linalg.LinAlgError, IndexError, ValueError, TypeError):
+            expected = None
+        shaped = expected if expected is not None else [np.empty([n or 0 for n in x.shape if isinstance(n, int)]) for x in spec.produced]
+        if expected is None and any(not all(isinstance(n, int) for n in x.shape) for x in spec.produced):
+            refused += 1
+            continue
+        status, found = call_typed(spec, address, values, shaped)
+        where = f"sample {number} ({sample.note})"
+        if (status != 0) != (expected is None):
+            raise CheckFailed(f"{where}: only {'C' if status else 'the library'} refuses, status {status}")
+        if expected is None:
+            refused += 1
+            continue
+        for value, x, y in zip(spec.produced, found, expected, strict=True):
+            problem = _difference(x, y)
+            if problem:
+                raise CheckFailed(f"{where}: {value.name}: {problem}")
+        agreed += 1
+    return f"{agreed} samples to the last bit" + (f", {refused} refused" if refused else "")
+
+
+def _canonical(x: Any) -> Any:
+    """Contiguous arrays; matrices with sorted indices and without duplicates."""
+    if is_matrix(x):
+        copy = x.copy()
+        copy.sum_duplicates()
+        copy.sort_indices()
+        return copy
+    return np.array(x, order="C")
+
+
+def _difference(found: Any, expected: Any) -> str:
+    if isinstance(found, tuple):
+        *arrays, shape = found
+        if tuple(shape) != tuple(expected.shape):
+            return f"shape {shape} instead of {expected.shape}"
+        pairs = zip(arrays, (expected.data, expected.indices, expected.indptr), strict=True)
+        return next((text for x, y in pairs if (text := _unlike(x, np.asarray(y)))), "")
+    return _unlike(np.asarray(found), np.asarray(expected))
+
+
+def _unlike(found: Array, expected: Array) -> str:
+    """What differs: shapes, dtypes or bits. Any nan equals any other one."""
+    if found.shape != expected.shape or found.dtype != expected.dtype:
+        return f"{found.dtype}{list(found.shape)} instead of {expected.dtype}{list(expected.shape)}"
+    x, y = np.ascontiguousarray(found), np.ascontiguousarray(expected)
+    same = x.view(f"u{x.itemsize}") == y.view(f"u{y.itemsize}") if x.dtype.kind == "f" else x == y
+    if x.dtype.kind == "f":
+        same = same | (np.isnan(x) & np.isnan(y))
+    if bool(np.all(same)):
+        return ""
+    at = tuple(int(k) for k in np.argwhere(~same)[0]) if x.ndim else ()
+    return f"{int(np.sum(~same))} of {x.size} elements differ, the first at {list(at)}: {x[at]!r} instead of {y[at]!r}"
