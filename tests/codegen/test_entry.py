@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from entry_harness import Handmade, handmade, handmade_library, small, small_library
 
+import aotensor as aot
+import aotensor.tensor as at
 from aotensor.codegen.entry.entries import add_entries
 from aotensor.codegen.entry.names import exported_symbols
 from aotensor.codegen.library import Blueprint, write_library
@@ -281,6 +284,22 @@ def test_typed_refusals(dll: ctypes.CDLL) -> None:
     assert _typed(dll, "scale", 0, None, None, None) == 0
     assert _typed(dll, "scale", 2**62, x, y, None) == Status.TOO_LARGE
     assert _typed(dll, "join", 3, 2, x, x, np.zeros(5), y, None) == status_of("join")
+
+
+def test_typed_of_static_shapes(tmp_path: Path) -> None:
+    x, w = at.vector("x", shape=(5,)), at.vector("w", shape=(5,))
+    order = at.argsort(x * w)  # needs a workspace
+    made = aot.compile(aot.function([x, w], x[order], name="ordered"), tmp_path, opt_level=0)
+    lib, given, out = ctypes.CDLL(str(made.library)), np.array([3.0, 1, 2, 5, 4]), np.zeros(5)
+    lib.ordered_workspace.restype = ctypes.c_int64
+    room = lib.ordered_workspace()
+    assert room > 0
+    for block in (None, np.zeros(room, "u1")):
+        out[:] = 0
+        assert _typed(lib, "ordered", given, np.ones(5), out, block) == 0
+        assert out.tolist() == [1, 2, 3, 4, 5]
+        assert _typed(lib, "ordered", None, given, out, block) == Status.NULL_POINTER
+        assert _typed(lib, "ordered", given, given, None, block) == Status.NULL_POINTER
 
 
 def test_typed_with_an_output_sized_by_a_value(dll: ctypes.CDLL) -> None:

@@ -17,6 +17,7 @@ from aotensor.codegen.entry.code import NULL, Code, number, status
 from aotensor.codegen.entry.core import Core, declare_core
 from aotensor.codegen.entry.layout import pointer_bytes
 from aotensor.codegen.entry.names import OwnSymbols, Symbols, exported_symbols, has_values
+from aotensor.codegen.entry.steps import align_up
 from aotensor.codegen.entry.tables import Constants, function_table
 from aotensor.codegen.entry.text import check_template, define_check_message, define_status_message
 from aotensor.codegen.entry.values import define_values
@@ -100,16 +101,19 @@ def _define_function(
     extents, kernel = _define_extents_adapter(module, spec, kept), _define_kernel_adapter(module, spec, kept)
     checks = [check_template(spec, check) for check in spec.checks]
     table = function_table(constants, spec, extents, kernel, kept, sizes is not None, checks, codes)
-    _define_typed(module, core, symbols.typed, spec, table)
+    _define_typed(module, core, symbols.typed, spec, table, sizes if kept == 0 else None)
     _define_workspace(module, symbols.workspace, spec, sizes)
     c = Code(module, symbols.uniform, i32, [pointer] * 3, exported=True)
     c.give(c.builder.call(core.uniform, [*c.arguments, table]))
 
 
-def _define_typed(module: Module, core: Core, symbol: str, spec: FunctionSpec, table: Value) -> None:
+def _define_typed(
+    module: Module, core: Core, symbol: str, spec: FunctionSpec, table: Value, sizes: Function | None
+) -> None:
     """i32 f([context,] dims..., inputs..., outputs..., workspace)
 
-    For a sparse matrix the core gets the address of its struct instead of the pattern's elements.
+    For a sparse matrix the core gets the address of its struct instead of the pattern's elements. sizes: computes the
+    bytes of workspace, None if the kernel gets more than arrays and workspace.
     """
     names = spec.typed_dims
     numbers = [
@@ -121,6 +125,8 @@ def _define_typed(module: Module, core: Core, symbol: str, spec: FunctionSpec, t
     arguments = list(c.arguments)
     context = arguments.pop(0) if spec.takes_context else NULL
     workspace = arguments.pop()
+    if sizes is not None and _is_static(spec):
+        _call_directly(c, module, sizes, spec, arguments, workspace)
     dims, data = c.room(i64, len(spec.dims)), c.room(pointer, len(spec.values))
     given = dict(zip(names, arguments[: len(names)], strict=True))
     for k, name in enumerate(spec.dims):
@@ -130,6 +136,29 @@ def _define_typed(module: Module, core: Core, symbol: str, spec: FunctionSpec, t
     for k, value in zip(numbers, arguments[len(names) :], strict=True):
         c.put(data, k, value)
     c.give(c.builder.call(core.typed, [context, dims, data, workspace, table]))
+
+
+def _is_static(spec: FunctionSpec) -> bool:
+    """Is there nothing to compute or to check before a kernel runs, except that there is memory?"""
+    are_known = all(isinstance(n, int) for value in spec.values for n in value.shape)
+    return are_known and not (spec.checks or spec.takes_context or spec.sparse_inputs or spec.sparse_outputs)
+
+
+def _call_directly(
+    c: Code, module: Module, sizes: Function, spec: FunctionSpec, arrays: Sequence[Value], workspace: Value
+) -> None:
+    """Call the kernel and return, if there is all memory and it succeeds; otherwise the core finds out what is wrong.
+
+    Of a small function the core takes longer than the kernel.
+    """
+    b, size = c.builder, c.builder.call(sizes, [])
+    needed = [x for x, value in zip(arrays, spec.values, strict=True) if 0 not in value.shape]
+    has_room = b.or_(c.same(size, number(0)), c.all(c.less(number(0), size), b.not_(c.is_null(workspace))))
+    with c.when(c.all(has_room, *(b.not_(c.is_null(x)) for x in needed))):
+        start = b.inttoptr(align_up(c, workspace), pointer)
+        given = [*arrays, start, size, c.room(i64, 4), NULL]
+        found = b.call(_kernel(module, spec, "kernel", given), given)
+        c.give_when(c.same(found, status(0)), found)
 
 
 def _array_numbers(values: Sequence[object], groups: Sequence[SparseSpec], first: int = 0) -> list[int]:
