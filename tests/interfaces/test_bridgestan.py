@@ -34,11 +34,11 @@ def constrained(q: np.ndarray) -> tuple[np.ndarray, float]:
     """All parameters by the formulas of Stan's reference manual, and the sum of the log Jacobians."""
     sigma, rate, drop = np.exp(q[6]), -1 + 3 * expit(q[7]), 1 - np.exp(q[8])
     cuts = np.cumsum([q[9], np.exp(q[10]), np.exp(q[11])])
-    z = expit(q[12:] + np.log(1 / np.array([2.0, 1.0])))
-    rest = np.array([1.0, 1 - z[0]])
-    shares = np.array([z[0], z[1] * rest[1], rest[1] * (1 - z[1])])
+    a, b = q[12] / np.sqrt(2), q[13] / np.sqrt(6)
+    shares = np.exp([a + b, b - a, -2 * b])
+    shares /= shares.sum()
     jacobian = q[6] + np.log(3 * expit(q[7]) * expit(-q[7])) + q[8] + q[10] + q[11]
-    jacobian += np.log(z * (1 - z) * rest).sum()
+    jacobian += np.log(shares).sum() + 0.5 * np.log(3)
     return np.concatenate([q[:6], [sigma, rate, drop], cuts, shares]), jacobian
 
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from math import log, prod
 from typing import Final
 
-import numpy as np
-
+from aotensor.densities import simplex
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.elementary import exp
 from aotensor.ops.elementwise.elementary import log as elementwise_log
 from aotensor.ops.elementwise.special import logit, sigmoid, softplus
@@ -29,7 +28,8 @@ class Parameter:
     an increasing vector, "simplex" for a vector of positive elements whose sum is 1.
 
     Samplers move on all real numbers. The transforms are those of Stan's reference manual: log for one bound, logit for
-    two, logs of differences for "ordered", and stick-breaking for "simplex", which has one element less there.
+    two, logs of differences for "ordered", and for "simplex" isometric log ratios, one less than elements, as Stan has
+    them since its version 2.37.
 
     Raises: GraphTypeError for a shape that is none, GraphValueError for bounds that exclude everything or a constraint
     that does not exist or fit.
@@ -84,9 +84,7 @@ class Parameter:
         if self.constraint == "ordered":
             return cumsum(concatenate([q[:1], exp(q[1:])]))
         if self.constraint == "simplex":
-            y = q - as_tensor(self._offsets())
-            rest = concatenate([as_tensor(np.zeros(1)), -cumsum(softplus(y))])
-            return concatenate([sigmoid(y) * exp(rest[:-1]), exp(rest[-1:])])
+            return simplex.constrained(q)
         if self.lower is not None and self.upper is not None:
             return self.lower + (self.upper - self.lower) * sigmoid(q)
         if self.lower is not None:
@@ -98,9 +96,7 @@ class Parameter:
         if self.constraint == "ordered":
             return q[1:].sum()
         if self.constraint == "simplex":
-            y = q - as_tensor(self._offsets())
-            rest = concatenate([as_tensor(np.zeros(1)), -cumsum(softplus(y))])[:-1]
-            return (rest - softplus(y) - softplus(-y)).sum()
+            return simplex.log_jacobian(q)
         if self.lower is not None and self.upper is not None:
             return (log(self.upper - self.lower) - softplus(q) - softplus(-q)).sum()
         return q.sum()
@@ -110,17 +106,12 @@ class Parameter:
         if self.constraint == "ordered":
             return concatenate([x[:1], elementwise_log(x[1:] - x[:-1])])
         if self.constraint == "simplex":
-            rest = cumsum(x[::-1])[::-1]
-            return elementwise_log(x[:-1] / rest[1:]) + as_tensor(self._offsets())
+            return simplex.unconstrained(x)
         if self.lower is not None and self.upper is not None:
             return logit((x - self.lower) / (self.upper - self.lower))
         if self.lower is not None:
             return elementwise_log(x - self.lower)
         return elementwise_log(self.upper - x) if self.upper is not None else x
-
-    def _offsets(self) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-        """log(K - k) of stick k of K, so that q = 0 is the centre."""
-        return np.log(np.arange(self.extents[0] - 1, 0, -1, dtype=np.float64))
 
 
 def _is_finite(bound: object) -> bool:
