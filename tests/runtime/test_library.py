@@ -105,11 +105,11 @@ def test_a_loaded_library_does_not_see_its_file_change(tmp_path: Path) -> None:
 def test_many_libraries_keep_apart(tmp_path: Path) -> None:
     """More than stay open as files: none is taken for another, whatever number its file has."""
     base = small_library().shared()
-    place = base.index(b'"aotensor":"0.1.0"')
+    place = base.index(b'"aotensor":"') + len(b'"aotensor":"')
     loaded = []
     for k in range(100):
         changed = bytearray(base)
-        changed[place + 12 : place + 17] = f"{k:05d}".encode()
+        changed[place : place + 5] = f"{k:05d}".encode()
         loaded.append(runtime.Library(seal(bytes(changed))))
     handles = {library._handle._handle for library in loaded}
     assert len(handles) == 100
