@@ -48,9 +48,9 @@ def package_wheel(name: str, version: Version, libraries: Sequence[Shipped]) -> 
 
 
 def runtime_requirement(makers: Sequence[str]) -> str:
-    """The runtime of the latest of these versions of aotensor, or a later one with the same first two numbers.
+    """The runtime of the latest of these versions of aotensor, or a later one up to the next major version.
 
-    Libraries change their form with these only. A maker that is not installed has no version, and asks for nothing.
+    These load the libraries, by the promise of docs/abi.md. A maker that is not installed has no version: any runtime.
     """
     try:
         latest = max(map(Version, makers))
@@ -58,7 +58,8 @@ def runtime_requirement(makers: Sequence[str]) -> str:
         raise Refusal(f"a library was made by a version of aotensor that is none: {', '.join(makers):.60}") from error
     if latest.release == (0,):
         return RUNTIME
-    return f"{RUNTIME}~={latest.major}.{latest.minor}.{latest.micro}{'.dev0' if latest.is_prerelease else ''}"
+    oldest = f"{latest.major}.{latest.minor}.{latest.micro}{'.dev0' if latest.is_prerelease else ''}"
+    return f"{RUNTIME}>={oldest},<{latest.major + 2}"
 
 
 def runtime_wheel() -> Wheel:
