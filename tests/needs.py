@@ -106,6 +106,7 @@ NEEDS: Final = {
         files=("/usr/include/cvodes/cvodes.h", "/usr/include/suitesparse/klu.h"),
     ),
     "scikit-sundae": Need("CVODE from Python", "pip install scikit-sundae", modules=("sksundae",)),
+    "build": Need("sdists and wheels by python -m build", _extra("test"), modules=("build", "hatchling", "pip")),
     "docs": Need("the site", _extra("docs"), modules=("mkdocs",)),
 }
 """Short name → what it is."""

@@ -77,13 +77,14 @@ def _findings() -> Iterator[Finding]:
 
 
 def _runtime(own: str | None, other: str | None) -> Iterator[Finding]:
-    """The distribution aotensor-runtime, where there is one beside aotensor: both own the same files."""
+    """The distribution aotensor-runtime, of the same version; editable installations of aotensor have none."""
     if other is None or own is None:
         return
-    advice = "pip uninstall aotensor-runtime, then pip install --force-reinstall --no-deps aotensor"
-    is_same = own == other
-    detail = f"{other}, in the place of the one of aotensor {own}"
-    yield Finding("aotensor-runtime", "ok" if is_same else "optional", detail, "" if is_same else advice)
+    if own == other:
+        yield Finding("aotensor-runtime", "ok", other)
+    else:
+        detail = f"{other}, but aotensor {own} needs its own version"
+        yield Finding("aotensor-runtime", "optional", detail, f"pip install aotensor-runtime=={own}")
 
 
 def _package(name: str) -> Finding:

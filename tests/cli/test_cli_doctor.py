@@ -33,14 +33,14 @@ def test_missing_linker_is_4_with_advice(call: Call, monkeypatch: pytest.MonkeyP
     assert "hint: linker: install a C compiler" in answer.out
 
 
-def test_another_runtime_beside(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The distribution aotensor-runtime has the same files; of another version, it takes the place of ours."""
+def test_a_runtime_of_another_version(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """aotensor requires aotensor-runtime of its own version."""
     for version, verdict in (("0.0.1", "optional"), (installed("aotensor"), "ok")):
         versions = {"aotensor-runtime": version}
         monkeypatch.setattr(doctor, "installed", lambda name, v=versions: v.get(name) or installed(name))
         findings = {x["name"]: x for x in json.loads(call("doctor", "--json").out)["findings"]}
         assert findings["aotensor-runtime"]["verdict"] == verdict
-        assert ("force-reinstall" in findings["aotensor-runtime"]["hint"]) == (verdict == "optional")
+        assert ("pip install aotensor-runtime==" in findings["aotensor-runtime"]["hint"]) == (verdict == "optional")
 
 
 def test_pages_are_the_help_texts(monkeypatch: pytest.MonkeyPatch) -> None:

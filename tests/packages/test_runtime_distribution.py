@@ -1,4 +1,4 @@
-"""aotensor-runtime as a distribution of its own: small, NumPy alone, and the same files as aotensor carries."""
+"""aotensor-runtime as a distribution of its own: small, and NumPy alone."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from aotensor_cli.packaging import distributions
 
 
 def read(path: str) -> dict[str, Any]:
-    project: dict[str, Any] = tomllib.loads((ROOT / path).read_text())["project"]
-    return project
+    return tomllib.loads((ROOT / path).read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +42,8 @@ def test_it_is_small_and_needs_numpy(built: Path) -> None:
     assert needed == [distributions.NUMPY]
 
 
-def test_it_is_what_aotensor_carries(built: Path) -> None:
-    """And what `aotensor package --with-runtime` writes."""
+def test_it_is_what_package_writes(built: Path) -> None:
+    """By `aotensor package --with-runtime`."""
     with zipfile.ZipFile(built) as archive:
         files = {name: archive.read(name) for name in archive.namelist() if name.startswith("aotensor_runtime/")}
     assert files == dict(distributions.runtime_wheel().files)
@@ -55,11 +54,12 @@ def test_it_is_what_aotensor_carries(built: Path) -> None:
 def test_both_projects_say_the_same() -> None:
     own, whole = read("runtime/pyproject.toml"), read("pyproject.toml")
     for field in ("version", "requires-python", "license", "authors"):
-        assert own[field] == whole[field]
-    assert own["dependencies"] == [distributions.NUMPY] and distributions.NUMPY in whole["dependencies"]
-    assert (
-        own["optional-dependencies"]["scipy"] == [distributions.SCIPY] and distributions.SCIPY in whole["dependencies"]
-    )
+        assert own["project"][field] == whole["project"][field]
+    needs = whole["tool"]["hatch"]["metadata"]["hooks"]["custom"]["dependencies"]
+    assert own["project"]["dependencies"] == [distributions.NUMPY] and distributions.NUMPY in needs
+    assert own["project"]["optional-dependencies"]["scipy"] == [distributions.SCIPY] and distributions.SCIPY in needs
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {whole['project']['version']}\n" in citation
     assert (ROOT / "runtime" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
