@@ -18,7 +18,7 @@ AotensorError                          everything below; carries a Diagnostic
 │   └── NullTypeGradError      (TypeError)    a gradient that is undefined or not implemented
 ├── DisagreementError    (AssertionError)  compiled code and the reference give different values
 ├── UnsupportedError     (TypeError)       a dtype, op or option that cannot be compiled
-│   ├── OptionError  (GraphValueError)         a target, CPU or option that there is not, or two that exclude each other
+│   ├── OptionError  (GraphValueError)         an unknown target, CPU or option, or two that exclude each other
 │   └── CrossingError                          an op that needs rows of several chunks at once
 ├── InternalError        (RuntimeError)    our own bug
 ├── GradientError                      a derivative that does not agree with finite differences

@@ -116,10 +116,10 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "antialias": (lambda: resized(scales=[2.0], antialias=1), "Resize: antialias"),
     "root": (lambda: forest(nodes_modes=["BRANCH_LEQ"] * 3), "a tree has no root"),
     "round": (round_tree, "a tree has a cycle"),
-    "leaf": (lambda: forest(nodes_falsenodeids=[9, 0, 0]), "a node leads to one that there is not"),
+    "leaf": (lambda: forest(nodes_falsenodeids=[9, 0, 0]), "a branch leads to a node that does not exist"),
     "feature": (lambda: forest(nodes_featureids=[7, 0, 0]), "a tree asks for feature 7 of 2   (node 'my_forest'"),
     "lengths": (lambda: forest(nodes_values=[1.0]), "its attributes nodes_* have other lengths"),
-    "target": (lambda: forest(target_ids=[0, 4]), "name a node or a target that there is not"),
+    "target": (lambda: forest(target_ids=[0, 4]), "name a node or a target that does not exist"),
     "circle": (reaching, "more than 64 functions call each other"),
 }  # fmt: skip
 

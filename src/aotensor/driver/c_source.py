@@ -33,9 +33,7 @@ def c_source(lowered: Lowered, manifest: Manifest) -> str:
 
 def _shared(lowered: Lowered) -> list[ModuleOp]:
     """The matrix products and the steps of sparse solvers that kernels declare."""
-    declared = [
-        op.sym_name.data for op in lowered.module.ops if isinstance(op, func.FuncOp) and not op.body.blocks
-    ]
+    declared = [op.sym_name.data for op in lowered.module.ops if isinstance(op, func.FuncOp) and not op.body.blocks]
     found = []
     bits, facts = STRICT_PRODUCTS
     for symbol in declared_products(declared):

@@ -119,7 +119,7 @@ def _check_same_storage(value: Variable, x: Variable, what: str) -> None:
         hint = f"convert it to {expected[0]} with indices of {expected[1]}"
     elif expected is not None:
         hint = f"use {expected[0]}_from_dense"
-    raise GraphTypeError(f"{what} is stored in another way", lines=[x.describe(), value.describe()], hint=hint)
+    raise GraphTypeError(f"{what} has another storage format", lines=[x.describe(), value.describe()], hint=hint)
 
 
 def cloned(outputs: Sequence[Variable], replacements: Mapping[Variable, Variable]) -> list[Variable]:

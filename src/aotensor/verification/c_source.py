@@ -74,7 +74,11 @@ def compare_c(f: Definition, library: Library, build: Build, c_library: Any, sam
             expected: list[Any] | None = list(call_with_state(library.functions[f.name], values, is_dense=False))
         except (AotensorError, ArithmeticError, np.linalg.LinAlgError, IndexError, ValueError, TypeError):
             expected = None
-        shaped = expected if expected is not None else [np.empty([n or 0 for n in x.shape if isinstance(n, int)]) for x in spec.produced]
+        shaped = (
+            expected
+            if expected is not None
+            else [np.empty([n or 0 for n in x.shape if isinstance(n, int)]) for x in spec.produced]
+        )
         if expected is None and any(not all(isinstance(n, int) for n in x.shape) for x in spec.produced):
             refused += 1
             continue

@@ -47,7 +47,8 @@ def call_typed(
     outputs = [_Output(value, x) for value, x in zip(spec.produced, expected, strict=True)]
     given += [output.address for output in outputs]
     entry = ctypes.CFUNCTYPE(
-        ctypes.c_int32, *(ctypes.c_void_p if x.is_pointer else ctypes.c_int64 for x in EntryPointer(spec, "", 0).parameters)
+        ctypes.c_int32,
+        *(ctypes.c_void_p if x.is_pointer else ctypes.c_int64 for x in EntryPointer(spec, "", 0).parameters),
     )(address)
     status = int(entry(*given, None))
     return status, [output.value() for output in outputs] if status == 0 else []

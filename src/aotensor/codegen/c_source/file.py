@@ -38,9 +38,7 @@ _INCLUDES = """#include "{name}.h"
 #endif"""
 
 
-def c_file(
-    modules: Sequence[ModuleOp], manifest: Manifest, line: Callable[[LocationAttr], str]
-) -> str:
+def c_file(modules: Sequence[ModuleOp], manifest: Manifest, line: Callable[[LocationAttr], str]) -> str:
     """The text of `<name>.c`.
 
     modules: the kernels at loop level, with elementary functions expanded; then the functions that they declare.

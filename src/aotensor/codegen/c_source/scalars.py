@@ -65,7 +65,11 @@ def is_bounded(ssa: SSAValue, depth: int = 6) -> bool:
     """Is an index made of extents, counters and constants? These have no overflow once extents have been checked."""
     owner = ssa.owner
     if isinstance(ssa, BlockArgument):
-        return isinstance(ssa.type, IndexType) and ssa.index == 0 and getattr(ssa.block.parent_op(), "step", None) is not None
+        return (
+            isinstance(ssa.type, IndexType)
+            and ssa.index == 0
+            and getattr(ssa.block.parent_op(), "step", None) is not None
+        )
     if isinstance(owner, arith.ConstantOp):
         return abs(int(getattr(owner.value, "value").data)) < 1 << 31
     if type(owner).__name__ == "DimOp":

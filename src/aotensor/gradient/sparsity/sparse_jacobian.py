@@ -61,7 +61,9 @@ def sparse_jacobian(expression: Variable, x: Variable, stop: Sequence[Variable],
             return _matrix(swept, by_column[columns] * found.shape[0] + rows, found)
     if is_widened and (stop or not is_dual([expression], [x])):
         lines, hint = [expression.describe(), x.describe()], "take those of its real and imaginary part"
-        raise UnsupportedError("a sparse Jacobian of complex values by real ones goes forward", lines=lines, hint=hint)
+        raise UnsupportedError(
+            "a sparse Jacobian of complex values by real ones needs a forward rule", lines=lines, hint=hint
+        )
     rows, columns = _coordinates(found)
     pulled = _pulled(expression, x, by_row, stop, policy)
     return _matrix(pulled, by_row[rows] * found.shape[1] + columns, found)

@@ -53,7 +53,7 @@ def from_stablehlo(
 
     Raises: OSError if the file cannot be read; DamagedText, with the line, for what is no StableHLO; NoCounterpart with
     all operations that have none, and their lines; UnsupportedError for dtypes that aotensor has not; GraphTypeError,
-    GraphValueError for types that do not fit, and names in `shapes` and `grad` that there are not.
+    GraphValueError for types that do not fit, and unknown names in `shapes` and `grad`.
     """
     text, file = _read(source)
     module = read_module(text, file)

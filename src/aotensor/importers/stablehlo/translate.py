@@ -76,7 +76,7 @@ class Translator:
     def function(self, name: str) -> Program:
         """The program of a function.
 
-        Raises: GraphValueError for one that there is not, or that calls itself; UnsupportedError for one too long
+        Raises: GraphValueError for an unknown function or one that calls itself; UnsupportedError for one too long
         """
         if name in self._programs:
             return self._programs[name]

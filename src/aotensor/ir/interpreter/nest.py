@@ -97,7 +97,7 @@ def _folded(x: Array, where: Sequence[int], op: Operation, is_write: bool = Fals
         x.held[row] = where[0]
         x[row] = unset((), x.dtype)
     if x.held[row] != where[0]:
-        raise InternalError(f"interpret: {op.name} at row {where[0]}, whose place row {x.held[row]} has taken")
+        raise InternalError(f"interpret: {op.name} at row {where[0]}, which row {x.held[row]} has overwritten")
     return [row, *where[1:]]
 
 

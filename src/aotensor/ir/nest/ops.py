@@ -152,7 +152,7 @@ class ValueOp(IRDLOperation):
         if self.folded is not None and (not kind.get_shape() or kind.get_shape()[0].bit_count() != 1):
             raise VerifyException("a value that holds the last rows only has a power of two of them")
         if self.first is not None and (self.first.type != kind or not isinstance(self.parent_op(), LoopOp)):
-            raise VerifyException("what a value is first is of its type, and is so in a loop")
+            raise VerifyException("operand `first` has the type of the value and needs an enclosing loop")
         if (self.part is None) != (self.number is None) or (self.part is not None and self.first is None):
             raise VerifyException("a value that is a row has its number, and is another value first")
         if self.part is not None and self.part.type != TensorType(

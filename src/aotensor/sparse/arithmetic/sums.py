@@ -134,7 +134,7 @@ def sum_to(x: Variable, d: Variable) -> Variable:
 def sp_sum(x: Any, axis: Axis = None, sparse_grad: bool = False, keepdims: bool = False) -> Variable:
     """Σ x over an axis, or all elements; see SpSum.   sparse_grad: the gradient has the pattern of x.
 
-    Raises: GraphTypeError for a dense x, GraphValueError for an axis that there is not.
+    Raises: GraphTypeError for a dense x, GraphValueError for an axis that does not exist.
     """
     chosen = one_axis(axis)
     return kept(x, SpSum(chosen, sparse_grad)(as_sparse(x)), chosen, keepdims)

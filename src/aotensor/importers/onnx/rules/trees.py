@@ -120,7 +120,7 @@ def _indexed(node: Node, kind: str, count: int) -> Trees:
     is_leaf = np.array([mode == "LEAF" for mode in modes])
     ways = [[k if is_leaf[k] else numbers.get((key[0], way[k]), -1) for k, key in enumerate(keys)] for way in (yes, no)]
     if any(n < 0 for way in ways for n in way):
-        raise GraphValueError("a node leads to one that there is not")
+        raise GraphValueError("a branch leads to a node that does not exist")
     followers = {n for way in ways for k, n in enumerate(way) if n != k}
     roots = list({tree: k for k, (tree, _) in reversed(list(enumerate(keys))) if k not in followers}.values())[::-1]
     if len(roots) != len({tree for tree, _ in keys}):
@@ -145,7 +145,7 @@ def _weights(node: Node, kind: str, numbers: Mapping[Any, int], count: int) -> t
     leaves, given = np.zeros((len(numbers), count), weights.dtype), np.zeros((len(numbers), count), bool)
     for place, target, weight in zip(where, targets, weights, strict=True):
         if place not in numbers or not 0 <= target < count:
-            raise GraphValueError(f"its attributes {kind}_* name a node or a {kind} that there is not")
+            raise GraphValueError(f"its attributes {kind}_* name a node or a {kind} that does not exist")
         leaves[numbers[place], target] += weight
         given[numbers[place], target] = True
     return leaves, given
@@ -224,9 +224,9 @@ def tree_ensemble(node: Node, x: Any) -> Any:
     limits = [np.where(flag, nodes + leaves, nodes) for flag in flags]
     is_right = all(((way >= 0) & (way < limit)).all() for way, limit in zip(ways, limits, strict=True))
     if not is_right or not len(roots) or not ((roots >= 0) & (roots < nodes)).all():
-        raise GraphValueError("a node or a root that there is not")
+        raise GraphValueError("a node or a root does not exist")
     if not 1 <= count <= 1 << 16 or not ((targets >= 0) & (targets < count)).all():
-        raise GraphValueError("its leaf_targetids name a target that there is not")
+        raise GraphValueError("its leaf_targetids name a target that does not exist")
     ends = np.arange(nodes, nodes + leaves)
     table, given = np.zeros((nodes + leaves, count), weights.dtype), np.zeros((nodes + leaves, count), bool)
     table[ends, targets], given[ends, targets] = weights, True

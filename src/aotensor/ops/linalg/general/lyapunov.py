@@ -76,7 +76,7 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Variab
     a; None is direct where fewer than ten rows are known.
 
     Raises: GraphTypeError below rank 2, GraphValueError for extents that differ (at run time where they are not known)
-    or another method; LinAlgError at run time where there is not one solution.
+    or another method; LinAlgError at run time where the solution is not unique.
     """
     name = "solve_discrete_lyapunov"
     one_of(f"{name}: method", method, (None, "direct", "bilinear"))
