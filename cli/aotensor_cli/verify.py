@@ -9,23 +9,25 @@ from aotensor.verification.library import verify_library
 from aotensor.verification.report import Report
 from aotensor.verification.verify import verify_function
 from aotensor_cli.model import load_model
-from aotensor_cli.options import Exit
+from aotensor_cli.options import Exit, Refusal
 from aotensor_cli.reading.library import is_library, naming, read_library, split_name
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, show, show_json, show_table
 
 
-def run(subject: str, samples: int, seed: int, rtol: float | None, gradients: bool, as_json: bool) -> int:
+def run(subject: str, samples: int, seed: int, rtol: float | None, gradients: bool, tool: str | None, as_json: bool) -> int:
     """Run `aotensor verify` with the parameters that `commands/verify.py` declares; returns the exit code."""
     path, _ = split_name(subject)
     if is_library(path):
+        if tool is not None:
+            raise Refusal(f"{path}: a library has no C source to compile", "verify the model with --with cc")
         with naming(path):
             reports = [verify_library(path, read_library(path))]
     else:
         reports = []
         for f in load_model(subject).functions:
             with progress(f"verifying {f.name}") as begin, without_remarks():
-                reports.append(verify_function(f, samples, seed, rtol, gradients, begin))
+                reports.append(verify_function(f, samples, seed, rtol, gradients, begin, tool == "cc"))
     _show(reports, as_json)
     return Exit.DONE if all(reports) else Exit.WRONG
 

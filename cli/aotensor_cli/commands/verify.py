@@ -17,6 +17,10 @@ from aotensor_cli.reading.completion import complete_subject
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the random arguments.")
 @click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance. Default: by dtype and condition.")
 @click.option("--gradients/--no-gradients", default=True, help="Check gradients of floating outputs.")
+@click.option(
+    "--with", "tool", type=click.Choice(["cc"]),
+    help="Also compile the C source with the system's C compiler: its bits must be those of --fp strict.",
+)  # fmt: skip
 @extent_options
 @json_option
 @debug_option

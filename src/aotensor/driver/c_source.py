@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp
 
 from aotensor.codegen.c_source.file import c_file
 from aotensor.codegen.parts import STRICT_PRODUCTS
-from aotensor.driver.recipe import Lowered, lower
+from aotensor.driver.recipe import Lowered, lower, product_facts
 from aotensor.ir.location import Locations
 from aotensor.passes.direct.translate import declared_kernels, kernel_module
 from aotensor.passes.gemm.dispatch import declared_products, product_module
@@ -38,14 +38,14 @@ def _shared(lowered: Lowered) -> list[ModuleOp]:
     bits, facts = STRICT_PRODUCTS
     for symbol in declared_products(declared):
         module = product_module(symbol)
-        PassRunner().run(module, library_recipe(bits, replace(facts, packs_products=False)))
+        PassRunner().run(module, library_recipe(bits, product_facts(lowered.machine, lowered.options) or facts))
         found.append(module)
     return [*found, *(kernel_module(symbol) for symbol in declared_kernels(declared))]
 
 
-def _line(sites: Locations, where: LocationAttr) -> str:
-    """`model.py:12: loss = ...`"""
+def _line(sites: Locations, where: LocationAttr) -> tuple[str, str]:
+    """("model.py:12", "loss = ...")"""
     if not isinstance(where, FileLineColLoc):
-        return ""
+        return "", ""
     source = linecache.getline(sites.path(where), where.line.data).strip()
-    return f"{where.filename.data}:{where.line.data}{': ' if source else ''}{source}"
+    return f"{where.filename.data}:{where.line.data}", source

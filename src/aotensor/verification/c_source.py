@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +23,9 @@ from aotensor.sampling.samples import Sampler
 from aotensor.verification.report import CheckFailed, CheckSkipped
 from aotensor.verification.typed_call import call_typed
 from aotensor_runtime import Library
+from aotensor_runtime.call import LibraryFunction
 from aotensor_runtime.errors import AotensorError
+from aotensor_runtime.manifest import FunctionSpec
 from aotensor_runtime.systems.scratch import scratch_folder
 from aotensor_runtime.vectors import call_with_state
 
@@ -63,38 +65,60 @@ def compile_c(build: Build, folder: Path, compiler: str = "cc", flags: Sequence[
 
 def compare_c(f: Definition, library: Library, build: Build, c_library: Any, samples: int, seed: int) -> str:
     """Compare a compiled C source with the library on samples.   Raises: CheckFailed for other bits"""
-    manifest = build.library.manifest
-    spec = next(x for x in manifest.functions if x.name == f.name)
-    address = ctypes.cast(getattr(c_library, Symbols.in_library(manifest, f.name).typed), ctypes.c_void_p).value
-    assert address is not None
+    entry = CEntry.of(build, f.name, c_library)
     agreed = refused = 0
     for number, sample in enumerate(Sampler(f, seed).samples(samples)):
-        values = [_canonical(x) for x in sample.arrays.values()]
         try:
-            expected: list[Any] | None = list(call_with_state(library.functions[f.name], values, is_dense=False))
-        except (AotensorError, ArithmeticError, np.linalg.LinAlgError, IndexError, ValueError, TypeError):
-            expected = None
-        shaped = (
-            expected
-            if expected is not None
-            else [np.empty([n or 0 for n in x.shape if isinstance(n, int)]) for x in spec.produced]
-        )
-        if expected is None and any(not all(isinstance(n, int) for n in x.shape) for x in spec.produced):
-            refused += 1
-            continue
-        status, found = call_typed(spec, address, values, shaped)
-        where = f"sample {number} ({sample.note})"
-        if (status != 0) != (expected is None):
-            raise CheckFailed(f"{where}: only {'C' if status else 'the library'} refuses, status {status}")
-        if expected is None:
-            refused += 1
-            continue
-        for value, x, y in zip(spec.produced, found, expected, strict=True):
-            problem = _difference(x, y)
-            if problem:
-                raise CheckFailed(f"{where}: {value.name}: {problem}")
-        agreed += 1
+            is_done = entry.compare(library.functions[f.name], list(sample.arrays.values()))
+        except CheckFailed as error:
+            raise CheckFailed(f"sample {number} ({sample.note}): {error}") from error
+        agreed, refused = agreed + is_done, refused + (not is_done)
     return f"{agreed} samples to the last bit" + (f", {refused} refused" if refused else "")
+
+
+@dataclass(frozen=True)
+class CEntry:
+    """The typed entry of one function in a compiled C source."""
+
+    spec: FunctionSpec
+    address: int
+
+    @staticmethod
+    def of(build: Build, function: str, c_library: Any) -> CEntry:
+        """The entry of a function of a build in a library that was made of its C source."""
+        manifest = build.library.manifest
+        spec = next(x for x in manifest.functions if x.name == function)
+        address = ctypes.cast(getattr(c_library, Symbols.in_library(manifest, function).typed), ctypes.c_void_p).value
+        assert address is not None
+        return CEntry(spec, address)
+
+    def compare(self, function: LibraryFunction, values: Sequence[Any]) -> bool:
+        """Do both compute values, which then have equal bits? If not, both refuse.   Raises: CheckFailed"""
+        given = [_canonical(x) for x in values]
+        expected: list[Any] = []
+        try:
+            expected = list(call_with_state(function, given, is_dense=False))
+            is_refused = False
+        except _REFUSALS:
+            is_refused = True
+        if is_refused:
+            if not all(isinstance(n, int) for x in self.spec.produced for n in x.shape):
+                return False  # the extents of its memory are not known
+            expected = [np.empty(x.shape, x.dtype) for x in self.spec.produced]  # type: ignore[arg-type]
+        status, found = call_typed(self.spec, self.address, given, expected)
+        if (status != 0) != is_refused:
+            raise CheckFailed(f"only {'C' if status else 'the library'} refuses, status {status}")
+        if is_refused:
+            return False
+        for value, x, y in zip(self.spec.produced, found, expected, strict=True):
+            if problem := _difference(x, y):
+                raise CheckFailed(f"{value.name}: {problem}")
+        return True
+
+
+_REFUSALS: Final = (
+    AotensorError, ArithmeticError, np.linalg.LinAlgError, IndexError, ValueError, TypeError,
+)  # fmt: skip
 
 
 def _canonical(x: Any) -> Any:

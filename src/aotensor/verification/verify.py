@@ -8,6 +8,7 @@ from functools import partial
 from aotensor.driver.build import Build
 from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import Options
+from aotensor.verification.c_source import check_c_source
 from aotensor.verification.child import Job, run_checks
 from aotensor.verification.compilation import check_bytes, check_header, check_stages, check_symbols, check_texts
 from aotensor.verification.derivatives.check import gradient_jobs
@@ -25,6 +26,7 @@ def verify_function(
     rtol: float | None = None,
     gradients: bool = True,
     begin: Callable[[str], None] = lambda check: None,
+    with_cc: bool = False,
 ) -> Report:
     """Check one function: IR, values, gradients, header, symbols, bytes. Calls run on poisoned memory.
 
@@ -32,7 +34,8 @@ def verify_function(
 
     samples: random arguments per comparison, the first ones small, of extents 1 and 0, and larger.
     rtol: relative to the largest magnitude of an output; by default as `agreement.RTOL` says, and wider where
-    the function is ill-conditioned. begin: called with the name of each check when it starts.
+    the function is ill-conditioned. begin: called with the name of each check when it starts. with_cc: compile C source
+    with the system's compiler, and compare its bits with those of a library with `fp="strict"`.
     """
     report = Report(f.name)
     build = Build([f], None, Options(verify=True))
@@ -50,6 +53,7 @@ def verify_function(
         Job("header compiles", lambda: check_header(build)),
         Job("symbols", lambda: check_symbols(build.shared, build.library.manifest)),
         Job("same bytes again", lambda: check_bytes(build)),
+        *([Job("C source", lambda: check_c_source(f, build, samples, seed))] if with_cc else ()),
     ]
     run_checks(report, jobs, begin)
     return report

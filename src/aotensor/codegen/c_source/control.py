@@ -46,9 +46,7 @@ def _return(w: Writer, op: func.ReturnOp) -> None:
 # --- variables -------------------------------------------------------------------------------------------------------
 
 
-def _declare(
-    w: Writer, values: Sequence[SSAValue], initial: Sequence[SSAValue] | None, hints: Sequence[str | None]
-) -> list[list[str]]:
+def _declare(w: Writer, values: Sequence[SSAValue], initial: Sequence[SSAValue] | None, hints: Sequence[str | None]) -> list[list[str]]:
     """Declare variables for values, with the initial ones if given; return the names of each."""
     found = []
     for k, ssa in enumerate(values):
@@ -131,16 +129,15 @@ def _for(w: Writer, op: scf.ForOp) -> None:
     counter, *carried = block.args
     lower, upper, step = (w.atom(x).text for x in (op.lb, op.ub, op.step))
     hints = [arg.name_hint or result.name_hint for arg, result in zip(carried, op.res, strict=True)]
-    names = _declare(
-        w, carried, op.iter_args, [hint or _sum_hint(arg) for hint, arg in zip(hints, carried, strict=True)]
-    )
-    i = w.name(counter.name_hint or "i")
+    names = _declare(w, carried, op.iter_args, [hint or _sum_hint(arg) for hint, arg in zip(hints, carried, strict=True)])
+    i = w.counter(counter.name_hint)
     w.values[counter] = Expr(i, is_atom=True)
     increment = f"++{i}" if step == "1" else f"{i} += {step}"
     w.open(f"for ({c_type(counter.type)} {i} = {lower}; {i} < {upper}; {increment})")
     _bind(w, carried, names)
     _assign(w, names, w.body(block))
     w.close()
+    w.leave()
     _bind(w, op.res, names)
 
 

@@ -123,10 +123,7 @@ class _Typed:
         self._check_inputs()
         self._check_functions()
         self.put("if (status == AOTENSOR_OK) {")
-        self.put(
-            f"check = {self.written.symbols[f'{spec.name}.extents']}({', '.join(self._extents_arguments(ranks, count))});",
-            2,
-        )
+        self.put(f"check = {self.written.symbols[f'{spec.name}.extents']}({', '.join(self._extents_arguments(ranks, count))});", 2)
         self.put("status = " + self._status("check") + ";", 2)
         self.put("}")
         for k in range(ranks + 1):
@@ -172,14 +169,8 @@ class _Typed:
                 rows, columns = (self._extent(n) for n in value.shape)
                 height, width = self._block(group)
                 told = [name, f"AOTENSOR_{value.dtype.upper()}", f"AOTENSOR_{value.index_dtype.upper()}"]
-                self.step(
-                    f"{self.entries.use('aot_check_header')}({', '.join([*told, rows, columns, str(height), str(width)])})"
-                )
-                trusted = (
-                    "context != NULL && (context->flags & AOTENSOR_CANONICAL) != 0"
-                    if self.spec.takes_context
-                    else "false"
-                )
+                self.step(f"{self.entries.use('aot_check_header')}({', '.join([*told, rows, columns, str(height), str(width)])})")
+                trusted = "context != NULL && (context->flags & AOTENSOR_CANONICAL) != 0" if self.spec.takes_context else "false"
                 other = self._slices(group, other=True)
                 self.step(f"{self.entries.use('aot_check_matrix')}({name}, {self._slices(group)}, {other}, {trusted})")
             else:
@@ -270,14 +261,7 @@ class _Typed:
 
     def _extents_arguments(self, ranks: int, count: int) -> list[str]:
         given = list(self._arguments(f"{self.spec.name}.extents", outputs=False))
-        return [
-            *given,
-            *(["kept", str(2 * count)] if count else []),
-            "extents",
-            str(ranks + 1),
-            "detail",
-            self._context,
-        ]
+        return [*given, *(["kept", str(2 * count)] if count else []), "extents", str(ranks + 1), "detail", self._context]
 
     @property
     def _context(self) -> str:
@@ -310,10 +294,7 @@ class _Typed:
         self.put("if (status == AOTENSOR_OK) {", 2)
         alignment = WORKSPACE_ALIGNMENT
         self.put(f"const uintptr_t past = (uintptr_t)block % {alignment}U;", 3)
-        self.put(
-            f"int8_t *const start = block == NULL || past == 0 ? (int8_t *)block : (int8_t *)block + ({alignment}U - past);",
-            3,
-        )
+        self.put(f"int8_t *const start = block == NULL || past == 0 ? (int8_t *)block : (int8_t *)block + ({alignment}U - past);", 3)
         kept = [f"(int8_t *)(uintptr_t)kept[{2 * k}], kept[{2 * k + 1}]" for k in range(count)]
         given = [*self._arguments(self.kernel, outputs=True), *kept, "start", "needed", "detail", self._context]
         self.put(f"check = {self.written.symbols[self.kernel]}({', '.join(given)});", 3)

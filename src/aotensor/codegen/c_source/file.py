@@ -38,11 +38,13 @@ _INCLUDES = """#include "{name}.h"
 #endif"""
 
 
-def c_file(modules: Sequence[ModuleOp], manifest: Manifest, line: Callable[[LocationAttr], str]) -> str:
+def c_file(
+    modules: Sequence[ModuleOp], manifest: Manifest, line: Callable[[LocationAttr], tuple[str, str]]
+) -> str:
     """The text of `<name>.c`.
 
     modules: the kernels at loop level, with elementary functions expanded; then the functions that they declare.
-    line: the text for a location, empty for none
+    line: as in `Unit`
 
     Raises: UnsupportedError for a function with half precision, complex numbers or another thing that it names.
     """

@@ -1,7 +1,7 @@
 """The lines of a C function: text, and what is known of a declaration or an assignment, so that unused ones are left out.
 
-double x_2 = X[i];      declares x_2      left out if no line that stays reads x_2
-x_2 = x_2 + 1.0;        assigns x_2       the same
+    double x_2 = X[i];      declares x_2      left out if no line that stays reads x_2
+    x_2 = x_2 + 1.0;        assigns x_2       the same
 """
 
 from __future__ import annotations
@@ -9,19 +9,21 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 WIDTH: Final = 110
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _STEP: Final = "  "
+_TIGHT: Final = "\x01"
+"""A space at which no line ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """One statement.   depth: of blocks around it. sets: the variable that it declares or assigns, and does no more.
 
-    ignored: the statement if nothing reads the variable, for a call that is made anyway.
+    ignored: the statement if nothing reads the variable, for a call that is made anyway; a comment's second form.
     is_comment: is left out in front of another comment and at the end of a block
     """
 
@@ -44,16 +46,14 @@ def kept_lines(lines: Sequence[Line]) -> list[Line]:
         if line.sets and not line.ignored:
             setters.setdefault(line.sets, []).append(line)
     used: set[str] = set()
-    pending = [
-        word for line in lines if not line.sets or line.ignored for word in line.words[bool(line.ignored) and 3 :]
-    ]
+    pending = [word for line in lines if not line.sets or line.ignored for word in line.words[bool(line.ignored) and 3 :]]
     while pending:
         word = pending.pop()
         if word not in used:
             used.add(word)
             pending += [other for line in setters.get(word, ()) for other in line.words if other != word]
     kept = [
-        line if line.sets in used or not line.ignored else Line(line.ignored, line.depth)
+        line if line.sets in used or not line.ignored or line.is_comment else Line(line.ignored, line.depth)
         for line in lines
         if not line.sets or line.ignored or line.sets in used
     ]
@@ -62,7 +62,7 @@ def kept_lines(lines: Sequence[Line]) -> list[Line]:
 
 def _without_idle_comments(lines: Sequence[Line]) -> list[Line]:
     found: list[Line] = []
-    said = ""
+    said, quoted = "", set[str]()
     for k, line in enumerate(lines):
         following = lines[k + 1] if k + 1 < len(lines) else None
         if line.is_comment:
@@ -70,6 +70,9 @@ def _without_idle_comments(lines: Sequence[Line]) -> list[Line]:
             if is_idle or line.text == said:
                 continue
             said = line.text
+            if said in quoted:
+                line = replace(line, text=line.ignored)
+            quoted.add(said)
         elif line.text.startswith("}"):
             said = ""
         found.append(line)
@@ -91,9 +94,9 @@ def _wrapped(line: Line) -> str:
     text = start + line.text
     if len(text) <= WIDTH or line.is_comment or '"' in text:
         return text
-    return "\n".join(
+    wrapped = "\n".join(
         textwrap.wrap(
-            line.text,
+            line.text.replace("const ", f"const{_TIGHT}").replace(" *", f"{_TIGHT}*"),
             WIDTH,
             initial_indent=start,
             subsequent_indent=start + 2 * _STEP,
@@ -101,3 +104,4 @@ def _wrapped(line: Line) -> str:
             break_on_hyphens=False,
         )
     )
+    return wrapped.replace(_TIGHT, " ")

@@ -28,16 +28,6 @@ def _load(w: Writer, op: memref.LoadOp) -> None:
     else:
         element = replace(element, is_atom=False)  # it is read once: its memory may be written again
     w.set(op, element)
-    value = w.values[op.res]
-    if isinstance(value, Expr) and not value.is_atom and bits_of(op.res.type) != 1:
-        w.values[op.res] = _Element(value.text, reads=True)
-
-
-class _Element(Expr):
-    """An element that is written into its user: it needs no parentheses."""
-
-    def __str__(self) -> str:
-        return self.text
 
 
 def _store(w: Writer, op: memref.StoreOp) -> None:
@@ -61,13 +51,14 @@ def _copy(w: Writer, op: memref.CopyOp) -> None:
         return
     indices: list[Extent] = []
     for size in source.sizes:
-        counter = w.name("i")
+        counter = w.counter(None)
         w.open(f"for (int64_t {counter} = 0; {counter} < {size}; ++{counter})")
         indices.append(Expr(counter, is_atom=True))
     places = [f"{x.pointer}[{_text(w.offset(x, indices))}]" for x in (target, source)]
     w.put(f"{places[0]} = {places[1]};")
     for _ in source.sizes:
         w.close()
+        w.leave()
 
 
 def _text(value: Extent) -> str:

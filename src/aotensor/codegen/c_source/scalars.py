@@ -5,10 +5,11 @@ Integers wrap: sums and products are computed without sign, where nothing is und
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith, math, memref, scf
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
@@ -16,7 +17,7 @@ from aotensor.codegen.c_source.words import bits_of, c_type, element_of, is_floa
 from aotensor.codegen.c_source.writer import Buffer, Expr, Handler, Lanes, Writer
 from aotensor.errors import InternalError
 from aotensor.ir.types import f32
-from aotensor.ir.upstream import RemfOp
+from aotensor.ir.upstream import ParallelOp, RemfOp
 
 Formula: TypeAlias = "Callable[[Writer, Any, Sequence[Expr], Attribute], str]"
 """The text of an operation on scalars.   writer, operation, operands, their type"""
@@ -55,39 +56,56 @@ def _wrapping(w: Writer, op: Any, given: Sequence[Expr], kind: Attribute) -> str
     sign = _WRAPPING[type(op)]
     if bits_of(kind) == 1:
         return f"{x} && {y}" if sign == "*" else f"{x} != {y}"
-    if isinstance(kind, IndexType) and all(is_bounded(x) for x in op.operands):
+    if isinstance(kind, IndexType) and not w.is_checking and all(is_bounded(x) for x in op.operands):
         return f"{x} {sign} {y}"
-    wide = unsigned(kind)
-    return f"({c_type(kind)})(({wide}){x} {sign} ({wide}){y})"
+    return f"({c_type(kind)})({_wide(x, kind, y)} {sign} {_wide(y, kind, x)})"
 
 
-def is_bounded(ssa: SSAValue, depth: int = 6) -> bool:
+def _wide(x: Expr, kind: Attribute, other: Expr | None = None) -> str:
+    """An integer without its sign, and without casts to and fro.   other: the other operand"""
+    name, wide = c_type(kind), unsigned(kind)
+    if x.text.startswith(f"({name})(({wide})") and f"u{name}" == wide:
+        return x.text.removeprefix(f"({name})")
+    number = x.text.removeprefix("INT64_C(").removesuffix(")")
+    if number.isdigit() and other is not None and not re.search(r"^(INT64_C\()?-?\d", other.text):
+        return f"{number}U" if number == x.text else f"UINT64_C({number})"
+    return f"({wide}){x}"
+
+
+_LARGE: Final = 1 << 31
+
+
+def is_bounded(ssa: SSAValue, depth: int = 8) -> bool:
     """Is an index made of extents, counters and constants? These have no overflow once extents have been checked."""
     owner = ssa.owner
     if isinstance(ssa, BlockArgument):
-        return (
-            isinstance(ssa.type, IndexType)
-            and ssa.index == 0
-            and getattr(ssa.block.parent_op(), "step", None) is not None
-        )
-    if isinstance(owner, arith.ConstantOp):
-        return abs(int(getattr(owner.value, "value").data)) < 1 << 31
-    if type(owner).__name__ == "DimOp":
+        return ssa.index == 0 and isinstance(ssa.block.parent_op(), scf.ForOp | ParallelOp)
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return abs(owner.value.value.data) < _LARGE
+    if isinstance(owner, memref.DimOp):
         return True
-    known = (arith.AddiOp, arith.SubiOp, arith.MinSIOp, arith.MaxSIOp, arith.DivSIOp, arith.FloorDivSIOp, arith.RemSIOp)
+    if isinstance(owner, arith.SelectOp):
+        return depth > 0 and all(is_bounded(x, depth - 1) for x in (owner.lhs, owner.rhs))
+    known = (
+        arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp, arith.DivSIOp, arith.DivUIOp,
+        arith.FloorDivSIOp, arith.CeilDivSIOp, arith.RemSIOp, arith.SelectOp,
+    )  # fmt: skip
     return depth > 0 and isinstance(owner, known) and all(is_bounded(x, depth - 1) for x in owner.operands)
 
 
 def _shift_left(w: Writer, op: Any, given: Sequence[Expr], kind: Attribute) -> str:
-    wide = unsigned(kind)
-    return f"({c_type(kind)})(({wide}){given[0]} << ({given[1]} & {bits_of(kind) - 1}))"
+    return f"({c_type(kind)})({_wide(given[0], kind)} << {_count(given[1], kind)})"
+
+
+def _count(given: Expr, kind: Attribute) -> str:
+    """By how much to shift; modulo the width, as the result of a larger shift is not used."""
+    return given.text if given.text.isdigit() else f"({given} & {bits_of(kind) - 1})"
 
 
 def _shift_right(w: Writer, op: Any, given: Sequence[Expr], kind: Attribute) -> str:
-    name, bits = c_type(kind), bits_of(kind)
-    if isinstance(op, arith.ShRSIOp):
-        return f"({name})({given[0]} >> ({given[1]} & {bits - 1}))"
-    return f"({name})((u{name}){given[0]} >> ({given[1]} & {bits - 1}))"
+    name = c_type(kind)
+    sign = "" if isinstance(op, arith.ShRSIOp) else f"(u{name})"
+    return f"({name})({sign}{given[0]} >> {_count(given[1], kind)})"
 
 
 def _divided(w: Writer, op: Any, given: Sequence[Expr], kind: Attribute) -> str:
@@ -109,7 +127,7 @@ def _bitwise(w: Writer, op: Any, given: Sequence[Expr], kind: Attribute) -> str:
 
 
 def _negated(w: Writer, op: Any, given: Sequence[Expr], kind: Attribute) -> str:
-    return f"-{given[0]}"
+    return f"-({given[0]})" if given[0].text.startswith("-") and given[0].is_atom else f"-{given[0]}"
 
 
 def _library(w: Writer, op: Operation, given: Sequence[Expr], kind: Attribute) -> str:
@@ -129,6 +147,8 @@ def _short(kind: Attribute) -> str:
 def _chosen(w: Writer, op: Any, given: Sequence[Expr], kind: Attribute) -> str:
     sign = ">" if isinstance(op, arith.MaxSIOp | arith.MaxUIOp) else "<"
     x, y = given
+    if x.text == y.text:
+        return x.text
     if isinstance(op, arith.MaxUIOp | arith.MinUIOp):
         name = "uint8_t" if bits_of(kind) == 1 else f"u{c_type(kind)}"
         return f"({name}){x} {sign} ({name}){y} ? {x} : {y}"
@@ -305,7 +325,7 @@ def _constant(w: Writer, op: arith.ConstantOp) -> None:
             w.values[op.result] = Lanes(name, lanes)
         case IntegerAttr() | FloatAttr():
             text = literal(kind, op.value.value.data)
-            w.values[op.result] = Expr(text, is_atom=not text.startswith("-") or text[1:].isdigit())
+            w.values[op.result] = Expr(text, is_atom=True)
         case _:
             raise InternalError(f"C source: a constant of type {op.result.type} cannot occur in loop IR")
 

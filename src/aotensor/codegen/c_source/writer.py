@@ -21,21 +21,23 @@ from aotensor.errors import InternalError
 
 _LONGEST: Final = 64
 """Characters of an expression that is written into its user."""
+_POSTFIX: Final = re.compile(r"\w+(\([^()]*(\([^()]*\)[^()]*)*\)|\[[^\[\]]*\])?")
+"""A name, a call or an element of an array."""
 _SUM: Final = re.compile(r"[\w\[\]\s+*-]+")
 """An expression that needs no parentheses in a sum."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expr:
-    """An expression.   is_atom: it needs no parentheses, and may be repeated. reads: it reads memory"""
+    """An expression.   is_atom: it may be repeated. reads: it reads memory"""
 
     text: str
     is_atom: bool = False
     reads: bool = False
 
     def __str__(self) -> str:
-        """Its text as an operand of another expression."""
-        return self.text if self.is_atom else f"({self.text})"
+        """Its text as an operand of another expression; calls and elements of arrays need no parentheses."""
+        return self.text if self.is_atom or _POSTFIX.fullmatch(self.text) else f"({self.text})"
 
 
 Extent: TypeAlias = "int | Expr"
@@ -67,13 +69,13 @@ Handler: TypeAlias = "Callable[[Writer, Any], None]"
 class Unit:
     """What the functions of one C file share.
 
-    symbols: function of the loop level → its C name. written: memref values that are written through. line: the text
-    of a comment for a location, empty for none. helpers: names of the functions of `helpers.py` that are called
+    symbols: function of the loop level → its C name. written: memref values that are written through. line: the place
+    and the text of the model's line at a location. helpers: names of the functions of `helpers.py` that are called
     """
 
     symbols: Mapping[str, str]
     written: frozenset[SSAValue]
-    line: Callable[[LocationAttr], str]
+    line: Callable[[LocationAttr], tuple[str, str]]
     helpers: set[str] = field(default_factory=set)
     globals: Mapping[str, str] = field(default_factory=dict)
 
@@ -92,6 +94,10 @@ class Writer:
         """Declarations at the start of the function."""
         self._handlers, self._pure = handlers, pure
         self._taken = {*unit.symbols.values(), *unit.globals.values()}
+        self.is_checking = op.sym_name.data.endswith((".extents", ".workspace_bytes"))
+        """May extents be too large here? They are checked before kernels run."""
+        self._counters: list[str] = []
+        self._active: list[str] = []
         self._said = ""
 
     # --- lines -------------------------------------------------------------------------------------------------------
@@ -124,12 +130,28 @@ class Writer:
         self._taken.add(found)
         return found
 
+    def counter(self, hint: str | None) -> str:
+        """A name for the counter of a loop, which `leave` gives back to later loops."""
+        if hint is not None:
+            found = self.name(hint)
+        else:
+            free = [x for x in self._counters if x not in self._active]
+            letter = next((x for x in "ijk" if x not in self._taken), "i")
+            found = free[0] if free else self.name(letter)
+            self._counters += [] if free else [found]
+        self._active.append(found)
+        return found
+
+    def leave(self) -> None:
+        """End of the innermost loop."""
+        self._active.pop()
+
     def hint(self, ssa: SSAValue, kind: Attribute | None = None) -> str:
         """A name for a value: the user's, or a letter by its type."""
         if ssa.name_hint is not None:
             return ssa.name_hint
         text = c_type(element_of(ssa.type if kind is None else kind))
-        return {"double": "x", "float": "x", "bool": "is"}.get(text, "k")
+        return {"double": "x", "float": "x", "bool": "is"}.get(text, "t")
 
     def run(self, operations: Iterable[Operation]) -> None:
         """Write operations in order, with a comment where the line of the model changes."""
@@ -142,10 +164,11 @@ class Writer:
 
     def say(self, location: LocationAttr) -> None:
         """Write the line of the model, if it is another one."""
-        text = "" if location is UNKNOWN_LOC else self.unit.line(location)
-        if text and text != self._said:
-            self._said = text
-            self.lines.append(Line(comment(text), self.depth, is_comment=True))
+        place, text = ("", "") if location is UNKNOWN_LOC else self.unit.line(location)
+        if place and place != self._said:
+            self._said = place
+            told = f"{place}: {text}" if text else place
+            self.lines.append(Line(comment(told), self.depth, is_comment=True, ignored=comment(place)))
 
     def body(self, block: Block) -> Sequence[SSAValue]:
         """Write all of a block but its terminator; return the operands of that."""
