@@ -9,7 +9,8 @@ The pages of docs are read as they are; what else is shown is made here, at each
 from __future__ import annotations
 
 import re
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import gallery
 import links
@@ -31,29 +32,30 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Fill the lists of the navigation that are folders, and add the pages that it does not name."""
     assert config.nav is not None
     named = set(re.findall(r"[\w/-]+\.md", str(config.nav)))
-    decisions = [f"decisions/{path.name}" for path in sorted((DOCS / "decisions").glob("*.md"))]
-    rest = [path.name for path in sorted(DOCS.glob("*.md")) if path.name not in named]
-    guides = [
-        f"howto/{path.name}" for path in sorted((DOCS / "howto").glob("*.md")) if f"howto/{path.name}" not in named
-    ]
     examples = [path.stem for path in sorted((ROOT / "examples").glob("*.py"))]
-    for section in config.nav:
-        for title, pages in section.items():
-            if title == "How to":
-                pages += guides
-            elif title == "Gallery":
-                pages += [
-                    {name: [f"gallery/{x}.md" for x in listed]} for name, listed in gallery.groups(examples).items()
-                ]
-            elif title == "Inside":
-                pages += [*rest, {"Decisions": ["decisions/index.md", *decisions]}]
-            elif title == "Command line":
-                pages += [
-                    {path.stem: f"cli/{path.name}"}
-                    for path in sorted((DOCS / "cli").glob("*.md"))
-                    if path.stem != "index"
-                ]
+    added: dict[str, list[Any]] = {
+        "Gallery": [{name: [f"gallery/{x}.md" for x in listed]} for name, listed in gallery.groups(examples).items()],
+        "Command line": [{path.stem: f"cli/{path.name}"} for path in _pages("cli") if path.stem != "index"],
+        "Decisions": [f"decisions/{path.name}" for path in _pages("decisions")],
+        "How to": [f"howto/{path.name}" for path in _pages("howto") if f"howto/{path.name}" not in named],
+        "Explanation": [path.name for path in _pages("") if path.name not in named],
+    }
+    _fill(config.nav, added)
+    assert not added, f"mkdocs.yml has no section {', '.join(added)}"
     return config
+
+
+def _pages(folder: str) -> list[Path]:
+    return sorted((DOCS / folder).glob("*.md"))
+
+
+def _fill(sections: list[Any], added: dict[str, list[Any]]) -> None:
+    """Append pages to the sections of these titles, wherever they are in the navigation, and take them from `added`."""
+    for section in sections:
+        for title, pages in section.items() if isinstance(section, dict) else ():
+            if isinstance(pages, list):
+                _fill(pages, added)
+                pages += added.pop(title, [])
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

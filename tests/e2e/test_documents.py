@@ -49,3 +49,10 @@ def test_every_decision_has_its_parts() -> None:
         text = path.read_text()
         assert text.startswith(f"# {path.name[:4]} ")
         assert all(f"**{part}.**" in text for part in ("Context", "Choice", "Cost")), path.name
+
+
+def test_the_glossary_is_ordered_and_made_of_sentences() -> None:
+    rows = re.findall(r"^\| (.+?) \| (.+?) \| (\[.*) \|$", (ROOT / "docs" / "glossary.md").read_text(), re.M)
+    terms = [term.partition(" (")[0].lower().replace("-", " ").replace(",", "") for term, _, _ in rows]
+    assert len(terms) >= 60 and terms == sorted(set(terms))
+    assert [meaning for _, meaning, _ in rows if not re.fullmatch(r"[A-Z⟨].*\.", meaning)] == []
