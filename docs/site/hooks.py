@@ -115,8 +115,8 @@ def _benchmarks() -> list[str]:
 
 
 def _decisions() -> str:
-    """The list of decisions, each with its question."""
-    lines = ["# Decisions", "", "What was weighed, what was chosen, and what it costs; half a page each.", ""]
+    """The list of decisions by their titles."""
+    lines = ["# Decisions", "", "Context, choice and cost of each decision, on half a page.", ""]
     for path in sorted((DOCS / "decisions").glob("*.md")):
         title = path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
         lines.append(f"- [{title}]({path.name})")
