@@ -38,6 +38,10 @@ _SAMPLE: Final = 256
 _SHARE: Final = 32
 _FEW: Final = 24
 """Up to this many candidates, every pair is compared."""
+_BLOCK: Final = 32
+"""Elements that are tested at once for one that is kept."""
+_RARE: Final = 64
+"""Blocks are tested if fewer than one element in this many is kept."""
 _PASSES: Final = 4
 """Work per element, in steps along a line."""
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
@@ -205,7 +209,11 @@ def _round(b: LoopBuilder, memory: _Memory, key: Keys, state: _State) -> _State:
             is_kept = b.and_(b.compare("ge", x, low), b.compare("le", x, high))
             return [b.add(end, b.select(is_kept, one, zero))]
 
-        b.loop(0, state.count, [zero], step, is_vectorisable=False)
+        def is_kept(k: Scalar) -> Scalar:
+            x = key(k)
+            return b.and_(b.compare("ge", x, low), b.compare("le", x, high))
+
+        _sweep(b, state.count, [zero], step, is_kept, kept)
         return ()
 
     b.branch(b.compare("ne", low, high), keep, lambda: ())
@@ -308,4 +316,39 @@ def _collect(
         b.branch(b.compare("lt", end, b.index(count)), store, lambda: ())
         return [b.add(end, b.select(is_chosen, one, zero)), b.add(seen, b.select(is_equal, one, zero))]
 
-    b.loop(0, length, [zero, zero], step, is_vectorisable=False)
+    def is_near(k: Scalar) -> Scalar:
+        return b.compare("ge" if is_last else "le", key(k), found)
+
+    _sweep(b, b.index(length), [zero, zero], step, is_near, b.index(count))
+
+
+def _sweep(
+    b: LoopBuilder, length: Scalar, carried: Sequence[Scalar], step: Callable[[Scalar, list[Scalar]], Sequence[Scalar]],
+    is_found: Callable[[Scalar], Scalar], found: Scalar,
+) -> Sequence[Scalar]:  # fmt: skip
+    """The scalar loop carried = step(k, carried) over a line; if few elements are found, only over their blocks.
+
+    is_found: whether step does anything for element k. found: about how many elements these are. A block is tested by
+    vectors, at the rate at which the line is read.
+    """
+    zero, one, size = b.index(0), b.index(1), b.index(_BLOCK)
+
+    def over(first: Extent, last: Extent, values: Sequence[Scalar]) -> Sequence[Scalar]:
+        return b.loop(first, last, values, step, is_vectorisable=False)
+
+    def by_blocks() -> Sequence[Scalar]:
+        whole = b.mul(b.div(length, size), size)
+
+        def block(first: Scalar, values: list[Scalar]) -> Sequence[Scalar]:
+            last = b.add(first, size)
+
+            def count(k: Scalar, counted: list[Scalar]) -> Sequence[Scalar]:
+                return [b.add(counted[0], b.select(is_found(k), one, zero))]
+
+            (number,) = b.loop(first, last, [zero], count)
+            return b.branch(b.compare("gt", number, zero), lambda: over(first, last, values), lambda: values)
+
+        return over(whole, length, b.loop(0, whole, carried, block, _BLOCK, is_vectorisable=False, is_unrolled=False))
+
+    is_rare = b.compare("lt", b.mul(found, b.index(_RARE)), length)
+    return b.branch(is_rare, by_blocks, lambda: over(0, length, carried))
