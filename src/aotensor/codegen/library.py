@@ -286,12 +286,17 @@ def _add_levels(
     )
 
 
-def write_library(library: Library, folder: Path, kinds: Collection[str] = ("lib",)) -> tuple[Path, ...]:
+def write_library(
+    library: Library, folder: Path, kinds: Collection[str] = ("lib",), sources: Mapping[str, bytes] | None = None
+) -> tuple[Path, ...]:
     """Write the library as each of `kinds`, and `<name>.h`, all or none; return their paths, in the order of KINDS.
+
+    sources: files that are written before them, by name
 
     Raises: ToolError of the linker; OSError if the folder is not writable.
     """
-    files = {name: x for kind, make in KINDS.items() if kind in kinds for name, x in make(library).items()}
+    files = dict(sources or {})
+    files |= {name: x for kind, make in KINDS.items() if kind in kinds for name, x in make(library).items()}
     files[f"{library.manifest.name}.h"] = library.header().encode()
     contents = {folder / name: content for name, content in files.items()}
     write_files(contents)

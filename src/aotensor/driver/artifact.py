@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from aotensor.codegen.files import made_folder
 from aotensor.codegen.library import Library, write_library
 from aotensor.codegen.targets.kinds import KINDS
+from aotensor.driver.c_source import c_source
 from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import Options, lower, make_library
 from aotensor.errors import GraphValueError
@@ -21,11 +23,16 @@ from aotensor_runtime.notebook.html import card, size_text, table
 from aotensor_runtime.signature import typed_line
 
 
+SOURCE: Final = "c"
+"""The kind of output that is C source."""
+
+
 @dataclass(frozen=True)
 class Artifact:
     """A library and its header on disk.
 
-    library: the shared library, or the static one if only that was requested. archive: the static one, if any.
+    library: the shared library, or what was requested instead: the static one, or C source. archive: the static one,
+    if any. source: C source, if any.
     others: files that callers need on some targets: an import library, a module for JavaScript and its types.
     """
 
@@ -33,6 +40,7 @@ class Artifact:
     header: Path
     archive: Path | None = None
     others: tuple[Path, ...] = ()
+    source: Path | None = None
 
     def load(self) -> LoadedLibrary:
         """Load the library.   Raises: ForeignLibrary for a static one, which C programs link"""
@@ -42,7 +50,7 @@ class Artifact:
     def files(self) -> tuple[Path, ...]:
         """The paths of all files that were written."""
         return tuple(
-            dict.fromkeys([self.library, self.header, *([self.archive] if self.archive else []), *self.others])
+            dict.fromkeys(x for x in (self.library, self.header, self.archive, self.source, *self.others) if x is not None)
         )
 
     def _repr_html_(self) -> str:
@@ -79,24 +87,30 @@ def library_bytes(functions: Sequence[Definition], opt_level: int, sections: Map
 
 
 def kinds_of(emit: str | Collection[str]) -> tuple[str, ...]:
-    """The requested keys of `KINDS`.   Raises: GraphValueError for unknown ones, and for none"""
+    """The requested keys of `KINDS`, and "c".   Raises: GraphValueError for unknown ones, and for none"""
     kinds = (emit,) if isinstance(emit, str) else tuple(emit)
-    if not kinds or not set(kinds) <= set(KINDS):
-        raise GraphValueError(f"compile: emit is some of {', '.join(map(repr, KINDS))}, not {emit!r:.60}")
+    known = *KINDS, SOURCE
+    if not kinds or not set(kinds) <= set(known):
+        raise GraphValueError(f"compile: emit is some of {', '.join(map(repr, known))}, not {emit!r:.60}")
     return kinds
 
 
 def write_artifact(
     functions: Sequence[Definition], folder: Path, name: str | None, options: Options, kinds: Collection[str] = ("lib",)
 ) -> Artifact:
-    """Write functions as `lib<name>.so`, `lib<name>.a` or both, and `<name>.h`, to a folder, created if needed.
+    """Write functions as `lib<name>.so`, `lib<name>.a`, `<name>.c`, and `<name>.h`, to a folder, created if needed.
 
-    kinds: keys of `codegen.targets.kinds.KINDS`, at least one.
+    kinds: keys of `codegen.targets.kinds.KINDS` and "c", at least one.
 
-    Raises: OSError if the folder cannot be written, ToolError of the linker, GraphError of the program.
+    Raises: UnsupportedError for what C source does not have, OSError if the folder cannot be written, ToolError of the linker, GraphError of the program.
     """
     library = compile_to_library(functions, name, options)
+    sources = {}
+    if SOURCE in kinds:
+        sources[f"{library.manifest.name}.c"] = c_source(functions, options, library.manifest).encode()
     with made_folder(folder):
-        *paths, header = write_library(library, folder, kinds)
+        *paths, header = write_library(library, folder, kinds, sources)
+    source = paths.pop(0) if sources else None
     archive = paths[-1] if "static" in kinds else None
-    return Artifact(paths[0], header, archive, tuple(path for path in paths[1:] if path != archive))
+    others = tuple(path for path in paths[1:] if path != archive)
+    return Artifact(paths[0] if paths else source or header, header, archive, others, source)

@@ -131,7 +131,7 @@ class Build:
     def _c_source(self) -> str:
         manifest = self.library.manifest
         with self._timed("write C"):
-            return c_source(self.lowered, manifest)
+            return c_source(self.functions, self.options, manifest)
 
     def _for_web(self, make: Callable[[Manifest], str]) -> bytes:
         triple = self.lowered.machine.triple

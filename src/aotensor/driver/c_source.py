@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects import func
@@ -10,7 +11,9 @@ from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp
 
 from aotensor.codegen.c_source.file import c_file
 from aotensor.codegen.parts import STRICT_PRODUCTS
-from aotensor.driver.recipe import Lowered, lower, product_facts
+from aotensor.driver.definition import Definition
+from aotensor.driver.recipe import Lowered, Options, lower
+from aotensor.driver.facts import product_facts
 from aotensor.ir.location import Locations
 from aotensor.passes.direct.translate import declared_kernels, kernel_module
 from aotensor.passes.gemm.dispatch import declared_products, product_module
@@ -18,17 +21,16 @@ from aotensor.passes.pipeline import PassRunner, library_recipe
 from aotensor_runtime.manifest import Manifest
 
 
-def c_source(lowered: Lowered, manifest: Manifest) -> str:
+def c_source(functions: Sequence[Definition], options: Options, manifest: Manifest) -> str:
     """The text of `<name>.c` for the functions of a library.
 
-    lowered: the library's own functions. manifest: of the library
+    options, manifest: of the library
 
     Raises: UnsupportedError for what C source does not have; as `recipe.lower`.
     """
-    options = replace(lowered.options, scalar=True, threads=False)
-    again = lower(lowered.functions, options, texts=())
-    modules = [again.module, *_shared(again)]
-    return c_file(modules, manifest, lambda where: _line(again.sites, where))
+    lowered = lower(functions, replace(options, scalar=True, threads=False), texts=())
+    modules = [lowered.module, *_shared(lowered)]
+    return c_file(modules, manifest, lambda where: _line(lowered.sites, where))
 
 
 def _shared(lowered: Lowered) -> list[ModuleOp]:
@@ -38,7 +40,7 @@ def _shared(lowered: Lowered) -> list[ModuleOp]:
     bits, facts = STRICT_PRODUCTS
     for symbol in declared_products(declared):
         module = product_module(symbol)
-        PassRunner().run(module, library_recipe(bits, product_facts(lowered.machine, lowered.options) or facts))
+        PassRunner().run(module, library_recipe(bits, product_facts(lowered.machine, lowered.options.fp, lowered.options.allocates, lowered.options.facts) or facts))
         found.append(module)
     return [*found, *(kernel_module(symbol) for symbol in declared_kernels(declared))]
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import aotensor.ir  # noqa: F401  (before xDSL)
 from aotensor.codegen.abi.interface import Layer
@@ -19,15 +19,15 @@ from aotensor.codegen.emit import emit_module
 from aotensor.codegen.library import Blueprint, Library, build_library
 from aotensor.codegen.llvm import Module
 from aotensor.codegen.machine import Machine
-from aotensor.codegen.parts import NEVER
 from aotensor.codegen.rounding import round_each
 from aotensor.codegen.targets.levels import LevelCode, check_levels, full_name, split_levels
-from aotensor.codegen.targets.systems import OTHER_32, WASM, system_of
+from aotensor.codegen.targets.systems import WASM, system_of
 from aotensor.config import config
 from aotensor.core.dtypes import INTEGERS
 from aotensor.core.garbage import rare_collections
 from aotensor.driver.common import check_names, common_pipeline, common_schedule
 from aotensor.driver.definition import Definition
+from aotensor.driver.facts import math_facts, passes_left_out, product_facts
 from aotensor.driver.function_spec import SharedValues, function_spec
 from aotensor.driver.hand import HandSchedule
 from aotensor.driver.part_store import stored_part
@@ -50,14 +50,13 @@ from aotensor.passes.checking.recipe import with_bounds_check, with_poison
 from aotensor.passes.estimate import Estimate, count_flops
 from aotensor.passes.pipeline import (
     TENSOR_RECIPE,
-    VECTOR_PASSES,
     PassRunner,
     chosen_passes,
     loop_recipe,
     math_recipe,
     nest_recipe,
 )
-from aotensor.passes.report.bounds import ON_SEVERAL_CORES, refuse_heap, workspace_bound
+from aotensor.passes.report.bounds import refuse_heap, workspace_bound
 from aotensor.passes.schedule.accept import accept
 from aotensor.passes.target import Target
 from aotensor.passes.wording import worded
@@ -214,12 +213,7 @@ def lower(
     runner.run(module, chosen_passes(TENSOR_RECIPE, pipeline))
     _keep_text(result, "tensor-opt", texts)
     facts = options.facts or machine.facts
-    left_out = {
-        # checks look at one element at a time, and small processors have no vector instructions
-        *(VECTOR_PASSES if options.check or system_of(machine.triple) is OTHER_32 else ()),
-        *(() if options.allocates and not options.scalar else ON_SEVERAL_CORES),
-        *(_FOR_VECTORS if options.scalar else ()),
-    }
+    left_out = passes_left_out(machine, options.check, options.allocates, options.scalar)
     runner.run(module, [step for step in nest_recipe(facts, pipeline) if step.name not in left_out])
     if schedule is not None:
         module = result.module = accept(module, schedule.text, schedule.name, facts)
@@ -237,29 +231,9 @@ def lower(
         result.built, guard = with_bounds_check(result.built)
         runner.run(module, [guard])
     _keep_text(result, "loops", texts)
-    without = _INLINING if options.scalar else ()
-    recipe = math_recipe(_math_facts(machine, options), pipeline)
-    runner.run(module, [step for step in recipe if step.name not in without])
+    recipe = math_recipe(math_facts(machine, options.fp, options.scalar), pipeline)
+    runner.run(module, [step for step in recipe if step.name not in left_out])
     return result
-
-
-_FOR_VECTORS: Final = ("tile-columns", "row-vectors", "short-vectors", "vectorize", "jam", "fetch-ahead")
-"""Passes that make no sense without vectors; small matrices stay, as LAPACK would round otherwise."""
-_INLINING: Final = ("outline-math",)
-
-
-def _math_facts(machine: Machine, options: Options) -> Target:
-    """Facts for expanding math functions: the real instruction set, whatever `facts` say; `strict` needs none."""
-    has_none = options.fp == "strict" or options.scalar
-    return replace(machine.facts, has_tables=False) if has_none else machine.facts
-
-
-def product_facts(machine: Machine, options: Options) -> Target | None:
-    """Facts for kernels of products, None for the machine's; without a heap, kernels do not pack their operands."""
-    if options.allocates:
-        return options.facts
-    usual = Target(blas_work=NEVER) if options.fp == "strict" else machine.facts
-    return replace(options.facts or usual, packs_products=False)
 
 
 def _record_graph_passes(functions: Sequence[Definition], runner: PassRunner, texts: Mapping[str, str]) -> None:
@@ -350,7 +324,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     lowered.runner.write("llvm", "ll", lambda: str(emit(lowered)))
     options = lowered.options
     levels = [_level_code(lowered, level) for level in options.upper_levels()]
-    made = stored_part, options.has_threads, product_facts(lowered.machine, options), levels
+    made = stored_part, options.has_threads, product_facts(lowered.machine, options.fp, options.allocates, options.facts), levels
     library = build_library(kernels, blueprint, *made)
     if not options.allocates:  # the second time, with facts about the generated code
         stacks = stack_bounds(lowered.machine, library.optimised, specs, options.prefix)

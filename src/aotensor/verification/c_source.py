@@ -146,6 +146,8 @@ def _unlike(found: Array, expected: Array) -> str:
     if found.shape != expected.shape or found.dtype != expected.dtype:
         return f"{found.dtype}{list(found.shape)} instead of {expected.dtype}{list(expected.shape)}"
     x, y = np.ascontiguousarray(found), np.ascontiguousarray(expected)
+    if x.dtype.kind == "c":
+        return _unlike(x.view(x.real.dtype), y.view(y.real.dtype))
     same = x.view(f"u{x.itemsize}") == y.view(f"u{y.itemsize}") if x.dtype.kind == "f" else x == y
     if x.dtype.kind == "f":
         same = same | (np.isnan(x) & np.isnan(y))

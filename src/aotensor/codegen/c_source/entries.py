@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from aotensor.codegen.c_source.lines import Line, printed
 from aotensor.codegen.c_source.source import Written
+from aotensor.codegen.c_source.words import OWN
 from aotensor.codegen.entry.names import OwnSymbols, Symbols
 from aotensor.codegen.entry.text import STATUS_TEXTS
-from aotensor_runtime.abi import ABI_VERSION, DTYPE_CODES, DTYPE_SIZES, WORKSPACE_ALIGNMENT, Status
-from aotensor_runtime.manifest import FunctionSpec, Manifest, OutputSpec, SparseSpec, SparseValue
+from aotensor_runtime.abi import ABI_VERSION, DTYPE_SIZES, WORKSPACE_ALIGNMENT, Status
+from aotensor_runtime.manifest import FunctionSpec, Manifest, SparseSpec, SparseValue
 from aotensor_runtime.typed.parameters import C_TYPES, entry_parameters, parameter_names
 
 _NEEDS: Final[dict[str, tuple[str, ...]]] = {
@@ -57,7 +58,7 @@ class _Typed:
         self.entries, self.spec = entries, spec
         self.written = entries.written
         self.lines: list[Line] = []
-        names = parameter_names(spec)
+        names = [_apart(name) for name in parameter_names(spec)]
         self.dims: dict[str, str] = dict(zip(spec.workspace_dims, names, strict=False))
         rest = names[len(spec.workspace_dims) :]
         self.inputs = dict(zip([x.name for x in spec.arguments], rest, strict=False))
@@ -103,7 +104,10 @@ class _Typed:
     def text(self) -> str:
         spec, manifest = self.spec, self.entries.manifest
         symbol = Symbols.in_library(manifest, spec.name).typed
-        parameters = ", ".join(str(x) for x in entry_parameters(spec))
+        parameters = ", ".join(
+            str(x if x.name in ("context", "workspace") else replace(x, name=_apart(x.name)))
+            for x in entry_parameters(spec)
+        )
         ranks = sum(len(x.shape) for x in spec.outputs)
         self.put("int64_t detail[4] = {0, 0, 0, 0};")
         self.put(f"int64_t extents[{ranks + 1}] = {{0}};")
@@ -223,7 +227,7 @@ class _Typed:
         groups = {x.first: x for x in self.spec.sparse_inputs}
         parts = {first + k: (x, k) for first, x in groups.items() for k in (0, 1, 2, 3)}
         for k, value in enumerate(self.spec.inputs):
-            yield self._address(next(kinds), parts.get(k), self.inputs, value.name)
+            yield self._address(next(kinds), parts.get(k), self.inputs, value.name, value.dtype)
             for n in value.shape:
                 if not isinstance(n, int):
                     next(kinds)
@@ -235,7 +239,7 @@ class _Typed:
         place = 0
         for k, value in enumerate(self.spec.outputs):
             is_array = value.is_allocated and k not in parts
-            yield self._address(next(kinds), parts.get(k), self.outputs, value.name, is_array)
+            yield self._address(next(kinds), parts.get(k), self.outputs, value.name, value.dtype, is_array)
             for axis, n in enumerate(value.shape):
                 if not isinstance(n, int):
                     next(kinds)
@@ -248,6 +252,7 @@ class _Typed:
         part: tuple[SparseSpec, int] | None,
         names: Mapping[str, str],
         name: str,
+        dtype: str,
         is_array: bool = False,
     ) -> str:
         if part is not None:
@@ -257,7 +262,10 @@ class _Typed:
         if is_array:
             return f"({kind}){names[name]}->data"
         is_read = names is self.inputs and not kind.startswith("const")  # a function of LAPACK may not say so
-        return f"({kind})(uintptr_t){names[name]}" if is_read else names[name]
+        if is_read:
+            return f"({kind})(uintptr_t){names[name]}"
+        is_other = C_TYPES[dtype] not in kind  # integers have a sign there, complex numbers are pairs
+        return f"({kind}){names[name]}" if is_other else names[name]
 
     def _extents_arguments(self, ranks: int, count: int) -> list[str]:
         given = list(self._arguments(f"{self.spec.name}.extents", outputs=False))
@@ -307,9 +315,19 @@ class _Typed:
         self.put("}")
 
 
+_LOCALS: Final = frozenset({
+    "detail", "extents", "check", "status", "kept", "needed", "own", "room", "block", "past", "start", "bytes", *OWN,
+})  # fmt: skip
+
+
+def _apart(name: str) -> str:
+    """The name of a parameter, which must not be one that the entry uses itself."""
+    return f"{name}_in" if name in _LOCALS or name.startswith("aot_") else name
+
+
 def _workspace(entries: Entries, spec: FunctionSpec) -> str:
     symbol = Symbols.in_library(entries.manifest, spec.name).workspace
-    names = parameter_names(spec)[: len(spec.workspace_dims)]
+    names = [_apart(name) for name in parameter_names(spec)[: len(spec.workspace_dims)]]
     given = dict(zip(spec.workspace_dims, names, strict=True))
     lines = [f"int64_t {symbol}({', '.join(f'int64_t {x}' for x in names) or 'void'})", "{"]
     function = entries.written.symbols.get(f"{spec.name}.workspace_bytes")
@@ -377,6 +395,3 @@ def _quoted(text: str) -> str:
         f"\\{x}" if x in '"\\' else x if " " <= x < "\x7f" else "".join(f"\\{b:03o}" for b in x.encode()) for x in text
     )
     return f'"{escaped}"'.replace("??", '?""?')
-
-
-__all__ = ["DTYPE_CODES", "C_TYPES", "Entries", "OutputSpec"]

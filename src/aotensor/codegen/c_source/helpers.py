@@ -17,14 +17,15 @@ def helper_text(names: Collection[str]) -> str:
     return "\n\n".join(text for name, text in _ALL.items() if name in names)
 
 
-def _chosen(name: str, suffix: str, kind: str, sign: str, both: str) -> str:
+def _chosen(name: str, suffix: str, kind: str, sign: str) -> str:
     """IEEE 754's maximum or minimum: not a number if one operand is not; 0 is larger than -0."""
+    negative, positive = ("y", "x") if sign == ">" else ("x", "y")
     return f"""static inline {kind} aot_{name}_{suffix}({kind} x, {kind} y) {{
   if (x != x || y != y) {{
     return x + y;
   }}
   if (x == y) {{
-    return signbit(x) {both} signbit(y) ? -fabs{"f" if suffix == "f32" else ""}(x) : x;
+    return signbit(x) ? {negative} : {positive};
   }}
   return x {sign} y ? x : y;
 }}"""
@@ -137,8 +138,8 @@ static inline size_t aot_room(int64_t bytes) {
 }
 
 _ALL: Final[dict[str, str]] = {
-    **{f"aot_maximum_{x}": _chosen("maximum", x, kind, ">", "&&") for x, kind in _FLOATS},
-    **{f"aot_minimum_{x}": _chosen("minimum", x, kind, "<", "||") for x, kind in _FLOATS},
+    **{f"aot_maximum_{x}": _chosen("maximum", x, kind, ">") for x, kind in _FLOATS},
+    **{f"aot_minimum_{x}": _chosen("minimum", x, kind, "<") for x, kind in _FLOATS},
     **{f"aot_maxnum_{x}": _number("maxnum", x, kind, ">") for x, kind in _FLOATS},
     **{f"aot_minnum_{x}": _number("minnum", x, kind, "<") for x, kind in _FLOATS},
     **{f"aot_bits_{a}_{c}": _bits(a, b, c, d) for a, b, c, d in _BITS},

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 WIDTH: Final = 110
-_WORD: Final = re.compile(r"[A-Za-z_]\w*")
+_WORD: Final = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _STEP: Final = "  "
 _TIGHT: Final = "\x01"
 """A space at which no line ends."""

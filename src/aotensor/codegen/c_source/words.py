@@ -10,12 +10,15 @@ from typing import Any, Final
 from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, VectorType
 from xdsl.ir import Attribute
 
-from aotensor.errors import UnsupportedError
 from aotensor.ir.types import f32, f64
 from aotensor_runtime.typed.parameters import is_reserved
 
 _INTEGERS: Final = (8, 16, 32, 64)
 _PLAIN: Final = 1 << 31
+
+
+class NoType(Exception):
+    """A type of the loop level that C99 has not."""
 
 
 def bits_of(kind: Attribute) -> int:
@@ -31,7 +34,7 @@ def is_float(kind: Attribute) -> bool:
 def c_type(kind: Attribute) -> str:
     """The C type of a scalar: double, float, int64_t, bool.
 
-    Raises: UnsupportedError for half precision, and for integers that C99 has no type for.
+    Raises: NoType for half precision, and for integers that C99 has no type for.
     """
     if kind == f64:
         return "double"
@@ -42,10 +45,7 @@ def c_type(kind: Attribute) -> str:
         return "bool"
     if bits in _INTEGERS:
         return f"int{bits}_t"
-    raise UnsupportedError(
-        f"C99 has no type for {kind}",
-        hint="cast float16 and bfloat16 to float32: --emit c writes float32, float64, bool and integers",
-    )
+    raise NoType(str(kind))
 
 
 def memory_type(kind: Attribute) -> str:
@@ -104,7 +104,11 @@ def identifier(text: str) -> str:
     return clean
 
 
-OWN: Final = frozenset({"l", "true", "false", "memcpy", "memmove", "malloc", "realloc", "free", "main"})
+_MATH: Final = ("sqrt", "floor", "ceil", "trunc", "rint", "fabs", "copysign", "fma", "fmod")
+OWN: Final = frozenset({
+    "l", "true", "false", "main", "memcpy", "memmove", "malloc", "realloc", "free", "signbit", "offsetof",
+    *_MATH, *(f"{name}f" for name in _MATH),
+})  # fmt: skip
 """Names that no variable of a function gets."""
 
 

@@ -15,9 +15,9 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, UNKNOWN_LOC, LocationAttr, MemR
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from aotensor.codegen.c_source.lines import Line
-from aotensor.codegen.c_source.words import c_type, comment, element_of, identifier, lanes_of, memory_type
+from aotensor.codegen.c_source.words import NoType, c_type, comment, element_of, identifier, lanes_of, memory_type
 from aotensor.codegen.emit_state import SCALAR_FUNCTION_PREFIX, dynamic_axes, dynamic_strides, known_strides
-from aotensor.errors import InternalError
+from aotensor.errors import InternalError, UnsupportedError
 
 _LONGEST: Final = 64
 """Characters of an expression that is written into its user."""
@@ -160,7 +160,20 @@ class Writer:
             if handler is None:
                 raise InternalError(f"C source: no C for {op.name}", lines=str(op).splitlines()[:1])
             self.say(op.location)
-            handler(self, op)
+            try:
+                handler(self, op)
+            except NoType as error:
+                raise self._refusal(op, error) from error
+
+    def _refusal(self, op: Operation, error: NoType) -> UnsupportedError:
+        function = self.op.sym_name.data.partition(".")[0]
+        place, text = ("", "") if op.location is UNKNOWN_LOC else self.unit.line(op.location)
+        where = f" at {place}" if place else ""
+        return UnsupportedError(
+            f"{function}: {error} is used{where}, and C99 has no type for it",
+            lines=[text] if text else [],
+            hint="compute in float32 instead of float16 or bfloat16",
+        )
 
     def say(self, location: LocationAttr) -> None:
         """Write the line of the model, if it is another one."""
