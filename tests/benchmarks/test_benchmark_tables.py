@@ -14,11 +14,11 @@ import pytest
 from cases import CASES
 from chart import Bar, chart
 from contenders import Comparison
-from harness import revision
+from harness import RESULTS, revision
 from limits import least_seconds, limits_of
 from measure import interleaved
 from peers import PEERS
-from readme import PAGE, TABLES, updated
+from readme import PAGE, README, TABLES, medians, updated, updated_readme
 from table import Table
 from targets import share_of_limit, speedup, standing, summary
 
@@ -136,8 +136,18 @@ def test_tables_find_their_place_in_the_page(tmp_path: Path) -> None:
     text = updated(PAGE.read_text(), tmp_path)
     assert text.count("| (a) logistic | 100 | 0.67 C | - | met |") == len(TABLES)
     assert updated(text, tmp_path) == text
-    with pytest.raises(ValueError, match="no place for the table speed"):
+    assert "| dense, one core | 1 | 0.67 | 1 | 0.67: (a) logistic (C) |" in text
+    with pytest.raises(ValueError, match="no place for the table medians"):
         updated("", tmp_path)
+
+
+def test_medians_are_those_of_the_results() -> None:
+    rows = [record(x, C=1.0) for x in (0.5, 1.004, 3.0, 0.25)] + [record(9.0, 2, C=1.0), record(1.0)]
+    found = medians(rows, 1)
+    assert (found.rows, found.wins, found.peer) == (4, 3, "C")
+    assert (found.ratio, found.largest) == (pytest.approx(0.752), pytest.approx(3.0))
+    assert updated(PAGE.read_text(), RESULTS) == PAGE.read_text()
+    assert updated_readme(README.read_text(), RESULTS) == README.read_text()
 
 
 def test_a_sparse_run(tmp_path: Path) -> None:
