@@ -15,7 +15,9 @@ from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, show, show_json, show_table
 
 
-def run(subject: str, samples: int, seed: int, rtol: float | None, gradients: bool, tool: str | None, as_json: bool) -> int:
+def run(
+    subject: str, samples: int, seed: int, rtol: float | None, gradients: bool, tool: str | None, as_json: bool
+) -> int:
     """Run `aotensor verify` with the parameters that `commands/verify.py` declares; returns the exit code."""
     path, _ = split_name(subject)
     if is_library(path):

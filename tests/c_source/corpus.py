@@ -13,25 +13,26 @@ from aotensor.gradient import grad
 def functions() -> list[aot.Function]:
     """Dense and sparse functions; gradients; scans; sums, sorts and special functions; integers; complex numbers."""
     return [
-        *_dense(), *_special("float64"), *_special("float32"), *_integers(), *_lines(), *_loops(), *_sparse(), *_linear(),
+        *_dense(), *_special("float64"), *_special("float32"), *_integers(), *_lines(), *_loops(), *_sparse(),
+        *_linear(),
     ]  # fmt: skip
 
 
 def _dense() -> list[aot.Function]:
     X, y, w = at.matrix("X", shape=("n", "p")), at.vector("y", shape=("n",)), at.vector("w", shape=("p",))
     loss = at.softplus(-y * (X @ w)).mean()
-    I, V, W = (at.matrix(name, dtype="float32", shape=shape) for name, shape in _LAYERS.items())
-    hidden = at.tanh(I @ V)
+    E, V, W = (at.matrix(name, dtype="float32", shape=shape) for name, shape in _LAYERS.items())
+    hidden = at.tanh(E @ V)
     square = ((hidden @ W) ** 2).sum()
     M = at.matrix("M", dtype="float64", shape=("n", "p"))
     return [
         aot.function([X, y, w], {"loss": loss, "grad_w": grad(loss, w)}, name="logistic"),
-        aot.function([I, V, W], {"loss": square, "gV": grad(square, V), "gW": grad(square, W)}, name="layers"),
+        aot.function([E, V, W], {"loss": square, "gV": grad(square, V), "gW": grad(square, W)}, name="layers"),
         aot.function([M], {"product": M.T @ M, "rows": M @ M.T}, name="products"),
     ]
 
 
-_LAYERS = {"I": ("n", 20), "V": (20, 16), "W": (16, 4)}
+_LAYERS = {"E": ("n", 20), "V": (20, 16), "W": (16, 4)}
 
 
 def _special(dtype: str) -> list[aot.Function]:
@@ -67,7 +68,7 @@ def _lines() -> list[aot.Function]:
         "lse": at.logsumexp(X, axis=1), "any": at.any(X > 1, axis=0), "norm": at.sqrt((X**2).sum()),
     }  # fmt: skip
     return [
-        aot.function([X], outputs, name="reductions", allow_input_downcast=None),
+        aot.function([X], outputs, name="reductions"),
         aot.function([x], {"positive": x[x > 0], "where": at.nonzero(x > 0)[0]}, name="chosen"),
         aot.function([x], {"shifted": x[1:] - x[:-1], "again": at.concatenate([x[::-1], 2 * x])}, name="windows"),
     ]

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 import pytest
 from corpus import functions
 from needs import path_of
 
-import aotensor as aot
-import aotensor.tensor as at
 from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options
 from aotensor.sampling.samples import Sampler
-from aotensor.verification.c_source import C_FLAGS, CEntry, compile_c
+from aotensor.verification.c_source import CEntry, compile_c
 from aotensor_runtime import Library
 
 FUNCTIONS: Final = {f.name: f for f in functions()}

@@ -66,8 +66,8 @@ def compile(
     schedule: the loops to compile, instead of those of the passes: a file of nest text, as `aotensor compile --emit
     nest --short` writes it, edited, or a `Schedule`, as `f.schedule` is.
     debug_info: store the lines of the model for debuggers and profilers; the code is the same.
-    emit: "lib", or "static" for `lib<name>.a` instead, or "c" for C99 in `<name>.c` (docs/howto/c_source.md), which need
-    no linker here; or several in a tuple.
+    emit: "lib", or "static" for `lib<name>.a` instead, or "c" for C99 in `<name>.c` (docs/howto/c_source.md), which
+    need no linker here; or several in a tuple.
 
     abi: an interface of another project, or several, whose symbols the library also exports: "bridgestan" for a log
     density with parameters (docs/howto/bridgestan.md), "casadi" for matrices of static shape (docs/howto/casadi.md),

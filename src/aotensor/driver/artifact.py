@@ -22,7 +22,6 @@ from aotensor_runtime.library import read_file
 from aotensor_runtime.notebook.html import card, size_text, table
 from aotensor_runtime.signature import typed_line
 
-
 SOURCE: Final = "c"
 """The kind of output that is C source."""
 
@@ -50,7 +49,9 @@ class Artifact:
     def files(self) -> tuple[Path, ...]:
         """The paths of all files that were written."""
         return tuple(
-            dict.fromkeys(x for x in (self.library, self.header, self.archive, self.source, *self.others) if x is not None)
+            dict.fromkeys(
+                x for x in (self.library, self.header, self.archive, self.source, *self.others) if x is not None
+            )
         )
 
     def _repr_html_(self) -> str:
@@ -102,7 +103,8 @@ def write_artifact(
 
     kinds: keys of `codegen.targets.kinds.KINDS` and "c", at least one.
 
-    Raises: UnsupportedError for what C source does not have, OSError if the folder cannot be written, ToolError of the linker, GraphError of the program.
+    Raises: UnsupportedError for what C source does not have, OSError if the folder cannot be written,
+    ToolError of the linker, GraphError of the program.
     """
     library = compile_to_library(functions, name, options)
     sources = {}

@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp
 from aotensor.codegen.c_source.file import c_file
 from aotensor.codegen.parts import STRICT_PRODUCTS
 from aotensor.driver.definition import Definition
-from aotensor.driver.recipe import Lowered, Options, lower
 from aotensor.driver.facts import product_facts
+from aotensor.driver.recipe import Lowered, Options, lower
 from aotensor.ir.location import Locations
 from aotensor.passes.direct.translate import declared_kernels, kernel_module
 from aotensor.passes.gemm.dispatch import declared_products, product_module
@@ -40,7 +40,14 @@ def _shared(lowered: Lowered) -> list[ModuleOp]:
     bits, facts = STRICT_PRODUCTS
     for symbol in declared_products(declared):
         module = product_module(symbol)
-        PassRunner().run(module, library_recipe(bits, product_facts(lowered.machine, lowered.options.fp, lowered.options.allocates, lowered.options.facts) or facts))
+        PassRunner().run(
+            module,
+            library_recipe(
+                bits,
+                product_facts(lowered.machine, lowered.options.fp, lowered.options.allocates, lowered.options.facts)
+                or facts,
+            ),
+        )
         found.append(module)
     return [*found, *(kernel_module(symbol) for symbol in declared_kernels(declared))]
 

@@ -324,7 +324,12 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     lowered.runner.write("llvm", "ll", lambda: str(emit(lowered)))
     options = lowered.options
     levels = [_level_code(lowered, level) for level in options.upper_levels()]
-    made = stored_part, options.has_threads, product_facts(lowered.machine, options.fp, options.allocates, options.facts), levels
+    made = (
+        stored_part,
+        options.has_threads,
+        product_facts(lowered.machine, options.fp, options.allocates, options.facts),
+        levels,
+    )
     library = build_library(kernels, blueprint, *made)
     if not options.allocates:  # the second time, with facts about the generated code
         stacks = stack_bounds(lowered.machine, library.optimised, specs, options.prefix)

@@ -46,7 +46,9 @@ def _return(w: Writer, op: func.ReturnOp) -> None:
 # --- variables -------------------------------------------------------------------------------------------------------
 
 
-def _declare(w: Writer, values: Sequence[SSAValue], initial: Sequence[SSAValue] | None, hints: Sequence[str | None]) -> list[list[str]]:
+def _declare(
+    w: Writer, values: Sequence[SSAValue], initial: Sequence[SSAValue] | None, hints: Sequence[str | None]
+) -> list[list[str]]:
     """Declare variables for values, with the initial ones if given; return the names of each."""
     found = []
     for k, ssa in enumerate(values):
@@ -80,7 +82,7 @@ def _assign(w: Writer, targets: Sequence[Sequence[str]], values: Sequence[SSAVal
     pairs = [pair for pair in pairs if pair[0] != pair[1].text]
     written: set[str] = set()
     late = []
-    for name, value, lanes, kind in pairs:
+    for name, value, _, _ in pairs:
         if written & set(re.findall(r"\w+", value.text)):
             late.append(name)
         written.add(name)
@@ -129,7 +131,9 @@ def _for(w: Writer, op: scf.ForOp) -> None:
     counter, *carried = block.args
     lower, upper, step = (w.atom(x).text for x in (op.lb, op.ub, op.step))
     hints = [arg.name_hint or result.name_hint for arg, result in zip(carried, op.res, strict=True)]
-    names = _declare(w, carried, op.iter_args, [hint or _sum_hint(arg) for hint, arg in zip(hints, carried, strict=True)])
+    names = _declare(
+        w, carried, op.iter_args, [hint or _sum_hint(arg) for hint, arg in zip(hints, carried, strict=True)]
+    )
     i = w.counter(counter.name_hint)
     w.values[counter] = Expr(i, is_atom=True)
     increment = f"++{i}" if step == "1" else f"{i} += {step}"

@@ -169,8 +169,9 @@ static int32_t aot_give_array(const aotensor_context *context, aotensor_array *a
   }
   return AOTENSOR_OK;
 }""",
-    "aot_give_matrix": """/* A sparse output: check the caller's arrays, or fill them in. extents: rows, columns, then those of data, whose
- * rank is `rank`, of indices and of indptr. output: the number of the matrix among the outputs. */
+    "aot_give_matrix": """/* A sparse output: check the caller's arrays, or fill them in.
+ * extents: rows, columns, then those of data, whose rank is `rank`, of indices and of indptr.
+ * output: the number of the matrix among the outputs. */
 static int32_t aot_give_matrix(const aotensor_context *context, aotensor_sparse *a, int32_t output, int32_t dtype,
                                int64_t itemsize, int32_t index_dtype, int32_t rank, const int64_t *extents) {
   if (a == NULL) {
@@ -178,7 +179,8 @@ static int32_t aot_give_matrix(const aotensor_context *context, aotensor_sparse 
   }
   const bool is_blank = a->indptr == NULL;
   const bool has_shape = a->shape[0] != 0 || a->shape[1] != 0;
-  if (!is_blank && (a->nnz != extents[2] || (has_shape && (a->shape[0] != extents[0] || a->shape[1] != extents[1])))) {
+  const bool is_other = has_shape && (a->shape[0] != extents[0] || a->shape[1] != extents[1]);
+  if (!is_blank && (a->nnz != extents[2] || is_other)) {
     return AOTENSOR_WRONG_EXTENT;
   }
   if ((a->dtype != 0 && a->dtype != dtype) || (a->index_dtype != 0 && a->index_dtype != index_dtype)) {

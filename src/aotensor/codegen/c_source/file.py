@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from aotensor.codegen.c_source.entries import Entries
 from aotensor.codegen.c_source.entry_helpers import entry_helper_text
 from aotensor.codegen.c_source.helpers import helper_text
-from aotensor.codegen.c_source.refusals import refuse_types
+from aotensor.codegen.c_source.refusals import refuse_interfaces, refuse_types
 from aotensor.codegen.c_source.source import write_functions
 from aotensor.codegen.entry.names import exported_symbols
 from aotensor_runtime.manifest import Manifest
@@ -19,9 +19,10 @@ _HEAD = """/* {name}.c: made by aotensor {version}. C99, with {name}.h.
  *
  *     cc -std=c99 -O2 -ffp-contract=off -c {name}.c
  *
- * {bits} It runs on one core. Of a library's entries it has the typed ones, those
- * of the workspace and the texts of statuses; those for arrays with strides, for Python and the manifest it has not.
- * Sparse inputs must be sorted, without duplicates; outputs without gaps: the status is AOTENSOR_NO_MEMORY otherwise. */"""
+ * {bits}
+ * It runs on one core. Of the entries that the header declares it defines the typed ones, those of the workspace,
+ * aotensor_status_message and aotensor_abi_version. Sparse inputs must be sorted, without duplicates, and outputs
+ * without gaps: otherwise the status is AOTENSOR_NO_MEMORY. */"""
 _STRICT = "Results are those of the library that --fp strict makes, bit for bit but for the bits of a NaN."
 _OTHER = "Compile with --fp strict for the bits of the library."
 _INCLUDES = """#include "{name}.h"
@@ -38,9 +39,7 @@ _INCLUDES = """#include "{name}.h"
 #endif"""
 
 
-def c_file(
-    modules: Sequence[ModuleOp], manifest: Manifest, line: Callable[[LocationAttr], tuple[str, str]]
-) -> str:
+def c_file(modules: Sequence[ModuleOp], manifest: Manifest, line: Callable[[LocationAttr], tuple[str, str]]) -> str:
     """The text of `<name>.c`.
 
     modules: the kernels at loop level, with elementary functions expanded; then the functions that they declare.
@@ -50,6 +49,7 @@ def c_file(
     """
     for spec in manifest.functions:
         refuse_types(spec)
+    refuse_interfaces(manifest)
     symbols = {op.sym_name.data for module in modules for op in module.ops if hasattr(op, "sym_name")}
     roots = [
         f"{spec.name}.{part}"

@@ -153,7 +153,8 @@ _ALL: Final[dict[str, str]] = {
         )
     },
     **{
-        f"aot_ceil_div_unsigned_i{bits}": f"""static inline int{bits}_t aot_ceil_div_unsigned_i{bits}(int{bits}_t x, int{bits}_t y) {{
+        f"aot_ceil_div_unsigned_i{bits}": f"""/* As numbers without sign. */
+static inline int{bits}_t aot_ceil_div_unsigned_i{bits}(int{bits}_t x, int{bits}_t y) {{
   const uint{bits}_t n = (uint{bits}_t)x;
   const uint{bits}_t d = (uint{bits}_t)y;
   return (int{bits}_t)(n / d + (n % d != 0 ? 1U : 0U));

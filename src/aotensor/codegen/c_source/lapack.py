@@ -23,7 +23,10 @@ def external_text(symbol: str, name: str) -> str | None:
 def _no_blas(symbol: str, name: str) -> str:
     """Products are computed here, so that their bits do not depend on the caller."""
     element = _ELEMENTS[symbol.rpartition(".")[2]]
-    matrices = ", ".join(f"{const}{element} *{x}, int64_t {x}_rows, int64_t {x}_columns" for x, const in zip("abc", ("const ", "const ", ""), strict=True))
+    matrices = ", ".join(
+        f"{const}{element} *{x}, int64_t {x}_rows, int64_t {x}_columns"
+        for x, const in zip("abc", ("const ", "const ", ""), strict=True)
+    )
     names = ["turned_a", "turned_b", *(f"{x}{end}" for x in "abc" for end in ("", "_rows", "_columns")), "context"]
     body = "\n".join(f"  (void){x};" for x in names)
     head = f"static bool {name}(bool turned_a, bool turned_b, {matrices}, const int8_t *context) {{"

@@ -1,7 +1,7 @@
-"""The lines of a C function: text, and what is known of a declaration or an assignment, so that unused ones are left out.
+"""The lines of a C function: text, and the variable that a declaration or an assignment sets, to leave out unused ones.
 
-    double x_2 = X[i];      declares x_2      left out if no line that stays reads x_2
-    x_2 = x_2 + 1.0;        assigns x_2       the same
+double x_2 = X[i];      declares x_2      left out if no line that stays reads x_2
+x_2 = x_2 + 1.0;        assigns x_2       the same
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def kept_lines(lines: Sequence[Line]) -> list[Line]:
         if line.sets and not line.ignored:
             setters.setdefault(line.sets, []).append(line)
     used: set[str] = set()
-    pending = [word for line in lines if not line.sets or line.ignored for word in line.words[bool(line.ignored) and 3 :]]
+    pending = [
+        word for line in lines if not line.sets or line.ignored for word in line.words[bool(line.ignored) and 3 :]
+    ]
     while pending:
         word = pending.pop()
         if word not in used:

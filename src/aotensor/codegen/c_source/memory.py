@@ -23,11 +23,8 @@ from aotensor.passes.emit.kept import NOT_FREED
 
 def _load(w: Writer, op: memref.LoadOp) -> None:
     element = w.element(op.memref, op.indices)
-    if bits_of(op.res.type) == 1:
-        element = Expr(f"{element} != 0", reads=True)
-    else:
-        element = replace(element, is_atom=False)  # it is read once: its memory may be written again
-    w.set(op, element)
+    text = f"{element} != 0" if bits_of(op.res.type) == 1 else element.text
+    w.set(op, Expr(text, reads=True))  # no atom: it is read once, as its memory may be written again
 
 
 def _store(w: Writer, op: memref.StoreOp) -> None:

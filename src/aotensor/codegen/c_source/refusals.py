@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from aotensor.errors import UnsupportedError
-from aotensor_runtime.manifest import FunctionSpec
+from aotensor_runtime.manifest import FunctionSpec, Manifest
 
 _HALVES = ("float16", "bfloat16")
 
@@ -14,3 +14,12 @@ def refuse_types(spec: FunctionSpec) -> None:
         if value.dtype in _HALVES:
             text = f"{spec.name}: {value.name} is {value.dtype}, and C source has no half precision"
             raise UnsupportedError(text, hint="make it float32")
+
+
+def refuse_interfaces(manifest: Manifest) -> None:
+    """Check that no other project's interface is asked for.   Raises: UnsupportedError that names it"""
+    if manifest.interfaces:
+        name = manifest.interfaces[0].name
+        raise UnsupportedError(
+            f"C source has no symbols of the interface {name}", hint=f"emit the library, or leave out --abi {name}"
+        )

@@ -67,7 +67,9 @@ def write_functions(
     order = _reached(functions, roots)
     reached = {name: functions[name] for name in order}
     symbols = _names(order, set(taken))
-    read = {op.name_.root_reference.data for f in reached.values() for op in walk(f) if isinstance(op, memref.GetGlobalOp)}
+    read = {
+        op.name_.root_reference.data for f in reached.values() for op in walk(f) if isinstance(op, memref.GetGlobalOp)
+    }
     arrays = _names([name for name in constants if name in read], {*taken, *symbols.values()})
     unit = Unit(symbols, written_buffers(reached), line, globals=arrays)
     texts, parameters = [], {}

@@ -34,7 +34,9 @@ def _place(w: Writer, base: SSAValue, indices: object, index: str = "l") -> str:
     """The element `index` after one of a buffer."""
     buffer = w.buffer(base)
     offset: Extent = w.offset(buffer, [w.extent(i) for i in indices])  # type: ignore[attr-defined]
-    return f"{buffer.pointer}[{w.add(w.known(offset, 'at'), Expr(index, is_atom=True))}]".replace("[(", "[").replace(")]", "]")
+    return f"{buffer.pointer}[{w.add(w.known(offset, 'at'), Expr(index, is_atom=True))}]".replace("[(", "[").replace(
+        ")]", "]"
+    )
 
 
 def _load(w: Writer, op: vector.LoadOp) -> None:

@@ -28,7 +28,7 @@ def bits_of(kind: Attribute) -> int:
 
 def is_float(kind: Attribute) -> bool:
     """Is it float32 or float64?"""
-    return kind == f32 or kind == f64
+    return kind in (f32, f64)
 
 
 def c_type(kind: Attribute) -> str:

@@ -123,6 +123,7 @@ class Writer:
     def name(self, hint: str) -> str:
         """A new name of a variable."""
         clean = identifier(hint)
+        clean = f"x_{clean}" if clean.lower().startswith(("aot_", "aotensor_")) else clean
         found, k = clean, 1
         while found in self._taken:
             k += 1
@@ -336,7 +337,7 @@ class Writer:
         offset = self.offset(buffer, [self.extent(i) for i in indices])
         return Expr(f"{buffer.pointer}[{offset if isinstance(offset, int) else offset.text}]", is_atom=True, reads=True)
 
-    # --- values as lists of C variables --------------------------------------------------------------------------------
+    # --- values as lists of C variables -----------------------------------------------------------------------------
 
     def flat_types(self, ssa: SSAValue) -> list[str]:
         """The C types that pass a value: a memref as its pointer, dynamic extents, dynamic strides."""
