@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from corpus import functions
+from c_corpus import functions
 from needs import path_of
 
 from aotensor.driver.build import Build

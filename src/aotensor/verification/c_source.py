@@ -21,7 +21,7 @@ from aotensor.errors import UnsupportedError
 from aotensor.graph.sparse_type import is_matrix
 from aotensor.sampling.samples import Sampler
 from aotensor.verification.report import CheckFailed, CheckSkipped
-from aotensor.verification.typed_call import call_typed
+from aotensor.verification.typed_call import call_typed, dims_of
 from aotensor_runtime import Library
 from aotensor_runtime.call import LibraryFunction
 from aotensor_runtime.errors import AotensorError
@@ -102,9 +102,11 @@ class CEntry:
         except _REFUSALS:
             is_refused = True
         if is_refused:
-            if not all(isinstance(n, int) for x in self.spec.produced for n in x.shape):
+            dims = dims_of(self.spec, given)
+            shapes = [[dims.get(n, -1) if isinstance(n, str) else n for n in x.shape] for x in self.spec.produced]
+            if any(n is None or n < 0 for shape in shapes for n in shape):
                 return False  # the extents of its memory are not known
-            expected = [np.empty(x.shape, x.dtype) for x in self.spec.produced]  # type: ignore[arg-type]
+            expected = [np.empty(shape, x.dtype) for shape, x in zip(shapes, self.spec.produced, strict=True)]
         status, found = call_typed(self.spec, self.address, given, expected)
         if (status != 0) != is_refused:
             raise CheckFailed(f"only {'C' if status else 'the library'} refuses, status {status}")

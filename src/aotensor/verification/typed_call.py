@@ -29,7 +29,7 @@ def call_typed(
     those of the memory that is passed; matrices, and arrays whose shape depends on values, are allocated by the call
     """
     held: list[Any] = []
-    dims = _dims(spec, values)
+    dims = dims_of(spec, values)
     memory: dict[int, Any] = {}
 
     def allocate(user: int, output: int, size: int, shape: Any) -> int:
@@ -54,7 +54,8 @@ def call_typed(
     return status, [output.value() for output in outputs] if status == 0 else []
 
 
-def _dims(spec: FunctionSpec, values: Sequence[Any]) -> dict[str, int]:
+def dims_of(spec: FunctionSpec, values: Sequence[Any]) -> dict[str, int]:
+    """The value of each dim that an argument has."""
     return {
         name: int(n)
         for value, x in zip(spec.arguments, values, strict=True)

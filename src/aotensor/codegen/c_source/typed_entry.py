@@ -230,8 +230,8 @@ class TypedEntry:
         for k, output in enumerate(self.spec.outputs):
             is_array = output.is_allocated and k not in parts
             yield self._address(next(kinds), parts.get(k), self.outputs, output.name, output.dtype, is_array)
-            for axis, n in enumerate(output.shape):
-                if not isinstance(n, int):
+            for axis, extent in enumerate(output.shape):
+                if not isinstance(extent, int):
                     next(kinds)
                     yield f"extents[{place + axis}]"
             place += len(output.shape)

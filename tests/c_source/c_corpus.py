@@ -21,7 +21,8 @@ def functions() -> list[aot.Function]:
 def _dense() -> list[aot.Function]:
     X, y, w = at.matrix("X", shape=("n", "p")), at.vector("y", shape=("n",)), at.vector("w", shape=("p",))
     loss = at.softplus(-y * (X @ w)).mean()
-    E, V, W = (at.matrix(name, dtype="float32", shape=shape) for name, shape in _LAYERS.items())
+    E = at.matrix("E", dtype="float32", shape=("n", 20))
+    V, W = (at.matrix(name, dtype="float32", shape=shape) for name, shape in (("V", (20, 16)), ("W", (16, 4))))
     hidden = at.tanh(E @ V)
     square = ((hidden @ W) ** 2).sum()
     M = at.matrix("M", dtype="float64", shape=("n", "p"))
@@ -30,9 +31,6 @@ def _dense() -> list[aot.Function]:
         aot.function([E, V, W], {"loss": square, "gV": grad(square, V), "gW": grad(square, W)}, name="layers"),
         aot.function([M], {"product": M.T @ M, "rows": M @ M.T}, name="products"),
     ]
-
-
-_LAYERS = {"E": ("n", 20), "V": (20, 16), "W": (16, 4)}
 
 
 def _special(dtype: str) -> list[aot.Function]:
@@ -109,5 +107,5 @@ def _linear() -> list[aot.Function]:
     return [
         aot.function([S, b], {"x": at.linalg.solve(S @ S.T + at.eye(3), b)}, name="small_solve"),
         aot.function([T], {"L": at.linalg.cholesky(positive)}, name="factors"),
-        aot.function([z], {"F": at.fft.fft(z), "size": abs(z)}, name="spectrum"),
+        aot.function([z], {"F": at.fft(z), "size": abs(z)}, name="spectrum"),
     ]
