@@ -100,6 +100,9 @@ NEEDS: Final = {
     "cyipopt": Need(
         "Ipopt from Python", "pip install cyipopt, with Debian's coinor-libipopt-dev", modules=("cyipopt",)
     ),
+    "ceres": Need(
+        "Ceres Solver from C++", _debian("libceres-dev"), files=("/usr/include/ceres/sized_cost_function.h",)
+    ),
     "sundials": Need(
         "CVODES and IDAS from C",
         _debian("libsundials-dev"),

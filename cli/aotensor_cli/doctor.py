@@ -24,9 +24,12 @@ from aotensor_runtime.blas import blas_table
 
 _PACKAGES: Final = ("numpy", "scipy", "llvmlite", "xdsl", "click", "rich", "packaging")
 
-_CLIENTS: Final = {"bridgestan": "bridgestan", "casadi": "casadi", "ipopt": "cyipopt", "sundials": "scikit-sundae"}
-"""Interface → the package that loads libraries by it."""
+_CLIENTS: Final = {
+    "bridgestan": "bridgestan", "casadi": "casadi", "ceres": None, "ipopt": "cyipopt", "sundials": "scikit-sundae",
+}  # fmt: skip
+"""Interface → the package that loads libraries by it, if there is one."""
 _HEADERS: Final = {
+    "ceres": tuple(f"{folder}/include/ceres/sized_cost_function.h" for folder in ("/usr", "/usr/local")),
     "ipopt": tuple(f"/usr/include/{folder}/IpStdCInterface.h" for folder in ("coin", "coin-or")),
     "sundials": ("/usr/include/cvodes/cvodes.h",),
 }
@@ -94,13 +97,15 @@ def _package(name: str) -> Finding:
     return Finding(name, "ok", version)
 
 
-def _client(interface: str, package: str) -> Finding:
+def _client(interface: str, package: str | None) -> Finding:
     """A program that loads libraries by an interface; compiling for it needs none."""
-    version = installed(package)
+    version = None if package is None else installed(package)
     name = f"abi {interface}"
     header = next((path for path in _HEADERS.get(interface, ()) if Path(path).is_file()), None)
     if header is not None:
         return Finding(name, "ok", f"{header}{f', {package} {version}' if version else ''}")
+    if package is None:
+        return Finding(name, "optional", "its headers are not installed", f"Debian: lib{interface}-dev")
     if version is None:
         return Finding(name, "optional", f"{package} is not installed", f"pip install {package} loads such libraries")
     return Finding(name, "ok", f"{package} {version}")

@@ -31,6 +31,7 @@ from aotensor_runtime.signature import (
     form_of,
     signature_text,
 )
+from aotensor_runtime.typed.inputs import leave_out_usual, read_input
 from aotensor_runtime.typed.interfaces import InterfaceSpec, read_interface
 from aotensor_runtime.typed.patterns import read_sparse
 
@@ -96,6 +97,7 @@ class Manifest:
             for name in _BOUNDS:
                 if function[name] is None:
                     del function[name]
+            leave_out_usual(function["inputs"])
             for group in (*function["sparse_inputs"], *function["sparse_outputs"]):
                 if group["pattern"] is None:
                     del group["pattern"]
@@ -294,16 +296,6 @@ def _distinct(where: str, what: str, names: Sequence[str]) -> None:
     require(not doubles, where, f"{what} {', '.join(doubles)} appears twice")
 
 
-def _default(node: Node) -> Default:
-    shape, offset, size = node.fields("shape", "offset", "size")
-    return Default(shape.items(Node.count), offset.count(), size.count())
-
-
-def _argument(node: Node) -> ArgumentSpec:
-    name, dtype, shape, default = node.fields("name", "dtype", "shape", "default")
-    return ArgumentSpec(name.name(), dtype.name(), shape.items(Node.extent), default.optional(_default))
-
-
 def _output(node: Node) -> OutputSpec:
     name, dtype, shape = node.fields("name", "dtype", "shape")
     return OutputSpec(name.name(), dtype.name(), shape.items(Node.extent_or_none))
@@ -341,7 +333,7 @@ def _function(node: Node) -> FunctionSpec:
     return FunctionSpec(
         name=name.name(),
         dims=dims.items(Node.name),
-        inputs=inputs.items(_argument),
+        inputs=inputs.items(read_input),
         outputs=outputs.items(_output),
         output_kind=_kind(kind),
         updates=updates.items(_pair),

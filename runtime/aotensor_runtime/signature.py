@@ -14,6 +14,9 @@ from typing import Final, Literal, TypeVar
 
 OutputKind = Literal["single", "list", "dict", "none"]
 
+MANIFOLDS: Final = ("quaternion", "eigen_quaternion", "sphere", "line")
+"""Sets that a solver can keep a vector on."""
+
 SPARSE_PARTS: Final = ("data", "indices", "indptr")
 """The arrays of a sparse matrix that follow its pattern."""
 
@@ -88,12 +91,15 @@ class ArgumentSpec:
     """An input. An extent is a number or the name of a dim; unknown dim i of X has the name X_i.
 
     An input with a default is the state of a shared variable: Python callers do not pass it.
+    is_data: solvers do not change it. manifold: one of `MANIFOLDS` that they keep it on, or empty.
     """
 
     name: str
     dtype: str
     shape: tuple[int | str, ...]
     default: Default | None = None
+    is_data: bool = False
+    manifold: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,9 +311,18 @@ def describe(spec: FunctionSpec) -> str:
 
 def typed_line(spec: FunctionSpec) -> str:
     """`logistic(X: float64[n, p], w: float64[p]) -> loss: float64`, without shared variables"""
-    inputs = ", ".join(f"{value.name}: {kind_of(value)}" for value in spec.arguments if value.default is None)
+    given = [value for value in spec.arguments if value.default is None]
+    inputs = ", ".join(f"{value.name}: {kind_of(value)}{marks_of(value)}" for value in given)
     results = ", ".join(f"{value.name}: {kind_of(value)}" for value in spec.results)
     return f"{spec.name}({inputs}) -> {results or 'nothing'}"
+
+
+def marks_of(value: ArgumentSpec | OutputSpec | SparseValue) -> str:
+    """What the user declared of an input besides its type: ` (data)`, ` (sphere)`, or nothing."""
+    if not isinstance(value, ArgumentSpec):
+        return ""
+    found = [*(["data"] if value.is_data else []), *([value.manifold] if value.manifold else [])]
+    return f" ({', '.join(found)})" if found else ""
 
 
 def python_signature(names: Sequence[str]) -> Signature:

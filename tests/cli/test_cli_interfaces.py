@@ -54,6 +54,32 @@ def test_a_nonlinear_program_of_a_model_file(call: Call, tmp_path: Path) -> None
     assert timed.code == 0 and "rosenbrock_hess_l" in timed.out
 
 
+RESIDUAL = """import aotensor as aot
+import aotensor.tensor as at
+
+x, seen = at.vector("x", shape=(2,)), at.vector("seen", shape=(2,))
+error = aot.function([aot.In(x, manifold="sphere"), aot.In(seen, data=True)], at.exp(x) - seen, name="error")
+"""
+
+
+def test_a_residual_of_a_model_file(call: Call, tmp_path: Path) -> None:
+    model = tmp_path / "model.py"
+    model.write_text(RESIDUAL)
+    answer = call("compile", model, "-o", tmp_path, "--abi", "ceres", "-O", "0", "--cpu", "generic")
+    assert answer.code == 0, answer.err
+    library, header = tmp_path / "liberror.so", (tmp_path / "error_ceres.h").read_text()
+    assert str(tmp_path / "error_ceres.h") in answer.out and "class error_cost_function" in header
+    shown = call("inspect", library).out
+    assert "interface ceres" in shown and "error(x: float64[2] (sphere), seen: float64[2] (data))" in shown
+    checked = call("verify", library)
+    assert checked.code == 0, checked.out
+    only = call("compile", model, "--abi", "ceres", "--emit", "ceres", "-O", "0", "--cpu", "generic")
+    assert only.out == header
+    refused = call("compile", model, "--emit", "ceres", "-O", "0")
+    assert refused.code == 2 and "no cost functions for Ceres" in refused.err
+    assert call("doctor").out.count("abi ceres") == 1
+
+
 def test_what_is_refused(call: Call, tmp_path: Path) -> None:
     model = tmp_path / "model.py"
     model.write_text(MODEL.replace(", parameters=parameters", ""))

@@ -49,6 +49,7 @@ PAGES = {
     "howto/casadi": ("import casadi",),
     "howto/ipopt": ("cc",),
     "howto/sundials": ("cc",),
+    "howto/ceres": ("c++",),
     "howto/browser": ("node",),
     "playground": (),
 }
@@ -126,6 +127,7 @@ def skip_without(needs: tuple[str, ...]) -> None:
 
 HEAVY = {
     "howto/sundials": ("sundials",),
+    "howto/ceres": ("ceres",),
     "howto/ipopt": ("ipopt",),
     "howto/r": ("R",),
     "howto/rust": ("cargo",),

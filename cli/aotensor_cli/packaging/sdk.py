@@ -17,6 +17,7 @@ from typing import Final
 
 from packaging.version import Version
 
+from aotensor.codegen.declarations.ceres import ceres_header
 from aotensor.codegen.header import header_text
 from aotensor_cli.packaging.cpp import cpp_text, namespace
 from aotensor_cli.packaging.libraries import Shipped
@@ -96,6 +97,9 @@ def sdk_content(name: str, version: Version, libraries: Sequence[Shipped]) -> by
     files: dict[str, bytes] = {}
     for library in libraries:
         files[f"include/{library.name}.h"] = header_text(library.manifest).encode(errors="backslashreplace")
+        for_ceres = ceres_header(library.manifest)
+        if for_ceres is not None:
+            files[f"include/{library.name}_ceres.h"] = for_ceres.encode()
         files[f"include/{library.name}.hpp"] = cpp_text(library.manifest).encode()
         files[_place(library)] = library.data
         if library.imports is not None:

@@ -16,6 +16,7 @@ from aotensor_runtime.errors import DamagedLibrary, LibraryError
 from aotensor_runtime.formats.image import SHARED
 from aotensor_runtime.json_node import parsed
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec, SparseValue
+from aotensor_runtime.signature import marks_of
 
 _T = TypeVar("_T")
 
@@ -165,4 +166,6 @@ def _value(value: ArgumentSpec | OutputSpec | SparseValue) -> str:
     is_state = not isinstance(value, OutputSpec) and value.default is not None
     kind = f"{value.format} {value.dtype}" if isinstance(value, SparseValue) else value.dtype
     wide = ", int64 indices" if isinstance(value, SparseValue) and value.index_dtype == "int64" else ""
-    return f"{value.name}: {kind}{f'[{dims}]' if value.shape else ''}{wide}{' (state)' if is_state else ''}"
+    return (
+        f"{value.name}: {kind}{f'[{dims}]' if value.shape else ''}{wide}{' (state)' if is_state else marks_of(value)}"
+    )

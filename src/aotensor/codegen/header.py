@@ -6,6 +6,7 @@ import re
 import textwrap
 from typing import Final
 
+from aotensor.codegen.declarations.ceres import ceres_declarations
 from aotensor.codegen.declarations.ipopt import ipopt_declarations
 from aotensor.codegen.declarations.patterns import pattern_lines
 from aotensor.codegen.declarations.sundials import sundials_declarations
@@ -79,7 +80,7 @@ def _patterns(manifest: Manifest, spec: FunctionSpec) -> list[str]:
 _UNIFORM: Final = ("aotensor_context *context", "const aotensor_array *inputs", "aotensor_array *outputs")
 
 
-_DECLARED: Final = {"ipopt": ipopt_declarations, "sundials": sundials_declarations}
+_DECLARED: Final = {"ceres": ceres_declarations, "ipopt": ipopt_declarations, "sundials": sundials_declarations}
 
 
 def _interface(manifest: Manifest, interface: InterfaceSpec) -> str:
@@ -137,6 +138,8 @@ def _shape(value: Value) -> str:
 def _note(value: Value, states: dict[str, str]) -> str:
     if isinstance(value, ArgumentSpec | SparseValue) and value.default is not None:
         return "  state, held by the caller"
+    if isinstance(value, ArgumentSpec) and (value.is_data or value.manifold):
+        return "  data, which solvers do not change" if value.is_data else f"  on a manifold: {value.manifold}"
     return "".join(f"  next value of {_plain(state)}" for state, output in states.items() if output == value.name)
 
 

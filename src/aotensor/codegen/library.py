@@ -15,6 +15,7 @@ from pathlib import Path
 import aotensor.ir  # noqa: F401  (before xDSL)
 from aotensor.codegen.abi.interface import Layer, refuse_without_libc
 from aotensor.codegen.container import add_sections, seal, with_sections
+from aotensor.codegen.declarations.ceres import ceres_header
 from aotensor.codegen.embedded.math import add_math
 from aotensor.codegen.embedded.symbols import refuse_foreign
 from aotensor.codegen.entry.entries import add_entries
@@ -192,6 +193,11 @@ class Library:
         """The text of the header."""
         return header_text(self.manifest)
 
+    def interface_headers(self) -> dict[str, str]:
+        """File name → text of the headers for other projects' interfaces that need one of their own."""
+        found = ceres_header(self.manifest)
+        return {} if found is None else {f"{self.manifest.name}_ceres.h": found}
+
     def shared(self) -> bytes:
         """The shared library, linked and sealed.
 
@@ -289,7 +295,9 @@ def _add_levels(
 def write_library(
     library: Library, folder: Path, kinds: Collection[str] = ("lib",), sources: Mapping[str, bytes] | None = None
 ) -> tuple[Path, ...]:
-    """Write the library as each of `kinds`, and `<name>.h`, all or none; return their paths, in the order of KINDS.
+    """Write the library as each of `kinds`, and its headers, all or none; return their paths, `<name>.h` last.
+
+    The others are in the order of KINDS, then headers of interfaces.
 
     sources: files that are written before them, by name
 
@@ -297,6 +305,7 @@ def write_library(
     """
     files = dict(sources or {})
     files |= {name: x for kind, make in KINDS.items() if kind in kinds for name, x in make(library).items()}
+    files |= {name: text.encode() for name, text in library.interface_headers().items()}
     files[f"{library.manifest.name}.h"] = library.header().encode()
     contents = {folder / name: content for name, content in files.items()}
     write_files(contents)

@@ -32,7 +32,7 @@ class Artifact:
 
     library: the shared library, or what was requested instead: the static one, or C source. archive: the static one,
     if any. source: C source, if any.
-    others: files that callers need on some targets: an import library, a module for JavaScript and its types.
+    others: files that some callers need: an import library, a module for JavaScript and its types, a header for C++.
     """
 
     library: Path
@@ -113,6 +113,7 @@ def write_artifact(
     with made_folder(folder):
         *paths, header = write_library(library, folder, kinds, sources)
     source = paths.pop(0) if sources else None
-    archive = paths[-1] if "static" in kinds else None
-    others = tuple(path for path in paths[1:] if path != archive)
-    return Artifact(paths[0] if paths else source or header, header, archive, others, source)
+    archive = next((path for path in paths if path.name == library.archive_name), None) if "static" in kinds else None
+    first = source or header if {*kinds} == {SOURCE} else paths[0]
+    others = tuple(path for path in paths if path not in (first, archive))
+    return Artifact(first, header, archive, others, source)

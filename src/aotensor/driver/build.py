@@ -99,6 +99,7 @@ class Build:
         if self.options.freestanding:
             return ["static", "header"]
         more = ["imports"] if system.imports else ["js", "dts"] if system is WASM else []
+        more += ["ceres"] if any(layer.name == "ceres" for layer in self.options.layers) else []
         return ["lib", *more, "header"]
 
     def _imports(self) -> bytes:
@@ -124,6 +125,7 @@ class Build:
             "llvm-opt": lambda: str(self.optimised).encode(),
             "c": lambda: self._c_source().encode(),
             "header": lambda: self.library.header().encode(),
+            "ceres": self._for_ceres,
             "manifest": lambda: (json.dumps(json.loads(self.library.manifest.to_json()), indent=2) + "\n").encode(),
         }
         return makers[form]()
@@ -138,6 +140,12 @@ class Build:
         if system_of(triple) is not WASM:
             raise OptionError(f"JavaScript calls no library for {triple}", hint="--target wasm32-wasi")
         return make(self.library.manifest).encode()
+
+    def _for_ceres(self) -> bytes:
+        headers = list(self.library.interface_headers().values())
+        if not headers:
+            raise OptionError("this library has no cost functions for Ceres", hint="--abi ceres")
+        return headers[0].encode()
 
     @cached_property
     def _one_object(self) -> bytes:

@@ -117,8 +117,10 @@ class Definition:
         self.local_names = local_names(user_names(), targets, self.inputs)
         self._name_everything({one.variable: one.name for one in wishes}, named, results, pairs, nexts)
         self.state = {key: x for key, x in self.arguments.items() if isinstance(x, SharedVariable)}
+        #: input name → its `In`
+        self.declared = {self.names[one.variable]: one for one in wishes}
         #: input name → its `In`, where that restricts or widens the arrays that a call accepts
-        self.wishes = {self.names[one.variable]: one for one in wishes if one.strict or one.allow_downcast is not None}
+        self.wishes = {key: one for key, one in self.declared.items() if one.strict or one.allow_downcast is not None}
 
     @property
     def library_name(self) -> str:

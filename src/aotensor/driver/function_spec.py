@@ -67,7 +67,9 @@ def function_spec(f: Definition, built: BuiltFunction, pool: SharedValues, modul
         shape = tuple(
             n if isinstance(n, int) else dim_name(name, axis, n) for axis, n in enumerate(x.tensor_type.shape)
         )
-        inputs.append(ArgumentSpec(names[0].get(k, name), *flat.as_given(name, x.dtype, shape), default))
+        wish = f.declared.get(name)
+        marks = (wish.data, wish.manifold or "") if wish is not None else ()
+        inputs.append(ArgumentSpec(names[0].get(k, name), *flat.as_given(name, x.dtype, shape), default, *marks))
     counted = {n for k in names[0] for n in inputs[k].shape}
     outputs, leaves = [], list(flat.results.values())
     for k, ((name, x), extents) in enumerate(zip(flat.results.items(), built.output_extents, strict=True)):

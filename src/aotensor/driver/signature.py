@@ -17,6 +17,7 @@ from aotensor.graph.substitute import fitted, pairs_of
 from aotensor.graph.variable import Constant, SharedVariable, Variable
 from aotensor.graph.walk import leaves, replace, toposort
 from aotensor.sparse.op import as_sparse_or_tensor
+from aotensor_runtime.signature import MANIFOLDS
 
 Outputs: TypeAlias = "Variable | Out | Sequence[Any] | Mapping[str, Any] | None"
 Updates: TypeAlias = Mapping[SharedVariable, Any] | Iterable[tuple[SharedVariable, Any]] | None
@@ -33,9 +34,12 @@ class In:
     strict: accept arrays of exactly this dtype and rank only.
     allow_downcast: True accepts wider floats; None follows `allow_input_downcast` of the function.
     value, update: refused; a shared variable holds a value that stays.
+    data: solvers do not change it, so `abi="ceres"` makes it a member of the cost function, not a parameter block.
+    manifold: on which a solver keeps it, one of `MANIFOLDS`: "quaternion" (w first), "eigen_quaternion" (w last),
+    "sphere", "line" (a point and a direction). The manifest names it.
 
-    Raises: GraphTypeError for anything but a variable, GraphValueError for value or update, and for an input that is
-    mutable but not borrowed.
+    Raises: GraphTypeError for anything but a variable, GraphValueError for value or update, for an input that is
+    mutable but not borrowed, for an unknown manifold, and for data on a manifold.
     """
 
     variable: Variable
@@ -46,6 +50,8 @@ class In:
     borrow: bool | None = None
     strict: bool = False
     allow_downcast: bool | None = None
+    data: bool = False
+    manifold: str | None = None
 
     def __post_init__(self) -> None:
         symbol(self.variable)
@@ -55,6 +61,18 @@ class In:
         if self.mutable and self.borrow is False:
             raise GraphValueError(
                 f"In({self.variable}): what may be overwritten may be borrowed", hint="leave out borrow=False"
+            )
+        if not isinstance(self.data, bool):
+            raise GraphTypeError(f"In({self.variable}): data is a bool, not {self.data!r:.60}")
+        if self.manifold is not None and self.manifold not in MANIFOLDS:
+            raise GraphValueError(
+                f"In({self.variable}): manifold {self.manifold!r:.60} is unknown",
+                hint=f"there are {', '.join(MANIFOLDS)}",
+            )
+        if self.data and self.manifold is not None:
+            raise GraphValueError(
+                f"In({self.variable}): data=True and manifold={self.manifold!r} contradict each other",
+                hint="a manifold is for what a solver changes: leave out one of both",
             )
 
 

@@ -36,12 +36,13 @@ FORMS: Final = {
     "js": "{}.mjs",
     "dts": "{}.d.mts",
     "header": "{}.h",
+    "ceres": "{}_ceres.h",
     "manifest": "{}.json",
 }
 """Form of output → its file name."""
 
-ELSEWHERE: Final = frozenset({"imports", "js", "dts"})
-"""Forms that exist on some targets only."""
+ELSEWHERE: Final = frozenset({"imports", "js", "dts", "ceres"})
+"""Forms that exist on some targets, or for some interfaces, only."""
 
 TEXTS: Final = frozenset(FORMS) - {"lib", "imports", "static", "obj"}
 """Forms that are text."""

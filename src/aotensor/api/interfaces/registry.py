@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 from aotensor.api.function import Function
 from aotensor.api.interfaces.bridgestan import for_bridgestan
 from aotensor.api.interfaces.casadi import for_casadi
+from aotensor.api.interfaces.ceres import for_ceres
 from aotensor.api.interfaces.ipopt import for_ipopt
 from aotensor.api.interfaces.names import NAMES
 from aotensor.api.interfaces.sundials import for_sundials
@@ -20,6 +21,7 @@ Prepare: TypeAlias = Callable[[Sequence[Function], str], tuple[list[Function], L
 INTERFACES: Final[dict[str, Prepare]] = {
     "bridgestan": for_bridgestan,
     "casadi": for_casadi,
+    "ceres": for_ceres,
     "ipopt": for_ipopt,
     "sundials": for_sundials,
 }
