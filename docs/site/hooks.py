@@ -24,6 +24,10 @@ from mkdocs.structure.pages import Page
 ROOT: Final = links.ROOT
 DOCS: Final = ROOT / "docs"
 _NOT_SEARCHED: Final = "---\nsearch:\n  exclude: true\n---\n\n"
+_TITLES: Final = {
+    "speed": "Dense programs", "sparse": "Sparse programs", "growth": "Compile times", "startup": "Start-up times",
+}  # fmt: skip
+"""Table of measurements → title of its page; others have their names as titles."""
 _ORIGINS: Final[dict[str, str]] = {}
 """Page on the site → where its text is in the repository."""
 
@@ -90,7 +94,8 @@ def _add_page(files: Files, config: MkDocsConfig, origin: str) -> None:
     text, path = (ROOT / origin).read_text(encoding="utf-8"), ROOT / origin
     if not text.startswith("# "):  # a table of measurements, maybe with its chart
         chart = f"![{path.stem}]({path.stem}.svg)\n\n" if path.with_suffix(".svg").exists() else ""
-        text = f"{_NOT_SEARCHED}# {path.stem.capitalize()}\n\n{chart}{text}"
+        title = _TITLES.get(path.stem, path.stem.capitalize())
+        text = f"{_NOT_SEARCHED}# {title}\n\n{chart}{text}"
     files.append(File.generated(config, name, content=text))
 
 
