@@ -66,6 +66,7 @@ NEEDS: Final = {
     "mlir-opt": Need("upstream MLIR's verdict on every level", _debian("mlir-22-tools"), ("mlir-opt-22", "mlir-opt")),
     "mlir-runner": Need("programs run by upstream MLIR", _debian("mlir-22-tools"), ("mlir-runner-22", "mlir-runner")),
     "clang": Need("the sanitizers of clang", _debian("clang-22"), ("clang-22", "clang")),
+    "arm-gcc": Need("C source for small processors", _debian("libnewlib-arm-none-eabi"), ("arm-none-eabi-gcc",)),
     "opt": Need("ThreadSanitizer, faults of LLVM", _debian("llvm-22"), ("opt-22",)),
     "gdb": Need("debug information in gdb", _debian("gdb"), ("gdb",)),
     "perf": Need("profiles by perf", _debian("linux-perf"), ("perf",)),

@@ -34,6 +34,7 @@ PAGES = {
     **dict.fromkeys(("tutorial", "extending", "verify", "sparse", "schedules", "complex", "stages"), ()),
     "howto/cpp": ("c++", "cmake"),
     "howto/makefile": ("make", "cc"),
+    "howto/c_source": ("cc",),
     "howto/ci": ("make",),
     "howto/scipy": (),
     "howto/solutions": (),

@@ -152,7 +152,8 @@ def _pointer(w: Writer, ssa: SSAValue, start: str, shift: Extent, is_cast: bool 
         return start
     kind = w.pointer_type(ssa)
     text = start if shift == 0 else f"{start} + {shift}"
-    text = f"({kind})({text})" if is_cast else text
+    if is_cast:
+        text = f"({kind}){text}" if shift == 0 else f"({kind})({text})"
     name = w.name(ssa.name_hint or "part")
     w.put(f"{kind}{name} = {text};", name)
     return name
