@@ -9,7 +9,9 @@ from __future__ import annotations
 import ctypes
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -17,14 +19,17 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "interfaces"))
 
 from bridgestan_client import Client
+from ipopt_client import Problem
+from sundials_client import Vector, user_data
 from tools.stored_libraries.calls import CALLS, Stored, decode, here, read_release, repeat
 
 from aotensor.verification.library import verify_library
 from aotensor_cli.main import run
 from aotensor_runtime import Library
-from aotensor_runtime.container import Container
 
-RELEASES = sorted(path.parent for path in Path(__file__).parent.glob(f"*/{CALLS}"))
+RELEASES = sorted(
+    (path.parent for path in Path(__file__).parent.glob(f"*/{CALLS}")), key=lambda x: [*map(int, x.name.split("."))]
+)
 STORED = {f"{one.release} {one.name}": one for folder in RELEASES for one in read_release(folder)}
 MOST = 1 << 20
 """Bytes of the stored files of a release."""
@@ -77,34 +82,61 @@ def test_verification(stored: Stored, tmp_path: Path) -> None:
     assert report, report.to_json()
 
 
-@pytest.mark.parametrize("name", ["bridgestan", "casadi", "ipopt", "sundials"])
-@pytest.mark.parametrize("release", [folder.name for folder in RELEASES])
-def test_interfaces(release: str, name: str, tmp_path: Path) -> None:
+@each
+def test_interfaces(stored: Stored) -> None:
     """Every symbol of another project's interface that the manifest lists is exported."""
-    stored = loadable(STORED[f"{release} {name}"])
-    path = tmp_path / stored.file
-    path.write_bytes(stored.data)
-    handle, (interface,) = ctypes.CDLL(str(path)), Container(stored.data).manifest().interfaces
-    assert interface.name == name and all(hasattr(handle, symbol) for symbol in interface.symbols)
+    library = Library(loadable(stored).data)
+    for interface in library.manifest.interfaces:
+        assert interface.symbols and all(hasattr(library._handle, symbol) for symbol in interface.symbols)
 
 
-@pytest.mark.parametrize("release", [folder.name for folder in RELEASES])
-def test_values_by_interfaces(release: str, tmp_path: Path) -> None:
-    """CasADi's and BridgeStan's entries give the recorded results."""
-    paths = {}
-    for name in ("casadi", "bridgestan"):
-        stored = loadable(STORED[f"{release} {name}"])
-        paths[name] = tmp_path / stored.file
-        paths[name].write_bytes(stored.data)
-        (call,) = stored.calls
-        given, wanted = {key: decode(x) for key, x in call.arguments.items()}, decode(call.results)
-        if name == "casadi":
-            passed = [x.ravel(order="F") for x in given.values()]
-            found = [np.zeros(x.size) for x in wanted.values()]
-            pointers = [(ctypes.c_void_p * len(xs))(*(x.ctypes.data for x in xs)) for xs in (passed, found)]
-            assert ctypes.CDLL(str(paths[name])).mats(*pointers, None, None, 0) == 0
-            np.testing.assert_allclose(np.concatenate(found), np.concatenate(list(wanted.values())), rtol=1e-12)
-        else:
-            client = Client(paths[name], json.dumps({"y": given["y"].tolist()}))
-            q = np.array([given["mean"], np.log(given["sigma"])])
-            assert client.log_density(q, jacobian=False) == pytest.approx(float(wanted), rel=1e-12)
+Case: TypeAlias = tuple[Path, dict[str, Any], dict[str, Any]]
+"""File of a library; the arguments of its calls; the results of each function."""
+
+
+@pytest.fixture(params=[folder.name for folder in RELEASES])
+def case(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], Case]:
+    """The library of an interface, by name."""
+
+    def read(name: str) -> Case:
+        stored = loadable(STORED[f"{request.param} {name}"])
+        path = tmp_path / stored.file
+        path.write_bytes(stored.data)
+        given = {key: decode(x) for key, x in stored.calls[0].arguments.items()}
+        return path, given, {call.function: decode(call.results) for call in stored.calls}
+
+    return read
+
+
+def test_casadi(case: Callable[[str], Case]) -> None:
+    path, given, results = case("casadi")
+    wanted = results["mats"].values()
+    passed, found = [x.ravel(order="F") for x in given.values()], [np.zeros(x.size) for x in wanted]
+    pointers = [(ctypes.c_void_p * len(xs))(*(x.ctypes.data for x in xs)) for xs in (passed, found)]
+    assert ctypes.CDLL(str(path)).mats(*pointers, None, None, 0) == 0
+    np.testing.assert_allclose(np.concatenate(found), np.concatenate([*wanted]), rtol=1e-12)
+
+
+def test_bridgestan(case: Callable[[str], Case]) -> None:
+    path, given, results = case("bridgestan")
+    client = Client(path, json.dumps({"y": given["y"].tolist()}))
+    q = np.array([given["mean"], np.log(given["sigma"])])
+    assert client.log_density(q, jacobian=False) == pytest.approx(float(results["normal"]), rel=1e-12)
+
+
+def test_ipopt(case: Callable[[str], Case]) -> None:
+    path, given, results = case("ipopt")
+    problem = Problem(path, "hs71", given["c"])
+    f, slope, g = np.zeros(1), np.zeros(4), np.zeros(2)
+    assert problem.call("eval_f", given["x"], 1, f) == problem.call("eval_grad_f", given["x"], 0, slope) == 1
+    assert problem.call("eval_g", given["x"], 0, 2, g) == 1
+    found, wanted = np.concatenate([f, slope, g]), [results[f"hs71_{part}"] for part in ("f", "grad_f", "g")]
+    np.testing.assert_allclose(found, np.concatenate([np.ravel(x) for x in wanted]), rtol=1e-12)
+
+
+def test_sundials(case: Callable[[str], Case]) -> None:
+    path, given, results = case("sundials")
+    y, out = Vector(given["y"]), Vector(np.zeros(3))
+    t = ctypes.c_double(float(given["t"]))
+    assert ctypes.CDLL(str(path)).rob_cv_rhs(t, y.address, out.address, user_data(given["k"])) == 0
+    np.testing.assert_allclose(out.data, results["rob"], rtol=1e-12)

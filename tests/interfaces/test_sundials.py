@@ -6,13 +6,13 @@ import ctypes
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse
 from needs import path_of
 from scipy.integrate import solve_ivp
+from sundials_client import Vector, user_data
 
 import aotensor as aot
 import aotensor.tensor as at
@@ -61,20 +61,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> aot.driver.artifact.Artifa
     return aot.compile([robertson(), network()], folder, abi="sundials", name="stiff", opt_level=0)
 
 
-READ = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
-
-
-class Vector:
-    """An N_Vector on an array, with the one operation that is asked for."""
-
-    def __init__(self, data: np.ndarray) -> None:
-        self.data = data
-        self.read = READ(lambda _: data.ctypes.data)
-        self.operations = (ctypes.c_void_p * 6)(*[None] * 5, ctypes.cast(self.read, ctypes.c_void_p))
-        self.fields = (ctypes.c_void_p * 2)(None, ctypes.addressof(self.operations))
-        self.address = ctypes.c_void_p(ctypes.addressof(self.fields))
-
-
 class Matrix:
     """A sparse or dense SUNMatrix with indices of 32 or 64 bits."""
 
@@ -99,10 +85,6 @@ class Matrix:
 
 Y = np.array([0.9, 2e-5, 0.1])
 T = ctypes.c_double(0.5)
-
-
-def user_data(*parameters: np.ndarray) -> Any:
-    return (ctypes.c_void_p * len(parameters))(*(p.ctypes.data for p in parameters))
 
 
 def test_vectors(made: aot.driver.artifact.Artifact) -> None:
