@@ -48,7 +48,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
     folder = tmp_path_factory.mktemp("c_source")
     options = Options(fp="strict", opt_level=0, threads=False, cpu="generic")
     build = Build(list(FUNCTIONS.values()), "corpus", options)
-    path = compile_c(build, folder, path_of("cc"), ["-O1"])
+    path = compile_c(build, folder, path_of("cc"), ["-O0"])
     return Compiled(build, Library(build.shared), ctypes.CDLL(str(path)), folder)
 
 
@@ -92,12 +92,10 @@ def test_text_is_readable(compiled: Compiled) -> None:
     assert "X[j * p + k] * w[k]" in kernel
     assert not re.search(r"\b(goto|union|asm|setjmp)\b", text)
     assert not re.search(r"^\s+(double|float|u?int\d+_t|bool) \w+\[[a-z]", text, re.MULTILINE)
-    called = set(re.findall(r"\b(\w+)\(", text)) - set(
-        re.findall(r"^(?:static )?(?:inline )?\w+ \*?(\w+)\(", text, re.M)
-    )
-    exact = {"sqrt", "floor", "ceil", "trunc", "rint", "fabs", "copysign", "fma", "fmod"}
-    assert {name for name in called if name.rstrip("f") in exact or name in exact} >= {"sqrt", "fabs"}
-    assert not called & {"exp", "log", "pow", "sin", "cos", "tgamma", "lgamma", "erf", "log1p"}
+    code = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    called = set(re.findall(r"\b([a-z]\w*)\(", code))
+    assert called >= {"sqrt", "fabs", "fabsf", "floor"}
+    assert not called & {"exp", "log", "pow", "sin", "cos", "tgamma", "lgamma", "erf", "log1p", "tanh"}
 
 
 def test_what_has_no_c_is_refused_by_name() -> None:
@@ -118,7 +116,7 @@ def test_names_of_the_model_meet_none_of_the_file(tmp_path: Path) -> None:
     build = Build([f], None, Options(fp="strict", opt_level=0, threads=False, malloc=False))
     c_library = ctypes.CDLL(str(compile_c(build, tmp_path, path_of("cc"), ["-O0"])))
     assert compare_c(f, Library(build.shared), build, c_library, 4, 0) == "4 samples to the last bit"
-    assert "malloc" not in (tmp_path / "clash.c").read_text().replace("x_malloc", "")
+    assert "malloc(" not in (tmp_path / "clash.c").read_text()
 
 
 def test_python_writes_c(tmp_path: Path) -> None:
@@ -129,7 +127,7 @@ def test_python_writes_c(tmp_path: Path) -> None:
     assert "bit for bit" in made.files[0].read_text()
 
 
-@pytest.mark.level("ci", "gcc at -O1 shows the same by default")
+@pytest.mark.level("ci", "gcc at -O0 shows the same by default")
 @pytest.mark.parametrize(
     ("need", "flags"),
     [

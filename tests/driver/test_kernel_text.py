@@ -12,8 +12,8 @@ import aotensor as aot
 import aotensor.tensor as at
 from aotensor.codegen.machine import Machine
 from aotensor.driver.build import Build
-from aotensor.driver.kernel_text import file_names, kernel_text, unescaped
 from aotensor.driver.recipe import Options
+from aotensor.driver.text.kernel_text import file_names, kernel_text, unescaped
 from aotensor.passes.target import Target
 
 LOCATED = """

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from aotensor.driver.kernel_text import LOC, file_names, unescaped
+from aotensor.driver.text.kernel_text import LOC, file_names, unescaped
 
 Place = tuple[str, int]
 """A file without its folder, and a line."""

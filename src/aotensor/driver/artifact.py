@@ -10,9 +10,9 @@ from typing import Final
 from aotensor.codegen.files import made_folder
 from aotensor.codegen.library import Library, write_library
 from aotensor.codegen.targets.kinds import KINDS
-from aotensor.driver.c_source import c_source
 from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import Options, lower, make_library
+from aotensor.driver.text.c_source import c_source
 from aotensor.errors import GraphValueError
 from aotensor_runtime import Library as LoadedLibrary
 from aotensor_runtime import load

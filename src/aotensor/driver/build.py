@@ -13,13 +13,13 @@ from aotensor.codegen.llvm import ModuleRef
 from aotensor.codegen.targets.javascript import module_text, types_text
 from aotensor.codegen.targets.link import Linked
 from aotensor.codegen.targets.systems import WASM, system_of
-from aotensor.driver.c_source import c_source
 from aotensor.driver.definition import Definition
-from aotensor.driver.kernel_text import kernel_text
 from aotensor.driver.recipe import Lowered, Options, emit, lower, make_library
 from aotensor.driver.report import Report
 from aotensor.driver.snapshots import Snapshots
 from aotensor.driver.stages import FORMS, IR_STAGES
+from aotensor.driver.text.c_source import c_source
+from aotensor.driver.text.kernel_text import kernel_text
 from aotensor.errors import OptionError
 from aotensor.ir.context import generic_text
 from aotensor.ir.location import lines_of

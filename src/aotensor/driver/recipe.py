@@ -20,6 +20,7 @@ from aotensor.codegen.library import Blueprint, Library, build_library
 from aotensor.codegen.llvm import Module
 from aotensor.codegen.machine import Machine
 from aotensor.codegen.rounding import round_each
+from aotensor.codegen.targets.facts import math_facts, passes_left_out, product_facts
 from aotensor.codegen.targets.levels import LevelCode, check_levels, full_name, split_levels
 from aotensor.codegen.targets.systems import WASM, system_of
 from aotensor.config import config
@@ -27,7 +28,6 @@ from aotensor.core.dtypes import INTEGERS
 from aotensor.core.garbage import rare_collections
 from aotensor.driver.common import check_names, common_pipeline, common_schedule
 from aotensor.driver.definition import Definition
-from aotensor.driver.facts import math_facts, passes_left_out, product_facts
 from aotensor.driver.function_spec import SharedValues, function_spec
 from aotensor.driver.hand import HandSchedule
 from aotensor.driver.part_store import stored_part

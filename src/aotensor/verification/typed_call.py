@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from aotensor.core.types import Array
-from aotensor_runtime.abi import CANONICAL, DTYPE_CODES, Context, Sparse
+from aotensor_runtime.abi import DTYPE_CODES, Context, Sparse
 from aotensor_runtime.abi import Array as ArrayStruct
 from aotensor_runtime.blas import blas_table
 from aotensor_runtime.manifest import FunctionSpec, OutputSpec, SparseValue
@@ -36,7 +36,7 @@ def call_typed(
         memory[output] = (ctypes.c_char * max(size, 1))()
         return ctypes.addressof(memory[output])
 
-    context = Context(struct_size=ctypes.sizeof(Context), flags=CANONICAL)
+    context = Context(struct_size=ctypes.sizeof(Context))
     callback = _ALLOCATE(allocate)
     context.allocate = ctypes.cast(callback, ctypes.c_void_p).value
     if spec.lapack:
@@ -66,7 +66,10 @@ def dims_of(spec: FunctionSpec, values: Sequence[Any]) -> dict[str, int]:
 
 def _input(value: Any, x: Any, held: list[Any]) -> int:
     if isinstance(value, SparseValue):
-        arrays = [np.array(a, order="C") for a in (x.data, x.indices, x.indptr)]
+        kinds = value.dtype, value.index_dtype, value.index_dtype
+        arrays = [
+            np.array(a, dtype=kind, order="C") for a, kind in zip((x.data, x.indices, x.indptr), kinds, strict=True)
+        ]
         struct = _matrix(value, arrays, x.shape)
         held += [struct, *arrays]
         return ctypes.addressof(struct)

@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp
 
 from aotensor.codegen.c_source.file import c_file
 from aotensor.codegen.parts import STRICT_PRODUCTS
+from aotensor.codegen.targets.facts import product_facts
 from aotensor.driver.definition import Definition
-from aotensor.driver.facts import product_facts
 from aotensor.driver.recipe import Lowered, Options, lower
 from aotensor.ir.location import Locations
 from aotensor.passes.direct.translate import declared_kernels, kernel_module
