@@ -64,6 +64,15 @@ def test_wrong_gradient_fails_with_1_and_a_noisy_one_does_not(call: Call, tmp_pa
     assert {method["execution"] for method in gradient["methods"]} == {"reference", "compiled"}
 
 
+@pytest.mark.needs("cc")
+def test_c_source_is_a_row(call: Call, model: Path, library: Path) -> None:
+    answer = call("verify", f"{model}:logistic", "--samples", "2", "--no-gradients", "--with", "cc")
+    assert answer.code == 0, answer.out
+    assert re.search(r"^  C source +ok +[\d.]+ s +2 samples to the last bit$", answer.out, re.MULTILINE)
+    answer = call("verify", library, "--with", "cc")
+    assert (answer.code, "a library has no C source to compile" in answer.err) == (2, True)
+
+
 def test_tolerance_of_nothing_fails_with_1(call: Call, model: Path) -> None:
     answer = call("verify", f"{model}:logistic", "--rtol", "0", "--no-gradients", "--samples", "60", "--json")
     tree = json.loads(answer.out)

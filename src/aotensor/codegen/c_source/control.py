@@ -13,6 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from aotensor.codegen.c_source.words import c_type, element_of, lanes_of
 from aotensor.codegen.c_source.writer import Expr, Handler, Lanes, Writer
 from aotensor.codegen.emit_state import SCALAR_FUNCTION_PREFIX
+from aotensor.errors import InternalError
 from aotensor.ir.upstream import ParallelOp, ReduceOp
 from aotensor.passes.plan_memory import LANE
 
@@ -25,8 +26,8 @@ def _call(w: Writer, op: func.CallOp) -> None:
         w.put(f"{text};")
         return
     (result,) = op.res
-    if lanes_of(result.type) is not None:  # a vector function: lane by lane
-        raise AssertionError(symbol)
+    if lanes_of(result.type) is not None:
+        raise InternalError(f"C source: {symbol} is called on vectors")
     if symbol.startswith(SCALAR_FUNCTION_PREFIX):
         w.set(op, Expr(text, reads=any(x.reads for x in given)))
     elif result.first_use is None:

@@ -14,7 +14,8 @@ _BITS: Final = (("f32", "float", "i32", "int32_t"), ("f64", "double", "i64", "in
 
 def helper_text(names: Collection[str]) -> str:
     """The definitions of some helpers, in a fixed order."""
-    return "\n\n".join(text for name, text in _ALL.items() if name in names)
+    wanted = {*names, *(["aot_high_unsigned_64"] if "aot_high_signed_64" in names else [])}
+    return "\n\n".join(text for name, text in _ALL.items() if name in wanted)
 
 
 def _chosen(name: str, suffix: str, kind: str, sign: str) -> str:

@@ -86,6 +86,11 @@ def words_of(lines: Iterable[Line]) -> set[str]:
     return {word for line in lines for word in line.words}
 
 
+def words_in(texts: Iterable[str]) -> set[str]:
+    """All identifiers of some texts."""
+    return {word for text in texts for word in _WORD.findall(text)}
+
+
 def printed(lines: Iterable[Line]) -> str:
     """The lines as text, wrapped between words."""
     return "".join(f"{_wrapped(line)}\n" for line in lines)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from xdsl.dialects import arith, func, memref
-from xdsl.dialects import math as math_dialect
+from xdsl.dialects import func, memref
 from xdsl.dialects import vector as vector_dialect
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, LocationAttr, MemRefType, ModuleOp
 from xdsl.ir import Operation
@@ -15,12 +14,12 @@ from xdsl.ir import Operation
 from aotensor.codegen.c_source import control, memory, scalars, vectors
 from aotensor.codegen.c_source.flow import written_buffers
 from aotensor.codegen.c_source.lapack import external_text
-from aotensor.codegen.c_source.lines import Line, kept_lines, printed, words_of
+from aotensor.codegen.c_source.lines import Line, kept_lines, printed, words_in, words_of
 from aotensor.codegen.c_source.words import c_type, identifier, literal, memory_type
 from aotensor.codegen.c_source.writer import Handler, Unit, Writer
 from aotensor.codegen.emit_state import dynamic_axes
 from aotensor.errors import InternalError
-from aotensor.ir.upstream import ReallocOp, RemfOp, walk
+from aotensor.ir.upstream import ReallocOp, walk
 
 HANDLERS: Final[Mapping[type[Operation], Handler]] = {
     **scalars.HANDLERS, **memory.HANDLERS, **control.HANDLERS, **vectors.HANDLERS,
@@ -30,7 +29,6 @@ _IMPURE: Final = (
     vector_dialect.MaskedStoreOp, vector_dialect.TransferWriteOp, *control.HANDLERS,
 )  # fmt: skip
 PURE: Final = frozenset(HANDLERS) - frozenset(_IMPURE)
-_ = arith, math_dialect, RemfOp
 
 
 @dataclass(frozen=True)
@@ -72,18 +70,30 @@ def write_functions(
     }
     arrays = _names([name for name in constants if name in read], {*taken, *symbols.values()})
     unit = Unit(symbols, written_buffers(reached), line, globals=arrays)
-    texts, parameters = [], {}
+    texts: dict[str, str] = {}
+    parameters: dict[str, Sequence[str]] = {}
     for name in order:
-        if not reached[name].body.blocks:
-            body = external_text(name, symbols[name])
-            if body is None:
-                raise InternalError(f"C source: {name} has no body")
-            texts.append(body)
-            continue
-        text, parameters[name] = _function(unit, reached[name])
-        texts.append(text)
-    tables = [_array(arrays[name], constants[name]) for name in arrays]
-    return Written("\n".join(texts), frozenset(unit.helpers), parameters, symbols, "".join(tables))
+        if reached[name].body.blocks:
+            texts[name], parameters[name] = _function(unit, reached[name])
+        elif body := external_text(name, symbols[name]):
+            texts[name] = body
+        else:
+            raise InternalError(f"C source: {name} has no body")
+    kept = _called(texts, symbols, roots)
+    words = words_in(kept)
+    tables = [_array(own, constants[name]) for name, own in arrays.items() if own in words]
+    return Written("\n".join(kept), frozenset(unit.helpers & words), parameters, symbols, "".join(tables))
+
+
+def _called(texts: Mapping[str, str], symbols: Mapping[str, str], roots: Sequence[str]) -> list[str]:
+    """The functions that are called, in order: a call is left out where nothing reads its result."""
+    kept: list[str] = []
+    words: set[str] = set()
+    for name in reversed(texts):
+        if name in roots or symbols[name] in words:
+            kept.append(texts[name])
+            words |= words_in([texts[name]])
+    return kept[::-1]
 
 
 def _reached(functions: Mapping[str, func.FuncOp], roots: Sequence[str]) -> list[str]:
