@@ -53,9 +53,14 @@ def new_array(shape: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
     return room[start : start + size].view(dtype).reshape(shape)
 
 
-def new_output(shape: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
-    """`new_array` for a result, poisoned if calls run on poisoned memory.   Raises: OutOfMemory"""
-    return poison(new_array(shape, dtype))
+def new_columns(shape: Sequence[int], dtype: np.dtype[Any]) -> AnyArray:
+    """The same in Fortran's order, column-major.   Raises: OutOfMemory"""
+    return new_array(shape[::-1], dtype).T
+
+
+def new_output(shape: Sequence[int], dtype: np.dtype[Any], layout: str = "C") -> AnyArray:
+    """`new_array` for a result, poisoned if calls run on poisoned memory.   layout: "C" or "F"   Raises: OutOfMemory"""
+    return poison((new_columns if layout == "F" else new_array)(shape, dtype))
 
 
 def match_names(

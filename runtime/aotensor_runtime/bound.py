@@ -110,7 +110,8 @@ def _buffer(spec: FunctionSpec, value: object, target: ArgumentSpec | SparseValu
             f"{spec.name}: {target.name} has dtype {value.dtype} or bad alignment, so it cannot be bound",
             hint=f"bind an array of dtype {target.dtype}",
         )
-    return _contiguous(spec, converted, target.name)
+    layout = "C" if isinstance(target, SparseValue) else target.layout
+    return _contiguous(spec, converted, target.name, layout)
 
 
 def _matrix_buffer(spec: FunctionSpec, value: Any, found: Compressed, name: str) -> Compressed:
@@ -163,7 +164,7 @@ def _output(spec: FunctionSpec, value: object, target: OutputSpec | SparseValue)
             f"{spec.name}: output {target.name} is a sparse matrix, whose memory cannot be chosen",
             hint="its arrays stay the same from call to call: see .outputs",
         )
-    return _contiguous(spec, _writable(spec, value, target, "cannot be chosen"), target.name)
+    return _contiguous(spec, _writable(spec, value, target, "cannot be chosen"), target.name, target.layout)
 
 
 OutArgs: TypeAlias = dict[str, AnyArray]
@@ -213,10 +214,12 @@ def _writable(spec: FunctionSpec, value: object, target: OutputSpec | SparseValu
     return value
 
 
-def _contiguous(spec: FunctionSpec, array: AnyArray, name: str) -> AnyArray:
-    if not array.flags.c_contiguous:
+def _contiguous(spec: FunctionSpec, array: AnyArray, name: str, layout: str = "C") -> AnyArray:
+    is_column_major = layout == "F"
+    if not (array.flags.f_contiguous if is_column_major else array.flags.c_contiguous):
+        order, make = ("column", "asfortranarray") if is_column_major else ("row", "ascontiguousarray")
         raise ArgumentValueError(
-            f"{spec.name}: {name} is not row-major, so it cannot be bound", hint="bind numpy.ascontiguousarray of it"
+            f"{spec.name}: {name} is not {order}-major, so it cannot be bound", hint=f"bind numpy.{make} of it"
         )
     return array
 
@@ -234,7 +237,7 @@ def _outputs(
     patterns = {group.first for group in spec.sparse_outputs}
     for i, value in enumerate(spec.outputs):
         sources = None if i in patterns else shape_sources(spec, value)
-        new = None if sources is None else new_output(shape_of(sources, inputs), DTYPES[value.dtype])
+        new = None if sources is None else new_output(shape_of(sources, inputs), DTYPES[value.dtype], value.layout)
         outputs.append(given.get(value.name, new))
     call = Descriptors(spec, inputs, outputs)
     status, message = run(entries.uniform, context, call)

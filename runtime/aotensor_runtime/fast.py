@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from aotensor_runtime.abi import DTYPE_CODES, METHOD_OFFSET, BoundCall, BoundMethod, Context, PythonCall, Status
-from aotensor_runtime.arguments import new_array
+from aotensor_runtime.arguments import new_array, new_columns
 from aotensor_runtime.arrays.layout import DTYPES, Layout
 from aotensor_runtime.arrays.plain import AnyArray
 from aotensor_runtime.invoke import Entries, Source, shape_sources
@@ -34,15 +34,18 @@ def fast_call(spec: FunctionSpec, entries: Entries, context: Context, layout: La
         return no_fast_call
     plan = plan_of(spec, entries, context, layout)
     dtypes = [DTYPES[value.dtype] for value in spec.outputs]
+    makers = [new_columns if value.layout == "F" else _EMPTY for value in spec.outputs]
     sources = [shape_sources(spec, value) for value in spec.outputs]
     if None in sources:
-        return _by_extents(entries, plan, [(len(value.shape), DTYPES[value.dtype]) for value in spec.outputs])
+        ranks = [len(value.shape) for value in spec.outputs]
+        return _by_extents(entries, plan, list(zip(ranks, dtypes, makers, strict=True)))
     rules = [_shape_rule(spec, source or ()) for source in sources]
-    if len(rules) == 1 and isinstance(rules[0], tuple):
+    is_plain = makers == [_EMPTY]
+    if is_plain and isinstance(rules[0], tuple):
         return _one_static(entries, plan, rules[0], dtypes[0])
-    if len(rules) == 1 and isinstance(rules[0], int):
+    if is_plain and isinstance(rules[0], int):
         return _one_like(entries, plan, rules[0], dtypes[0])
-    return _by_rules(entries, plan, list(zip(rules, dtypes, strict=True)))
+    return _by_rules(entries, plan, list(zip(rules, dtypes, makers, strict=True)))
 
 
 def plan_of(spec: FunctionSpec, entries: Entries, context: Context, layout: Layout) -> Plan:
@@ -72,6 +75,7 @@ def _int32s(values: list[int]) -> ctypes.Array[ctypes.c_int32]:
 
 _Shape: TypeAlias = tuple[int, ...]
 _DType: TypeAlias = "np.dtype[Any]"
+_Make: TypeAlias = "Callable[[Sequence[int], _DType], AnyArray]"
 _Rule: TypeAlias = "_Shape | int | list[Source]"
 """A shape: fixed, that of input number k, or composed."""
 
@@ -119,19 +123,19 @@ def _one_like(entries: Entries, plan: Plan, k: int, dtype: _DType) -> FastCall:
     return call
 
 
-def _by_rules(entries: Entries, plan: Plan, specs: list[tuple[_Rule, _DType]]) -> FastCall:
+def _by_rules(entries: Entries, plan: Plan, specs: list[tuple[_Rule, _DType, _Make]]) -> FastCall:
     native = entries.call_python
 
     def call(args: tuple[Any, ...]) -> tuple[AnyArray, ...] | None:
         arrays = []
         try:
-            for rule, dtype in specs:
+            for rule, dtype, make in specs:
                 if isinstance(rule, int):
-                    arrays.append(_EMPTY(args[rule].shape, dtype))
+                    arrays.append(make(args[rule].shape, dtype))
                 elif isinstance(rule, tuple):
-                    arrays.append(_EMPTY(rule, dtype))
+                    arrays.append(make(rule, dtype))
                 else:
-                    arrays.append(_EMPTY([n if k < 0 else args[k].shape[n] for k, n in rule], dtype))
+                    arrays.append(make([n if k < 0 else args[k].shape[n] for k, n in rule], dtype))
         except _NOT_ARRAYS:
             return None
         outputs = tuple(arrays)
@@ -140,18 +144,18 @@ def _by_rules(entries: Entries, plan: Plan, specs: list[tuple[_Rule, _DType]]) -
     return call
 
 
-def _by_extents(entries: Entries, plan: Plan, specs: list[tuple[int, _DType]]) -> FastCall:
+def _by_extents(entries: Entries, plan: Plan, specs: list[tuple[int, _DType, _Make]]) -> FastCall:
     """For outputs with extents that only the library knows: ask for extents first."""
     sizes, native = entries.extents_python, entries.call_python
-    words = ctypes.c_int64 * max(sum(rank for rank, _ in specs), 1)
+    words = ctypes.c_int64 * max(sum(rank for rank, *_ in specs), 1)
 
     def call(args: tuple[Any, ...]) -> tuple[AnyArray, ...] | None:
         extents = words()
         if sizes(plan, id(args), extents) not in _SIZED:
             return None
         arrays, first = [], 0
-        for rank, dtype in specs:
-            arrays.append(_EMPTY(extents[first : first + rank], dtype))
+        for rank, dtype, make in specs:
+            arrays.append(make(extents[first : first + rank], dtype))
             first += rank
         outputs = tuple(arrays)
         return None if native(plan, id(args), id(outputs)) else outputs

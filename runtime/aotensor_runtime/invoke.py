@@ -168,13 +168,15 @@ def invoke(
         if value.name in given:
             outputs.append(given[value.name])
         else:
-            outputs.append(None if sources is None else new_output(shape_of(sources, inputs), DTYPES[value.dtype]))
+            outputs.append(
+                None if sources is None else new_output(shape_of(sources, inputs), DTYPES[value.dtype], value.layout)
+            )
     call = Descriptors(spec, inputs, outputs)
     status, message = run(uniform, context, call)
     if status == Status.OUTPUTS_NEEDED:
         for i, value in enumerate(spec.outputs):
             if outputs[i] is None and i not in patterns:
-                outputs[i] = new_output(call.extents(i), DTYPES[value.dtype])
+                outputs[i] = new_output(call.extents(i), DTYPES[value.dtype], value.layout)
         call = Descriptors(spec, inputs, outputs)
         status, message = run(uniform, context, call)
     if status != Status.OK:

@@ -31,7 +31,7 @@ from aotensor_runtime.signature import (
     form_of,
     signature_text,
 )
-from aotensor_runtime.typed.inputs import leave_out_usual, read_input
+from aotensor_runtime.typed.inputs import leave_out_usual, read_input, read_output
 from aotensor_runtime.typed.interfaces import InterfaceSpec, read_interface
 from aotensor_runtime.typed.patterns import read_sparse
 
@@ -97,7 +97,7 @@ class Manifest:
             for name in _BOUNDS:
                 if function[name] is None:
                     del function[name]
-            leave_out_usual(function["inputs"])
+            leave_out_usual([*function["inputs"], *function["outputs"]])
             for group in (*function["sparse_inputs"], *function["sparse_outputs"]):
                 if group["pattern"] is None:
                     del group["pattern"]
@@ -296,11 +296,6 @@ def _distinct(where: str, what: str, names: Sequence[str]) -> None:
     require(not doubles, where, f"{what} {', '.join(doubles)} appears twice")
 
 
-def _output(node: Node) -> OutputSpec:
-    name, dtype, shape = node.fields("name", "dtype", "shape")
-    return OutputSpec(name.name(), dtype.name(), shape.items(Node.extent_or_none))
-
-
 def _check(node: Node) -> Check:
     kind, message = node.fields("kind", "message")
     return Check(kind.name(), message.text())
@@ -334,7 +329,7 @@ def _function(node: Node) -> FunctionSpec:
         name=name.name(),
         dims=dims.items(Node.name),
         inputs=inputs.items(read_input),
-        outputs=outputs.items(_output),
+        outputs=outputs.items(read_output),
         output_kind=_kind(kind),
         updates=updates.items(_pair),
         checks=checks.items(_check),

@@ -91,7 +91,8 @@ class ArgumentSpec:
     """An input. An extent is a number or the name of a dim; unknown dim i of X has the name X_i.
 
     An input with a default is the state of a shared variable: Python callers do not pass it.
-    is_data: solvers do not change it. manifold: one of `MANIFOLDS` that they keep it on, or empty.
+    is_data: solvers do not change it. manifold: one of `MANIFOLDS` that they keep it on, or empty. layout: "C", or "F"
+    where the C caller passes it column-major.
     """
 
     name: str
@@ -100,6 +101,7 @@ class ArgumentSpec:
     default: Default | None = None
     is_data: bool = False
     manifold: str = ""
+    layout: str = "C"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +109,13 @@ class OutputSpec:
     """An output. An extent is a number, the name of a dim, or else computed by the library at the call:
 
     a text other than a dim is a formula of dims, for documentation ("n + m"): the C caller passes plain memory;
-    None depends on values: the C caller passes an aotensor_array.
+    None depends on values: the C caller passes an aotensor_array. layout: as that of an input.
     """
 
     name: str
     dtype: str
     shape: tuple[int | str | None, ...]
+    layout: str = "C"
 
     @property
     def is_allocated(self) -> bool:
@@ -198,6 +201,17 @@ class FunctionSpec:
     stack: int | None = None
 
     @property
+    def kernel_dims(self) -> tuple[str, ...]:
+        """The dims in order of first appearance in the kernel's inputs, which are transposes of column-major ones."""
+        shapes = self.kernel_shapes[: len(self.inputs)]
+        return tuple(dict.fromkeys(n for shape in shapes for n in shape if isinstance(n, str)))
+
+    @property
+    def kernel_shapes(self) -> list[tuple[int | str | None, ...]]:
+        """The extents of inputs and outputs as the kernel has them: in reverse for column-major ones."""
+        return [value.shape[::-1] if value.layout == "F" else value.shape for value in self.values]
+
+    @property
     def values(self) -> tuple[ArgumentSpec | OutputSpec, ...]:
         """Inputs, then outputs."""
         return (*self.inputs, *self.outputs)
@@ -260,7 +274,7 @@ def signature_text(spec: FunctionSpec) -> str:
 
 def _value_text(value: ArgumentSpec | OutputSpec) -> str:
     extents = ", ".join("?" if n is None else str(n) for n in value.shape)
-    return f"{value.name}: {value.dtype}[{extents}]"
+    return f"{value.name}: {value.dtype}[{extents}]{' column-major' * (value.layout == 'F')}"
 
 
 _Spec = TypeVar("_Spec", ArgumentSpec, OutputSpec)
@@ -313,15 +327,15 @@ def typed_line(spec: FunctionSpec) -> str:
     """`logistic(X: float64[n, p], w: float64[p]) -> loss: float64`, without shared variables"""
     given = [value for value in spec.arguments if value.default is None]
     inputs = ", ".join(f"{value.name}: {kind_of(value)}{marks_of(value)}" for value in given)
-    results = ", ".join(f"{value.name}: {kind_of(value)}" for value in spec.results)
+    results = ", ".join(f"{value.name}: {kind_of(value)}{marks_of(value)}" for value in spec.results)
     return f"{spec.name}({inputs}) -> {results or 'nothing'}"
 
 
 def marks_of(value: ArgumentSpec | OutputSpec | SparseValue) -> str:
-    """What the user declared of an input besides its type: ` (data)`, ` (sphere)`, or nothing."""
-    if not isinstance(value, ArgumentSpec):
-        return ""
-    found = [*(["data"] if value.is_data else []), *([value.manifold] if value.manifold else [])]
+    """What the user declared of a value besides its type: ` (data)`, ` (sphere)`, ` (column-major)`, or nothing."""
+    found = [] if isinstance(value, SparseValue) or value.layout == "C" else ["column-major"]
+    if isinstance(value, ArgumentSpec):
+        found += [*(["data"] if value.is_data else []), *([value.manifold] if value.manifold else [])]
     return f" ({', '.join(found)})" if found else ""
 
 

@@ -58,9 +58,8 @@ def _derived(functions: Sequence[Function], wrt: Sequence[str], option: str, der
 
 def _gradient(f: Function, wrt: Sequence[str]) -> Function:
     key, cost = _cost(f)
-    return function(
-        f.inputs, _value_and_derivatives(f, key, cost, wrt), name=f"{f.name}_grad", on_unused_input="ignore"
-    )
+    inputs, outputs = list(f.declared.values()), _value_and_derivatives(f, key, cost, wrt)
+    return function(inputs, outputs, name=f"{f.name}_grad", on_unused_input="ignore")
 
 
 def _hessian_product(f: Function, wrt: Sequence[str]) -> Function:
@@ -70,7 +69,7 @@ def _hessian_product(f: Function, wrt: Sequence[str]) -> Function:
     outputs = _value_and_derivatives(f, key, cost, wrt)
     for name, product in zip(wrt, hessian_vector_product(cost, points, tangents), strict=True):
         outputs[f"hvp_{name}"] = product
-    return function([*f.inputs, *tangents], outputs, name=f"{f.name}_hvp", on_unused_input="ignore")
+    return function([*f.declared.values(), *tangents], outputs, name=f"{f.name}_hvp", on_unused_input="ignore")
 
 
 def _value_and_derivatives(f: Function, key: str, cost: Variable, wrt: Sequence[str]) -> dict[str, Variable]:

@@ -64,7 +64,8 @@ def invoke_values(
     """
     arrays = flat(values)
     if not manifest.allocates:
-        arrays = [np.ascontiguousarray(x) if x.ndim else x for x in arrays]
+        layouts = [value.layout for value in spec.inputs]
+        arrays = [np.asarray(x, order="F" if layout == "F" else "C") for x, layout in zip(arrays, layouts, strict=True)]
     if not manifest.allocates or is_poisoned():
         context, _memory = with_workspace(spec, entries, context, arrays)
     return joiner(spec)(invoke(manifest, spec, entries.uniform, context, arrays, given), values)

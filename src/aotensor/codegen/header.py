@@ -94,13 +94,11 @@ def _interface(manifest: Manifest, interface: InterfaceSpec) -> str:
 
 def _typed_text(manifest: Manifest, spec: FunctionSpec) -> list[str]:
     names = parameter_names(spec)[len(spec.workspace_dims) :]
-    lines = [
-        f"{spec.name}: {_plain(spec.doc)}"
-        if spec.doc
-        else f"{spec.name}. Arrays are row-major, outputs overlap nothing."
-    ]
+    has_columns = any(value.layout == "F" for value in spec.values)
+    layout = f"Arrays are row-major{' unless it says column-major' * has_columns}, outputs overlap nothing."
+    lines = [f"{spec.name}: {_plain(spec.doc)}" if spec.doc else f"{spec.name}. {layout}"]
     if spec.doc:
-        lines.append("Arrays are row-major, outputs overlap nothing.")
+        lines.append(layout)
     values = *spec.arguments, *spec.produced
     width = max((len(name) for name in names), default=0)
     states = dict(spec.updates)
@@ -138,6 +136,8 @@ def _shape(value: Value) -> str:
 def _note(value: Value, states: dict[str, str]) -> str:
     if isinstance(value, ArgumentSpec | SparseValue) and value.default is not None:
         return "  state, held by the caller"
+    if not isinstance(value, SparseValue) and value.layout == "F":
+        return "  column-major" + (", data" if isinstance(value, ArgumentSpec) and value.is_data else "")
     if isinstance(value, ArgumentSpec) and (value.is_data or value.manifold):
         return "  data, which solvers do not change" if value.is_data else f"  on a manifold: {value.manifold}"
     return "".join(f"  next value of {_plain(state)}" for state, output in states.items() if output == value.name)

@@ -77,6 +77,7 @@ def _key(f: Definition) -> str:
         "" if f.schedule_text is None else f.schedule_text.label,
         repr(f.updates),
         repr((f.flat.complex_arguments, f.flat.complex_results)),
+        repr((f.flat.column_arguments, f.flat.column_results)),
         repr((f.flat.sparse_arguments, f.flat.sparse_results)),  # csr and csc matrices have leaves of the same types
         f"-O{OPT_LEVEL}",
         _machine(),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypedDict
 
 from aotensor.core.garbage import rare_collections
+from aotensor.core.types import TensorType, dim_name
 from aotensor.densities.density import Density
 from aotensor.densities.parameter import Parameter, checked_parameters
 from aotensor.driver.hand import HandSchedule
@@ -16,6 +18,7 @@ from aotensor.driver.signature import (
     In,
     Outputs,
     Updates,
+    are_column_major,
     check_unused,
     check_values,
     checked_inputs,
@@ -31,11 +34,12 @@ from aotensor.graph.expression import called
 from aotensor.graph.passes.pipeline import Pipeline, pipeline_of
 from aotensor.graph.passes.remarks import Note, Notes, listening
 from aotensor.graph.passes.run import PassRecord
-from aotensor.graph.site import user_names
+from aotensor.graph.site import made_at, user_names
 from aotensor.graph.substitute import Replacements, checked_replacements
 from aotensor.graph.text import graph_text
 from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.graph.walk import replace
+from aotensor.ops.shape.axes import transpose
 from aotensor.sparse.boundary import Flat, flatten
 from aotensor_runtime.signature import python_signature
 
@@ -119,6 +123,9 @@ class Definition:
         self.state = {key: x for key, x in self.arguments.items() if isinstance(x, SharedVariable)}
         #: input name → its `In`
         self.declared = {self.names[one.variable]: one for one in wishes}
+        columns = zip(self.results, are_column_major(outputs), strict=False)
+        #: names of results that are written column-major
+        self.column_results = tuple(key for key, is_column_major in columns if is_column_major)
         #: input name → its `In`, where that restricts or widens the arrays that a call accepts
         self.wishes = {key: one for key, one in self.declared.items() if one.strict or one.allow_downcast is not None}
 
@@ -180,14 +187,30 @@ class Definition:
         with listening(Notes(self.name)) as notes:
             steps = self.graph_passes()
         _, results = steps[-1]
-        flat = flatten(self.arguments, dict(zip(self.results, results, strict=True)))
+        flat = flatten(self.row_major_arguments, dict(zip(self.results, results, strict=True)))
+        flat = dataclasses.replace(flat, column_arguments=self.column_arguments, column_results=self.column_results)
         return flat, [record for record, _ in steps], notes.found
 
     @rare_collections
     def graph_passes(self) -> list[tuple[PassRecord, list[Variable]]]:
         """Run the graph passes: (their records, the results after them)."""
+        inputs = self.row_major_arguments
+        turned = {self.arguments[key]: _turned(inputs[key]) for key in self.column_arguments}
+        results = replace(list(self.results.values()), turned) if turned else list(self.results.values())
+        pairs = zip(self.results, results, strict=True)
+        results = [_turned(y) if key in self.column_results else y for key, y in pairs]
         with called(self.names):
-            return list(passes_over(list(self.results.values()), list(self.arguments.values()), self.pipeline))
+            return list(passes_over(results, list(inputs.values()), self.pipeline))
+
+    @property
+    def column_arguments(self) -> tuple[str, ...]:
+        """Names of the inputs that are column-major."""
+        return tuple(key for key, one in self.declared.items() if one.layout == "F")
+
+    @cached_property
+    def row_major_arguments(self) -> dict[str, Variable]:
+        """All inputs by name as the kernel reads them: column-major ones as their transposes, which are row-major."""
+        return {key: _leaf(key, x) if key in self.column_arguments else x for key, x in self.arguments.items()}
 
     def under(self, pipeline: Pipeline) -> Definition:
         """The same definition with another pass pipeline."""
@@ -202,6 +225,19 @@ class Definition:
         if stage == "graph":
             return graph_text(self.name, list(self.arguments.values()), self.results, known)
         return graph_text(self.name, list(self.flat.arguments.values()), self.flat.results, known)
+
+
+def _leaf(name: str, x: Variable) -> Variable:
+    """An input of the extents of x in reverse, which keep their names."""
+    shape = tuple(n if isinstance(n, int) else dim_name(name, axis, n) for axis, n in enumerate(x.tensor_type.shape))
+    with made_at(x.site):
+        return Variable(TensorType(x.dtype, shape[::-1]), name=x.name)
+
+
+def _turned(x: Variable) -> Variable:
+    """The transpose, made at the line of x."""
+    with made_at(x.site):
+        return transpose(x)
 
 
 def check_locations(stage: str, locations: bool) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from aotensor.core.types import Array, dim_name
 from aotensor.driver.definition import Definition
+from aotensor.errors import UnsupportedError
 from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.ir.build import BuiltFunction
@@ -64,17 +65,25 @@ def function_spec(f: Definition, built: BuiltFunction, pool: SharedValues, modul
     defaults = [default for x in f.arguments.values() for default in pool.defaults(x)]
     inputs = []
     for k, ((name, x), default) in enumerate(zip(flat.arguments.items(), defaults, strict=True)):
-        shape = tuple(
-            n if isinstance(n, int) else dim_name(name, axis, n) for axis, n in enumerate(x.tensor_type.shape)
-        )
+        dtype, extents = flat.as_given(name, x.dtype, x.tensor_type.shape)
+        layout = flat.layout(name, is_result=False)
+        extents = extents[::-1] if layout == "F" else extents
+        shape = tuple(n if isinstance(n, int) else dim_name(name, axis, n) for axis, n in enumerate(extents))
         wish = f.declared.get(name)
-        marks = (wish.data, wish.manifold or "") if wish is not None else ()
-        inputs.append(ArgumentSpec(names[0].get(k, name), *flat.as_given(name, x.dtype, shape), default, *marks))
+        marks = (wish.data, wish.manifold or "") if wish is not None else (False, "")
+        inputs.append(ArgumentSpec(names[0].get(k, name), dtype, shape, default, *marks, layout))
     counted = {n for k in names[0] for n in inputs[k].shape}
     outputs, leaves = [], list(flat.results.values())
     for k, ((name, x), extents) in enumerate(zip(flat.results.items(), built.output_extents, strict=True)):
         known = tuple(n if isinstance(n, int) or not (k in names[1] or _words(n) & counted) else None for n in extents)
-        outputs.append(OutputSpec(names[1].get(k, name), *flat.as_given(name, x.dtype, known)))
+        dtype, known = flat.as_given(name, x.dtype, known)
+        layout = flat.layout(name, is_result=True)
+        if layout == "F" and None in known:
+            raise UnsupportedError(
+                f"{f.name}: the extents of output {name} depend on values, so it has no layout 'F'",
+                hint="leave out layout='F'",
+            )
+        outputs.append(OutputSpec(names[1].get(k, name), dtype, known[::-1] if layout == "F" else known, layout))
     return FunctionSpec(
         name=f.name,
         dims=tuple(dict.fromkeys(n for a in inputs for n in a.shape if isinstance(n, str))),

@@ -243,8 +243,9 @@ def _record_graph_passes(functions: Sequence[Definition], runner: PassRunner, te
     if runner.dump is None:
         return
     for f in functions:
+        inputs = list(f.row_major_arguments.values())
         for record, results in f.graph_passes():
-            text = graph_text(f.name, list(f.arguments.values()), dict(zip(f.results, results, strict=True)))
+            text = graph_text(f.name, inputs, dict(zip(f.results, results, strict=True)))
             runner.write(record.name, "txt", lambda text=text: text)  # type: ignore[misc]
 
 
@@ -282,7 +283,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     specs = [function_spec(f, b, pool, lowered.module) for f, b in zip(lowered.functions, lowered.built, strict=True)]
     if not lowered.options.allocates:
         specs = [
-            replace(spec, workspace=workspace_bound(lowered.module, spec.name, spec.dims, WORKSPACE_ALIGNMENT))
+            replace(spec, workspace=workspace_bound(lowered.module, spec.name, spec.kernel_dims, WORKSPACE_ALIGNMENT))
             for spec in specs
         ]
     texts = {stage: elided(lowered.texts[stage]).encode() for stage in IR_STAGES if stage in lowered.texts}
@@ -357,7 +358,7 @@ def _work(lowered: Lowered, spec: FunctionSpec) -> Estimate:
     known = {n for value in spec.values for n in value.shape}
     numbers = [(k, x) for k, x in enumerate(spec.inputs) if not x.shape and x.dtype in INTEGERS]
     counts = {k: x.name for k, x in numbers if x.name not in known}
-    return count_flops(lowered.module, f"{spec.name}.kernel", [value.shape for value in spec.values], slices, counts)
+    return count_flops(lowered.module, f"{spec.name}.kernel", spec.kernel_shapes, slices, counts)
 
 
 def stage_text(

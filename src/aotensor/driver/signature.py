@@ -37,9 +37,11 @@ class In:
     data: solvers do not change it, so `abi="ceres"` makes it a member of the cost function, not a parameter block.
     manifold: on which a solver keeps it, one of `MANIFOLDS`: "quaternion" (w first), "eigen_quaternion" (w last),
     "sphere", "line" (a point and a direction). The manifest names it.
+    layout: "F" for a dense array that C callers pass column-major, so that the first index is the fastest; Python
+    callers pass any array, of which those with order="F" are not copied. Header and manifest say so.
 
     Raises: GraphTypeError for anything but a variable, GraphValueError for value or update, for an input that is
-    mutable but not borrowed, for an unknown manifold, and for data on a manifold.
+    mutable but not borrowed, for an unknown manifold, for data on a manifold, and for an unknown layout.
     """
 
     variable: Variable
@@ -52,6 +54,7 @@ class In:
     allow_downcast: bool | None = None
     data: bool = False
     manifold: str | None = None
+    layout: str = "C"
 
     def __post_init__(self) -> None:
         symbol(self.variable)
@@ -69,6 +72,7 @@ class In:
                 f"In({self.variable}): manifold {self.manifold!r:.60} is unknown",
                 hint=f"there are {', '.join(MANIFOLDS)}",
             )
+        _check_layout(f"In({self.variable})", self.layout, self.variable)
         if self.data and self.manifold is not None:
             raise GraphValueError(
                 f"In({self.variable}): data=True and manifold={self.manifold!r} contradict each other",
@@ -78,14 +82,33 @@ class In:
 
 @dataclass(frozen=True, eq=False)
 class Out:
-    """An output of a function, with an option.
+    """An output of a function, with options.
 
+    layout: "F" for a dense array that is written column-major, as that of an `In`; its extents are known.
     borrow: the result may share memory with the function's state. Results are new arrays in any case: a later call
     never changes them, and writing to them changes no shared variable.
+
+    Raises: GraphValueError for an unknown layout, GraphTypeError for a sparse matrix in column-major layout.
     """
 
     variable: Any
     borrow: bool = False
+    layout: str = "C"
+
+    def __post_init__(self) -> None:
+        _check_layout(f"Out({self.variable})", self.layout, self.variable)
+
+
+def _check_layout(name: str, layout: object, x: object) -> None:
+    """Raises: GraphValueError for an unknown layout, GraphTypeError for a sparse matrix in column-major layout"""
+    if layout not in ("C", "F"):
+        raise GraphValueError(f"{name}: layout is 'C' or 'F', not {layout!r:.60}")
+    if layout == "F" and isinstance(x, Variable) and x.is_sparse:
+        raise GraphTypeError(
+            f"{name}: layout='F' is for dense arrays",
+            lines=[x.describe()],
+            hint="csc matrices have columns",
+        )
 
 
 def symbol(x: object) -> Variable:
@@ -129,6 +152,15 @@ def named_outputs(outputs: Outputs) -> tuple[str, dict[str, Variable]]:
     if isinstance(outputs, list | tuple):
         return "list", {f"out{position}": _output(x) for position, x in enumerate(outputs)}
     return "single", {"out": _output(outputs)}
+
+
+def are_column_major(outputs: Outputs) -> list[bool]:
+    """Of each output of `named_outputs`: is its layout "F"?"""
+    if isinstance(outputs, Mapping):
+        listed = list(outputs.values())
+    else:
+        listed = list(outputs) if isinstance(outputs, list | tuple) else [outputs] if outputs is not None else []
+    return [isinstance(x, Out) and x.layout == "F" for x in listed]
 
 
 def _output(x: Any) -> Variable:

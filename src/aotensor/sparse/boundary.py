@@ -47,7 +47,10 @@ class SparseValue:
 
 @dataclass(frozen=True)
 class Flat:
-    """A function of dense leaves: inputs and outputs by name, and which of them are sparse matrices, or complex."""
+    """A function of dense leaves: inputs and outputs by name, and which of them are sparse matrices, or complex.
+
+    column_arguments, column_results: names of those that are the transposes of what callers pass, column-major.
+    """
 
     arguments: dict[str, Variable]
     results: dict[str, Variable]
@@ -55,6 +58,8 @@ class Flat:
     sparse_results: tuple[SparseValue, ...]
     complex_arguments: tuple[str, ...] = ()
     complex_results: tuple[str, ...] = ()
+    column_arguments: tuple[str, ...] = ()
+    column_results: tuple[str, ...] = ()
 
     @property
     def named(self) -> tuple[tuple[tuple[str, Variable], ...], tuple[tuple[str, Variable], ...]]:
@@ -65,6 +70,10 @@ class Flat:
         """dtype and extents of an argument or result as the caller has them: no pairs, but complex numbers."""
         is_pair = name in self.complex_arguments or name in self.complex_results
         return (complex_of(dtype), shape[:-1]) if is_pair else (dtype, shape)
+
+    def layout(self, name: str, is_result: bool) -> str:
+        """ "F" if the caller's array is the transpose of the leaf, otherwise "C"."""
+        return "F" if name in (self.column_results if is_result else self.column_arguments) else "C"
 
 
 @dataclass(frozen=True)

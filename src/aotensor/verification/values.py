@@ -34,11 +34,25 @@ def check_interpreted(f: Definition, build: Build, stage: str, samples: int, see
     module = parse_module(build.lowered.texts[stage])
 
     def evaluate(arrays: Arrays) -> Sequence[Array]:
-        found = interpret(module, f.name, *arrays.values())
-        typed = [_as_declared(x, y.dtype) for x, y in zip(found, f.flat.results.values(), strict=True)]
-        return [dense_value(x) for x in with_matrices(typed, f.flat.sparse_results)]
+        flat = f.flat
+        given = [
+            _turned(x, name in flat.complex_arguments) if name in flat.column_arguments else x
+            for name, x in arrays.items()
+        ]
+        found = interpret(module, f.name, *given)
+        typed = [_as_declared(x, y.dtype) for x, y in zip(found, flat.results.values(), strict=True)]
+        typed = [
+            _turned(x, key in flat.complex_results) if key in flat.column_results else x
+            for key, x in zip(flat.results, typed, strict=True)
+        ]
+        return [dense_value(x) for x in with_matrices(typed, flat.sparse_results)]
 
     return compare_on_samples(f, evaluate, samples, seed, rtol)
+
+
+def _turned(x: Array, has_pairs: bool) -> Array:
+    """The transpose, row-major; with a last axis of pairs, as complex numbers have it, that of the axes before."""
+    return np.ascontiguousarray(np.moveaxis(x.T, 0, -1) if has_pairs else x.T)
 
 
 def check_compiled(f: Definition, build: Build, samples: int, seed: int, rtol: float | None) -> str:

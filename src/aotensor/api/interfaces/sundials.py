@@ -127,6 +127,11 @@ def _system(f: Function) -> _System:
     if f.state:
         names = ", ".join(f.state)
         raise GraphValueError(f"abi sundials: {f.name} has shared variables, {names}", hint="make them parameters")
+    for name in (*f.column_arguments, *f.column_results):
+        raise GraphValueError(
+            f"abi sundials: {name} of {f.name} is column-major, and parameters are row-major",
+            hint="leave out layout='F'",
+        )
     inputs, outputs = list(f.arguments.items()), list(f.results.items())
     if len(inputs) < 2 or len(outputs) != 1:
         raise GraphTypeError(

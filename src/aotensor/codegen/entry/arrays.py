@@ -59,17 +59,21 @@ def define_bytes(module: Module) -> Function:
 
 
 def define_is_packed(module: Module) -> Function:
-    """i1 entry.is_packed(array, shape, rank, itemsize): is it row-major without gaps, and aligned for its dtype?"""
-    c = Code(module, "entry.is_packed", i1, [pointer, pointer, i64, i64])
-    array, shape, rank, itemsize = c.arguments
+    """i1 entry.is_packed(array, shape, rank, itemsize, columns): row-major without gaps, and aligned for its dtype?
+
+    columns: column-major instead, if it is true.
+    """
+    c = Code(module, "entry.is_packed", i1, [pointer, pointer, i64, i64, i1])
+    array, shape, rank, itemsize, columns = c.arguments
     no, yes = constant(i1, 0), constant(i1, 1)
     low_bits = c.builder.and_(c.address(c.field(array, Array, "data")), c.builder.sub(itemsize, number(1)))
     c.give_when(c.differs(low_bits, number(0)), no)
     strides = c.field(array, Array, "strides")
-    c.give_when(c.is_null(strides), yes)
+    with c.when(c.is_null(strides)):  # it is row-major
+        c.give(c.any(c.builder.not_(columns), c.less(rank, number(2))))
     step = c.slot(i64, number(1))
     with c.loop(rank) as i:
-        axis = c.builder.sub(c.builder.sub(rank, number(1)), i)
+        axis = c.builder.select(columns, i, c.builder.sub(c.builder.sub(rank, number(1)), i))
         extent = c.item(shape, axis)
         with c.when(c.all(c.differs(extent, number(1)), c.differs(c.item(strides, axis), step.get()))):
             c.give(no)
@@ -171,12 +175,12 @@ def _define_copy_tile(module: Module) -> Function:
 
 
 def define_strides(module: Module) -> Function:
-    """void entry.strides(shape, rank, strides): row-major strides, in elements."""
-    c = Code(module, "entry.strides", void, [pointer, i64, pointer])
-    shape, rank, strides = c.arguments
+    """void entry.strides(shape, rank, strides, columns): row-major or column-major strides, in elements."""
+    c = Code(module, "entry.strides", void, [pointer, i64, pointer, i1])
+    shape, rank, strides, columns = c.arguments
     step = c.slot(i64, number(1))
     with c.loop(rank) as i:
-        axis = c.builder.sub(c.builder.sub(rank, number(1)), i)
+        axis = c.builder.select(columns, i, c.builder.sub(c.builder.sub(rank, number(1)), i))
         c.put(strides, axis, step.get())
         step.set(c.builder.mul(step.get(), c.item(shape, axis)))
     c.builder.ret_void()

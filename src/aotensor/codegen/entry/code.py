@@ -139,6 +139,16 @@ class Code:
         narrow = _field_type(struct, name) == i32 and value.type == i64
         self.builder.store(self.builder.trunc(value, i32) if narrow else value, self.field_address(base, struct, name))
 
+    def exchange_field(self, base: Value, struct: type[ctypes.Structure], name: str, value: Value) -> Value:
+        """Exchange the address base->name for another one atomically; the former one."""
+        place = self.field_address(base, struct, name)
+        return self.builder.inttoptr(self.builder.atomic_rmw("xchg", place, self.address(value), "acq_rel"), pointer)
+
+    def align_up(self, base: Value, alignment: int) -> Value:
+        """The first address from `base` on that is a multiple of a power of two."""
+        raised = self.builder.add(self.address(base), number(alignment - 1))
+        return self.builder.inttoptr(self.builder.and_(raised, number(-alignment)), pointer)
+
     def field_address(self, base: Value, struct: type[ctypes.Structure], name: str) -> Value:
         """&base->name"""
         return self.at(base, self.offset(struct, name), 1)

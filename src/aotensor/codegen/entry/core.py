@@ -15,7 +15,7 @@ from aotensor.codegen.entry import steps as steps
 from aotensor.codegen.entry import text as say
 from aotensor.codegen.entry.code import NULL, Code, number, status
 from aotensor.codegen.entry.steps import Shared, Step
-from aotensor.codegen.entry.tables import ALLOCATED, HIDDEN, PATTERN, PLAIN, Argument, Constants, Frame, Table
+from aotensor.codegen.entry.tables import ALLOCATED, COLUMNS, HIDDEN, PATTERN, PLAIN, Argument, Constants, Frame, Table
 from aotensor.codegen.llvm import Function, Module, Value, function, i8, i32, i64, pointer
 from aotensor_runtime.abi import CANONICAL, END_OF_SMALLEST_CONTEXT, Array, Blas, Context, Status
 
@@ -154,7 +154,7 @@ def _define_prepare_typed(
             array, name = s.item(data, k, pointer), s.field(spec, Argument, "name")
             s.fail_when(s.is_null(array), Status.NULL_POINTER, say.NO_POINTER, name)
             s.do(take_output, k, i, array, shape.get())
-        with s.when(s.same(kind, number(PLAIN))):
+        with s.when(s.any(s.same(kind, number(PLAIN)), s.same(kind, number(COLUMNS)))):
             _need_data(s, k, shape.get())
         shape.set(s.at(shape.get(), s.field(spec, Argument, "rank"), 8))
     return s.done()
@@ -183,15 +183,12 @@ def _define_finish(shared: Shared) -> Function:
         return s.function
     n_inputs, n_outputs, temporaries = s.of_table("inputs"), s.of_table("outputs"), s.of_frame("temporaries")
     shape = s.slot(pointer, s.at(s.of_frame("shapes"), s.of_table("input_ranks"), 8))
-    packed = s.room(i64, s.of_table("output_ranks"))
     with s.loop(n_outputs) as i:
         k = s.builder.add(n_inputs, i)
         spec, temporary, array = s.argument(k), s.item(temporaries, k, pointer), s.item(outputs, i, pointer)
         rank = s.field(spec, Argument, "rank")
         with s.when(s.all(s.same(code, status(0)), s.builder.not_(s.is_null(temporary)))):
-            s.builder.call(shared.arrays.strides, [shape.get(), rank, packed])
-            strides = s.field(array, Array, "strides")
-            strides = s.builder.select(s.is_null(strides), packed, strides)
+            packed, strides = s.strides_of(k, array, shape.get(), rank)
             itemsize, data = s.field(spec, Argument, "itemsize"), s.field(array, Array, "data")
             s.builder.call(shared.arrays.copy, [data, strides, temporary, packed, shape.get(), rank, itemsize])
         shape.set(s.at(shape.get(), rank, 8))

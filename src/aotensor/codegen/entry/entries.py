@@ -17,7 +17,6 @@ from aotensor.codegen.entry.code import NULL, Code, number, status
 from aotensor.codegen.entry.core import Core, declare_core
 from aotensor.codegen.entry.layout import pointer_bytes
 from aotensor.codegen.entry.names import OwnSymbols, Symbols, exported_symbols, has_values
-from aotensor.codegen.entry.steps import align_up
 from aotensor.codegen.entry.tables import Constants, function_table
 from aotensor.codegen.entry.text import check_template, define_check_message, define_status_message
 from aotensor.codegen.entry.values import define_values
@@ -155,7 +154,7 @@ def _call_directly(
     needed = [x for x, value in zip(arrays, spec.values, strict=True) if 0 not in value.shape]
     has_room = b.or_(c.same(size, number(0)), c.all(c.less(number(0), size), b.not_(c.is_null(workspace))))
     with c.when(c.all(has_room, *(b.not_(c.is_null(x)) for x in needed))):
-        start = b.inttoptr(align_up(c, workspace), pointer)
+        start = c.align_up(workspace, WORKSPACE_ALIGNMENT)
         given = [*arrays, start, size, c.room(i64, 4), NULL]
         found = b.call(_kernel(module, spec, "kernel", given), given)
         c.give_when(c.same(found, status(0)), found)
@@ -176,20 +175,21 @@ def _define_workspace(module: Module, symbol: str, spec: FunctionSpec, sizes: Fu
     _adopt(sizes, spec, [i64] * len(spec.dims))
     for dim in c.arguments:
         c.give_when(c.less(dim, number(0)), number(-1))
-    size = c.builder.call(sizes, _all_dims(c, spec, dict(zip(spec.workspace_dims, c.arguments, strict=True))))
+    given = dict(zip(spec.workspace_dims, c.arguments, strict=True))
+    size = c.builder.call(sizes, _all_dims(c, spec, given))
     c.give_when(c.less(size, number(1)), size)
     c.give(c.builder.add(size, number(WORKSPACE_ALIGNMENT)))
 
 
 def _all_dims(c: Code, spec: FunctionSpec, given: dict[str, Value]) -> list[Value]:
-    """The dims of a function in order; an indptr has one element more than there are rows or columns."""
+    """The dims of a function in the kernel's order; an indptr has one element more than there are rows or columns."""
     for group in spec.sparse_inputs:
         pattern, indptr = spec.inputs[group.first], spec.inputs[group.first + 3]
         extent, name = pattern.shape[group.major], indptr.shape[0]
         if isinstance(name, str) and name not in given:
             count = number(extent) if isinstance(extent, int) else given[extent]
             given[name] = c.builder.add(count, number(1))
-    return [given[name] for name in spec.dims]
+    return [given[name] for name in spec.kernel_dims]
 
 
 def _define_extents_adapter(module: Module, spec: FunctionSpec, kept: int) -> Function:
@@ -198,8 +198,22 @@ def _define_extents_adapter(module: Module, spec: FunctionSpec, kept: int) -> Fu
     c = Code(module, f"{spec.name}.extents_of", i32, kinds)
     data, shapes, table, *rest = c.arguments
     arguments = [*_unpack(c, spec.inputs, data, shapes), *[table][:kept], *rest]
-    c.give(c.builder.call(_kernel(module, spec, "extents", arguments), arguments))
+    found = c.builder.call(_kernel(module, spec, "extents", arguments), arguments)
+    _reverse_extents(c, spec, rest[0])
+    c.give(found)
     return c.function
+
+
+def _reverse_extents(c: Code, spec: FunctionSpec, extents: Value) -> None:
+    """Reverse the extents of column-major outputs, which the kernel computes as their transposes."""
+    offset = 0
+    for value in spec.outputs:
+        rank = len(value.shape)
+        if value.layout == "F":
+            found = [c.item(extents, offset + axis) for axis in range(rank)]
+            for axis, extent in enumerate(reversed(found)):
+                c.put(extents, offset + axis, extent)
+        offset += rank
 
 
 def _define_kernel_adapter(module: Module, spec: FunctionSpec, kept: int) -> Function:
@@ -225,11 +239,16 @@ def _kept_count(module: Module, spec: FunctionSpec) -> int:
 
 
 def _unpack(c: Code, values: Sequence[ArgumentSpec | OutputSpec], data: Value, shapes: Value) -> list[Value]:
-    """The kernel arguments of all arrays: address, and the extents that the signature does not fix."""
+    """The kernel arguments of all arrays: address, and the extents that the signature does not fix.
+
+    A column-major array is its transpose: its extents come in reverse.
+    """
     arguments, offset = [], 0
     for k, value in enumerate(values):
         arguments.append(c.item(data, k, pointer))
-        arguments += [c.item(shapes, offset + axis) for axis, n in enumerate(value.shape) if not isinstance(n, int)]
+        open_axes = [axis for axis, n in enumerate(value.shape) if not isinstance(n, int)]
+        open_axes = open_axes[::-1] if value.layout == "F" else open_axes
+        arguments += [c.item(shapes, offset + axis) for axis in open_axes]
         offset += len(value.shape)
     return arguments
 

@@ -11,8 +11,8 @@ from aotensor.codegen.emit_memory import NO_MEMORY
 from aotensor.codegen.entry import text as say
 from aotensor.codegen.entry.arrays import Arrays, define_arrays
 from aotensor.codegen.entry.code import NULL, Code, Slot, number, status
-from aotensor.codegen.entry.tables import PATTERN, Argument, Constants, Frame, Table
-from aotensor.codegen.llvm import Function, Type, Value, function, i32, i64, ir, pointer, void
+from aotensor.codegen.entry.tables import COLUMNS, PATTERN, Argument, Constants, Frame, Table
+from aotensor.codegen.llvm import Function, Type, Value, constant, function, i1, i32, i64, ir, pointer, void
 from aotensor_runtime.abi import DTYPE_CODES, SMALLEST_KEPT, WORKSPACE_ALIGNMENT, Array, Blas, Context, Kept, Status
 
 
@@ -72,6 +72,19 @@ class Step(Code):
             values = (name, axis, found, wanted)
             self.fail_when(self.differs(wanted, found), Status.WRONG_EXTENT, say.WRONG_EXTENT, *values)
 
+    def is_column_major(self, index: Value) -> Value:
+        """Does the kernel have input or output number `index` column-major?"""
+        return self.same(self.field(self.argument(index), Argument, "kind"), number(COLUMNS))
+
+    def strides_of(self, index: Value, array: Value, shape: Value, rank: Value) -> tuple[Value, Value]:
+        """The strides that the kernel expects of an array, and those that it has, on the stack."""
+        expected, usual = self.room(i64, rank), self.room(i64, rank)
+        find = self.shared.arrays.strides
+        self.builder.call(find, [shape, rank, expected, self.is_column_major(index)])
+        self.builder.call(find, [shape, rank, usual, constant(i1, 0)])
+        strides = self.field(array, Array, "strides")
+        return expected, self.builder.select(self.is_null(strides), usual, strides)
+
     def bytes_of(self, shape: Value, rank: Value, itemsize: Value) -> Value:
         return self.builder.call(self.shared.arrays.bytes, [shape, rank, itemsize])
 
@@ -103,7 +116,7 @@ class Step(Code):
 
 
 def define_take_input(shared: Shared) -> Function:
-    """entry.take_input(frame, k, array, shape, holders): check input k, and copy it if it is not row-major.
+    """entry.take_input(frame, k, array, shape, holders): check input k, and copy it if it has not the kernel's layout.
 
     Writes its extents to `shape`; new dims to the frame, with the address of this input's description to `holders`.
     """
@@ -129,16 +142,13 @@ def define_take_input(shared: Shared) -> Function:
     data = s.field(array, Array, "data")
     s.fail_when(s.all(s.is_null(data), s.differs(size, number(0))), Status.NULL_POINTER, say.NO_POINTER, name)
     s.put(s.of_frame("data"), k, data)
-    is_packed = s.builder.call(shared.arrays.is_packed, [array, shape, rank, itemsize])
+    is_packed = s.builder.call(shared.arrays.is_packed, [array, shape, rank, itemsize, s.is_column_major(k)])
     if not shared.has_heap:
-        _refuse_strides(s, is_packed, size, name)
+        _refuse_strides(s, k, is_packed, size, name)
         return s.done()
     with s.when(s.all(s.builder.not_(is_packed), s.differs(size, number(0)))):
         temporary = _take_temporary(s, k, name, size)
-        packed = s.room(i64, rank)
-        s.builder.call(shared.arrays.strides, [shape, rank, packed])
-        strides = s.field(array, Array, "strides")
-        strides = s.builder.select(s.is_null(strides), packed, strides)
+        packed, strides = s.strides_of(k, array, shape, rank)
         s.builder.call(shared.arrays.copy, [temporary, packed, data, strides, shape, rank, itemsize])
     return s.done()
 
@@ -162,10 +172,11 @@ def _meet_dim(s: Step, spec: Value, axis: Value, extent: Value, holders: Value) 
             s.fail_when(s.differs(wanted, extent), Status.WRONG_EXTENT, say.WRONG_EXTENT, name, axis, extent, wanted)
 
 
-def _refuse_strides(s: Step, is_packed: Value, size: Value, name: Value) -> None:
-    """Reject a strided array: without a heap there is no memory for a row-major copy."""
-    is_strided = s.all(s.builder.not_(is_packed), s.differs(size, number(0)))
-    s.fail_when(is_strided, Status.NO_MEMORY, say.NO_HEAP_COPY, name)
+def _refuse_strides(s: Step, k: Value, is_packed: Value, size: Value, name: Value) -> None:
+    """Reject an array of another layout: without a heap there is no memory for a copy."""
+    with s.when(s.all(s.builder.not_(is_packed), s.differs(size, number(0)))):
+        s.fail_when(s.is_column_major(k), Status.NO_MEMORY, say.NO_HEAP_COLUMNS, name)
+        s.give(s.failure(status(Status.NO_MEMORY), s.shared.constants.text(say.template(say.NO_HEAP_COPY)), name))
 
 
 def _take_temporary(s: Step, k: Value, name: Value, size: Value) -> Value:
@@ -210,9 +221,9 @@ def define_take_output(shared: Shared) -> Function:
         s.fail_when(has_strides, Status.NULL_POINTER, say.STRIDES_OF_NOTHING, name)
         s.give(_allocate_output(s, k, index, array, shape, size))
     s.meet_extents(name, given, shape, rank)
-    is_packed = s.builder.call(shared.arrays.is_packed, [array, shape, rank, itemsize])
+    is_packed = s.builder.call(shared.arrays.is_packed, [array, shape, rank, itemsize, s.is_column_major(k)])
     if not shared.has_heap:
-        _refuse_strides(s, is_packed, size, name)
+        _refuse_strides(s, k, is_packed, size, name)
         return s.done()
     with s.when(s.all(s.builder.not_(is_packed), s.differs(size, number(0)))):
         _refuse_repeats(s, name, array, shape, rank)
@@ -239,6 +250,12 @@ def _allocate_output(s: Step, k: Value, index: Value, array: Value, shape: Value
             s.fail_when(s.is_null(data), Status.NO_MEMORY, say.NO_MEMORY, name, size)
             s.put_field(array, Array, "data", data)
             s.put(s.of_frame("data"), k, data)
+            is_turned = s.is_column_major(k)  # the caller's memory is row-major
+            if s.shared.has_heap:
+                with s.when(is_turned):
+                    _take_temporary(s, k, name, size)
+            else:
+                s.fail_when(is_turned, Status.NO_MEMORY, say.NO_HEAP_COLUMNS, name)
             s.give(status(0))
     needed = s.shared.constants.text(say.template(say.OUTPUTS_NEEDED))
     return s.failure(status(Status.OUTPUTS_NEEDED), needed, name)
@@ -273,7 +290,7 @@ def define_extents(shared: Shared) -> Function:
     extents = s.at(shapes, s.of_table("input_ranks"), 8)
     kind = ir.FunctionType(i32, [pointer, pointer, pointer, pointer, i64, pointer, pointer])
     count = s.builder.add(ranks, number(1))
-    _need_functions(s, _blas(s))
+    _need_functions(s)
     arguments = [s.of_frame("data"), shapes, s.of_frame("kept"), extents, count, detail, s.of_frame("context")]
     check = s.call_field(s.of_frame("table"), Table, "extents", kind, arguments)
     _give_check(s, check, detail)
@@ -306,7 +323,7 @@ def define_run(shared: Shared) -> Function:
     detail = s.room(i64, 4)
     s.clear(detail, number(4))
     kind = ir.FunctionType(i32, [pointer, pointer, pointer, pointer, i64, pointer, pointer])
-    start = b.inttoptr(align_up(s, block.get()), pointer)
+    start = s.align_up(block.get(), WORKSPACE_ALIGNMENT)
     given = [s.of_frame(name) for name in ("data", "shapes", "kept")]
     arguments = [*given, start, needed, detail, s.of_frame("context")]
     check = s.call_field(s.of_frame("table"), Table, "kernel", kind, arguments)
@@ -314,7 +331,7 @@ def define_run(shared: Shared) -> Function:
         with s.when(s.builder.not_(s.is_null(kept.get()))):
             is_allowed = s.less(s.item(own.get(), 0), s.field(kept.get(), Kept, "limit"))
             with s.when(is_allowed):
-                own.set(_exchanged(s, kept.get(), own.get()))
+                own.set(s.exchange_field(kept.get(), Kept, "block", own.get()))
         b.call(shared.free, [own.get()])
     _give_check(s, check, detail)
     return s.done()
@@ -348,36 +365,19 @@ def _kept(s: Step, size: Value) -> Value:
 
 def _taken(s: Step, kept: Value, size: Value) -> Value:
     """Take the kept workspace, so that no other call uses it; NULL if there is none of that size."""
-    found = s.slot(pointer, _exchanged(s, kept, NULL))
+    found = s.slot(pointer, s.exchange_field(kept, Kept, "block", NULL))
     with s.when(s.builder.not_(s.is_null(found.get()))), s.when(s.less(s.item(found.get(), 0), size)):
         s.builder.call(s.shared.free, [found.get()])
         found.set(NULL)
     return found.get()
 
 
-def _exchanged(s: Step, kept: Value, block: Value) -> Value:
-    """Exchange the kept workspace for another one atomically; return the former one."""
-    place = s.field_address(kept, Kept, "block")
-    return s.builder.inttoptr(s.builder.atomic_rmw("xchg", place, s.address(block), "acq_rel"), pointer)
-
-
-def align_up(s: Code, base: Value) -> Value:
-    """The first aligned address from `base` on for a workspace, as a number."""
-    raised = s.builder.add(s.address(base), number(WORKSPACE_ALIGNMENT - 1))
-    return s.builder.and_(raised, number(-WORKSPACE_ALIGNMENT))
-
-
-def _blas(s: Step) -> Value:
-    """The BLAS table of the context, NULL if either is missing."""
-    table = s.slot(pointer, NULL)
-    context = s.of_frame("context")
+def _need_functions(s: Step) -> None:
+    """Check that the BLAS table of the context has every function that is called unconditionally."""
+    context, table = s.of_frame("context"), s.slot(pointer, NULL)
     with s.when(s.builder.not_(s.is_null(context))):
         table.set(s.field(context, Context, "blas"))
-    return table.get()
-
-
-def _need_functions(s: Step, blas: Value) -> None:
-    """Check that the table has every function that is called unconditionally."""
+    blas = table.get()
     with s.loop(s.of_table("need_count")) as i:
         offset = s.item(s.of_table("needs"), i)
         found = s.slot(pointer, NULL)

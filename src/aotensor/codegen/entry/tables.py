@@ -28,6 +28,8 @@ PATTERN: Final = 2
 """Kind of an array that represents the extents of a sparse matrix: it has no memory, the next three have."""
 PART: Final = 3
 """Kind of an array that is data, indices or indptr of a sparse matrix."""
+COLUMNS: Final = 4
+"""Kind of a plain array that kernels have column-major: as the row-major transpose, with extents in reverse."""
 
 TAKE_MATRICES: Final = "entry.take_matrices"
 CHECK_MATRICES: Final = "entry.check_matrices"
@@ -217,7 +219,10 @@ def sparse_step(module: Module, name: str) -> Function:
 
 
 def _kinds(values: Sequence[ArgumentSpec | OutputSpec], groups: Sequence[SparseSpec]) -> list[int]:
-    kinds = [ALLOCATED if isinstance(value, OutputSpec) and value.is_allocated else PLAIN for value in values]
+    kinds = [
+        ALLOCATED if isinstance(value, OutputSpec) and value.is_allocated else COLUMNS if value.layout == "F" else PLAIN
+        for value in values
+    ]
     for group in groups:
         kinds[group.first : group.first + 4] = [PATTERN, PART, PART, PART]
     return kinds

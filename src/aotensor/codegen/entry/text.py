@@ -58,6 +58,7 @@ NO_MEMORY_SORTED: Final = "{s0}: no memory for a sorted copy of {s1}"
 NO_MEMORY_INSIDE: Final = "{s0}: no memory for a buffer whose size depends on values"
 NO_HEAP_WORKSPACE: Final = "{s0}: a workspace of {i1} bytes is needed, as the library allocates none"
 NO_HEAP_COPY: Final = "{s0}: {s1} is not row-major, and the library allocates no memory for a copy"
+NO_HEAP_COLUMNS: Final = "{s0}: {s1} is not column-major, and the library allocates no memory for a copy"
 NO_HEAP_SORTED: Final = "{s0}: {s1} has unsorted or double entries, and the library allocates no memory for a copy"
 OUTPUTS_NEEDED: Final = "{s0}: output {s1} has no data, and the context has no allocate"
 
