@@ -59,6 +59,8 @@ def _extra(name: str) -> str:
     return f"pip install 'aotensor[{name}]'"
 
 
+_JUDGES: Final = ("posteriordb/data", "stanli/corpus-refs.json.gz")
+
 NEEDS: Final = {
     "git": Need("what a change reaches", _debian("git"), ("git",)),
     "cc": Need("C clients, headers, linking", _debian("gcc"), ("cc", "gcc", "clang")),
@@ -111,6 +113,12 @@ NEEDS: Final = {
     ),
     "scikit-sundae": Need("CVODE from Python", "pip install scikit-sundae", modules=("sksundae",)),
     "build": Need("sdists and wheels by python -m build", _extra("test"), modules=("build", "hatchling", "pip")),
+    "judges": Need(
+        "models of posteriordb beside CmdStan",
+        "set AOTENSOR_JUDGES to a folder of their data (tools/judges)",
+        files=tuple(os.path.join(os.environ.get("AOTENSOR_JUDGES", "judges"), name) for name in _JUDGES),
+    ),
+    "sif2jax": Need("problems of CUTEst beside JAX", _extra("judges"), modules=("jax", "sif2jax"), is_heavy=True),
     "docs": Need("the site", _extra("docs"), modules=("mkdocs",)),
 }
 """Short name → what it is."""

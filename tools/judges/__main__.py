@@ -1,0 +1,59 @@
+"""Programs of other projects, judged by the results that those projects publish: values, derivatives, times.
+
+    python -m tools.judges posteriordb --data FOLDER         models of posteriordb, beside CmdStan's numbers
+    python -m tools.judges posteriordb --models blr,arK      some of them
+    python -m tools.judges posteriordb --stan FOLDER --page  beside stanli, too; writes docs/judges/posteriordb.md
+    python -m tools.judges cutest --sample 100 --page        problems of CUTEst, beside JAX; docs/judges/cutest.md
+    python -m tools.judges cutest --problems ROSENBR,HS15    some of them
+
+The environment variable AOTENSOR_JUDGES is the default of --data: a folder with `posteriordb` and `stanli`.
+posteriordb: --stan is posteriordb's folder of Stan programs; with it and the package stanli, values, gradients at a
+random point and times are compared with stanli's. cutest needs the packages jax and sif2jax.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a collection; 1 if a result is wrong."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.judges", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    collections = parser.add_subparsers(dest="collection", required=True)
+    models = collections.add_parser("posteriordb", help="log densities, beside CmdStan's")
+    known = os.environ.get("AOTENSOR_JUDGES")
+    models.add_argument("--data", type=Path, default=known, help="folder of the judges' data (AOTENSOR_JUDGES)")
+    models.add_argument("--models", default="", metavar="A,B", help="names of models (default: all)")
+    models.add_argument("--stan", type=Path, help="folder of posteriordb's Stan programs, for stanli")
+    models.add_argument("--seconds", type=float, default=300, help="how long a model may take (default: 300)")
+    models.add_argument("--page", action="store_true", help="write docs/judges/posteriordb.md; needs all models")
+    problems = collections.add_parser("cutest", help="objectives and constraints, beside JAX")
+    problems.add_argument("--problems", default="", metavar="A,B", help="names of problems (default: all)")
+    problems.add_argument("--sample", type=int, help="so many problems, drawn by --seed")
+    problems.add_argument("--seed", type=int, default=0)
+    problems.add_argument("--largest", type=int, default=2000, help="variables at most (default: 2000)")
+    problems.add_argument("--seconds", type=float, default=120, help="how long a problem may take (default: 120)")
+    problems.add_argument("--results", type=Path, help="keep results in this file, and measure what it lacks")
+    problems.add_argument("--page", action="store_true", help="write docs/judges/cutest.md")
+    options = parser.parse_args(arguments)
+    if options.collection == "posteriordb":
+        from tools.judges.posteriordb.command import run as run_models
+
+        if options.data is None or not (options.data / "stanli").is_dir():
+            parser.error("--data or AOTENSOR_JUDGES names a folder with the folders posteriordb and stanli")
+        if options.page and options.models:
+            parser.error("--page needs all models: leave out --models")
+        return run_models(options)
+    from tools.judges.cutest.command import run as run_problems
+
+    return run_problems(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

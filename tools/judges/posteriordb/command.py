@@ -1,0 +1,111 @@
+"""Run models, compare them with what is recorded and with stanli, and write the page."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tools.judges.posteriordb.data import Recorded, recorded
+from tools.judges.posteriordb.models import CLOSE, KINDS, LOOSE
+from tools.judges.posteriordb.page import PAGE, page
+from tools.judges.workers import run as run_worker
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model. ours, theirs: what the workers found, {} where nothing was measured. error: of the gradient at the
+    recorded point, against CmdStan; drift: of the gradient at another point, and change: of the difference of both
+    values, against stanli. All errors are relative to the largest element.
+    """
+
+    kind: str
+    name: str
+    size: int
+    ours: dict[str, Any]
+    theirs: dict[str, Any] = field(default_factory=dict)
+    error: float | None = None
+    drift: float | None = None
+    change: float | None = None
+
+    @property
+    def close(self) -> float:
+        """How much may differ."""
+        return LOOSE[self.name].close if self.name in LOOSE else CLOSE
+
+    @property
+    def is_wrong(self) -> bool:
+        """Is a number farther away than allowed?   A nan is."""
+        found = [x for x in (self.error, self.drift, self.change) if x is not None]
+        return any(not x <= self.close for x in found)
+
+    @property
+    def failed(self) -> str:
+        """Why there is no result of ours, or ""."""
+        return str(self.ours.get("failed", ""))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the models that are asked for; 1 if one is wrong or fails."""
+    known = recorded(options.data)
+    chosen = [name for name in options.models.split(",") if name] or [name for kind in KINDS.values() for name in kind]
+    missing = [name for name in chosen if name not in known or not any(name in kind for kind in KINDS.values())]
+    if missing:
+        raise SystemExit(f"there is no model {', '.join(missing)}; see tools/judges/posteriordb")
+    stan = options.stan
+    if stan is not None and importlib.util.find_spec("stanli") is None:
+        sys.stdout.write("skipped: values, random points and times of stanli: pip install stanli\n")
+        stan = None
+    rows = []
+    for kind, models in KINDS.items():
+        for name in models:
+            if name in chosen:
+                rows.append(_measured(kind, known[name], options.data, stan, options.seconds))
+                sys.stdout.write(_line(rows[-1]) + "\n")
+                sys.stdout.flush()
+    wrong = [row for row in rows if row.is_wrong or row.failed]
+    sys.stdout.write(f"{len(rows) - len(wrong)} of {len(rows)} right\n")
+    if options.page:
+        PAGE.parent.mkdir(exist_ok=True)
+        PAGE.write_text(page(rows, sorted(set(known) - {row.name for row in rows})), encoding="utf-8")
+    return 1 if wrong else 0
+
+
+def _measured(kind: str, one: Recorded, data: Path, stan: Path | None, seconds: float) -> Row:
+    module, size = "tools.judges.posteriordb.worker", len(one.point)
+    ours = run_worker(module, ["aotensor", one.model, str(data)], seconds)
+    theirs = {} if stan is None else run_worker(module, ["stanli", one.model, str(data), str(stan)], seconds)
+    if "failed" in ours:
+        return Row(kind, one.model, size, ours, theirs)
+    error = relative(ours["gradients"][0], one.gradient)
+    if not theirs or "failed" in theirs:
+        return Row(kind, one.model, size, ours, theirs, error)
+    drift = relative(ours["gradients"][1], theirs["gradients"][1])
+    (a, b), (c, d) = ours["values"], theirs["values"]
+    if not np.isfinite([b, d]).all():
+        change = 0.0 if b == d else float("inf")
+    else:  # rounding of a difference is that of the larger value
+        change = abs((b - a) - (d - c)) / max(abs(d - c), 1e-6 * max(abs(a), abs(c)), 1e-300)
+    return Row(kind, one.model, size, ours, theirs, error, drift, change)
+
+
+def relative(found: Any, wanted: Any) -> float:
+    """The largest difference, relative to the largest element."""
+    found, wanted = np.asarray(found), np.asarray(wanted)
+    return float(np.abs(found - wanted).max() / max(np.abs(wanted).max(), 1e-300))
+
+
+def _line(row: Row) -> str:
+    if row.failed:
+        return f"{row.name}: failed: {row.failed}"
+    found = f"{row.name}: gradient {row.error:.1e}"
+    if row.drift is not None and row.change is not None:
+        found += f", elsewhere {row.drift:.1e}, values {row.change:.1e}"
+        found += f", {1e6 * row.ours['call']:.2f} us, stanli {1e6 * row.theirs['call']:.2f} us"
+    elif "failed" in row.theirs:
+        found += f", stanli failed: {row.theirs['failed']}"
+    return found + (" WRONG" if row.is_wrong else "")

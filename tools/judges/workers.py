@@ -1,0 +1,87 @@
+"""One job in a process of its own, so that a crash, a timeout or a cold start is that of the job alone."""
+
+from __future__ import annotations
+
+import json
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(module: str, arguments: Sequence[str], seconds: float) -> dict[str, Any]:
+    """What `python -m module` prints as JSON in its last line; {"failed": reason} where it does not."""
+    command = [sys.executable, "-m", module, *arguments]
+    try:
+        made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        return {"failed": f"not done after {seconds:g} s"}
+    lines = made.stdout.splitlines()
+    if made.returncode or not lines:
+        last = (made.stderr.strip().splitlines() or [f"exit status {made.returncode}"])[-1]
+        return {"failed": last[:200]}
+    found: dict[str, Any] = json.loads(lines[-1])
+    return found
+
+
+def run_each(module: str, names: Sequence[str], seconds: float, first: float) -> Iterator[dict[str, Any]]:
+    """What `python -m module NAME...` prints as JSON, a line for each name in order.
+
+    A name that takes more than `seconds`, or ends the process, is {"name": name, "failed": reason}, and a new process
+    goes on with the next. first: how long the start of a process may take.
+    """
+    left = list(names)
+    while left:
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, *left],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        lines: queue.Queue[str] = queue.Queue()
+        thread = threading.Thread(target=_forward, args=(process, lines), daemon=True)
+        thread.start()
+        patience = first + seconds
+        while left:
+            try:
+                line, reason = lines.get(timeout=patience), "the process ended"
+            except queue.Empty:
+                line, reason = "", f"not done after {seconds:g} s"
+            patience = seconds
+            name = left.pop(0)
+            yield json.loads(line) if line else {"name": name, "failed": reason}
+            if not line:
+                break
+        process.kill()
+        process.wait()
+
+
+def _forward(process: subprocess.Popen[str], lines: queue.Queue[str]) -> None:
+    """Put each line of JSON into the queue, and "" at the end."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith("{"):
+            lines.put(line)
+    lines.put("")
+
+
+def shortest(call: Callable[[], Any], seconds: float = 0.2) -> float:
+    """The shortest of many averages of calls, in seconds; `seconds`: about how long that may take."""
+    start = perf_counter()
+    call()
+    once = max(perf_counter() - start, 1e-7)
+    loops = max(1, int(seconds / 20 / once))
+    best, end = float("inf"), perf_counter() + seconds
+    while perf_counter() < end or best == float("inf"):
+        start = perf_counter()
+        for _ in range(loops):
+            call()
+        best = min(best, (perf_counter() - start) / loops)
+    return best
