@@ -1,0 +1,73 @@
+"""Run problems, compare them with JAX, and write the page."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import random
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from tools.judges.cutest.page import PAGE, page
+from tools.judges.workers import run_each
+
+CLOSE: Final = 1e-8
+"""How much numbers may differ, relative to the largest of their array: both round differently."""
+
+
+def verdict(found: dict[str, Any]) -> str:
+    """right, wrong, or failed."""
+    if "failed" in found:
+        return "failed"
+    return "right" if all(x <= CLOSE for x in found["errors"].values()) else "wrong"
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the problems that are asked for; 1 if one is wrong."""
+    missing = [name for name in ("jax", "sif2jax") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise SystemExit(f"there is no {', '.join(missing)}: pip install jax sif2jax")
+    kept = options.results.read_text(encoding="utf-8").splitlines() if _exists(options.results) else []
+    known = {found["name"]: found for found in map(json.loads, kept)}
+    chosen = _chosen(options)
+    for found in run_each("tools.judges.cutest.worker", [x for x in chosen if x not in known], options.seconds, 600):
+        known[found["name"]] = found
+        sys.stdout.write(_line(found) + "\n")
+        sys.stdout.flush()
+        if options.results is not None:
+            with options.results.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(found) + "\n")
+    rows = [(verdict(known[name]), known[name]) for name in sorted(chosen)]
+    counts = {key: sum(one == key for one, _ in rows) for key in ("right", "wrong", "failed")}
+    sys.stdout.write(", ".join(f"{count} {key}" for key, count in counts.items()) + "\n")
+    if options.page:
+        PAGE.parent.mkdir(exist_ok=True)
+        PAGE.write_text(page(rows, options.sample, options.seed, options.largest), encoding="utf-8")
+    return 1 if counts["wrong"] else 0
+
+
+def _exists(path: Path | None) -> bool:
+    return path is not None and path.exists()
+
+
+def _chosen(options: argparse.Namespace) -> list[str]:
+    """Names of problems; a smaller sample is the beginning of a larger one."""
+    if options.problems:
+        return sorted(options.problems.split(","))
+    import sif2jax
+
+    fitting = sorted(one.name for one in sif2jax.problems if one.y0.size <= options.largest)
+    if options.sample is not None:
+        random.Random(options.seed).shuffle(fitting)
+    return fitting[: options.sample]
+
+
+def _line(found: dict[str, Any]) -> str:
+    if "failed" in found:
+        return f"{found['name']}: failed: {found['failed']}"
+    errors = " ".join(f"{key} {x:.0e}" for key, x in found["errors"].items())
+    ours, theirs = found["ours"], found["theirs"]
+    times = ", ".join(f"{key} {ours[key]:.3g} s, JAX {theirs[key]:.3g} s" for key in theirs)
+    return f"{found['name']}: {verdict(found)}: n = {found['n']}, m = {found['m']}: {errors}; {times}"
