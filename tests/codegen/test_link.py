@@ -150,6 +150,13 @@ def test_clang_and_ziglang_get_a_target(monkeypatch: pytest.MonkeyPatch) -> None
     ]
 
 
+def test_clang_without_a_linker_for_the_machine_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}" if name in ("clang", "ld", "ld.lld") else None)
+    monkeypatch.setattr(linking.importlib.util, "find_spec", lambda name: object())
+    assert [linker.name for linker in find_linkers("riscv64-unknown-linux-gnu")] == ["ziglang"]
+    assert [linker.name for linker in find_linkers(TRIPLE)][:1] == ["clang"]
+
+
 @pytest.mark.parametrize("name", ["a,b", "with blank", "süß-日本", "-Wl,-e,x", "quote'\"$HOME"])
 def test_folder_names_do_not_reach_the_linker(
     library: Library, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,6 +1,6 @@
 """The linkers for every target: their names and arguments.
 
-    Linux         cc → clang → ld.lld → ld → ziglang; for other machines <triple>-gcc → clang → ziglang
+    Linux         cc → clang → ld.lld → ld → ziglang; for other machines <triple>-gcc → clang with <triple>-ld → ziglang
     Windows       lld-link → ziglang's
     macOS         cc and clang on macOS → ziglang
     WebAssembly   ziglang, which contains a C library
@@ -120,7 +120,7 @@ def _elf_linkers(triple: str) -> tuple[Linker, ...]:
     found: list[Linker] = []
     for name in ("cc", "clang") if is_native else (f"{_gnu_triple(triple)}-gcc", "clang"):
         path = shutil.which(name)
-        if path:
+        if path and (is_native or name != "clang" or _clang_links(triple)):
             command = (path,) if is_native or name != "clang" else (path, f"--target={triple}")
             found.append(Linker(name, command, elf_arguments(True)))
     for name in ("ld.lld", "ld") if is_native else ():
@@ -128,6 +128,11 @@ def _elf_linkers(triple: str) -> tuple[Linker, ...]:
         if path:
             found.append(Linker(name, (path,), elf_arguments(False, _system_libraries(triple))))
     return (*found, *(_zig(triple, elf_arguments(True, flags=_FLAGS)) if "linux" in triple else ()))
+
+
+def _clang_links(triple: str) -> bool:
+    """Is the linker installed that clang calls for another machine? Without it, clang calls the one of this machine."""
+    return shutil.which(f"{_gnu_triple(triple)}-ld") is not None
 
 
 def _windows_linkers(triple: str) -> tuple[Linker, ...]:
