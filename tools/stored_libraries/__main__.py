@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import lzma
+import shutil
 import sys
 import tempfile
 import tomllib
@@ -59,8 +60,6 @@ class Writer:
     def finish(self) -> None:
         """Write the calls."""
         write_calls(self.folder / CALLS, self.libraries)
-        total = sum(path.stat().st_size for path in self.folder.iterdir())
-        sys.stdout.write(f"{total} bytes in {self.folder}\n")
 
 
 def compiled(name: str, program: Program, folder: Path, **options: Any) -> Path:
@@ -101,22 +100,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(f"aotensor {own} is installed, not {version}, which libraries would name: pip install -e . first")
     if folder.exists() and not parser.parse_args(arguments).replace:
         parser.error(f"{folder} exists: libraries of a release do not change, --replace is for unpublished ones")
-    folder.mkdir(parents=True, exist_ok=True)
-    for path in folder.iterdir():
-        path.unlink()
-    writer = Writer(folder)
-    with tempfile.TemporaryDirectory() as build:
-        for name, program in PROGRAMS.items():
-            made = program()
-            writer.add(name, here(), compiled(name, made, Path(build)), recorded(made))
-        split, given = rounds()
-        library = split.compile(Path(build), name=ROUNDS, cpu="generic").library
-        whole = encode(split.function.reference(**given))
-        writer.add(ROUNDS, here(), library, [Call("", {k: encode(x) for k, x in given.items()}, whole)])
-        for platform, target in OTHERS.items():
-            made = PROGRAMS["dims"]()
-            path = compiled("dims", made, Path(build) / platform, target=target)
-            writer.add(f"dims on {platform}", platform, path, recorded(made))
+    with tempfile.TemporaryDirectory() as build, tempfile.TemporaryDirectory() as made:
+        _write(Writer(Path(made)), Path(build))
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(made, folder)
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    sys.stdout.write(f"{size} bytes in {folder}\n")
+
+
+def _write(writer: Writer, build: Path) -> None:
+    """Compile all libraries, in the folder `build`, and record their calls."""
+    for name, program in PROGRAMS.items():
+        made = program()
+        writer.add(name, here(), compiled(name, made, build), recorded(made))
+    split, given = rounds()
+    library = split.compile(build, name=ROUNDS, cpu="generic").library
+    whole = encode(split.function.reference(**given))
+    writer.add(ROUNDS, here(), library, [Call("", {k: encode(x) for k, x in given.items()}, whole)])
+    for platform, target in OTHERS.items():
+        made = PROGRAMS["dims"]()
+        path = compiled("dims", made, build / platform, target=target)
+        writer.add(f"dims on {platform}", platform, path, recorded(made))
     writer.finish()
 
 
