@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 
 from aotensor.codegen.c_source.entries import Entries
 from aotensor.codegen.c_source.entry_helpers import entry_helper_text
 from aotensor.codegen.c_source.helpers import helper_text
+from aotensor.codegen.c_source.lines import words_in
 from aotensor.codegen.c_source.refusals import refuse_interfaces, refuse_types
 from aotensor.codegen.c_source.source import write_functions
 from aotensor.codegen.entry.names import exported_symbols
@@ -23,6 +25,7 @@ _HEAD = """/* {name}.c: made by aotensor {version}. C99, with {name}.h.
  * It runs on one core. Of the entries that the header declares it defines the typed ones, those of the workspace,
  * aotensor_status_message and aotensor_abi_version. Sparse inputs must be sorted, without duplicates, and outputs
  * without gaps: otherwise the status is AOTENSOR_NO_MEMORY. */"""
+_HEADERS: Final = {"<stdlib.h>": {"malloc", "realloc", "free"}, "<string.h>": {"memcpy", "memmove"}}
 _STRICT = "Results are those of the library that --fp strict makes, bit for bit but for the bits of a NaN."
 _OTHER = "Compile with --fp strict for the bits of the library."
 _INCLUDES = """#include "{name}.h"
@@ -31,9 +34,7 @@ _INCLUDES = """#include "{name}.h"
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
+{more}
 #if FLT_EVAL_METHOD != 0
 #error "float and double must be evaluated in their own precision: -msse2 -mfpmath=sse on 32-bit x86"
 #endif"""
@@ -65,9 +66,7 @@ def c_file(modules: Sequence[ModuleOp], manifest: Manifest, line: Callable[[Loca
         name=manifest.name, version=manifest.aotensor, bits=_STRICT if manifest.fp == "strict" else _OTHER
     )
     message = f"{manifest.prefix}aotensor_status_message"
-    parts = [
-        head,
-        _INCLUDES.format(name=manifest.name),
+    body = [
         f"#undef {message} /* the header chains those of several libraries */",
         helper_text({*written.helpers, *entries.helpers}),
         entry_helper_text(entries.helpers).replace("AOT_STATUS_MESSAGE", message),
@@ -75,4 +74,7 @@ def c_file(modules: Sequence[ModuleOp], manifest: Manifest, line: Callable[[Loca
         written.text,
         text,
     ]
+    called = words_in(body)
+    more = "".join(f"#include {name}\n" for name, functions in _HEADERS.items() if called & functions)
+    parts = [head, _INCLUDES.format(name=manifest.name, more=more), *body]
     return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
