@@ -89,7 +89,7 @@ def _called(texts: Mapping[str, str], symbols: Mapping[str, str], roots: Sequenc
     """The functions that are called, in order: a call is left out where nothing reads its result."""
     kept: list[str] = []
     words: set[str] = set()
-    for name in reversed(texts):
+    for name in reversed(list(texts)):
         if name in roots or symbols[name] in words:
             kept.append(texts[name])
             words |= words_in([texts[name]])
