@@ -67,10 +67,18 @@ def attitude() -> aot.Function:
     return aot.function(inputs, q[:3] * p + q[3], name="attitude")
 
 
+def long_residual() -> aot.Function:
+    """More residuals than have a sweep each."""
+    x, points = at.vector("x", shape=(2,)), at.vector("points", shape=(10,))
+    return aot.function([x, aot.In(points, data=True)], x[0] * at.exp(x[1] * points), name="decay")
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> aot.driver.artifact.Artifact:
     folder = tmp_path_factory.mktemp("ceres")
-    return aot.compile([reprojection(), smooth(), attitude()], folder, abi="ceres", name="bal", opt_level=0)
+    return aot.compile(
+        [reprojection(), smooth(), attitude(), long_residual()], folder, abi="ceres", name="bal", opt_level=0
+    )
 
 
 Doubles = ctypes.POINTER(ctypes.c_double)
@@ -99,8 +107,10 @@ REPROJECT = [np.array([0.1, -0.2, 0.3, 0.5, -0.4, -6, 5, -1e-2, 1e-3]), np.array
 SEEN = np.array([0.5, 0.25])
 SMOOTH = [np.array(x) for x in ([0.5, -1.0], [0.1, 0.2, 0.3], [2.0], [1.5, 0.7])]
 DATA = [np.arange(6.0).reshape(3, 2), np.array([1, 0], np.int32)]
+TIMES = np.linspace(0, 3, 10)
 CASES = {
     "reproject": (REPROJECT, [SEEN], lambda *blocks: projected(*blocks) - SEEN),
+    "decay": ([np.array([2.0, -0.5])], [TIMES], lambda x: x[0] * np.exp(x[1] * TIMES)),
     "smooth": (SMOOTH, DATA, lambda *blocks: of_smooth(*blocks, *DATA)),
 }
 
@@ -137,7 +147,7 @@ def test_manifest_and_headers(made: aot.driver.artifact.Artifact) -> None:
     assert [x.is_data for x in manifest.function("reproject").inputs] == [False, False, True]
     assert [x.manifold for x in manifest.function("attitude").inputs] == ["quaternion", "sphere"]
     (interface,) = manifest.interfaces
-    assert interface.symbols == ("reproject_ceres", "smooth_ceres", "attitude_ceres")
+    assert interface.symbols == ("reproject_ceres", "smooth_ceres", "attitude_ceres", "decay_ceres")
     names = {spec.name for spec in manifest.functions}
     assert {"reproject_d", "reproject_d_camera", "reproject_d_point", "smooth_d", "smooth_d_a"} <= names
     assert "smooth_d_a_b" not in names

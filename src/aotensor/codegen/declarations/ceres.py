@@ -16,7 +16,7 @@ from aotensor_runtime.typed.parameters import C_TYPES, parameter_names
 
 _PARAMETERS: Final = ("void *user_data", "double **parameters", "double *residuals", "double **jacobians")
 _HEAD: Final = """\
-/* {library}: cost functions of Ceres Solver (2.1 or later, C++17), made by aotensor {version}. Link with the library.
+/* {library}: cost functions of Ceres Solver{least}, made by aotensor {version}. Link with the library.
  * With AOTENSOR_WITH_GTSAM defined, factors of GTSAM (4.2 or later); with AOTENSOR_WITHOUT_CERES, only these. */
 #ifndef {guard}
 #define {guard}
@@ -25,12 +25,7 @@ _HEAD: Final = """\
 
 #include <cstring>
 #ifndef AOTENSOR_WITHOUT_CERES
-#include <ceres/manifold.h>
-#include <ceres/product_manifold.h>
-#include <ceres/sized_cost_function.h>
-#include <ceres/sphere_manifold.h>
-#include <ceres/line_manifold.h>
-#endif
+{includes}#endif
 #ifdef AOTENSOR_WITH_GTSAM
 #include <gtsam/config.h>
 #include <gtsam/nonlinear/NonlinearFactor.h>
@@ -94,6 +89,11 @@ _MANIFOLDS: Final = {
     "sphere": "SphereManifold<{n}>", "line": "LineManifold<{half}>",
 }  # fmt: skip
 
+_FILES: Final = {
+    "quaternion": "manifold", "eigen_quaternion": "manifold", "sphere": "sphere_manifold", "line": "line_manifold",
+}  # fmt: skip
+"""Manifold → the header of Ceres that has it."""
+
 
 def ceres_declarations(manifest: Manifest, interface: InterfaceSpec) -> list[str]:
     """The prototype of each residual."""
@@ -120,8 +120,14 @@ def ceres_header(manifest: Manifest) -> str | None:
     if found is None:
         return None
     guard = re.sub(r"\W", "_", f"AOTENSOR_LIBRARY_{manifest.name}_CERES_H".upper())
-    parts = [_HEAD.format(library=manifest.name, version=manifest.aotensor, guard=guard)]
-    for residual in _residuals(manifest, found):
+    residuals = list(_residuals(manifest, found))
+    manifolds = {x.manifold for residual in residuals for x in residual.blocks} - {""}
+    needed = ["sized_cost_function", *sorted({_FILES[x] for x in manifolds})]
+    includes = "".join(f"#include <ceres/{name}.h>\n" for name in needed)
+    least = " (2.1 or later)" if manifolds else ""
+    names = {"library": manifest.name, "version": manifest.aotensor, "guard": guard}
+    parts = [_HEAD.format(**names, includes=includes, least=least)]
+    for residual in residuals:
         parts.append(residual.cost_function())
         if not any(x.manifold for x in residual.blocks):
             parts.append(residual.factor())
