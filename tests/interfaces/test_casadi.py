@@ -23,9 +23,10 @@ HORIZON = 8
 STATES = 2 * (HORIZON + 1)
 
 
-def matrices() -> aot.Function:
+def matrices(layout: str = "C") -> aot.Function:
     A, v, s = at.matrix("A", shape=(2, 3)), at.vector("v", shape=(3,)), at.scalar("s")
-    return aot.function([A, v, s], {"y": A @ v * s, "T": at.tanh(A.T)}, name="mats")
+    outputs = {"y": A @ v * s, "T": aot.Out(at.tanh(A.T), layout=layout)}
+    return aot.function([aot.In(A, layout=layout), v, s], outputs, name="mats")
 
 
 def control() -> aot.Function:
@@ -52,8 +53,14 @@ def call(lib: Any, name: str, inputs: list[np.ndarray | None], outputs: list[np.
     return int(getattr(lib, name)(given, wanted, None, None, 0))
 
 
-def test_arguments_are_column_major_and_may_be_null(library: Path) -> None:
-    lib = ctypes.CDLL(str(library))
+@pytest.fixture(scope="session")
+def columns(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return aot.compile(matrices("F"), tmp_path_factory.mktemp("columns"), abi="casadi", opt_level=0).library
+
+
+@pytest.mark.parametrize("layout", ["library", "columns"])
+def test_arguments_are_column_major_and_may_be_null(layout: str, request: pytest.FixtureRequest) -> None:
+    lib = ctypes.CDLL(str(request.getfixturevalue(layout)))
     A, v, s = np.arange(6.0).reshape(2, 3), np.array([1.0, -1.0, 2.0]), np.array([0.5])
     y, T = np.zeros(2), np.zeros(6)
     assert call(lib, "mats", [A.ravel(order="F"), v, s], [y, T]) == 0
@@ -87,6 +94,11 @@ def test_our_own_entries_have_other_names(library: Path) -> None:
     assert "int32_t mats_typed(" in header and "int32_t mats_call(" in header
     y, T = lib.mats(np.ones((2, 3)), np.ones(3), 2.0).values()
     assert np.array_equal(y, [6.0, 6.0]) and T.shape == (3, 2)
+
+
+def test_a_column_major_function_is_called_itself(library: Path, columns: Path) -> None:
+    names = [{spec.name for spec in load(path).manifest.functions} for path in (library, columns)]
+    assert "mats_flat" in names[0] and "mats_flat" not in names[1] and "nmpc_flat" not in names[0]
 
 
 def test_functions_that_casadi_cannot_call(tmp_path: Path) -> None:

@@ -67,13 +67,27 @@ def for_casadi(functions: Sequence[Function], library: str) -> tuple[list[Functi
         inputs = [dense(key, shapes[key], flat[key]) for key in f.arguments]
         values = replace(list(f.results.values()), full)
         outputs = [dense(key, shapes[key], raveled(y)) for key, y in zip(f.results, values, strict=True)]
-        chosen = [_block(f.name, inputs, outputs, made, is_needed=True)]
+        chosen = [_own_block(f, inputs, outputs) or _block(f.name, inputs, outputs, made, is_needed=True)]
         for make in (_jacobian, _forward, _adjoint, _jacobian_of_adjoint):
             # a derivative that is not there is a symbol that is not there
             with suppress(*NO_DERIVATIVE):
                 chosen.append(_block(*make(f.name, inputs, outputs), made))
         blocks += chosen
     return made, CasadiLayer(tuple(blocks), tuple(f.name for f in functions))
+
+
+def _own_block(f: Function, inputs: Sequence[Entry], outputs: Sequence[Entry]) -> Block | None:
+    """A block of the function itself, if all of its matrices are column-major; None if it needs another one."""
+    slots = []
+    for entries, values, turned in (
+        (inputs, f.arguments, f.column_arguments),
+        (outputs, f.results, f.column_results),
+    ):
+        keyed = list(zip(entries, values.items(), strict=True))
+        if any(1 not in entry.shape and key not in turned for entry, (key, _) in keyed):
+            return None
+        slots.append(tuple(Slot(x.name, x.pattern, True, tuple(map(int, y.type.shape))) for x, (_, y) in keyed))
+    return Block(f.name, f.name, slots[0], slots[1], is_needed=True)
 
 
 def _shape(function: str, key: str, x: Variable) -> tuple[int, int]:

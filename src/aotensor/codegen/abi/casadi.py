@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Final
 
 from aotensor.codegen.abi import arrays, casadi_kernels, linear_algebra
@@ -29,11 +30,16 @@ _SUFFIXES: Final = {
 
 @dataclass(frozen=True)
 class Slot:
-    """An input or output.   pattern: rows, columns, column pointers, rows of entries. is_passed: our entry has it"""
+    """An input or output.
+
+    pattern: rows, columns, column pointers, rows of entries. is_passed: our entry has it. shape: of the column-major
+    array that our entry has, None for a vector of the entries.
+    """
 
     name: str
     pattern: tuple[int, ...]
     is_passed: bool = True
+    shape: tuple[int, ...] | None = None
 
     @property
     def length(self) -> int:
@@ -95,4 +101,12 @@ def _words(constants: Constants, block: Block, entry: str) -> list[Value | int |
     patterns = [constants.pointers([constants.numbers(slot.pattern) for slot in side]) for side in sides]
     lengths = [constants.numbers([slot.length if slot.is_passed else -1 for slot in side]) for side in sides]
     counts = [len(side) for side in sides]
-    return [*counts, *names, *patterns, constants.module.globals[entry], *lengths, *blas_words()]
+    forms = [constants.words("abi.forms", [x for slot in side for x in _form(constants, slot)]) for side in sides]
+    return [*counts, *names, *patterns, constants.module.globals[entry], *lengths, *forms, *blas_words()]
+
+
+def _form(constants: Constants, slot: Slot) -> list[Value | int]:
+    """Rank, shape and strides of the array that our entry gets."""
+    shape = (slot.length,) if slot.shape is None else slot.shape
+    strides = [prod(shape[:axis]) for axis in range(len(shape))]
+    return [len(shape), constants.numbers(shape), constants.numbers(strides)]

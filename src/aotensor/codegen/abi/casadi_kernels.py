@@ -1,7 +1,7 @@
-"""Kernels of CasADi's convention for external functions: one function, of vectors of the entries of its arguments.
+"""Kernels of CasADi's convention for external functions: one function, of the entries of its arguments.
 
     table: numbers of inputs and outputs; addresses of their names and sparsities; the uniform entry; lengths of inputs
-    and outputs; an aotensor_blas
+    and outputs; their ranks, shapes and strides; an aotensor_blas
 
 Source: "Generating C code" and `casadi/core/external.hpp` of CasADi 3.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from aotensor.codegen.abi.arrays import ARRAY, CONTEXT, FLOAT, MESSAGE_BYTES, begin_context, describe
+from aotensor.codegen.abi.arrays import ARRAY, CONTEXT, FLOAT, MESSAGE_BYTES, STRIDES_AT, begin_context, describe
 from aotensor.codegen.abi.language import (
     WORD,
     Address,
@@ -34,8 +34,17 @@ OUTPUT_SPARSITIES: Final = 5
 ENTRY: Final = 6
 INPUT_LENGTHS: Final = 7
 OUTPUT_LENGTHS: Final = 8
-BLAS: Final = 9
-"""Words of the table. A length of -1 is that of an argument without entries, which our entry does not have."""
+INPUT_FORMS: Final = 9
+OUTPUT_FORMS: Final = 10
+BLAS: Final = 11
+"""Words of the table. A length of -1 is that of an argument without entries, which our entry does not have. The form of
+an array is three words: rank, address of the shape, address of the strides."""
+
+
+def describe_entries(arrays: Address, k: int, data: Address, form: Address) -> None:
+    """Descriptor k: an array of entries in column-major order."""
+    describe(arrays, k, data, word(form, 1), word(form, 0), FLOAT)
+    set_word(arrays + k * ARRAY, STRIDES_AT, word(form, 2))
 
 
 def missing(given: Address, lengths: Address, count: int) -> int:
@@ -71,7 +80,7 @@ def evaluate(arg: Address, res: Address, iw: Address, w: Address, mem: Int32) ->
             if data == 0:
                 data = room + WORD * used
                 used += word(in_lengths, k)
-            describe(inputs, passed, data, in_lengths + WORD * k, 1, FLOAT)
+            describe_entries(inputs, passed, data, word(table(), INPUT_FORMS) + 3 * WORD * k)
             passed += 1
     passed = 0
     for k in range(m):
@@ -80,7 +89,7 @@ def evaluate(arg: Address, res: Address, iw: Address, w: Address, mem: Int32) ->
             if data == 0:
                 data = room + WORD * used
                 used += word(out_lengths, k)
-            describe(outputs, passed, data, out_lengths + WORD * k, 1, FLOAT)
+            describe_entries(outputs, passed, data, word(table(), OUTPUT_FORMS) + 3 * WORD * k)
             passed += 1
     context = stack(CONTEXT)
     begin_context(context, table() + WORD * BLAS, stack(MESSAGE_BYTES))
