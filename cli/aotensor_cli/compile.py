@@ -27,6 +27,7 @@ from aotensor_cli.reading.opened import opened_files
 from aotensor_cli.reading.pipeline import chosen_pipeline
 from aotensor_cli.reading.schedule import naming_options, read_schedule
 from aotensor_cli.reading.standard_input import is_standard_input
+from aotensor_cli.reading.training import wanted_training, with_steps
 from aotensor_cli.reproducer.record import Recording, leave_reproducer
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk
@@ -52,13 +53,15 @@ def _compile(models: Sequence[str], flags: dict[str, Any]) -> None:
         if is_library(split_name(model)[0]):
             raise Refusal(f"{model}: this is compiled already", "give a model, such as model.py")
     start = time.perf_counter()
-    sources = [load_model(model) for model in models]
+    training = wanted_training(flags["train"], flags["optimizer"], flags["wrt"])
+    sources = [load_model(model, training.wrt if training is not None else ()) for model in models]
     functions = [f for source in sources for f in source.functions]
     grad, hvp = ((_names(f"--{name}", flags[name]) if flags[name] is not None else None) for name in ("grad", "hvp"))
     if flags["short"] and "nest" not in forms:
         raise Refusal("--short is about the text of nests", "add --emit nest")
     derived = with_gradients(functions, grad) if grad is not None else []
     derived += with_hessian_products(functions, hvp) if hvp is not None else []
+    derived += with_steps(functions, training) if training is not None else []
     if flags["dump_ir"] is not None:
         os.environ["AOTENSOR_DUMP"] = str(flags["dump_ir"])
     functions, options, name = [*functions, *derived], _options(flags), _library_name(flags["name"])

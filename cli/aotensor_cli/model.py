@@ -46,14 +46,16 @@ class Model:
     names: Mapping[Variable, str] = field(default_factory=dict)
 
 
-def load_model(text: str) -> Model:
+def load_model(text: str, trainable: Sequence[str] = ()) -> Model:
     """Execute a model file and collect its Functions, or read an ONNX model or StableHLO text.
+
+    trainable: patterns of initializers of an ONNX model that become shared variables.
 
     Raises: Refusal for a file that cannot be read or executed, that has no Function, or none of that name.
     """
     path, name = split_name(text)
     if path.suffix.lower() in SUFFIXES and path.is_file():
-        return _imported(path, name)
+        return _imported(path, name, trainable)
     fixed = _session()
     if fixed.dims or fixed.shapes:
         raise Refusal(
@@ -90,9 +92,9 @@ def _named(namespace: Mapping[str, object]) -> dict[Variable, str]:
     return found
 
 
-def _imported(path: Path, name: str | None) -> Model:
+def _imported(path: Path, name: str | None, trainable: Sequence[str]) -> Model:
     with opened_files() as opened:
-        f = function_of_file(path, _session().dims, _session().shapes)
+        f = function_of_file(path, _session().dims, _session().shapes, trainable)
     functions = (f,) if name is None else _chosen(path, (f,), {}, name)
     return Model(path, functions, tuple(file for file in opened if file != path.absolute()))
 

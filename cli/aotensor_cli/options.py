@@ -223,3 +223,24 @@ def library_options(command: _Command) -> _Command:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def training_options(command: _Command) -> _Command:
+    """`--train`, `--optimizer` and `--wrt`: a training step from a model."""
+    for option in (
+        click.option(
+            "--wrt", metavar="NAME,...",
+            help="What --train changes: inputs, shared variables or ONNX initializers, or patterns such as '*.weight'.",
+        ),
+        click.option(
+            "--optimizer", metavar="RULE[:OPTION=VALUE,...]",
+            help="Rule of --train: sgd, momentum, adam (default), adamw or lion, such as adam:learning_rate=0.01.",
+        ),
+        click.option(
+            "--train", metavar="loss=LOSS",
+            help="Add <name>_step and <name>_start, which train in place. LOSS: an output that is one number, or "
+            "mse, mae, cross_entropy or binary_cross_entropy of the first output, or of Y with LOSS:Y.",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return command

@@ -266,6 +266,23 @@ def sundials() -> Program:
     return Program([f], [("rob", given)], {"abi": "sundials"})
 
 
+def ceres() -> Program:
+    """A cost function of two parameter blocks, with data."""
+    pose, landmark, seen = (at.vector(name, shape=(n,)) for name, n in (("pose", 3), ("landmark", 2), ("seen", 2)))
+    c, s, d = at.cos(pose[2]), at.sin(pose[2]), landmark - pose[:2]
+    error = at.stack([c * d[0] + s * d[1], c * d[1] - s * d[0]]) - seen
+    f = aot.function([pose, landmark, aot.In(seen, data=True)], error, name="sighting")
+    given = {"pose": np.array([0.5, -0.25, 0.1]), "landmark": _numbers(2), "seen": np.array([1.0, 2.0])}
+    return Program([f], [("sighting", given)], {"abi": "ceres"})
+
+
+def layouts() -> Program:
+    """A column-major input beside a row-major one."""
+    A, B = at.matrix("A", shape=("n", "p")), at.matrix("B", shape=("p", 2))
+    f = aot.function([aot.In(A, layout="F"), B], A @ B, name="columns")
+    return Program([f], [("columns", {"A": _numbers(4, 3), "B": _numbers(3, 2)})], {})
+
+
 PROGRAMS: Final[Mapping[str, Callable[[], Program]]] = {
     "dtypes": dtypes,
     "dims": dims,
@@ -279,10 +296,12 @@ PROGRAMS: Final[Mapping[str, Callable[[], Program]]] = {
     "no_malloc": _with(malloc=False, opt_size=True),
     "checked": _with(check=True, disable_passes=["fuse"]),
     "scheduled": scheduled,
+    "layouts": layouts,
     "casadi": casadi,
     "bridgestan": bridgestan,
     "ipopt": ipopt,
     "sundials": sundials,
+    "ceres": ceres,
 }
 """Name of a library → its functions."""
 

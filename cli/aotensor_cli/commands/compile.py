@@ -16,6 +16,7 @@ from aotensor_cli.options import (
     machine_options,
     pass_options,
     short_option,
+    training_options,
 )
 from aotensor_cli.reading.completion import complete_subject
 
@@ -46,6 +47,7 @@ from aotensor_cli.reading.completion import complete_subject
 )  # fmt: skip
 @click.option("--grad", metavar="WRT,...", help="Add <name>_grad: the first output and its gradients.")
 @click.option("--hvp", metavar="WRT,...", help="Add <name>_hvp: also the Hessian times tangent_<WRT>.")
+@training_options
 @click.option("--dump-ir", metavar="DIR", type=click.Path(path_type=Path), help="Write the IR after every pass.")
 @click.option("--time-passes", is_flag=True, help="Show on stderr what every step took.")
 @click.option(

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from aotensor import Function
 from aotensor.errors import AotensorError, OptionError
-from aotensor.importers.errors import NoCounterpart
+from aotensor.importers.errors import NoCounterpart, NoMatch
 from aotensor_cli.options import Exit, Refusal
 from aotensor_cli.reading.kinds import refuse_other_kinds
 from aotensor_cli.terminal.failure import explain
@@ -55,9 +55,14 @@ def without_counterpart(error: NoCounterpart) -> str:
 
 
 def function_of_file(
-    path: Path, dims: Mapping[str, int] | None = None, shapes: Mapping[str, Sequence[int | None]] | None = None
+    path: Path,
+    dims: Mapping[str, int] | None = None,
+    shapes: Mapping[str, Sequence[int | None]] | None = None,
+    trainable: Sequence[str] = (),
 ) -> Function:
     """The Function of an ONNX model or of StableHLO text.   dims, shapes: extents that it leaves open
+
+    trainable: patterns of `--wrt`, for initializers of an ONNX model
 
     Raises: Refusal: 2 for a file that cannot be read or is damaged, 3 for a model that has no counterpart, 4 without
     the package that reads it
@@ -65,6 +70,8 @@ def function_of_file(
     try:
         read, damaged = _LOADERS[path.suffix.lower()](path)
         given: dict[str, Any] = {"shapes": shapes} if shapes else {}
+        if trainable and path.suffix.lower() == ".onnx":
+            given["trainable"] = tuple(trainable)
         if dims and path.suffix.lower() != ".onnx":
             raise Refusal(f"{path}: --dim is for ONNX models, which name their dims", "use --shape INPUT=N,...")
         try:
@@ -73,6 +80,8 @@ def function_of_file(
             raise Refusal(error.diagnostic.title, error.diagnostic.hint) from error
     except NoCounterpart as error:
         raise Refusal(f"{path}: {without_counterpart(error)}", error.diagnostic.hint, Exit.PROGRAM) from error
+    except NoMatch as error:
+        raise Refusal(f"--wrt: {error.diagnostic.title}", error.diagnostic.hint) from error
     except AotensorError as error:
         found = explain(error)
         code = Exit.USAGE if isinstance(error, OptionError) else Exit.PROGRAM

@@ -7,6 +7,7 @@ import textwrap
 from typing import Final
 
 from aotensor.codegen.declarations.ceres import ceres_declarations
+from aotensor.codegen.declarations.in_place import in_place_lines
 from aotensor.codegen.declarations.ipopt import ipopt_declarations
 from aotensor.codegen.declarations.patterns import pattern_lines
 from aotensor.codegen.declarations.sundials import sundials_declarations
@@ -61,6 +62,7 @@ def _function(manifest: Manifest, spec: FunctionSpec) -> str:
         _comment(_uniform_text(spec)),
         _prototype("int32_t", symbols.uniform, _UNIFORM),
         *_patterns(manifest, spec),
+        *_in_place(manifest, spec),
     ])  # fmt: skip
 
 
@@ -75,6 +77,12 @@ def _patterns(manifest: Manifest, spec: FunctionSpec) -> list[str]:
     names = ", ".join(_plain(value.name) for value in known)
     note = f"{spec.name}, but of {names} the values of the stored entries only: memory for <...>_NNZ numbers."
     return [*found, "", _comment([note]), _prototype("int32_t", symbols.values, typed_parameters(spec, True))]
+
+
+def _in_place(manifest: Manifest, spec: FunctionSpec) -> list[str]:
+    """The entry that overwrites states, for a function with updates."""
+    found = in_place_lines(manifest, spec)
+    return [] if found is None else ["", _comment([found[0]]), found[1]]
 
 
 _UNIFORM: Final = ("aotensor_context *context", "const aotensor_array *inputs", "aotensor_array *outputs")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from aotensor.errors import UnsupportedError
+from aotensor.errors import OptionError, UnsupportedError
 
 _SHOWN: Final = 20
 """Lines of an error that lists operations."""
@@ -46,3 +46,7 @@ class NoCounterpart(UnsupportedError):
 
     def __reduce__(self) -> tuple[type[NoCounterpart], tuple[str, tuple[Untranslated, ...]]]:
         return type(self), (self.framework, self.operations)
+
+
+class NoMatch(OptionError):
+    """A name or pattern of parameters that matches none of a model."""

@@ -17,6 +17,7 @@ from aotensor.importers.gradients import with_gradients
 from aotensor.importers.names import function_name
 from aotensor.importers.onnx.model import opsets_of, read_model
 from aotensor.importers.onnx.tensors import dtype_of
+from aotensor.importers.onnx.trainable import trained
 from aotensor.importers.onnx.walk import Lost, Scope, Walk
 
 
@@ -27,6 +28,7 @@ def from_onnx(
     grad: str | Sequence[str] = (),
     dims: Mapping[str, int] | None = None,
     shapes: Mapping[str, Sequence[int | str | None]] | None = None,
+    trainable: str | Sequence[str] = (),
 ) -> aot.Function:
     """The Function of an ONNX model, which gives a dict of its outputs by name. Nothing of the file is executed.
 
@@ -34,6 +36,8 @@ def from_onnx(
     name: of the function, by default the file's as an identifier, else the graph's.
     dims: extents of dims by their name in the model: {"batch": 1}. shapes: of inputs: {"input": (1, 3, 224, 224)};
     names and None stay open.
+    trainable: names of initializers, or patterns such as "*.weight", that become shared variables with the values of
+    the file; a pattern with wildcards selects those of float32 and float64.
     grad: names of inputs or initializers. The first output must be one floating number; `grad_<name>` is its gradient.
 
     Inputs are arguments, with dims named as `dim_param` names them; initializers are constants.
@@ -42,17 +46,25 @@ def from_onnx(
     tensors,
     undefined names or cycles, by the node's name; NoCounterpart with all operators that have none, and their nodes;
     UnsupportedError for dtypes and kinds of values that aotensor has not; GraphTypeError for types that do not fit.
-    OptionError for a name in `dims` or `shapes` that the model has not, and an extent that it contradicts.
+    OptionError for a name in `dims` or `shapes` that the model has not, an extent that it contradicts, and a name in
+    `trainable` that matches no initializer.
     """
     model, file = read_model(path)
     wanted = name if name is not None else function_name(file.stem, function_name(model.graph.name, "model"))
-    return function_of(model, file.parent, wanted, grad, Fixed(dims or {}, shapes or {}))
+    patterns = (trainable,) if isinstance(trainable, str) else tuple(trainable)
+    return function_of(model, file.parent, wanted, grad, Fixed(dims or {}, shapes or {}), patterns)
 
 
 def function_of(
-    model: Any, folder: Path | None, name: str, grad: str | Sequence[str] = (), fixed: Fixed | None = None
+    model: Any,
+    folder: Path | None,
+    name: str,
+    grad: str | Sequence[str] = (),
+    fixed: Fixed | None = None,
+    trainable: Sequence[str] = (),
 ) -> aot.Function:
-    """The Function of a model.   folder: where external data may be; grad: inputs or initializers; fixed: extents
+    """The Function of a model.   folder: where external data may be; grad: inputs or initializers; fixed: extents;
+    trainable: patterns of initializers that become shared variables
 
     Raises: as `from_onnx`.
     """
@@ -67,7 +79,8 @@ def function_of(
     if len(set(names)) < len(names):
         raise GraphValueError(f"graph {graph.name!r}: two inputs have one name")
     walk = Walk(model.functions, folder)
-    scope = Scope(graph.name, opsets_of(model), values=dict(zip(names, inputs, strict=True)))
+    values = dict(zip(names, inputs, strict=True)) | trained(graph, folder, trainable)
+    scope = Scope(graph.name, opsets_of(model), values=values)
     outputs = walk.graph(graph, scope)
     if walk.missing:
         raise NoCounterpart("ONNX", walk.missing)
