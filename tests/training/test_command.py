@@ -86,6 +86,7 @@ int main(void) {
 """
 
 
+@pytest.mark.level("ci", "compiles a library, 3 s of processor time")
 @pytest.mark.needs("cc")
 def test_a_program_in_c_trains_in_place(tmp_path: Path) -> None:
     functions = model(tmp_path)
@@ -133,6 +134,7 @@ def test_the_options_belong_together() -> None:
         wanted_training("loss=mse", None, None)
 
 
+@pytest.mark.level("ci", "compiles two functions, 4 s of processor time")
 def test_initializers_of_onnx_models_train(tmp_path: Path) -> None:
     onnx = pytest.importorskip("onnx", reason="no onnx: pip install 'aotensor[onnx]'")
     h, real = onnx.helper, onnx.TensorProto.DOUBLE
