@@ -90,6 +90,35 @@ def test_a_batch_of_points_has_one_pattern() -> None:
     np.testing.assert_allclose(many.reference(points), one_by_one)
 
 
+@pytest.mark.parametrize("kind", ["none", "linear", "inside", "beside", "full"])
+def test_the_hessian_of_a_quadratic_objective_is_data(kind: str) -> None:
+    rng, n = np.random.default_rng(5), 6
+    Q, lam = np.diag(np.arange(1.0, n + 1)), np.array([0.5, -2.0])
+    Q[3, 1] = Q[1, 3] = 0.25
+    x = at.vector("x", shape=(n,))
+    g = {
+        "none": None,
+        "linear": x[:2] * 2.0,
+        "inside": x[1:3] ** 3 / 6,
+        "beside": at.stack([x[0] * x[4] ** 2 / 2, x[5] ** 3 / 6]),
+        "full": at.stack([at.exp(x.sum()), x[0]]),
+    }[kind]
+    program = aot.nlp(x, 0.5 * at.dot(x, at.as_tensor(Q) @ x) + x.sum(), g)
+    point, lam = rng.normal(size=n), lam if g is not None else lam[:0]
+    expected = 3.0 * Q
+    if kind == "inside":
+        expected[[1, 2], [1, 2]] += lam * point[1:3]
+    if kind == "beside":
+        expected[[0, 4], [4, 0]] += lam[0] * point[4]
+        expected[[4, 5], [4, 5]] += [lam[0] * point[0], lam[1] * point[5]]
+    if kind == "full":
+        expected += lam[0] * np.exp(point.sum())
+    np.testing.assert_allclose(program.hess_l.reference(point, 3.0, lam).toarray(), np.tril(expected), rtol=1e-12)
+    if kind in ("none", "linear"):  # an entry each: sigma times a constant
+        assert program.hess_l_pattern.indices.size == n + 1
+        assert "inc_" not in program.hess_l.ir("graph") and "take_at" not in program.hess_l.ir("graph")
+
+
 def test_programs_without_constraints_parameters_or_curvature() -> None:
     x = at.vector("x", shape=(3,))
     free = aot.nlp(x, at.cosh(x).sum(), name="free")

@@ -16,6 +16,7 @@ from aotensor.core.types import Array, listed
 from aotensor.driver.naming import c_name
 from aotensor.errors import GraphTypeError, GraphValueError, MissingInputError
 from aotensor.gradient import grad
+from aotensor.gradient.sparsity.lagrangian import constant_hessian, weighted_sum
 from aotensor.gradient.sparsity.sparse_jacobian import sparse_hessian, sparse_jacobian
 from aotensor.graph.coercion import coerced
 from aotensor.graph.site import warn_user
@@ -305,9 +306,11 @@ class NLP:
         dtype, others = self._point.dtype, [self._point, *self.p]
         sigma = scalar(self._free_name("sigma", others), dtype=dtype)
         lam = vector(self._free_name("lam", others), dtype=dtype, shape=(self.m,))
-        lagrangian = sigma * self._f + dot(lam, self._g)
-        slope: Variable = grad(lagrangian, self._point, disconnected_inputs="ignore", add_names=False)
-        return sparse_hessian(slope, self._point, None, is_lower=True), (sigma, lam)
+        fixed = constant_hessian(self.gradient, self._point)
+        known = dot(lam, self._g) if fixed is not None else sigma * self._f + dot(lam, self._g)
+        slope: Variable = grad(known, self._point, disconnected_inputs="ignore", add_names=False)
+        rest = sparse_hessian(slope, self._point, None, is_lower=True)
+        return rest if fixed is None else weighted_sum(sigma, fixed, rest), (sigma, lam)
 
     def _check_extents(self) -> None:
         """Raises: GraphValueError where a pattern would need extents that are not numbers"""

@@ -139,11 +139,10 @@ def _swept(term: Variable, slot: Variable, seeds: Variable) -> Variable:
 
 def _folded(x: Variable, seeds: Variable) -> Variable:
     """x, where arrays that are made of seeds and other constants alone are constants, if they are not too large."""
-    fixed, used = {seeds}, dict[Variable, None]()
+    fixed, others, used = {seeds}, set[Variable](), dict[Variable, None]()
     for node in toposort([x]):
-        is_fixed = all(isinstance(v, Constant) or v in fixed for v in node.inputs)
-        if is_fixed and not fixed.isdisjoint(node.inputs):
-            fixed.update(node.outputs)
+        if all(isinstance(v, Constant) or v in fixed or v in others for v in node.inputs):
+            (others if fixed.isdisjoint(node.inputs) else fixed).update(node.outputs)
         else:
             used.update((v, None) for v in node.inputs if v in fixed and v is not seeds)
     if x in fixed:
@@ -158,11 +157,14 @@ def _folded(x: Variable, seeds: Variable) -> Variable:
 
 def _matrix(swept: Variable, positions: Array, pattern: Any) -> SparseVariable:
     """The CSR matrix of the given pattern with the sweep's entries at `positions`."""
-    wide = np.int64 if max(pattern.shape, default=0) > np.iinfo(np.int32).max else np.int32
     if isinstance(swept, Constant):
-        data: Variable = Constant(swept.data[positions])
-    else:
-        data = TakeAt()(swept, constant(positions.astype(np.int64)))
+        return matrix_of(Constant(swept.data[positions]), pattern)
+    return matrix_of(TakeAt()(swept, constant(positions.astype(np.int64))), pattern)
+
+
+def matrix_of(data: Variable, pattern: Any) -> SparseVariable:
+    """The CSR matrix of entries and of a pattern of SciPy's with sorted indices."""
+    wide = np.int64 if max(pattern.shape, default=0) > np.iinfo(np.int32).max else np.int32
     structure = (constant(v.astype(wide)) for v in (pattern.indices, pattern.indptr))
     shape = constant(np.array(pattern.shape, np.int64))
     found: SparseVariable = CSM("csr", tuple(map(int, pattern.shape)), is_trusted=True)(data, *structure, shape)  # type: ignore[arg-type]
