@@ -39,7 +39,7 @@ DAMAGED = {
         body("%y = stablehlo.constant dense<[1.0, 2.0]> : tensor<2x3xf32>"),
         ":3: 2 elements for extents [2, 3]",
     ),
-    "bytes": (body('%y = stablehlo.constant dense<"0x0102"> : tensor<2x3xf32>'), ":3: '\"0x0102\"' are no elements"),
+    "bytes": (body('%y = stablehlo.constant dense<"0x0102"> : tensor<2x3xf32>'), ":3: '\"0x0102\"' are not elements"),
     "digits": (body('%y = stablehlo.constant dense<"0xQQ"> : tensor<2x3xf32>'), ":3: expected dense<...>"),
     "numbers": (body("%y = stablehlo.constant dense<[a]> : tensor<2x3xf32>"), ":3: '[a]' are not elements of float32"),
     "large": (body("%y = stablehlo.abs %x : tensor<2x3xf32>", x="99999999999999999999xf32"), "an extent of 9999999"),

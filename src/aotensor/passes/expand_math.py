@@ -38,7 +38,7 @@ def expand_math(module: ModuleOp, target: Target = _PLAIN) -> None:
     _share_exponentials(module)
     for op in list(walk(module)):
         if type(op) in EXPANDED and (symbol := function_of(op)) is not None:
-            Rewriter.replace_op(op, func.CallOp(symbol, op.operands, [op.results[0].type]))
+            _replace(op, symbol)
     declared = {op.sym_name.data for op in _functions(module) if not op.body.blocks}
     wanted = add_definitions(module, _called_functions(module), target)
     for op in _functions(module):
@@ -63,6 +63,13 @@ def add_definitions(module: ModuleOp, symbols: Sequence[str], target: Target) ->
     return wanted
 
 
+def _replace(op: Operation, symbol: str) -> None:
+    """Replace an operation by a call at the same source location."""
+    call = func.CallOp(symbol, op.operands, [op.results[0].type])
+    call.location = op.location
+    Rewriter.replace_op(op, call)
+
+
 def _functions(module: ModuleOp) -> list[func.FuncOp]:
     return [op for op in module.body.block.ops if isinstance(op, func.FuncOp)]
 
@@ -81,7 +88,7 @@ def _share_exponentials(module: ModuleOp) -> None:
             names = " and ".join(sorted({other for other, _ in others}))
             applied("{} of {} share one exponential", names, op)
             kind = DTYPES[DTYPE_OF_FLOAT[op.results[0].type]].ir
-            Rewriter.replace_op(op, func.CallOp(f"{PREFIX}{name}_shared.{kind}", op.operands, [op.results[0].type]))
+            _replace(op, f"{PREFIX}{name}_shared.{kind}")
 
 
 def _argument(op: Operation, family: Family) -> tuple[object, bool]:
