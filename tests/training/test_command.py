@@ -126,6 +126,16 @@ def test_what_is_refused(train: str, rule: str | None, wrt: str, said: list[str]
     assert all(text in f"{caught.value.title} {caught.value.hint}" for text in said), caught.value.title
 
 
+def test_a_pattern_prefers_parameters_to_data(tmp_path: Path) -> None:
+    (f,) = model(tmp_path)
+    step, start = steps([f], "loss=size", "*", "sgd:learning_rate=0.25")
+    assert (list(step.state), [x.name for x in step.inputs], list(start.results)) == (
+        ["layer_weight"], ["X", "b"], ["layer_weight"],
+    )  # fmt: skip
+    losses = [step.reference(X, [0.0])["loss"] for _ in range(2)]  # each step halves the weights
+    np.testing.assert_allclose(losses, np.array([1, 0.25]) * (0.5**2 + 0.25**2 + 0.125**2))
+
+
 def test_the_options_belong_together() -> None:
     for train, rule, wrt, option in ((None, "adam", None, "--optimizer"), (None, None, "b", "--wrt")):
         with pytest.raises(Refusal, match=f"{option} is about training"):

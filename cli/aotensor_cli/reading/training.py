@@ -122,13 +122,15 @@ def _matches(pattern: str, key: str, x: Variable) -> bool:
 
 
 def _parameters(f: Function, patterns: Sequence[str]) -> dict[str, Variable]:
-    """The arguments that match, by name; a pattern with wildcards selects those that can be trained."""
-    found: dict[str, Variable] = {}
-    for key, x in f.arguments.items():
-        named = any(pattern in (key, x.name) for pattern in patterns)
-        if named or (x.dtype in FLOATS and any(_matches(pattern, key, x) for pattern in patterns)):
-            found[key] = x
-    return found
+    """The arguments that match, by name.
+
+    A pattern with wildcards selects arguments of floats: shared variables, or inputs if no shared variable matches.
+    """
+    found = {key for key, x in f.arguments.items() if any(pattern in (key, x.name) for pattern in patterns)}
+    for pattern in patterns:
+        likely = {key for key, x in f.arguments.items() if x.dtype in FLOATS and _matches(pattern, key, x)}
+        found |= {key for key in likely if key in f.state} or likely
+    return {key: x for key, x in f.arguments.items() if key in found}
 
 
 def _steps(f: Function, parameters: Mapping[str, Variable], training: Training) -> tuple[Function, Function]:

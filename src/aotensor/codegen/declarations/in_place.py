@@ -8,8 +8,9 @@ from typing import Final
 
 from aotensor.codegen.declarations.text import prototype
 from aotensor.codegen.entry.names import Symbols
+from aotensor_runtime.arrays.dtypes import DTYPES
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, Manifest, OutputSpec
-from aotensor_runtime.typed.parameters import C_TYPES, Parameter, entry_parameters, parameter_names
+from aotensor_runtime.typed.parameters import Parameter, entry_parameters, parameter_names
 
 _ALIGNMENT: Final = 64
 """Bytes that the next value of each state is rounded up to."""
@@ -67,8 +68,8 @@ def in_place_lines(manifest: Manifest, spec: FunctionSpec) -> tuple[str, str] | 
         lines.append(f"  for (int64_t {k} = 0; {k} < {count}; {k}++) {to}[{k}] = {source}[{k}];")
     lines += ["  return 0;", "}"]
     if isinstance(spec.workspace, int) and not dims:
-        total = " + ".join([str(spec.workspace), *sizes])
-        lines = [f"#define {name}_WORKSPACE_BYTES ({total}) /* what {name}_workspace gives */", "", *lines]
+        total = spec.workspace + sum(map(int, sizes))
+        lines = [f"#define {name}_WORKSPACE_BYTES {total} /* what {name}_workspace gives */", "", *lines]
     comment = (
         f"{spec.name}, which overwrites its states: {', '.join(sorted(states))}. If the status is not 0 they stay as "
         f"they are. workspace is not NULL, of {name}_workspace bytes and aligned to {_ALIGNMENT} bytes."
@@ -105,9 +106,11 @@ def _elements(state: ArgumentSpec, dims: dict[str, str]) -> str:
 
 
 def _rounded(state: ArgumentSpec, dims: dict[str, str]) -> str:
-    """The bytes of a state, rounded up."""
-    bytes_ = f"{_elements(state, dims)} * (int64_t)sizeof({C_TYPES[state.dtype]})"
-    return f"(({bytes_} + {_ALIGNMENT - 1}) / {_ALIGNMENT} * {_ALIGNMENT})"
+    """The bytes of a state, rounded up: a number if all extents are known."""
+    size = DTYPES[state.dtype].size
+    if all(isinstance(n, int) for n in state.shape):
+        return str(-(-size * int(_elements(state, dims)) // _ALIGNMENT) * _ALIGNMENT)
+    return f"({_elements(state, dims)} * {size} + {_ALIGNMENT - 1}) / {_ALIGNMENT} * {_ALIGNMENT}"
 
 
 def _free(word: str, known: Collection[str]) -> str:
