@@ -25,7 +25,7 @@ _HEAD = """/* {name}.c: made by aotensor {version}. C99, with {name}.h.
  * It runs on one core. Of the entries that the header declares it defines the typed ones, those of the workspace,
  * aotensor_status_message and aotensor_abi_version. Sparse inputs must be sorted, without duplicates, and outputs
  * without gaps: otherwise the status is AOTENSOR_NO_MEMORY. */"""
-_HEADERS: Final = {"<stdlib.h>": {"malloc", "realloc", "free"}, "<string.h>": {"memcpy", "memmove"}}
+_HEADERS: Final = {"<stdlib.h>": {"malloc", "calloc", "realloc", "free"}, "<string.h>": {"memcpy", "memmove"}}
 _STRICT = "Results are those of the library that --fp strict makes, bit for bit but for the bits of a NaN."
 _OTHER = "Compile with --fp strict for the bits of the library."
 _INCLUDES = """#include "{name}.h"

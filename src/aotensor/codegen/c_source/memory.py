@@ -66,13 +66,13 @@ def _text(value: Extent) -> str:
 
 
 def _alloc(w: Writer, op: memref.AllocOp) -> None:
-    """From the heap. If there is none left, a kernel frees what it has and returns NO_MEMORY."""
+    """From the heap, as zeros. If there is none left, a kernel frees what it has and returns NO_MEMORY."""
     kind = _type(op.memref)
     sizes = w.extents(kind.get_shape(), op.dynamic_sizes)
     size = _bytes(w, sizes, kind)
     element = memory_type(kind.element_type)
     name = w.name(w.hint(op.memref) if op.memref.name_hint else "buffer")
-    w.put(f"{element} *{name} = ({element} *)malloc(aot_room({size}));")
+    w.put(f"{element} *{name} = ({element} *)calloc(1U, aot_room({size}));")
     _refuse(w, name, size)
     number = op.attributes.get(GROWS)
     if isinstance(number, IntegerAttr):

@@ -106,7 +106,7 @@ def identifier(text: str) -> str:
 
 _MATH: Final = ("sqrt", "floor", "ceil", "trunc", "rint", "fabs", "copysign", "fma", "fmod")
 OWN: Final = frozenset({
-    "l", "true", "false", "main", "memcpy", "memmove", "malloc", "realloc", "free", "signbit", "offsetof",
+    "l", "true", "false", "main", "memcpy", "memmove", "malloc", "calloc", "realloc", "free", "signbit", "offsetof",
     *_MATH, *(f"{name}f" for name in _MATH),
 })  # fmt: skip
 """Names that no variable of a function gets."""
