@@ -11,6 +11,7 @@ import pytest
 from needs import NEEDS
 
 import aotensor as aot
+from aotensor_cli.main import run
 from aotensor_cli.model import load_model
 from aotensor_cli.options import Refusal
 from aotensor_cli.reading.training import wanted_training, with_steps
@@ -89,9 +90,10 @@ int main(void) {
 @pytest.mark.level("ci", "compiles a library, 3 s of processor time")
 @pytest.mark.needs("cc")
 def test_a_program_in_c_trains_in_place(tmp_path: Path) -> None:
-    functions = model(tmp_path)
-    functions += steps(functions, "loss=binary_cross_entropy:score", "layer.weight,b", "adam:learning_rate=0.05")
-    aot.compile(functions, tmp_path, name="f", cpu="generic")
+    model(tmp_path)
+    command = ["compile", str(tmp_path / "model.py"), "-o", str(tmp_path), "-q", "--cpu", "generic"]
+    command += ["--train", "loss=binary_cross_entropy:score", "--wrt", "layer.weight,b"]
+    assert run([*command, "--optimizer", "adam:learning_rate=0.05"]) == 0
     (tmp_path / "main.c").write_text(PROGRAM)
     cc = str(NEEDS["cc"].path)
     flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wl,-rpath,$ORIGIN"]
