@@ -17,6 +17,7 @@ from aotensor.importers.jax.derivatives import keeps_rule, with_rule
 from aotensor.importers.jax.dims import extent_of
 from aotensor.importers.jax.keys import is_key, on_keys
 from aotensor.importers.jax.lowered import program_of, run_lowered
+from aotensor.importers.jax.odeint import integrated, integration_of
 from aotensor.importers.jax.sites import site_of
 from aotensor.importers.lax.interpret import Interpreter, unmet, without_counterpart
 from aotensor.importers.lax.rules import RULES
@@ -62,7 +63,10 @@ class Importer(Interpreter):
         return super().converted(equation, inputs)
 
     def outputs(self, equation: Equation, inputs: Sequence[at.Variable]) -> list[at.Variable]:
-        """What an equation gives, with JAX's derivatives where they are not those of our ops."""
+        """What an equation gives, with JAX's derivatives where they are not those of our ops; `odeint` is ours."""
+        if (call := integration_of(equation)) is not None:
+            found = integrated(equation, call, inputs, lambda program, xs: _imported(self._known, program, xs))
+            return [self.settled(found[0], equation.outvars[0].aval)]
         if not self._keeps_rules or not keeps_rule(equation):
             return super().outputs(equation, inputs)
         found = Importer(self._known, keeps_rules=False).outputs(equation, inputs)
