@@ -37,8 +37,8 @@ LOOSE: Final = {
     "soil_incubation": Loose(1e-5, "Stan integrates to a relative tolerance of 1e-6, this model to 1e-10"),
     "kronecker_gp": Loose(
         1e-2,
-        "eigenvalues are equal up to rounding, and derivatives of eigenvectors divide by their differences: in 60 "
-        "digits the largest difference is that of the second element, where CmdStan is off by 2e-5 of the largest",
+        "eigenvalues are equal up to rounding, and derivatives of eigenvectors divide by their differences; beside "
+        "differences in 60 digits CmdStan is off by 4e-5 of the largest element, this model by up to 1e-3",
     ),
 }
 
