@@ -145,20 +145,6 @@ def test_windows_of_a_gather_along_axes_that_are_not_indexed() -> None:
     np.testing.assert_array_equal(from_jax(windows, x, starts).reference(x, starts), windows(x, starts))
 
 
-def test_known_positions_are_wrapped_once() -> None:
-    """JAX wraps negative positions in the program; of constants that is done here, not in each call."""
-    positions, x = np.array([0, -1, 2, -4, 0]), np.arange(1.0, 6.0)
-
-    def squares(x: Any) -> Any:
-        sums = jax.ops.segment_sum(x[positions] ** 2, np.array([0, 2, 2, 0, 1]), num_segments=3)
-        return sums, jax.numpy.asarray(x).at[positions].add(x)
-
-    f = from_jax(squares, x)
-    for ours, theirs in zip(f.reference(x), squares(x), strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-14)
-    assert "switch" not in f.ir("graph")
-
-
 def test_a_convolution_without_results() -> None:
     x, w = np.ones((1, 1, 3, 4)), np.ones((2, 1, 4, 1))
     f = from_jax(lambda x, w: jax.lax.conv(x, w, (1, 1), "VALID"), x, w)

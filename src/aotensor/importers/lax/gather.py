@@ -115,10 +115,7 @@ class Windows:
         return found
 
     def _column(self, number: int) -> at.Variable:
-        """Of `starts`; a constant where JAX wraps known indices, so that no call does."""
-        found = at.cast(self.starts[..., number], "int64")
-        values = known_value(found)
-        return found if values is None else at.constant(np.asarray(values))
+        return at.cast(self.starts[..., number], "int64")
 
     def single(self) -> list[at.Variable | int]:
         """The starts of a window that is the only one."""
