@@ -18,6 +18,7 @@ class Ending(IntEnum):
     NOT_FINITE = 3
     NO_PROGRESS = 4
     NO_BRACKET = 5
+    EVENT_AT_START = 6
 
 
 REASONS: Final = {
@@ -26,6 +27,7 @@ REASONS: Final = {
     Ending.NOT_FINITE: "the function is not finite",
     Ending.NO_PROGRESS: "no step makes progress any more",
     Ending.NO_BRACKET: "the ends do not bracket a solution",
+    Ending.EVENT_AT_START: "an event is 0 at the start",
 }
 """Ending → what it means, for messages."""
 

@@ -16,9 +16,10 @@ from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.expansion import Expansion
 from aotensor.graph.op import disconnected, is_disconnected, is_null
 from aotensor.graph.subgraph import Subgraph
-from aotensor.graph.variable import Constant, Variable, as_tensor
-from aotensor.ops.elementwise.compare import cast, eq, ge, switch
-from aotensor.ops.shape.axes import matrix_transpose
+from aotensor.graph.variable import Constant, Variable, as_tensor, constant
+from aotensor.ops.elementwise.compare import and_, cast, eq, ge, le, switch
+from aotensor.ops.shape.axes import expand_dims, matrix_transpose
+from aotensor.ops.shape.join import join
 from aotensor.solutions.demand import demanded
 from aotensor.solutions.driver import symbol
 from aotensor.solutions.formulas import ending, number
@@ -26,6 +27,7 @@ from aotensor.solutions.problem import arguments
 from aotensor.solutions.results import Ending
 from aotensor.solutions.trajectories.checks import times_in_span
 from aotensor.solutions.trajectories.control import Control
+from aotensor.solutions.trajectories.events import Events, differentiable_time, first_event, traced_events
 from aotensor.solutions.trajectories.loops import integrated, repeated
 from aotensor.solutions.trajectories.methods import stepper
 from aotensor.solutions.trajectories.system import System, traced_system
@@ -41,6 +43,8 @@ class Trajectory(NamedTuple):
 
     t: the times, (m,). y: the states at these, (n, m); nan from where the integration failed. success: bool scalar.
     status: int64 scalar, an `Ending`. steps, attempts: int64 scalars, the steps that were taken and tried.
+    event, t_event, y_event: which event ended the integration, an int64 scalar, −1 for none; its time, a scalar, and
+    the state there, (n,), nan for none. They are None without `events`.
     """
 
     t: Variable
@@ -49,6 +53,9 @@ class Trajectory(NamedTuple):
     status: Variable
     steps: Variable
     attempts: Variable
+    event: Variable | None = None
+    t_event: Variable | None = None
+    y_event: Variable | None = None
 
 
 @coerced
@@ -62,6 +69,7 @@ def solve_ivp(
     rtol: Any = 1e-3,
     atol: Any = 1e-6,
     args: Any = (),
+    events: Any = None,
     first_step: Any = None,
     max_step: Any = np.inf,
     max_steps: int = 10_000,
@@ -73,16 +81,19 @@ def solve_ivp(
     variables. t_span: a pair (t0, t1), in either direction. y0: a real vector. t_eval: a vector of times in the span,
     in its direction; the integration ends with the last of them. method: "RK45", "Tsit5" or "DOP853", explicit;
     "Rodas4" or "Rodas5P" for stiff systems, with the exact Jacobian. rtol, atol: of the error of a step, atol also
-    (n,); steps and their first size are controlled as in SciPy. first_step, max_step: sizes, None and inf for what
+    (n,); steps and their first size are controlled as in SciPy. events: a function, or a list, of t, y and args, whose
+    scalar ends the integration when it changes sign; as in SciPy, each has the attribute terminal = True, and maybe a
+    direction. What t_eval has behind an event is nan. first_step, max_step: sizes, None and inf for what
     the control finds. max_steps: the largest number of attempts. raise_on_failure: a call whose integration fails is
     an error, with status AOTENSOR_NOT_CONVERGED.
 
-    Returns a `Trajectory` of t, y (n, m), success, status, steps and attempts. Where a step becomes too small for the
-    dtype, where fun is not finite at the start, or after max_steps, success is false, and the remaining values and
-    all derivatives are nan.
+    Returns a `Trajectory` of t, y (n, m), success, status, steps and attempts; and of an event. Where a step becomes
+    too small for the dtype, where fun or an event is not finite at the start, where an event is 0 there and fires, or
+    after max_steps, success is false, and the remaining values and all derivatives are nan.
 
-    Derivatives are those of the accepted steps, whose sizes are constants: forward and reverse, to any order, in y0,
-    the times and all that fun reads. Reverse mode stores the state of each step.
+    Derivatives are those of the accepted steps, whose sizes are constants, and of the time of an event: forward and
+    reverse, to any order, in y0, the times and all that fun and events read. Reverse mode stores the state of each
+    step.
 
     Raises: GraphTypeError, GraphValueError for arguments of another kind; a t_eval outside of the span or out of order
     is an error at run time where it is not known before.
@@ -98,9 +109,10 @@ def solve_ivp(
         raise GraphValueError(f"{_NAME}: max_steps is a number of steps, at least 1, not {max_steps!r}")
     times = times_in_span(times, start, end)
     given = [start, end, y, times, *tolerances, *limits]
-    op = _as_op(Problem(system, method, int(max_steps), len(limits) > 1), given)
-    found = op.apply(*given, *system.parameters).outputs
-    values, status, steps, attempts = found
+    problem = Problem(system, method, int(max_steps), len(limits) > 1)
+    if events is not None:
+        return _until_event(problem, given, traced_events(_NAME, events, system, arguments(args)), raise_on_failure)
+    values, status, steps, attempts = _as_op(problem, given).apply(*given, *system.parameters).outputs
     if raise_on_failure:
         values = demanded(_NAME, values, status)
     return Trajectory(times, values, eq(status, ending(Ending.CONVERGED)), status, steps, attempts)
@@ -123,6 +135,41 @@ class Problem:
         return Control(
             stepper(self.system, self.method), start, end, direction, rtol, atol, longest, size, self.max_steps
         )
+
+
+def _until_event(problem: Problem, given: Sequence[Variable], events: Events, raises: bool) -> Trajectory:
+    """The solution up to the first event: its time is found first, then the steps up to there are taken again."""
+    system = problem.system
+    slots = [symbol(x, name) for x, name in zip(given, _NAMES, strict=False)]
+    inputs, values = [*slots, *system.slots, *events.slots], [*given, *system.parameters, *events.parameters]
+    found, which, opened = first_event(problem.control(slots), slots[2], events, inputs, values)
+
+    def states(time: Variable) -> Variable:
+        to_there = [*slots[:3], expand_dims(time, 0), *slots[4:]]
+        return _as_op(problem, to_there).apply(*to_there, *system.slots).outputs[0][:, 0]
+
+    time = differentiable_time(found, which, events, system, states, inputs, values)
+    start, end, y0, times, *_ = given
+    is_event = ge(which, 0)
+    stop, last = switch(is_event, time, end), switch(is_event, found, end)
+    direction = switch(ge(end, start), number(1, start), number(-1, start))
+    is_there = le(direction * times, direction * last)
+    until = join(0, switch(is_there, times, stop), expand_dims(stop, 0))
+    whole = [start, end, y0, until, *given[4:]]
+    y, status, steps, attempts = _as_op(problem, whole).apply(*whole, *system.parameters).outputs
+    status = switch(eq(opened, ending(Ending.CONVERGED)), status, opened)
+    if raises:
+        y = demanded(_NAME, y, status)
+    is_good = eq(status, ending(Ending.CONVERGED))
+    is_seen, none = and_(is_event, is_good), number(float("nan"), y)
+    return Trajectory(
+        times,
+        switch(and_(is_there, eq(opened, ending(Ending.CONVERGED))), y[:, :-1], none),
+        is_good, status, steps, attempts,
+        switch(is_seen, which, constant(-1, dtype="int64")),
+        switch(is_seen, time, none),
+        switch(is_seen, y[:, -1], none),
+    )  # fmt: skip
 
 
 def _as_op(problem: Problem, given: Sequence[Variable]) -> OpFromGraph:
