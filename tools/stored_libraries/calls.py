@@ -77,7 +77,8 @@ def encode(value: Any) -> Any:
     array = np.asarray(value)
     flat = array.astype(np.float32) if array.dtype.name == "bfloat16" else array
     numbers = [[z.real, z.imag] for z in flat.ravel().tolist()] if flat.dtype.kind == "c" else flat.ravel().tolist()
-    return {"dtype": array.dtype.name, "shape": list(array.shape), "values": numbers}
+    order = {"order": "F"} if array.flags.f_contiguous and not array.flags.c_contiguous else {}
+    return {"dtype": array.dtype.name, "shape": list(array.shape), "values": numbers, **order}
 
 
 def decode(text: Any) -> Any:
@@ -94,7 +95,7 @@ def decode(text: Any) -> Any:
     numbers = text["values"]
     if text["dtype"].startswith("complex"):
         numbers = [complex(*pair) for pair in numbers]
-    return np.array(numbers, DTYPES[text["dtype"]]).reshape(text["shape"])
+    return np.array(np.array(numbers, DTYPES[text["dtype"]]).reshape(text["shape"]), order=text.get("order", "C"))
 
 
 def write_calls(path: Path, libraries: Mapping[str, Mapping[str, Any]]) -> None:

@@ -280,7 +280,7 @@ def layouts() -> Program:
     """A column-major input beside a row-major one."""
     A, B = at.matrix("A", shape=("n", "p")), at.matrix("B", shape=("p", 2))
     f = aot.function([aot.In(A, layout="F"), B], A @ B, name="columns")
-    return Program([f], [("columns", {"A": _numbers(4, 3), "B": _numbers(3, 2)})], {})
+    return Program([f], [("columns", {"A": np.asfortranarray(_numbers(4, 3)), "B": _numbers(3, 2)})], {})
 
 
 PROGRAMS: Final[Mapping[str, Callable[[], Program]]] = {
