@@ -130,7 +130,7 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
 RUNTIME_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "base": ("errors", "systems.scratch"),
     "core": ("arrays.dtypes", "arrays.plain"),
-    "codegen": ("abi", "manifest", "container", "elf", "errors", "typed.parameters", "typed.patterns",
+    "codegen": ("abi", "arrays.dtypes", "manifest", "container", "elf", "errors", "typed.parameters", "typed.patterns",
                 "formats.image", "formats.macho", "formats.pe", "formats.wasm", "systems.scratch"),
     "ir": ("arrays.dtypes",),
     "passes": ("systems.scratch",),
@@ -138,9 +138,10 @@ RUNTIME_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "driver": ("", "abi", "container", "elf", "errors", "machine", "manifest", "vectors",
                "library", "notebook.html", "signature", "typed.patterns"),
     "pictures": ("notebook.html", "notebook.library"),
-    "verification": ("", "arrays.poison", "container", "elf", "errors", "formats.read", "library", "machine",
-                     "manifest", "notebook.html", "signature", "systems.scratch", "vectors"),
-    "api": ("", "abi", "machine", "notebook.html", "signature", "systems.limits", "threads"),
+    "verification": ("", "abi", "arrays.poison", "blas", "call", "container", "elf", "errors", "formats.read",
+                     "library", "machine", "manifest", "notebook.html", "signature", "systems.scratch",
+                     "typed.pointer", "vectors"),
+    "api": ("", "abi", "machine", "notebook.html", "signature", "systems.limits", "threads", "typed.parameters"),
     "splitting": ("", "abi", "rounds.protocol", "rounds.split", "signature"),
     "importers": ("typed.parameters",),
 }  # fmt: skip

@@ -67,7 +67,7 @@ class In:
             )
         if not isinstance(self.data, bool):
             raise GraphTypeError(f"In({self.variable}): data is a bool, not {self.data!r:.60}")
-        if self.manifold is not None and self.manifold not in MANIFOLDS:
+        if self.manifold is not None and not (isinstance(self.manifold, str) and self.manifold in MANIFOLDS):
             raise GraphValueError(
                 f"In({self.variable}): manifold {self.manifold!r:.60} is unknown",
                 hint=f"there are {', '.join(MANIFOLDS)}",
@@ -101,7 +101,7 @@ class Out:
 
 def _check_layout(name: str, layout: object, x: object) -> None:
     """Raises: GraphValueError for an unknown layout, GraphTypeError for a sparse matrix in column-major layout"""
-    if layout not in ("C", "F"):
+    if not isinstance(layout, str) or layout not in ("C", "F"):
         raise GraphValueError(f"{name}: layout is 'C' or 'F', not {layout!r:.60}")
     if layout == "F" and isinstance(x, Variable) and x.is_sparse:
         raise GraphTypeError(

@@ -88,7 +88,7 @@ def _is_innermost(op: scf.ForOp) -> bool:
 
 def _annotate(op: scf.ForOp, target: Target) -> None:
     if _is_over_chunks(op):
-        applied("{} neither vectorized nor unrolled: it adds one number per chunk", op)
+        analysis("partial sums of {}, one per chunk, are added by a scalar loop", op)
         op.attributes |= {"novector": UnitAttr(), "nounroll": UnitAttr()}
         return
     if "short" in op.attributes and _adds_at_positions(op.body.block):

@@ -92,9 +92,7 @@ def traced_events(name: str, events: Any, system: System, args: Sequence[Variabl
         g = _value(name, function, [t, y, *args])
         terminal = getattr(function, "terminal", False)
         if terminal is not True and not (isinstance(terminal, int) and terminal == 1):
-            title = (
-                f"{name}: events: {_title(function)} has terminal = {terminal!r:.40}, and events end integrations"
-            )
+            title = f"{name}: events: {_title(function)} has terminal = {terminal!r:.40}, and events end integrations"
             raise GraphValueError(title, hint="set its attribute terminal = True")
         found.append(cast(g, y.dtype))
     directions = tuple(float(getattr(function, "direction", 0.0)) for function in functions)
