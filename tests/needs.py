@@ -112,7 +112,7 @@ NEEDS: Final = {
         files=("/usr/include/cvodes/cvodes.h", "/usr/include/suitesparse/klu.h"),
     ),
     "scikit-sundae": Need("CVODE from Python", "pip install scikit-sundae", modules=("sksundae",)),
-    "build": Need("sdists and wheels by python -m build", _extra("test"), modules=("build", "hatchling", "pip")),
+    "build": Need("sdists and wheels by python -m build", _extra("test"), modules=("build", "hatchling")),
     "judges": Need(
         "models of posteriordb beside CmdStan",
         "set AOTENSOR_JUDGES to a folder of their data (tools/judges)",
