@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -75,3 +77,11 @@ def test_a_batch_of_ranks() -> None:
         a, b = (np.broadcast_to(v, (3, v.shape[-1])) for v in rows)
         wanted = np.take_along_axis(np.argsort(a), b, -1)
         np.testing.assert_array_equal(batched.eval(given), wanted)
+
+
+def test_a_few_elements_of_a_line_are_found_by_blocks() -> None:
+    """Blocks of 32 elements without a candidate are skipped: one such loop keeps candidates, another collects."""
+    x = at.matrix("x", dtype="float64")
+    text = aot.function([x], Leading(7, is_last=True)(x), name="f").ir("loops")
+    blocks = re.findall(r"(%\w+) = arith\.constant 32 : index", text)
+    assert sum(len(re.findall(rf"scf\.for .* step {name}\b", text)) for name in set(blocks)) >= 2

@@ -38,7 +38,7 @@ class Training:
 def wanted_training(train: str | None, optimizer: str | None, wrt: str | None) -> Training | None:
     """The options as they were given; None without `--train`.
 
-    Raises: Refusal for an option without the others, and for what is not understood.
+    Raises: Refusal for an option without the others, and for text that cannot be parsed.
     """
     if train is None:
         for option, value in (("--optimizer", optimizer), ("--wrt", wrt)):

@@ -211,7 +211,7 @@ def _compared(w: Writer, op: arith.CmpiOp, given: Sequence[Expr], kind: Attribut
     if x.text == y.text:
         return "true" if "=" in sign and sign != "!=" else "false"
     if predicate.startswith("u"):
-        if "0" in (x.text, y.text) and (known := _beside_zero(sign, y.text == "0")):
+        if "0" in (x.text, y.text) and (known := _constant_against_zero(sign, y.text == "0")):
             return known
         name = "uint8_t" if bits_of(kind) == 1 else f"u{c_type(kind)}"
         return f"({name}){x} {sign} ({name}){y}"
@@ -220,8 +220,8 @@ def _compared(w: Writer, op: arith.CmpiOp, given: Sequence[Expr], kind: Attribut
     return f"{x} {sign} {y}"
 
 
-def _beside_zero(sign: str, is_right: bool) -> str:
-    """What is known of a comparison without sign with 0, which compilers warn of; empty if nothing is."""
+def _constant_against_zero(sign: str, is_right: bool) -> str:
+    """The constant result of an unsigned comparison with 0, which compilers warn of; empty for any other."""
     never, always = ("<", ">=") if is_right else (">", "<=")
     return {never: "false", always: "true"}.get(sign, "")
 

@@ -1,4 +1,4 @@
-"""What the kernels of a library share: matrix products and the steps of sparse solvers; and lines of the model."""
+"""Modules that the kernels of a library share, matrix products and sparse solver steps, and lines of the model."""
 
 from __future__ import annotations
 
