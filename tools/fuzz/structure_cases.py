@@ -219,7 +219,8 @@ def _faulty(rng: np.random.Generator, A: Structure) -> Structure:
         code = int(rng.integers(-1, 13))
         return replace(A, dtype=code) if rng.random() < 0.5 else replace(A, index_dtype=code)
     shape = list(A.shape)
-    shape[int(rng.integers(2))] += int(rng.choice([-20, -1, 1, 2**31, 2**62]))
+    axis = int(rng.integers(2))
+    shape[axis] = min(shape[axis] + int(rng.choice([-20, -1, 1, 2**31, 2**62])), 2**63 - 1)
     return replace(A, shape=(shape[0], shape[1]))
 
 
