@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -130,6 +131,14 @@ def _with_a_broken_stream() -> bytes:
     return bytes(data)
 
 
+def _archive(name: str, content: bytes) -> bytes:
+    """A zip file of one member."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(name, content)
+    return buffer.getvalue()
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -151,6 +160,8 @@ def _with_a_broken_stream() -> bytes:
         ("a.npy", b""),
         ("a.npy", b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4" + b" " * 60 + b"\n"),
         ("a.npz", _with_a_broken_stream()),
+        ("a.npz", _archive("x.npy", b"no header of NumPy")),
+        ("a.npy", _archive("x.npy", b"no header of NumPy")),
     ],
 )
 def test_files_that_cannot_be_understood(tmp_path: Path, name: str, content: bytes) -> None:

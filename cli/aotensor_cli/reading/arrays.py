@@ -97,10 +97,10 @@ def read_file(path: Path) -> dict[str | None, Any]:
     try:
         match path.suffix:
             case ".npy":
-                return {None: np.load(path, allow_pickle=False)}
+                return {None: _array_of(np.load(path, allow_pickle=False), "its content")}
             case ".npz":
                 with np.load(path, allow_pickle=False) as archive:
-                    return values_of_archive(path, {key: archive[key] for key in archive.files})
+                    return values_of_archive(path, {key: _array_of(archive[key], key) for key in archive.files})
             case ".mtx":
                 return {None: matrix_of(path)}
             case ".csv":
@@ -116,6 +116,13 @@ def read_file(path: Path) -> dict[str | None, Any]:
         reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise Refusal(f"{path}: cannot be understood ({reason})") from error
     raise Refusal(f"{path}: files of this kind are not read", f"use {', '.join(READABLE)}")
+
+
+def _array_of(x: Any, name: str) -> AnyArray:
+    """What `np.load` gave, which may be an archive, or the bytes of a member without NumPy's header."""
+    if not isinstance(x, np.ndarray):
+        raise ValueError(f"{name} is not an array")
+    return x
 
 
 def _value(tree: Any) -> Any:
