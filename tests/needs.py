@@ -72,6 +72,12 @@ NEEDS: Final = {
     "opt": Need("ThreadSanitizer, faults of LLVM", _debian("llvm-22"), ("opt-22",)),
     "gdb": Need("debug information in gdb", _debian("gdb"), ("gdb",)),
     "perf": Need("profiles by perf", _debian("linux-perf"), ("perf",)),
+    "gfortran": Need(
+        "bindings for Fortran",
+        _debian("gfortran and liblapack-dev"),
+        ("gfortran",),
+        files=("/usr/share/doc/liblapack-dev",),
+    ),
     "cmake": Need("SDKs in CMake projects", _debian("cmake"), ("cmake",)),
     "pkg-config": Need("SDKs by pkg-config", _debian("pkg-config"), ("pkg-config",)),
     "node": Need("JavaScript and WebAssembly", _debian("nodejs"), ("node",)),

@@ -1,4 +1,4 @@
-"""`aotensor package`: compiled libraries as a wheel, and as an SDK for C and C++."""
+"""`aotensor package`: compiled libraries as a wheel, an SDK for C and C++, and bindings for other languages."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from aotensor.codegen.files import made_folder, write_files
+from aotensor_cli.bindings.files import binding_files, read_languages
+from aotensor_cli.options import Refusal
 from aotensor_cli.packaging.distributions import package_wheel, runtime_wheel
 from aotensor_cli.packaging.libraries import read_libraries
 from aotensor_cli.packaging.names import distribution_name, read_version
@@ -21,22 +23,26 @@ def run(
     name: str | None,
     version_text: str,
     kinds: tuple[str, ...],
+    bindings: str | None,
     with_runtime: bool,
     as_json: bool,
 ) -> None:
     """Run `aotensor package` with the parameters that `commands/package.py` declares."""
-    version = read_version(version_text)
+    version, languages = read_version(version_text), read_languages(bindings)
+    if languages and any(path.suffix == SUFFIX for path in libraries):
+        raise Refusal(f"--bindings: {libraries[0]} is for WebAssembly", "npm packages have types for TypeScript")
     if any(path.suffix == SUFFIX for path in libraries) or "npm" in kinds:
         _finish(folder, npm_files(libraries, name, version, [*kinds, *(["runtime"] if with_runtime else [])]), as_json)
         return
-    found = read_libraries(libraries, with_imports=not kinds or "sdk" in kinds)
+    is_all = not kinds and not languages
+    found = read_libraries(libraries, with_imports=is_all or "sdk" in kinds or bool(languages))
     package = name if name is not None else found[0].name
-    files: dict[str, bytes] = {}
+    files = binding_files(languages, found)
     made_by = f"aotensor {installed('aotensor')}"
-    if not kinds or "wheel" in kinds:
+    if is_all or "wheel" in kinds:
         wheel = package_wheel(package, version, found)
         files[wheel.file_name] = wheel.content(made_by)
-    if not kinds or "sdk" in kinds:
+    if is_all or "sdk" in kinds:
         distribution_name(package)  # which is a safe name for files, too
         files[sdk_name(package, version, found[0].platform)] = sdk_content(package, version, found)
     if with_runtime:

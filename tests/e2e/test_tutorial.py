@@ -45,6 +45,7 @@ PAGES = {
     "howto/sklearn": ("import sklearn",),
     "howto/r": ("cc", "make"),
     "howto/rust": ("cc",),
+    "howto/fortran": ("gfortran",),
     "howto/pymc": ("import pymc",),
     "howto/bridgestan": ("import pymc", "import bridgestan"),
     "howto/casadi": ("import casadi",),

@@ -24,6 +24,10 @@ _KINDS: Final = ("wheel", "sdk", "npm")
     "--emit", "kinds", type=click.Choice(_KINDS), multiple=True, metavar="KIND",
     help=f"What to make, instead of all; may be repeated: {', '.join(_KINDS)}.",
 )  # fmt: skip
+@click.option(
+    "--bindings", metavar="LANGUAGE,...",
+    help="Make interfaces for other languages, instead of the rest: fortran.",
+)  # fmt: skip
 @click.option("--with-runtime", is_flag=True, help="Also write the wheel of aotensor-runtime, which the wheel needs.")
 @json_option
 @debug_option
@@ -33,7 +37,7 @@ def command() -> None:
     The wheel has the libraries and a typed function for each of theirs; it needs NumPy and aotensor-runtime. The SDK is
     a .tar.gz with headers, libraries, a CMake package with the target <name>::<name>, and a file for pkg-config. A
     static library goes into the SDK if it is given beside the shared one, and so does the import library that lies
-    beside a DLL. Of NAME.wasm, a .tgz for npm has the module for JavaScript and types for TypeScript. Libraries are
-    read, never executed. The same input gives the same bytes; SOURCE_DATE_EPOCH dates what is inside. Nothing is
-    written if anything fails.
+    beside a DLL. Of NAME.wasm, a .tgz for npm has the module for JavaScript and types for TypeScript. --bindings writes
+    a module for each language, the library and its C header. Libraries are read, never executed. The same input gives
+    the same bytes; SOURCE_DATE_EPOCH dates what is inside. Nothing is written if anything fails.
     """

@@ -1,0 +1,1 @@
+"""Interfaces of compiled libraries for other languages, as text written from their manifests."""
