@@ -15,6 +15,7 @@ from scipy.integrate import solve_ivp
 from sundials_client import Vector, user_data
 
 import aotensor as aot
+import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.errors import AotensorError, GraphTypeError, GraphValueError
 
@@ -140,12 +141,17 @@ def test_wrong_calls(made: aot.driver.artifact.Artifact) -> None:
     assert lib.rob_cv_sens_rhs(4, T, y.address, None, None, None, data, None, None) == -1
 
 
-X, S = at.vector("x", shape=(2,)), at.scalar("s")
+X, S, A = at.vector("x", shape=(2,)), at.scalar("s"), sp.csr_matrix("A", shape=(2, 2))
 REFUSED: list[tuple[Callable[[], aot.Function], type[AotensorError], str]] = [
     (lambda: aot.function([X], X * 2, name="f"), GraphTypeError, "f has 1 inputs and 1 outputs, and is no right-hand"),
     (lambda: aot.function([X, S], X * S, name="f"), GraphTypeError, r"no right-hand side f\(t, y, \*p\): x is float64"),
     (lambda: aot.function([S, X], X[:1] * S, name="f"), GraphTypeError, r"no right-hand side .* out is float64\[1\]"),
     (lambda: dynamic(), GraphTypeError, r"z of f is float64\[n\], not a dense float64 array of static shape"),
+    (
+        lambda: aot.function([S, X, A], S * (A @ X), name="f"),
+        GraphTypeError,
+        "A of f is csr .*, not a dense float64 array",
+    ),
     (lambda: aot.function([S, X], X * S * aot.shared(2.0, "c"), name="f"), GraphValueError, "shared variables, c"),
 ]
 

@@ -74,7 +74,7 @@ def _of_function(f: Function) -> Density:
 
 def _data_value(name: str, key: str, x: Variable, density: Density) -> ReadValue:
     kind = x.type
-    if not isinstance(kind, TensorType) or kind.dtype not in READABLE:
+    if not isinstance(kind, TensorType) or x.is_sparse or kind.dtype not in READABLE:
         raise GraphTypeError(
             f"abi bridgestan: {key} of {name} is {kind}, which JSON data cannot be",
             hint=f"data are dense arrays of {', '.join(READABLE)}",

@@ -94,7 +94,8 @@ def _shape(function: str, key: str, x: Variable) -> tuple[int, int]:
     """Rows and columns; a vector is a column.   Raises: GraphTypeError"""
     kind = x.type
     extents = [n for n in kind.shape if isinstance(n, int)]
-    if not isinstance(kind, TensorType) or kind.dtype != "float64" or kind.ndim > 2 or len(extents) != kind.ndim:
+    is_dense = isinstance(kind, TensorType) and not x.is_sparse
+    if not is_dense or kind.dtype != "float64" or kind.ndim > 2 or len(extents) != kind.ndim:
         raise GraphTypeError(
             f"abi casadi: {key} of {function} is {kind}, not a dense float64 matrix of static shape",
             hint=f"give its extents as numbers: at.matrix({key!r}, shape=(3, 2))",

@@ -140,7 +140,8 @@ def _system(f: Function) -> _System:
             hint=_HINT,
         )
     for name, x in (*inputs, *outputs):
-        if not isinstance(x.type, TensorType) or x.type.dtype != "float64" or None in x.static_shape:
+        is_dense = isinstance(x.type, TensorType) and not x.is_sparse
+        if not is_dense or x.type.dtype != "float64" or None in x.static_shape:
             raise GraphTypeError(
                 f"abi sundials: {name} of {f.name} is {x.type}, not a dense float64 array of static shape", hint=_HINT
             )
