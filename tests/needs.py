@@ -103,6 +103,7 @@ NEEDS: Final = {
     "bridgestan": Need("BridgeStan's own client", "pip install bridgestan", modules=("bridgestan",)),
     "nutpie": Need("sampling by nutpie", "pip install nutpie bridgestan", modules=("nutpie", "bridgestan")),
     "casadi": Need("CasADi's external functions", "pip install casadi", modules=("casadi",)),
+    "fmpy": Need("FMUs in FMPy", "pip install fmpy", modules=("fmpy",)),
     "ipopt": Need(
         "Ipopt's C interface", _debian("coinor-libipopt-dev"), files=("/usr/include/coin/IpStdCInterface.h",)
     ),

@@ -25,7 +25,8 @@ from aotensor_runtime.blas import blas_table
 _PACKAGES: Final = ("numpy", "scipy", "llvmlite", "xdsl", "click", "rich", "packaging")
 
 _CLIENTS: Final = {
-    "bridgestan": "bridgestan", "casadi": "casadi", "ceres": None, "ipopt": "cyipopt", "sundials": "scikit-sundae",
+    "bridgestan": "bridgestan", "casadi": "casadi", "ceres": None, "fmi": "fmpy", "ipopt": "cyipopt",
+    "sundials": "scikit-sundae",
 }  # fmt: skip
 """Interface → the package that loads libraries by it, if there is one."""
 _HEADERS: Final = {

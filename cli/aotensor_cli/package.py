@@ -1,4 +1,4 @@
-"""`aotensor package`: compiled libraries as a wheel, an SDK for C and C++, and bindings for other languages."""
+"""`aotensor package`: compiled libraries as a wheel, an SDK for C and C++, bindings for other languages, and FMUs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from aotensor.codegen.files import made_folder, write_files
 from aotensor_cli.bindings.files import binding_files, read_languages
 from aotensor_cli.options import Refusal
 from aotensor_cli.packaging.distributions import package_wheel, runtime_wheel
+from aotensor_cli.packaging.fmu import fmu_files
 from aotensor_cli.packaging.libraries import read_libraries
 from aotensor_cli.packaging.names import distribution_name, read_version
 from aotensor_cli.packaging.npm import SUFFIX, npm_files
@@ -24,20 +25,27 @@ def run(
     version_text: str,
     kinds: tuple[str, ...],
     bindings: str | None,
+    fmu: bool,
     with_runtime: bool,
     as_json: bool,
 ) -> None:
     """Run `aotensor package` with the parameters that `commands/package.py` declares."""
     version, languages = read_version(version_text), read_languages(bindings)
-    if languages and any(path.suffix == SUFFIX for path in libraries):
-        raise Refusal(f"--bindings: {libraries[0]} is for WebAssembly", "npm packages have types for TypeScript")
+    for option in (["--bindings"] if languages else []) + ["--fmu"] * fmu:
+        if any(path.suffix == SUFFIX for path in libraries):
+            raise Refusal(f"{option}: {libraries[0]} is for WebAssembly", "npm packages have types for TypeScript")
     if any(path.suffix == SUFFIX for path in libraries) or "npm" in kinds:
         _finish(folder, npm_files(libraries, name, version, [*kinds, *(["runtime"] if with_runtime else [])]), as_json)
         return
-    is_all = not kinds and not languages
+    if fmu and not (kinds or languages or with_runtime):
+        _finish(folder, fmu_files(libraries, version), as_json)
+        return
+    is_all = not kinds and not languages and not fmu
     found = read_libraries(libraries, with_imports=is_all or "sdk" in kinds or bool(languages))
     package = name if name is not None else found[0].name
     files = binding_files(languages, found)
+    if fmu:
+        files |= fmu_files(libraries, version)
     made_by = f"aotensor {installed('aotensor')}"
     if is_all or "wheel" in kinds:
         wheel = package_wheel(package, version, found)

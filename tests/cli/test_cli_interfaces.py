@@ -80,6 +80,19 @@ def test_a_residual_of_a_model_file(call: Call, tmp_path: Path) -> None:
     assert call("doctor").out.count("abi ceres") == 1
 
 
+def test_a_model_for_fmi(call: Call, tmp_path: Path) -> None:
+    model = tmp_path / "model.py"
+    model.write_text(PROGRAM.replace("aot.nlp(x, ", "aot.function([x], ").replace(", x.sum())", ", name='rosenbrock')"))
+    assert call("compile", model, "-o", tmp_path, "--abi", "fmi", "-O", "0", "--cpu", "generic").code == 0
+    library = tmp_path / "librosenbrock.so"
+    shown = call("inspect", library).out
+    assert "interface fmi" in shown and "rosenbrock_adjoint(x: float64[2], seed_0: float64)" in shown
+    checked = call("verify", library)
+    assert checked.code == 0, checked.out
+    assert call("package", library, "--fmu", "-o", tmp_path).out == f"{tmp_path / 'rosenbrock.fmu'}\n"
+    assert call("doctor").out.count("abi fmi") == 1
+
+
 def test_what_is_refused(call: Call, tmp_path: Path) -> None:
     model = tmp_path / "model.py"
     model.write_text(MODEL.replace(", parameters=parameters", ""))

@@ -52,6 +52,7 @@ PAGES = {
     "howto/ipopt": ("cc",),
     "howto/sundials": ("cc",),
     "howto/ceres": ("c++",),
+    "howto/fmi": ("import fmpy",),
     "howto/browser": ("node",),
     "playground": (),
 }

@@ -28,6 +28,7 @@ _KINDS: Final = ("wheel", "sdk", "npm")
     "--bindings", metavar="LANGUAGE,...",
     help="Make interfaces for other languages, instead of the rest: fortran.",
 )  # fmt: skip
+@click.option("--fmu", is_flag=True, help="Make an FMU of a library that has --abi fmi, instead of the rest.")
 @click.option("--with-runtime", is_flag=True, help="Also write the wheel of aotensor-runtime, which the wheel needs.")
 @json_option
 @debug_option
@@ -38,6 +39,7 @@ def command() -> None:
     a .tar.gz with headers, libraries, a CMake package with the target <name>::<name>, and a file for pkg-config. A
     static library goes into the SDK if it is given beside the shared one, and so does the import library that lies
     beside a DLL. Of NAME.wasm, a .tgz for npm has the module for JavaScript and types for TypeScript. --bindings writes
-    a module for each language, the library and its C header. Libraries are read, never executed. The same input gives
+    a module for each language, the library and its C header; --fmu writes a Functional Mock-up Unit, with a binary for
+    each library. Libraries are read, never executed. The same input gives
     the same bytes; SOURCE_DATE_EPOCH dates what is inside. Nothing is written if anything fails.
     """

@@ -72,8 +72,9 @@ def compile(
     abi: an interface of another project, or several, whose symbols the library also exports: "bridgestan" for a log
     density with parameters (docs/howto/bridgestan.md), "casadi" for matrices of static shape (docs/howto/casadi.md),
     whose entry of a function f is `f`, so that ours is `f_typed`, "ceres" for residuals of parameter blocks
-    (docs/howto/ceres.md), with a header for C++, "ipopt" for nonlinear programs (docs/howto/ipopt.md),
-    "sundials" for right-hand sides f(t, y, *p) of differential equations (docs/howto/sundials.md).
+    (docs/howto/ceres.md), with a header for C++, "fmi" for the model of an FMU (docs/howto/fmi.md), "ipopt" for
+    nonlinear programs (docs/howto/ipopt.md), "sundials" for right-hand sides f(t, y, *p) of differential equations
+    (docs/howto/sundials.md).
     `prefix` does not go before its names.
 
     Raises: ScheduleError for a schedule that does not compute what the functions do, GraphError for a wrong program,

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from typing import Final
 
-NAMES: Final = ("bridgestan", "casadi", "ceres", "ipopt", "sundials")
+NAMES: Final = ("bridgestan", "casadi", "ceres", "fmi", "ipopt", "sundials")

@@ -9,6 +9,7 @@ from aotensor.api.function import Function
 from aotensor.api.interfaces.bridgestan import for_bridgestan
 from aotensor.api.interfaces.casadi import for_casadi
 from aotensor.api.interfaces.ceres import for_ceres
+from aotensor.api.interfaces.fmi import for_fmi
 from aotensor.api.interfaces.ipopt import for_ipopt
 from aotensor.api.interfaces.names import NAMES
 from aotensor.api.interfaces.sundials import for_sundials
@@ -22,6 +23,7 @@ INTERFACES: Final[dict[str, Prepare]] = {
     "bridgestan": for_bridgestan,
     "casadi": for_casadi,
     "ceres": for_ceres,
+    "fmi": for_fmi,
     "ipopt": for_ipopt,
     "sundials": for_sundials,
 }

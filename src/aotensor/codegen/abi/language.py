@@ -109,6 +109,16 @@ def _obtain(c: Code, entry: Value, given: Value) -> Value:
     return c.builder.ptrtoint(c.builder.call(callee, [c.builder.inttoptr(given, pointer)]), i64)
 
 
+def _notify(c: Code, entry: Value, *given: Value) -> None:
+    kinds = [pointer, i32, pointer, pointer]
+    callee = c.builder.inttoptr(entry, ir.PointerType(ir.FunctionType(void, kinds)))
+    passed = [
+        c.builder.trunc(x, i32) if kind == i32 else c.builder.inttoptr(x, pointer)
+        for x, kind in zip(given, kinds, strict=True)
+    ]
+    c.builder.call(callee, passed)
+
+
 def _ask(c: Code, entry: Value) -> Value:
     callee = c.builder.inttoptr(entry, ir.PointerType(ir.FunctionType(i64, [])))
     return c.builder.call(callee, [])
@@ -137,6 +147,8 @@ stack = Number(_stack)
 """The address of so many bytes that the function has until it returns. Not for loops."""
 invoke = Number(_invoke)
 """The result of `int32_t (*)(void *, ...)` at an address."""
+notify = Effect(_notify)
+"""Call `void (*)(void *, int32_t, void *, void *)` at an address."""
 ask = Number(_ask)
 """The result of `int64_t (*)(void)` at an address."""
 obtain = Number(_obtain)

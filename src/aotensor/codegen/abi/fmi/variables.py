@@ -1,0 +1,84 @@
+"""The variables of an FMU, as its functions and its modelDescription.xml have them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Final
+
+from aotensor.codegen.abi.substitutes import missing_lapack
+from aotensor_runtime.abi import DTYPE_SIZES
+from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, OutputSpec
+from aotensor_runtime.signature import signature_text
+
+TYPES: Final = {
+    "float64": "Float64", "float32": "Float32", "int8": "Int8", "int16": "Int16", "int32": "Int32", "int64": "Int64",
+    "uint8": "UInt8", "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "bool": "Boolean",
+}  # fmt: skip
+"""dtype → the type of FMI."""
+DERIVATIVES: Final = {"forward": "Directional", "adjoint": "Adjoint"}
+"""What follows the name of the model in the function of a derivative → how FMI calls it."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """An input or output of the model, whose value reference is its position, from 1.   is_data: a parameter"""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    is_output: bool
+    is_data: bool = False
+
+    @property
+    def is_continuous(self) -> bool:
+        """Does it have derivatives?"""
+        return self.dtype in ("float64", "float32")
+
+    @property
+    def count(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Bytes of an element."""
+        return DTYPE_SIZES[self.dtype]
+
+
+def variables_of(spec: FunctionSpec) -> list[Variable]:
+    """Inputs, then outputs; an output has `_out` after its name where an input has the same."""
+    found: list[Variable] = []
+    for value in spec.values:
+        shape = tuple(n for n in value.shape if isinstance(n, int))
+        is_data = isinstance(value, ArgumentSpec) and value.is_data
+        is_output = isinstance(value, OutputSpec)
+        name = _free(value.name, found, "_out" if is_output else "_")
+        found.append(Variable(name, value.dtype, shape, is_output, is_data))
+    return found
+
+
+def time_name(found: Sequence[Variable]) -> str:
+    """The name of the independent variable."""
+    return _free("time", found, "_")
+
+
+def _free(name: str, found: Sequence[Variable], suffix: str) -> str:
+    taken = {x.name for x in found}
+    while name in taken:
+        name += suffix
+    return name
+
+
+def derivative_name(spec: FunctionSpec, role: str, functions: Sequence[FunctionSpec]) -> str | None:
+    """Our function of a derivative of the model; None if there is none, or FMUs cannot call it."""
+    found = next((x for x in functions if x.name == f"{spec.name}_{role}"), None)
+    return None if found is None or missing_lapack(found) else found.name
+
+
+def token_of(spec: FunctionSpec) -> str:
+    """The instantiation token, which compares a modelDescription.xml with a library."""
+    digest = hashlib.sha256(signature_text(spec).encode()).hexdigest()
+    return "{" + "-".join((digest[:8], digest[8:12], digest[12:16], digest[16:20], digest[20:32])) + "}"
