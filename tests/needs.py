@@ -77,6 +77,13 @@ NEEDS: Final = {
         _debian("gfortran and liblapack-dev"),
         ("gfortran",),
         files=("/usr/share/doc/liblapack-dev",),
+        is_heavy=True,
+    ),
+    "octave": Need("bindings for MATLAB, in Octave", _debian("octave-dev"), ("mkoctfile",), is_heavy=True),
+    "julia-syntax": Need(
+        "the syntax of bindings for Julia",
+        "pip install tree-sitter tree-sitter-julia",
+        modules=("tree_sitter", "tree_sitter_julia"),
     ),
     "cmake": Need("SDKs in CMake projects", _debian("cmake"), ("cmake",)),
     "pkg-config": Need("SDKs by pkg-config", _debian("pkg-config"), ("pkg-config",)),

@@ -90,7 +90,7 @@ def test_a_model_for_fmi(call: Call, tmp_path: Path) -> None:
     checked = call("verify", library)
     assert checked.code == 0, checked.out
     assert call("package", library, "--fmu", "-o", tmp_path).out == f"{tmp_path / 'rosenbrock.fmu'}\n"
-    assert call("doctor").out.count("abi fmi") == 1
+    assert "\nabi fmi " in call("doctor").out
 
 
 def test_what_is_refused(call: Call, tmp_path: Path) -> None:

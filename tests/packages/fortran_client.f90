@@ -1,6 +1,7 @@
 program main
   use model_library
-  use kinds_library, only: turned, kinds, positive, solve
+  use kinds_library, only: turned, kinds, positive
+  use solver_library, only: solve
   use, intrinsic :: iso_c_binding
   implicit none
   real(c_double) :: X(3, 2), y(3), w(2), loss, g(2), T(2, 3), long(5), A(3, 3), b(3), s(3)
@@ -23,6 +24,8 @@ program main
   if (any(T /= 2 * transpose(X)) .or. any(long /= [y, y(:2)])) error stop 5
   call positive(y, found)
   if (any(found /= [1, 2])) error stop 6
+  call positive(-abs(y), found)
+  if (size(found) /= 0) error stop 13
   A = reshape([4, 1, 0, 1, 5, 2, 0, 1, 6], [3, 3])
   b = 1
   call solve(A, b, s)

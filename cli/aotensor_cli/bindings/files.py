@@ -7,11 +7,17 @@ from typing import Final
 
 from aotensor.codegen.header import header_text
 from aotensor_cli.bindings.fortran import fortran_files
+from aotensor_cli.bindings.julia import julia_files
+from aotensor_cli.bindings.matlab import matlab_files
 from aotensor_cli.options import Refusal, similar
 from aotensor_cli.packaging.libraries import Shipped
 from aotensor_runtime.manifest import Manifest
 
-_LANGUAGES: Final[Mapping[str, Callable[[Manifest, str], dict[str, str]]]] = {"fortran": fortran_files}
+_LANGUAGES: Final[Mapping[str, Callable[[Manifest, str], dict[str, str]]]] = {
+    "fortran": fortran_files,
+    "julia": julia_files,
+    "matlab": matlab_files,
+}
 """Language → the texts of a library by the names of their files, from its manifest and the name of its own file."""
 
 

@@ -300,11 +300,12 @@ class _Function:
         found = [(k, x) for k, x in enumerate(self._outputs, 1) if x.is_allocated]
         if not found:
             return []
-        lines = [f"    if (code == {int(Status.OUTPUTS_NEEDED)}) then"]
+        needed = int(Status.OUTPUTS_NEEDED)
+        lines = [f"    if (code == 0 .or. code == {needed}) then  ! 0: no output has elements"]
         for k, x in found:
             sizes = ", ".join(f"extents({x.first + axis})" for axis in range(1, x.rank + 1))
             lines += [f"      allocate({x.name}({sizes}))", *(f"  {line}" for line in _described(x, f"outputs({k})"))]
-        return [*lines, f"      code = {self._uniform}(context, inputs, outputs)", "    end if"]
+        return [*lines, "    end if", f"    if (code == {needed}) code = {self._uniform}(context, inputs, outputs)"]
 
     @staticmethod
     def _formal(x: Argument) -> str:

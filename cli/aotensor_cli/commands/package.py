@@ -26,7 +26,7 @@ _KINDS: Final = ("wheel", "sdk", "npm")
 )  # fmt: skip
 @click.option(
     "--bindings", metavar="LANGUAGE,...",
-    help="Make interfaces for other languages, instead of the rest: fortran.",
+    help="Make interfaces for other languages, instead of the rest: fortran, julia, matlab.",
 )  # fmt: skip
 @click.option("--fmu", is_flag=True, help="Make an FMU of a library that has --abi fmi, instead of the rest.")
 @click.option("--with-runtime", is_flag=True, help="Also write the wheel of aotensor-runtime, which the wheel needs.")
