@@ -238,3 +238,19 @@ def test_one_model_without_state(tmp_path: Path, library: Path, capfd: pytest.Ca
     assert run(["package", str(plain), "--fmu", "-o", str(tmp_path / "new")]) == 2
     assert "compile its model with --abi fmi" in capfd.readouterr().err and not (tmp_path / "new").exists()
     assert run(["package", str(library), str(library), "--fmu", "-o", str(tmp_path / "new")]) == 2
+
+
+@pytest.mark.needs("zig")
+def test_an_fmu_for_several_systems(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """One file, whose libraries have one description."""
+    x = at.vector("x", shape=(2,))
+    f, made = aot.function([x], at.sin(x), name="f"), []
+    for target in ("x86_64-linux-gnu", "x86_64-windows-gnu", "arm64-macos"):
+        folder = tmp_path / target
+        made.append(aot.compile(f, folder, abi="fmi", target=target, opt_level=0, cpu="generic").library)
+    assert run(["package", *map(str, made), "--fmu", "-o", str(tmp_path)]) == 0, capfd.readouterr().err
+    with zipfile.ZipFile(tmp_path / "f.fmu") as archive:
+        binaries = [name for name in archive.namelist() if name.startswith("binaries/")]
+        expected = ["x86_64-linux/f.so", "x86_64-windows/f.dll", "aarch64-darwin/f.dylib"]
+        assert binaries == [f"binaries/{name}" for name in expected]
+        assert [archive.read(name) for name in binaries] == [path.read_bytes() for path in made]

@@ -39,6 +39,7 @@ _ELSEWHERE: Final = "pip install 'aotensor[cross]', whose ziglang links for ever
 _C_LIBRARY: Final = ("ucrtbase.dll", (
     "malloc", "calloc", "realloc", "free", "memcpy", "memmove", "memset",
     "fmod", "fmodf", "fma", "fmaf", "pow", "powf", "ldexp", "getenv", "_strtoi64",
+    "strlen", "strtod", "strtoll", "fopen", "fread", "fclose",
 ))  # fmt: skip
 """The C library of Windows 10 and later, with the functions that code may call."""
 _THREADS: Final = ("KERNEL32.dll", (
