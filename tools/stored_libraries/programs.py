@@ -276,6 +276,15 @@ def ceres() -> Program:
     return Program([f], [("sighting", given)], {"abi": "ceres"})
 
 
+def fmi() -> Program:
+    """The model of an FMU, with a parameter and several types."""
+    x, p = at.vector("x", shape=(3,)), at.vector("p", dtype="float32", shape=(3,))
+    k, on = at.scalar("k", dtype="int32"), at.scalar("on", dtype="bool")
+    f = aot.function([x, aot.In(p, data=True), k, on], {"y": at.tanh(x) * p, "n": 2 * k, "off": ~on}, name="plant")
+    given = {"x": _numbers(3), "p": np.array([1, 2, 3], dtype="float32"), "k": np.int32(3), "on": np.bool_(True)}
+    return Program([f], [("plant", given)], {"abi": "fmi"})
+
+
 def layouts() -> Program:
     """A column-major input beside a row-major one."""
     A, B = at.matrix("A", shape=("n", "p")), at.matrix("B", shape=("p", 2))
@@ -302,6 +311,7 @@ PROGRAMS: Final[Mapping[str, Callable[[], Program]]] = {
     "ipopt": ipopt,
     "sundials": sundials,
     "ceres": ceres,
+    "fmi": fmi,
 }
 """Name of a library → its functions."""
 
