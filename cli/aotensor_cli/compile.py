@@ -17,8 +17,11 @@ from aotensor.api.interfaces.registry import with_interfaces
 from aotensor.codegen.files import made_folder, write_file, write_files
 from aotensor.codegen.targets.systems import system_of
 from aotensor.driver.build import Build
+from aotensor.driver.definition import Definition
+from aotensor.driver.memory import within
 from aotensor.driver.recipe import Options
 from aotensor.driver.stages import TEXTS
+from aotensor_cli.benching.inputs import parse_sizes
 from aotensor_cli.model import Model, load_model
 from aotensor_cli.options import Refusal, Session
 from aotensor_cli.reading.derivatives import with_gradients, with_hessian_products
@@ -65,11 +68,17 @@ def _compile(models: Sequence[str], flags: dict[str, Any]) -> None:
     if flags["dump_ir"] is not None:
         os.environ["AOTENSOR_DUMP"] = str(flags["dump_ir"])
     functions, options, name = [*functions, *derived], _options(flags), _library_name(flags["name"])
+    if flags["sizes"] is not None and flags["memory"] is None:
+        raise Refusal("--sizes are for a bound of memory", "add --memory 64M")
     if flags["interfaces"]:
         chosen = list(dict.fromkeys(flags["interfaces"]))
         functions, layers = with_interfaces(chosen, functions, name or functions[0].library_name)
         options = replace(options, layers=layers)
-    build = Build(functions, name, options)
+    name = name or functions[0].library_name
+    definitions: Sequence[Definition] = functions
+    if flags["memory"] is not None:
+        definitions = within(functions, flags["memory"], options, parse_sizes(flags["sizes"]))
+    build = Build(definitions, name, options)
     build.short = flags["short"]
     build.seconds["load the model"] = time.perf_counter() - start
     is_quiet = flags["quiet"]

@@ -13,6 +13,7 @@ from aotensor.driver.hand import schedule_note
 from aotensor.driver.stages import IR_STAGES, STAGES
 from aotensor.graph.passes.remarks import Remark
 from aotensor.graph.passes.steps import BY_NAME
+from aotensor_cli.benching.inputs import parse_sizes
 from aotensor_cli.options import Exit, Refusal, similar, what_there_is
 from aotensor_cli.page.of_library import library_page
 from aotensor_cli.page.wanted import PageOptions
@@ -39,12 +40,17 @@ def run(out: Path | None, **flags: Any) -> int:
 
 
 def _inspect(
-    subject: str, stage: str | None, locations: bool, short: bool, remarks: bool, name: str | None, form: str,
+    subject: str, stage: str | None, locations: bool, short: bool, remarks: bool, memory: bool, name: str | None,
+    form: str,
     as_json: bool, passes: str | None, disabled: tuple[str, ...], lines: tuple[str, ...], ops: tuple[str, ...],
     deciders: tuple[str, ...], base: str | None, bench: Path | None, sizes: tuple[str, ...], sources: tuple[Path, ...],
 ) -> int:  # fmt: skip
     form = "json" if as_json else form
     path, chosen = split_name(subject)
+    if memory:
+        others = {"stage": stage, "remarks": remarks, "diff": base, "bench": bench, "source": sources}
+        _show_memory(subject, path, name, form, [key for key, x in others.items() if x], sizes, passes, disabled)
+        return Exit.DONE
     page = page_wanted(form, stage, is_library(path), bench, sizes, sources)
     useless = {"locations": locations, "remarks": remarks, "short": short, "diff": base is not None}
     if page is not None and any(useless.values()):
@@ -89,6 +95,32 @@ def _inspect(
         description, names = described(wanted)
         _show_description(description, names, form)
     return Exit.DONE
+
+
+def _show_memory(
+    subject: str,
+    path: Path,
+    name: str | None,
+    form: str,
+    others: Sequence[str],
+    sizes: Sequence[str],
+    passes: str | None,
+    disabled: Sequence[str],
+) -> None:
+    """Show the table of memory against time of a model."""
+    if others or form not in ("text", "json"):
+        what = f"--{others[0]}" if others else f"--format {form}"
+        raise Refusal("--memory is a report of its own", f"leave out {what}")
+    if is_library(path):
+        raise Refusal(f"{path}: this is compiled already", "--memory is for models")
+    from aotensor_cli.inspect_model import Wanted, memory_tables
+
+    found = memory_tables(Wanted(subject, name, passes, disabled), parse_sizes(",".join(sizes) or None))
+    if form == "json":
+        show_json({"functions": [table.to_json() for table in found]})
+    else:
+        for table in found:
+            table.show()
 
 
 def _check_locations(path: Path, stage: str | None, form: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from aotensor.graph.expression import called
 from aotensor.graph.passes.remarks import Remark
 from aotensor.graph.passes.steps import BY_NAME
 from aotensor.ir.context import generic_text
+from aotensor_cli.explaining.memory import Table, tables
 from aotensor_cli.model import Model, load_model
 from aotensor_cli.options import Refusal, similar, what_there_is
 from aotensor_cli.page.dot import graph_dot
@@ -115,6 +116,13 @@ def generic_form(text: str) -> str:
         return generic_text(text)
     except InternalError as error:
         raise DamagedLibrary("the IR in it cannot be read", hint=error.diagnostic.title) from error
+
+
+def memory_tables(wanted: Wanted, sizes: Mapping[str, int]) -> list[Table]:
+    """The table of memory against time of each function."""
+    model, build = wanted.load()
+    with progress(f"compiling {build.name}"), without_remarks(), called(model.names):
+        return tables(_chosen(wanted.subject, model, wanted.name), build.options, sizes)
 
 
 def remarks_of(wanted: Wanted) -> tuple[list[Remark], list[Path], str]:

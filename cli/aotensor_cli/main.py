@@ -162,7 +162,9 @@ def _from_click(error: click.ClickException) -> tuple[str, str | None]:
         message = f"{message[: guess.start()]} (did you mean {meant}?)"
     elif (given := re.search(r"'([^']*)' is not one of (.*)$", message)) is not None:
         meant = similar(given[1], re.findall(r"'([^']*)'", given[2]))
-        message = f"{message} ({meant})" if meant else message
+        if meant:  # the list of names gives way to it
+            whole, room = f"{message} ({meant})", _LONGEST - len(meant) - len(" ... ()")
+            message = whole if len(whole) <= _LONGEST else f"{message[:room]} ... ({meant})"
     return message[:1].lower() + message[1:], f"see {context.command_path} --help" if context is not None else None
 
 

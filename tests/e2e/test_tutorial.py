@@ -41,6 +41,7 @@ PAGES = {
     "howto/training": (),
     "howto/fields": (),
     "howto/integrate": (),
+    "howto/memory": (),
     "howto/frameworks": ("cc", "import jax", "import torch"),
     "howto/sklearn": ("import sklearn",),
     "howto/r": ("cc", "make"),

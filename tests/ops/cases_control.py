@@ -12,7 +12,7 @@ import aotensor as aot
 import aotensor.tensor as at
 from aotensor.core.types import Array
 from aotensor.graph.variable import Variable
-from aotensor.ops.scan.rows import FirstRows
+from aotensor.ops.scan.rows import FirstRows, SegmentRows
 
 
 def scan(*args: Any, **options: Any) -> Any:
@@ -191,6 +191,12 @@ PARTS = [
     Case(
         id="scan-rows", build=lambda x, n: FirstRows()(x, n), inputs=lambda rng: [rng.normal(size=(4, 2)), np.int64(3)]
     ),
+    Case(
+        id="segment-rows",
+        build=lambda x, n: SegmentRows(3)(x, n),
+        inputs=lambda rng: [rng.normal(size=(5, 2)), np.int64(1)],
+    ),
+    Case(id="segment-columns", build=lambda x: SegmentRows(1, 1)(x, np.int64(1)), inputs=normal((4, 2))),
     Case(id="scan-columns", build=lambda x: FirstRows(1)(x, np.int64(0)), inputs=normal((4, 2))),
 ]
 

@@ -9,6 +9,7 @@ import aotensor as aot
 import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.graph.variable import Variable
+from aotensor.ops.scan.rewrite.checkpoint import Checkpoints
 from aotensor.sparse.sample import sample_at
 
 
@@ -145,6 +146,13 @@ def recurrent() -> aot.Function:
     states = aot.scan(lambda row, old: at.tanh(row @ u + old @ w), x, h, return_updates=False)
     loss = at.sqr(states).sum()
     return function([x, h, w, u], loss, aot.grad(loss, w), aot.grad(loss, u))
+
+
+def checkpointed_loop() -> Any:
+    """Loss and gradient of 100 steps, of which ten states are stored."""
+    x = at.dvector("x")
+    states = aot.scan(lambda old: at.sin(old) * x, None, x, n_steps=100, return_updates=False)
+    return function([x], aot.grad(states[-1].sum(), x)).checkpointed(Checkpoints(1))
 
 
 def batch_of_states() -> aot.Function:

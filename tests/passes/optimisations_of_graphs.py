@@ -5,6 +5,7 @@ from typing import Final
 
 from optimisation_programs import (
     by_group,
+    checkpointed_loop,
     choice,
     eigenvalues,
     invariant,
@@ -125,6 +126,13 @@ GRAPH_ROWS: Final[Sequence[Row]] = (
     # --- loops and branches -----------------------------------------------------------------------------------------
     Row("loops are merged", without_pass("merge-loops"), recurrent, "tensor", has(r"aot\.scan", 2)),
     Row("values of loops that nobody reads", without_pass("dce"), last_state, "tensor", has("last")),
+    Row(
+        "states of loops are stored in few steps",
+        without_pass("checkpoint-loops"),
+        checkpointed_loop,
+        "graph-opt",
+        lacks(r"float64\[100, "),
+    ),
     Row("products of rows before loops", without_pass("licm"), recurrent, "tensor", body(has(PRODUCT, 1))),
     Row(
         "products of states behind loops",

@@ -45,6 +45,16 @@ from aotensor_cli.reading.completion import complete_subject
     "--abi", "interfaces", metavar="NAME", type=click.Choice(list(INTERFACES)), multiple=True,
     help=f"Also export the symbols of another project's interface; may be repeated: {', '.join(INTERFACES)}.",
 )  # fmt: skip
+@click.option(
+    "--memory", metavar="BYTES",
+    help="Most bytes of workspace and stack of a call of each function, such as 64M: loops store fewer values for "
+    "their gradients, and compute them again.",
+)  # fmt: skip
+@click.option(
+    "--sizes",
+    metavar="T=1000,n=10",
+    help="With --memory: extents of dims that the model leaves open; the bound is for these.",
+)
 @click.option("--grad", metavar="WRT,...", help="Add <name>_grad: the first output and its gradients.")
 @click.option("--hvp", metavar="WRT,...", help="Add <name>_hvp: also the Hessian times tangent_<WRT>.")
 @training_options

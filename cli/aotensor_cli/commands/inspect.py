@@ -28,6 +28,10 @@ from aotensor_cli.reading.completion import complete_subject, completes, functio
 @click.option("--locations", is_flag=True, help="With --stage of a model: the line that each operation comes from.")
 @short_option
 @click.option("--remarks", is_flag=True, help="What became of each line of the model, and why.")
+@click.option(
+    "--memory", is_flag=True,
+    help="Bytes of workspace and stack against work, for the checkpoints that compile --memory chooses from.",
+)  # fmt: skip
 @click.option("--line", "lines", metavar="[FILE:]N", multiple=True, help="Remarks about this line; may be repeated.")
 @click.option(
     "--op", "ops", metavar="NAME", multiple=True,

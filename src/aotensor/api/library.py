@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from aotensor.graph.passes.pipeline import pipeline_of
 if TYPE_CHECKING:
     from aotensor.codegen.abi.interface import Layer
     from aotensor.driver.artifact import Artifact
+    from aotensor.driver.definition import Definition
     from aotensor_runtime.library import Library
 
 
@@ -45,6 +46,8 @@ def compile(
     debug_info: bool = False,
     emit: str | Collection[str] = "lib",
     abi: str | Sequence[str] | None = None,
+    memory: int | str | None = None,
+    sizes: Mapping[str, int] | None = None,
 ) -> Artifact:
     """Write `lib<name>.so` and `<name>.h` into the folder `path`, and return their paths as an `Artifact`.
 
@@ -76,8 +79,12 @@ def compile(
     nonlinear programs (docs/howto/ipopt.md), "sundials" for right-hand sides f(t, y, *p) of differential equations
     (docs/howto/sundials.md).
     `prefix` does not go before its names.
+    memory: the most bytes of workspace and stack of a call of each function, as a number or as "64M": loops store fewer
+    values for their gradients, and compute them again (docs/howto/memory.md). sizes: of dims that types leave open,
+    {"T": 1000}: the bound holds at these.
 
     Raises: ScheduleError for a schedule that does not compute what the functions do, GraphError for a wrong program,
+    GraphValueError for a bound of memory that cannot be met, with the least that can,
     ToolError for a missing linker, OSError for an unwritable folder.
     """
     given = [functions] if isinstance(functions, Function | NLP) else listed(functions, "functions to compile")
@@ -106,7 +113,14 @@ def compile(
         options = replace(options, pipeline=pipeline_of(passes, () if disable_passes is None else disable_passes))
     if schedule is not None:
         options = replace(options, schedule=hand_schedule(schedule))
-    return write_artifact(chosen, Path(path), name, options, kinds)
+    definitions: Sequence[Definition] = chosen
+    if memory is not None:
+        from aotensor.driver.memory import within
+
+        definitions = within(chosen, memory, options, sizes)
+    elif sizes:
+        raise GraphValueError("sizes are for a bound of memory", hint='add memory="64M"')
+    return write_artifact(definitions, Path(path), name, options, kinds)
 
 
 def load(path: str | os.PathLike[str]) -> Library:

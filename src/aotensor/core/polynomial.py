@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import floor
 from typing import TypeAlias
 
 Monomial: TypeAlias = tuple[tuple[str, int], ...]
@@ -54,6 +55,12 @@ class Polynomial:
             return None
         ((key, factor),) = other.terms.items()
         return self * Polynomial({tuple((name, -power) for name, power in key): 1 / factor})
+
+    def divided(self, other: Polynomial) -> Polynomial | None:
+        """The quotient of integers: of two numbers rounded down, else as `over`."""
+        found = self.over(other)
+        number = None if found is None else found.number()
+        return found if number is None else Polynomial.of(floor(number))
 
     def number(self) -> Fraction | None:
         """The value of a constant polynomial."""

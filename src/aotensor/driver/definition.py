@@ -39,6 +39,7 @@ from aotensor.graph.substitute import Replacements, checked_replacements
 from aotensor.graph.text import graph_text
 from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.graph.walk import replace
+from aotensor.ops.scan.rewrite.checkpoint import Checkpoints
 from aotensor.ops.shape.axes import transpose
 from aotensor.sparse.boundary import Flat, flatten
 from aotensor_runtime.signature import python_signature
@@ -89,6 +90,8 @@ class Definition:
             raise GraphValueError(f"function name {name!r} is not a C identifier")
         #: the pass pipeline that compiles it
         self.pipeline = pipeline_of(passes, disable_passes)
+        #: how values of forward steps are stored for backward ones
+        self.checkpoints = Checkpoints()
         #: the loops to compile, instead of those that passes generate
         self.schedule_text: HandSchedule | None = None
         self.name = name or "function"
@@ -200,7 +203,7 @@ class Definition:
         pairs = zip(self.results, results, strict=True)
         results = [_turned(y) if key in self.column_results else y for key, y in pairs]
         with called(self.names):
-            return list(passes_over(results, list(inputs.values()), self.pipeline))
+            return list(passes_over(results, list(inputs.values()), self.pipeline, self.checkpoints))
 
     @property
     def column_arguments(self) -> tuple[str, ...]:
@@ -214,10 +217,15 @@ class Definition:
 
     def under(self, pipeline: Pipeline) -> Definition:
         """The same definition with another pass pipeline."""
-        if pipeline == self.pipeline:
-            return self
+        return self if pipeline == self.pipeline else self._with(pipeline=pipeline)
+
+    def checkpointed(self, checkpoints: Checkpoints) -> Definition:
+        """The same definition with other checkpoints of its loops."""
+        return self if checkpoints == self.checkpoints else self._with(checkpoints=checkpoints)
+
+    def _with(self, **changes: Any) -> Definition:
         other = Definition.__new__(Definition)
-        vars(other).update({key: value for key, value in vars(self).items() if key != "_prepared"}, pipeline=pipeline)
+        vars(other).update({key: value for key, value in vars(self).items() if key != "_prepared"}, **changes)
         return other
 
     def graph_text(self, stage: str, known: dict[Variable, str] | None = None) -> str:

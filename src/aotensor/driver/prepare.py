@@ -19,6 +19,7 @@ from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.forward_shapes import forward_shapes
 from aotensor.ops.elementwise.fuse import fuse_elementwise
 from aotensor.ops.scan.rewrite.branches import sink_into_branches
+from aotensor.ops.scan.rewrite.checkpoint import Checkpoints
 from aotensor.ops.scan.rewrite.loops import has_loops, hoist_from_loops, sink_behind_loops
 from aotensor.ops.scan.rewrite.merge import merge_loops
 from aotensor.ops.scan.rewrite.prune import prune_loops
@@ -39,15 +40,22 @@ def prepare(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Var
 
 
 def passes_over(
-    outputs: Sequence[Variable], stop: Collection[Variable], pipeline: Pipeline = DEFAULT
+    outputs: Sequence[Variable],
+    stop: Collection[Variable],
+    pipeline: Pipeline = DEFAULT,
+    checkpoints: Checkpoints = Checkpoints(),  # noqa: B008 (frozen)
 ) -> Iterator[tuple[PassRecord, list[Variable]]]:
-    """Run the graph passes: (their records, the outputs); loop passes run only on graphs with loops."""
+    """Run the graph passes: (their records, the outputs); loop passes run only on graphs with loops.
+
+    checkpoints: how `checkpoint-loops` divides loops.
+    """
     expanded = list(outputs)
     for record, expanded in run_passes(outputs, stop, [EXPAND]):
         yield record, expanded
     chosen = [_BY_NAME[one.name] for one in pipeline.at("graph") if one.name != EXPAND.name]
     if not has_loops(expanded, stop):  # a pass right after itself would find nothing
         chosen = [step for step, _ in groupby(step for step in chosen if step not in LOOP_PASSES)]
+    chosen = [GraphPass(step.name, checkpoints.rewrite) if step is CHECKPOINT else step for step in chosen]
     yield from run_passes(expanded, stop, chosen)
 
 
@@ -63,7 +71,10 @@ def expand_composites(outputs: Sequence[Variable], stop: Collection[Variable]) -
 
 
 EXPAND: Final = GraphPass("expand", expand_composites)
+CHECKPOINT: Final = GraphPass("checkpoint-loops", Checkpoints().rewrite)
+"""It leaves all loops as they are without a bound of memory."""
 LOOP_PASSES: Final = (
+    CHECKPOINT,
     GraphPass("merge-loops", merge_loops),
     GraphPass("dce", prune_loops),
     GraphPass("licm", hoist_from_loops),

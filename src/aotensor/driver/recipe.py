@@ -164,6 +164,12 @@ class Lowered:
         notes = [*(note for f in self.functions for note in f.graph_notes), *self.runner.notes.found]
         return worded(notes, self.sites, {f.name: f.written_names for f in self.functions})
 
+    def specs(self, pool: SharedValues | None = None) -> list[FunctionSpec]:
+        """The manifest entries of the functions.   pool: of first values, those of shared variables"""
+        pool = pool or SharedValues()
+        pairs = zip(self.functions, self.built, strict=True)
+        return [function_spec(f, built, pool, self.module) for f, built in pairs]
+
     @property
     def records(self) -> list[PassRecord]:
         """The records of all passes, in order."""
@@ -280,7 +286,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     if prefix and not (prefix.isidentifier() and prefix.isascii()):
         raise GraphValueError(f"prefix {prefix[:60]!r} cannot begin a C identifier", hint="use letters, digits and _")
     pool = SharedValues()
-    specs = [function_spec(f, b, pool, lowered.module) for f, b in zip(lowered.functions, lowered.built, strict=True)]
+    specs = lowered.specs(pool)
     if not lowered.options.allocates:
         specs = [
             replace(spec, workspace=workspace_bound(lowered.module, spec.name, spec.kernel_dims, WORKSPACE_ALIGNMENT))
@@ -289,7 +295,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     texts = {stage: elided(lowered.texts[stage]).encode() for stage in IR_STAGES if stage in lowered.texts}
     sections = {f"ir.{stage}": kept_text(stage, text) for stage, text in texts.items()}
     sections["passes"] = json.dumps([[x.name, x.before, x.after] for x in lowered.records]).encode()
-    work = {spec.name: _work(lowered, spec) for spec in specs}
+    work = {spec.name: work_of(lowered, spec) for spec in specs}
     sections["work"] = json.dumps({name: str(found) for name, found in work.items()}).encode()
     parts = {name: {kind: str(x) for kind, x in found.parts.items() if x.terms} for name, found in work.items()}
     sections["work.parts"] = json.dumps(parts).encode()
@@ -347,8 +353,8 @@ def _level_code(lowered: Lowered, options: Options) -> LevelCode:
     return LevelCode(again.machine, emit(again))
 
 
-def _work(lowered: Lowered, spec: FunctionSpec) -> Estimate:
-    """The number of floating point operations of a call, as a formula."""
+def work_of(lowered: Lowered, spec: FunctionSpec, sizes: Mapping[str, int] | None = None) -> Estimate:
+    """The number of floating point operations of a call, as a formula.   sizes: of dims, numbers instead of names"""
     slices = {}
     for group in spec.sparse_inputs:
         pattern, entries = spec.inputs[group.first : group.first + 2]
@@ -358,7 +364,8 @@ def _work(lowered: Lowered, spec: FunctionSpec) -> Estimate:
     known = {n for value in spec.values for n in value.shape}
     numbers = [(k, x) for k, x in enumerate(spec.inputs) if not x.shape and x.dtype in INTEGERS]
     counts = {k: x.name for k, x in numbers if x.name not in known}
-    return count_flops(lowered.module, f"{spec.name}.kernel", spec.kernel_shapes, slices, counts)
+    shapes = [[(sizes or {}).get(n, n) if isinstance(n, str) else n for n in shape] for shape in spec.kernel_shapes]
+    return count_flops(lowered.module, f"{spec.name}.kernel", shapes, slices, counts)
 
 
 def stage_text(

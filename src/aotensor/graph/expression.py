@@ -272,6 +272,10 @@ class _Writer:
     def _scan_rows(self, op: Any, operands: Any, x: Any) -> str:
         return f"{self._inside(operands[0], _ATOM)}[{':, ' * op.axis}:{self.write(operands[1])[0]}]"
 
+    def _segment_rows(self, op: Any, operands: Any, x: Any) -> str:
+        start = self.write(operands[1])[0]
+        return f"{self._inside(operands[0], _ATOM)}[{':, ' * op.axis}{start}:{start} + {op.length}]"
+
     def _sum_at(self, op: Any, operands: Any, x: Any) -> str:
         values, positions, extent = (self.write(y)[0] for y in operands)
         return f"inc_subtensor(zeros({extent})[{positions}], {values})"

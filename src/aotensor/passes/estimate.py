@@ -290,8 +290,8 @@ class _Counter:
                 number = axis.number() if axis is not None else None
                 extents = self._extents(op.source)
                 found = extents[int(number)] if number is not None and number < len(extents) else None
-            case arith.IndexCastOp():
-                found = self.values.get(op.input)
+            case _ if type(op) in _MOVED:
+                found = self.values.get(op.operands[-1])
             case arith.MuliOp() if CHUNK_SIZE in op.attributes:
                 found = self._unknown(op.result)
             case arith.DivSIOp() if CHUNKS in op.attributes:
@@ -339,7 +339,7 @@ class _Counter:
                 product = left * right
                 return None if any(abs(factor) > _LARGEST for factor in product.terms.values()) else product
             case _:
-                return left.over(right)
+                return left.divided(right)
 
 
 _LARGEST: Final = 1 << 63
@@ -348,9 +348,9 @@ _LARGEST: Final = 1 << 63
 _ARITHMETIC: Final = (
     arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.FloorDivSIOp, arith.DivSIOp, arith.CeilDivSIOp,
 )  # fmt: skip
-_INTEGERS: Final = frozenset(
-    {arith.ConstantOp, memref.DimOp, arith.IndexCastOp, arith.MinSIOp, arith.MaxSIOp, memref.LoadOp, *_ARITHMETIC}
-)
+_MOVED: Final = (arith.IndexCastOp, arith.ExtSIOp, arith.SelectOp)  # of a quotient, where the divisor is not 0
+_OTHERS: Final = (arith.ConstantOp, memref.DimOp, arith.MinSIOp, arith.MaxSIOp, memref.LoadOp)
+_INTEGERS: Final = frozenset({*_OTHERS, *_MOVED, *_ARITHMETIC})
 _NESTED: Final = frozenset({scf.ForOp, ParallelOp, scf.IfOp, func.CallOp, scf.WhileOp})
 _FREE: Final = frozenset(
     {"constant", "select", "cmpf", "bitcast", "extf", "truncf", "sitofp", "uitofp", "copysign", "absf"}

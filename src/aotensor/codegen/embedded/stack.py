@@ -3,9 +3,9 @@
     typed entry → entry.typed → entry.run → f.run → f.kernel → its loops
 
 Frame sizes are LLVM's, which it reports as warnings (`warn-stack-size`). Arrays of a call that a fixed function keeps
-on the stack are bounded by their number in the function's table. Calls through the table are those of the function's
-adapters and of the fixed functions for matrices. Functions outside the library are not counted: callbacks, memcpy,
-memset, and a compiler's runtime for missing instructions.
+on the stack are bounded by their number in the function's table; strided copies call themselves for each axis. Calls
+through the table are those of the function's adapters and of the fixed functions for matrices. Functions outside the
+library are not counted: callbacks, memcpy, memset, and a compiler's runtime for missing instructions.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ machine.emit_object(b.parse_assembly(sys.stdin.read()))
 _DEFINITION: Final = re.compile(r'^define [^\n]*?@"?([\w.$-]+)"?\(.*$', re.MULTILINE)
 _FRAME: Final = re.compile(r"stack frame size \((\d+)\) exceeds limit \(\d+\) in function '([^']*)'")
 _IN_PARENTHESES: Final = re.compile(r"\b(range|dereferenceable|dereferenceable_or_null|nofpclass|captures)\([^()]*\)")
+_ADDRESS: Final = re.compile(r'\bptr (?:\w+ )*@"?([\w.$-]+)"?')
+_BY_AXIS: Final = "entry.copy"
+"""The only function that calls itself, once for each axis."""
 _CALL: Final = re.compile(r'\bcall\b[^(]*?([@%])"?([\w.$-]+)"?\(')
 _ALLOCA: Final = re.compile(r"= alloca (\w+), i\d+ %")
 _SIZES: Final = {"i8": 1, "i32": 4, "i64": 8, "ptr": 8, "double": 8}
@@ -103,7 +106,10 @@ class _Graph:
         own = self.frames.get(name, 0) + word  # and the return address
         if function.growing:
             own += sum(size * count + _ALIGNMENT for size in function.growing) + 8 * function.arguments
-        deepest = max((self._depth(callee, count, inner, known) for callee in function.direct), default=0)
+        if name == _BY_AXIS:
+            own *= count
+        others = function.direct - ({name} if name == _BY_AXIS else set())
+        deepest = max((self._depth(callee, count, inner, known) for callee in others), default=0)
         known[name] = -(-own // word) * word + max(deepest, inner if function.indirect else 0)
         return known[name]
 
@@ -119,7 +125,7 @@ def _functions(text: str) -> dict[str, _Function]:
                 if call[1] == "%":
                     function.indirect = True
                 else:
-                    function.direct.add(call[2])
+                    function.direct.update((call[2], *_ADDRESS.findall(line)))  # what is passed is called, too
             elif alloca := _ALLOCA.search(line):
                 function.growing.append(_SIZES[alloca[1]])
     return found

@@ -29,7 +29,7 @@ class Chosen:
         return f"{self.name}{{{shown}}}" if shown else self.name
 
 
-_LOOPS: Final = ("cse", "merge-loops", "dce", "licm", "sink", "licm", "join-windows", "cse", "dce")
+_LOOPS: Final = ("cse", "merge-loops", "dce", "checkpoint-loops", "licm", "sink", "licm", "join-windows", "cse", "dce")
 _TENSOR: Final = (
     "canonicalize", "value-numbering", "stabilize", "canonicalize", "factor-sums", "inline-slices", "inline-producers",
     "scatter-to-reduction", "canonicalize",

@@ -34,6 +34,7 @@ STEPS: Final = (
     Step("cse", "graph", is_free=True),
     Step("merge-loops", "graph", is_free=True),
     Step("dce", "graph", is_free=True),
+    Step("checkpoint-loops", "graph", is_free=True),
     Step("licm", "graph", is_free=True),
     Step("sink", "graph", is_free=True),
     Step("join-windows", "graph", is_free=True),

@@ -42,6 +42,7 @@ class Scan(Op):
     that differs from step to step is hoisted.
     pads: samples of a batch may stop at different steps; mapped values of stopped samples are zeros.
     needs_step: zero steps raise an IndexError, since the last row of a state is read.
+    is_segment: a part of a checkpointed loop, which is not divided again.
     """
 
     takes_half: ClassVar[bool] = True
@@ -59,6 +60,7 @@ class Scan(Op):
     is_frugal: bool = False
     needs_step: bool = False
     pads: bool = False
+    is_segment: bool = False
 
     @property
     def depths(self) -> list[int]:

@@ -80,3 +80,43 @@ class FirstRows(LinearOp):
         b.check(v.compare("ge", v.index(found), wanted), _FEW, found=found, expected=wanted)
         extents = [wanted if axis == self.axis else extent for axis, extent in enumerate(x.extents)]
         return gather(b, x, [Line(0, extent) for extent in extents])
+
+
+@dataclass(frozen=True)
+class SegmentRows(LinearOp):
+    """x, start → `length` positions of x along `axis` from start, an int64 scalar; all inside, so nothing is checked.
+
+    x has at least `length` positions; a start outside of 0 … n − length is moved inside.
+    """
+
+    takes_half: ClassVar[bool] = True
+    name: ClassVar[str] = "segment_rows"
+    length: int
+    axis: int = 0
+
+    def infer_type(self, x: TensorType, start: TensorType) -> TensorType:
+        if x.rank <= self.axis or (start.dtype, start.rank) != ("int64", 0):
+            raise GraphTypeError(f"{x} has no axis {self.axis}, or {start} is not an int64 scalar")
+        return TensorType(x.dtype, (*x.shape[: self.axis], self.length, *x.shape[self.axis + 1 :]))
+
+    def reference(self, x: Array, start: Array) -> Array:
+        first = max(min(int(start), x.shape[self.axis] - self.length), 0)
+        return x[(*[slice(None)] * self.axis, slice(first, first + self.length))].copy()
+
+    def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
+        x, start = inputs
+        zeros = alloc(0.0, extents_of(x)).astype(cotangent.dtype)
+        window = (*[slice(None)] * self.axis, slice(start, start + self.length))
+        return set_subtensor(zeros[window], cotangent)
+
+    def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
+        check_steering(self, is_batched)
+        return SegmentRows(self.length, self.axis + 1).apply(*inputs).outputs
+
+    def lower(self, b: TensorBuilder, x: Tensor, start: Tensor) -> Tensor:
+        v = b.scalars
+        last = v.isub(x.extents[self.axis], self.length)
+        first = v.imax(v.imin(v.cast(b.item(start), dtypes.INDEX), last), 0)
+        lines = [Line(0, extent) for extent in x.extents]
+        lines[self.axis] = Line(first, self.length)
+        return gather(b, x, lines)

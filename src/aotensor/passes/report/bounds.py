@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
@@ -25,8 +25,16 @@ ON_SEVERAL_CORES: Final = ("tile-scan-batch", "parallelize")
 """Passes that split loops for several cores: a library without allocation has no threads."""
 
 
-def refuse_heap(module: ModuleOp, sites: Locations, names: Mapping[str, Mapping[Variable, str]]) -> None:
+def refuse_heap(
+    module: ModuleOp,
+    sites: Locations,
+    names: Mapping[str, Mapping[Variable, str]],
+    reason: str = "but the library is to allocate none",
+    remedy: str = "leave out --no-malloc (malloc=False)",
+) -> None:
     """Check that no function of a loop-level module allocates.   names: function → its arguments
+
+    reason, remedy: why this is an error, and the option to leave out instead
 
     Raises: UnsupportedError that names the first operation that needs memory outside the workspace, and its line.
     """
@@ -40,10 +48,9 @@ def refuse_heap(module: ModuleOp, sites: Locations, names: Mapping[str, Mapping[
             (remark,) = worded([note], sites, names)
             where = f" at {remark.file}:{remark.line}" if remark.line else ""
             raise UnsupportedError(
-                f"{function}: {remark.message}{where} needs memory whose size depends on values, "
-                "but the library is to allocate none",
+                f"{function}: {remark.message}{where} needs memory whose size depends on values, {reason}",
                 hint="extents that follow from those of the inputs, such as where(mask, x, 0) instead of x[mask]; "
-                "or leave out --no-malloc (malloc=False)",
+                f"or {remedy}",
             )
 
 
@@ -64,14 +71,48 @@ def workspace_bound(module: ModuleOp, function: str, dims: Sequence[str], extra:
 
     module: at loop level. extra: bytes to add if the kernel needs a workspace
     """
-    symbol = f"{function}.workspace_bytes"
-    found = next(op for op in module.body.block.ops if isinstance(op, func.FuncOp) and op.sym_name.data == symbol)
+    found = _workspace_function(module, function)
     last = found.body.block.last_op
     assert isinstance(last, func.ReturnOp)
     size = _formula(last.arguments[0], dict(zip(found.body.block.args, dims, strict=True)))
     if size is None or isinstance(size, int):
         return size + extra if size else size
     return text if len(text := f"{size} + {extra}") <= _LONGEST else None
+
+
+def _workspace_function(module: ModuleOp, function: str) -> func.FuncOp:
+    symbol = f"{function}.workspace_bytes"
+    return next(op for op in module.body.block.ops if isinstance(op, func.FuncOp) and op.sym_name.data == symbol)
+
+
+def workspace_at(module: ModuleOp, function: str, sizes: Mapping[str, int], extra: int) -> int:
+    """The bytes of workspace of a function at some sizes of its dims.
+
+    module, extra: as for `workspace_bound`
+
+    Raises: KeyError with the name of a dim that has no size
+    """
+    found = _workspace_function(module, function)
+    values: dict[SSAValue, Any] = {}
+    for argument in found.body.block.args:
+        if any(True for _ in argument.uses):
+            values[argument] = sizes[str(argument.name_hint)]
+    run = {**{name: compute for name, (_, compute) in _OPERATORS.items()}, **_NUMBERS}
+    for op in found.body.block.ops:
+        if isinstance(op, func.ReturnOp):
+            break
+        operands = [values[x] for x in op.operands]
+        match op:
+            case arith.ConstantOp():
+                values[op.result] = op.value.value.data  # type: ignore[union-attr]
+            case arith.CmpiOp():
+                values[op.result] = _COMPARE[_COMPARISONS[op.predicate.value.data]](*operands)
+            case arith.CmpfOp():  # no overflow
+                values[op.result] = True
+            case _:
+                values[op.results[0]] = run[op.name](*operands)
+    size = int(values[op.operands[0]])
+    return size + extra if size else size
 
 
 _LONGEST: Final = 1000
@@ -87,6 +128,27 @@ _OPERATORS: Final[Mapping[str, tuple[str, Callable[[int, int], int]]]] = {
     "arith.maxsi": ("max", max),
     "arith.minsi": ("min", min),
 }
+_COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_NUMBERS: Final[Mapping[str, Callable[..., Any]]] = {
+    "arith.addf": operator.add,
+    "arith.mulf": operator.mul,
+    "arith.sitofp": float,
+    "arith.uitofp": float,
+    "arith.index_cast": int,
+    "arith.extui": int,
+    "arith.extsi": int,
+    "arith.trunci": int,
+    "arith.xori": operator.xor,
+    "arith.ceildivsi": lambda x, y: -(-x // y),
+    "arith.remsi": lambda x, y: x % y,
+    "arith.remui": lambda x, y: x % y,
+    "arith.andi": operator.and_,
+    "arith.ori": operator.or_,
+    "arith.select": lambda condition, x, y: x if condition else y,
+}
+"""Further operations of sizes, on numbers that are not negative."""
 _COMPARISONS: Final = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
 
 

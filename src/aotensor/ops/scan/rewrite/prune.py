@@ -26,7 +26,7 @@ def prune_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list
     """The graph with every loop reduced to the outputs that are read, and their dependencies."""
     nodes = toposort(outputs, stop=stop)
     readers = _readers(nodes, outputs)
-    always = _evaluated_always(outputs)
+    always = evaluated_always(outputs)
     known: dict[Variable, Variable] = {}
     for node in nodes:
         if not any(x in readers for x in node.outputs):
@@ -36,7 +36,7 @@ def prune_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list
                 made = _pruned(node, readers, known, always)
             _report(node, made)
             known.update(made)
-        elif not _is_last_row(node) or node.inputs[0] not in known or known[node.inputs[0]].ndim == node.inputs[0].ndim:
+        elif not is_last_row(node) or node.inputs[0] not in known or known[node.inputs[0]].ndim == node.inputs[0].ndim:
             known.update(rebuilt(node, known))
         else:
             with made_at(node.outputs[0].site):
@@ -96,7 +96,7 @@ def _live(
         states = wider
 
 
-def _evaluated_always(outputs: Sequence[Variable]) -> set[Apply]:
+def evaluated_always(outputs: Sequence[Variable]) -> set[Apply]:
     """The nodes that are computed whatever branch of an `ifelse` is chosen."""
     found: set[Apply] = set()
     pending = [x.owner for x in outputs]
@@ -125,7 +125,7 @@ def _pruned(
     kept = sorted(states)
     draft.keep_states(kept)
     needed = [x for x in node.outputs if x in readers]
-    is_for_last_rows = all(reader is not None and _is_last_row(reader) for x in needed for reader in readers[x])
+    is_for_last_rows = all(reader is not None and is_last_row(reader) for x in needed for reader in readers[x])
     at_end = [
         _is_read_at_end(x, node, readers) and (is_for_last_rows or always >= {*readers.get(x, ())})
         for x in (outputs.states[k] for k in kept)
@@ -163,11 +163,12 @@ def _is_read_at_end(x: Variable, node: Apply, readers: Mapping[Variable, Sequenc
     """Is the row of the last step the only one that is read, if any? Rows are in the order of the steps then."""
     assert isinstance(node.op, Scan)
     return (
-        not node.op.is_reversed and all(reader is not None and _is_last_row(reader) for reader in readers.get(x, ()))
+        not node.op.is_reversed and all(reader is not None and is_last_row(reader) for reader in readers.get(x, ()))
     ) or x not in readers
 
 
-def _is_last_row(node: Apply) -> bool:
+def is_last_row(node: Apply) -> bool:
+    """Does it read x[-1], or a part of it?"""
     op = node.op
     return isinstance(op, Subtensor) and bool(op.entries) and op.entries[0] == Position(-1)
 
@@ -176,5 +177,10 @@ def _rest(node: Apply, known: Mapping[Variable, Variable]) -> Variable:
     """x[-1, rest] for an x that was reduced to its last row."""
     assert isinstance(node.op, Subtensor)
     x, *symbols = (known.get(one, one) for one in node.inputs)
-    entries = node.op.entries[1:]
-    return Subtensor(entries)(x, *symbols) if entries else x
+    return rest_of_last_row(node, x, symbols)
+
+
+def rest_of_last_row(node: Apply, row: Variable, symbols: Sequence[Variable]) -> Variable:
+    """What a node reads of x[-1], from this row.   symbols: its inputs other than x"""
+    entries = node.op.entries[1:]  # type: ignore[attr-defined]
+    return Subtensor(entries)(row, *symbols) if entries else row

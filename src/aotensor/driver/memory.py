@@ -1,0 +1,200 @@
+"""Bounds of memory: checkpoints of loops are chosen so that workspace and stack of each function stay below a bound."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from aotensor.codegen.embedded.stack import stack_bounds
+from aotensor.core.types import dim_name
+from aotensor.driver.definition import Definition
+from aotensor.driver.recipe import Lowered, Options, lower, make_library, work_of
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.graph.passes.remarks import Note
+from aotensor.ops.scan.rewrite.checkpoint import EVERY, STEPS, Checkpoints
+from aotensor.passes.report.bounds import refuse_heap, workspace_at
+from aotensor_runtime.abi import WORKSPACE_ALIGNMENT
+
+LEVELS: Final = 3
+"""Segments are divided at most this often; each level is a copy of the loop's body, and one more forward pass."""
+_UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+PASS: Final = "checkpoint-loops"
+
+
+def bytes_of(memory: object) -> int:
+    """A number of bytes, or text such as `64M`, with K, M, G or T for powers of 1024, as bytes.
+
+    Raises: GraphTypeError, GraphValueError for anything else, and for numbers below 1.
+    """
+    if isinstance(memory, bool) or not isinstance(memory, int | str):
+        raise GraphTypeError(f"memory is bytes, such as 64M or 67108864, not {memory!r:.60}")
+    match = re.fullmatch(r"(\d{1,18}) ?([KMGT]?)(?:i?B)?", str(memory).strip())
+    found = int(match[1]) * _UNITS[match[2]] if match is not None else 0
+    if not 1 <= found < 1 << 62:
+        raise GraphValueError(f"memory is bytes, such as 64M or 67108864, not {memory!r:.60}")
+    return found
+
+
+class Segments(NamedTuple):
+    """A checkpointed loop, as its user wrote it, and the steps between its checkpoints: `20`, or `100 and 10`."""
+
+    loop: str
+    file: str
+    line: int
+    steps: str
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """The memory of one call of a function, and its work.   workspace: bytes. lowered: the function with checkpoints"""
+
+    checkpoints: Checkpoints
+    workspace: int
+    lowered: Lowered
+    sizes: Mapping[str, int]
+
+    @cached_property
+    def segments(self) -> list[Segments]:
+        """The loops that have checkpoints."""
+        done = [x for x in self.lowered.remarks if x.pass_name == PASS and x.kind == "applied"]
+        return [Segments(x.value, x.file, x.line, x.message.partition(EVERY)[2].partition(STEPS)[0]) for x in done]
+
+    @cached_property
+    def stack(self) -> int:
+        """An upper bound on the bytes of stack of a call, which the optimised code tells."""
+        lowered = self.lowered
+        library = make_library(lowered, lowered.functions[0].name, is_shipped=False)
+        bounds = stack_bounds(lowered.machine, library.optimised, lowered.specs(), lowered.options.prefix)
+        return max(bounds.values())
+
+    @property
+    def bytes(self) -> int:
+        """Workspace and stack."""
+        return self.workspace + self.stack
+
+    @cached_property
+    def work(self) -> str:
+        """Floating-point operations at these sizes, as a formula of trip counts that depend on values."""
+        return str(work_of(self.lowered, self.lowered.specs()[0], self.sizes))
+
+
+class Memory:
+    """The memory that a function can do with.   sizes: of dims that are not known, by name
+
+    Raises: GraphValueError for a missing or unknown size.
+    """
+
+    def __init__(self, function: Definition, options: Options, sizes: Mapping[str, int]) -> None:
+        self.function, self.sizes = function, sizes
+        self.options = replace(options, layers=(), schedule=None)
+
+    @cached_property
+    def dims(self) -> list[str]:
+        """The dims that types leave open."""
+        return list(named_dims([self.function]))
+
+    @cached_property
+    def has_loops(self) -> bool:
+        """Is there a loop that can be checkpointed?"""
+        return any(map(_is_applied, self._checkpointed(1).graph_notes))
+
+    def footprints(self) -> Iterator[Footprint]:
+        """Without checkpoints, then with one more level each, as long as that changes the program."""
+        known: list[list[object]] = []
+        for levels in range(LEVELS + 1):
+            function = self._checkpointed(levels)
+            lengths = [note.subjects[1] for note in function.graph_notes if _is_applied(note)]
+            if lengths in known:
+                return
+            known.append(lengths)
+            yield self._measured(function)
+
+    def within(self, most: int) -> Definition:
+        """The function with the fewest checkpoints of which workspace and stack fit.
+
+        Raises: GraphValueError with the least bytes that are possible, if they are more
+        """
+        found: list[Footprint] = []
+        for one in self.footprints():
+            if one.workspace < most and one.bytes <= most:
+                return self.function.checkpointed(one.checkpoints)
+            found.append(one)
+        least = min(found, key=lambda one: one.workspace)
+        loops = f"{least.checkpoints.levels} levels of checkpoints" if least.segments else "no loop to checkpoint"
+        raise GraphValueError(
+            f"{self.function.name} needs at least {least.bytes} bytes of workspace and stack, with {loops}; "
+            f"the bound is {most}",
+            hint="values of all steps that operations outside of loops read are stored: a loss that is added up in the "
+            "loop reads none" if least.segments else "checkpoints are for loops and their gradients",
+        )  # fmt: skip
+
+    def _checkpoints(self, levels: int) -> Checkpoints:
+        extents = {}
+        for key, x in self.function.row_major_arguments.items():
+            dims = (dim_name(key, axis, n) for axis, n in enumerate(x.type.shape))
+            extents[x] = tuple(n if isinstance(n, int) else self.sizes.get(n) for n in dims)
+        return Checkpoints(levels, extents, self.options.fp == "strict")
+
+    def _checkpointed(self, levels: int) -> Definition:
+        function = self.function.checkpointed(self._checkpoints(levels))
+        return function if self.options.pipeline is None else function.under(self.options.pipeline)
+
+    def _measured(self, function: Definition) -> Footprint:
+        lowered = lower([function], self.options, texts=())
+        refuse_heap(
+            lowered.module,
+            lowered.sites,
+            {function.name: function.written_names},
+            "so its bytes have no bound",
+            "leave out --memory (memory=)",
+        )
+        (spec,) = lowered.specs()
+        missing = [name for name in spec.kernel_dims if name not in self.sizes]
+        try:
+            workspace = workspace_at(lowered.module, function.name, self.sizes, WORKSPACE_ALIGNMENT)
+        except KeyError as error:
+            raise GraphValueError(
+                f"{function.name}: its memory depends on {', '.join(missing)}",
+                hint=f"give sizes, at which the bound holds: --sizes {missing[0]}=1000 (sizes=)",
+            ) from error
+        return Footprint(function.checkpoints, workspace, lowered, self.sizes)
+
+
+def within(
+    functions: Sequence[Definition], memory: object, options: Options, sizes: Mapping[str, int] | None = None
+) -> list[Definition]:
+    """The functions with checkpoints such that a call of each uses at most `memory` bytes of workspace and stack.
+
+    memory: as `bytes_of`. sizes: of dims that are not known, by name; the bound holds at these.
+
+    Raises: GraphTypeError, GraphValueError for a wrong bound, one that cannot be met, and for missing or unknown sizes;
+    UnsupportedError for memory whose size depends on values.
+    """
+    most, sizes = bytes_of(memory), checked_sizes(functions, sizes or {})
+    return [Memory(f, options, sizes).within(most) for f in functions]
+
+
+def checked_sizes(functions: Sequence[Definition], sizes: Mapping[str, int]) -> dict[str, int]:
+    """Raises: GraphTypeError, GraphValueError for a size that is not an extent, or is one of no dim"""
+    known = named_dims(functions)
+    for name, n in sizes.items():
+        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+            raise GraphTypeError(f"sizes: {name} is an extent, not {n!r:.50}")
+        if name not in known:
+            raise GraphValueError(f"sizes: there is no dim {name}", hint=f"dims are {', '.join(known) or 'known'}")
+    return dict(sizes)
+
+
+def named_dims(functions: Sequence[Definition]) -> dict[str, None]:
+    """The names of dims that types leave open, in order."""
+    inputs = [(key, x) for f in functions for key, x in f.row_major_arguments.items()]
+    shapes = [(key, x.type.shape) for key, x in inputs]
+    names = (dim_name(key, axis, n) for key, shape in shapes for axis, n in enumerate(shape) if not isinstance(n, int))
+    return dict.fromkeys(map(str, names))
+
+
+def _is_applied(note: Note) -> bool:
+    return note.pass_name == PASS and note.kind == "applied"
