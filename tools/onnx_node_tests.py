@@ -1,19 +1,22 @@
-"""The node tests of the package `onnx`, by the reference and compiled.
+"""The tests of the package `onnx`, by the reference and compiled.
 
-    python -m tools.onnx_node_tests                     all by the reference: counts, and what is wrong
-    python -m tools.onnx_node_tests --compile           all compiled, too
+    python -m tools.onnx_node_tests                     node tests by the reference: counts, and what is wrong
+    python -m tools.onnx_node_tests --compile 1         all compiled, too
     python -m tools.onnx_node_tests --write             docs/onnx_nodes.md
+    python -m tools.onnx_node_tests --score compiled    onnx.backend.test with our backend: what a scoreboard would show
 
-A test gives shapes, axes and sizes as inputs at run time, where models have constants: those that a rule must know
-are made initializers.
+A test gives shapes, axes and sizes as inputs at run time, where models have constants: for those that a rule must
+know, the backend makes a library for their values.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import re
 import sys
 import tempfile
+import unittest
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -26,13 +29,11 @@ import onnx
 from onnx import numpy_helper
 
 import aotensor as aot
-from aotensor.errors import AotensorError, UnsupportedError
-from aotensor.importers.onnx import NoCounterpart
-from aotensor.importers.onnx.functions import function_of
-from aotensor.importers.onnx.model import OLDEST
+from aotensor.errors import AotensorError
+from aotensor.importers.onnx.backend import AotensorBackend, Refused
+from aotensor.importers.onnx.model import OLDEST, opsets_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "onnx_nodes.md"
-_KNOWN = re.compile(r"must be known|nor made of extents|not known when")
 _CHUNK = 40  # functions of a library
 
 
@@ -75,26 +76,17 @@ def operator_of(case: Any) -> str:
 
 def is_old(case: Any) -> bool:
     """Is it of an opset that is not read?"""
-    versions = {item.domain: item.version for item in case.model.opset_import}
-    return bool(versions.get("", OLDEST) < OLDEST)
+    return opsets_of(case.model).get("", OLDEST) < OLDEST
 
 
 def prepared(case: Any) -> Iterator[Prepared]:
-    """A Function per data set.   Raises: AotensorError for a model that is refused"""
+    """A Function per data set.   Raises: Refused for a model that is refused; AotensorError for one that is invalid"""
     for number, (inputs, outputs) in enumerate(case.data_sets):
-        given, expected = _arrays(inputs), _arrays(outputs)
-        name = f"{case.name}_{number}"
-        model = case.model
-        try:
-            f = function_of(model, None, name)
-        except NoCounterpart as error:
-            embedded = _embedded(model, given)
-            if not _KNOWN.search(str(error)) or embedded is None:
-                raise
-            model, f = embedded, function_of(embedded, None, name)
-        constants = {item.name for item in model.graph.initializer}
-        arguments = [x for item, x in zip(model.graph.input, given, strict=False) if item.name not in constants]
-        yield Prepared(case, f, arguments, expected)
+        model = onnx.ModelProto()
+        model.CopyFrom(case.model)
+        model.graph.name = f"{case.name}_{number}"
+        function, arguments = AotensorBackend.prepare(model, evaluate="reference").specialised(_arrays(inputs))
+        yield Prepared(case, function, arguments, _arrays(outputs))
 
 
 def _rounding(x: Any) -> float:
@@ -147,28 +139,16 @@ def compiled_wrong(tests: Sequence[Prepared]) -> list[str]:
 
 
 def _reason(error: AotensorError) -> str:
-    if isinstance(error, NoCounterpart):
+    if isinstance(error, Refused) and error.operations:
         return "; ".join(
             sorted({f"{item.name}: {item.reason}" if item.reason else item.name for item in error.operations})
         )
-    kind = "dtype or kind of value" if isinstance(error, UnsupportedError) else "types"
+    kind = "dtype or kind of value" if isinstance(error, Refused) else "types"
     return f"{kind}: {error.diagnostic.title.partition('   (')[0]}"
 
 
 def _arrays(values: Sequence[Any]) -> list[Any]:
     return [numpy_helper.to_array(x) if isinstance(x, onnx.TensorProto) else x for x in values]
-
-
-def _embedded(model: Any, inputs: Sequence[Any]) -> Any | None:
-    """The model with its short integer inputs, its scalars, and what it calls scales and regions as initializers."""
-    found = onnx.ModelProto()
-    found.CopyFrom(model)
-    for item, value in zip(model.graph.input, inputs, strict=False):
-        array = np.asarray(value)
-        is_short = array.dtype.kind in "iub" and array.size <= 64
-        if is_short or (array.dtype.kind == "f" and (array.size == 1 or item.name in ("scales", "roi"))):
-            found.graph.initializer.append(numpy_helper.from_array(array, item.name))
-    return found if len(found.graph.initializer) > len(model.graph.initializer) else None
 
 
 def page(outcomes: Sequence[Outcome], compiled: int) -> str:
@@ -203,13 +183,71 @@ def _short(reason: str) -> str:
     return found.replace("|", "\\|")[:90]
 
 
+def score(evaluate: str, only: str) -> tuple[str, list[str]]:
+    """What a scoreboard would show, of the tests for the CPU: a sentence, and the tests that fail, with their errors.
+
+    evaluate: as of `AotensorBackend.prepare`. only: what names of tests contain
+    """
+    from onnx.backend.test import BackendTest
+
+    class Chosen(AotensorBackend):
+        @classmethod
+        def prepare(cls, model: Any, device: str = "CPU", **options: Any) -> Any:
+            return super().prepare(model, device, evaluate=evaluate, **options)
+
+    result = _Result(io.StringIO(), True, 0)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        tests = BackendTest(Chosen, __name__).exclude("_cuda$").include(only)
+        tests.test_suite.run(result)
+    chosen = {name for name in result.verdicts if re.search(only, name) and not name.endswith("_cuda")}
+    counts = Counter(result.verdicts[name] for name in chosen)
+    operators: dict[str, set[str]] = {"loaded": set(), "passed": set()}
+    for items in tests._test_items.values():  # as onnx's own report does through a plugin of pytest
+        for name, item in items.items():
+            found = {node.op_type for proto in item.proto if proto is not None for node in proto.graph.node}
+            operators["loaded"] |= found
+            operators["passed"] |= found if result.verdicts.get(name) == "passed" else set()
+    share = f"{counts['passed'] / max(len(chosen), 1):.1%}"
+    sentence = (
+        f"{counts['passed']} of {len(chosen)} tests pass ({share}), {counts['skipped']} are skipped, "
+        f"{counts['failed']} fail; operators in models that pass: {len(operators['passed'])} of "
+        f"{len(operators['loaded'])} in all models of the tests"
+    )
+    broken = [f"{test.id().rpartition('.')[2]}: {text.strip().splitlines()[-1]}" for test, text in result.failed]
+    return sentence, broken
+
+
+class _Result(unittest.TextTestResult):
+    """verdicts: test → passed, skipped or failed. Models stay open for the report of operators only."""
+
+    def __init__(self, *options: Any) -> None:
+        super().__init__(*options)
+        self.verdicts: dict[str, str] = {}
+
+    @property
+    def failed(self) -> list[tuple[unittest.TestCase, str]]:
+        return [*self.failures, *self.errors]
+
+    def stopTest(self, test: unittest.TestCase) -> None:
+        super().stopTest(test)
+        ends = {"skipped": self.skipped, "failed": self.failed}
+        found = [key for key, rows in ends.items() if rows and rows[-1][0] is test]
+        self.verdicts[test.id().rpartition(".")[2]] = found[0] if found else "passed"
+
+
 def main() -> None:
     """Run, print what is wrong, and write the page if that is wanted."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compile", type=int, default=0, metavar="N", help="compile every Nth that passes, too")
     parser.add_argument("--only", default="", help="tests whose names contain this")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
+    parser.add_argument("--score", choices=("compiled", "reference"), help="onnx.backend.test, by our backend")
     options = parser.parse_args()
+    if options.score:
+        sentence, broken = score(options.score, options.only)
+        sys.stdout.write("\n".join([sentence, *broken, ""]))
+        raise SystemExit(bool(broken))
     pairs = [by_reference(case) for case in load_cases() if options.only in case.name]
     outcomes = [outcome for outcome, _ in pairs]
     wrong = [f"{x.name}: {x.reason}" for x in outcomes if x.verdict == "wrong"]

@@ -128,7 +128,7 @@ class Fixed:
         dims = dict(self.dims)
         for item in inputs:
             for dim, n in zip(item.type.tensor_type.shape.dim, self.shapes.get(item.name, ()), strict=False):
-                if dim.dim_param and isinstance(n, int):
+                if isinstance(_dim(dim), str) and isinstance(n, int):
                     dims.setdefault(dim.dim_param, n)
         return Fixed(dims, self.shapes)
 
@@ -163,8 +163,10 @@ def _symbol(item: Any, fixed: Fixed) -> Any:
 
 
 def _dim(dim: Any) -> int | str | None:
-    """A number, a name that is an identifier, or None: exporters write an extent that is not known as -1, too."""
+    """A number, a name that is an identifier, or None: exporters write an extent that is not known as -1 or ?, too."""
     kind = dim.WhichOneof("value")
+    if dim.dim_param == "-1":
+        return None
     if kind == "dim_value":
         return int(dim.dim_value) if dim.dim_value >= 0 else None
     name = re.sub(r"\W", "_", dim.dim_param if kind else "", flags=re.ASCII).strip("_")
@@ -172,12 +174,13 @@ def _dim(dim: Any) -> int | str | None:
 
 
 def _check_output(item: Any, y: Any) -> None:
-    """Raises: GraphTypeError for an output that is declared with another dtype or rank"""
+    """Raises: GraphTypeError for an output that is declared with another dtype
+
+    Declared extents are only hints, which exporters get wrong, down to the rank.
+    """
     if item.type.WhichOneof("value") != "tensor_type" or not item.type.tensor_type.elem_type:
         return
     tensor = item.type.tensor_type
     declared = dtype_of(tensor.elem_type, f"output {item.name!r}")
-    if declared != y.type.dtype or (tensor.HasField("shape") and len(tensor.shape.dim) != y.type.ndim):
-        raise GraphTypeError(
-            f"output {item.name!r} is declared as {declared} of rank {len(tensor.shape.dim)}, and is {y.type}"
-        )
+    if declared != y.type.dtype:
+        raise GraphTypeError(f"output {item.name!r} is declared as {declared}, and is {y.type}")
