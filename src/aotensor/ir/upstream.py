@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, Final
 
@@ -24,9 +25,17 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 
 
+_NUMBERS: Final = re.compile(r"(_\d+)+")
+
+
 def value_name(name: str | None) -> str | None:
-    """A user's name as MLIR accepts it for a value, in ASCII; None for one that MLIR cannot print."""
-    return name if name is not None and name.isidentifier() and name.isascii() else None
+    """A user's name as MLIR accepts it for a value, in ASCII; None for one that MLIR cannot print.
+
+    xDSL takes numbers off the end, `_387` of `x_387`: a name of such numbers alone would be left empty.
+    """
+    if name is None or not name.isidentifier() or not name.isascii() or _NUMBERS.fullmatch(name):
+        return None
+    return name
 
 
 @irdl_op_definition

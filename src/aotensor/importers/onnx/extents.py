@@ -21,6 +21,10 @@ _LONGEST: Final = 64
 """Entries of a vector that is followed: no tensor has more axes."""
 
 
+_CASTS: Final = {6: "int32", 7: "int64"}
+"""Dtypes of extents, by their numbers in `TensorProto.DataType`."""
+
+
 class Extents:
     """Extents of tensors, and vectors and scalars made of them."""
 
@@ -47,12 +51,12 @@ class Extents:
             return objects([int(i) for i in np.ravel(x.data)], x.data.shape)
         return None
 
-    def tensor(self, entries: Entries) -> Any:
-        """The int64 tensor of such entries, which are followed from now on."""
+    def tensor(self, entries: Entries, dtype: str = "int64") -> Any:
+        """The tensor of such entries, which are followed from now on."""
         flat = list(entries.ravel())
         if all(isinstance(i, int) for i in flat):
-            return at.constant(np.array(flat, "int64").reshape(entries.shape))
-        scalars = [at.cast(at.as_tensor(i), "int64") for i in flat]
+            return at.constant(np.array(flat, dtype).reshape(entries.shape))
+        scalars = [at.cast(at.as_tensor(i), dtype) for i in flat]
         x = scalars[0] if entries.ndim == 0 else at.reshape(at.stack(scalars), entries.shape)
         self._entries[x] = entries
         return x
@@ -62,7 +66,9 @@ class Extents:
         rule = _RULES.get(node.op)
         if rule is None or node.domain or not any(x is not None and x in self._entries for x in node.inputs):
             return None
-        if node.op == "Cast" and node["to"] != 7:
+        first = next(x for x in node.inputs if x is not None and x in self._entries)
+        dtype = _CASTS.get(node["to"]) if node.op == "Cast" else str(first.type.dtype)
+        if dtype is None:
             return None
         known = [None if x is None else self.entries(x) for x in node.inputs]
         if any(x is not None and entries is None for x, entries in zip(node.inputs, known, strict=True)):
@@ -70,7 +76,7 @@ class Extents:
         found = rule(node, *known)
         if found is None or found.size > _LONGEST:
             return None
-        return self.tensor(found)
+        return self.tensor(found, dtype)
 
 
 def objects(flat: list[Any], shape: tuple[int, ...]) -> Entries:

@@ -15,6 +15,7 @@ import aotensor.tensor as at
 from aotensor.errors import AotensorError, GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.graph.site import Site, made_at
 from aotensor.importers.errors import NoCounterpart, Untranslated
+from aotensor.importers.onnx.contributed import contributed
 from aotensor.importers.onnx.extents import Extents
 from aotensor.importers.onnx.model import SETTLED, check_opsets, opsets_of
 from aotensor.importers.onnx.node import Node, Unsuited, attributes_of
@@ -231,7 +232,7 @@ def _schema(op: str, domain: str, opsets: Mapping[str, int]) -> Any | None:
     try:
         return onnx.defs.get_schema(op, version, domain)
     except onnx.defs.SchemaError:
-        return None
+        return contributed(op, domain)
 
 
 def _is_gone(schema: Any, domain: str) -> bool:

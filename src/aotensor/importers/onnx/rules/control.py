@@ -9,7 +9,8 @@ import numpy as np
 
 import aotensor as aot
 import aotensor.tensor as at
-from aotensor.errors import GraphValueError
+from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.importers.check import checked, printable
 from aotensor.importers.onnx.node import Node, Unsuited
 from aotensor.importers.onnx.rules.table import rule
 
@@ -28,12 +29,20 @@ _UNROLLED: Final = 64
 def branches(node: Node, scope: Any, condition: Any) -> Any:
     """What one of two graphs gives; only that one is computed. One that is known is chosen when the model is read.
 
-    Extents may differ, ranks and dtypes not.
+    Extents may differ, ranks and dtypes not. A graph whose types do not fit, as one for other extents than those that
+    inputs have here, is an error of the call that chooses it.
     """
     if isinstance(condition, at.Constant):
         chosen = "then_branch" if bool(condition.data.reshape(-1)[0]) else "else_branch"
         return node.walk.subgraph(node[chosen], [], scope)
-    sides = [node.walk.subgraph(node[name], [], scope) for name in ("then_branch", "else_branch")]
+    sides = []
+    for name, other in (("then_branch", "else_branch"), ("else_branch", "then_branch")):
+        try:
+            sides.append(node.walk.subgraph(node[name], [], scope))
+        except (GraphTypeError, GraphValueError) as error:
+            flag = at.reshape(condition, ())
+            fits = at.invert(flag) if name == "then_branch" else flag
+            return _checked(node, node.walk.subgraph(node[other], [], scope), fits, f"{name}: {error.diagnostic.title}")
     if len(sides[0]) != len(sides[1]):
         raise GraphValueError(f"then_branch gives {len(sides[0])} tensors, else_branch {len(sides[1])}")
     wanted = [k for k in range(len(sides[0])) if node.wants(k)]
@@ -46,6 +55,11 @@ def branches(node: Node, scope: Any, condition: Any) -> Any:
     then, otherwise = ([side[k] for k in wanted] for side in sides)
     found = iter(aot.ifelse(at.reshape(condition, ()), then, otherwise))
     return [next(found) if k in wanted else None for k in range(len(sides[0]))]
+
+
+def _checked(node: Node, outputs: list[Any], fits: Any, message: str) -> list[Any]:
+    """Outputs of the branch that fits, if that is chosen; a call that chooses the other fails with the message."""
+    return [checked(printable(message), x, fits) if node.wants(k) else None for k, x in enumerate(outputs)]
 
 
 @rule("Loop")

@@ -14,7 +14,7 @@ from aotensor.importers.onnx.rules.windows import convolution
 @rule("MatMulInteger")
 def matmul_integer(node: Node, a: Any, b: Any, a_zero: Any = None, b_zero: Any = None) -> Any:
     """The product of matrices of bytes less their zero points, in int32"""
-    return at.matmul(_rows_less(a, a_zero), _less(b, b_zero))
+    return at.matmul(_rows_less(a, a_zero), less(b, b_zero))
 
 
 @rule("QLinearMatMul")
@@ -22,7 +22,7 @@ def qlinear_matmul(
     node: Node, a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, y_scale: Any, y_zero: Any
 ) -> Any:
     """The product of matrices of bytes as bytes of another scale; scales along rows of a and columns of b"""
-    product = at.matmul(_rows_less(a, a_zero), _less(b, b_zero))
+    product = at.matmul(_rows_less(a, a_zero), less(b, b_zero))
     rows = at.expand_dims(a_scale, -1) if a_scale.type.ndim == 1 else a_scale
     columns = at.expand_dims(b_scale, -2) if b_scale.type.ndim == 2 else b_scale
     return _scaled(product, rows * columns / y_scale, y_zero)
@@ -77,7 +77,7 @@ def quantize(node: Node, x: Any, scale: Any, zero: Any = None) -> Any:
     return _cut_off(rounded, dtype, None if zero is None else _along(node, zero, x))
 
 
-def _less(x: Any, zero: Any) -> Any:
+def less(x: Any, zero: Any) -> Any:
     """x − zero in int32; a zero point left out is 0."""
     wide = at.cast(x, "int32")
     return wide if zero is None else wide - at.cast(zero, "int32")
@@ -85,13 +85,13 @@ def _less(x: Any, zero: Any) -> Any:
 
 def _rows_less(x: Any, zero: Any) -> Any:
     """The same with a zero point for each row."""
-    return _less(x, zero if zero is None or zero.type.ndim != 1 else at.expand_dims(zero, -1))
+    return less(x, zero if zero is None or zero.type.ndim != 1 else at.expand_dims(zero, -1))
 
 
 def _convolved(node: Node, x: Any, w: Any, x_zero: Any, w_zero: Any) -> Any:
     """In float64, which holds sums of fewer than 2^37 products of bytes exactly; as int32, which wraps around."""
-    filters = _less(w, None if w_zero is None else _channels(w_zero, x.type.ndim - 1))
-    found = convolution(node, at.cast(_less(x, x_zero), "float64"), at.cast(filters, "float64"))
+    filters = less(w, None if w_zero is None else _channels(w_zero, x.type.ndim - 1))
+    found = convolution(node, at.cast(less(x, x_zero), "float64"), at.cast(filters, "float64"))
     return at.cast(at.cast(found, "int64"), "int32")
 
 

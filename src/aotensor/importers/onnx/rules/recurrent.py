@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 import aotensor as aot
@@ -10,7 +11,8 @@ import aotensor.tensor as at
 from aotensor.errors import GraphValueError
 from aotensor.importers.onnx.node import Node, Unsuited
 from aotensor.importers.onnx.rules.elementwise import scalar
-from aotensor.importers.onnx.rules.table import rule
+from aotensor.importers.onnx.rules.quantised import dynamic_quantize, less
+from aotensor.importers.onnx.rules.table import MICROSOFT, rule
 from aotensor.ops.elementwise.elementary import softsign
 
 _PLAIN: Final[dict[str, Callable[[Any], Any]]] = {
@@ -51,6 +53,14 @@ class _Cell:
         chosen = [_PLAIN[name.lower()] for name in named]
         self.activations = [chosen[i * count : (i + 1) * count] for i in range(len(self.directions))]
         self.time, self.batch = node.extent(self.x, 0), node.extent(self.x, 1)
+
+    def of_input(self, x: Any, direction: int) -> Any:
+        """x·Wᵀ.   (…, input) → (…, gates·hidden)"""
+        return at.matmul(x, self.w[direction].T)
+
+    def of_state(self, h: Any, direction: int) -> Any:
+        """h·Rᵀ.   (batch, hidden) → (batch, gates·hidden)"""
+        return at.dot(h, self.r[direction].T)
 
     def limited(self, x: Any) -> Any:
         """x within ±clip."""
@@ -168,21 +178,23 @@ def gru(node: Node, *inputs: Any) -> Any:
 @rule("LSTM")
 def lstm(node: Node, *inputs: Any) -> Any:
     """c = f·c + i·g, h = o·tanh(c), with peepholes if they are given"""
-    cell = _Cell(node, 4, ("Sigmoid", "Tanh", "Tanh"))
+    return _lstm(node, _Cell(node, 4, ("Sigmoid", "Tanh", "Tanh")))
+
+
+def _lstm(node: Node, cell: _Cell) -> list[Any]:
     n = cell.hidden
     peepholes = node.inputs[7] if len(node.inputs) > 7 else None
 
     def run(direction: int, x: Any, inside: Any) -> list[Any]:
         f, g, h_of = cell.activations[direction]
-        weights = cell.r[direction].T
-        before = at.matmul(x, cell.w[direction].T) + sum(cell.biases(direction))
+        before = cell.of_input(x, direction) + sum(cell.biases(direction))
         ways = [None] * 3 if peepholes is None else [peepholes[direction, i * n : (i + 1) * n] for i in range(3)]
 
         def peeped(part: Any, way: Any, c: Any) -> Any:
             return cell.limited(part if way is None else part + way * c)
 
         def step(part: Any, h: Any, c: Any) -> list[Any]:
-            gates = part + at.dot(h, weights)
+            gates = part + cell.of_state(h, direction)
             i, o, forget, new = (gates[:, k * n : (k + 1) * n] for k in range(4))
             i = f(peeped(i, ways[0], c))
             forget = scalar(1, i) - i if node["input_forget"] else f(peeped(forget, ways[2], c))
@@ -192,3 +204,33 @@ def lstm(node: Node, *inputs: Any) -> Any:
         return cell.scan(step, before, inside, [cell.initial(5, direction), cell.initial(6, direction)])
 
     return cell.results(run)
+
+
+class _Bytes(_Cell):
+    """An LSTM whose weights are bytes, (directions, input, 4·hidden), and whose inputs and states become bytes too."""
+
+    def __init__(self, node: Node, default: tuple[str, ...]) -> None:
+        w, r, *self.scales = (node.inputs[k] for k in (1, 2, 8, 9, 10, 11))
+        if (w.type.ndim, r.type.ndim) != (3, 3):
+            raise GraphValueError("W and R are tensors of rank 3")
+        turned = [at.swapaxes(x, 1, 2) for x in (w, r)]
+        super().__init__(replace(node, inputs=[node.inputs[0], *turned, *node.inputs[3:8]]), 4, default)
+
+    def of_input(self, x: Any, direction: int) -> Any:
+        return self._product(x, self.w, (self.scales[0], self.scales[1]), direction)
+
+    def of_state(self, h: Any, direction: int) -> Any:
+        return self._product(h, self.r, (self.scales[2], self.scales[3]), direction)
+
+    def _product(self, x: Any, weights: Any, scaling: tuple[Any, Any], direction: int) -> Any:
+        """x becomes bytes with one scale for all of its rows; the product of integers is scaled back."""
+        scale, zero = scaling
+        small, of_x, zero_of_x = dynamic_quantize(self.node, x)
+        product = at.matmul(less(small, zero_of_x), less(weights[direction].T, zero[direction]))
+        return at.cast(product, x.type.dtype) * (of_x * scale[direction])
+
+
+@rule("DynamicQuantizeLSTM", domain=MICROSOFT)
+def dynamic_quantize_lstm(node: Node, *inputs: Any) -> Any:
+    """An LSTM of onnxruntime: weights are bytes with scales and zero points of a direction, or of its columns"""
+    return _lstm(node, _Bytes(node, ("Sigmoid", "Tanh", "Tanh")))

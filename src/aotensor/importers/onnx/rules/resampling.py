@@ -81,13 +81,16 @@ def resize(node: Node, x: Any, roi: Any = None, scales: Any = None, sizes: Any =
         raise Unsuited(f"{mode} values between {x.type.dtype}")
     axes = [node.checked_axis(int(a), x.type.ndim) for a in node["axes"] or range(x.type.ndim)]
     old = [node.extent(x, axis) for axis in axes]
-    factors, new = _factors(node, old, axes)
     window = node.static(1) if node["coordinate_transformation_mode"] == "tf_crop_and_resize" else None
     if window is not None and window.size != 2 * len(axes):
         raise GraphValueError(f"its roi has {window.size} numbers for {len(axes)} axes")
+    factors, new = _factors(node, old)
     outside = []
     for k, (axis, n, factor, count) in enumerate(zip(axes, old, factors, new, strict=True)):
-        if n == count and factor == 1 and window is None:
+        if factor == 1 and n == count and window is None:
+            continue
+        if not isinstance(n, int):
+            x = _repeated(node, x, axis, factor, mode)
             continue
         ends = None if window is None else (float(window[k]), float(window[k + len(axes)]))
         places = _places(node, n, count, factor, ends)
@@ -97,27 +100,55 @@ def resize(node: Node, x: Any, roi: Any = None, scales: Any = None, sizes: Any =
     return _extrapolated(node, x, outside)
 
 
-def _factors(node: Node, old: Sequence[Any], axes: Sequence[int]) -> tuple[list[float], list[int]]:
-    """Scales and new extents.   Raises: Unsuited, GraphValueError"""
-    if not all(isinstance(n, int) and 0 < n <= _LARGEST for n in old):
-        raise Unsuited("of extents that are known at run time only, or 0")
+def _repeated(node: Node, x: Any, axis: int, factor: float, mode: str) -> Any:
+    """Each element as often as the scale says, along an axis of an extent of run time.   Raises: Unsuited"""
+    count = int(factor)
+    if mode != "nearest" or count != factor or not _repeats(node, count):
+        raise Unsuited("of extents that are known at run time only, except where elements are repeated as they are")
+    return at.repeat(x, count, axis=axis)
+
+
+def _repeats(node: Node, count: int) -> bool:
+    """Does each element stand there `count` times? As for all extents if for two: positions move with the elements."""
+    return all(
+        _chosen(node, _places(node, n, count * n, float(count), None), n - 1) == [k // count for k in range(count * n)]
+        for n in (5, 6)
+    )
+
+
+def _factors(node: Node, old: Sequence[Any]) -> tuple[list[float], list[Any]]:
+    """Scales and new extents, the old one where it is not known and stays.   Raises: Unsuited, GraphValueError"""
+    known = [n for n in old if isinstance(n, int)]
+    if not all(0 < n <= _LARGEST for n in known):
+        raise Unsuited(f"of extents {known}, where 1 to {_LARGEST} are expected")
     sizes = node.ints(3)
+    if sizes and len(known) < len(old):
+        raise Unsuited("to given sizes, of extents that are known at run time only")
     scales = node.static(2) if not sizes else None
     given = sizes if sizes else [] if scales is None else scales.ravel().tolist()
-    if len(given) != len(axes):
-        raise GraphValueError(f"{len(given)} sizes or scales for {len(axes)} axes")
+    if len(given) != len(old):
+        raise GraphValueError(f"{len(given)} sizes or scales for {len(old)} axes")
     if sizes:
         factors = [size / n for size, n in zip(sizes, old, strict=True)]
         policy = node["keep_aspect_ratio_policy"] or "stretch"
         if policy != "stretch":
             one = min(factors) if policy == "not_larger" else max(factors)
             factors, sizes = [one] * len(old), [floor(one * n + 0.5) for n in old]
+        new: list[Any] = sizes
     else:
         factors = [float(factor) for factor in given]
-        sizes = [floor(factor * n) if np.isfinite(factor) else 0 for factor, n in zip(factors, old, strict=True)]
-    if not all(0 < size <= _LARGEST for size in sizes) or not all(factor > 0 for factor in factors):
-        raise GraphValueError(f"new extents {sizes}")
-    return factors, sizes
+        new = [_scaled(n, factor) for n, factor in zip(old, factors, strict=True)]
+    if not all(0 < n <= _LARGEST for n in new if isinstance(n, int)) or not all(
+        0 < factor < np.inf for factor in factors
+    ):
+        raise GraphValueError(f"new extents {new}")
+    return factors, new
+
+
+def _scaled(n: Any, factor: float) -> Any:
+    if not isinstance(n, int):
+        return n
+    return floor(factor * n) if np.isfinite(factor) else 0
 
 
 def _places(node: Node, n: int, count: int, factor: float, ends: tuple[float, float] | None) -> Any:
@@ -143,6 +174,12 @@ def _places(node: Node, n: int, count: int, factor: float, ends: tuple[float, fl
 
 
 def _nearest(node: Node, x: Any, axis: int, places: Any) -> Any:
+    index = _chosen(node, places, x.type.shape[axis] - 1)
+    return at.take(x, at.constant(np.array(index, "int64")), axis=axis)
+
+
+def _chosen(node: Node, places: Any, last: int) -> list[int]:
+    """The nearest elements, from 0 to `last`.   Raises: Unsuited"""
     kind = node["nearest_mode"] or "round_prefer_floor"
     rounded = {
         "round_prefer_floor": lambda p: ceil(p - 0.5), "round_prefer_ceil": lambda p: floor(p + 0.5), "floor": floor,
@@ -150,9 +187,7 @@ def _nearest(node: Node, x: Any, axis: int, places: Any) -> Any:
     }.get(kind)  # fmt: skip
     if rounded is None:
         raise Unsuited(f"its nearest_mode is {kind!r}")
-    last = x.type.shape[axis] - 1
-    index = [min(max(int(rounded(float(p))), 0), last) for p in places]
-    return at.take(x, at.constant(np.array(index, "int64")), axis=axis)
+    return [min(max(int(rounded(float(p))), 0), last) for p in places]
 
 
 def _between(node: Node, x: Any, axis: int, places: Any, is_cubic: bool) -> Any:

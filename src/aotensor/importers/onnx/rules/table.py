@@ -14,6 +14,8 @@ RULES: Final[dict[tuple[str, str], Rule]] = {}
 """Operators with a rule; those of the standard that are functions of others are taken apart instead."""
 
 ML: Final = "ai.onnx.ml"
+MICROSOFT: Final = "com.microsoft"
+"""Operators of onnxruntime, of which onnx has no records: `contributed.py` has those of operators with a rule."""
 
 
 def rule(*names: str, domain: str = "") -> Callable[[Rule], Rule]:
