@@ -132,6 +132,12 @@ NEEDS: Final = {
         "set AOTENSOR_JUDGES to a folder of their data (tools/judges)",
         files=tuple(os.path.join(os.environ.get("AOTENSOR_JUDGES", "judges"), name) for name in _JUDGES),
     ),
+    "shipped models": Need(
+        "models that packages ship beside onnxruntime",
+        "set AOTENSOR_JUDGES to a folder with the wheels in its folder onnx (tools/judges)",
+        files=(os.path.join(os.environ.get("AOTENSOR_JUDGES", "judges"), "onnx"),),
+        modules=("onnx", "onnxruntime"),
+    ),
     "sif2jax": Need("problems of CUTEst beside JAX", _extra("judges"), modules=("jax", "sif2jax"), is_heavy=True),
     "docs": Need("the site", _extra("docs"), modules=("mkdocs",)),
 }

@@ -5,10 +5,13 @@
     python -m tools.judges posteriordb --stan FOLDER --page  beside stanli, too; writes docs/judges/posteriordb.md
     python -m tools.judges cutest --sample 100 --page        problems of CUTEst, beside JAX; docs/judges/cutest.md
     python -m tools.judges cutest --problems ROSENBR,HS15    some of them
+    python -m tools.judges onnx --data FOLDER --page         models in wheels, beside onnxruntime; docs/judges/onnx.md
 
 The environment variable AOTENSOR_JUDGES is the default of --data: a folder with `posteriordb` and `stanli`.
 posteriordb: --stan is posteriordb's folder of Stan programs; with it and the package stanli, values, gradients at a
-random point and times are compared with stanli's. cutest needs the packages jax and sif2jax.
+random point and times are compared with stanli's. cutest needs the packages jax and sif2jax. onnx needs onnx,
+onnxruntime, and the wheels in FOLDER: pip download --no-deps --dest FOLDER magika silero-vad rapidocr ddddocr nudenet
+basic-pitch speechmos; the folder `onnx` of the judges' data is the default.
 """
 
 from __future__ import annotations
@@ -41,7 +44,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     problems.add_argument("--seconds", type=float, default=120, help="how long a problem may take (default: 120)")
     problems.add_argument("--results", type=Path, help="keep results in this file, and measure what it lacks")
     problems.add_argument("--page", action="store_true", help="write docs/judges/cutest.md")
+    shipped = collections.add_parser("onnx", help="models that packages ship, beside onnxruntime")
+    shipped.add_argument("--data", type=Path, default=known and Path(known, "onnx"), help="folder of the wheels")
+    shipped.add_argument("--models", default="", metavar="A,B", help="names of models (default: all)")
+    shipped.add_argument("--seconds", type=float, default=900, help="how long a model may take (default: 900)")
+    shipped.add_argument("--results", type=Path, help="keep results in this file, and measure what it lacks")
+    shipped.add_argument("--page", action="store_true", help="write docs/judges/onnx.md; needs all models")
     options = parser.parse_args(arguments)
+    if options.collection == "onnx":
+        from tools.judges.onnx.command import run as run_shipped
+
+        if options.data is None or not options.data.is_dir():
+            parser.error("--data names a folder of wheels")
+        if options.page and options.models:
+            parser.error("--page needs all models: leave out --models")
+        return run_shipped(options)
     if options.collection == "posteriordb":
         from tools.judges.posteriordb.command import run as run_models
 

@@ -24,7 +24,6 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 
-
 _NUMBERS: Final = re.compile(r"(_\d+)+")
 
 

@@ -1,0 +1,1 @@
+"""Models inside packages of PyPI, as they are shipped, beside onnxruntime."""
