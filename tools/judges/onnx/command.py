@@ -51,7 +51,8 @@ def run(options: argparse.Namespace) -> int:
             if "failed" in parts["values"]:
                 break
         slope = parts.get("gradient", {})
-        found = {**slope, **parts["values"], "name": model.name, "failed_gradient": slope.get("failed")}
+        reason = slope.pop("failed", None)
+        found = {**slope, **parts["values"], "name": model.name, "failed_gradient": reason}
         known[model.name] = found
         sys.stdout.write(_line(found) + "\n")
         sys.stdout.flush()

@@ -50,7 +50,7 @@ def _sound(rng: Generator, shape: tuple[int, ...]) -> Numbers:
     """A tone that rises, with noise, of 16 kHz.   the last axis longer than 1 is time"""
     n = max(shape)
     t = np.arange(n) / 16000
-    wave = 0.3 * np.sin(2 * np.pi * (220 * t + 200 * t**2)) + 0.02 * rng.normal(size=n)
+    wave = 0.3 * np.sin(2 * np.pi * (220 * t + 200 * t**2)) + 0.1 * rng.normal(size=n)
     rows = int(np.prod(shape)) // n
     return np.tile(wave, rows).reshape(shape).astype("float32")
 

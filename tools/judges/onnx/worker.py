@@ -36,7 +36,7 @@ TIMING: Final = 1.0
 CLOSE_GRADIENT: Final = 1e-3
 """How much a gradient of float32 may differ from differences in float64 along a direction."""
 
-STEPS: Final = (1e-6, 1e-7)
+STEPS: Final = (1e-6, 1e-7, 1e-8, 1e-9)
 """Steps of central differences, relative to the root mean square of what is changed."""
 
 
@@ -194,8 +194,12 @@ class Measured:
             return float((next(iter(results.values())) * weights.astype("float64")).sum())
 
         steps = [step * (float(np.sqrt(np.mean(np.square(x)))) or 1.0) for step in STEPS]
-        wanted = [(value(x + h * direction) - value(x - h * direction)) / (2 * h) for h in steps]
-        error = min(_relative(float((found * direction).sum()), one) for one in wanted)
+        wanted: list[float] = []
+        for h in steps:  # smaller ones where kinks are near
+            wanted.append((value(x + h * direction) - value(x - h * direction)) / (2 * h))
+            error = min(_relative(float((found * direction).sum()), one) for one in wanted)
+            if error <= CLOSE_GRADIENT:
+                break
         if error > CLOSE_GRADIENT:
             if slope not in inputs:
                 function.shared[0].set_value(x)
