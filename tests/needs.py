@@ -139,6 +139,8 @@ NEEDS: Final = {
         modules=("onnx", "onnxruntime"),
     ),
     "sif2jax": Need("problems of CUTEst beside JAX", _extra("judges"), modules=("jax", "sif2jax"), is_heavy=True),
+    "lsp": Need("the language server", _extra("lsp"), modules=("pygls", "lsprotocol")),
+    "explore": Need("the explorer in the terminal", _extra("explore"), modules=("textual",)),
     "docs": Need("the site", _extra("docs"), modules=("mkdocs",)),
 }
 """Short name → what it is."""

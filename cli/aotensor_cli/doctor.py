@@ -16,8 +16,8 @@ import click
 
 from aotensor.driver.folder import store
 from aotensor_cli.options import Exit
+from aotensor_cli.reading.version import abi_version, installed
 from aotensor_cli.terminal.render import show_json, show_table, size_text
-from aotensor_cli.version import abi_version, installed
 from aotensor_runtime.abi import Blas
 from aotensor_runtime.arrays.layout import probe
 from aotensor_runtime.blas import blas_table

@@ -44,12 +44,24 @@ def _inspect(
     form: str,
     as_json: bool, passes: str | None, disabled: tuple[str, ...], lines: tuple[str, ...], ops: tuple[str, ...],
     deciders: tuple[str, ...], base: str | None, bench: Path | None, sizes: tuple[str, ...], sources: tuple[Path, ...],
+    everything: bool,
 ) -> int:  # fmt: skip
     form = "json" if as_json else form
     path, chosen = split_name(subject)
     if memory:
         others = {"stage": stage, "remarks": remarks, "diff": base, "bench": bench, "source": sources}
         _show_memory(subject, path, name, form, [key for key, x in others.items() if x], sizes, passes, disabled)
+        return Exit.DONE
+    if everything:
+        useless = {
+            "locations": locations, "remarks": remarks, "short": short, "diff": base is not None, "bench": bench,
+            "source": sources, "line": lines, "op": ops, "pass": deciders,
+        }  # fmt: skip
+        _check_all(path, form, [option for option, given in useless.items() if given], sizes)
+        from aotensor_cli.exploring.views import Wanted, document_of
+
+        wanted = Wanted(subject, name, passes, disabled)
+        show_json(document_of(wanted, parse_sizes(sizes[0] if sizes else None), stage), is_dense=True)
         return Exit.DONE
     page = page_wanted(form, stage, is_library(path), bench, sizes, sources)
     useless = {"locations": locations, "remarks": remarks, "short": short, "diff": base is not None}
@@ -77,7 +89,7 @@ def _inspect(
                 return _page_of_library(path, _one_name(chosen, name), page)
             view = View(stage, base, _one_name(chosen, name), form)
             return _inspect_library(path, view, choice if remarks else None, short)
-    from aotensor_cli.inspect_model import Wanted, described, drawn, kernel_of, page_of, remarks_of, stage_texts
+    from aotensor_cli.exploring.views import Wanted, described, drawn, kernel_of, page_of, remarks_of, stage_texts
 
     wanted = Wanted(subject, name, passes, disabled)
     if page is not None:
@@ -113,7 +125,7 @@ def _show_memory(
         raise Refusal("--memory is a report of its own", f"leave out {what}")
     if is_library(path):
         raise Refusal(f"{path}: this is compiled already", "--memory is for models")
-    from aotensor_cli.inspect_model import Wanted, memory_tables
+    from aotensor_cli.exploring.views import Wanted, memory_tables
 
     found = memory_tables(Wanted(subject, name, passes, disabled), parse_sizes(",".join(sizes) or None))
     if form == "json":
@@ -121,6 +133,18 @@ def _show_memory(
     else:
         for table in found:
             table.show()
+
+
+def _check_all(path: Path, form: str, useless: Sequence[str], sizes: Sequence[str]) -> None:
+    """Refuse what does not go with --all."""
+    if form != "json":
+        raise Refusal("--all writes a document for programs", "add --json; --format html makes a page for people")
+    if is_library(path):
+        raise Refusal(f"{path}: a library holds neither loops nor passes", "inspect the model instead")
+    if useless:
+        raise Refusal(f"--all has no use for --{useless[0]}", "leave it out")
+    if len(sizes) > 1:
+        raise Refusal("--all estimates time for one set of sizes", "give --sizes once")
 
 
 def _check_locations(path: Path, stage: str | None, form: str) -> None:
@@ -160,7 +184,7 @@ def _inspect_library(path: Path, view: View, choice: Choice | None, short: bool)
             raise Refusal(f"{path}: {what} {one} does not travel in a library", "inspect the model instead")
         text = section_text(container, f"ir.{one}")
         if one == "nest" and base is None and not short:
-            from aotensor_cli.inspect_model import generic_form
+            from aotensor_cli.exploring.views import generic_form
 
             text = generic_form(text)
         texts.append(text if name is None else function_text(text, one, name))

@@ -16,6 +16,7 @@ from typing import Any, Final
 import click
 
 from aotensor_cli.options import CONTEXT, Exit, Refusal, Session, debug_option, similar
+from aotensor_cli.terminal.error_place import place_of
 from aotensor_cli.terminal.plain import is_plain, printable
 
 _LONGEST: Final = 1000
@@ -36,6 +37,8 @@ COMMANDS: Final = {
     "diff": "Show what differs between two libraries, or a library and a model.",
     "why": "Tell what became of a line, or why two lines share no loop.",
     "profile": "Show which lines of a model take the time, and what bounds them.",
+    "explore": "Look at source, stages, passes, loops and remarks in the terminal.",
+    "lsp": "Serve editors: remarks and errors on the lines of models.",
     "cache": "Show or empty the cache of compiled functions.",
     "doctor": "Show what aotensor finds on this machine, and what to install.",
 }
@@ -70,7 +73,7 @@ class CommandGroup(click.Group):
 
 def _show_version(context: click.Context, _: click.Parameter, value: bool) -> None:
     if value:
-        click.echo(import_module("aotensor_cli.version").version_text())
+        click.echo(import_module("aotensor_cli.reading.version").version_text())
         context.exit()
 
 
@@ -89,7 +92,7 @@ def group(context: click.Context) -> None:
 
     Exit codes: 0 done; 1 checked and wrong; 2 wrong usage or unreadable input; 3 the program cannot be compiled;
     4 a tool is missing or failed, or the disk is full; 70 a bug of aotensor; 130 interrupted. With --json, an error is
-    also on stdout, as {"error": {"title", "lines", "hint", "code"}}.
+    also on stdout, as {"error": {"title", "lines", "hint", "code", "file", "line"}}.
 
     Completion of commands and options: eval "$(_AOTENSOR_COMPLETE=bash_source aotensor)" in ~/.bashrc, with zsh_source
     in ~/.zshrc; in fish, _AOTENSOR_COMPLETE=fish_source aotensor | source.
@@ -182,7 +185,9 @@ def _report(session: Session, title: str, hint: str | None, code: int, lines: Se
                 click.echo(f"  {printable(line[:_LONGEST])}", err=True)
     _say_error(title, hint)
     if session.is_json:
-        tree = {"title": title, "lines": list(lines), "hint": hint, "code": int(code)}
+        place = place_of(title, lines) or (None, None)
+        tree: dict[str, Any] = {"title": title, "lines": list(lines), "hint": hint, "code": int(code)}
+        tree |= zip(("file", "line"), place, strict=True)
         with contextlib.suppress(OSError):
             click.echo(json.dumps({"error": tree}, indent=2))
     return int(code)

@@ -19,7 +19,7 @@ from aotensor.driver.naming import c_name
 from aotensor.errors import AotensorError
 from aotensor.graph.variable import Variable
 from aotensor.importers.errors import NoCounterpart
-from aotensor_cli.options import Exit, Refusal, Session, similar
+from aotensor_cli.options import NO_FUNCTION, Exit, Refusal, Session, similar
 from aotensor_cli.reading.imported import SUFFIXES, function_of_file, without_counterpart
 from aotensor_cli.reading.kinds import refuse_other_kinds
 from aotensor_cli.reading.library import split_name
@@ -68,7 +68,7 @@ def load_model(text: str, trainable: Sequence[str] = ()) -> Model:
         functions = (*_collect(namespace), *_of_frameworks(path, namespace))
     if not functions:
         raise Refusal(
-            f"{path}: there is no Function at the top level of the file",
+            f"{path}: {NO_FUNCTION}",
             "define one with f = aotensor.function([x], y); an NLP, a model of PyMC and a function of PyTensor count",
             Exit.PROGRAM,
         )  # fmt: skip

@@ -18,6 +18,9 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 CONTEXT: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
+NO_FUNCTION: Final = "there is no Function at the top level of the file"
+"""The end of the error of a Python file that is no model; it may be one that models import."""
+
 
 class Exit(IntEnum):
     """Exit codes of the contract."""

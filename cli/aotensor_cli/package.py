@@ -14,8 +14,8 @@ from aotensor_cli.packaging.libraries import read_libraries
 from aotensor_cli.packaging.names import distribution_name, read_version
 from aotensor_cli.packaging.npm import SUFFIX, npm_files
 from aotensor_cli.packaging.sdk import sdk_content, sdk_name
+from aotensor_cli.reading.version import installed
 from aotensor_cli.terminal.render import show, show_json, talk
-from aotensor_cli.version import installed
 
 
 def run(

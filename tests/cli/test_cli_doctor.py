@@ -10,7 +10,7 @@ import pytest
 from command_line import Call
 
 from aotensor_cli import doctor
-from aotensor_cli.version import installed
+from aotensor_cli.reading.version import installed
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -14,7 +14,8 @@ import llvmlite.binding
 import pytest
 from command_line import Call
 
-from aotensor_cli import main, options, version
+from aotensor_cli import main, options
+from aotensor_cli.reading import version
 from aotensor_cli.terminal import failure
 from aotensor_runtime.abi import ABI_VERSION
 

@@ -25,7 +25,7 @@ from tools.stored_libraries.programs import PROGRAMS, ROUNDS, Program, rounds
 
 import aotensor as aot
 import aotensor_runtime
-from aotensor_cli.version import installed
+from aotensor_cli.reading.version import installed
 
 ROOT: Final = Path(__file__).parents[2]
 FOLDER: Final = ROOT / "tests" / "compatibility"

@@ -53,6 +53,11 @@ from aotensor_cli.reading.completion import complete_subject, completes, functio
     "--format", "form", type=click.Choice(["text", "json", "dot", "svg", "html"]), default="text", show_default=True,
     help="dot draws --stage graph of a model for Graphviz, svg a stage as a picture, html makes a page of everything.",
 )  # fmt: skip
+@click.option(
+    "--all", "everything", is_flag=True,
+    help="With --json of a model: one document with the texts of all stages and passes (with --stage, of one), the "
+    "line that each line of text comes from, loops, estimated time by line and remarks.",
+)  # fmt: skip
 @extent_options
 @page_options
 @click.option("-o", "--output", "out", metavar="FILE", type=click.Path(path_type=Path), help="Write to this file.")

@@ -18,7 +18,7 @@ from aotensor_cli.packaging.sdk import LICENCE
 from aotensor_cli.packaging.tags import wheel_tag
 from aotensor_cli.packaging.wheel import Wheel, metadata
 from aotensor_cli.packaging.wrappers import module_text
-from aotensor_cli.version import installed
+from aotensor_cli.reading.version import installed
 from aotensor_runtime.signature import typed_line
 
 NUMPY: Final = "numpy>=2.1"

@@ -24,7 +24,8 @@ def page_options(command: _Command) -> _Command:
         ),
         click.option(
             "--sizes", metavar="n=1000,p=100", multiple=True,
-            help="With --memory or --format html or svg: extents of dims, for time and memory; may be repeated.",
+            help="With --memory, --all, or --format html or svg: extents of dims that time and memory are estimated for; "
+            "may be repeated.",
         ),
         click.option(
             "--source", "sources", metavar="FILE", type=click.Path(path_type=Path), multiple=True,

@@ -96,9 +96,9 @@ def time_text(seconds: float) -> str:
     return f"{seconds * 1e9:.3g} ns"
 
 
-def show_json(value: Any) -> None:
-    """A value as JSON on stdout."""
-    click.echo(json.dumps(value, indent=2))
+def show_json(value: Any, *, is_dense: bool = False) -> None:
+    """A value as JSON on stdout.   is_dense: without line breaks, for programs only"""
+    click.echo(json.dumps(value, indent=None if is_dense else 2))
 
 
 def talk(message: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from aotensor import Function
 from aotensor.driver.build import Build
@@ -18,6 +19,7 @@ from aotensor.graph.passes.remarks import Remark
 from aotensor.graph.passes.steps import BY_NAME
 from aotensor.ir.context import generic_text
 from aotensor_cli.explaining.memory import Table, tables
+from aotensor_cli.exploring.document import Writer
 from aotensor_cli.model import Model, load_model
 from aotensor_cli.options import Refusal, similar, what_there_is
 from aotensor_cli.page.dot import graph_dot
@@ -69,6 +71,14 @@ def page_of(wanted: Wanted, page: PageOptions) -> str:
         if page.stage == "nest":
             return made.nest_svg()
         return made.memory_svg() if page.stage == MEMORY else made.graph_svg(page.stage or "graph")
+
+
+def document_of(wanted: Wanted, sizes: Mapping[str, int], only: str | None) -> dict[str, Any]:
+    """Everything as one document.   only: the stage or pass whose text is in it, None for all"""
+    loaded = started()
+    model, build = wanted.load(debug_info=True)  # the code is the same
+    with called(model.names):
+        return Writer(build, str(model.path), loaded, sizes, only).document()
 
 
 def stage_texts(wanted: Wanted, view: View, locations: bool, short: bool) -> list[str]:

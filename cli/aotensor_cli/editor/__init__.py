@@ -1,0 +1,1 @@
+"""`aotensor lsp`: what editors show of a model, by the Language Server Protocol."""
