@@ -169,13 +169,14 @@ def test_errors_as_data(call: Call, arguments: tuple[str, ...], code: int, title
     answer = call(*arguments)
     tree = json.loads(answer.out)["error"]
     assert answer.code == tree["code"] == code and tree["title"].startswith(title) and answer.err.startswith("error: ")
-    assert set(tree) == {"title", "lines", "hint", "code"}
+    assert set(tree) == {"title", "lines", "hint", "code", "file", "line"}
 
 
 def test_a_program_error_as_data(call: Call, small: Path) -> None:
     small.write_text(SMALL + "g = aot.function([x], x + missing)\n")
     tree = json.loads(call("compile", small, "--json").out)["error"]
     assert tree["code"] == 3 and "missing" in tree["title"]
+    assert (tree["file"], tree["line"]) == ("small.py", 4)
 
 
 @pytest.mark.parametrize(
