@@ -3,8 +3,8 @@
 // A sum over rows, and one for each column: the first chunk adds to the sums themselves, every other one to a row of its
 // own, or a number, which are added in order behind.
 // CHECK-LABEL: func.func @sums(
-// CHECK: %[[SIZE:[0-9]+]] = arith.muli %{{[0-9]+}}, %{{[0-9]+}} {chunk_size} : index
-// CHECK: %[[COUNT:[0-9]+]] = arith.divsi %{{[0-9]+}}, %[[SIZE]] {chunks} : index
+// CHECK: %[[SIZE:[0-9]+]] = nest.chunk_size %{{.*}}
+// CHECK: %[[COUNT:[0-9]+]] = nest.chunks %{{.*}} by %[[SIZE]]
 // CHECK: %[[COLUMNS:[0-9]+]] = nest.value[%[[COUNT]], %[[P:[0-9a-z]+]]] : tensor<?x?xf64>
 // CHECK: %[[TOTALS:[0-9]+]] = nest.value[%[[COUNT]]] : tensor<?xf64>
 // CHECK: nest.for %[[START:[0-9]+]] in %[[N:[0-9a-z]+]] step %[[SIZE]] cores {
@@ -25,8 +25,8 @@
 // What is added at positions that only memory knows meets many elements: its parts are added on several cores, too. A
 // second chunk pays sooner than a third.
 // CHECK-LABEL: func.func @scattered(
-// CHECK: %[[ROWS:[0-9]+]] = arith.muli %{{[0-9]+}}, %{{[0-9]+}} {chunk_size} : index
-// CHECK: %[[COUNT:[0-9]+]] = arith.divsi %{{[0-9]+}}, %[[ROWS]] {chunks} : index
+// CHECK: %[[ROWS:[0-9]+]] = nest.chunk_size %{{.*}}
+// CHECK: %[[COUNT:[0-9]+]] = nest.chunks %{{.*}} by %[[ROWS]]
 // CHECK: %[[PARTS:[0-9]+]] = nest.value[%[[COUNT]], %[[M:[0-9a-z]+]]] : tensor<?x?xf64>
 // CHECK: nest.for %{{[0-9]+}} in %{{[0-9a-z]+}} step %[[ROWS]] cores {
 // CHECK: nest.for %[[C:[0-9]+]] in %[[M]] step %[[SOME:[0-9]+]] cores {
@@ -36,7 +36,7 @@
 // CHECK-NEXT: nest.do(%{{[0-9]+}} = %[[PARTS]][%[[K]], %[[J]]] : tensor<?x?xf64>) -> (%{{[0-9]+}} = %sums[%[[J]]] : tensor<?xf64>) {
 // Chunks of the rows of a compressed matrix are equal by entries.
 // CHECK-LABEL: func.func @entries(
-// CHECK: %[[ROWS:[0-9]+]] = arith.muli %{{[0-9]+}}, %{{[0-9]+}} {chunk_size} : index
+// CHECK: %[[ROWS:[0-9]+]] = nest.chunk_size %{{.*}}
 // CHECK: nest.for %[[FIRST:[0-9]+]] in %[[M:[0-9a-z]+]] step %[[ROWS]] cores {
 // CHECK: %[[NEXT:[0-9]+]] = arith.minsi %{{[0-9]+}}, %[[M]] : index
 // CHECK: %[[LOW:[0-9]+]] = nest.balance %[[FIRST]] of %[[M]] by %[[ROWS]] group %{{[0-9]+}} in %indptr : tensor<?xi32>

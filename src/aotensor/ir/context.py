@@ -10,13 +10,13 @@ from xdsl.context import Context
 from xdsl.dialects import func, get_all_dialects
 from xdsl.dialects.builtin import BytesAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute
-from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
 
 from aotensor.errors import InternalError
 from aotensor.ir.dialect import AOT
 from aotensor.ir.nest.dialect import NEST
+from aotensor.ir.nest.statement import StatementParser
 from aotensor.ir.text import CALL, OWN, text_of
 from aotensor.ir.upstream import SCF, GatherOp, PrefetchOp, ReallocOp, RemfOp
 
@@ -53,8 +53,8 @@ def parse_module(text: str, name: str = "<text>") -> ModuleOp:
     return TextParser(make_context(), readable(text), name).parse_module()
 
 
-class TextParser(Parser):
-    r"""xDSL's parser, extended to accept escaped UTF-8 bytes in strings, such as `"\CE\B1"` for α."""
+class TextParser(StatementParser):
+    r"""xDSL's parser, extended to accept expressions, and escaped UTF-8 bytes in strings, such as `"\CE\B1"` for α."""
 
     def _parse_optional_builtin_attr(self) -> Attribute | None:
         found = super()._parse_optional_builtin_attr()

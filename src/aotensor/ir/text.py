@@ -20,9 +20,26 @@ from math import copysign
 from typing import Final
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import AffineMapAttr, FloatAttr, MemRefType, ModuleOp, TensorType, VectorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    FloatAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    VectorType,
+)  # fmt: skip
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.printer import Printer
+from xdsl.traits import IsTerminator
+
+from aotensor.ir.nest.expression_parser import TABLE
+from aotensor.ir.nest.expressions import Sizes, written
+from aotensor.ir.nest.names import COUNTER, loop_names
+from aotensor.ir.nest.ops import DoOp, ValueOp
+from aotensor.ir.nest.statement import assignment
+from aotensor.ir.upstream import walk
 
 _HOLE: Final = "\0"
 """Delimits the position of a value in a template; it does not occur in MLIR text."""
@@ -42,15 +59,18 @@ def text_of(
     locations: bool = False,
     generic: Collection[str] = USUAL,
     known: dict[SSAValue, str] | None = None,
+    brief: bool = False,
 ) -> str:
     """The module in MLIR's notation, with a line end.
 
     locations: print the location after each operation. generic: the dialects to print in generic form; without all of
     OWN, `mlir-opt --allow-unregistered-dialect` does not read nests. known: names of values in earlier texts, which
-    they keep; it is extended by those of other values.
+    they keep; it is extended by those of other values. brief: print nests for people: index arithmetic as expressions,
+    sizes in a table, statements as assignments, loops by name.
     """
     stream = StringIO()
-    printer = _Printer(stream, locations, generic, known or {})
+    is_nest = brief and any(op.name.startswith("nest.") for op in walk(module))
+    printer = (_Brief if is_nest else _Printer)(stream, locations, generic, known or {})
     printer.print_op(module)
     if known is not None:
         known.update(printer.names)
@@ -142,19 +162,115 @@ class _Printer(Printer):
         """`%name`; a value without a name is given one, as in `print_ssa_value`."""
         name = self._ssa_values.get(value)
         if name is None:
-            if value.name_hint:
-                name = self._hinted(value.name_hint)
-                while name in self._taken:
-                    name = self._hinted(value.name_hint)
-            else:
-                name = self._get_new_valid_name_id()
+            name = self._unique(value.name_hint) if value.name_hint else self._get_new_valid_name_id()
             self._ssa_values[value] = name
         return f"%{name}"
+
+    def _unique(self, hint: str) -> str:
+        """A name that begins with a hint and that no other value has."""
+        name = self._hinted(hint)
+        while name in self._taken:
+            name = self._hinted(hint)
+        return name
 
     def _hinted(self, hint: str) -> str:
         count = self.ssa_names.get(hint, 0)
         self.ssa_names[hint] = count + 1
         return f"{hint}_{count}" if count else hint
+
+
+class _Brief(_Printer):
+    """Prints nests for people."""
+
+    _sizes: Sizes | None = None
+    _hints: Mapping[SSAValue, str]
+
+    def print_op(self, op: Operation) -> None:
+        if isinstance(op, func.FuncOp) and not op.is_declaration:
+            self._sizes = Sizes(op)
+            self._hints = _hints(op)
+            super().print_op(op)
+            self._sizes = None
+        else:
+            super().print_op(op)
+
+    def print_statement(self, op: DoOp) -> bool:
+        """Print a statement as an assignment; False if it is not one."""
+        text = None if op.attributes else assignment(op, self._name)
+        if text is None:
+            return False
+        self.print_string(f" {text}")
+        return True
+
+    def print_block(self, block: Block, print_block_args: bool = True, print_block_terminator: bool = True) -> None:
+        sizes = self._sizes
+        if sizes is None:
+            super().print_block(block, print_block_args, print_block_terminator)
+            return
+        if print_block_args:
+            self._print_new_line()
+            self.print_block_name(block)
+            with self.in_parens():
+                self.print_list(block.args, self.print_block_argument)
+            self.print_string(":")
+        with self.indented():
+            if isinstance(block.parent_op(), func.FuncOp) and sizes.table:
+                self._print_table(sizes)
+            for op in block.ops:
+                is_silent = not print_block_terminator and op.has_trait(IsTerminator, value_if_unregistered=False)
+                if not is_silent and not sizes.is_hidden(op):
+                    self._print_new_line()
+                    self.print_op(op)
+
+    def _print_table(self, sizes: Sizes) -> None:
+        self._print_new_line()
+        self.print_string(f"{TABLE} ")
+        with self.in_braces():
+            with self.indented():
+                for x in sizes.table:
+                    self._print_new_line()
+                    assert isinstance(x.owner, Operation)
+                    self.print_string(f"{self._name(x)} = {written(x.owner, self._operand)[0]}")
+            self._print_new_line()
+
+    def _operand(self, x: SSAValue, least: int) -> str:
+        assert self._sizes is not None
+        op = self._sizes.expression(self._sizes.same(x))
+        if op is None:
+            return self._name(x)
+        text, strength = written(op, self._operand)
+        return text if strength >= least else f"({text})"
+
+    def _name(self, value: SSAValue) -> str:
+        """The name of a value, or its expression."""
+        if self._sizes is None:
+            return super()._name(value)
+        value = self._sizes.same(value)
+        op = self._sizes.expression(value)
+        if op is not None:
+            return written(op, self._operand)[0]
+        hint = self._hints.get(value) or self._sizes.names.get(value)
+        if hint is not None and value not in self._ssa_values:
+            self._ssa_values[value] = self._unique(hint)
+        return super()._name(value)
+
+
+def _hints(function: func.FuncOp) -> dict[SSAValue, str]:
+    """Names of values: of counters by their loops, of results by the user's names."""
+    found: dict[SSAValue, str] = {}
+    for loop, name in loop_names(function).items():
+        known = loop.counter.name_hint or ""
+        found[loop.counter] = known if known.startswith(COUNTER) else f"{COUNTER}{name}"
+    table = function.attributes.get("results")
+    names = [x.data for x in table.data if isinstance(x, StringAttr)] if isinstance(table, ArrayAttr) else []
+    for op in walk(function):
+        if isinstance(op, ValueOp) and op.output is not None and op.output.value.data < len(names):
+            found.setdefault(op.result, names[op.output.value.data])
+    last = function.body.block.last_op
+    for x, name in zip(() if last is None else last.operands, names, strict=False):
+        if isinstance(x.owner, Operation):
+            found.setdefault(x, name)
+    return {x: name for x, name in found.items() if SSAValue.is_valid_name(name)}
 
 
 def _compares_vectors(op: Operation) -> bool:

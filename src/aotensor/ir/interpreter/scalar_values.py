@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Operation
 import aotensor.ops.elementwise.special  # noqa: F401  (puts sigmoid, softplus, ... into the table)
 from aotensor.core.types import Array, converted
 from aotensor.errors import InternalError
+from aotensor.ir.nest.chunks import ChunkSizeOp, ChunksOp, chunk_number
 from aotensor.ir.types import DTYPE_OF_FLOAT
 from aotensor.ops.elementwise.base import ELEMENTWISE, MAKERS, elementwise_named
 
@@ -58,6 +59,8 @@ def compute(op: Operation, operands: Sequence[Array]) -> Array:
             result = operands[0].astype(f"u{kind.itemsize}")
         case arith.BitcastOp():
             result = operands[0].view(kind)
+        case ChunkSizeOp() | ChunksOp():
+            result = np.asarray(chunk_number(op, [int(x) for x in operands]))
         case func.CallOp():
             result = _reference(op.callee.root_reference.data)(*operands)
         case _ if type(op) in _RULES:

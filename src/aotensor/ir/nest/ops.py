@@ -58,7 +58,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.segments import integers, op_with_segments
-from aotensor.ir.nest.syntax import Subscript, parse_accesses, print_accesses
+from aotensor.ir.nest.syntax import Computing, Subscript, Writing, parse_accesses, print_accesses
 
 
 @irdl_op_definition
@@ -249,6 +249,8 @@ class DoOp(IRDLOperation):
             raise VerifyException("a statement yields one number for each output")
 
     def print(self, printer: Printer) -> None:
+        if isinstance(printer, Writing) and printer.print_statement(self):
+            return
         arguments, count = self.body.block.args, len(self.inputs)
         accesses = [self.access(k) for k in range(len(arguments))]
         scatter = None if self.scatter is None else arguments[self.scatter.value.data]
@@ -261,6 +263,8 @@ class DoOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> DoOp:
+        if isinstance(parser, Computing) and parser.is_assignment:
+            return parser.parse_statement()
         inputs = parse_accesses(parser)
         names = [x.name.text.removeprefix("%") for x in inputs.arguments]
         parser.parse_punctuation("->")

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from xdsl.dialects.builtin import IndexType, TensorType
 from xdsl.ir import SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
+
+from aotensor.ir.nest.expression_parser import Computed
+
+if TYPE_CHECKING:
+    from aotensor.ir.nest.ops import DoOp
 
 Subscript: TypeAlias = int | SSAValue
 """One index of an access: a constant, or an index value such as the counter of a loop."""
@@ -47,6 +52,26 @@ def print_accesses(
         printer.print_list(list(zip(names, tensors, subscripts, strict=True)), print_access)
 
 
+@runtime_checkable
+class Writing(Protocol):
+    """A printer that writes statements as assignments."""
+
+    def print_statement(self, op: DoOp) -> bool:
+        """Print a statement as an assignment; False if it is not one."""
+
+
+@runtime_checkable
+class Computing(Protocol):
+    """A parser that reads assignments."""
+
+    @property
+    def is_assignment(self) -> bool:
+        """Is the next statement an assignment?"""
+
+    def parse_statement(self) -> DoOp:
+        """Parse an assignment."""
+
+
 @dataclass
 class Accesses:
     """The result of `parse_accesses`: arguments of the body, tensors, and the subscripts of each access.
@@ -65,11 +90,10 @@ def parse_accesses(parser: Parser, known: Sequence[str] = ()) -> Accesses:
     found = Accesses()
 
     def subscript() -> Subscript:
-        number = parser.parse_optional_integer(allow_boolean=False)
-        if number is not None:
-            return number
         operand = parser.parse_unresolved_operand()
-        if operand.operand_name in known:
+        if isinstance(operand, Computed) and isinstance(operand.node, int):
+            return operand.node
+        if operand.operand_name in known and not isinstance(operand, Computed):
             found.scattered = operand.operand_name
             return 0
         return parser.resolve_operand(operand, IndexType())

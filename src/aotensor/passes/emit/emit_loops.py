@@ -36,11 +36,13 @@ from aotensor.ir.upstream import value_name
 from aotensor.passes.emit.buffers import returned_values
 from aotensor.passes.emit.function import FunctionEmitter, Outside
 from aotensor.passes.emit.kept import kept_count
+from aotensor.passes.nest.cores.chunks import write_chunks
 from aotensor.passes.target import Target
 
 
 def emit_loops(module: ModuleOp, target: Target) -> None:
     """Replace every function at nest level by its loops; inline the bodies of loops and branches."""
+    write_chunks(module)
     functions = functions_of(module)
     called = {op.sym_name.data: op for op in functions if op.sym_visibility is not None}
     for function in functions:

@@ -6,8 +6,9 @@ time, computed from extents alone, so that equal sizes get equal decisions.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
-from functools import partial, reduce
+from functools import partial
 from typing import Final
 
 from xdsl.dialects import arith, func, math, tensor
@@ -46,7 +47,7 @@ _ROOTS: Final = (arith.DivfOp, math.SqrtOp, math.RsqrtOp, arith.DivSIOp, arith.D
 
 def work_of_iteration(b: IndexBuilder, loop: LoopOp) -> Extent:
     """The work of one iteration, or of one row of a loop over blocks of rows.   b: builds before the loop"""
-    return _Work(b, loop).of(loop.body.block.ops)
+    return _Work(b, loop).total(loop.body.block.ops)
 
 
 class _Work:
@@ -54,21 +55,34 @@ class _Work:
 
     def __init__(self, b: IndexBuilder, outermost: LoopOp) -> None:
         self.b, self.outermost = b, outermost
+        self._trips_of: dict[SSAValue, Extent] = {}
 
-    def of(self, ops: Iterable[Operation]) -> Extent:
-        """The total work of operations that run once each."""
-        known: Extent = 0
-        rest = list[Extent]()
+    def total(self, ops: Iterable[Operation]) -> Extent:
+        """The work of operations that run once each, as a sum of products of trip counts."""
+        terms = self._terms(ops)
+        total: Extent = terms.pop((), 0)
+        for trips, number in terms.items():
+            product: Extent = number
+            for x in trips:
+                product = self.b.imul(product, self._trips_of[x])
+            total = self.b.iadd(total, product)
+        return total
+
+    def _terms(self, ops: Iterable[Operation]) -> Counter[tuple[SSAValue, ...]]:
+        """Trip counts of a product → its number in the sum."""
+        found = Counter[tuple[SSAValue, ...]]({(): 0})
         for op in ops:
-            if isinstance(op, LoopOp):
-                work = self.b.imul(self._trips(op), self.of(op.body.block.ops))
-                if isinstance(work, int):
-                    known = self.b.iadd(known, work)
-                else:
-                    rest.append(work)
-            else:
-                known = self.b.iadd(known, work_of(op))
-        return reduce(self.b.iadd, rest, known)
+            if not isinstance(op, LoopOp):
+                found[()] += work_of(op)
+                continue
+            trips = self._trips(op)
+            for around, number in self._terms(op.body.block.ops).items():
+                if isinstance(trips, int):
+                    found[around] += trips * number
+                elif number:
+                    self._trips_of[trips.ssa] = trips
+                    found[(trips.ssa, *around)] += number
+        return found
 
     def _trips(self, loop: LoopOp) -> Extent:
         known = known_extent(loop)

@@ -10,10 +10,10 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from aotensor.ir.dialect import ExtractIfOp
+from aotensor.ir.nest.chunks import ChunkSizeOp, ChunksOp
 from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.nest.ops import DoOp, YieldOp
 from aotensor.ir.nest.syntax import Subscript
-from aotensor.passes.nest.cores.chunks import CHUNK_SIZE, CHUNKS
 from aotensor.passes.report.numbers import dim_of
 
 LONGEST: Final = 400  # characters of a formula
@@ -94,8 +94,8 @@ class Formulas:
         return found
 
     def _operation(self, op: Operation, x: SSAValue, depth: int) -> tuple[str, int]:
-        if CHUNKS in op.attributes or CHUNK_SIZE in op.attributes:
-            return "chunks" if CHUNKS in op.attributes else "size of a chunk", _ATOM
+        if isinstance(op, ChunksOp | ChunkSizeOp):
+            return "chunks" if isinstance(op, ChunksOp) else "size of a chunk", _ATOM
         operands = list(op.operands)
         if type(op) in _INFIX and not _counts(op):
             symbol, strength = _INFIX[type(op)]

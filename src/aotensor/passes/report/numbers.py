@@ -14,6 +14,7 @@ from xdsl.dialects import arith, func, memref, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, MemRefType, StringAttr, TensorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from aotensor.ir.nest.chunks import ChunkSizeOp, ChunksOp, chunk_number
 from aotensor.ir.nest.ops import ProductOp, ValueOp
 
 LARGEST: Final = 1 << 80
@@ -44,6 +45,10 @@ class Numbers:
             case tensor.DimOp() | memref.DimOp():
                 axis = self[op.index]
                 found = None if axis is None else self.extent(op.source, axis)
+            case ChunkSizeOp() | ChunksOp():
+                known = [self[x] for x in op.operands]
+                numbers = [n for n in known if n is not None]
+                found = chunk_number(op, numbers) if len(numbers) == len(known) and all(numbers[1:]) else None
             case arith.IndexCastOp():
                 found = self[op.input]
             case arith.SelectOp():

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import FileLineColLoc, LocationAttr
 from xdsl.ir import Operation, SSAValue
 
 from aotensor.ir.dialect import ReshapeOp
+from aotensor.ir.nest.chunks import ChunkSizeOp, ChunksOp
 from aotensor.ir.nest.loops import LoopOp
 from aotensor.ir.nest.ops import BalanceOp, DoOp, PrefetchOp, ValueOp
 from aotensor.ir.upstream import walk
@@ -28,7 +29,7 @@ def facts_of(function: func.FuncOp) -> Hashable:
 DIVISIONS: Final = (arith.DivSIOp, arith.DivUIOp)
 _PURE: Final = (
     arith.ConstantOp, arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp, arith.CmpiOp,
-    arith.SelectOp, BalanceOp, PrefetchOp, ReshapeOp, ValueOp, DoOp, LoopOp, func.ReturnOp,
+    arith.SelectOp, BalanceOp, ChunkSizeOp, ChunksOp, PrefetchOp, ReshapeOp, ValueOp, DoOp, LoopOp, func.ReturnOp,
 )  # fmt: skip
 """Operations that may be anywhere: they cannot fail, or are checked separately."""
 

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from aotensor.ir.dialect import ReshapeOp
+from aotensor.ir.nest.chunks import ChunkSizeOp, ChunksOp
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import BalanceOp, ValueOp
 from aotensor.ir.nest.syntax import Subscript
@@ -26,7 +27,7 @@ from aotensor.ir.nest.tree import used_values
 from aotensor.ir.upstream import walk
 from aotensor.passes.schedule.table import Table, Term
 
-_NOTES: Final = frozenset({"chunk_size", "chunks", "operandSegmentSizes"})
+_NOTES: Final = frozenset({"operandSegmentSizes"})
 """Attributes that do not affect the result of an operation."""
 
 
@@ -232,6 +233,11 @@ class Reader:
                     return t.extremum("min", args)
                 case arith.MaxSIOp():
                     return t.extremum("max", args)
+                case ChunkSizeOp():
+                    groups = t.make("op", (op.name, number, facts(op), ""), args)
+                    return t.multiply(t.extremum("max", [groups, t.number(1)]), args[-1])
+                case ChunksOp():
+                    return t.round_up(*args)
         return t.make("op", (op.name, number, facts(op), str(op.results[number].type) if op.results else ""), args)
 
 

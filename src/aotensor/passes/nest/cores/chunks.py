@@ -8,12 +8,13 @@ from typing import Final
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, ModuleOp, TensorType, UnitAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from aotensor.ir.index_builder import Extent, IndexBuilder
 from aotensor.ir.location import LocatedBuilder, builder_at_end, builder_before, locate
+from aotensor.ir.nest.chunks import ChunkSizeOp, ChunksOp
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
 from aotensor.ir.nest.ops import BalanceOp, DoOp, PrefetchOp, ValueOp, YieldOp
 from aotensor.ir.nest.tree import known_extent, statements
@@ -59,8 +60,6 @@ class Chunks:
         rows = self._rows()
         self._report()
         size = b.index(rows).ssa
-        if isinstance(size.owner, arith.MuliOp):
-            size.owner.attributes[CHUNK_SIZE] = UnitAttr()
         count = self._count(rows) if self.sums else size
         self.one = b.index(1).ssa
         indptr = _indptr_of(loop)
@@ -93,10 +92,10 @@ class Chunks:
 
     def _count(self, rows: Extent) -> SSAValue:
         """The number of chunks: ⌈extent / rows⌉."""
-        count = self.b.index(quotient(self.b, self.b.iadd(self._extent(), self.b.isub(rows, 1)), rows)).ssa
-        if isinstance(count.owner, arith.DivSIOp):
-            count.owner.attributes[CHUNKS] = UnitAttr()
-        return count
+        extent, b = self._extent(), self.b
+        if isinstance(extent, int) and isinstance(rows, int):
+            return b.index(-(-extent // rows)).ssa
+        return b.emit(ChunksOp(b.index(extent).ssa, b.index(rows).ssa), "index").ssa
 
     def _extent(self) -> Extent:
         return self.b.as_extent(Scalar(self.loop.upper, "index"))
@@ -107,7 +106,7 @@ class Chunks:
         most: Extent = target.most_chunks
         if target.sum_work and any(not sum.is_number for sum in self.sums):
             most = b.imin(self._chunks_of_sums(), most)
-        return rows_of_chunk(b, self._extent(), self.work, self.least, most, self._group())
+        return _size(b, self._extent(), self.work, self.least, most, self._group())
 
     def _chunks_of_sums(self) -> Extent:
         """The largest profitable number of chunks, if each chunk but the first fills and adds private tensors.
@@ -221,7 +220,7 @@ class Chunks:
         rows = quotient(b, elements(b, sum.value.result), b.imax(n, 1))
         work = b.imul(b.as_extent(Scalar(count, "index")), b.imul(rows, _ADDED))
         group = target.chunk_group if _is_innermost(along) else target.row_group
-        size = b.index(rows_of_chunk(b, n, work, target.chunk_work, target.most_chunks, group)).ssa
+        size = b.index(_size(b, n, work, target.chunk_work, target.most_chunks, group)).ssa
         upper = b.index(n).ssa
         block = Block(arg_types=[IndexType()])
         start = block.args[0]
@@ -233,6 +232,33 @@ class Chunks:
         inside.insert(added)
         along.set_bounds(end, start)
         return chunks
+
+
+def _size(b: IndexBuilder, count: Extent, work: Extent, least: int, most: Extent, group: Extent) -> Extent:
+    """Iterations per chunk (`rows_of_chunk`), as one operation unless all numbers are known."""
+    operands = (count, work, most, group)
+    if all(isinstance(n, int) for n in operands):
+        return rows_of_chunk(b, count, work, least, most, group)
+    return b.emit(ChunkSizeOp(least, *(b.index(n).ssa for n in operands)), "index")
+
+
+def write_chunks(module: ModuleOp) -> None:
+    """Replace sizes and numbers of chunks by their arithmetic, which is marked."""
+    for op in [x for x in walk(module) if isinstance(x, ChunkSizeOp | ChunksOp)]:
+        b = IndexBuilder(builder_before(op), CONTRACT)
+        extent, *rest = (b.as_extent(Scalar(x, "index")) for x in op.operands)
+        if isinstance(op, ChunksOp):
+            found = quotient(b, b.iadd(extent, b.isub(rest[0], 1)), rest[0])
+            kind: type[Operation] = arith.DivSIOp
+        else:
+            found = rows_of_chunk(b, extent, rest[0], op.least.value.data, rest[1], rest[2])
+            kind = arith.MuliOp
+        x = b.index(found).ssa
+        if isinstance(x.owner, kind):
+            x.owner.attributes[CHUNKS if isinstance(op, ChunksOp) else CHUNK_SIZE] = UnitAttr()
+        op.result.replace_all_uses_with(x)
+        op.detach()  # type: ignore[no-untyped-call]
+        op.erase()
 
 
 def _indptr_of(loop: ForOp) -> SSAValue | None:

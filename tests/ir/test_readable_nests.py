@@ -1,0 +1,87 @@
+"""Nests as people read them: sizes in a table, index arithmetic as expressions, statements as assignments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from corpus import CORPUS, EXTENTS, draw, texts_of
+from levels import levels
+from xdsl.utils.exceptions import ParseError
+
+from aotensor.ir.build import Program
+from aotensor.ir.context import generic_text, parse_module
+from aotensor.ir.interpreter.interpret import interpret
+from aotensor.ir.text import text_of
+
+MODEL = """
+func.func @f(%x: tensor<?x?xf64>, %w: tensor<?xf64>) -> tensor<?xf64> attributes {dims = [["n", "p"], ["p"]], results = ["y"]} {
+  nest.sizes {
+    %n = dim(%x, 0)
+    %p = dim(%x, 1)
+    %m = max(%p - 1, 0)
+  }
+  %y = nest.value[%n] init 0.5 : f64 output 0 : tensor<?xf64>
+  nest.for %i.n in %n {
+    nest.for %i.i in %m {
+      nest.do %y[%i.n] += %x[%i.n, %i.i + 1] * -%w[%i.i] fastmath<contract> reassoc
+    }
+  }
+  func.return %y : tensor<?xf64>
+}
+"""  # noqa: E501
+
+
+@texts_of()
+def test_they_print_parse_and_print_again(make: Callable[[], Program]) -> None:
+    text = text_of(parse_module(levels(make)["nest"]), brief=True)
+    parsed = parse_module(text)
+    parsed.verify()
+    assert text_of(parsed, brief=True) == text
+    assert text_of(parse_module(generic_text(text)), brief=True) == text
+
+
+@pytest.mark.parametrize("name", ["logistic", "sparse_products", "softmax_rows"])
+def test_they_compute_the_same(name: str) -> None:
+    plain = parse_module(levels(CORPUS[name])["nest"])
+    program = CORPUS[name]()
+    arrays = draw([x for _, x in program.inputs], EXTENTS["usual"])
+    found = interpret(parse_module(text_of(plain, brief=True)), program.name, *arrays)
+    for x, y in zip(found, interpret(plain, program.name, *arrays), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_an_expression_is_what_it_says() -> None:
+    x, w = np.arange(6.0).reshape(2, 3), np.array([2.0, 3.0, 5.0])
+    (found,) = interpret(parse_module(MODEL), "f", x, w)
+    np.testing.assert_array_equal(found, 0.5 - x[:, 1:] @ w[:-1])
+    assert MODEL.strip() in text_of(parse_module(MODEL), brief=True).replace("\n  ", "\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("    %m = max(%p - 1, 0)\n", "", r"f\.mlir:9:.*%m is not in the table of sizes"),
+        ("%p - 1", "%q - 1", r"f\.mlir:6:.*%q is not in the table of sizes"),
+        ("dim(%x, 1)", "dim(%x, 0)", r"f\.mlir:5:.*%p is equal to %n"),
+        (
+            "%n = dim(%x, 0)\n    %p = dim(%x, 1)",
+            "%p = dim(%x, 0)\n    %n = dim(%x, 1)",
+            r"f\.mlir:4:.*%p is not this",
+        ),
+        ("%m = max(%p - 1, 0)", "%m = 7", r"f\.mlir:6:.*%m is not computed"),
+        ("%m = max(%p - 1, 0)", "%m = largest(%p)", r"f\.mlir:6:.*'largest' is not an operation of sizes"),
+        ("max(%p - 1, 0)", "max(%p - 1)", r"f\.mlir:6:.*max of 1 operands"),
+        ("max(%p - 1, 0)", "max(%p - 1.5, 0)", r"f\.mlir:6:.*1\.5 is not a number of type index"),
+        ("+= %x", "+= sin(%n) + %x", r"f\.mlir:11:.*a number of type index in a statement of f64"),
+        ("* -%w", "div %w", r"f\.mlir:11:.*div of numbers of type f64"),
+        ("<contract>", "<quick>", r"f\.mlir:11:.*'quick' is not a permission"),
+    ],
+)
+def test_a_wrong_text_is_refused_with_its_line(old: str, new: str, said: str) -> None:
+    assert MODEL.count(old) >= 1
+    with pytest.raises(ParseError) as caught:
+        parse_module(MODEL.replace(old, new), "f.mlir").verify()
+    assert re.search(said, re.sub(r"\s+", " ", str(caught.value)))
