@@ -60,8 +60,8 @@ def _compile(models: Sequence[str], flags: dict[str, Any]) -> None:
     sources = [load_model(model, training.wrt if training is not None else ()) for model in models]
     functions = [f for source in sources for f in source.functions]
     grad, hvp = ((_names(f"--{name}", flags[name]) if flags[name] is not None else None) for name in ("grad", "hvp"))
-    if flags["short"] and "nest" not in forms:
-        raise Refusal("--short is about the text of nests", "add --emit nest")
+    if flags["generic"] and "nest" not in forms:
+        raise Refusal("--generic is about the text of nests", "add --emit nest")
     derived = with_gradients(functions, grad) if grad is not None else []
     derived += with_hessian_products(functions, hvp) if hvp is not None else []
     derived += with_steps(functions, training) if training is not None else []
@@ -79,7 +79,7 @@ def _compile(models: Sequence[str], flags: dict[str, Any]) -> None:
     if flags["memory"] is not None:
         definitions = within(functions, flags["memory"], options, parse_sizes(flags["sizes"]))
     build = Build(definitions, name, options)
-    build.short = flags["short"]
+    build.generic = flags["generic"]
     build.seconds["load the model"] = time.perf_counter() - start
     is_quiet = flags["quiet"]
     with (

@@ -30,7 +30,7 @@ from aotensor_runtime.errors import LibraryError
 from aotensor_runtime.formats.image import SHARED
 
 _WITH_NESTS: Final = {"nest", *(name for name, step in BY_NAME.items() if step.level == "nest")}
-"""The stage and the passes whose texts have a short form."""
+"""The stage and the passes whose texts have a generic form."""
 
 
 def run(out: Path | None, **flags: Any) -> int:
@@ -40,12 +40,12 @@ def run(out: Path | None, **flags: Any) -> int:
 
 
 def _inspect(
-    subject: str, stage: str | None, locations: bool, short: bool, remarks: bool, memory: bool, name: str | None,
-    form: str,
-    as_json: bool, passes: str | None, disabled: tuple[str, ...], lines: tuple[str, ...], ops: tuple[str, ...],
-    deciders: tuple[str, ...], base: str | None, bench: Path | None, sizes: tuple[str, ...], sources: tuple[Path, ...],
-    everything: bool,
+    subject: str, stage: str | None, locations: bool, short: bool, generic: bool, remarks: bool, memory: bool,
+    name: str | None, form: str, as_json: bool, passes: str | None, disabled: tuple[str, ...], lines: tuple[str, ...],
+    ops: tuple[str, ...], deciders: tuple[str, ...], base: str | None, bench: Path | None, sizes: tuple[str, ...],
+    sources: tuple[Path, ...], everything: bool,
 ) -> int:  # fmt: skip
+    del short  # nests are in short form
     form = "json" if as_json else form
     path, chosen = split_name(subject)
     if memory:
@@ -54,7 +54,7 @@ def _inspect(
         return Exit.DONE
     if everything:
         useless = {
-            "locations": locations, "remarks": remarks, "short": short, "diff": base is not None, "bench": bench,
+            "locations": locations, "remarks": remarks, "generic": generic, "diff": base is not None, "bench": bench,
             "source": sources, "line": lines, "op": ops, "pass": deciders,
         }  # fmt: skip
         _check_all(path, form, [option for option, given in useless.items() if given], sizes)
@@ -64,14 +64,14 @@ def _inspect(
         show_json(document_of(wanted, parse_sizes(sizes[0] if sizes else None), stage), is_dense=True)
         return Exit.DONE
     page = page_wanted(form, stage, is_library(path), bench, sizes, sources)
-    useless = {"locations": locations, "remarks": remarks, "short": short, "diff": base is not None}
+    useless = {"locations": locations, "remarks": remarks, "generic": generic, "diff": base is not None}
     if page is not None and any(useless.values()):
         option = next(x for x, is_given in useless.items() if is_given)
         raise Refusal(f"--format {form} has no use for --{option}", "leave it out")
     if locations:
         _check_locations(path, stage, form)
-    if short and (stage is None or stage.partition(".")[0] not in _WITH_NESTS):
-        raise Refusal("--short is about the text of nests", "add --stage nest, or a pass over nests")
+    if generic and (stage is None or stage.partition(".")[0] not in _WITH_NESTS):
+        raise Refusal("--generic is about the text of nests", "add --stage nest, or a pass over nests")
     if (passes is not None or disabled) and is_library(path):
         raise Refusal(f"{path}: this is compiled already", "--passes and --disable-pass are for models")
     if remarks and (stage is not None or form == "dot"):
@@ -88,7 +88,7 @@ def _inspect(
             if page is not None:
                 return _page_of_library(path, _one_name(chosen, name), page)
             view = View(stage, base, _one_name(chosen, name), form)
-            return _inspect_library(path, view, choice if remarks else None, short)
+            return _inspect_library(path, view, choice if remarks else None, generic)
     from aotensor_cli.exploring.views import Wanted, described, drawn, kernel_of, page_of, remarks_of, stage_texts
 
     wanted = Wanted(subject, name, passes, disabled)
@@ -102,7 +102,7 @@ def _inspect(
     elif stage is not None:
         view = View(stage, base, name, form)
         is_kernel = stage == "asm" and base is None and name is not None
-        view.show(*([kernel_of(wanted, str(name))] if is_kernel else stage_texts(wanted, view, locations, short)))
+        view.show(*([kernel_of(wanted, str(name))] if is_kernel else stage_texts(wanted, view, locations, generic)))
     else:
         description, names = described(wanted)
         _show_description(description, names, form)
@@ -161,7 +161,7 @@ def _one_name(chosen: str | None, name: str | None) -> str | None:
     return chosen or name
 
 
-def _inspect_library(path: Path, view: View, choice: Choice | None, short: bool) -> int:
+def _inspect_library(path: Path, view: View, choice: Choice | None, generic: bool) -> int:
     """Show a library, or remarks of a choice; USAGE if something in it is damaged, after all that could be read."""
     stage, base, name, form = view.stage, view.base, view.name, view.form
     container = Container(read_library(path))
@@ -183,7 +183,7 @@ def _inspect_library(path: Path, view: View, choice: Choice | None, short: bool)
             what = "pass" if one in BY_NAME else "stage"
             raise Refusal(f"{path}: {what} {one} does not travel in a library", "inspect the model instead")
         text = section_text(container, f"ir.{one}")
-        if one == "nest" and base is None and not short:
+        if one == "nest" and base is None and generic:
             from aotensor_cli.exploring.views import generic_form
 
             text = generic_form(text)

@@ -142,13 +142,14 @@ def json_option(command: _Command) -> _Command:
     return click.option("--json", "as_json", is_flag=True, help="Write JSON.")(command)
 
 
-def short_option(command: _Command) -> _Command:
-    """`--short`: nests as people read them."""
-    option = click.option(
-        "--short", is_flag=True,
-        help="Nests in their short form, for people. mlir-opt --allow-unregistered-dialect reads the usual one.",
+def nest_options(command: _Command) -> _Command:
+    """`--generic` and `--short`: the form of nests."""
+    generic = click.option(
+        "--generic", is_flag=True,
+        help="Nests in MLIR's generic form, which mlir-opt --allow-unregistered-dialect reads.",
     )  # fmt: skip
-    return option(command)
+    short = click.option("--short", is_flag=True, help="Nests in short form, as they are without this option.")
+    return generic(short(command))
 
 
 def pass_options(command: _Command) -> _Command:

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 from command_line import LOGISTIC, Call
 
+from aotensor.ir.context import parse_module
+from aotensor.ir.text import text_of
 from aotensor_runtime import load
 
 
@@ -16,7 +18,7 @@ def nest_of(call: Call, folder: Path) -> tuple[Path, Path]:
     """A model, and the file of its nest."""
     model = folder / "model.py"
     model.write_text(LOGISTIC.replace('twice = aot.function([w], 2 * w, name="doubled")\n', ""))
-    assert call("compile", model, "--emit", "nest", "--short", "-o", folder).code == 0
+    assert call("compile", model, "--emit", "nest", "-o", folder).code == 0
     return model, folder / "logistic.nest.mlir"
 
 
@@ -32,13 +34,13 @@ def test_an_edited_nest_is_compiled(spawn: Call, tmp_path: Path) -> None:
     np.testing.assert_allclose(found, np.logaddexp(0, -y * (X @ w)).mean(), rtol=1e-13)
     shown = spawn("inspect", tmp_path / "liblogistic.so").out
     assert re.search(r"schedule +logistic\.nest\.mlir sha256:", shown)
-    again = spawn("compile", model, "--schedule", nest, "--emit", "nest", "--short")
+    again = spawn("compile", model, "--schedule", nest, "--emit", "nest")
     assert again.out.count(" jam 16") == nest.read_text().count(" jam 16") > 0
 
 
 def test_a_broken_dependence_is_named_with_both_lines(call: Call, tmp_path: Path) -> None:
     model, nest = nest_of(call, tmp_path)
-    lines = nest.read_text().splitlines(keepends=True)
+    lines = text_of(parse_module(nest.read_text())).splitlines(keepends=True)
     first = next(k for k, line in enumerate(lines) if "%y[" in line)
     middle, last = (
         next(k for k in range(at, len(lines)) if lines[k].strip() == "}") + 1 for at in (first, first + 4)

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from command_line import LOGISTIC, Answer, Call
 
+from aotensor.ir.context import parse_module
+from aotensor.ir.text import text_of
 from aotensor_runtime import load
 
 MODEL = LOGISTIC.replace('twice = aot.function([w], 2 * w, name="doubled")\n', "").replace(
@@ -26,9 +28,9 @@ def own_nest(spawn: Call, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The nest that the compiler gives the model."""
     model = tmp_path_factory.mktemp("own") / "model.py"
     model.write_text(MODEL)
-    own = spawn("compile", model, "--emit", "nest", "--short")
+    own = spawn("compile", model, "--emit", "nest")
     assert own.code == 0
-    return own.out
+    return text_of(parse_module(own.out))
 
 
 @pytest.fixture

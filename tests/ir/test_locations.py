@@ -88,7 +88,11 @@ def line_of(text: str) -> int:
 
 def located(text: str, start: str) -> Sequence[str]:
     """The locations of the operations of a text that begin so."""
-    return [line.rsplit(" loc(", 1)[1].rstrip(")") for line in text.splitlines() if f" = {start} " in line]
+    return [
+        line.rsplit(" loc(", 1)[1].rstrip(")")
+        for line in text.splitlines()
+        if f" = {start} " in line or f" = {start.removeprefix('math.')}(" in line
+    ]
 
 
 def test_lines_are_those_of_the_user() -> None:

@@ -15,6 +15,8 @@ from aotensor import Function
 from aotensor.driver.hand import HandSchedule
 from aotensor.driver.recipe import Options, lower
 from aotensor.errors import ScheduleError
+from aotensor.ir.context import parse_module
+from aotensor.ir.text import text_of
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "logistic.py"
 
@@ -28,8 +30,13 @@ def logistic() -> Function:
 
 @cache
 def nest() -> str:
-    """The compiler's own nest, with names for loops."""
-    return logistic().schedule.text()
+    """The compiler's own nest, one operation a line, with names for loops."""
+    return plain(logistic().schedule.text())
+
+
+def plain(text: str) -> str:
+    """A nest with one operation a line, which is easier to damage."""
+    return text_of(parse_module(text))
 
 
 def edited(old: str, new: str, text: str | None = None) -> str:

@@ -14,6 +14,8 @@ import aotensor.tensor as at
 from aotensor.driver.hand import HandSchedule
 from aotensor.driver.recipe import Options, lower
 from aotensor.errors import ScheduleError
+from aotensor.ir.context import parse_module
+from aotensor.ir.text import text_of
 from aotensor.passes.target import Target
 
 
@@ -30,7 +32,7 @@ def statement(part: str, text: str) -> str:
 def model_line(lines: str) -> str:
     """Of a statement of the nest, as the text with locations has it."""
     count = nest()[: nest().index(lines)].count("nest.do(")
-    located = logistic().ir("nest", locations=True, short=True).split("nest.do(")[count + 1]
+    located = text_of(parse_module(logistic().ir("nest", locations=True)), locations=True).split("nest.do(")[count + 1]
     found = re.search(r'^ *\} loc\("(.*)":(\d+):0\)', located, re.MULTILINE)
     assert found is not None
     return f"{found[1]}:{found[2]}"
@@ -44,14 +46,12 @@ def with_constant(text: str, name: str, value: int) -> str:
 
 def test_the_own_nest_is_a_schedule() -> None:
     check(nest())
-    check(logistic().ir("nest", short=True))
+    check(logistic().ir("nest"))
 
 
 def test_generic_texts_and_those_with_locations_are_schedules() -> None:
-    check(logistic().ir("nest"))
     check(logistic().ir("nest", locations=True))
-    check(logistic().ir("nest", locations=True, short=True))
-    for text in (logistic().ir("nest"), logistic().ir("nest", locations=True)):
+    for text in (logistic().ir("nest", generic=True), logistic().ir("nest", locations=True, generic=True)):
         assert text.count("jam = 8 : i64") == nest().count("jam 8") > 0
         check(text.replace("jam = 8 : i64", "jam = 16 : i64"))
         assert "at most 16 iterations" in str(refusal(text.replace("jam = 8 : i64", "jam = 32 : i64")))
@@ -62,7 +62,7 @@ def test_generic_texts_and_those_with_locations_are_schedules() -> None:
     [
         (" jam 8", " jam 16"),
         (" jam 8", ""),
-        ("nest.for %loop.p.1 in %3 parallel", "nest.for %loop.p.1 in %3 lanes 16 parallel masked"),
+        ("nest.for %i.p.1 in %p parallel", "nest.for %i.p.1 in %p lanes 16 parallel masked"),
         (" parallel", ""),
         (" cores", ""),
     ],
@@ -80,8 +80,8 @@ def test_words_of_loops(old: str, new: str, tmp_path: Path) -> None:
 def test_blocks_of_other_sizes(tmp_path: Path) -> None:
     """Chunks are a multiple of what a block has, and a buffer has as many elements."""
     text = nest()
-    chunk = re.search(r"nest.for %loop.n.chunks in %1 step (%\d+)", text)
-    block = re.search(r"nest.for %loop.n.blocks = %loop.n.chunks to %\d+ step (%\d+)", text)
+    chunk = re.search(r"nest.for %i.n.chunks in %n step (%\d+)", text)
+    block = re.search(r"nest.for %i.n.blocks = %i.n.chunks to %\d+ step (%\d+)", text)
     assert chunk is not None
     assert block is not None
     text = with_constant(text, "b", 100)
@@ -126,11 +126,11 @@ BEYOND = """    %far = nest.value : tensor<f64>
 
 def words(new: str) -> Callable[[str], str]:
     """The loop of the products of a row runs so."""
-    return lambda text: text.replace("nest.for %loop.p.1 in %3 parallel", f"nest.for %loop.p.1 in %3 {new}")
+    return lambda text: text.replace("nest.for %i.p.1 in %p parallel", f"nest.for %i.p.1 in %p {new}")
 
 
 def bounds(new: str) -> Callable[[str], str]:
-    return lambda text: text.replace("nest.for %loop.p.1 in %3 ", f"nest.for %loop.p.1 {new} ")
+    return lambda text: text.replace("nest.for %i.p.1 in %p ", f"nest.for %i.p.1 {new} ")
 
 
 def pattern(old: str, new: str, count: int = 0) -> Callable[[str], str]:
@@ -144,15 +144,15 @@ def made_late(text: str) -> str:
 
 WRONG: Mapping[str, tuple[Callable[[str], str], str]] = {
     "a statement is dropped": (
-        lambda t: t.replace(statement("%X[%loop.n, %loop.p.1]", t), ""), "a statement of the model is missing"
+        lambda t: t.replace(statement("%X[%i.n, %i.p.1]", t), ""), "a statement of the model is missing|other elements"
     ),
-    "bounds": (bounds("in %1"), "other iterations"),
-    "begin with 1": (bounds("= %2 to %3"), "other iterations"),
-    "subscript": (lambda t: t.replace("%w[%loop.p.1]", "%w[%loop.n]"), "other elements"),
+    "bounds": (bounds("in %n"), "other iterations"),
+    "begin with 1": (bounds("= %1 to %p"), "other iterations"),
+    "subscript": (lambda t: t.replace("%w[%i.p.1]", "%w[%i.n]"), "other elements"),
     "operation": (lambda t: t.replace("arith.negf", "math.absf", 1), "not a statement of the model"),
     "operand": (pattern(r"(nest.do\(%\d+ = )%y\[", r"\1%w["), "other elements"),
-    "parallel on a sum": (pattern(r"(nest.for %loop.i.1 = .*) \{", r"\1 parallel {"), "write the same elements"),
-    "another part": (pattern(r"(part %\d+ : \S+ number )%\d+", r"\1%loop.n.chunks"), "not added up as they should"),
+    "parallel on a sum": (pattern(r"(nest.for %i.i.1 = .*) \{", r"\1 parallel {"), "write the same elements"),
+    "another part": (pattern(r"(part %\d+ : \S+ number )%\d+", r"\1%i.n.chunks"), "not added up as they should"),
     "no part": (pattern(r"part %\d+ : \S+ number %\d+ ", ""), "not a part of a sum over chunks"),
     "cores inside": (pattern(r"(step %\d+) \{", r"\1 cores {"), "several cores run the chunks|stands in no other"),
     "too many jammed": (lambda t: t.replace("jam 8", "jam 17", 1), "at most 16 iterations"),
@@ -167,10 +167,10 @@ WRONG: Mapping[str, tuple[Callable[[str], str], str]] = {
     ),
     "another output": (lambda t: t.replace("output 1", "output 0", 1), "other outputs"),
     "over an argument": (
-        pattern(r"over %\d+ : tensor<\?xf64>", "over %w : tensor<?xf64>"), "other outputs|belongs to the caller"
+        pattern(r"over %\w+ : tensor<\?xf64>", "over %w : tensor<?xf64>"), "other outputs|belongs to the caller"
     ),
-    "another result": (pattern(r"func.return %\d+, ", "func.return %l2, ", 1), "missing|returns"),
-    "no result": (pattern(r" +func.return %\d+, .*\n", "", 1), "hand.nest.mlir:"),
+    "another result": (pattern(r"func.return %\w+, ", "func.return %l2, ", 1), "missing|returns"),
+    "no result": (pattern(r" +func.return %\w+, .*\n", "", 1), "hand.nest.mlir:"),
     "what nobody reads": (lambda t: t.replace("    func.return", f"{BEYOND}    func.return", 1), "other elements"),
 }  # fmt: skip
 
@@ -213,7 +213,7 @@ def test_of_another_function_or_version() -> None:
 
 
 def test_a_machine_without_masks_has_no_lanes() -> None:
-    text = edited("nest.for %loop.p.1 in %3 parallel", "nest.for %loop.p.1 in %3 lanes 4 parallel masked")
+    text = edited("nest.for %i.p.1 in %p parallel", "nest.for %i.p.1 in %p lanes 4 parallel masked")
     options = Options(schedule=HandSchedule(text, "hand.nest.mlir"), facts=Target(has_masks=False))
     with pytest.raises(ScheduleError, match="lanes 4: the machine has no vectors under masks"):
         lower([logistic()], options, texts=())

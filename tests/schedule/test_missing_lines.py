@@ -43,7 +43,7 @@ def test_lines_that_make_values() -> None:
     lines = nest().splitlines()
     made = {k: found[1] for k, line in enumerate(lines) if (found := re.match(r"\s*(%[\w.]+) = ", line))}
     count = 0
-    for k in sorted(made)[::3]:
+    for k in sorted(made)[::2]:
         end = next((j for j in range(k, len(lines)) if "func.func" in lines[j]), len(lines))
         use = next((j for j in range(k + 1, end) if re.search(rf"{made[k]}(?![\w.])", lines[j])), None)
         if use is None:
@@ -51,7 +51,8 @@ def test_lines_that_make_values() -> None:
         line, said = refused(lines[:k] + lines[k + 1 :])
         assert line == use
         # a later function may have a value of that name
-        assert said == f"no line above makes {made[k]}, which this one uses" or "is used before it is made" in said
+        told = f"no line above makes {made[k]}, which this one uses", f"{made[k]} is not in the table of sizes"
+        assert said.startswith(told) or "is used before it is made" in said
         count += 1
     assert count > 3
 

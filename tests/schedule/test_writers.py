@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hand import check, line_of, refusal
+from hand import check, line_of, plain, refusal
 from mutations import KINDS, mutated
 from tiny_target import TINY
 
@@ -57,7 +57,8 @@ def function(name: str) -> aot.Function:
 @cache
 def own(name: str) -> str:
     """As it is on a machine on which every loop has several chunks."""
-    return lower([function(name)], Options(facts=TINY), texts=["nest"]).texts["nest"]
+    text = lower([function(name)], Options(facts=TINY), texts=["nest"]).texts["nest"]
+    return plain(text)
 
 
 def taken(name: str, text: str) -> None:
@@ -81,7 +82,7 @@ def statements(text: str) -> list[str]:
 
 def writing(text: str, column: int) -> str:
     """The statement that writes a column of the value that three statements write."""
-    found = [s for s in statements(text) if re.search(rf"-> \(%\d+ = %\d+\[(?:%\d+, )?{column}\]", s)]
+    found = [s for s in statements(text) if re.search(rf"-> \(%\d+ = %\w+\[(?:%[\w.]+, )?{column}\]", s)]
     assert len(found) == 1, found
     return found[0]
 
@@ -107,7 +108,7 @@ def test_columns_are_written_in_loops_of_their_own() -> None:
     """The loop is distributed, and one of its parts goes by tiles."""
     text = own("columns")
     last = writing(text, 2)
-    head = re.search(r"^( *)nest\.for (%\d+) = (%\d+) to (%\d+) .*\{\n", text, re.MULTILINE)
+    head = re.search(r"^( *)nest\.for (%[\w.]+) = (%[\w.]+) to (%\d+) .*\{\n", text, re.MULTILINE)
     assert head is not None
     assert text.index(head[0]) < text.index(last)
     alone = head[0].replace(head[2], "%alone", 1) + last.replace(f"{head[2]}]", "%alone]").replace(
@@ -127,7 +128,7 @@ def moved(text: str, what: str, before: str) -> str:
 def test_a_reader_in_front_of_one_of_the_writers_is_refused() -> None:
     """By name, with the lines of both: the loop over the columns of a row reads all of them."""
     f = function("what reads them")
-    text = f.schedule.text()
+    text = plain(f.schedule.text())
     late = writing(text, 2)
     start = text.index("nest.for", text.index(late))
     indent = len(text[:start]) - len(text[:start].rstrip(" "))

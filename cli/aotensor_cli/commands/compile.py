@@ -14,8 +14,8 @@ from aotensor_cli.options import (
     json_option,
     library_options,
     machine_options,
+    nest_options,
     pass_options,
-    short_option,
     training_options,
 )
 from aotensor_cli.reading.completion import complete_subject
@@ -37,10 +37,10 @@ from aotensor_cli.reading.completion import complete_subject
 @pass_options
 @click.option(
     "--schedule", metavar="FILE", type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Nest text to compile, as --emit nest --short writes it, edited; refused unless it computes the same.",
+    help="Nest text to compile, as --emit nest writes it, edited; refused unless it computes the same.",
 )  # fmt: skip
 @library_options
-@short_option
+@nest_options
 @click.option(
     "--abi", "interfaces", metavar="NAME", type=click.Choice(list(INTERFACES)), multiple=True,
     help=f"Also export the symbols of another project's interface; may be repeated: {', '.join(INTERFACES)}.",

@@ -9,7 +9,7 @@ import click
 from aotensor_cli.commands.declaration import declare
 from aotensor_cli.commands.moment import Moment
 from aotensor_cli.commands.names import STAGES
-from aotensor_cli.options import debug_option, extent_options, json_option, pass_options, short_option
+from aotensor_cli.options import debug_option, extent_options, json_option, nest_options, pass_options
 from aotensor_cli.page.options import DRAWN, MEMORY, page_options
 from aotensor_cli.reading.completion import complete_subject, completes, functions_of_subject, passes
 
@@ -26,7 +26,7 @@ from aotensor_cli.reading.completion import complete_subject, completes, functio
     help="With --stage: what turned this into that; before: what the pass of --stage did.",
 )  # fmt: skip
 @click.option("--locations", is_flag=True, help="With --stage of a model: the line that each operation comes from.")
-@short_option
+@nest_options
 @click.option("--remarks", is_flag=True, help="What became of each line of the model, and why.")
 @click.option(
     "--memory", is_flag=True,

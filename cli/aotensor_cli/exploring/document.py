@@ -47,7 +47,7 @@ class Writer:
         self.sets = dim_sets(self.functions, [sizes] if sizes else [], ())
         self.places: dict[Place, int] = {}
         build.report = self.report = Report({name: sets[:1] for name, sets in self.sets.items()})
-        build.locations = build.short = True
+        build.locations = True
         build.snapshots = Snapshots([*IR_STAGES, *BY_NAME] if only is None else [only, "nest"], True, True)
 
     def document(self) -> dict[str, Any]:

@@ -81,18 +81,18 @@ def document_of(wanted: Wanted, sizes: Mapping[str, int], only: str | None) -> d
         return Writer(build, str(model.path), loaded, sizes, only).document()
 
 
-def stage_texts(wanted: Wanted, view: View, locations: bool, short: bool) -> list[str]:
-    """The text of a stage or of what a pass left, and what it is compared with; with lines and in short form, if
-    that is asked for; differences always are in short form.
+def stage_texts(wanted: Wanted, view: View, locations: bool, generic: bool) -> list[str]:
+    """The text of a stage or of what a pass left, and what it is compared with; with lines and nests in
+    generic form, if that is asked for; differences are never in generic form.
 
     Raises: Refusal of a pass that did not run, with those that did
     """
     build = wanted.build()
-    build.locations, build.short = locations, short
+    build.locations, build.generic = locations, generic
     with progress(f"compiling {build.name}") as build.begin, without_remarks():
         if view.base is None and view.stage in STAGES:
             return [build.content(view.stage).decode()]
-        build.snapshots = Snapshots(view.names, locations, short or view.base is not None)
+        build.snapshots = Snapshots(view.names, locations, generic and view.base is None)
         snapshots = build.lowered.snapshots
         found = [snapshots.text(name) for name in view.names]
         return [_checked(build, name, text) for name, text in zip(view.names, found, strict=True)]

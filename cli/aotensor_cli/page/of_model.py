@@ -45,7 +45,7 @@ class ModelPage:
         self.functions: list[Function] = [f for f in build.functions if isinstance(f, Function)]
         self.sets = dim_sets(self.functions, sizes, rows)
         build.report = self.report = Report(self.sets)
-        build.locations = build.short = True
+        build.locations = True
 
     def graph_svg(self, stage: str) -> str:
         """The graphs as a picture."""

@@ -24,7 +24,7 @@ def page_options(command: _Command) -> _Command:
         ),
         click.option(
             "--sizes", metavar="n=1000,p=100", multiple=True,
-            help="With --memory, --all, or --format html or svg: extents of dims that time and memory are estimated for; "
+            help="With --memory, --all, --format html or svg: extents of dims that time and memory are estimated for; "
             "may be repeated.",
         ),
         click.option(

@@ -26,7 +26,7 @@ def read_schedule(path: Path | None) -> HandSchedule | None:
     try:
         return HandSchedule(path.read_text(encoding="utf-8"), str(path))
     except UnicodeDecodeError as error:
-        hint = "a schedule is what `aotensor compile --emit nest --short` of this version prints, edited"
+        hint = "a schedule is what `aotensor compile --emit nest` of this version prints, edited"
         raise Refusal(f"{path}: this is not text", hint) from error
 
 

@@ -17,7 +17,7 @@ from aotensor.api.schedule import Schedule, hand_schedule
 from aotensor.core.types import Array
 from aotensor.densities.parameter import Parameter
 from aotensor.driver.cache import load_compiled, loaded
-from aotensor.driver.definition import Definition, Options, check_locations, check_short
+from aotensor.driver.definition import Definition, Options, check_generic, check_locations
 from aotensor.driver.hand import schedule_note
 from aotensor.driver.signature import In, Outputs, Updates
 from aotensor.driver.stages import STAGES
@@ -250,24 +250,25 @@ class Function(Definition):
             raise GraphTypeError(f"{self.name}: {key}: {error.diagnostic.title}", hint=error.diagnostic.hint) from error
 
     @coerced
-    def ir(self, stage: str, locations: bool = False, short: bool = False) -> str:
+    def ir(self, stage: str, locations: bool = False, short: bool = True, generic: bool = False) -> str:
         """The text of a stage: graph, graph-opt, tensor, tensor-opt, nest, loops, llvm, llvm-opt or asm.
 
         locations: print the source line of each operation, as MLIR does: `loc("model.py":12:0)`. Graphs
-        always do. short: print nests in the short form. Otherwise they are in MLIR's generic form, which
-        `mlir-opt --allow-unregistered-dialect` accepts, too.
+        always do. generic: print nests in MLIR's generic form, which `mlir-opt --allow-unregistered-dialect` accepts,
+        instead of the short form. short: has no effect; nests are in the short form by default.
 
-        Raises: GraphValueError for another stage, for locations at one of LLVM's, and for the short form of another
+        Raises: GraphValueError for another stage, for locations at one of LLVM's, and for the generic form of another
         stage than nest.
         """
-        if short:
-            check_short(stage)
+        del short
+        if generic:
+            check_generic(stage)
         if one_of("stage", stage, STAGES) in ("graph", "graph-opt"):
             return self.graph_text(stage)
         check_locations(stage, locations)
         from aotensor.driver.recipe import stage_text
 
-        return stage_text([self], stage, locations=locations, generic=not short)
+        return stage_text([self], stage, locations=locations, generic=generic)
 
     @property
     def schedule(self) -> Schedule:

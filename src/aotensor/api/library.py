@@ -67,7 +67,7 @@ def compile(
     prefix: before every exported symbol.
     passes, disable_passes: as those of `aotensor.function`, which they replace.
     schedule: the loops to compile, instead of those of the passes: a file of nest text, as `aotensor compile --emit
-    nest --short` writes it, edited, or a `Schedule`, as `f.schedule` is.
+    nest` writes it, edited, or a `Schedule`, as `f.schedule` is.
     debug_info: store the lines of the model for debuggers and profilers; the code is the same.
     emit: "lib", or "static" for `lib<name>.a` instead, or "c" for C99 in `<name>.c` (docs/howto/c_source.md), which
     need no linker here; or several in a tuple.

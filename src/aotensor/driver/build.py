@@ -30,9 +30,9 @@ class Build:
     """The compilation of functions to a library called `name`; each step runs when its result is first needed.
 
     seconds: wall time of every step done so far, in order; those of the passes are in `lowered.records`.
-    begin: called with the name of each step when it starts. locations: print the source location of operations. short:
-    print nests in the short form, not in generic form. snapshots: IR between
-    steps, to be kept. report: loops and memory, as recorded on the way.
+    begin: called with the name of each step when it starts. locations: print the source location of operations.
+    generic: print nests in MLIR's generic form. snapshots: IR between steps, to be kept. report: loops and memory,
+    as recorded on the way.
     """
 
     def __init__(self, functions: Sequence[Definition], name: str | None, options: Options) -> None:
@@ -41,7 +41,7 @@ class Build:
         self.options = options
         self.seconds: dict[str, float] = {}
         self.begin: Callable[[str], None] = lambda step: None
-        self.locations = self.short = False
+        self.locations = self.generic = False
         self.snapshots = Snapshots(())
         self.report: Report | None = None
 
@@ -112,7 +112,7 @@ class Build:
         """The bytes of one form, a key of FORMS.   Raises: as the steps that produce it."""
         if form in self.lowered.texts:
             text = self.lowered.texts[form]
-            return (generic_text(text, self.locations) if form == "nest" and not self.short else text).encode()
+            return (generic_text(text, self.locations) if form == "nest" and self.generic else text).encode()
         makers: dict[str, Callable[[], bytes]] = {
             "lib": lambda: self.shared,
             "imports": self._imports,

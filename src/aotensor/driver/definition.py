@@ -254,7 +254,7 @@ def check_locations(stage: str, locations: bool) -> None:
         raise GraphValueError(f"stage {stage} has no locations", hint=f"stages that have: {', '.join(IR_STAGES)}")
 
 
-def check_short(stage: str) -> None:
-    """Raises: GraphValueError for a stage whose text has no short form"""
+def check_generic(stage: str) -> None:
+    """Raises: GraphValueError for a stage whose text has no other form"""
     if stage != "nest":
-        raise GraphValueError(f"stage {stage} has no short form", hint="stage nest has one")
+        raise GraphValueError(f"stage {stage} has no other form", hint="stage nest has one")

@@ -258,7 +258,7 @@ def _record_graph_passes(functions: Sequence[Definition], runner: PassRunner, te
 def _keep_text(lowered: Lowered, stage: str, wanted: Collection[str]) -> None:
     lowered.runner.tell(stage, lowered.module)
     if stage in wanted:
-        lowered.texts[stage] = text_of(lowered.module, lowered.has_locations)
+        lowered.texts[stage] = text_of(lowered.module, lowered.has_locations, brief=stage == "nest")
 
 
 def emit(lowered: Lowered) -> Module:

@@ -27,12 +27,12 @@ class Snapshots:
     """Intermediate texts of a compilation: which stages to keep, and their texts so far.
 
     wanted: stages and passes; `canonicalize.1` is the first run of a pass that runs several times, without a number it
-    is the last one. locations: each operation is followed by its source location. short: nests are in short form.
+    is the last one. locations: each operation is followed by its source location. generic: nests are in generic form.
     """
 
     wanted: Collection[str]
     locations: bool = False
-    short: bool = True
+    generic: bool = False
     texts: dict[str, str] = field(default_factory=dict)
     seen: list[str] = field(default_factory=list)
     """All stages and passes so far, in order; runs of passes with their numbers."""
@@ -46,8 +46,8 @@ class Snapshots:
 
     def module(self, name: str, module: ModuleOp, is_before: bool = False) -> None:
         """Record a module: before a pass, after it, or at a stage."""
-        generic = USUAL if self.short else OWN
-        self.take(name, lambda: text_of(module, self.locations, generic, self._values), is_before)
+        dialects, brief = OWN if self.generic else USUAL, not self.generic
+        self.take(name, lambda: text_of(module, self.locations, dialects, self._values, brief), is_before)
 
     def take(self, name: str, text: Callable[[], str], is_before: bool = False) -> None:
         """The same for a text that is computed only if it is wanted."""

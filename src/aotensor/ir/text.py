@@ -8,7 +8,8 @@ Other tools do not know our dialects, and read their operations in MLIR's generi
 
     aot.sort %x {axis = 0} : tensor<?xf64> -> ...         "aot.sort"(%x) <{axis = 0 : i64}> : (tensor<?xf64>) -> ...
 
-So `aot` is printed in that form; `nest` only on request, as people read and edit nests (decision 0026).
+So `aot` is printed in that form; `nest` only on request, as people read and edit nests. They read them in the form of
+`_Brief`: a table of sizes, expressions, assignments (decision 0089).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from xdsl.traits import IsTerminator
 from aotensor.ir.nest.expression_parser import TABLE
 from aotensor.ir.nest.expressions import Sizes, written
 from aotensor.ir.nest.names import COUNTER, loop_names
-from aotensor.ir.nest.ops import DoOp, ValueOp
+from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.statement import assignment
 from aotensor.ir.upstream import walk
 
@@ -196,7 +197,10 @@ class _Brief(_Printer):
 
     def print_statement(self, op: DoOp) -> bool:
         """Print a statement as an assignment; False if it is not one."""
-        text = None if op.attributes else assignment(op, self._name)
+        lines = {x.location for x in op.body.block.ops if not isinstance(x, YieldOp | arith.ConstantOp)}
+        if op.attributes or (self.print_debuginfo and lines - {op.location}):
+            return False
+        text = assignment(op, self._name)
         if text is None:
             return False
         self.print_string(f" {text}")

@@ -269,7 +269,7 @@ class PassRunner:
                 self.check(module, step.gives, step.name)
                 given = step.gives
             self.tell(step.name, module)
-            self.write(step.name, "mlir", lambda: text_of(module))
+            self.write(step.name, "mlir", lambda: text_of(module, brief=True))
 
     def tell(self, name: str, module: ModuleOp, is_before: bool = False) -> None:
         """Call the observers: a pass is about to run on the module, has run, or a stage is reached."""

@@ -43,7 +43,7 @@ def check_texts(build: Build) -> str:
     """Check that every IR text parses, and prints unchanged.   Raises: CheckFailed"""
     for stage in _PARSED_STAGES:
         text = build.lowered.texts[stage]
-        if text_of(parse_module(text)) != text:
+        if text_of(parse_module(text), brief=True) != text:
             raise CheckFailed(f"{stage} prints differently after parsing")
     return f"{', '.join(_PARSED_STAGES)} print, parse and print again unchanged"
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from xdsl.dialects import arith, func, math
-from xdsl.dialects.builtin import AnyFloat, IndexType, TensorType
+from xdsl.dialects.builtin import UNKNOWN_LOC, AnyFloat, IndexType, TensorType
 from xdsl.dialects.utils.fast_math import FastMathFlag
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
@@ -172,6 +172,13 @@ class StatementParser(ExpressionParser):
     """A parser that also accepts assignments."""
 
     _statement: _Statement | None = None
+
+    def parse_operation(self) -> Operation:
+        op = super().parse_operation()
+        for inner in op.body.block.ops if isinstance(op, DoOp) else ():
+            if inner.location == UNKNOWN_LOC:
+                inner.location = op.location
+        return op
 
     @property
     def is_assignment(self) -> bool:

@@ -11,7 +11,6 @@ core, and ignores caches: good enough to find hot loops, not to predict microsec
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
@@ -23,14 +22,13 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from aotensor.ir.dialect import LapackOp
 from aotensor.ir.location import Locations
 from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
+from aotensor.ir.nest.names import loop_names
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ProductOp, ValueOp, YieldOp
 from aotensor.ir.upstream import walk
 from aotensor.passes.nest.work import UNIT, work_of
 from aotensor.passes.report.formula import Formulas
 from aotensor.passes.report.line_work import LineWork, Work
 from aotensor.passes.report.numbers import Numbers
-from aotensor.passes.schedule.edit import named_loops
-from aotensor.passes.schedule.reader import Unreadable
 from aotensor.passes.wording import Expressions
 
 TYPICAL: Final = 16
@@ -127,8 +125,7 @@ class _Reader:
         table = op.attributes.get("results")
         self.outputs = [x.data for x in table.data if isinstance(x, StringAttr)] if isinstance(table, ArrayAttr) else []
         self._name_what_is_made(op)
-        with suppress(Unreadable):
-            self.loops = {loop: name for name, loop in named_loops(op).items()}
+        self.loops = loop_names(op)
         nodes = self._block(op.body.block.ops, [1.0] * len(self.sets))
         return Outline(op.sym_name.data, nodes, _sum(nodes, len(self.sets)), self.lines, self.work.lines)
 

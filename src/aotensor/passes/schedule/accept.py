@@ -73,13 +73,13 @@ def accept(own: ModuleOp, text: str, name: str, target: Target) -> ModuleOp:
         raise ScheduleError(
             f"{schedule.name}: this is a schedule of {names[0]}, not of {names[1]}"
             if names[0] != names[1] else f"{schedule.name}: this is a schedule of another version of {names[0]}",
-            hint="write it anew with `aotensor compile --emit nest --short`",
+            hint="write it anew with `aotensor compile --emit nest`",
         )  # fmt: skip
     for symbol, function in theirs.items():
         if function.function_type != mine[symbol].function_type or facts_of(function) != facts_of(mine[symbol]):
             raise ScheduleError(
                 f"{schedule.where(function)}: {symbol} has other inputs or outputs in this version of the model",
-                hint="write the schedule anew with `aotensor compile --emit nest --short`",
+                hint="write the schedule anew with `aotensor compile --emit nest`",
             )
         _Comparison(schedule, mine[symbol], function, target).run()
     outside = [[facts(op) for op in m.body.block.ops if op not in functions_of(m)] for m in (own, schedule.module)]

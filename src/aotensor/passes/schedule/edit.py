@@ -16,24 +16,23 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Final, TypeAlias
 
-from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from aotensor.errors import ScheduleError
 from aotensor.ir.context import functions_of, parse_module
-from aotensor.ir.nest.loops import EntriesOp, ForOp, LoopOp
+from aotensor.ir.nest.loops import ForOp, LoopOp
+from aotensor.ir.nest.names import COUNTER, loop_names
 from aotensor.ir.text import text_of
 from aotensor.ir.upstream import walk
 from aotensor.passes.nest.interchange import reorder
 from aotensor.passes.nest.mark_independent import is_parallel
 from aotensor.passes.schedule.meaning import Meaning
-from aotensor.passes.schedule.table import Table, Term
+from aotensor.passes.schedule.table import Table
 
 Edit: TypeAlias = tuple[str, tuple[str | int, ...]]
 """The name of an edit, and its arguments."""
-PREFIX: Final = "loop."
-"""Prefix of loop names in the text."""
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:
@@ -61,7 +60,7 @@ class Nest:
     def __init__(self, module: ModuleOp) -> None:
         self.module = module
         self.function = functions_of(module)[0]
-        self.loops = named_loops(self.function)
+        self.loops = {name: loop for loop, name in loop_names(self.function).items()}
 
     def loop(self, name: str) -> LoopOp:
         """The loop of a name.   Raises: ScheduleError that lists the loops"""
@@ -79,8 +78,8 @@ class Nest:
 
     def text(self) -> str:
         for name, loop in self.loops.items():
-            loop.counter.name_hint = PREFIX + name
-        return text_of(self.module)
+            loop.counter.name_hint = COUNTER + name
+        return text_of(self.module, brief=True)
 
     def lines(self) -> list[str]:
         names = {loop: name for name, loop in self.loops.items()}
@@ -94,44 +93,6 @@ class Nest:
                 words += [n for n in ("parallel", "cores") if n in op.properties]
                 found.append(f"{'  ' * depth}{names[op]:<{max(1, 24 - 2 * depth)}}{' '.join(words)}".rstrip())
         return found
-
-
-def named_loops(function: func.FuncOp) -> dict[str, LoopOp]:
-    """The loops of a function by name, in textual order.   Raises: Unreadable if `Meaning` does not cover one"""
-    found: dict[str, LoopOp] = {}
-    meaning, counts = Meaning(Table(), function), dict[str, int]()
-    dims = _dims(function, meaning)
-    for op in walk(function):
-        if isinstance(op, LoopOp):
-            base = _name(op, meaning, dims)
-            count = counts[base] = counts.get(base, -1) + 1
-            found[f"{base}.{count}" if count else base] = op
-    return found
-
-
-def _dims(function: func.FuncOp, meaning: Meaning) -> dict[Term, str]:
-    """The user's names of extents."""
-    table, found = meaning.table, dict[Term, str]()
-    rows = function.attributes.get("dims")
-    for number, row in enumerate(rows.data if isinstance(rows, ArrayAttr) else ()):
-        for axis, name in enumerate(row.data if isinstance(row, ArrayAttr) else ()):
-            if isinstance(name, StringAttr):
-                source = table.make("argument", number)
-                found.setdefault(table.make("dim", None, (source, table.number(axis))), name.data)
-    return found
-
-
-def _name(loop: LoopOp, meaning: Meaning, dims: dict[Term, str]) -> str:
-    x, t = meaning.variable(loop), meaning.table
-    if isinstance(loop, EntriesOp):
-        return "entries"
-    steps = meaning.steps.get(x)
-    domain = meaning.whole(x) if steps is None else meaning.interval(steps.low, steps.high)
-    while domain is not None and t.nodes[domain].tag == "in":
-        domain = meaning.interval(*t.nodes[domain].args[:2])
-    high = None if domain is None or t.nodes[domain].tag != "range" else t.nodes[domain].args[1]
-    base = "i" if high is None else dims.get(high, "i")
-    return base if steps is None else f"{base}.{'chunks' if loop.cores is not None else 'blocks'}"
 
 
 # --- edits -----------------------------------------------------------------------------------------------------------

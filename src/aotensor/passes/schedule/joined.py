@@ -25,4 +25,4 @@ def joined(library: str, nests: Mapping[str, str]) -> str:
             old.parent.insert_ops_before([op], old)
             old.detach()
             old.erase()
-    return text_of(module)
+    return text_of(module, brief=True)

@@ -89,7 +89,7 @@ class Schedule:
         return self._source[self.line(op) - 1].strip()
 
 
-_HINT = "a schedule is what `aotensor compile --emit nest --short` of this version prints, edited"
+_HINT = "a schedule is what `aotensor compile --emit nest` of this version prints, edited"
 
 
 class _Parser(TextParser):
