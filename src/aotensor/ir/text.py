@@ -40,6 +40,7 @@ from aotensor.ir.nest.expressions import Sizes, written
 from aotensor.ir.nest.names import COUNTER, loop_names
 from aotensor.ir.nest.ops import DoOp, ValueOp, YieldOp
 from aotensor.ir.nest.statement import assignment
+from aotensor.ir.nest.syntax import Writing
 from aotensor.ir.upstream import walk
 
 _HOLE: Final = "\0"
@@ -180,16 +181,18 @@ class _Printer(Printer):
         return f"{hint}_{count}" if count else hint
 
 
-class _Brief(_Printer):
+class _Brief(_Printer, Writing):
     """Prints nests for people."""
 
     _sizes: Sizes | None = None
     _hints: Mapping[SSAValue, str]
+    _texts_of: dict[SSAValue, str]
+    """Names and expressions so far."""
 
     def print_op(self, op: Operation) -> None:
         if isinstance(op, func.FuncOp) and not op.is_declaration:
             self._sizes = Sizes(op)
-            self._hints = _hints(op)
+            self._hints, self._texts_of = _hints(op), {}
             super().print_op(op)
             self._sizes = None
         else:
@@ -249,11 +252,16 @@ class _Brief(_Printer):
         """The name of a value, or its expression."""
         if self._sizes is None:
             return super()._name(value)
-        value = self._sizes.same(value)
-        op = self._sizes.expression(value)
+        text = self._texts_of.get(value)
+        if text is None:
+            text = self._texts_of[value] = self._new_text(self._sizes, self._sizes.same(value))
+        return text
+
+    def _new_text(self, sizes: Sizes, value: SSAValue) -> str:
+        op = sizes.expression(value)
         if op is not None:
             return written(op, self._operand)[0]
-        hint = self._hints.get(value) or self._sizes.names.get(value)
+        hint = self._hints.get(value) or sizes.names.get(value)
         if hint is not None and value not in self._ssa_values:
             self._ssa_values[value] = self._unique(hint)
         return super()._name(value)

@@ -37,6 +37,7 @@ CALLS: Final[Mapping[type[Operation], str]] = {
 }  # fmt: skip
 ORDERS: Final = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 """Predicates of `arith.cmpi` by number."""
+_FOLDABLE: Final = frozenset({arith.ConstantOp, arith.CmpiOp, *INFIX, *CALLS})
 ATOM: Final = 9
 _NONE: Final = arith.IntegerOverflowAttr("none")
 _DIVISIONS: Final = (
@@ -136,7 +137,8 @@ class Sizes:
     def _count(self, function: func.FuncOp) -> None:
         """Count the uses of each value, without those by arithmetic that nothing uses."""
         for op in walk(function):
-            for x in op.operands if not _is_foldable(op) else ():
+            is_folded = type(op) in _FOLDABLE and op.results[0] in self._same
+            for x in () if is_folded else op.operands:
                 if (size := self._folded.get(self.same(x))) is not None:
                     size.uses += 1
         for x, size in reversed(self._folded.items()):
@@ -194,7 +196,7 @@ def literal(op: object) -> int | float | None:
     """The number of a constant that is printed as a literal, else None."""
     if not isinstance(op, arith.ConstantOp) or op.attributes:
         return None
-    if isinstance(op.value, IntegerAttr):
+    if type(op.value) is IntegerAttr:
         kind = op.value.type
         is_number = isinstance(kind, IndexType) or (isinstance(kind, IntegerType) and kind.width.data > 1)
         return int(op.value.value.data) if is_number else None
@@ -213,10 +215,10 @@ def number_text(value: float) -> Text:
 
 
 def _is_foldable(op: Operation) -> bool:
+    if type(op) not in _FOLDABLE or op.attributes:
+        return False
     if isinstance(op, arith.ConstantOp):
         return literal(op) is not None
-    if op.attributes or not (type(op) in INFIX or type(op) in CALLS or isinstance(op, arith.CmpiOp)):
-        return False
     if isinstance(op, arith.CmpiOp):
         return isinstance(op.lhs.type, IndexType)
     if isinstance(op, arith.IndexCastOp):

@@ -26,7 +26,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 from aotensor.ir.nest.expression_parser import ExpressionParser, Node
 from aotensor.ir.nest.expressions import ATOM, CALLS, Text, constant, has_no_flags, literal, number_text
 from aotensor.ir.nest.ops import DoOp, YieldOp
-from aotensor.ir.nest.syntax import Subscript
+from aotensor.ir.nest.syntax import Computing, Subscript
 
 _FLOATS: Final[Mapping[type[Operation], tuple[str, int]]] = {
     arith.AddfOp: ("+", 1), arith.SubfOp: ("-", 1), arith.MulfOp: ("*", 2), arith.DivfOp: ("/", 2),
@@ -168,7 +168,7 @@ class _Statement:
     ops: list[Operation] = field(default_factory=list)
 
 
-class StatementParser(ExpressionParser):
+class StatementParser(ExpressionParser, Computing):
     """A parser that also accepts assignments."""
 
     _statement: _Statement | None = None

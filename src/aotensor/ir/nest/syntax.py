@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.dialects.builtin import IndexType, TensorType
 from xdsl.ir import SSAValue
@@ -52,24 +52,25 @@ def print_accesses(
         printer.print_list(list(zip(names, tensors, subscripts, strict=True)), print_access)
 
 
-@runtime_checkable
-class Writing(Protocol):
-    """A printer that writes statements as assignments."""
+class Writing(Printer):
+    """A printer that may write statements as assignments."""
 
     def print_statement(self, op: DoOp) -> bool:
         """Print a statement as an assignment; False if it is not one."""
+        return False
 
 
-@runtime_checkable
-class Computing(Protocol):
-    """A parser that reads assignments."""
+class Computing(Parser):
+    """A parser that may read assignments."""
 
     @property
     def is_assignment(self) -> bool:
         """Is the next statement an assignment?"""
+        return False
 
     def parse_statement(self) -> DoOp:
         """Parse an assignment."""
+        self.raise_error("this parser reads no assignments")
 
 
 @dataclass
