@@ -11,6 +11,8 @@ from corpus import CORPUS, EXTENTS, draw, texts_of
 from levels import levels
 from xdsl.utils.exceptions import ParseError
 
+import aotensor as aot
+import aotensor.tensor as at
 from aotensor.ir.build import Program
 from aotensor.ir.context import generic_text, parse_module
 from aotensor.ir.interpreter.interpret import interpret
@@ -85,3 +87,14 @@ def test_a_wrong_text_is_refused_with_its_line(old: str, new: str, said: str) ->
     with pytest.raises(ParseError) as caught:
         parse_module(MODEL.replace(old, new), "f.mlir").verify()
     assert re.search(said, re.sub(r"\s+", " ", str(caught.value)))
+
+
+def test_names_with_numbers() -> None:
+    """A parser reads `%n_1` as a second `%n`, and a vector without names of dims has the dim x_0."""
+    x, y = at.vector("x"), at.matrix("y", shape=("n", "n_1"))
+    for f in (aot.function([x], at.sin(x)), aot.function([x, y], [x * 2.0, y.sum(axis=1), at.exp(y)])):
+        text = f.ir("nest")
+        assert text_of(parse_module(text), brief=True) == text
+        assert set(re.findall(r"nest.for %i\.(\S+)", text)) == {
+            line.split()[0] for line in str(f.schedule).splitlines() if line.strip()
+        }

@@ -79,6 +79,7 @@ def text_of(
     return stream.getvalue() + "\n"
 
 
+_NUMBER: Final = re.compile(r"_\d+$")
 _LARGE: Final = re.compile(r'dense<"0x[0-9A-Fa-f]{32769,}">')
 
 
@@ -188,11 +189,19 @@ class _Brief(_Printer, Writing):
     _hints: Mapping[SSAValue, str]
     _texts_of: dict[SSAValue, str]
     """Names and expressions so far."""
+    _used: set[str]
+
+    def _unique(self, hint: str) -> str:
+        name = super()._unique(hint)
+        while name in self._used:  # `n_1` is the name of a dim, and the second value that is called n
+            name = super()._unique(hint)
+        self._used.add(name)
+        return name
 
     def print_op(self, op: Operation) -> None:
         if isinstance(op, func.FuncOp) and not op.is_declaration:
             self._sizes = Sizes(op)
-            self._hints, self._texts_of = _hints(op), {}
+            self._hints, self._texts_of, self._used = _hints(op), {}, set()
             super().print_op(op)
             self._sizes = None
         else:
@@ -272,7 +281,8 @@ def _hints(function: func.FuncOp) -> dict[SSAValue, str]:
     found: dict[SSAValue, str] = {}
     for loop, name in loop_names(function).items():
         known = loop.counter.name_hint or ""
-        found[loop.counter] = known if known.startswith(COUNTER) else f"{COUNTER}{name}"
+        own = f"{COUNTER}{name}"  # a parser drops a number at the end: it reads `%i.x_0` as `i.x`
+        found[loop.counter] = known if known.startswith(COUNTER) and known != _NUMBER.sub("", own) else own
     table = function.attributes.get("results")
     names = [x.data for x in table.data if isinstance(x, StringAttr)] if isinstance(table, ArrayAttr) else []
     for op in walk(function):
