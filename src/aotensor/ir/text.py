@@ -212,7 +212,8 @@ class _Brief(_Printer, Writing):
         lines = {x.location for x in op.body.block.ops if not isinstance(x, YieldOp | arith.ConstantOp)}
         if op.attributes or (self.print_debuginfo and lines - {op.location}):
             return False
-        text = assignment(op, self._name)
+        assert self._sizes is not None
+        text = assignment(op, self._name, self._sizes.is_hidden)
         if text is None:
             return False
         self.print_string(f" {text}")

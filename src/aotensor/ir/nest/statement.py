@@ -70,14 +70,22 @@ def _callee(op: Operation, kind: Attribute) -> str | None:
     return name if is_usual and len(op.results) == 1 and not op.attributes else None
 
 
-def assignment(op: DoOp, name: Callable[[SSAValue], str]) -> str | None:
-    """The text of a statement as an assignment; None for one that has no such text.   name: of a value outside"""
-    return None if op.scatter is not None or len(op.outputs) != 1 else _Writer(op, name).text()
+def assignment(op: DoOp, name: Callable[[SSAValue], str], is_hidden: Callable[[Operation], bool]) -> str | None:
+    """The text of a statement as an assignment; None for one that has no such text.
+
+    name: of a value outside. is_hidden: is an operation of the body not printed?
+    """
+    if op.scatter is not None or len(op.outputs) != 1:
+        return None
+    ops = [x for x in op.body.block.ops if not (isinstance(x, YieldOp) or is_hidden(x))]
+    return _Writer(op, ops, name).text()
 
 
 class _Writer:
-    def __init__(self, op: DoOp, name: Callable[[SSAValue], str]) -> None:
-        self.op, self.name = op, name
+    """ops: those of the body that have a text"""
+
+    def __init__(self, op: DoOp, ops: Sequence[Operation], name: Callable[[SSAValue], str]) -> None:
+        self.op, self.ops, self.name = op, ops, name
         self.kind = op.outputs[0].type.element_type  # type: ignore[attr-defined]
         accesses = [*op.reads, *op.writes]
         self.accesses = dict(zip(op.body.block.args, accesses, strict=True))
@@ -86,7 +94,7 @@ class _Writer:
 
     def text(self) -> str | None:
         """The assignment."""
-        ops = [x for x in self.op.body.block.ops if not isinstance(x, YieldOp)]
+        ops = self.ops
         last, (*inputs, own) = self.op.body.block.last_op, self.op.body.block.args
         if not self.is_plain or not isinstance(last, YieldOp) or not all(map(self._is_plain, ops)):
             return None
@@ -137,7 +145,7 @@ class _Writer:
             return self._access(x), ATOM
         if (number := literal(op)) is not None:
             return number_text(number)
-        if not isinstance(op, Operation) or op.parent is not self.op.body.block:
+        if not isinstance(op, Operation) or op not in self.ops:
             return self.name(x), ATOM
         infix = _SIGNS.get(type(op))
         if infix is not None:
