@@ -26,7 +26,7 @@ from aotensor_cli.model import Model, load_model
 from aotensor_cli.options import Refusal, Session
 from aotensor_cli.reading.derivatives import with_gradients, with_hessian_products
 from aotensor_cli.reading.library import is_library, split_name
-from aotensor_cli.reading.opened import opened_files
+from aotensor_cli.reading.opened_files import opened_files
 from aotensor_cli.reading.pipeline import chosen_pipeline
 from aotensor_cli.reading.schedule import naming_options, read_schedule
 from aotensor_cli.reading.standard_input import is_standard_input

@@ -15,9 +15,9 @@ from aotensor.graph.passes.remarks import Remark
 from aotensor.graph.passes.steps import BY_NAME
 from aotensor_cli.benching.inputs import parse_sizes
 from aotensor_cli.options import Exit, Refusal, similar, what_there_is
-from aotensor_cli.page.of_library import library_page
-from aotensor_cli.page.wanted import PageOptions
-from aotensor_cli.page.wanted import chosen as page_wanted
+from aotensor_cli.page.library_page import library_page
+from aotensor_cli.page.request import PageOptions
+from aotensor_cli.page.request import chosen as page_wanted
 from aotensor_cli.reading.describe import Description, describe, section_text, signature
 from aotensor_cli.reading.library import is_library, naming, read_library, split_name
 from aotensor_cli.reading.remarks import Choice, recorded_remarks

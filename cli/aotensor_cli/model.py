@@ -20,10 +20,10 @@ from aotensor.errors import AotensorError
 from aotensor.graph.variable import Variable
 from aotensor.importers.errors import NoCounterpart
 from aotensor_cli.options import NO_FUNCTION, Exit, Refusal, Session, similar
-from aotensor_cli.reading.imported import SUFFIXES, function_of_file, without_counterpart
+from aotensor_cli.reading.foreign_models import SUFFIXES, function_of_file, without_counterpart
 from aotensor_cli.reading.kinds import refuse_other_kinds
 from aotensor_cli.reading.library import split_name
-from aotensor_cli.reading.opened import opened_files
+from aotensor_cli.reading.opened_files import opened_files
 from aotensor_cli.reading.standard_input import is_standard_input
 from aotensor_cli.terminal.failure import current_folder, explain
 

@@ -20,7 +20,7 @@ from aotensor.passes.report.outline import Outline
 from aotensor_cli.benching.inputs import dims_of, dims_text, known_dims, parse_sizes
 from aotensor_cli.model import load_model
 from aotensor_cli.options import Exit, Refusal, similar, thread_count, what_there_is
-from aotensor_cli.page.of_model import dim_sets
+from aotensor_cli.page.model_page import dim_sets
 from aotensor_cli.profiling.attribution import Code
 from aotensor_cli.profiling.formats import folded, speedscope
 from aotensor_cli.profiling.measure import Profile, Task, profile_of, sampled

@@ -16,7 +16,7 @@ from aotensor.driver.build import Build
 from aotensor.driver.folder import compiler_identity
 from aotensor.driver.recipe import Options, package_version, stage_text
 from aotensor.passes.schedule.edit import described
-from aotensor.passes.schedule.joined import joined
+from aotensor.passes.schedule.library_nest import joined
 from aotensor_cli.benching.inputs import dims_of, dims_text, hint_of_dims, make_inputs, parse_sizes
 from aotensor_cli.model import load_model
 from aotensor_cli.options import Exit, Refusal

@@ -10,8 +10,8 @@ from aotensor.driver.build import Build
 from aotensor.driver.recipe import Lowered, Options
 from aotensor.driver.report import Report
 from aotensor.graph.passes.remarks import Remark
+from aotensor.passes.remark_texts import worded
 from aotensor.passes.report.outline import Outline
-from aotensor.passes.wording import worded
 from aotensor_cli.benching.inputs import dims_text, parse_sizes
 from aotensor_cli.explaining.answers import About, about
 from aotensor_cli.explaining.measuring import Measured, with_directive, without_passes
@@ -20,7 +20,7 @@ from aotensor_cli.explaining.places import Line, known_lines, other_line, split_
 from aotensor_cli.explaining.report import show_about, show_together
 from aotensor_cli.model import load_model
 from aotensor_cli.options import Exit, Refusal
-from aotensor_cli.page.of_model import dim_sets
+from aotensor_cli.page.model_page import dim_sets
 from aotensor_cli.reading.library import is_library
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, show, show_json

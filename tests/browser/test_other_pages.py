@@ -11,8 +11,8 @@ from chromium import Browser
 from aotensor.graph.passes.remarks import Remark
 from aotensor_cli.page.content import Content
 from aotensor_cli.page.html import page_html
-from aotensor_cli.page.located import Located
 from aotensor_cli.page.sources import Source
+from aotensor_cli.page.stage_lines import Located
 
 pytestmark = pytest.mark.needs("chromium")
 

@@ -6,21 +6,21 @@ import aotensor.tensor as at
 from aotensor.gradient import grad
 from aotensor.graph.variable import Variable
 from aotensor.ops.shape.extents import extents_of
-from aotensor.sparse.compressed import TakePresent
-from aotensor.sparse.op import Parts
+from aotensor.sparse.compressed_axes import TakePresent
+from aotensor.sparse.op import Compressed
 from aotensor.sparse.patterns import on_intersection, on_union, other_format, positions_in
 from aotensor.sparse.sample import densified
 from aotensor.sparse.sparse_product import sparse_product
 from corpus.program import InOut, matrix, program
 
 
-def positive(x: Variable) -> Parts:
+def positive(x: Variable) -> Compressed:
     """The positive elements of a matrix."""
     mask = x > 0
     rows, columns = at.nonzero(mask)
     lengths = at.cast(mask, "int64").sum(axis=1)
     indptr = at.concatenate([at.zeros([1], "int64"), at.cumsum(lengths)])
-    return Parts("csr", x[rows, columns], columns, indptr, *extents_of(x), (None, None), is_canonical=True)
+    return Compressed("csr", x[rows, columns], columns, indptr, *extents_of(x), (None, None), is_canonical=True)
 
 
 @program

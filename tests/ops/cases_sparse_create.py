@@ -24,8 +24,8 @@ UNSORTED = ([2, 2, 0, 1], [0, 3, 3, 4])
 """3×3 with a place that comes twice, a row out of order and an empty one."""
 
 
-def _square(dense: np.ndarray, is_turned: bool) -> np.ndarray:
-    return (dense.T if is_turned else dense) ** 2
+def _square(dense: np.ndarray, is_transposed: bool) -> np.ndarray:
+    return (dense.T if is_transposed else dense) ** 2
 
 
 def _placed(values: Variable, rows: Variable) -> Variable:

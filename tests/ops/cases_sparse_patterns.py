@@ -13,9 +13,9 @@ import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.gradient import grad
 from aotensor.graph.variable import Variable
-from aotensor.sparse.compressed import TakePresent
+from aotensor.sparse.compressed_axes import TakePresent
 from aotensor.sparse.csm import matrix_of, parts_of
-from aotensor.sparse.op import Parts
+from aotensor.sparse.op import Compressed
 from aotensor.sparse.patterns import canonical, compress, on_intersection, on_union, other_format, positions_in
 from aotensor.sparse.patterns_product import product_pattern, product_values
 from aotensor.sparse.sample import densified, sample_at
@@ -40,12 +40,12 @@ def _matrix(pattern: Pattern, data: Any, dtype: str = "int32") -> Variable:
     return make(data, np.array(indices, dtype), np.array(indptr, dtype), np.array(shape))  # type: ignore[no-any-return]
 
 
-def _known(pattern: Pattern, data: Any, dtype: str = "int32") -> Parts:
+def _known(pattern: Pattern, data: Any, dtype: str = "int32") -> Compressed:
     """In parts that are known to be sorted."""
     return replace(parts_of(_matrix(pattern, data, dtype)), is_canonical=True)
 
 
-def _dense(p: Parts) -> Variable:
+def _dense(p: Compressed) -> Variable:
     return densified(p)
 
 
@@ -71,7 +71,7 @@ def _places(pattern: Pattern) -> tuple[np.ndarray, np.ndarray]:
 def _one(
     name: str,
     pattern: Pattern,
-    build: Callable[[Parts], Any],
+    build: Callable[[Compressed], Any],
     formula: Callable[[np.ndarray], Any] | None = None,
     dtype: str = "int32",
     **more: Any,
@@ -91,7 +91,7 @@ def _two(
     name: str,
     left: Pattern,
     right: Pattern,
-    build: Callable[[Parts, Parts], Any],
+    build: Callable[[Compressed, Compressed], Any],
     formula: Callable[..., Any] | None = None,
     **more: Any,
 ) -> Case:
@@ -123,13 +123,15 @@ def _both(name: str, left: Pattern, right: Pattern, **more: Any) -> Case:
     return _two(name, left, right, _intersection, expected=expected, **more)
 
 
-def _looked_up(name: str, left: Pattern, right: Pattern, build: Callable[[Parts, Parts], Any], **more: Any) -> Case:
+def _looked_up(
+    name: str, left: Pattern, right: Pattern, build: Callable[[Compressed, Compressed], Any], **more: Any
+) -> Case:
     """A row for each entry of p times that of q at its place."""
     expected = lambda x, y: x * _numpy(right, y)[_places(left)]  # noqa: E731
     return _two(name, left, right, build, expected=expected, **more)
 
 
-def _in_order(p: Parts) -> Variable:
+def _in_order(p: Compressed) -> Variable:
     """The sorted matrix by its values, squared, each with the column that it is in."""
     q = canonical(p)
     return q.data**2 * (q.indices + 1)
@@ -140,24 +142,24 @@ def _ordered(P: np.ndarray, Q: np.ndarray) -> np.ndarray:
     return np.asarray((P @ Q)[STORED] ** 2 * (STORED[1] + 1))
 
 
-def _negated(p: Parts) -> Parts:
+def _negated(p: Compressed) -> Compressed:
     """Not what the op has made, but the same pattern."""
     return replace(p, data=-p.data)
 
 
-def _sampled(p: Parts, q: Parts) -> Variable:
+def _sampled(p: Compressed, q: Compressed) -> Variable:
     """p·q at some places, of which one is none of the product."""
     indices, indptr = (at.as_tensor(np.array(x, "int32")) for x in ([0, 1, 0, 2], [0, 2, 2, 3, 4]))
     return product_values(p, q, indices, indptr)
 
 
-def _derivatives(p: Parts, q: Parts) -> list[Variable]:
+def _derivatives(p: Compressed, q: Compressed) -> list[Variable]:
     """Gradients of Σ (p·q)², which depend on both: their derivatives are second ones."""
     product = sparse_product(p, q)
     return grad((product.data**2).sum(), [p.data, q.data])
 
 
-def _union_sum(p: Parts, q: Parts) -> Variable:
+def _union_sum(p: Compressed, q: Compressed) -> Variable:
     p, q = on_union(p, q)
     return _dense(replace(p, data=p.data + 2 * q.data))
 
@@ -166,21 +168,21 @@ def _weighted(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return x + 2 * y
 
 
-def _union_max(p: Parts, q: Parts) -> Variable:
+def _union_max(p: Compressed, q: Compressed) -> Variable:
     p, q = on_union(p, q)
     return _dense(replace(p, data=at.exp(p.data) * at.sin(q.data)))
 
 
-def _intersection(p: Parts, q: Parts) -> Variable:
+def _intersection(p: Compressed, q: Compressed) -> Variable:
     p, q = on_intersection(p, q)
     return _dense(replace(p, data=at.exp(p.data) * q.data))
 
 
-def _found(p: Parts, q: Parts) -> Variable:
+def _found(p: Compressed, q: Compressed) -> Variable:
     return TakePresent()(q.data, positions_in(p, q)) * p.data
 
 
-def _sample_of_duplicates(p: Parts, q: Parts) -> Variable:
+def _sample_of_duplicates(p: Compressed, q: Compressed) -> Variable:
     return sample_at(matrix_of(replace(q, is_canonical=False)), matrix_of(p)) * p.data
 
 
@@ -271,7 +273,7 @@ CASES = [
         "product-of-products",
         OTHER,
         COLUMNS,
-        lambda p, q: _dense(sparse_product(sparse_product(p, q.turned), q)),
+        lambda p, q: _dense(sparse_product(sparse_product(p, q.transposed), q)),
         lambda x, y: x @ y.T @ y,
     ),
     _two(

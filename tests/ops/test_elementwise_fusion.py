@@ -13,7 +13,7 @@ from aotensor.driver.prepare import prepare
 from aotensor.errors import ArgumentValueError
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import evaluate_all, toposort
-from aotensor.ops.elementwise.fused import Fused
+from aotensor.ops.elementwise.fusion_group import Fused
 
 X = at.tensor("x", dtype="float64", shape=("n",))
 Y = at.tensor("y", dtype="float64", shape=("n",))

@@ -11,7 +11,7 @@ from aotensor.driver.recipe import Options, lower, stage_text
 from aotensor.errors import ScheduleError
 from aotensor.ir.context import parse_module
 from aotensor.passes.schedule.edit import Nest, described, edited
-from aotensor.passes.schedule.joined import joined
+from aotensor.passes.schedule.library_nest import joined
 from aotensor.passes.schedule.moves import moves
 
 

@@ -22,7 +22,7 @@ from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
 from aotensor.passes.target import Target
 from aotensor.sparse.blocks.product import block_times
-from aotensor.sparse.op import Parts
+from aotensor.sparse.op import Compressed
 from aotensor.sparse.rewrites import rewrite_sparse
 from aotensor_runtime.abi import DTYPE_CODES, Sparse, Status
 
@@ -100,11 +100,13 @@ def test_products(fp: str, tmp_path: Path) -> None:
         kinds = (dtype, "int32", "int32", dtype, dtype)
         given = [Variable(TensorType(d, s), name=n) for d, s, n in zip(kinds, shapes, names, strict=True)]
         data, indices, indptr, x, y = given
-        p = Parts("bsr", data, indices, indptr, 7 * height, 6 * width, (7 * height, 6 * width), True, (height, width))
+        p = Compressed(
+            "bsr", data, indices, indptr, 7 * height, 6 * width, (7 * height, 6 * width), True, (height, width)
+        )
         x_value, y_value = (RNG.normal(size=(n, k)).astype(dtype) for n in A.shape[::-1])
         inputs += given
         values += [A.data, A.indices, A.indptr, x_value, y_value]
-        outputs += [block_times(p, x), block_times(p, y, is_turned=True)]
+        outputs += [block_times(p, x), block_times(p, y, is_transposed=True)]
         expected += [A @ x_value, A.T @ y_value]
     build = Build([aot.function(inputs, outputs, name="products")], "products", Options(fp=fp))
     (tmp_path / "libproducts.so").write_bytes(build.shared)

@@ -25,7 +25,7 @@ from aotensor.graph.vectorize import batch
 from aotensor.ir.context import parse_module
 from aotensor.ir.interpreter.interpret import interpret
 from aotensor.sparse.csm import matrix_of, parts_of
-from aotensor.sparse.op import Parts, have_same_pattern
+from aotensor.sparse.op import Compressed, have_same_pattern
 from aotensor.sparse.patterns import canonical, compress, on_intersection, on_union, other_format, positions_in
 from aotensor.sparse.patterns_product import ProductValues, product_values
 from aotensor.sparse.sparse_product import sparse_product
@@ -72,7 +72,7 @@ def _product(dtype: str) -> aot.Function:
     return aot.function(arguments, [*_vectors_of(whole), sampled, *derivatives], name=f"product_{dtype}")
 
 
-def _vectors_of(p: Parts) -> list[Variable]:
+def _vectors_of(p: Compressed) -> list[Variable]:
     return [p.data, p.indices, p.indptr]
 
 

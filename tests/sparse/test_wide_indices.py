@@ -14,7 +14,7 @@ import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.errors import AotensorError
 from aotensor.graph.sparse_type import SparseTensorType
-from aotensor.sparse.checked import LARGEST, counted
+from aotensor.sparse.checks import LARGEST, counted
 
 WIDE = 2**30 + 5
 HUGE = 2**33

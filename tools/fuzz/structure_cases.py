@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 from tools.fuzz.oracle import Array, Matrix
-from tools.fuzz.structure_functions import NAMES, elements, is_turned, meaning
+from tools.fuzz.structure_functions import NAMES, elements, is_transposed, meaning
 
 NULL_POINTER, WRONG_DTYPE, WRONG_EXTENT, NEGATIVE, WRONG_CONTEXT, BAD_STRUCTURE, BAD_INDEX = 1, 2, 4, 5, 10, 13, 14
 CANONICAL: Final = 1
@@ -249,7 +249,14 @@ def expected(case: Case) -> tuple[Matrix, Array]:
 
 def encoded(case: Case) -> bytes:
     """As structures.c reads it."""
-    head = (is_turned(case.function, case.format), NAMES.index(case.function), case.n, case.p, case.flags, case.mode)
+    head = (
+        is_transposed(case.function, case.format),
+        NAMES.index(case.function),
+        case.n,
+        case.p,
+        case.flags,
+        case.mode,
+    )
     parts = [struct.pack("<7q", *head, case.elements)]
     for one in (case.A, case.B):
         parts.append(struct.pack("<5q", one.nnz, *one.shape, one.dtype, one.index_dtype))

@@ -67,6 +67,6 @@ def elements(name: str, n: int, p: int) -> int:
     return {"both": p, "common": p, "derivative": p, "cut": n * p}.get(name, n)
 
 
-def is_turned(name: str, format: str) -> bool:
+def is_transposed(name: str, format: str) -> bool:
     """Is S in compressed columns?"""
     return (format == "csc") != (name == "turned")

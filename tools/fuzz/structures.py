@@ -15,7 +15,7 @@ from tools.fuzz.compare import Finding
 from tools.fuzz.oracle import Array
 from tools.fuzz.sanitized import write_sanitized
 from tools.fuzz.structure_cases import Case, drawn, encoded, expected
-from tools.fuzz.structure_functions import FORMATS, functions, is_turned
+from tools.fuzz.structure_functions import FORMATS, functions, is_transposed
 
 BATCH: Final = 250
 PER_LIBRARY: Final = 1000
@@ -111,7 +111,7 @@ def _judged(case: Case, reader: _Reader) -> str:
         return "" if message.startswith(f"{case.function}: ") else f"the message is {message!r}"
     nnz, *shape = (reader.number() for _ in range(3))
     index = f"int{8 * reader.number()}"
-    turned = is_turned(case.function, case.format)
+    turned = is_transposed(case.function, case.format)
     data, indices = reader.array(nnz, "float64"), reader.array(nnz, index)
     indptr = reader.array(shape[1 if turned else 0] + 1, index)
     d = reader.array(case.elements, "float64")

@@ -13,8 +13,8 @@ import mpmath as mp
 
 import aotensor.tensor as at
 from aotensor.graph.variable import Variable
-from aotensor.ops.advanced import AdvancedSubtensor
 from aotensor.ops.index import Subtensor
+from aotensor.ops.integer_indexing import AdvancedSubtensor
 from aotensor.ops.linalg.determinant import Determinant
 from aotensor.ops.reduce.normalise import Softmax
 from aotensor.ops.reduce.sums import Prod, Sum

@@ -20,9 +20,9 @@ from aotensor.graph.passes.steps import BY_NAME
 from aotensor.graph.passes.topics import topic_of
 from aotensor.passes.report.outline import Node, Outline
 from aotensor.pictures.nodes import sites_of
-from aotensor_cli.page.located import Located, Place, located
-from aotensor_cli.page.of_model import dim_sets
+from aotensor_cli.page.model_page import dim_sets
 from aotensor_cli.page.sources import read_sources
+from aotensor_cli.page.stage_lines import Located, Place, located
 from aotensor_cli.reading.describe import signature
 from aotensor_cli.reading.version import installed
 from aotensor_cli.terminal.remarks import without_remarks

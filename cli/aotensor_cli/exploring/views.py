@@ -23,9 +23,9 @@ from aotensor_cli.exploring.document import Writer
 from aotensor_cli.model import Model, load_model
 from aotensor_cli.options import Refusal, similar, what_there_is
 from aotensor_cli.page.dot import graph_dot
-from aotensor_cli.page.of_model import ModelPage, started
+from aotensor_cli.page.model_page import ModelPage, started
 from aotensor_cli.page.options import MEMORY
-from aotensor_cli.page.wanted import PageOptions
+from aotensor_cli.page.request import PageOptions
 from aotensor_cli.reading.describe import Description, describe
 from aotensor_cli.reading.pipeline import chosen_pipeline
 from aotensor_cli.terminal.difference import View

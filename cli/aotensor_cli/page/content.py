@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aotensor.graph.passes.remarks import Remark
-from aotensor_cli.page.located import Located, Place
 from aotensor_cli.page.sources import Source
+from aotensor_cli.page.stage_lines import Located, Place
 
 
 @dataclass

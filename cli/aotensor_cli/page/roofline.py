@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from math import ceil, floor, log10
 
 from aotensor.pictures.drawing import Look, clipped, element, picture, text, titled
-from aotensor_cli.page.benched import Row
+from aotensor_cli.page.measurements import Row
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT, _BOTTOM = 700.0, 430.0, 60.0, 30.0, 20.0, 50.0
 

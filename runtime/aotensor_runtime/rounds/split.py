@@ -10,8 +10,8 @@ import numpy as np
 from aotensor_runtime.arrays.plain import AnyArray
 from aotensor_runtime.errors import AotensorError, ArgumentTypeError, ArgumentValueError, ChunkError
 from aotensor_runtime.library import Library
+from aotensor_runtime.rounds.arguments import as_source
 from aotensor_runtime.rounds.engines import Engine, Serial
-from aotensor_runtime.rounds.given import as_source
 from aotensor_runtime.rounds.minimizer import Minimizer
 from aotensor_runtime.rounds.protocol import OPTIONS, Protocol, Round
 from aotensor_runtime.rounds.sources import Source, joined

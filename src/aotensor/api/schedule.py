@@ -55,7 +55,7 @@ class Schedule:
 
     def text(self) -> str:
         """The edited nest, for `aotensor compile --schedule`.   Raises: ScheduleError for an edit that does not fit"""
-        from aotensor.driver.edited import edited_nest
+        from aotensor.driver.schedule_edits import edited_nest
 
         return edited_nest(self._function, self._edits)
 
@@ -76,7 +76,7 @@ class Schedule:
         return Schedule(self._function, (*self._edits, (name, told)))
 
     def __str__(self) -> str:
-        from aotensor.driver.edited import loops_of_nest
+        from aotensor.driver.schedule_edits import loops_of_nest
 
         return "\n".join(loops_of_nest(self._function, self._edits))
 

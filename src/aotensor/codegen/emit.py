@@ -31,8 +31,8 @@ from aotensor.codegen.targets.systems import system_of
 from aotensor.errors import InternalError
 from aotensor.ir.location import Locations, is_located
 from aotensor.ir.upstream import ParallelOp, walk
-from aotensor.passes.outline import APART
-from aotensor.passes.scalar_math.table import APART as LONG
+from aotensor.passes.outline import NO_ALIAS
+from aotensor.passes.scalar_math.table import CALLED as LONG
 from aotensor.passes.scalar_math.table import RARE_FUNCTIONS, is_lane_function, is_vector_symbol, split_symbol
 
 _HANDLERS: Final[Mapping[type[Operation], Handler]] = {
@@ -111,7 +111,7 @@ def _declare(module: Module, op: func.FuncOp, exported: Container[str]) -> Funct
         llvm.mark_function(function, "alwaysinline")
     else:  # large, with much work per call; inlined into its only caller, LLVM would simplify it again
         llvm.mark_function(function, "noinline")
-        if not private or APART in op.attributes:
+        if not private or NO_ALIAS in op.attributes:
             _mark_pointers(function, op)
     return function
 

@@ -28,8 +28,8 @@ from aotensor.codegen.llvm import Value
 from aotensor.codegen.targets.systems import system_of
 from aotensor.errors import InternalError
 from aotensor.ir.upstream import PrefetchOp, ReallocOp
-from aotensor.passes.direct.lower import GROWS
-from aotensor.passes.emit.kept import NOT_FREED
+from aotensor.passes.direct.lower import RESIZABLE
+from aotensor.passes.emit.shape_cache import NOT_FREED
 
 NO_MEMORY: Final = -1
 """The status that a kernel returns, instead of the number of a check, if an allocation fails."""
@@ -110,7 +110,7 @@ def _alloc(e: Emitter, op: memref.AllocOp) -> None:
         start, first = _aligned_inside(e, size, alignment)
     if e.function.function_type.return_type == llvm.i32:
         _return_without_memory(e, start, size)
-    number = op.attributes.get(GROWS)
+    number = op.attributes.get(RESIZABLE)
     if isinstance(number, IntegerAttr):
         e.growing[number.value.data] = slot = _slot(e)
         e.builder.store(start, slot)
@@ -151,7 +151,7 @@ def _slot(e: Emitter) -> Value:
 
 def _realloc(e: Emitter, op: ReallocOp) -> None:
     """Reallocate a buffer; its address is kept in the buffer's stack slot."""
-    kind, source, number = _type(op.result), e.buffer(op.source), op.attributes[GROWS]
+    kind, source, number = _type(op.result), e.buffer(op.source), op.attributes[RESIZABLE]
     assert isinstance(number, IntegerAttr)
     count = e.extent(op.size)
     size = _checked_product(e, [count, element_bytes(kind)])
@@ -196,7 +196,7 @@ def _return_without_memory(e: Emitter, start: Value, size: Value) -> None:
 
 def _dealloc(e: Emitter, op: memref.DeallocOp) -> None:
     e.on_heap.pop(op.memref, None)
-    if isinstance(number := op.attributes.get(GROWS), IntegerAttr):
+    if isinstance(number := op.attributes.get(RESIZABLE), IntegerAttr):
         e.growing.pop(number.value.data)
     _free(e, e.buffer(op.memref).base)
 

@@ -112,8 +112,8 @@ class Definition:
         pairs = checked_updates(updates)
         replacements = checked_replacements(givens, rebuild_strict)
         targets = replace([*named.values(), *(new for _, new in pairs)], replacements)
-        settled = [target for target, _ in pairs]
-        defaults = default_updates(targets, settled, no_default_updates, self.inputs, replacements)
+        with_known_type = [target for target, _ in pairs]
+        defaults = default_updates(targets, with_known_type, no_default_updates, self.inputs, replacements)
         pairs, targets = [*pairs, *defaults], [*targets, *(new for _, new in defaults)]
         targets = without_values(targets, self.inputs)
         results, nexts = targets[: len(named)], targets[len(named) :]

@@ -56,10 +56,10 @@ from aotensor.passes.pipeline import (
     math_recipe,
     nest_recipe,
 )
+from aotensor.passes.remark_texts import worded
 from aotensor.passes.report.bounds import refuse_heap, workspace_bound
 from aotensor.passes.schedule.accept import accept
 from aotensor.passes.target import Target
-from aotensor.passes.wording import worded
 from aotensor.sampling.vectors import make_vectors
 from aotensor_runtime.abi import WORKSPACE_ALIGNMENT
 from aotensor_runtime.manifest import MAX_IDENTIFIER, FunctionSpec

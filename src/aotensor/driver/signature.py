@@ -184,7 +184,7 @@ def checked_updates(updates: Updates) -> list[tuple[SharedVariable, Variable]]:
 
 def default_updates(
     targets: Sequence[Variable],
-    settled: Collection[SharedVariable],
+    with_known_type: Collection[SharedVariable],
     excluded: bool | Collection[Variable],
     inputs: Collection[Variable] = (),
     replacements: Mapping[Variable, Variable] | None = None,
@@ -204,7 +204,7 @@ def default_updates(
     while pending and kept is not None:
         read = [x for x in leaves(pending, stop=inputs) if isinstance(x, SharedVariable)]
         news = {x: x.default_update for x in read if x.default_update is not None}
-        fresh = checked_updates({x: new for x, new in news.items() if x not in {*settled, *kept, *found}})
+        fresh = checked_updates({x: new for x, new in news.items() if x not in {*with_known_type, *kept, *found}})
         pending = replace([new for _, new in fresh], replacements or {})
         found |= dict(zip((x for x, _ in fresh), pending, strict=True))
     return list(found.items())

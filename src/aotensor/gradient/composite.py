@@ -11,9 +11,9 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError, MissingInputError, UnsupportedOptionError
+from aotensor.gradient.batched_rules import SampledRules
 from aotensor.gradient.forward import push_through
 from aotensor.gradient.overrides import Override, filled, forward_rule, older_forward_rule, reverse_rule
-from aotensor.gradient.sampled import SampledRules
 from aotensor.gradient.sweep import pull_through
 from aotensor.gradient.terms import Pattern, graph_pattern
 from aotensor.graph.expansion import Expansion

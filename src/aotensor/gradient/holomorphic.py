@@ -88,12 +88,12 @@ class _Analysis:
         """Is a complex value a holomorphic function of z, or independent of it?"""
         self._walk([z])
         found = self.known[z]
-        return isinstance(found, tuple) and _is_turned(*found)
+        return isinstance(found, tuple) and _is_transposed(*found)
 
     def is_bad(self, x: Variable) -> bool:
         """Is a visited value complex and not holomorphic, or real and not analysed?"""
         found = self.known.get(x, OPAQUE)
-        return isinstance(found, _Opaque) or (isinstance(found, tuple) and not _is_turned(*found))
+        return isinstance(found, _Opaque) or (isinstance(found, tuple) and not _is_transposed(*found))
 
     # --- which values are the same --------------------------------------------------------------------------------
 
@@ -155,14 +155,14 @@ class _Analysis:
 
     @staticmethod
     def _are_holomorphic(given: Sequence[Differential]) -> bool:
-        return all(_is_still(d) or (isinstance(d, tuple) and _is_turned(*d)) for d in given)
+        return all(_is_still(d) or (isinstance(d, tuple) and _is_transposed(*d)) for d in given)
 
     def _complex(self, node: Apply, given: Sequence[Any]) -> list[Differential] | None:
         """Differentials of ops between complex values and their parts, None for other ops."""
         match node.op:
             case FromParts(count=count):
                 pairs = zip(given[:count], given[count:], node.outputs, strict=True)
-                return [self._atom(y) if _is_turned(re, im) else (re, im) for re, im, y in pairs]
+                return [self._atom(y) if _is_transposed(re, im) else (re, im) for re, im, y in pairs]
             case Part(index=index):
                 return [given[0][index]]
             case ComplexFunction(function="add" | "sub" | "neg" as name):
@@ -272,7 +272,7 @@ def _is_still(d: Differential) -> bool:
     return not isinstance(d, _Opaque) and not (d[0] or d[1] if isinstance(d, tuple) else d)
 
 
-def _is_turned(re: Any, im: Any) -> bool:
+def _is_transposed(re: Any, im: Any) -> bool:
     """Is the differential of re + i·im complex linear?"""
     if isinstance(re, _Opaque) or isinstance(im, _Opaque):
         return False

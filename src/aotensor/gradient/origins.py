@@ -15,7 +15,7 @@ from aotensor.core.types import TensorType
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import leaves, toposort
 from aotensor.ops.elementwise.arithmetic import identity
-from aotensor.sparse.construct.cleaned import sparse_copy
+from aotensor.sparse.construct.cleanup import sparse_copy
 
 F = TypeVar("F", bound=Callable[..., Any])
 

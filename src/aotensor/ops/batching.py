@@ -39,7 +39,7 @@ def moved(op: AnyOp) -> AnyOp:
     return replace(record, axes=tuple(axis + 1 for axis in record.axes))  # type: ignore[no-any-return]
 
 
-def check_steering(op: Op, is_batched: Sequence[bool], first: int = 1) -> None:
+def check_nondifferentiable(op: Op, is_batched: Sequence[bool], first: int = 1) -> None:
     """Check that extents and positions, inputs from `first` on, do not differ by sample.   Raises: UnsupportedError"""
     if any(is_batched[first:]):
         raise UnsupportedError(
@@ -60,5 +60,5 @@ class TrailingOp(Op):
     """An op on the last axes of its first input, with any leading axes; its other inputs are not differentiable."""
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched)
+        check_nondifferentiable(self, is_batched)
         return self.apply(*inputs).outputs

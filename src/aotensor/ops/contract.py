@@ -123,13 +123,11 @@ class Contract(MultilinearOp):
         separated from their group are transposed first."""
         rows, inner, columns = groups
         left, right, out = self.parts()
-        first, is_first_turned = _as_matrix(b, x, left, (rows, inner), extents)
-        second, is_second_turned = _as_matrix(b, y, right, (inner, columns), extents)
-        is_turned = out == columns + rows
-        spec = (
-            f"{'ki' if is_first_turned else 'ik'},{'jk' if is_second_turned else 'kj'}->{'ji' if is_turned else 'ij'}"
-        )
-        letters = columns + rows if is_turned else rows + columns
+        first, swap_x = _as_matrix(b, x, left, (rows, inner), extents)
+        second, swap_y = _as_matrix(b, y, right, (inner, columns), extents)
+        is_transposed = out == columns + rows
+        spec = f"{'ki' if swap_x else 'ik'},{'jk' if swap_y else 'kj'}->{'ji' if is_transposed else 'ij'}"
+        letters = columns + rows if is_transposed else rows + columns
         result = b.reshape(b.contract(spec, first, second), [extents[letter] for letter in letters])
         return b.permute(result, [letters.index(letter) for letter in out])
 
@@ -147,11 +145,11 @@ def _as_matrix(
 ) -> tuple[Tensor, bool]:
     """x with one axis for each of two groups of letters, and whether the second group comes first."""
     first, second = groups
-    is_turned = letters == second + first
-    if not is_turned:
+    is_transposed = letters == second + first
+    if not is_transposed:
         x = b.permute(x, [letters.index(letter) for letter in first + second])
     sides = [reduce(b.scalars.imul, [extents[letter] for letter in group]) for group in groups]
-    return b.reshape(x, sides[::-1] if is_turned else sides), is_turned
+    return b.reshape(x, sides[::-1] if is_transposed else sides), is_transposed
 
 
 @coerced

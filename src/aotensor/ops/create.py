@@ -18,7 +18,7 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
 from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
-from aotensor.ops.batching import aligned, check_steering
+from aotensor.ops.batching import aligned, check_nondifferentiable
 from aotensor.ops.elementwise.base import unbroadcast
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import LinearOp
@@ -55,7 +55,7 @@ class Alloc(LinearOp):
         return unbroadcast(cotangent, inputs[0])
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched)
+        check_nondifferentiable(self, is_batched)
         v, *extents = inputs
         pending = iter(extents)
         shape = [dim if isinstance(dim, int) else next(pending) for dim in self.dims]

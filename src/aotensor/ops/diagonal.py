@@ -18,7 +18,7 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
 from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Constant, Variable, as_tensor, constant
-from aotensor.ops.batching import TrailingOp, check_steering
+from aotensor.ops.batching import TrailingOp, check_nondifferentiable
 from aotensor.ops.create import known_extents, lowered_extents, split_shape
 from aotensor.ops.elementwise.compare import cast, eq, ge, le, switch
 from aotensor.ops.linear import ConstantOp, LinearOp
@@ -51,7 +51,7 @@ class Band(ConstantOp):
         return make(rows, columns, self.offset).astype(self.dtype)
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched, first=0)
+        check_nondifferentiable(self, is_batched, first=0)
         return node.outputs
 
     def lower(self, b: TensorBuilder, *extents: Tensor) -> Tensor:

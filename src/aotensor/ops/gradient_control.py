@@ -112,11 +112,11 @@ class SteeredView(ViewOp):
     """A view with parameters of its derivative: numbers stored in the op, or further inputs after x."""
 
     @abstractmethod
-    def steering(self) -> tuple[Any, ...]:
+    def nondifferentiable(self) -> tuple[Any, ...]:
         """The op's non-differentiable parameters; None where x supplies them."""
 
     def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
-        given = self.steering()
+        given = self.nondifferentiable()
         if len(inputs) == 1 and None not in given:
             inputs = [*inputs, *given]
         if len(inputs) != 1 + len(given):
@@ -138,11 +138,11 @@ class GradClip(SteeredView):
     clip_upper_bound: float | None = None
 
     def __post_init__(self) -> None:
-        lower, upper = self.steering()
+        lower, upper = self.nondifferentiable()
         if lower is not None and upper is not None:
             _check_bounds(as_tensor(lower), as_tensor(upper))
 
-    def steering(self) -> tuple[Any, ...]:
+    def nondifferentiable(self) -> tuple[Any, ...]:
         return self.clip_lower_bound, self.clip_upper_bound
 
     def is_dual(self) -> bool:
@@ -177,7 +177,7 @@ class GradScale(SteeredView):
                 hint="write grad_scale(x, multiplier)",
             )
 
-    def steering(self) -> tuple[Any, ...]:
+    def nondifferentiable(self) -> tuple[Any, ...]:
         return (self.multiplier,)
 
     def infer_type(self, x: TensorType, *options: TensorType) -> TensorType:

@@ -16,11 +16,11 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, is_disconnected
 from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Variable, as_tensor, constant
-from aotensor.ops.advanced import AdvancedSubtensor
-from aotensor.ops.batching import aligned, check_steering, repeated
+from aotensor.ops.batching import aligned, check_nondifferentiable, repeated
 from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.base import unbroadcast
 from aotensor.ops.index_batch import batched_change, batched_window, differs_in_positions
+from aotensor.ops.integer_indexing import AdvancedSubtensor
 from aotensor.ops.linear import LinearOp, MultilinearOp
 from aotensor.ops.mask import axes_of, is_mask, with_positions
 from aotensor.ops.shape.axes import dimshuffle
@@ -74,7 +74,7 @@ class Subtensor(LinearOp):
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         if differs_in_positions(self.entries, is_batched[1:]):
             return [batched_window(self.entries, inputs[0], inputs[1:], is_batched[0])]
-        check_steering(self, is_batched)
+        check_nondifferentiable(self, is_batched)
         return Subtensor((Slice(), *self.entries)).apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, *symbols: Tensor) -> Tensor:
@@ -152,7 +152,7 @@ class IncSubtensor(MultilinearOp):
         value = aligned(y, rank) if is_batched[1] else y
         if differs_in_positions(self.entries, is_batched[2:]):
             return [batched_change(self.entries, samples, value, symbols, self.is_set)]
-        check_steering(self, is_batched, first=2)
+        check_nondifferentiable(self, is_batched, first=2)
         return IncSubtensor((Slice(), *self.entries), self.is_set).apply(samples, value, *symbols).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, y: Tensor, *symbols: Tensor) -> Tensor:

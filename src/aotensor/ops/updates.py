@@ -13,15 +13,15 @@ from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable, as_tensor, constant
-from aotensor.ops.advanced import AdvancedSubtensor, IncAdvancedSubtensor
 from aotensor.ops.complex.parts import FromParts, Part, part_of, parts, whole
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.compare import cast, switch
 from aotensor.ops.index import IncSubtensor, Subtensor
+from aotensor.ops.integer_indexing import AdvancedSubtensor, IncAdvancedSubtensor
 from aotensor.ops.mask import mask_and_axis, mask_of
 from aotensor.ops.shape.axes import DimShuffle, dimshuffle
+from aotensor.ops.shape.extent_checks import fitting
 from aotensor.ops.shape.extents import extent_of
-from aotensor.ops.shape.fitting import fitting
 
 
 @coerced

@@ -25,7 +25,7 @@ from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import LapackOp
 from aotensor.ir.types import DTYPE_OF_FLOAT, index
 from aotensor.ir.upstream import walk
-from aotensor.passes.lapack.unused import drop_unused_results
+from aotensor.passes.lapack.unused_results import drop_unused_results
 from aotensor.passes.remarks import applied, missed
 
 _LARGEST_POWER: Final[Mapping[Attribute, int]] = {kind: -DTYPES[name].exponent for kind, name in DTYPE_OF_FLOAT.items()}

@@ -23,7 +23,7 @@ from aotensor.ir.types import index
 from aotensor.ir.upstream import GatherOp, ParallelOp
 from aotensor.passes.emit.balance import BALANCED
 from aotensor.passes.emit.library import PREFIX as PRODUCT_PREFIX
-from aotensor.passes.gemm.product_at import PREFIX_AT
+from aotensor.passes.gemm.position_product import PREFIX_AT
 from aotensor.passes.lapack.routines import PREFIX as LAPACK_PREFIX
 from aotensor.passes.lapack.routines import WORK
 from aotensor.passes.nest.cores.chunks import CHUNK_SIZE, CHUNKS

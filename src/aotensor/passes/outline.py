@@ -26,7 +26,7 @@ from aotensor.passes.target import Target
 
 OUTLINED: Final = "outlined"
 """Attribute of a private function that was outlined from a kernel, which calls it once."""
-APART: Final = "apart"
+NO_ALIAS: Final = "apart"
 """Attribute of a private function whose buffers do not alias, as those of a kernel do not."""
 _REMADE: Final = (
     arith.ConstantOp, memref.GetGlobalOp, memref.ViewOp, memref.SubviewOp, memref.ReinterpretCastOp,
@@ -125,7 +125,7 @@ class Outlining:
         made = func.FuncOp(self.symbol, kind, Region(self.block), visibility="private")
         made.attributes[OUTLINED] = UnitAttr()
         if self.is_apart:
-            made.attributes[APART] = UnitAttr()
+            made.attributes[NO_ALIAS] = UnitAttr()
         made.location = self.location
         return made
 

@@ -26,7 +26,7 @@ from aotensor.ir.upstream import walk
 from aotensor.passes.expand_math import add_definitions
 from aotensor.passes.exponentials import PREFIX
 from aotensor.passes.remarks import applied
-from aotensor.passes.scalar_math.table import APART, is_vector_symbol, outlined_symbol, vector_symbol
+from aotensor.passes.scalar_math.table import CALLED, is_vector_symbol, outlined_symbol, vector_symbol
 from aotensor.passes.target import Target
 
 
@@ -71,7 +71,7 @@ def _callee(call: func.CallOp) -> str:
 
 def _is_inlined(symbol: str, op: func.FuncOp) -> bool:
     is_scalar = symbol.startswith(PREFIX) and not is_vector_symbol(symbol)
-    return is_scalar and bool(op.body.blocks) and APART not in op.attributes
+    return is_scalar and bool(op.body.blocks) and CALLED not in op.attributes
 
 
 def _blocks(function: func.FuncOp) -> Iterator[Block]:
@@ -104,5 +104,5 @@ def _outlined(function: func.FuncOp, symbol: str) -> func.FuncOp:
     made = func.FuncOp(symbol, (list(kind.inputs), list(kind.outputs)), visibility="private")
     call = func.CallOp(function.sym_name.data, made.body.block.args, list(kind.outputs))
     made.body.block.add_ops([call, func.ReturnOp(*call.results)])
-    made.attributes[APART] = UnitAttr()
+    made.attributes[CALLED] = UnitAttr()
     return made

@@ -42,8 +42,8 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_bytes, i8, index
 from aotensor.ir.upstream import ParallelOp, value_name, walk
 from aotensor.passes.dead_code import erase_dead
-from aotensor.passes.direct.lower import GROWS
-from aotensor.passes.emit.kept import NOT_FREED
+from aotensor.passes.direct.lower import RESIZABLE
+from aotensor.passes.emit.shape_cache import NOT_FREED
 from aotensor.passes.formulas import follows_from_dims, hoist, slice_of
 from aotensor.passes.remarks import applied, missed
 
@@ -87,7 +87,7 @@ def _assign_offsets(kernel: func.FuncOp) -> SSAValue:
     workspace = block.args[-3]
     inputs = block.args[: len(_names_of_dims(kernel))]
     _make_serial(kernel, inputs)
-    allocs = [op for op in walk(kernel) if type(op) is memref.AllocOp and GROWS not in op.attributes]
+    allocs = [op for op in walk(kernel) if type(op) is memref.AllocOp and RESIZABLE not in op.attributes]
     is_known = follows_from_dims(inputs)
     buffers = [op for op in allocs if is_known(op.dynamic_sizes)]
     positions, ends = _program_order(kernel)
@@ -372,12 +372,12 @@ def _names_of_dims(kernel: func.FuncOp) -> list[list[str]]:
 
 def _free_the_rest(function: func.FuncOp) -> None:
     for op in [op for op in walk(function) if type(op) in (memref.AllocOp, memref.ReinterpretCastOp)]:
-        grows = op.attributes.get(GROWS)
+        grows = op.attributes.get(RESIZABLE)
         if isinstance(op, memref.AllocOp) and NOT_FREED not in op.attributes and grows is None:
             free = memref.DeallocOp.get(op.memref)
         elif isinstance(op, memref.ReinterpretCastOp) and grows is not None:  # finally it is in the last allocation
             free = memref.DeallocOp.get(op.source)
-            free.attributes[GROWS] = grows
+            free.attributes[RESIZABLE] = grows
         else:
             continue
         block = op.parent

@@ -21,12 +21,12 @@ from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import CumulateOp, NonzeroOp, SelectOp, SortOp
 from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.nest.ops import STORAGE, DoOp, OverAttr
-from aotensor.passes.emit.kept import KEPT, set_kept
+from aotensor.passes.emit.shape_cache import CACHED, set_kept
 from aotensor.passes.remarks import applied
 
 _COSTLY = (PatternOp, NonzeroOp, SortOp, SelectOp, CumulateOp)
 """Operations that become loops over all elements of an operand."""
-_NOT_COMPARED = {KEPT, STORAGE, "nest.cores"}
+_NOT_COMPARED = {CACHED, STORAGE, "nest.cores"}
 """Attributes that are ignored in comparisons: they say how an operation runs."""
 
 

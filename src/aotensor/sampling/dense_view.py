@@ -24,7 +24,7 @@ from aotensor.ops.shape.join import stack
 from aotensor.sampling.pairs import paired, unpaired
 from aotensor.sparse.boundary import SparseValue, flatten, halves
 from aotensor.sparse.csm import matrix_of, parts_of
-from aotensor.sparse.op import Parts, scipy_matrix
+from aotensor.sparse.op import Compressed, scipy_matrix
 from aotensor.sparse.sample import densified
 
 Arrays: TypeAlias = dict[str, Any]
@@ -137,7 +137,7 @@ def _matrix(kind: SparseTensorType, leaves: Sequence[Variable]) -> SparseVariabl
     data = whole(*halves(data)) if is_complex(kind.dtype) else data
     rows, columns = kind.shape
     return matrix_of(
-        Parts(
+        Compressed(
             kind.format,
             data,
             indices,

@@ -26,7 +26,7 @@ from aotensor.sparse.arithmetic.multiply import (
     ColScaleCSC, DivSD, MulSD, MulSS, MulSV, RowScaleCSC, SparseDenseMultiply, SparseDenseVectorMultiply,
     SparseSparseMultiply, col_scale, mul, mul_s_d, mul_s_s, mul_s_v, multiply, row_scale,
 )
-from aotensor.sparse.arithmetic.structured import (
+from aotensor.sparse.arithmetic.structured_functions import (
     StructuredElemwise, abs, arcsin, arcsinh, arctan, arctanh, ceil, deg2rad, expm1, floor, log1p,
     rad2deg, rint, sgn, sign, sin, sinh, sqr, sqrt, square, structured_abs, structured_add, structured_arcsin,
     structured_arcsinh, structured_arctan, structured_arctanh, structured_ceil, structured_deg2rad,
@@ -37,7 +37,7 @@ from aotensor.sparse.arithmetic.structured import (
     tanh, trunc,
 )
 from aotensor.sparse.arithmetic.sums import SpSum, sp_sum, sparse_mean
-from aotensor.sparse.construct.cleaned import (
+from aotensor.sparse.construct.cleanup import (
     EliminateZeros, EnsureSortedIndices, Remove0, clean, eliminate_zeros, ensure_sorted_indices, remove0,
 )
 from aotensor.sparse.construct.create import (

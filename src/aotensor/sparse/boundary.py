@@ -27,7 +27,7 @@ from aotensor.ops.complex.parts import AsPairs, OfPairs, Part, part_of
 from aotensor.ops.linear import ConstantOp
 from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.shape.join import stack
-from aotensor.sparse.compressed import lowered_extent
+from aotensor.sparse.compressed_axes import lowered_extent
 from aotensor.sparse.csm import CSMProperties, MatrixExtent, MatrixShape, parts_of, shape_vector
 
 T = TypeVar("T")

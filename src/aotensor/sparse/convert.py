@@ -31,12 +31,12 @@ from aotensor.ops.shape.extents import SymbolicExtent, extent_of, product
 from aotensor.ops.shape.join import join
 from aotensor.ops.shape.rearrange import tile
 from aotensor.ops.shape.reshape import ravel, reshape
-from aotensor.sparse.checked import counted
-from aotensor.sparse.compressed import TakeAt
+from aotensor.sparse.checks import counted
+from aotensor.sparse.compressed_axes import TakeAt
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.op import (
     OTHER,
-    Parts,
+    Compressed,
     SparseOp,
     as_sparse,
     as_sparse_or_tensor,
@@ -137,7 +137,7 @@ class SparseFromDense(SparseOp):
         counts = sum_over(cast_dense(mask, type.index_dtype), axis=1 if is_csr else 0, dtype=type.index_dtype)
         counts = counted(counts, sum_over(counts, dtype="int64"), type.index_dtype, _ENTRIES)
         indices = cast_dense(minor, type.index_dtype)
-        return [matrix_of(Parts(self.format, data, indices, starts(counts), *extents, dims, is_canonical=True))]
+        return [matrix_of(Compressed(self.format, data, indices, starts(counts), *extents, dims, is_canonical=True))]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -231,7 +231,7 @@ class StoredEverywhere(SparseOp):
         wide = SparseTensorType(format, x.dtype, dims).index_dtype
         indices = tile(arange(minor, dtype=wide), major)
         indptr = _starts_of_full(major, minor, wide)
-        return [matrix_of(Parts(format, ravel(slices), indices, indptr, rows, columns, dims, is_canonical=True))]
+        return [matrix_of(Compressed(format, ravel(slices), indices, indptr, rows, columns, dims, is_canonical=True))]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
@@ -255,7 +255,7 @@ def _starts_of_full(major: SymbolicExtent, minor: SymbolicExtent, wide: str) -> 
 
 def _full_blocks(
     x: Variable, extents: tuple[SymbolicExtent, SymbolicExtent], dims: tuple[Dim, Dim], blocksize: tuple[int, int]
-) -> Parts:
+) -> Compressed:
     """A dense matrix in blocks, all of them stored."""
     height, width = blocksize
     major, minor = extents[0] // height, extents[1] // width
@@ -264,7 +264,7 @@ def _full_blocks(
     indices = tile(arange(minor, dtype=wide), major)
     indptr = _starts_of_full(major, minor, wide)
     data = reshape(apart, (extent_of(indices, 0), height, width))
-    return Parts("bsr", data, indices, indptr, *extents, dims, is_canonical=True, blocksize=blocksize)
+    return Compressed("bsr", data, indices, indptr, *extents, dims, is_canonical=True, blocksize=blocksize)
 
 
 def stored_everywhere(x: Variable, format: str, blocksize: tuple[int, int] | None = None) -> SparseVariable:
@@ -312,7 +312,7 @@ class Transpose(SparseOp):
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         p = parts_of(inputs[0])
-        return [matrix_of(p.turned if p.blocksize is None else other_format(p.turned))]
+        return [matrix_of(p.transposed if p.blocksize is None else other_format(p.transposed))]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

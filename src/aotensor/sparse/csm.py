@@ -30,8 +30,8 @@ from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.index import subtensor
 from aotensor.ops.linear import ConstantOp
 from aotensor.ops.shape.extents import SymbolicExtent, as_extent, extent_of
-from aotensor.sparse.checked import CheckedStructure, Counted, check_count, counted
-from aotensor.sparse.op import Parts, SparseOp, need_sparse, scipy_matrix, type_error
+from aotensor.sparse.checks import CheckedStructure, Counted, check_count, counted
+from aotensor.sparse.op import Compressed, SparseOp, need_sparse, scipy_matrix, type_error
 
 
 @dataclass(frozen=True)
@@ -322,7 +322,7 @@ def matrix_extent(x: SparseVariable, axis: int) -> SymbolicExtent:
     return found[0] if found is not None else MatrixExtent(axis)(x)
 
 
-def parts_of(x: Variable) -> Parts:
+def parts_of(x: Variable) -> Compressed:
     """A sparse matrix in dense pieces."""
     assert isinstance(x, SparseVariable)
     node = CSMProperties()
@@ -330,10 +330,10 @@ def parts_of(x: Variable) -> Parts:
     rows, columns = x.sparse_type.shape
     extents = matrix_extent(x, 0), matrix_extent(x, 1)
     is_canonical, blocks = x.sparse_type.is_canonical, x.blocksize
-    return Parts(x.format, data, indices, indptr, *extents, (rows, columns), is_canonical, blocks)
+    return Compressed(x.format, data, indices, indptr, *extents, (rows, columns), is_canonical, blocks)
 
 
-def matrix_of(parts: Parts) -> SparseVariable:
+def matrix_of(parts: Compressed) -> SparseVariable:
     """The matrix of pieces that are known to be right; what is known of their shape stays known."""
     shape = MatrixShape()(as_tensor(parts.rows), as_tensor(parts.columns))
     vectors = parts.data, parts.indices, parts.indptr
@@ -365,4 +365,4 @@ def sparse_of_vectors(type: SparseTensorType, vectors: Sequence[Variable]) -> Sp
     rows, columns = (dim if isinstance(dim, int) else extent_of(x, 0) for x, dim in zip(sides, type.shape, strict=True))
     dims: Any = type.shape
     is_canonical, blocks = type.is_canonical, type.blocksize
-    return matrix_of(Parts(type.format, data, indices, indptr, rows, columns, dims, is_canonical, blocks))
+    return matrix_of(Compressed(type.format, data, indices, indptr, rows, columns, dims, is_canonical, blocks))

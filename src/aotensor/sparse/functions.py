@@ -16,10 +16,10 @@ from aotensor.sparse.arithmetic.dispatch import sparse_power as power
 from aotensor.sparse.arithmetic.extremum import sparse_max as max
 from aotensor.sparse.arithmetic.extremum import sparse_min as min
 from aotensor.sparse.arithmetic.multiply import sparse_mul as mul
-from aotensor.sparse.arithmetic.structured import abs
+from aotensor.sparse.arithmetic.structured_functions import abs
 from aotensor.sparse.arithmetic.sums import sp_sum as sum
 from aotensor.sparse.arithmetic.sums import sparse_mean as mean
-from aotensor.sparse.construct.cleaned import sparse_copy as copy
+from aotensor.sparse.construct.cleanup import sparse_copy as copy
 from aotensor.sparse.construct.create import sp_ones_like as ones_like
 from aotensor.sparse.construct.create import sp_zeros_like as zeros_like
 from aotensor.sparse.construct.create import sparse_shape as shape

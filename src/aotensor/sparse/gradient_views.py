@@ -11,7 +11,7 @@ from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply, disconnected
 from aotensor.graph.variable import Variable
 from aotensor.ops.gradient_control import GradClip, SteeredView, ViewOp
-from aotensor.sparse.arithmetic.structured import structured_maximum, structured_minimum
+from aotensor.sparse.arithmetic.structured_functions import structured_maximum, structured_minimum
 from aotensor.sparse.op import SparseOp, as_sparse, need_sparse
 
 
@@ -68,5 +68,5 @@ class SparseView(SparseOp):
 
 def viewed(view: ViewOp, x: Any, *options: Any) -> Variable:
     """A view of dense tensors on a sparse matrix."""
-    given = view.steering() if isinstance(view, SteeredView) and not options else options
+    given = view.nondifferentiable() if isinstance(view, SteeredView) and not options else options
     return SparseView(view)(x, *given)  # type: ignore[no-any-return]

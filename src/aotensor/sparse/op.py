@@ -28,7 +28,7 @@ from aotensor.ops.shape.extents import SymbolicExtent
 WIDE: Final = "int32 indices do not count so far: give the matrices index_dtype='int64'"
 OTHER: Final = {"csr": "csc", "csc": "csr"}
 """The format that compresses the other axis."""
-_TURNED: Final = {**OTHER, "bsr": "bsc", "bsc": "bsr"}
+_TRANSPOSED: Final = {**OTHER, "bsr": "bsc", "bsc": "bsr"}
 """The same of parts: those of a bsr matrix may go by columns of blocks on the way, which no type does."""
 
 
@@ -121,7 +121,7 @@ def as_sparse(x: Any, name: str | None = None, ndim: int | None = None) -> Spars
 
 
 @dataclass(frozen=True)
-class Parts:
+class Compressed:
     """A compressed matrix in dense pieces.
 
     data: (nnz,). indices: (nnz,) minor coordinates. indptr: (major + 1,). rows, columns: the extents. is_canonical: the
@@ -149,10 +149,10 @@ class Parts:
     @property
     def other(self) -> str:
         """The format that compresses the other axis."""
-        return _TURNED[self.format]
+        return _TRANSPOSED[self.format]
 
     @property
-    def turned(self) -> Parts:
+    def transposed(self) -> Compressed:
         """The transpose, in the other format on the same vectors; every block of bsr is transposed."""
         dims, data, blocks = (self.dims[1], self.dims[0]), self.data, self.blocksize
         if blocks is not None:
@@ -202,7 +202,7 @@ def is_canonical(x: Variable) -> bool:
     return not isinstance(x.type, SparseTensorType) or x.type.is_canonical
 
 
-def have_same_pattern(p: Parts, q: Parts) -> bool:
+def have_same_pattern(p: Compressed, q: Compressed) -> bool:
     """True if two matrices are known to store the same positions in the same order."""
     if (p.format, p.blocksize) != (q.format, q.blocksize):
         return False

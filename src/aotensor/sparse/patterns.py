@@ -19,7 +19,7 @@ from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.batching import check_steering
+from aotensor.ops.batching import check_nondifferentiable
 from aotensor.ops.create import zeros
 from aotensor.ops.elementwise.arithmetic import maximum
 from aotensor.ops.elementwise.compare import cast, eq, lt, neq, switch
@@ -30,9 +30,9 @@ from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.cumulate import cumsum
 from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.shape.join import concatenate
-from aotensor.sparse.checked import lowered_count
-from aotensor.sparse.compressed import TakeAt, TakePresent, lowered_extent, major_of_entries, sum_at
-from aotensor.sparse.op import Parts, have_same_pattern
+from aotensor.sparse.checks import lowered_count
+from aotensor.sparse.compressed_axes import TakeAt, TakePresent, lowered_extent, major_of_entries, sum_at
+from aotensor.sparse.op import Compressed, have_same_pattern
 
 SHAPES_DIFFER = "extents of two sparse matrices"
 
@@ -52,7 +52,7 @@ class PatternRule(IndexOp, ConstantOp):
     """An op between vectors of indices. Patterns are the same for all samples of a batch."""
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched, first=0)
+        check_nondifferentiable(self, is_batched, first=0)
         return node.outputs
 
 
@@ -100,12 +100,12 @@ def slices_of(indptr: Array) -> Array:
     return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
 
 
-def pattern_of(p: Parts) -> tuple[Variable, Variable, Variable]:
+def pattern_of(p: Compressed) -> tuple[Variable, Variable, Variable]:
     """What the rules of this file take of a matrix: indices, indptr and the extent along its minor axis."""
     return p.indices, p.indptr, as_tensor(p.minor)
 
 
-def other_format(p: Parts) -> Parts:
+def other_format(p: Compressed) -> Compressed:
     """The same matrix compressed along the other axis, sorted; duplicate entries stay apart.   O(nnz + m + n)"""
     found = OtherFormat(p.minor_dim if isinstance(p.minor, int) else None)
     permutation, indices, indptr = found(*pattern_of(p))
@@ -169,7 +169,7 @@ def _index_dtype(*vectors: Tensor) -> str:
     return dtypes.promote(*(x.dtype for x in vectors))
 
 
-def positions_in(p: Parts, q: Parts) -> Variable:
+def positions_in(p: Compressed, q: Compressed) -> Variable:
     """For each entry of p the position in q of the same coordinates, or −1; integers, (nnz of p,).
 
     The formats may differ. Raises: GraphValueError at run time if the shapes differ.
@@ -182,7 +182,7 @@ def positions_in(p: Parts, q: Parts) -> Variable:
     return PositionsIn()(*pattern_of(p), *pattern_of(q))  # type: ignore[no-any-return]
 
 
-def _in_format_of(p: Parts, q: Parts) -> Parts:
+def _in_format_of(p: Compressed, q: Compressed) -> Compressed:
     return q if q.format == p.format else other_format(q)
 
 
@@ -246,7 +246,7 @@ def filled_parts(b: TensorBuilder, vectors: Sequence[Tensor], indptr: Tensor) ->
     return [part(wide) for wide in vectors]
 
 
-def on_union(p: Parts, q: Parts) -> tuple[Parts, Parts]:
+def on_union(p: Compressed, q: Compressed) -> tuple[Compressed, Compressed]:
     """Two canonical matrices on one pattern, that of both together in the format of p, with 0 where one has no entry.
 
     Costs nothing where the patterns are known to be the same.   Raises: GraphValueError at run time if shapes differ.
@@ -301,7 +301,7 @@ class Intersection(PatternRule):
         return indices, indptr, *positions
 
 
-def on_intersection(p: Parts, q: Parts) -> tuple[Parts, Parts]:
+def on_intersection(p: Compressed, q: Compressed) -> tuple[Compressed, Compressed]:
     """Two matrices without duplicates on the entries of p whose coordinates q has, in the format and order of p.
 
     Costs nothing where the patterns are known to be the same.   Raises: GraphValueError at run time if shapes differ.
@@ -317,7 +317,7 @@ def on_intersection(p: Parts, q: Parts) -> tuple[Parts, Parts]:
 # --- fewer entries ---------------------------------------------------------------------------------------------------
 
 
-def compress(p: Parts, keep: Variable) -> Parts:
+def compress(p: Compressed, keep: Variable) -> Compressed:
     """The entries where the bool vector `keep` holds, in their order."""
     positions = cast(flatnonzero(keep), p.indices.dtype)
     data, indices = (TakeAt()(x, positions) for x in (p.data, p.indices))
@@ -329,13 +329,13 @@ def _ranks(flags: Variable, dtype: str) -> Variable:
     return concatenate([zeros([1], dtype=dtype), cumsum(cast(flags, dtype), dtype=dtype)])
 
 
-def may_repeat(p: Parts) -> bool:
+def may_repeat(p: Compressed) -> bool:
     """May there be duplicate entries?"""
     made_by = p.indices.owner
     return not p.is_canonical and not (made_by is not None and isinstance(made_by.op, UnsortedMatrix))
 
 
-def canonical(p: Parts) -> Parts:
+def canonical(p: Compressed) -> Compressed:
     """The same matrix with sorted slices, duplicate entries added up; p itself where it is known to be so."""
     if p.is_canonical:
         return p
@@ -346,7 +346,7 @@ def canonical(p: Parts) -> Parts:
     return replace(merged, data=sum_at(q.data, slots, extent_of(merged.indices, 0)))
 
 
-def distinct(q: Parts) -> tuple[Parts, Variable]:
+def distinct(q: Compressed) -> tuple[Compressed, Variable]:
     """The pattern of a sorted matrix without its duplicates, data still those of q; and for each entry which it is."""
     entries = arange(extent_of(q.indices, 0), dtype=q.indices.dtype)
     before = maximum(entries - 1, 0)
@@ -359,7 +359,7 @@ def distinct(q: Parts) -> tuple[Parts, Variable]:
     return found, subtensor(ranks, slice(1, None)) - 1
 
 
-def _made_in_order(p: Parts) -> Parts | None:
+def _made_in_order(p: Compressed) -> Compressed | None:
     """The sorted matrix from the op that made this one, if it has a way to make that."""
     node = p.data.owner
     if node is None or not isinstance(node.op, UnsortedMatrix):

@@ -20,7 +20,7 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable
-from aotensor.ops.batching import all_batched, check_steering
+from aotensor.ops.batching import all_batched, check_nondifferentiable
 from aotensor.ops.complex.parts import as_factor
 from aotensor.ops.create import alloc
 from aotensor.ops.linear import MultilinearOp
@@ -28,8 +28,8 @@ from aotensor.ops.reduce.sums import sum as sum_axes
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of, product
 from aotensor.ops.shape.reshape import reshape
-from aotensor.sparse.checked import lowered_sums
-from aotensor.sparse.op import Parts, is_same
+from aotensor.sparse.checks import lowered_sums
+from aotensor.sparse.op import Compressed, is_same
 from aotensor.sparse.patterns import (
     PatternRule,
     canonical,
@@ -147,18 +147,18 @@ class ProductValues(MultilinearOp):
         return result
 
     def adjoints(self, inputs: Sequence[Variable], cotangent: Variable) -> Sequence[Variable]:
-        *steering, x, y = inputs
+        *nondifferentiable, x, y = inputs
         values = dict(zip(_ROLES[self.kind], (x, y, cotangent), strict=True))
         terms = []
         for role, operand in zip(_ROLES[self.kind], (x, y), strict=False):
             kind = _KIND_AT[role]
             first, second, _ = _ROLES[kind]
-            term = replace(self, kind=kind)(*steering, values[first], values[second])
+            term = replace(self, kind=kind)(*nondifferentiable, values[first], values[second])
             terms.append(sum_axes(term, axis=0) if term.ndim > operand.ndim else term)
         return terms
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched[:-2], first=0)
+        check_nondifferentiable(self, is_batched[:-2], first=0)
         if node.outputs[0].ndim == 1:
             return self.apply(*inputs).outputs
         x, y = all_batched(inputs[-2:], is_batched[-2:])
@@ -205,30 +205,30 @@ def _one_batch(x: Variable, outer: SymbolicExtent, inner: SymbolicExtent) -> Var
 # --- products in parts -----------------------------------------------------------------------------------------------
 
 
-def product_pattern(p: Parts, q: Parts) -> tuple[Variable, Variable]:
+def product_pattern(p: Compressed, q: Compressed) -> tuple[Variable, Variable]:
     """(indices, indptr) of p·q, sorted, in the format of p.
 
     Raises: GraphValueError at run time if q has not as many rows as p has columns.
     """
-    indices, indptr = ProductPattern()(*steering_of(*by_slices(p, q)))
+    indices, indptr = ProductPattern()(*nondifferentiable_of(*by_slices(p, q)))
     return indices, indptr
 
 
-def product_values(p: Parts, q: Parts, indices: Variable, indptr: Variable) -> Variable:
+def product_values(p: Compressed, q: Compressed, indices: Variable, indptr: Variable) -> Variable:
     """The values of p·q at the entries of a pattern in the format of p without duplicates: data, of the common dtype.
 
     Differentiable with respect to p.data and q.data, as often as wanted.   Raises: as `product_pattern`.
     """
     left, right = by_slices(p, q)
-    steering = steering_of(left, right)
-    *patterns, minor = steering
+    nondifferentiable = nondifferentiable_of(left, right)
+    *patterns, minor = nondifferentiable
     ip, pp, inner, iq, pq = patterns
     dtype = dtypes.promote(p.data.dtype, q.data.dtype)
-    op = ProductValues("product_values", _is_pattern_of(indices, indptr, steering))
+    op = ProductValues("product_values", _is_pattern_of(indices, indptr, nondifferentiable))
     return op(ip, pp, iq, pq, indices, indptr, inner, minor, as_factor(left.data, dtype), as_factor(right.data, dtype))  # type: ignore[no-any-return]
 
 
-def by_slices(p: Parts, q: Parts) -> tuple[Parts, Parts]:
+def by_slices(p: Compressed, q: Compressed) -> tuple[Compressed, Compressed]:
     """The factors such that slice i of the result is made of the slices of the second that slice i of the first names.
 
     Rows of p·q are made of rows of q, columns of it of columns of p.
@@ -237,14 +237,14 @@ def by_slices(p: Parts, q: Parts) -> tuple[Parts, Parts]:
     return (p, canonical(q)) if p.format == "csr" else (q, canonical(p))
 
 
-def steering_of(left: Parts, right: Parts) -> tuple[Variable, ...]:
+def nondifferentiable_of(left: Compressed, right: Compressed) -> tuple[Variable, ...]:
     """The inputs of ProductPattern: the patterns of two matrices in compressed rows."""
     return *pattern_of(left), *pattern_of(right)
 
 
-def _is_pattern_of(indices: Variable, indptr: Variable, steering: Sequence[Variable]) -> bool:
+def _is_pattern_of(indices: Variable, indptr: Variable, nondifferentiable: Sequence[Variable]) -> bool:
     """True if a pattern is known to be that of the product that the other inputs name."""
     node = indices.owner
     if node is None or not isinstance(node.op, ProductPattern) or indptr.owner is not node:
         return False
-    return all(is_same(a, b) for a, b in zip(node.inputs, steering, strict=True))
+    return all(is_same(a, b) for a, b in zip(node.inputs, nondifferentiable, strict=True))

@@ -26,14 +26,14 @@ from aotensor.ops.elementwise.arithmetic import add, mul, neg
 from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.shape.axes import DimShuffle, dimshuffle
-from aotensor.ops.shape.fitting import fitting
+from aotensor.ops.shape.extent_checks import fitting
 from aotensor.sparse.arithmetic.add import AddSD, AddSS, Neg
 from aotensor.sparse.arithmetic.operands import as_canonical
-from aotensor.sparse.compressed import at_all, at_columns, at_rows
+from aotensor.sparse.compressed_axes import at_all, at_columns, at_rows
 from aotensor.sparse.convert import DenseFromSparse, StoredEverywhere, Transpose, transposed
 from aotensor.sparse.csm import parts_of
-from aotensor.sparse.fitting import as_column, as_row
-from aotensor.sparse.op import Parts
+from aotensor.sparse.op import Compressed
+from aotensor.sparse.operand_checks import as_column, as_row
 from aotensor.sparse.product.dots import sum_of_products
 from aotensor.sparse.reformat import Cast
 from aotensor.sparse.sample import Sample
@@ -46,11 +46,11 @@ class Operand:
     """A matrix, dense or sparse, at the entries of the sparse one, or of its transpose."""
 
     g: Variable
-    is_turned: bool = False
+    is_transposed: bool = False
 
-    def of(self, x: Variable, is_turned: bool = False) -> Operand:
+    def of(self, x: Variable, is_transposed: bool = False) -> Operand:
         """The same for an operand of g, or for the transpose of one."""
-        return Operand(x, self.is_turned != is_turned)
+        return Operand(x, self.is_transposed != is_transposed)
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,12 @@ class Target:
     """The sparse matrix at whose entries values are wanted, whole and in parts."""
 
     x: Variable
-    parts: Parts
-    is_turned: bool = False
+    parts: Compressed
+    is_transposed: bool = False
 
     def sample(self, g: Variable) -> Variable:
         """A matrix at the entries, as it is there."""
-        return _crossed(Sample()(transposed(g), self.x), True) if self.is_turned else Sample()(g, self.x)
+        return _crossed(Sample()(transposed(g), self.x), True) if self.is_transposed else Sample()(g, self.x)
 
 
 def _crossed(values: Variable, is_crossed: bool) -> Variable:
@@ -85,20 +85,20 @@ def sampled(g: Variable, x: Variable, stop: Collection[Variable] = ()) -> Variab
     Walks without recursion. Extents that the steps over a matrix leave unread are checked on what it is made of.
     """
     p = parts_of(x)
-    targets = {False: Target(x, p), True: Target(x, p.turned, is_turned=True)}
+    targets = {False: Target(x, p), True: Target(x, p.transposed, is_transposed=True)}
     steps: dict[Operand, Step] = {}
     found: dict[Operand, Variable] = {}
     pending = [Operand(g)]
     while pending:
         operand = pending[-1]
         if operand not in steps:
-            steps[operand] = _step(operand, targets[operand.is_turned], stop)
+            steps[operand] = _step(operand, targets[operand.is_transposed], stop)
             pending += [source for source in steps[operand].sources if source not in found]
         else:
             pending.pop()
             if operand not in found:
                 sources = steps[operand].sources
-                values = (_crossed(found[one], one.is_turned != operand.is_turned) for one in sources)
+                values = (_crossed(found[one], one.is_transposed != operand.is_transposed) for one in sources)
                 found[operand] = steps[operand].value(*values)
     return at_all(p, found[Operand(g)])
 
@@ -145,7 +145,7 @@ _OF_MATRICES: Final[dict[type, Callable[..., Variable]]] = {
 """Ops that are the same entry by entry, whatever is stored: what they are at the entries, of what is there."""
 
 
-def _by_operands(operand: Operand, xs: Sequence[Variable], p: Parts, op: Callable[..., Variable]) -> Step:
+def _by_operands(operand: Operand, xs: Sequence[Variable], p: Compressed, op: Callable[..., Variable]) -> Step:
     """An elementwise op: full operands at the entries, others repeated along a row or a column, or all over."""
     known = [_repeated(x, operand.g, p) for x in xs]
     full = [operand.of(x) for x, value in zip(xs, known, strict=True) if value is None]
@@ -157,7 +157,7 @@ def _by_operands(operand: Operand, xs: Sequence[Variable], p: Parts, op: Callabl
     return Step(full, value)
 
 
-def _repeated(x: Variable, g: Variable, p: Parts) -> Variable | None:
+def _repeated(x: Variable, g: Variable, p: Compressed) -> Variable | None:
     """At the entries, what broadcasts to the matrix g; a scalar where all are the same, None for a full matrix."""
     wide = g.tensor_type.shape[2 - x.ndim :]
     kept = [axis for axis, dim in enumerate(x.tensor_type.shape) if dim != 1 or wide[axis] == 1]
@@ -176,7 +176,7 @@ def _is_by_entry(op: Contract) -> bool:
     return len(out) == 2 and all(not set(out) < set(side) for side in (left, right))
 
 
-def _by_product(operand: Operand, xs: Sequence[Variable], p: Parts, op: Contract) -> Step:
+def _by_product(operand: Operand, xs: Sequence[Variable], p: Compressed, op: Contract) -> Step:
     """A product: rows of the one times columns of the other, summed over the inner axes, for every entry."""
     left, right, out = op.parts()
     inner = [letter for letter in left if letter not in out]

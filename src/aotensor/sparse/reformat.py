@@ -24,7 +24,7 @@ from aotensor.ops.complex.parts import real
 from aotensor.ops.elementwise.compare import cast as cast_dense
 from aotensor.ops.elementwise.compare import saturated
 from aotensor.sparse.blocks.patterns import blocked, elements_of, unblocked
-from aotensor.sparse.compressed import TakeAt
+from aotensor.sparse.compressed_axes import TakeAt
 from aotensor.sparse.csm import CSM, CSMProperties, matrix_of, parts_of
 from aotensor.sparse.op import SparseOp, as_sparse, need_sparse, scipy_matrix
 from aotensor.sparse.patterns import canonical, other_format

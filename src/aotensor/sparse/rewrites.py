@@ -26,11 +26,11 @@ from aotensor.ops.shape.axes import DimShuffle
 from aotensor.sparse.arithmetic.add import AddSS, Neg
 from aotensor.sparse.arithmetic.multiply import MulSD
 from aotensor.sparse.arithmetic.sums import SpSum
-from aotensor.sparse.checked import agreeing
+from aotensor.sparse.checks import agreeing
 from aotensor.sparse.convert import DenseFromSparse, SparseFromDense, StoredEverywhere, Transpose, transpose
 from aotensor.sparse.csm import like, matrix_extent, parts_of
 from aotensor.sparse.op import as_sparse, is_blocked
-from aotensor.sparse.product.dots import Dot, StructuredDot, any_product, turned
+from aotensor.sparse.product.dots import Dot, StructuredDot, any_product, transposed_matrix
 from aotensor.sparse.push_samples import sampled
 from aotensor.sparse.reformat import Cast
 from aotensor.sparse.sample import Sample
@@ -143,11 +143,11 @@ def products_of_sparse(node: Apply, inputs: Sequence[Variable], stop: Collection
     ):
         return None
     first, second = (known if known is not None else one for known, one in zip((x, y), inputs, strict=True))
-    first = first if left[-1] == inner[0] else turned(first)
-    second = second if right[0] == inner[0] else turned(second)
+    first = first if left[-1] == inner[0] else transposed_matrix(first)
+    second = second if right[0] == inner[0] else transposed_matrix(second)
     found = any_product(first, second)
-    is_turned = len(out) == 2 and out[0] not in left
-    return turned(found) if is_turned else found
+    is_transposed = len(out) == 2 and out[0] not in left
+    return transposed_matrix(found) if is_transposed else found
 
 
 def of_transposed(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
@@ -157,20 +157,22 @@ def of_transposed(node: Apply, inputs: Sequence[Variable], stop: Collection[Vari
         made = _made_by(one, Transpose, stop)
         if made is not None and is_blocked(one) and not other.is_sparse:
             (source,) = made.inputs
-            return turned(node.op(turned(other), source) if is_left else node.op(source, turned(other)))
+            return transposed_matrix(
+                node.op(transposed_matrix(other), source) if is_left else node.op(source, transposed_matrix(other))
+            )
     return None
 
 
 def sparse_origin(x: Variable, stop: Collection[Variable]) -> Variable | None:
     """The sparse matrix that x is the dense form of, up to transposes, if it is one."""
-    is_turned = False
+    is_transposed = False
     while x.owner is not None and x not in stop:
         match x.owner.op:
             case DenseFromSparse():
                 (found,) = x.owner.inputs
-                return transpose(found) if is_turned else found
+                return transpose(found) if is_transposed else found
             case DimShuffle(pattern=(1, 0)):
-                is_turned = not is_turned
+                is_transposed = not is_transposed
                 (x,) = x.owner.inputs
             case _:
                 return None

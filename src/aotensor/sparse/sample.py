@@ -20,10 +20,10 @@ from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import extent_of, product
 from aotensor.ops.shape.reshape import ravel, reshape
-from aotensor.sparse.compressed import TakeAt, TakePresent, major_of_entries, sum_at
+from aotensor.sparse.compressed_axes import TakeAt, TakePresent, major_of_entries, sum_at
 from aotensor.sparse.csm import like, matrix_of, parts_of
-from aotensor.sparse.fitting import as_matrix
-from aotensor.sparse.op import Parts, SparseOp, is_blocked, need_sparse, type_error
+from aotensor.sparse.op import Compressed, SparseOp, is_blocked, need_sparse, type_error
+from aotensor.sparse.operand_checks import as_matrix
 from aotensor.sparse.patterns import canonical, positions_in
 from aotensor.sparse.shares import entries_of, own_entries
 
@@ -115,7 +115,7 @@ def at_pattern(g: Variable, x: Variable) -> Variable:
 # --- dense matrices, entry by entry ----------------------------------------------------------------------------------
 
 
-def flat_positions(p: Parts) -> Variable:
+def flat_positions(p: Compressed) -> Variable:
     """int64 number of every stored element among those of the dense matrix, in C order; of bsr block by block."""
     major, minor = cast(major_of_entries(p), "int64"), cast(p.indices, "int64")
     rows, columns = (major, minor) if p.by_rows else (minor, major)
@@ -127,13 +127,13 @@ def flat_positions(p: Parts) -> Variable:
     return ravel(rows * as_tensor(p.columns) + columns)
 
 
-def take_entries(g: Variable, p: Parts) -> Variable:
+def take_entries(g: Variable, p: Compressed) -> Variable:
     """(nnz,) elements of a dense matrix at the stored positions; of bsr (nnz, r, c)."""
     found = TakeAt()(reshape(g, (product([p.rows, p.columns]),)), flat_positions(p))
     return found if p.blocksize is None else reshape(found, (extent_of(p.indices, 0), *p.blocksize))
 
 
-def densified(p: Parts) -> Variable:
+def densified(p: Compressed) -> Variable:
     """The dense matrix; duplicate entries add up."""
     total = product([p.rows, p.columns])
     return reshape(sum_at(ravel(p.data), flat_positions(p), total), (p.rows, p.columns))

@@ -26,7 +26,7 @@ from aotensor.graph.sparse_type import SparseVariable
 from aotensor.graph.variable import Variable
 from aotensor.ops.create import ones_like
 from aotensor.ops.elementwise.arithmetic import true_div
-from aotensor.sparse.compressed import TakeAt
+from aotensor.sparse.compressed_axes import TakeAt
 from aotensor.sparse.csm import CSM, like, parts_of
 from aotensor.sparse.op import SparseOp, have_same_pattern, is_canonical, need_sparse
 from aotensor.sparse.patterns import canonical, may_repeat, positions_in, slices_of

@@ -20,13 +20,13 @@ from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply, disconnected, is_disconnected, sum_terms
 from aotensor.graph.operands import is_complex
 from aotensor.graph.variable import Variable
-from aotensor.ops.batching import check_steering
+from aotensor.ops.batching import check_nondifferentiable
 from aotensor.ops.complex.parts import as_factor, parts, whole
 from aotensor.ops.create import zeros
 from aotensor.ops.elementwise.arithmetic import add, sub
 from aotensor.ops.shape.extents import extent_of
-from aotensor.sparse.checked import lowered_sums
-from aotensor.sparse.op import Parts
+from aotensor.sparse.checks import lowered_sums
+from aotensor.sparse.op import Compressed
 from aotensor.sparse.patterns import UnsortedMatrix, slices_of
 from aotensor.sparse.patterns_product import (
     ENTRIES,
@@ -35,7 +35,7 @@ from aotensor.sparse.patterns_product import (
     by_slices,
     check_inner,
     lowered_inner,
-    steering_of,
+    nondifferentiable_of,
     triples,
 )
 
@@ -81,8 +81,8 @@ class SparseProduct(UnsortedMatrix):
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
     ) -> list[Variable]:
-        *steering, x, y = inputs
-        none, ct = [disconnected() for _ in steering], cotangents[0]
+        *nondifferentiable, x, y = inputs
+        none, ct = [disconnected() for _ in nondifferentiable], cotangents[0]
         if is_disconnected(ct):
             return [*none, disconnected(), disconnected()]
         node, (_, indices, indptr) = outputs[0].owner, outputs
@@ -105,28 +105,28 @@ class SparseProduct(UnsortedMatrix):
         return [*([False] * 3 for _ in node.inputs[:-2]), *([True, False, False] for _ in range(2))]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        *steering, x, y = inputs
-        check_steering(self, is_batched[:-2], first=0)
-        one = self._of_zeros(steering, x, y)  # its pattern is that of all samples
+        *nondifferentiable, x, y = inputs
+        check_nondifferentiable(self, is_batched[:-2], first=0)
+        one = self._of_zeros(nondifferentiable, x, y)  # its pattern is that of all samples
         _, indices, indptr = one.outputs
         return [_values("product_values", one, indices, indptr, x, y), indices, indptr]
 
     def without_values(self, node: Apply) -> Sequence[Variable] | None:
-        *steering, x, y = node.inputs
-        return [node.outputs[0], *self._of_zeros(steering, x, y).outputs[1:]]
+        *nondifferentiable, x, y = node.inputs
+        return [node.outputs[0], *self._of_zeros(nondifferentiable, x, y).outputs[1:]]
 
-    def _of_zeros(self, steering: Sequence[Variable], x: Variable, y: Variable) -> Apply:
+    def _of_zeros(self, nondifferentiable: Sequence[Variable], x: Variable, y: Variable) -> Apply:
         """The product of matrices that store zeros, which has the same pattern."""
-        entries = ((steering[0], x.dtype), (steering[3], y.dtype))
-        return self.apply(*steering, *(zeros((extent_of(indices, 0),), dtype) for indices, dtype in entries))
+        entries = ((nondifferentiable[0], x.dtype), (nondifferentiable[3], y.dtype))
+        return self.apply(*nondifferentiable, *(zeros((extent_of(indices, 0),), dtype) for indices, dtype in entries))
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
         """Of complex values: the pattern with the product of real parts, further products on that pattern."""
-        *steering, x, y = inputs
+        *nondifferentiable, x, y = inputs
         if not is_complex(x) and not is_complex(y):
             return None
         (u, *v), (s, *t) = (parts(z) if is_complex(z) else (z,) for z in (x, y))
-        node = self.apply(*steering, u, s)
+        node = self.apply(*nondifferentiable, u, s)
         re, indices, indptr = node.outputs
         vt, ut, vs = (
             [_values("product_values", node, indices, indptr, a, b) for a in first for b in second]
@@ -169,7 +169,7 @@ def _values(kind: str, node: Apply | None, indices: Variable, indptr: Variable, 
     return op(ip, pp, iq, pq, indices, indptr, inner, minor, x, y)  # type: ignore[no-any-return]
 
 
-def sparse_product(p: Parts, q: Parts) -> Parts:
+def sparse_product(p: Compressed, q: Compressed) -> Compressed:
     """The matrix p·q in the format of p, not sorted, no duplicates; differentiable with respect to both data vectors.
 
     Raises: GraphValueError at run time if q has not as many rows as p has columns.
@@ -177,6 +177,8 @@ def sparse_product(p: Parts, q: Parts) -> Parts:
     left, right = by_slices(p, q)
     dtype = dtypes.promote(p.data.dtype, q.data.dtype)
     op = SparseProduct()
-    data, indices, indptr = op(*steering_of(left, right), as_factor(left.data, dtype), as_factor(right.data, dtype))
+    data, indices, indptr = op(
+        *nondifferentiable_of(left, right), as_factor(left.data, dtype), as_factor(right.data, dtype)
+    )
     return replace(p, data=data, indices=indices, indptr=indptr, columns=q.columns, dims=(p.dims[0], q.dims[1]),
                    is_canonical=False)  # fmt: skip

@@ -13,8 +13,8 @@ from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.index import subtensor
+from aotensor.ops.shape.extent_checks import fitting
 from aotensor.ops.shape.extents import SymbolicExtent
-from aotensor.ops.shape.fitting import fitting
 from aotensor.ops.shape.join import join
 from aotensor.sparse.arithmetic.sums import SpSum
 from aotensor.sparse.construct.stack import HStack, VStack, sums_of
@@ -78,9 +78,9 @@ def _ends(stack: _Stack) -> list[SymbolicExtent]:
 
 def _stack_of(x: Variable, stop: Collection[Variable]) -> _Stack | None:
     """The blocks of x, if it is a stack, up to transposes and formats; None if their extents are not known to agree."""
-    is_turned, dtype = False, x.dtype
+    is_transposed, dtype = False, x.dtype
     while x.owner is not None and x not in stop and isinstance(x.owner.op, Transpose | Reformat):
-        is_turned ^= isinstance(x.owner.op, Transpose)
+        is_transposed ^= isinstance(x.owner.op, Transpose)
         (x,) = x.owner.inputs
     if x.owner is None or x in stop or not isinstance(x.owner.op, HStack | VStack):
         return None
@@ -89,4 +89,4 @@ def _stack_of(x: Variable, stop: Collection[Variable]) -> _Stack | None:
     across = {b.tensor_type.shape[1 - axis] for b in blocks}
     if len(across) != 1 or None in across:
         return None
-    return _Stack(1 - axis if is_turned else axis, tuple(transpose(b) if is_turned else b for b in blocks))
+    return _Stack(1 - axis if is_transposed else axis, tuple(transpose(b) if is_transposed else b for b in blocks))

@@ -18,9 +18,9 @@ from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.reduce.without_zeros import ProdWithoutZeros
 from aotensor.ops.shape.axes import dimshuffle, reexpand
 from aotensor.ops.shape.extents import extents_of
-from aotensor.splitting.aligned import aligned_axis
+from aotensor.splitting.elementwise_rules import aligned_axis
 from aotensor.splitting.merges import arg_extremum, log_sum_exp, pointwise, squared_deviations, wide_sum
-from aotensor.splitting.places import Crossing, Rewrite, Rows, Seen, Verdict
+from aotensor.splitting.places import NodeView, NotSplittable, Rewrite, Rows, Splitting
 
 
 def axes_of(op: Any) -> tuple[int, ...]:
@@ -28,14 +28,14 @@ def axes_of(op: Any) -> tuple[int, ...]:
     return (op.axis,) if hasattr(op, "axis") else tuple(op.axes)
 
 
-def reduction(seen: Seen) -> Verdict:
+def reduction(view: NodeView) -> Splitting:
     """Sums, products, extrema, any and all: within rows, or over them."""
-    seen.plain()
-    op: Any = seen.node.op
-    axis, axes = seen.axis_of(0), axes_of(op)
+    view.plain()
+    op: Any = view.node.op
+    axis, axes = view.axis_of(0), axes_of(op)
     if axis not in axes:
-        return seen.rows(axis - sum(k < axis for k in axes))
-    (out,) = seen.node.outputs
+        return view.rows(axis - sum(k < axis for k in axes))
+    (out,) = view.node.outputs
     match op.name:
         case "sum":
             wide = Sum(op.axes, op.acc_dtype, op.acc_dtype)
@@ -53,8 +53,8 @@ def reduction(seen: Seen) -> Verdict:
         case "squared_deviations":
             return squared_deviations(op)
         case "argmax" | "argmin":
-            if seen.domain() != seen.over:
-                raise Crossing("the position of an element is counted along rows only")
+            if view.domain() != view.over:
+                raise NotSplittable("the position of an element is counted along rows only")
             return arg_extremum(op)
         case _:  # max, min, any, all
             return pointwise(op.name, lambda xs: op(xs[0]), out.dtype)
@@ -75,29 +75,29 @@ ALONG: Final = {
 """The reason why ops along the axis of rows cannot be split."""
 
 
-def along(seen: Seen) -> Verdict:
+def along(view: NodeView) -> Splitting:
     """Ops that work along axes and keep them (cumulate, sort, ...)."""
-    seen.plain()
-    op: Any = seen.node.op
-    local = seen.local()
-    axes = {seen.axis_of(k) for k in local}
+    view.plain()
+    op: Any = view.node.op
+    local = view.local()
+    axes = {view.axis_of(k) for k in local}
     if len(axes) != 1:
-        raise Crossing("rows of one input meet another axis of the other")
+        raise NotSplittable("rows of one input meet another axis of the other")
     axis = axes.pop()
     if axis in axes_of(op):
-        raise Crossing(ALONG.get(op.name, "it runs along the rows"))
-    for k, x in enumerate(seen.node.inputs):
+        raise NotSplittable(ALONG.get(op.name, "it runs along the rows"))
+    for k, x in enumerate(view.node.inputs):
         if k not in local and x.ndim > axis and op.name != "split":
-            raise Crossing(f"{x}: {x.type} is not known to have the rows of dim {seen.over}")
-    return seen.rows(axis, steering=frozenset(seen.counts() if op.name == "split" else ()))
+            raise NotSplittable(f"{x}: {x.type} is not known to have the rows of dim {view.over}")
+    return view.rows(axis, row_counts=frozenset(view.counts() if op.name == "split" else ()))
 
 
-def normalised(seen: Seen) -> Verdict:
+def normalised(view: NodeView) -> Splitting:
     """softmax, log_softmax: over rows, a maximum, then a sum, then a quotient."""
-    op: Any = seen.node.op
-    if seen.axis_of(0) not in op.axes:
-        return along(seen)
-    (x,) = seen.node.inputs
+    op: Any = view.node.op
+    if view.axis_of(0) not in op.axes:
+        return along(view)
+    (x,) = view.node.inputs
 
     def spread(reduced: Variable) -> Variable:
         return reexpand(reduced, op.axes, x.ndim)
@@ -113,15 +113,15 @@ def normalised(seen: Seen) -> Verdict:
     return Rewrite([weights / switch(is_empty, one, sum_over(weights, axis=op.axes, keepdims=True))])
 
 
-def extremum_mask(seen: Seen) -> Verdict:
+def extremum_mask(view: NodeView) -> Splitting:
     """The mask of the extremum: equal elements, or the first nan, whose position is the smallest."""
-    op: Any = seen.node.op
-    x, y = seen.node.inputs
-    if not seen.at[0].is_local:
-        raise Crossing("the extremum of a global value is compared with rows")
-    axis = seen.axis_of(0)
+    op: Any = view.node.op
+    x, y = view.node.inputs
+    if not view.at[0].is_local:
+        raise NotSplittable("the extremum of a global value is compared with rows")
+    axis = view.axis_of(0)
     if axis not in op.axes:
-        return seen.rows(axis)
+        return view.rows(axis)
     best = eq(x, reexpand(y, op.axes, x.ndim))
     if not dtypes.is_float(x.dtype):
         return Rewrite([best])
@@ -134,69 +134,69 @@ def extremum_mask(seen: Seen) -> Verdict:
     return Rewrite([or_(best, and_(isnan(x), eq(position, reexpand(first, op.axes, x.ndim))))])
 
 
-def contract(seen: Seen) -> Verdict:
+def contract(view: NodeView) -> Splitting:
     """Σ x·y over letters: rows if the letter of the rows is kept, a sum over rows otherwise."""
-    seen.plain()
-    op: Any = seen.node.op
+    view.plain()
+    op: Any = view.node.op
     left, right, out = op.parts()
-    letters = {(left, right)[k][seen.axis_of(k)] for k in seen.local()}
+    letters = {(left, right)[k][view.axis_of(k)] for k in view.local()}
     if len(letters) != 1:
-        raise Crossing("every row meets every row", "all rows of one factor are needed for each row of the other")
+        raise NotSplittable("every row meets every row", "all rows of one factor are needed for each row of the other")
     letter = letters.pop()
     for k, axes in enumerate((left, right)):
-        if not seen.at[k].is_local and letter in axes:
-            x = seen.node.inputs[k]
-            raise Crossing(
-                f"{x}: {x.type} is not known to have the rows of dim {seen.over}",
-                f"name its dim {seen.over} where it is made, if it has one element per row",
+        if not view.at[k].is_local and letter in axes:
+            x = view.node.inputs[k]
+            raise NotSplittable(
+                f"{x}: {x.type} is not known to have the rows of dim {view.over}",
+                f"name its dim {view.over} where it is made, if it has one element per row",
             )
     if letter in out:
-        return seen.rows(out.index(letter))
-    dtype = seen.node.outputs[0].dtype
+        return view.rows(out.index(letter))
+    dtype = view.node.outputs[0].dtype
     return pointwise("sum", lambda xs: op(*xs), dtype, wide_sum(dtype))
 
 
-def trailing(seen: Seen) -> Rows:
+def trailing(view: NodeView) -> Rows:
     """Ops with a matrix per row, in the last axes of the first input."""
-    seen.plain()
-    op: Any = seen.node.op
-    axis, x = seen.axis_of(0) if seen.at[0].is_local else -1, seen.node.inputs[0]
+    view.plain()
+    op: Any = view.node.op
+    axis, x = view.axis_of(0) if view.at[0].is_local else -1, view.node.inputs[0]
     core = 1 if op.name in ("alloc_diagonal", "leading", "ranked") else 2
     if not 0 <= axis < x.ndim - core:
-        raise Crossing(ALONG.get(op.name, "it factors, or takes apart, a matrix that has all rows"))
-    return seen.rows(axis)
+        raise NotSplittable(ALONG.get(op.name, "it factors, or takes apart, a matrix that has all rows"))
+    return view.rows(axis)
 
 
-def solve(seen: Seen) -> Verdict:
+def solve(view: NodeView) -> Splitting:
     """Solves with a matrix per row; or with one matrix, and a right-hand side per row."""
-    seen.plain()
-    op: Any = seen.node.op
-    *matrices, b = seen.node.inputs
-    local = seen.local()
+    view.plain()
+    op: Any = view.node.op
+    *matrices, b = view.node.inputs
+    local = view.local()
     if local == [len(matrices)] and op.b_ndim == 2 and matrices[0].ndim == 2:
-        if seen.axis_of(local[0]) == (b.ndim - 1 if getattr(op, "is_left", True) else b.ndim - 2):
-            return seen.rows(seen.axis_of(local[0]))
-        raise Crossing("it solves with all rows at once")
-    axes = {seen.axis_of(k) for k in local}
-    if len(local) == len(seen.at) and len(axes) == 1 and (axis := axes.pop()) < matrices[0].ndim - 2:
-        return seen.rows(axis)
-    raise Crossing("it solves with a matrix that has all rows")
+        if view.axis_of(local[0]) == (b.ndim - 1 if getattr(op, "is_left", True) else b.ndim - 2):
+            return view.rows(view.axis_of(local[0]))
+        raise NotSplittable("it solves with all rows at once")
+    axes = {view.axis_of(k) for k in local}
+    if len(local) == len(view.at) and len(axes) == 1 and (axis := axes.pop()) < matrices[0].ndim - 2:
+        return view.rows(axis)
+    raise NotSplittable("it solves with a matrix that has all rows")
 
 
-def per_matrix(seen: Seen) -> Rows:
+def per_matrix(view: NodeView) -> Rows:
     """Ops with a matrix per row in every input."""
-    seen.plain()
-    axes = {seen.axis_of(k) for k in seen.local()}
-    if len(seen.local()) == len(seen.at) and len(axes) == 1 and (axis := axes.pop()) < seen.node.inputs[0].ndim - 2:
-        return seen.rows(axis)
-    raise Crossing("it needs a matrix that has all rows")
+    view.plain()
+    axes = {view.axis_of(k) for k in view.local()}
+    if len(view.local()) == len(view.at) and len(axes) == 1 and (axis := axes.pop()) < view.node.inputs[0].ndim - 2:
+        return view.rows(axis)
+    raise NotSplittable("it needs a matrix that has all rows")
 
 
-def along_last(seen: Seen) -> Rows:
+def along_last(view: NodeView) -> Rows:
     """Ops that move elements within the last axis."""
-    seen.plain()
-    rank = seen.node.outputs[0].ndim
-    axis = aligned_axis(seen, rank, range(len(seen.at)))
+    view.plain()
+    rank = view.node.outputs[0].ndim
+    axis = aligned_axis(view, rank, range(len(view.at)))
     if axis == rank - 1:
-        raise Crossing("rows are permuted among all of them")
-    return seen.rows(axis)
+        raise NotSplittable("rows are permuted among all of them")
+    return view.rows(axis)

@@ -19,7 +19,7 @@ from aotensor.graph.walk import replace as replaced
 from aotensor.graph.walk import toposort
 from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.shape.extents import ShapeI
-from aotensor.splitting.places import GLOBAL, Crossing, Merge, Place, Rewrite, Role, Rows, Seen, Verdict
+from aotensor.splitting.places import GLOBAL, Merge, NodeView, NotSplittable, Place, Rewrite, Role, Rows, Splitting
 from aotensor.splitting.rules import COUNTING, rule_of
 
 
@@ -93,8 +93,8 @@ def _walk(
         at = [places.get(x, GLOBAL) for x in node.inputs]
         try:
             with made_at(written_as(node)):
-                verdict = _verdict(Seen(node, at, over))
-        except Crossing as crossing:
+                verdict = _verdict(NodeView(node, at, over))
+        except NotSplittable as crossing:
             raise CrossingError(
                 located(node, f"{node.op.name} cannot be split over {over}: {crossing.reason}"),
                 lines=[x.describe() for x in node.inputs],
@@ -109,27 +109,27 @@ def _walk(
     return places, verdicts, rewrites
 
 
-def _verdict(seen: Seen) -> Verdict | None:
+def _verdict(view: NodeView) -> Splitting | None:
     """The verdict of a node's rule; None for a node that is the same for all chunks."""
-    if seen.local():
-        return rule_of(seen.node.op)(seen)
-    if any(seen.at[k].domain for k in seen.counts(0)):
-        if isinstance(seen.node.op, COUNTING):
-            return rule_of(seen.node.op)(seen)
-        if any(x.ndim for x in seen.node.outputs) and not isinstance(seen.node.op, Elementwise):
-            raise Crossing("its extents follow from the number of rows")
+    if view.local():
+        return rule_of(view.node.op)(view)
+    if any(view.at[k].domain for k in view.counts(0)):
+        if isinstance(view.node.op, COUNTING):
+            return rule_of(view.node.op)(view)
+        if any(x.ndim for x in view.node.outputs) and not isinstance(view.node.op, Elementwise):
+            raise NotSplittable("its extents follow from the number of rows")
     return None
 
 
-def _places(node: Apply, at: Sequence[Place], verdict: Verdict | None, over: str) -> list[Place]:
+def _places(node: Apply, at: Sequence[Place], verdict: Splitting | None, over: str) -> list[Place]:
     if verdict is None:
         step, late = max((x.step for x in at), default=0), max((x.late for x in at), default=0)
         place = Place(step=step, late=late)
         if node.op.name == "cast":
             place = replace(place, role=at[0].role, domain=at[0].domain)
         return [place] * len(node.outputs)
-    steering = verdict.steering if isinstance(verdict, Rows) else ()
-    step = max((max(x.step - (k in steering and bool(x.domain)), 0) for k, x in enumerate(at)), default=0)
+    row_counts = verdict.row_counts if isinstance(verdict, Rows) else ()
+    step = max((max(x.step - (k in row_counts and bool(x.domain)), 0) for k, x in enumerate(at)), default=0)
     if isinstance(verdict, Merge):
         if verdict.count == over:  # known to the driver before the first round
             return [Place(None, over, 0, 0, "count")]

@@ -52,7 +52,7 @@ class Merged:
 
 
 @dataclass
-class Parts:
+class SplitFunctions:
     """The functions by role, and their description in the protocol."""
 
     start: Function | None
@@ -116,7 +116,7 @@ class Builder:
             with made_at(written_as(node)):
                 if isinstance(verdict, Rows):
                     inputs = [
-                        self.own_counts.get(x, x) if k in verdict.steering and x in self.own_counts else self.chunk(x)
+                        self.own_counts.get(x, x) if k in verdict.row_counts and x in self.own_counts else self.chunk(x)
                         for k, x in enumerate(node.inputs)
                     ]
                     made = node.on(inputs).outputs if verdict.make is None else verdict.make(inputs, self.first)
@@ -178,12 +178,12 @@ class Builder:
         said = x.name or self.known_names.get(x)
         return self._free(f"{prefix}_{said or op}")
 
-    def parts(self) -> Parts:
+    def parts(self) -> SplitFunctions:
         """Build the functions."""
         results = dict(zip(self.f.results, self.found.outputs, strict=True))
         last_map = max((self.place(x).step for x in results.values() if self.place(x).is_local), default=0)
         last = max([last_map, *(m.step for m in self._needed(results))])
-        parts = Parts(None, [], [], [], [], [])
+        parts = SplitFunctions(None, [], [], [], [], [])
         emitted: dict[Variable, Variable] = {}
         parts.start = self._finish(0, results, emitted)
         for step in range(last + 1):

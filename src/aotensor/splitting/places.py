@@ -54,7 +54,7 @@ class Rows:
 
     axes: tuple[int, ...]
     domains: tuple[str, ...]
-    steering: frozenset[int] = frozenset()
+    row_counts: frozenset[int] = frozenset()
     roles: tuple[Role, ...] = ()
     make: Callable[[Sequence[Variable], Variable], Sequence[Variable]] | None = None
 
@@ -84,10 +84,10 @@ class Rewrite:
     outputs: Sequence[Variable]
 
 
-Verdict: TypeAlias = Rows | Merge | Rewrite
+Splitting: TypeAlias = Rows | Merge | Rewrite
 
 
-class Crossing(Exception):
+class NotSplittable(Exception):
     """Raised by a rule: the reason why a node needs rows of several chunks at once."""
 
     def __init__(self, reason: str, hint: str | None = None) -> None:
@@ -96,7 +96,7 @@ class Crossing(Exception):
 
 
 @dataclass(frozen=True)
-class Seen:
+class NodeView:
     """The view of a node for a rule.   at: places of its inputs. over: the dim of the rows"""
 
     node: Apply
@@ -111,7 +111,7 @@ class Seen:
         """The domain common to all local inputs.   Raises: Crossing if they differ."""
         found = {self.at[k].domain for k in self.local()}
         if len(found) > 1:
-            raise Crossing(f"its inputs have rows of different kinds: {' and '.join(sorted(found))}")
+            raise NotSplittable(f"its inputs have rows of different kinds: {' and '.join(sorted(found))}")
         return found.pop()
 
     def axis_of(self, k: int) -> int:
@@ -132,4 +132,4 @@ class Seen:
         """Raises: Crossing if a local input is the structure of a matrix instead of rows."""
         for k in self.local():
             if not self.at[k].has_rows:
-                raise Crossing(f"{self.node.inputs[k]} are offsets or extents of the rows of a matrix")
+                raise NotSplittable(f"{self.node.inputs[k]} are offsets or extents of the rows of a matrix")

@@ -14,7 +14,7 @@ from aotensor.api.function import Function
 from aotensor.driver.cache import load_together
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
-from aotensor.splitting.build import Builder, Parts
+from aotensor.splitting.build import Builder, SplitFunctions
 
 if TYPE_CHECKING:
     from aotensor.core.types import Array
@@ -139,7 +139,7 @@ class Rounds:
         return f"<Rounds of {self.function.name} over {self.over}: {len(self.protocol.rounds)}>"
 
 
-def _protocol(builder: Builder, parts: Parts) -> Protocol:
+def _protocol(builder: Builder, parts: SplitFunctions) -> Protocol:
     from aotensor_runtime.rounds.protocol import Protocol, Round
 
     f = builder.f
@@ -171,7 +171,7 @@ def _protocol(builder: Builder, parts: Parts) -> Protocol:
     )
 
 
-def _describe(parts: Parts, name: str, over: str) -> None:
+def _describe(parts: SplitFunctions, name: str, over: str) -> None:
     """Add a description of each function to the header."""
     if parts.start is not None:
         parts.start.doc = f"{name} over {over}, before the rounds: what every chunk needs of the inputs alone"

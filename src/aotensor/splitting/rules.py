@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from aotensor.graph.op import Op
-from aotensor.ops.advanced import AdvancedSubtensor, IncAdvancedSubtensor
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.contract import Contract
 from aotensor.ops.create import Alloc, FullLike
 from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.gradient_control import ViewOp
 from aotensor.ops.index import IncSubtensor, Subtensor
+from aotensor.ops.integer_indexing import AdvancedSubtensor, IncAdvancedSubtensor
 from aotensor.ops.linalg.cholesky import CholeskyPullback
 from aotensor.ops.linalg.lu import FactoredOp
 from aotensor.ops.linalg.solve import CholeskySolve, LuSolve
@@ -35,24 +35,24 @@ from aotensor.ops.scan.branch import Branch, IfElse
 from aotensor.ops.scan.op import Scan
 from aotensor.ops.shape.axes import DimShuffle
 from aotensor.ops.shape.broadcast import SpecifyShape
+from aotensor.ops.shape.extent_checks import ExtentCheck
 from aotensor.ops.shape.extents import ShapeI
-from aotensor.ops.shape.fitting import Fitting
 from aotensor.ops.shape.join import Join, Split
 from aotensor.ops.shape.reshape import Reshape
-from aotensor.sparse.checked import CheckedStructure
-from aotensor.sparse.compressed import ExpandSlices, SegmentSum, SumAt, TakeAt
+from aotensor.sparse.checks import CheckedStructure
+from aotensor.sparse.compressed_axes import ExpandSlices, SegmentSum, SumAt, TakeAt
 from aotensor.sparse.csm import CSM, CSMProperties, MatrixExtent, MatrixShape
-from aotensor.splitting import aligned, along_axes, compressed, indexed
-from aotensor.splitting.places import Crossing, Seen, Verdict
+from aotensor.splitting import along_axes, elementwise_rules, indexing_rules, sparse_rules
+from aotensor.splitting.places import NodeView, NotSplittable, Splitting
 
-Rule: TypeAlias = Callable[[Seen], Verdict]
+Rule: TypeAlias = Callable[[NodeView], Splitting]
 
 
 def refused(reason: str, hint: str | None = None) -> Rule:
     """The rule of an op that needs all rows at once."""
 
-    def refuse(seen: Seen) -> Verdict:
-        raise Crossing(reason, hint)
+    def refuse(view: NodeView) -> Splitting:
+        raise NotSplittable(reason, hint)
 
     return refuse
 
@@ -61,38 +61,38 @@ _LOOP = refused("a loop or a branch may carry values from row to row", "say it b
 _RANDOM = refused("numbers are drawn for all rows from one state", "pass them as an input with these rows")
 
 RULES: Final[dict[Any, Rule]] = {
-    AdvancedSubtensor: indexed.advanced_subtensor,
-    Alloc: aligned.alloc,
-    Arange: aligned.arange,
+    AdvancedSubtensor: indexing_rules.advanced_subtensor,
+    Alloc: elementwise_rules.alloc,
+    Arange: elementwise_rules.arange,
     ArgExtremum: along_axes.reduction,
     Branch: _LOOP,
-    CSM: compressed.csm,
-    CSMProperties: compressed.csm_properties,
-    CheckedStructure: compressed.checked_structure,
+    CSM: sparse_rules.csm,
+    CSMProperties: sparse_rules.csm_properties,
+    CheckedStructure: sparse_rules.checked_structure,
     CholeskyPullback: along_axes.per_matrix,
     CholeskySolve: along_axes.solve,
     Contract: along_axes.contract,
     CumProd: along_axes.along,
     CumSum: along_axes.along,
-    DimShuffle: aligned.dimshuffle,
+    DimShuffle: elementwise_rules.dimshuffle,
     Draw: _RANDOM,
-    Elementwise: aligned.elementwise,
-    ExpandSlices: compressed.expand_slices,
+    Elementwise: elementwise_rules.elementwise,
+    ExpandSlices: sparse_rules.expand_slices,
     Extremum: along_axes.reduction,
     ExtremumMask: along_axes.extremum_mask,
     FactoredOp: along_axes.per_matrix,
-    Fitting: aligned.fitting,
-    FullLike: aligned.full_like,
+    ExtentCheck: elementwise_rules.fitting,
+    FullLike: elementwise_rules.full_like,
     IfElse: _LOOP,
-    IncAdvancedSubtensor: indexed.inc_advanced_subtensor,
-    IncSubtensor: indexed.inc_subtensor,
+    IncAdvancedSubtensor: indexing_rules.inc_advanced_subtensor,
+    IncSubtensor: indexing_rules.inc_subtensor,
     Join: along_axes.along,
     LinearRecurrence: along_axes.along,
     LogSoftmax: along_axes.normalised,
     LogSumExp: along_axes.reduction,
     LuSolve: along_axes.solve,
-    MatrixExtent: compressed.matrix_extent,
-    MatrixShape: compressed.matrix_shape,
+    MatrixExtent: sparse_rules.matrix_extent,
+    MatrixShape: sparse_rules.matrix_shape,
     Noise: _RANDOM,
     Nonzero: refused("how many elements there are depends on all rows", "use switch(condition, x, 0)"),
     Permute: along_axes.along,
@@ -101,23 +101,23 @@ RULES: Final[dict[Any, Rule]] = {
     Prod: along_axes.reduction,
     ProdWithoutZeros: along_axes.reduction,
     Quantifier: along_axes.reduction,
-    Reshape: aligned.reshape,
+    Reshape: elementwise_rules.reshape,
     Scan: _LOOP,
-    SegmentSum: compressed.segment_sum,
-    ShapeI: aligned.shape_i,
+    SegmentSum: sparse_rules.segment_sum,
+    ShapeI: elementwise_rules.shape_i,
     Shift: along_axes.along,
     Softmax: along_axes.normalised,
     Sort: along_axes.along,
-    SpecifyShape: aligned.checked,
+    SpecifyShape: elementwise_rules.checked,
     Split: along_axes.along,
     SquaredDeviations: along_axes.reduction,
-    Subtensor: indexed.subtensor,
+    Subtensor: indexing_rules.subtensor,
     Sum: along_axes.reduction,
-    SumAt: compressed.sum_at,
-    TakeAt: compressed.take_at,
+    SumAt: sparse_rules.sum_at,
+    TakeAt: sparse_rules.take_at,
     TrailingOp: along_axes.trailing,
     TriangularOp: along_axes.solve,
-    ViewOp: aligned.view,
+    ViewOp: elementwise_rules.view,
 }
 """Rules by class; a class without one inherits that of its base."""
 

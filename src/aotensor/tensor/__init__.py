@@ -77,8 +77,8 @@ from aotensor.ops.reduce.normalise import log_softmax, logsumexp, softmax
 from aotensor.ops.elementwise.parametric.beta import beta, betaln
 from aotensor.ops.elementwise.parametric.bessel import i0, i1, j0, j1, jv
 from aotensor.ops.elementwise.parametric.modified_bessel import iv, ive, kn, kv, kve
-from aotensor.ops.elementwise.parametric.composed import chi2sf, factorial, owens_t, poch
-from aotensor.ops.elementwise.parametric.unregularised import gammal, gammau
+from aotensor.ops.elementwise.parametric.owens_t import chi2sf, factorial, owens_t, poch
+from aotensor.ops.elementwise.parametric.gamma_integrals import gammal, gammau
 from aotensor.ops.elementwise.parametric.hypergeometric import hyp2f1
 from aotensor.ops.elementwise.parametric.incomplete_beta import betainc
 from aotensor.ops.elementwise.parametric.incomplete_gamma import gammainc, gammaincc
@@ -97,7 +97,7 @@ from aotensor.ops.elementwise.special import (
     xlog1py, xlogx, xlogy,
 )
 from aotensor.ops.multi_index import ravel_multi_index, unravel_index
-from aotensor.ops.named import (
+from aotensor.ops.class_names import (
     advanced_inc_subtensor1, advanced_set_subtensor1, advanced_subtensor1, scalar_from_tensor, tensor_from_scalar,
 )
 from aotensor.ops.permute_rows import inverse_permutation, permute_row_elements
@@ -117,7 +117,7 @@ from aotensor.ops.reduce.statistics import average, corr, corrcoef, cov
 from aotensor.ops.search import searchsorted
 from aotensor.ops.shape.groups import join_dims, pack, split_dims, unpack
 from aotensor.ops.linalg.tensors import lstsq, tensorinv, tensorsolve
-from aotensor.ops.vectorized import vectorize
+from aotensor.ops.vectorization import vectorize
 from aotensor.ops.scan.frontend import scan
 from aotensor.ops.scan.ifelse import ifelse
 from aotensor.ops.scan.step import until

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from aotensor.ops.advanced import AdvancedSubtensor
+from aotensor.ops.integer_indexing import AdvancedSubtensor
 from aotensor.ops.create import Alloc
 from aotensor.ops.diagonal import ExtractDiagonal as ExtractDiag
 from aotensor.ops.index import IncSubtensor, Subtensor
 from aotensor.ops.mask import Nonzero
-from aotensor.ops.named import (
+from aotensor.ops.class_names import (
     AdvancedIncSubtensor, AdvancedIncSubtensor1, AdvancedSubtensor1, ARange, CAReduce, Dot, Elemwise, Flatten,
     MaxAndArgmax, MulWithoutZeros, Outer, Rebroadcast, ScalarFromTensor, TensorDot, TensorFromScalar, Tile, Unique,
 )

@@ -17,8 +17,8 @@ from aotensor.codegen.emit_state import element_bytes, known_strides
 from aotensor.errors import InternalError
 from aotensor.ir.types import i32
 from aotensor.ir.upstream import PrefetchOp, ReallocOp
-from aotensor.passes.direct.lower import GROWS
-from aotensor.passes.emit.kept import NOT_FREED
+from aotensor.passes.direct.lower import RESIZABLE
+from aotensor.passes.emit.shape_cache import NOT_FREED
 
 
 def _load(w: Writer, op: memref.LoadOp) -> None:
@@ -74,7 +74,7 @@ def _alloc(w: Writer, op: memref.AllocOp) -> None:
     name = w.name(w.hint(op.memref) if op.memref.name_hint else "buffer")
     w.put(f"{element} *{name} = ({element} *)calloc(1U, aot_room({size}));")
     _refuse(w, name, size)
-    number = op.attributes.get(GROWS)
+    number = op.attributes.get(RESIZABLE)
     if isinstance(number, IntegerAttr):
         slot = w.growing[number.value.data] = w.name("grown")
         w.declare_first(f"void *{slot} = NULL;", slot)
@@ -105,7 +105,7 @@ def _refuse(w: Writer, name: str, size: str) -> None:
 
 def _realloc(w: Writer, op: ReallocOp) -> None:
     """A larger buffer, whose address is kept to be freed."""
-    kind, source, number = _type(op.result), w.buffer(op.source), op.attributes[GROWS]
+    kind, source, number = _type(op.result), w.buffer(op.source), op.attributes[RESIZABLE]
     assert isinstance(number, IntegerAttr)
     count = w.known(w.extent(op.size))
     size, element = _bytes(w, [count], kind), memory_type(kind.element_type)
@@ -119,7 +119,7 @@ def _realloc(w: Writer, op: ReallocOp) -> None:
 
 def _dealloc(w: Writer, op: memref.DeallocOp) -> None:
     w.on_heap.pop(op.memref, None)
-    if isinstance(number := op.attributes.get(GROWS), IntegerAttr):
+    if isinstance(number := op.attributes.get(RESIZABLE), IntegerAttr):
         w.growing.pop(number.value.data, None)
     w.put(f"free({w.buffer(op.memref).base});")
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from aotensor.codegen.entry import text as say
 from aotensor.codegen.entry.code import NULL, Slot, number, status
-from aotensor.codegen.entry.compressed import Compressed, define_compressed, define_gather
+from aotensor.codegen.entry.index_checks import Compressed, define_compressed, define_gather
 from aotensor.codegen.entry.indices import INVALID, UNSORTED
 from aotensor.codegen.entry.steps import Shared, Step
 from aotensor.codegen.entry.tables import (

@@ -250,12 +250,12 @@ def _allocate_output(s: Step, k: Value, index: Value, array: Value, shape: Value
             s.fail_when(s.is_null(data), Status.NO_MEMORY, say.NO_MEMORY, name, size)
             s.put_field(array, Array, "data", data)
             s.put(s.of_frame("data"), k, data)
-            is_turned = s.is_column_major(k)  # the caller's memory is row-major
+            is_transposed = s.is_column_major(k)  # the caller's memory is row-major
             if s.shared.has_heap:
-                with s.when(is_turned):
+                with s.when(is_transposed):
                     _take_temporary(s, k, name, size)
             else:
-                s.fail_when(is_turned, Status.NO_MEMORY, say.NO_HEAP_COLUMNS, name)
+                s.fail_when(is_transposed, Status.NO_MEMORY, say.NO_HEAP_COLUMNS, name)
             s.give(status(0))
     needed = s.shared.constants.text(say.template(say.OUTPUTS_NEEDED))
     return s.failure(status(Status.OUTPUTS_NEEDED), needed, name)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from aotensor.codegen.c_source.file import c_file
-from aotensor.codegen.c_source.shared import line_of, shared_modules
+from aotensor.codegen.c_source.shared_modules import line_of, shared_modules
 from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import Options, lower
 from aotensor_runtime.manifest import Manifest

@@ -30,7 +30,7 @@ from aotensor.graph.vectorize import batch
 from aotensor.graph.walk import evaluate_all, replace, toposort
 from aotensor.ops.batching import repeated
 from aotensor.ops.shape.reshape import reshape
-from aotensor.sparse.compressed import TakeAt
+from aotensor.sparse.compressed_axes import TakeAt
 from aotensor.sparse.construct.create import csm_data
 from aotensor.sparse.csm import CSM
 

@@ -21,7 +21,6 @@ from aotensor.graph.op import Apply
 from aotensor.graph.sparse_type import scipy_sparse
 from aotensor.graph.variable import Constant, SharedVariable, Variable
 from aotensor.graph.walk import leaves, toposort
-from aotensor.ops.advanced import AdvancedSubtensor, IncAdvancedSubtensor
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.complex.parts import FromParts, Part
 from aotensor.ops.contract import Contract
@@ -30,21 +29,22 @@ from aotensor.ops.diagonal import AllocDiagonal, ExtractDiagonal, Triangle
 from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.gradient_control import ViewOp
 from aotensor.ops.index import IncSubtensor, Subtensor
+from aotensor.ops.integer_indexing import AdvancedSubtensor, IncAdvancedSubtensor
 from aotensor.ops.linear import ConstantOp, DiscreteOp
 from aotensor.ops.permute_rows import PermuteRowElements
 from aotensor.ops.reduce.recurrence import Shift
 from aotensor.ops.shape.axes import DimShuffle
 from aotensor.ops.shape.broadcast import SpecifyShape
-from aotensor.ops.shape.fitting import Fitting
+from aotensor.ops.shape.extent_checks import ExtentCheck
 from aotensor.ops.shape.inference import Given, Inference
 from aotensor.ops.shape.join import Join, Split
 from aotensor.ops.shape.reshape import Reshape
-from aotensor.sparse.checked import CheckedStructure
-from aotensor.sparse.compressed import ExpandSlices, SegmentSum, SumAt, TakeAt, TakePresent
+from aotensor.sparse.checks import CheckedStructure
+from aotensor.sparse.compressed_axes import ExpandSlices, SegmentSum, SumAt, TakeAt, TakePresent
 
 _COPIES: Final = (
     DimShuffle, Reshape, Subtensor, AdvancedSubtensor, Alloc, FullLike, SpecifyShape, ExtractDiagonal, AllocDiagonal,
-    Triangle, Split, Join, Shift, TakeAt, TakePresent, ExpandSlices, PermuteRowElements, Fitting, CheckedStructure,
+    Triangle, Split, Join, Shift, TakeAt, TakePresent, ExpandSlices, PermuteRowElements, ExtentCheck, CheckedStructure,
 )  # fmt: skip
 """Ops whose outputs consist of elements of their floating inputs, and zeros."""
 
@@ -164,8 +164,8 @@ class _Structure:
         return {y: _take(rows, np.asarray(named[y]).astype(np.int64).ravel() - 1) for y in live}
 
     def _summed_at(self, node: Apply) -> Any:
-        v, steering, _ = node.inputs
-        count, positions = self._shape(v)[0], self._value(steering)
+        v, nondifferentiable, _ = node.inputs
+        count, positions = self._shape(v)[0], self._value(nondifferentiable)
         if isinstance(node.op, SegmentSum):
             positions = np.repeat(np.arange(len(positions) - 1), np.diff(positions))
         shape = self._shape(node.outputs[0])
@@ -175,11 +175,11 @@ class _Structure:
 
     def _increased(self, node: Apply) -> Any:
         """x with y assigned or added at a window."""
-        x, y, *steering = node.inputs
+        x, y, *nondifferentiable = node.inputs
         op: Any = node.op
         numbers = _numbered(self._shape(x))
         view = Subtensor(op.entries) if isinstance(op, IncSubtensor) else AdvancedSubtensor(op.axes)
-        window = np.asarray(view.reference(numbers, *(self._value(v) for v in steering)))
+        window = np.asarray(view.reference(numbers, *(self._value(v) for v in nondifferentiable)))
         parts = []
         if x in self.depends:
             kept = numbers.flatten()

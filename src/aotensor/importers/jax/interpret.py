@@ -16,9 +16,9 @@ from aotensor.importers.errors import NoCounterpart
 from aotensor.importers.jax.derivatives import keeps_rule, with_rule
 from aotensor.importers.jax.dims import extent_of
 from aotensor.importers.jax.keys import is_key, on_keys
-from aotensor.importers.jax.lowered import program_of, run_lowered
 from aotensor.importers.jax.odeint import integrated, integration_of
 from aotensor.importers.jax.sites import site_of
+from aotensor.importers.jax.stablehlo_fallback import program_of, run_lowered
 from aotensor.importers.lax.interpret import Interpreter, unmet, without_counterpart
 from aotensor.importers.lax.rules import RULES
 from aotensor.importers.lax.table import Equation, Extent
@@ -66,15 +66,15 @@ class Importer(Interpreter):
         """What an equation gives, with JAX's derivatives where they are not those of our ops; `odeint` is ours."""
         if (call := integration_of(equation)) is not None:
             found = integrated(equation, call, inputs, lambda program, xs: _imported(self._known, program, xs))
-            return [self.settled(found[0], equation.outvars[0].aval)]
+            return [self.with_known_type(found[0], equation.outvars[0].aval)]
         if not self._keeps_rules or not keeps_rule(equation):
             return super().outputs(equation, inputs)
         found = Importer(self._known, keeps_rules=False).outputs(equation, inputs)
         return with_rule(equation, inputs, found, self._known, _imported)
 
-    def settled(self, x: at.Variable, aval: Any) -> at.Variable:
+    def with_known_type(self, x: at.Variable, aval: Any) -> at.Variable:
         """x with the dtype and the static extents that JAX has found."""
-        return x if is_key(aval) else super().settled(x, aval)
+        return x if is_key(aval) else super().with_known_type(x, aval)
 
 
 def _imported(known: Mapping[str, at.Variable], program: Any, inputs: Sequence[at.Variable]) -> list[at.Variable]:

@@ -56,11 +56,11 @@ class Windows:
         """The axes of windows that are not whole."""
         return [d for d in self.kept if d not in self.slices]
 
-    def turned(self, x: at.Variable) -> at.Variable:
+    def transposed(self, x: at.Variable) -> at.Variable:
         """The array with its slices behind."""
         return _permuted(x, [*self.indexed, *self.slices])
 
-    def turned_back(self, x: at.Variable) -> at.Variable:
+    def transposed_back(self, x: at.Variable) -> at.Variable:
         return _permuted(x, [int(d) for d in np.argsort([*self.indexed, *self.slices])])
 
     def axes_of_selection(self, window_axes: Sequence[int]) -> list[int]:
@@ -177,7 +177,7 @@ def _gather(context: Context, equation: Equation, x: at.Variable, starts: at.Var
         one = x[window(x, found.single(), found.wholes, found.sizes)]
         result = at.dimshuffle(one, found.kept) if dropped else one
     else:
-        chosen = found.turned(x)[found.index()] if x.ndim else at.full(found.batch, x)
+        chosen = found.transposed(x)[found.index()] if x.ndim else at.full(found.batch, x)
         result = at.dimshuffle(chosen, [int(d) for d in np.argsort(found.axes_of_selection(dims.offset_dims))])
     if found.is_inside is None:
         return result

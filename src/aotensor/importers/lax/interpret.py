@@ -67,9 +67,9 @@ class Interpreter:
         """What an equation gives, of the dtypes and static extents that the framework has found."""
         found = self.converted(equation, inputs)
         outputs = [found] if isinstance(found, at.Variable) else list(found)
-        return [self.settled(x, var.aval) for x, var in zip(outputs, equation.outvars, strict=True)]
+        return [self.with_known_type(x, var.aval) for x, var in zip(outputs, equation.outvars, strict=True)]
 
-    def settled(self, x: at.Variable, aval: Any) -> at.Variable:
+    def with_known_type(self, x: at.Variable, aval: Any) -> at.Variable:
         """x with a dtype and static extents."""
         x = at.cast(x, self.dtype_of(aval))
         assert x.ndim == len(aval.shape), (x.type, aval)

@@ -66,12 +66,12 @@ def _scatter(
     found = _windows(context, equation, starts)
     if _fits_nowhere(found):
         return x
-    target, values = found.turned(x), _in_order(found, equation, updates)
+    target, values = found.transposed(x), _in_order(found, equation, updates)
     if found.is_inside is None:
-        return found.turned_back(_put(target, found.index(), values))
+        return found.transposed_back(_put(target, found.index(), values))
     if not found.batch:
-        return at.switch(found.is_inside, found.turned_back(_put(target, found.index(), values)), x)
-    return found.turned_back(_put_inside(found, target, values))
+        return at.switch(found.is_inside, found.transposed_back(_put(target, found.index(), values)), x)
+    return found.transposed_back(_put_inside(found, target, values))
 
 
 def _put(x: at.Variable, index: tuple[at.Variable, ...], values: at.Variable) -> at.Variable:
@@ -95,8 +95,8 @@ def _added(
     if _fits_nowhere(found):
         return x
     values = _unless_outside(found, _in_order(found, equation, updates), 0)
-    index, target = found.index(), found.turned(x)
-    return found.turned_back(at.inc_subtensor(target[index], values) if index else target + values)
+    index, target = found.index(), found.transposed(x)
+    return found.transposed_back(at.inc_subtensor(target[index], values) if index else target + values)
 
 
 enter("scatter", _scatter, note=_NOTE)
@@ -139,7 +139,7 @@ def _combined(
         return x
     values = _unless_outside(found, _in_order(found, equation, updates), neutral)
     wholes = [found.wholes[d] for d in found.indexed]
-    return found.turned_back(updated(combine, found.turned(x), found.index(), wholes, values))
+    return found.transposed_back(updated(combine, found.transposed(x), found.index(), wholes, values))
 
 
 def _bounded(combine: Callable[..., at.Variable], is_upper: bool) -> Callable[..., at.Variable]:

@@ -21,12 +21,11 @@ from onnx import numpy_helper
 from onnx.backend.base import Backend, BackendRep, Device, DeviceType, namedtupledict
 
 import aotensor as aot
-from aotensor.errors import OptionError, UnsupportedError
+from aotensor.errors import ArgumentTypeError, OptionError, UnsupportedError
 from aotensor.importers.errors import NoCounterpart, Untranslated
 from aotensor.importers.names import function_name
 from aotensor.importers.onnx.functions import function_of
 from aotensor.importers.onnx.model import OLDEST, opsets_of
-from aotensor_runtime.errors import ArgumentTypeError
 
 __all__ = [
     "AotensorBackend",

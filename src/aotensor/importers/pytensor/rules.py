@@ -16,7 +16,7 @@ from aotensor.importers.errors import NoCounterpart, Untranslated
 from aotensor.importers.lax.windows import known_value
 from aotensor.importers.pytensor.derivatives import has_own_derivatives, with_own_derivatives
 from aotensor.importers.pytensor.places import MAKERS, site_of, toposort, unsupported, untranslated
-from aotensor.importers.pytensor.values import from_constant, is_constant, number_of, settled
+from aotensor.importers.pytensor.values import from_constant, is_constant, number_of, with_known_type
 
 Rule = Callable[..., Any]
 """(the walk, the node, the values of its inputs) → the value of its output, or one per output."""
@@ -158,7 +158,7 @@ class Walk:
             results = _RULES[_key(kind)](self, node, *inputs)
             listed = list(results) if isinstance(results, list | tuple) else [results]
             assert len(listed) == len(node.outputs), (node, listed)
-            return [settled(old, new) for old, new in zip(node.outputs, listed, strict=True)]
+            return [with_known_type(old, new) for old, new in zip(node.outputs, listed, strict=True)]
 
         values = [self.value(x) for x in node.inputs]
         if self.has_derivatives and has_own_derivatives(node, kind):

@@ -98,7 +98,7 @@ def shared_of(x: Any) -> Any:
             raise UnsupportedError(f"a shared variable of PyTensor's type {other} has no counterpart")
 
 
-def settled(old: Any, new: Any) -> Any:
+def with_known_type(old: Any, new: Any) -> Any:
     """A result with the dtype and the static extents that PyTensor knows of it, and its name."""
     if not is_tensor(old) or not isinstance(new, at.Variable):
         return new

@@ -79,8 +79,8 @@ def _compare(found: Operation) -> Step:
     if is_float and is_total:
         if name == "NE":
             raise Unsuited("NE in the total order")
-        total, is_turned = _TOTAL[name]
-        return Step(total, [y, x] if is_turned else [x, y])
+        total, is_transposed = _TOTAL[name]
+        return Step(total, [y, x] if is_transposed else [x, y])
     return Step(_SYMBOLS[name], [x, y])
 
 

@@ -92,13 +92,13 @@ class Importer(Interpreter):
         self._follow(equation, inputs, found)
         return found
 
-    def settled(self, x: at.Variable, aval: Any) -> at.Variable:
+    def with_known_type(self, x: at.Variable, aval: Any) -> at.Variable:
         """x with dtype and static extents of the text.   Raises: GraphTypeError where it has others"""
         if not may_be(x.static_shape, aval.shape):
             raise GraphTypeError(f"gives {x.type}, where the text says {aval}")
         if dtypes.is_complex(x.dtype) and not dtypes.is_complex(dtype_of(aval)):
             raise GraphTypeError(f"gives {x.type}, where the text says {aval}")
-        return super().settled(x, aval)
+        return super().with_known_type(x, aval)
 
     def _are_one_extent(self, pair: Sequence[at.Variable]) -> bool:
         """Are two integers the same extent, by its name?"""

@@ -49,7 +49,7 @@ from aotensor.ir.dialect import (
 from aotensor.ir.dialect_control import BranchOp, ScanOp
 from aotensor.ir.dialect_sparse import DirectOp, ExpandSlicesOp, PatternOp, ProductAtOp, SegmentSumOp, SumAtOp
 from aotensor.ir.interpreter import nest
-from aotensor.ir.interpreter.compressed import interpret_compressed
+from aotensor.ir.interpreter.compressed_axes import interpret_compressed
 from aotensor.ir.interpreter.control import branch, scan
 from aotensor.ir.interpreter.direct import interpret_direct
 from aotensor.ir.interpreter.generic import evaluate_generic, gather

@@ -78,9 +78,9 @@ def _found(kind: str, arguments: Sequence[Any], extents: Sequence[Array]) -> tup
             data, indices, _ = SparseProduct().reference(ip, pp, inner, iq, pq, minor, x, y)
             return indices, data
         case "block_product" | "block_product_turned", indices, indptr, data, x:
-            is_turned = kind == "block_product_turned"
-            _bound(extents[0] if is_turned else np.asarray(len(x)), indices)
-            return (BlockProduct(is_turned).reference(indices, indptr, extents[0], data, x),)
+            is_transposed = kind == "block_product_turned"
+            _bound(extents[0] if is_transposed else np.asarray(len(x)), indices)
+            return (BlockProduct(is_transposed).reference(indices, indptr, extents[0], data, x),)
         case _, ip, pp, iq, pq, ic, pc, x, y:
             inner, minor = _bound(np.asarray(len(pq) - 1), ip), _bound(extents[0], iq, ic)
             return (ProductValues(kind).reference(ip, pp, iq, pq, ic, pc, inner, minor, x, y),)

@@ -382,7 +382,7 @@ class OverAttr(ParametrizedAttribute):
 
 
 Storage: TypeAlias = OwnAttr | OutputAttr | OverAttr
-ON_CORES: Final = "nest.cores"
+PARALLEL_LINES: Final = "nest.cores"
 """Attribute of an operation other than a loop whose lines or rows may be processed by several cores."""
 MATRICES: Final = "nest.matrices"
 """Attribute of an `aot.lapack` that is lowered to generated code: the number of matrices processed at a time."""

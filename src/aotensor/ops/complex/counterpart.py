@@ -16,7 +16,6 @@ from aotensor.core import dtypes
 from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply, Op
 from aotensor.graph.variable import Variable
-from aotensor.ops.advanced import IncAdvancedSubtensor
 from aotensor.ops.complex.formulas import direction
 from aotensor.ops.complex.functions import FUNCTIONS, ComplexFunction
 from aotensor.ops.complex.holomorphic import holomorphic_in
@@ -28,6 +27,7 @@ from aotensor.ops.elementwise.compare import and_, cast, eq, isfinite, isinf, is
 from aotensor.ops.elementwise.points import hypot
 from aotensor.ops.gradient_control import ViewOp
 from aotensor.ops.index import IncSubtensor
+from aotensor.ops.integer_indexing import IncAdvancedSubtensor
 from aotensor.ops.linear import MultilinearOp
 from aotensor.ops.mask import Nonzero
 from aotensor.ops.reduce.cumulate import CumProd
@@ -139,13 +139,13 @@ def _product(op: Prod | CumProd, z: Variable) -> Variable:
 
 def _linear(op: Op, inputs: Sequence[Variable], count: int) -> Apply | None:
     """An op that is linear in its first inputs; the others are not differentiable."""
-    values, steering = inputs[:count], [real(x) for x in inputs[count:]]
+    values, nondifferentiable = inputs[:count], [real(x) for x in inputs[count:]]
     if not any(dtypes.is_complex(x.dtype) for x in values):
-        return op.apply(*values, *steering)
+        return op.apply(*values, *nondifferentiable)
     on_parts = _of_parts(op)
     if on_parts is None:
         return None
-    sides = [on_parts.apply(*side, *steering).outputs for side in zip(*map(parts, values), strict=True)]
+    sides = [on_parts.apply(*side, *nondifferentiable).outputs for side in zip(*map(parts, values), strict=True)]
     common = [dtypes.promote(x.dtype, y.dtype) for x, y in zip(*sides, strict=True)]
     whole_parts = [cast(x, dtype) for side in sides for x, dtype in zip(side, common, strict=True)]
     return FromParts(len(common)).apply(*whole_parts)

@@ -261,14 +261,14 @@ def _turned(z: Number) -> Pair:
     return neg(_im(z)), z[0]
 
 
-def _turned_back(z: Number) -> Pair:
+def _transposed_back(z: Number) -> Pair:
     """−i·z."""
     return _im(z), neg(z[0])
 
 
 def tangent(z: Number) -> Pair:
     """tan z = −i·tanh(i·z)."""
-    return _turned_back(hyperbolic_tangent(_turned(z)))
+    return _transposed_back(hyperbolic_tangent(_turned(z)))
 
 
 def _roots_beside_one(z: Number) -> tuple[Pair, Pair]:
@@ -291,7 +291,7 @@ def inverse_cosine(z: Number) -> Pair:
 
 def inverse_hyperbolic_sine(z: Number) -> Pair:
     """arcsinh z = −i·arcsin(i·z)."""
-    return _turned_back(inverse_sine(_turned(z)))
+    return _transposed_back(inverse_sine(_turned(z)))
 
 
 def inverse_hyperbolic_cosine(z: Number) -> Pair:
@@ -313,7 +313,7 @@ def inverse_hyperbolic_tangent(z: Number) -> Pair:
 
 def inverse_tangent(z: Number) -> Pair:
     """arctan z = −i·arctanh(i·z)."""
-    return _turned_back(inverse_hyperbolic_tangent(_turned(z)))
+    return _transposed_back(inverse_hyperbolic_tangent(_turned(z)))
 
 
 def direction(z: Number) -> Pair:

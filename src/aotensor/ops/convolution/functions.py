@@ -14,8 +14,8 @@ from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.convolution.op import Convolution
 from aotensor.ops.create import split_shape
 from aotensor.ops.shape.axes import dimshuffle
+from aotensor.ops.shape.extent_checks import fitting
 from aotensor.ops.shape.extents import SymbolicExtent, dim_of, extent_of, extents_of
-from aotensor.ops.shape.fitting import fitting
 from aotensor.ops.shape.reshape import reshape
 
 TOO_LARGE: Final = "the windows are larger than the input with its padding"

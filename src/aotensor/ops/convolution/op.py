@@ -22,7 +22,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply
 from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Variable
-from aotensor.ops.batching import check_steering
+from aotensor.ops.batching import check_nondifferentiable
 from aotensor.ops.convolution.lower import LETTERS, Relation, Role, lower_convolution
 from aotensor.ops.create import known_extents, lowered_extents, split_shape
 from aotensor.ops.linear import MultilinearOp
@@ -146,7 +146,7 @@ class Convolution(MultilinearOp):
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         """Samples get an axis in those operands that are batched and in the result, and in no others."""
-        check_steering(self, is_batched, first=2)
+        check_nondifferentiable(self, is_batched, first=2)
         having = {self.role, *(role for role, on in zip(self.given(), is_batched, strict=False) if on)}
         (letter,) = (a for a in "ngco" if {role for role in ROLES if a in LETTERS[role]} == having)
         at = {role: LETTERS[role].index(letter) for role in having}

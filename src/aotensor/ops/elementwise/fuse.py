@@ -27,7 +27,7 @@ from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
 from aotensor.ops.elementwise.base import Elementwise
-from aotensor.ops.elementwise.fused import Fused
+from aotensor.ops.elementwise.fusion_group import Fused
 
 
 def fuse_elementwise(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:

@@ -167,8 +167,8 @@ class AdjugateTangent(Op):
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         a, x = inputs
         left, values, right = Svd(full_matrices=False)(a)
-        turned = matrix_transpose(left), matrix_transpose(right)
-        inner = matmul(matmul(turned[0], x), turned[1])
+        transposed = matrix_transpose(left), matrix_transpose(right)
+        inner = matmul(matmul(transposed[0], x), transposed[1])
         numbers = arange(extent_of(values, -1))
         is_diagonal = eq(expand_dims(numbers, 1), expand_dims(numbers, 0))
         is_left_out = or_(eq(expand_dims(numbers, [1, 2]), numbers), eq(expand_dims(numbers, 1), numbers))
@@ -177,7 +177,7 @@ class AdjugateTangent(Op):
         trace = matvec(others, diagonal(inner, 0, -2, -1))
         middle = switch(is_diagonal, expand_dims(trace, -1), 0) - others * inner
         sign = rint(det(matmul(left, right)))
-        return [_scaled(sign, matmul(matmul(turned[1], middle), turned[0]))]
+        return [_scaled(sign, matmul(matmul(transposed[1], middle), transposed[0]))]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

@@ -118,8 +118,11 @@ class HermitianEigh(Linearised):
         (w, v), (tx,) = outputs, tangents
         inner = matmul(matmul(adjoint(v), hermitian_of(tx, lower=True)), v)
         moved = matmul(v, inverse_differences(w) * inner)
-        turned = turn(moved, v)
-        return [real(diagonal(inner, 0, -2, -1)), moved - v * complex_of_parts(0 * turned, turned)]
+        transposed_matrix = turn(moved, v)
+        return [
+            real(diagonal(inner, 0, -2, -1)),
+            moved - v * complex_of_parts(0 * transposed_matrix, transposed_matrix),
+        ]
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         w, v = lapack("complex_eigh", [to_lapack(inputs[0])], FAILED)

@@ -71,8 +71,8 @@ def as_complex(x: Array) -> Array:
 
 def as_pairs(z: Array) -> Array:
     """The inverse of as_complex."""
-    turned = np.ascontiguousarray(z.T)
-    return turned.view(np.float32 if turned.dtype == np.complex64 else np.float64)
+    transposed = np.ascontiguousarray(z.T)
+    return transposed.view(np.float32 if transposed.dtype == np.complex64 else np.float64)
 
 
 def exactly(fn: Callable[[Array], Any], x: Array) -> Array:
@@ -111,12 +111,12 @@ def _complex_sorted_schur(a: Array, sort: str) -> Result:
     return _sorted(a, as_complex(a), sort, as_pairs)
 
 
-def _sorted(a: Array, given: Array, sort: str, turned: Callable[[Array], Array]) -> Result:
+def _sorted(a: Array, given: Array, sort: str, transposed: Callable[[Array], Array]) -> Result:
     n = len(a)
 
     def decomposed() -> Sequence[Array]:
         t, z, count = scipy_linalg().schur(given, sort=sort)
-        return [turned(t), turned(z), np.arange(n) < count]
+        return [transposed(t), transposed(z), np.arange(n) < count]
 
     (t, z, chosen), failed = _guarded(decomposed, a, [a.shape, a.shape, (n,)])
     return [t, z, np.nan_to_num(chosen).astype(np.int32)], failed

@@ -133,11 +133,11 @@ def adjoint(x: Variable) -> Variable:
 
 def to_lapack(x: Variable) -> Variable:
     """Convert a matrix to LAPACK's order."""
-    turned = matrix_transpose(x)
+    transposed = matrix_transpose(x)
     if not is_complex(x):
-        return turned
-    *rest, last = extents_of(turned)
-    return reshape(stack(list(parts(turned)), axis=turned.ndim), [*rest, product([last, 2])])
+        return transposed
+    *rest, last = extents_of(transposed)
+    return reshape(stack(list(parts(transposed)), axis=transposed.ndim), [*rest, product([last, 2])])
 
 
 def from_lapack(x: Variable, of_complex: bool) -> Variable:

@@ -126,9 +126,9 @@ class TriangularOp(Op):
 
 def side_by_side(solve: Callable[[Variable], Variable], b: Variable) -> Variable:
     """Solutions for samples of right-hand sides of one matrix, merged as columns.   (s, n, k) → (s, n, k)"""
-    turned = dimshuffle(b, [1, 0, 2])
-    n, samples, columns = extents_of(turned)
-    flat = solve(reshape(turned, [n, total([samples, columns])]))
+    transposed_matrix = dimshuffle(b, [1, 0, 2])
+    n, samples, columns = extents_of(transposed_matrix)
+    flat = solve(reshape(transposed_matrix, [n, total([samples, columns])]))
     return dimshuffle(reshape(flat, [n, samples, columns]), [1, 0, 2])
 
 
@@ -268,9 +268,9 @@ def solve_triangular(
     core = right_hand_side(name, a, b, b_ndim)
     a, b = with_common_batch((a, 2), (b, core))
     if is_complex(a):
-        turned = matrix_transpose(a) if is_transposed else a
-        turned = conj(turned) if trans in (2, "C") else turned
-        found = _solve_complex(turned, b, bool(lower) != is_transposed, bool(unit_diagonal), core, on_error)
-        return holomorphic_in(found, turned, b)
+        transposed_matrix = matrix_transpose(a) if is_transposed else a
+        transposed_matrix = conj(transposed_matrix) if trans in (2, "C") else transposed_matrix
+        found = _solve_complex(transposed_matrix, b, bool(lower) != is_transposed, bool(unit_diagonal), core, on_error)
+        return holomorphic_in(found, transposed_matrix, b)
     op = SolveTriangular(bool(lower), is_transposed, bool(unit_diagonal), True, core, on_error)
     return op(a, b)  # type: ignore[no-any-return]

@@ -15,7 +15,7 @@ from aotensor.core.types import Array, Dim, TensorType
 from aotensor.graph.op import Apply
 from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Variable
-from aotensor.ops.batching import check_steering
+from aotensor.ops.batching import check_nondifferentiable
 from aotensor.ops.create import known_extents, lowered_extents
 from aotensor.ops.linear import ConstantOp
 from aotensor.ops.random.array_builder import ArrayBuilder
@@ -105,7 +105,7 @@ class Noise(ConstantOp):
         return np.array(np.broadcast_to(drawn, (*state.shape[:-1], *shape)))
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched)
+        check_nondifferentiable(self, is_batched)
         return self.apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, state: Tensor, *extents: Tensor) -> Tensor:

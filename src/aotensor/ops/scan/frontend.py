@@ -19,8 +19,8 @@ from aotensor.graph.walk import replace
 from aotensor.ops.complex.loops import RealLoop
 from aotensor.ops.elementwise.compare import neq
 from aotensor.ops.scan.arguments import State, as_list, make_state, read_outputs, read_sequences, step_count
-from aotensor.ops.scan.carried import dense_values, whole
 from aotensor.ops.scan.layout import Results, merged_dims
+from aotensor.ops.scan.loop_state import dense_values, whole
 from aotensor.ops.scan.op import Scan
 from aotensor.ops.scan.step import StepResult, Updates, captured, check_strict, parse
 

@@ -14,8 +14,8 @@ from aotensor.graph.sparse_type import SparseTensorType, SparseVariable
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.compare import cast, neq
 from aotensor.ops.scan.branch import chosen
-from aotensor.ops.scan.carried import dense_values, whole
 from aotensor.ops.scan.layout import common_dims
+from aotensor.ops.scan.loop_state import dense_values, whole
 
 
 @coerced

@@ -13,7 +13,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply
 from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Variable
-from aotensor.ops.batching import check_steering
+from aotensor.ops.batching import check_nondifferentiable
 from aotensor.ops.create import alloc
 from aotensor.ops.linear import LinearOp
 from aotensor.ops.scan.extents import Axis
@@ -69,7 +69,7 @@ class FirstRows(LinearOp):
         return set_subtensor(zeros[(*[slice(None)] * self.axis, slice(n))], cotangent)
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched)
+        check_nondifferentiable(self, is_batched)
         return FirstRows(self.axis + 1).apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, n: Tensor) -> Tensor:
@@ -110,7 +110,7 @@ class SegmentRows(LinearOp):
         return set_subtensor(zeros[window], cotangent)
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched)
+        check_nondifferentiable(self, is_batched)
         return SegmentRows(self.length, self.axis + 1).apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, start: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.batching import check_steering
+from aotensor.ops.batching import check_nondifferentiable
 from aotensor.ops.create import alloc
 from aotensor.ops.elementwise.arithmetic import second
 from aotensor.ops.linear import LinearOp
@@ -54,7 +54,7 @@ class SpecifyShape(LinearOp):
         return cotangent
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched)
+        check_nondifferentiable(self, is_batched)
         return SpecifyShape((None, *self.dims), (False, *self.is_given)).apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, *sizes: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
 from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.batching import AxisOp, check_steering, moved
+from aotensor.ops.batching import AxisOp, check_nondifferentiable, moved
 from aotensor.ops.linear import MultilinearOp, zero_gradient
 from aotensor.ops.shape.axes import atleast_1d, atleast_2d, expand_dims
 from aotensor.ops.shape.extents import as_extents, dim_of, dims_at, extent_of
@@ -135,7 +135,7 @@ class Split(Op):
         return [[position == 0] * len(node.outputs) for position in range(len(node.inputs))]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched)
+        check_nondifferentiable(self, is_batched)
         return moved(self).apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, *sizes: Tensor) -> tuple[Tensor, ...]:

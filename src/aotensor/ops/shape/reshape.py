@@ -17,7 +17,7 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply
 from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Constant, Variable, as_tensor
-from aotensor.ops.batching import check_steering
+from aotensor.ops.batching import check_nondifferentiable
 from aotensor.ops.elementwise.arithmetic import int_div
 from aotensor.ops.linear import ConstantOp, LinearOp
 from aotensor.ops.shape.extents import (
@@ -74,7 +74,7 @@ class Reshape(LinearOp):
         return reshape(cotangent, extents_of(inputs[0]))
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched)
+        check_nondifferentiable(self, is_batched)
         x, *sizes = inputs
         pending = iter(sizes)
         target = [dim if isinstance(dim, int) else next(pending) for dim in self.dims]
@@ -133,7 +133,7 @@ class CompletedShape(ConstantOp):
         return tuple(np.array(int(total) // known if size == -1 else size) for size in given)
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched, first=0)
+        check_nondifferentiable(self, is_batched, first=0)
         return node.outputs
 
     def lower(self, b: TensorBuilder, total: Tensor, *sizes: Tensor) -> tuple[Tensor, ...]:

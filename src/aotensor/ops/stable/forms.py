@@ -24,13 +24,13 @@ from aotensor.graph.passes.run import GraphPass
 from aotensor.graph.site import made_at, written_as
 from aotensor.graph.variable import Variable
 from aotensor.graph.walk import toposort
-from aotensor.ops.advanced import AdvancedSubtensor
 from aotensor.ops.elementwise.arithmetic import identity
 from aotensor.ops.elementwise.base import Elementwise, Row
 from aotensor.ops.elementwise.compare import and_, cast, eq, lt, switch
 from aotensor.ops.elementwise.elementary import sech_squared
 from aotensor.ops.elementwise.special import erf, erfc, sigmoid
 from aotensor.ops.index import Subtensor
+from aotensor.ops.integer_indexing import AdvancedSubtensor
 from aotensor.ops.reduce.sums import Sum
 from aotensor.ops.shape.axes import DimShuffle
 from aotensor.ops.shape.broadcast import SpecifyShape

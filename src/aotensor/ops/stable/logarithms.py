@@ -14,7 +14,6 @@ from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Constant, Variable, constant
-from aotensor.ops.advanced import AdvancedSubtensor
 from aotensor.ops.elementwise.arithmetic import abs as absolute
 from aotensor.ops.elementwise.compare import ge, lt, switch
 from aotensor.ops.elementwise.elementary import log
@@ -23,6 +22,7 @@ from aotensor.ops.elementwise.parametric.modified_bessel import ive, kve
 from aotensor.ops.elementwise.probability import log_ndtr
 from aotensor.ops.elementwise.special import gammaln, log1mexp, logaddexp, softplus
 from aotensor.ops.index import Subtensor
+from aotensor.ops.integer_indexing import AdvancedSubtensor
 from aotensor.ops.linalg.determinant import Determinant, slogdet
 from aotensor.ops.reduce.normalise import LogSoftmax, LogSumExp, Softmax
 from aotensor.ops.reduce.sums import Prod, Sum

@@ -22,7 +22,7 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import DTYPE_OF_FLOAT
 from aotensor.ir.upstream import walk
-from aotensor.passes.direct.lower import GROWS
+from aotensor.passes.direct.lower import RESIZABLE
 
 
 def poison_buffers(module: ModuleOp, outputs: Mapping[str, int]) -> None:
@@ -30,7 +30,7 @@ def poison_buffers(module: ModuleOp, outputs: Mapping[str, int]) -> None:
     for function in module.body.block.ops:
         if not isinstance(function, func.FuncOp) or function.is_declaration:
             continue
-        for op in [op for op in walk(function) if type(op) is memref.AllocOp and GROWS not in op.attributes]:
+        for op in [op for op in walk(function) if type(op) is memref.AllocOp and RESIZABLE not in op.attributes]:
             _fill(LoopBuilder(Builder(InsertPoint.after(op))), op.memref)
         name, _, kind = function.sym_name.data.rpartition(".")
         block = function.body.block

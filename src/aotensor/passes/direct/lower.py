@@ -24,10 +24,10 @@ from aotensor.ir.types import element_type
 from aotensor.ir.upstream import ReallocOp
 from aotensor.passes.direct.translate import call_kernel
 from aotensor.passes.emit.buffers import Buffers
-from aotensor.sparse.direct import cholesky, lu, lu_solve, ordering, selected, triangle
+from aotensor.sparse.direct import cholesky, lu, lu_solve, ordering, selected_inverse, triangle
 from aotensor.sparse.direct.ops import LU_MARKS, TOLERANCE
 
-GROWS: Final = "grows"
+RESIZABLE: Final = "grows"
 """Attribute with a number, on an allocation, on its reallocation, and on the view that is the result."""
 
 
@@ -206,7 +206,7 @@ class _Step:
     def cholesky_pivots(self) -> None:
         order, table, info, _, lower = (self.vector(x) for x in self.op.arguments)
         own, pivots = self.result(0)
-        self.call(selected.read_pivots, self._extents(0)[0], order, table, info, lower, pivots)
+        self.call(selected_inverse.read_pivots, self._extents(0)[0], order, table, info, lower, pivots)
         self.finish(0, own)
 
     def selected_entries(self, directions: int) -> None:
@@ -216,8 +216,8 @@ class _Step:
         parts, splits = b.index(2**directions), self.work("int64", 2 * 3**directions)
         begins = self.work("int64", 2**directions + 1)
         position, node_of, *marks = (self.work("int64", b.iadd(n, 1)) for _ in range(6))
-        tallest = self.call(selected.name_nodes, n, order, table, info, position, node_of)
-        self.call(selected.find_splits, parts, splits, begins)
+        tallest = self.call(selected_inverse.name_nodes, n, order, table, info, position, node_of)
+        self.call(selected_inverse.find_splits, parts, splits, begins)
         whole = b.imul(size, parts)
         lower, inverse = self.work(self.dtype, whole), self.work(self.dtype, whole)
         b.copy(values, b.reinterpret(lower, [size]), [size])
@@ -225,13 +225,13 @@ class _Step:
         if directions:
             pattern = n, parts, nnz, indptr, indices, given, position, table, rows, info
             made = lower, self.work(self.dtype, whole), node_of, splits, begins
-            self.call(selected.factor_parts, *pattern, *made, *marks, sums)
+            self.call(selected_inverse.factor_parts, *pattern, *made, *marks, sums)
         square = self.work(self.dtype, b.imul(b.imul(tallest, tallest), parts))
         known = n, parts, tallest, table, rows, info, lower, node_of, splits, begins
-        self.call(selected.invert_selected, *known, marks[0], square, shares, sums, inverse)
+        self.call(selected_inverse.invert_selected, *known, marks[0], square, shares, sums, inverse)
         own, x = self.result(0)
         start = b.mul(size, b.index(2**directions - 1))
-        self.call(selected.read_entries, n, start, indptr, indices, position, node_of, table, rows, inverse, x)
+        self.call(selected_inverse.read_entries, n, start, indptr, indices, position, node_of, table, rows, inverse, x)
         self.finish(0, own)
 
     def lu_solve(self, is_transposed: bool) -> None:
@@ -286,7 +286,7 @@ class _Step:
         memory = []
         for tensor, tag in zip(tensors, tags, strict=True):
             buffer = b.allocate(tensor.type.element_type, [room])  # type: ignore[attr-defined]
-            buffer.owner.attributes[GROWS] = tag  # type: ignore[union-attr]
+            buffer.owner.attributes[RESIZABLE] = tag  # type: ignore[union-attr]
             memory.append(buffer)
 
         def goes_on(state: list[Scalar]) -> Scalar:
@@ -301,7 +301,7 @@ class _Step:
             moved = []
             for buffer, tag in zip(buffers, tags, strict=True):
                 op = ReallocOp(buffer, larger.ssa)
-                op.attributes[GROWS] = tag
+                op.attributes[RESIZABLE] = tag
                 moved.append(b.emit(op, "raw"))
             return [done, larger, *moved]
 
@@ -309,7 +309,7 @@ class _Step:
         views = []
         for x, tag in zip(found, tags, strict=True):
             view = b.reinterpret(x.ssa, [b.index(b.extent_of(x.ssa, 0))])
-            view.owner.attributes[GROWS] = tag  # type: ignore[union-attr]
+            view.owner.attributes[RESIZABLE] = tag  # type: ignore[union-attr]
             views.append(view)
         return views
 

@@ -29,8 +29,8 @@ from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import dtype_of_buffer, element_type, index
 from aotensor.ir.upstream import walk
-from aotensor.passes.outline import APART
-from aotensor.sparse.direct import cholesky, kernels, lu, lu_solve, ordering, selected, triangle
+from aotensor.passes.outline import NO_ALIAS
+from aotensor.sparse.direct import cholesky, kernels, lu, lu_solve, ordering, selected_inverse, triangle
 
 PREFIX: Final = "aot_direct."
 
@@ -38,7 +38,7 @@ Kernel: TypeAlias = "Callable[..., Any]"
 
 KERNELS: Final = {
     x.__name__: x
-    for module in (cholesky, lu, lu_solve, ordering, selected, triangle)
+    for module in (cholesky, lu, lu_solve, ordering, selected_inverse, triangle)
     for x in vars(module).values()
     if inspect.isfunction(x) and x.__module__ == module.__name__
 }
@@ -110,7 +110,7 @@ def _define(module: ModuleOp, symbol: str) -> None:
             case _:
                 kinds.append(vector_type(dtype))
     op = func.FuncOp(symbol, (kinds, [index] if _returns(kernel) else []), visibility="private")
-    op.attributes[APART] = UnitAttr()
+    op.attributes[NO_ALIAS] = UnitAttr()
     module.body.block.add_op(op)
     b = LoopBuilder(Builder(InsertPoint.at_end(op.body.block)))
     _Translation(b, module, kernel, dtype).run(op.body.block.args)

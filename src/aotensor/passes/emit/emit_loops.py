@@ -35,7 +35,7 @@ from aotensor.ir.types import i8, i32, memref_type
 from aotensor.ir.upstream import value_name
 from aotensor.passes.emit.buffers import returned_values
 from aotensor.passes.emit.function import FunctionEmitter, Outside
-from aotensor.passes.emit.kept import kept_count
+from aotensor.passes.emit.shape_cache import kept_count
 from aotensor.passes.nest.cores.chunks import write_chunks
 from aotensor.passes.target import Target
 

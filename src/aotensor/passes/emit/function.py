@@ -25,12 +25,12 @@ from aotensor.passes.direct.lower import lower_direct
 from aotensor.passes.emit.buffers import dim_names, returned_values
 from aotensor.passes.emit.frame import Frame
 from aotensor.passes.emit.group_checks import all_hold, first_failure, group_length
-from aotensor.passes.emit.kept import KEPT, keep, take
 from aotensor.passes.emit.library import constant_buffer, lower_product, lower_product_at
 from aotensor.passes.emit.lower_control import can_fail, lower_branch, lower_scan
 from aotensor.passes.emit.lower_lines import ALONG_LINES
 from aotensor.passes.emit.lower_window import lower_insert, lower_nonzero, lower_scatter
 from aotensor.passes.emit.patterns.lower_patterns import lower_pattern
+from aotensor.passes.emit.shape_cache import CACHED, keep, take
 from aotensor.passes.emit.tree import TreeEmitter
 from aotensor.passes.lapack.lower import lower_lapack
 from aotensor.passes.nest.extents import ExtentKey, Extents
@@ -300,7 +300,7 @@ class FunctionEmitter:
 
     def _emit_plain(self, op: Operation) -> None:
         match op:
-            case _ if KEPT in op.attributes and not self.is_extents:
+            case _ if CACHED in op.attributes and not self.is_extents:
                 self.buffers.update(take(self.b, self.kept, op, self.shape))
             case arith.ConstantOp() if isinstance(op.result.type, TensorType):
                 self.buffers[op.result] = constant_buffer(self.b, self.module, op)

@@ -23,7 +23,7 @@ from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.nest.ops import ProductOp
 from aotensor.ir.types import i1, i8
 from aotensor.passes.emit.buffers import Buffers
-from aotensor.passes.gemm.product_at import PREFIX_AT, arguments_at
+from aotensor.passes.gemm.position_product import PREFIX_AT, arguments_at
 from aotensor.passes.outline import code_of
 
 PREFIX: Final = "aot_gemm"

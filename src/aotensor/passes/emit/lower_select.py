@@ -27,7 +27,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i64
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.emit.lower_window import STEP, element_dtype
-from aotensor.passes.emit.on_cores import each_line
+from aotensor.passes.emit.parallel_lines import each_line
 from aotensor.passes.target import Target
 
 Keys: TypeAlias = Callable[[Scalar], Scalar]

@@ -20,12 +20,12 @@ from xdsl.ir import SSAValue
 from aotensor.ir.dialect import SortOp
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
-from aotensor.ir.nest.ops import ON_CORES
+from aotensor.ir.nest.ops import PARALLEL_LINES
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i64
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.emit.lower_window import STEP, element_dtype
-from aotensor.passes.emit.on_cores import each_line
+from aotensor.passes.emit.parallel_lines import each_line
 from aotensor.passes.nest.work import rows_of_chunk
 from aotensor.passes.target import Target
 
@@ -48,7 +48,7 @@ def lower_sort(b: LoopBuilder, buffers: Buffers, op: SortOp, target: Target) -> 
     kind = op.source.type.element_type
     dtype = element_dtype(op.source, is_unsigned=op.unsigned is not None)
     others = [n for d, n in enumerate(shape) if d != axis]
-    is_cut = ON_CORES in op.attributes and not others
+    is_cut = PARALLEL_LINES in op.attributes and not others
     size = rows_of_chunk(b, length, _MERGE, target.chunk_work, target.most_chunks, target.row_group) if is_cut else 0
     if isinstance(size, int) and isinstance(length, int) and size >= length:
         is_cut = False

@@ -21,7 +21,7 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import DTYPE_OF_FLOAT
 from aotensor.passes.emit.buffers import Buffers
-from aotensor.passes.emit.on_cores import each_element, each_line
+from aotensor.passes.emit.parallel_lines import each_element, each_line
 from aotensor.passes.emit.running_sums import Line, sum_line
 from aotensor.passes.target import Target
 

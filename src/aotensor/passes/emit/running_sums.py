@@ -20,7 +20,7 @@ from xdsl.ir import SSAValue
 from aotensor.ir.dialect import CumulateOp
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
-from aotensor.ir.nest.ops import ON_CORES
+from aotensor.ir.nest.ops import PARALLEL_LINES
 from aotensor.ir.scalar_builder import NO_FAST_MATH, Scalar
 from aotensor.passes.nest.work import quotient, rows_of_chunk
 from aotensor.passes.target import Target
@@ -85,7 +85,7 @@ def sum_line(b: LoopBuilder, op: CumulateOp, line: Line, length: Extent, target:
     block = b.imin(length, target.line_elements)
     size = _chunk_size(b, block, target)
     is_short = isinstance(size, int) and isinstance(length, int) and size >= length
-    if ON_CORES not in op.attributes or len(kind.get_shape()) > 1 or is_short:
+    if PARALLEL_LINES not in op.attributes or len(kind.get_shape()) > 1 or is_short:
         line.sum(0, length, None, True)
         return
     totals = b.allocate(kind.element_type, [target.most_chunks])

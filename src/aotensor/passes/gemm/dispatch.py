@@ -5,7 +5,7 @@ func.func private @aot_gemm.f64(...)    →    func.func private @aot_gemm.f64(.
                                                scf.if not %done { direct or blocked kernel } }
 
 C = op(A)·op(B) with row-major A, B, C, where op transposes if its flag is set. The bodies of `@aot_gemm_at.*`, the
-products of elements at positions, are built by `product_at.py`.
+products of elements at positions, are built by `position_product.py`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type, i1, i8
-from aotensor.passes.gemm.blocked import FUSED, Form, define_blocked, define_panels, define_tiles
+from aotensor.passes.gemm.cache_blocks import FUSED, Form, define_blocked, define_panels, define_tiles
 from aotensor.passes.gemm.direct import ROWS, define_direct, direct_symbol
 from aotensor.passes.gemm.pack import define_pack
-from aotensor.passes.gemm.product_at import PREFIX_AT, arguments_at, functions_at
+from aotensor.passes.gemm.position_product import PREFIX_AT, arguments_at, functions_at
 from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
 from aotensor.passes.gemm.tile_of_panels import define_tile
 from aotensor.passes.nest.work import quotient, rows_of_chunk

@@ -201,8 +201,8 @@ def tridiagonal_solve(job: Job) -> Scalar:
     b, a, x, n = job.b, job.operand(0), job.result(), job.operand(0).rows
     is_vector = len(x.extents) == 1
     below, middle, above = job.work(n), job.work(n), job.work(n)
-    turned = x if is_vector else job.work(x.columns, n)
-    (job.copy if is_vector else job.copy_transposed)(job.operand(1), turned)
+    transposed_matrix = x if is_vector else job.work(x.columns, n)
+    (job.copy if is_vector else job.copy_transposed)(job.operand(1), transposed_matrix)
     job.each(0, n, lambda i: job.store(job.load(a, i, i), middle, i), is_vectorisable=False)
     lower, upper = (above, below) if job.op.option("is_transposed") else (below, above)
 
@@ -212,9 +212,9 @@ def tridiagonal_solve(job: Job) -> Scalar:
         job.store(job.load(a, i, after), upper, i)
 
     job.each(0, b.isub(n, 1), beside, is_vectorisable=False)
-    failure = job.call("gtsv", n, x.columns, below, middle, above, turned, n)
+    failure = job.call("gtsv", n, x.columns, below, middle, above, transposed_matrix, n)
     if not is_vector:
-        job.copy_transposed(turned, x)
+        job.copy_transposed(transposed_matrix, x)
     return failure
 
 

@@ -97,7 +97,10 @@ def complex_qr(job: Job) -> Scalar:
     b, a, q, r = job.b, job.operand(0), job.result(0), job.result(1)
     rows, columns = _half(job, a), a.rows
     is_pivoted = len(job.op.tensors) > 2
-    turned, factors = job.work(b.imax(q.rows, columns), a.columns), job.work(b.imul(b.imin(rows, columns), 2))
+    transposed_matrix, factors = (
+        job.work(b.imax(q.rows, columns), a.columns),
+        job.work(b.imul(b.imin(rows, columns), 2)),
+    )
 
     def nothing() -> Sequence[Scalar]:
         _identity(job, q)
@@ -107,34 +110,38 @@ def complex_qr(job: Job) -> Scalar:
         return [b.constant(0, "int64")]
 
     def factorise() -> Sequence[Scalar]:
-        job.copy(a, Matrix(turned.buffer, turned.start, a.extents, a.dtype))
+        job.copy(a, Matrix(transposed_matrix.buffer, transposed_matrix.start, a.extents, a.dtype))
         room = b.imul(columns, _BLOCK)
         work = job.work(b.imul(room, 2))
         if is_pivoted:
             order, real = job.result(2), job.work(b.imul(columns, 2))
             zero, one = b.constant(0, "int32"), b.constant(1, "int32")
             job.each(0, columns, lambda j: job.store(zero, order, j), is_vectorisable=False)
-            failure = job.call("geqp3", rows, columns, turned, rows, order, factors, work, room, real, is_complex=True)
+            failure = job.call(
+                "geqp3", rows, columns, transposed_matrix, rows, order, factors, work, room, real, is_complex=True
+            )
             job.each(0, columns, lambda j: job.store(b.sub(job.load(order, j), one), order, j), is_vectorisable=False)
         else:
-            failure = job.call("geqrf", rows, columns, turned, rows, factors, work, room, is_complex=True)
-        _upper(job, turned, r)
+            failure = job.call("geqrf", rows, columns, transposed_matrix, rows, factors, work, room, is_complex=True)
+        _upper(job, transposed_matrix, r)
         room = b.imul(q.rows, _BLOCK)
         work, reflections = job.work(b.imul(room, 2)), b.imin(rows, columns)
-        made = job.call("ungqr", rows, q.rows, reflections, turned, rows, factors, work, room, is_complex=True)
-        job.copy(Matrix(turned.buffer, turned.start, q.extents, q.dtype), q)
+        made = job.call(
+            "ungqr", rows, q.rows, reflections, transposed_matrix, rows, factors, work, room, is_complex=True
+        )
+        job.copy(Matrix(transposed_matrix.buffer, transposed_matrix.start, q.extents, q.dtype), q)
         return [b.maximum(failure, made)]
 
     return b.branch(has_elements(job, a), factorise, nothing)[0]
 
 
-def _upper(job: Job, turned: Matrix, r: Matrix) -> None:
+def _upper(job: Job, transposed_matrix: Matrix, r: Matrix) -> None:
     """r = the upper triangle of the factorized matrix, zeros below."""
     b, zero = job.b, job.b.constant(0.0, r.dtype)
 
     def column(j: Scalar) -> None:
         filled = b.imin(b.imul(b.iadd(j, 1), 2), r.columns)
-        job.each(0, filled, lambda i: job.store(job.load(turned, j, i), r, j, i))
+        job.each(0, filled, lambda i: job.store(job.load(transposed_matrix, j, i), r, j, i))
         job.each(filled, r.columns, lambda i: job.store(zero, r, j, i))
 
     job.each(0, r.rows, column)

@@ -22,7 +22,7 @@ from aotensor.core import dtypes
 from aotensor.ir.dialect import LapackOp
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
-from aotensor.ir.nest.ops import MATRICES, ON_CORES
+from aotensor.ir.nest.ops import MATRICES, PARALLEL_LINES
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i64
 from aotensor.passes.emit.buffers import Buffers
@@ -51,7 +51,7 @@ from aotensor.passes.lapack.hermitian import (
 from aotensor.passes.lapack.job import Job
 from aotensor.passes.lapack.orthogonal import complete_qr, pivoted_qr, qr, qr_r
 from aotensor.passes.lapack.powers import square_repeatedly
-from aotensor.passes.lapack.routines import LARGEST_SOLVE, PREFIX, ROWS_APART, function_name
+from aotensor.passes.lapack.routines import CONCURRENT_ROWS, LARGEST_SOLVE, PREFIX, function_name
 from aotensor.passes.lapack.schur import complex_qz, complex_schur, complex_sorted_schur, qz, schur, sorted_schur
 from aotensor.passes.lapack.small.lower import small_matrices, small_matrix
 from aotensor.passes.lapack.spectral import eigh, eigvalsh, full_svd, singular_values, svd
@@ -127,7 +127,7 @@ def lower_lapack(
         return small_matrices(job, count, target, at_once.value.data, lambda: _erase(job))
     if at_once is None:
         analysis("{} calls LAPACK: " + op.kind.data, op)
-    if ON_CORES in op.attributes and at_once is None and count != 1:
+    if PARALLEL_LINES in op.attributes and at_once is None and count != 1:
         failure = _on_cores(job, count, target)
         job.finish()
         return failure
@@ -158,7 +158,7 @@ def _on_cores(job: Job, count: Extent, target: Target) -> Scalar:
     work = b.iadd(b.imul(b.imul(rows, rows), columns), _CALL)
     size = b.index(rows_of_chunk(b, count, work, target.chunk_work, target.most_chunks, 1))
     kind = job.op.kind.data
-    least, most = ROWS_APART[kind]
+    least, most = CONCURRENT_ROWS[kind]
     is_small = b.compare("le", b.index(reduce(b.imax, extents)), b.index(most))
     is_small = b.and_(is_small, b.compare("ge", b.index(rows), b.index(least)))
     if kind == "lu_solve":

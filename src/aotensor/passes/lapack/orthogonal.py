@@ -15,9 +15,9 @@ _BLOCK = 64  # columns of workspace for LAPACK's blocked algorithms
 def qr(job: Job) -> Scalar:
     """A → Q with min(m, n) columns, and R."""
     q, r = job.result(0), job.result(1)
-    turned, factors, failure = _factorised(job, job.operand(0).columns)
-    _upper(job, turned, r)
-    return job.b.maximum(failure, _orthogonal(job, turned, factors, q))
+    transposed_matrix, factors, failure = _factorised(job, job.operand(0).columns)
+    _upper(job, transposed_matrix, r)
+    return job.b.maximum(failure, _orthogonal(job, transposed_matrix, factors, q))
 
 
 def complete_qr(job: Job) -> Scalar:
@@ -29,17 +29,17 @@ def complete_qr(job: Job) -> Scalar:
         return [b.constant(0, "int64")]
 
     def factorise() -> Sequence[Scalar]:
-        turned, factors, failure = _factorised(job, b.imax(a.rows, a.columns))
-        _upper(job, turned, r)
-        return [b.maximum(failure, _orthogonal(job, turned, factors, q))]
+        transposed_matrix, factors, failure = _factorised(job, b.imax(a.rows, a.columns))
+        _upper(job, transposed_matrix, r)
+        return [b.maximum(failure, _orthogonal(job, transposed_matrix, factors, q))]
 
     return b.branch(has_elements(job, a), factorise, nothing)[0]
 
 
 def qr_r(job: Job) -> Scalar:
     """A → R."""
-    turned, _, failure = _factorised(job, job.operand(0).columns)
-    _upper(job, turned, job.result())
+    transposed_matrix, _, failure = _factorised(job, job.operand(0).columns)
+    _upper(job, transposed_matrix, job.result())
     return failure
 
 
@@ -54,14 +54,14 @@ def pivoted_qr(job: Job) -> Scalar:
         return [b.constant(0, "int64")]
 
     def factorise() -> Sequence[Scalar]:
-        turned, factors = job.work(b.imax(q.columns, a.columns), a.rows), job.work(b.imin(a.rows, a.columns))
-        job.copy_transposed(a, turned)
+        transposed_matrix, factors = job.work(b.imax(q.columns, a.columns), a.rows), job.work(b.imin(a.rows, a.columns))
+        job.copy_transposed(a, transposed_matrix)
         job.each(0, a.columns, lambda j: job.store(zero, order, j), is_vectorisable=False)
         room = b.imul(b.iadd(a.columns, 1), _BLOCK)
-        failure = job.call("geqp3", a.rows, a.columns, turned, a.rows, order, factors, job.work(room), room)
+        failure = job.call("geqp3", a.rows, a.columns, transposed_matrix, a.rows, order, factors, job.work(room), room)
         job.each(0, a.columns, lambda j: job.store(b.sub(job.load(order, j), one), order, j), is_vectorisable=False)
-        _upper(job, turned, r)
-        return [b.maximum(failure, _orthogonal(job, turned, factors, q))]
+        _upper(job, transposed_matrix, r)
+        return [b.maximum(failure, _orthogonal(job, transposed_matrix, factors, q))]
 
     return b.branch(has_elements(job, a), factorise, nothing)[0]
 
@@ -69,13 +69,17 @@ def pivoted_qr(job: Job) -> Scalar:
 def _factorised(job: Job, lines: Extent) -> tuple[Matrix, Matrix, Scalar]:
     """Copy Aᵀ into a workspace of `lines` rows and call geqrf: (workspace, scales of the reflectors, failure)."""
     b, a = job.b, job.operand(0)
-    turned, factors = job.work(lines, a.rows), job.work(b.imin(a.rows, a.columns))
-    job.copy_transposed(a, turned)
+    transposed_matrix, factors = job.work(lines, a.rows), job.work(b.imin(a.rows, a.columns))
+    job.copy_transposed(a, transposed_matrix)
     room = b.imul(a.columns, _BLOCK)
-    return turned, factors, job.call("geqrf", a.rows, a.columns, turned, a.rows, factors, job.work(room), room)
+    return (
+        transposed_matrix,
+        factors,
+        job.call("geqrf", a.rows, a.columns, transposed_matrix, a.rows, factors, job.work(room), room),
+    )
 
 
-def _upper(job: Job, turned: Matrix, r: Matrix) -> None:
+def _upper(job: Job, transposed_matrix: Matrix, r: Matrix) -> None:
     """r = the upper triangle of the matrix whose columns are the rows of `turned`."""
     b = job.b
     zero = b.constant(0.0, r.dtype)
@@ -83,16 +87,18 @@ def _upper(job: Job, turned: Matrix, r: Matrix) -> None:
     def row(i: Scalar) -> None:
         filled = b.imin(i, r.columns)
         job.each(0, filled, lambda j: job.store(zero, r, i, j))
-        job.each(filled, r.columns, lambda j: job.store(job.load(turned, j, i), r, i, j))
+        job.each(filled, r.columns, lambda j: job.store(job.load(transposed_matrix, j, i), r, i, j))
 
     job.each(0, r.rows, row)
 
 
-def _orthogonal(job: Job, turned: Matrix, factors: Matrix, q: Matrix) -> Scalar:
+def _orthogonal(job: Job, transposed_matrix: Matrix, factors: Matrix, q: Matrix) -> Scalar:
     """q = the product of the reflectors, with q's number of columns."""
     b = job.b
     rows, columns = q.rows, q.columns
     room = b.imul(columns, _BLOCK)
-    failure = job.call("orgqr", rows, columns, factors.rows, turned, rows, factors, job.work(room), room)
-    job.copy_transposed(Matrix(turned.buffer, turned.start, (columns, rows), turned.dtype), q)
+    failure = job.call("orgqr", rows, columns, factors.rows, transposed_matrix, rows, factors, job.work(room), room)
+    job.copy_transposed(
+        Matrix(transposed_matrix.buffer, transposed_matrix.start, (columns, rows), transposed_matrix.dtype), q
+    )
     return failure

@@ -81,7 +81,7 @@ def function_name(symbol: str) -> str:
     return {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}[suffix] + name
 
 
-ROWS_APART: Final[Mapping[str, tuple[int, int]]] = {
+CONCURRENT_ROWS: Final[Mapping[str, tuple[int, int]]] = {
     "cholesky": (32, 64), "lu": (32, 64), "lu_adjugate": (32, 64), "lu_inverse": (32, 64), "lu_solve": (32, 64),
     "complete_qr": (0, 64), "qr": (0, 64), "qr_r": (0, 64),
     "eigh": (0, 32), "eigvalsh": (0, 32), "full_svd": (0, 32), "singular_values": (0, 32), "svd": (0, 32),

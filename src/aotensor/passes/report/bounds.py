@@ -16,7 +16,7 @@ from aotensor.graph.passes.remarks import Note
 from aotensor.ir.location import Locations, is_located
 from aotensor.ir.upstream import walk
 from aotensor.passes.formulas import slice_of
-from aotensor.passes.wording import worded
+from aotensor.passes.remark_texts import worded
 
 if TYPE_CHECKING:
     from aotensor.graph.variable import Variable

@@ -20,8 +20,8 @@ from aotensor.ir.location import Locations
 from aotensor.ir.types import element_bytes
 from aotensor.ir.upstream import ParallelOp, walk
 from aotensor.passes.plan_memory import ALIGNMENT
+from aotensor.passes.remark_texts import Expressions
 from aotensor.passes.report.numbers import Numbers
-from aotensor.passes.wording import Expressions
 
 
 @dataclass

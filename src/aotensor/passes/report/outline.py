@@ -26,10 +26,10 @@ from aotensor.ir.nest.names import loop_names
 from aotensor.ir.nest.ops import DoOp, PrefetchOp, ProductOp, ValueOp, YieldOp
 from aotensor.ir.upstream import walk
 from aotensor.passes.nest.work import UNIT, work_of
+from aotensor.passes.remark_texts import Expressions
 from aotensor.passes.report.formula import Formulas
 from aotensor.passes.report.line_work import LineWork, Work
 from aotensor.passes.report.numbers import Numbers
-from aotensor.passes.wording import Expressions
 
 TYPICAL: Final = 16
 """Assumed trip count of a loop whose trip count is not known before it begins."""

@@ -96,7 +96,7 @@ def is_lane_function(symbol: str) -> bool:
     return split_symbol(symbol)[0] in LANE_FUNCTIONS
 
 
-APART: Final = "aot.apart"
+CALLED: Final = "aot.apart"
 """The attribute of a definition that is called instead of inlined."""
 _DTYPES: Final = {DTYPES[dtype].ir: dtype for dtype in dtypes.FLOATS}
 
@@ -131,7 +131,7 @@ def define(symbol: str, has_tables: bool = False) -> func.FuncOp:
     else:
         result = function.formula(*operands)
         if function.is_apart:
-            op.attributes[APART] = UnitAttr()
+            op.attributes[CALLED] = UnitAttr()
     builder.builder.insert(func.ReturnOp(result.scalar.ssa))
     return op
 

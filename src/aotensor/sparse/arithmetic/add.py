@@ -30,10 +30,10 @@ from aotensor.sparse.arithmetic.operands import (
     term_for,
 )
 from aotensor.sparse.arithmetic.pairs import Join, PairOp
-from aotensor.sparse.compressed import at_columns
+from aotensor.sparse.compressed_axes import at_columns
 from aotensor.sparse.convert import as_dense
 from aotensor.sparse.csm import like, matrix_of, parts_of
-from aotensor.sparse.op import Parts, SparseOp, need_sparse, scipy_matrix
+from aotensor.sparse.op import Compressed, SparseOp, need_sparse, scipy_matrix
 from aotensor.sparse.reformat import PassingOp
 from aotensor.sparse.sample import densified
 from aotensor.sparse.shares import sum_of_entries
@@ -133,7 +133,7 @@ def fitted_dims(name: str, x: TensorType, d: TensorType) -> tuple[Any, ...]:
     return tuple(1 if one == 1 else other for one, other in zip(x.shape, dims, strict=True))
 
 
-def beside(name: str, d: Variable, p: Parts) -> Variable:
+def beside(name: str, d: Variable, p: Compressed) -> Variable:
     """The dense operand d, which may not be larger than a matrix of known extent 1 (checked at run time)."""
     axes = [axis if p.dims[axis] == 1 else None for axis in range(2 - d.ndim, 2)]
     return sized(name, d, p, axes)

@@ -18,12 +18,12 @@ from aotensor.graph.variable import Constant, Variable
 from aotensor.ops.elementwise import arithmetic
 from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.gradient_control import ViewOp
-from aotensor.sparse.arithmetic import compare, structured
+from aotensor.sparse.arithmetic import compare, structured_functions
 from aotensor.sparse.arithmetic.add import sparse_add, sparse_neg, sparse_sub
 from aotensor.sparse.arithmetic.multiply import DivSD, sparse_mul
 from aotensor.sparse.arithmetic.operands import operands
 from aotensor.sparse.arithmetic.pairs import pair
-from aotensor.sparse.arithmetic.structured import ZERO_PRESERVING, structured_pow
+from aotensor.sparse.arithmetic.structured_functions import ZERO_PRESERVING, structured_pow
 from aotensor.sparse.convert import dense_from_sparse
 from aotensor.sparse.gradient_views import viewed
 from aotensor.sparse.op import as_sparse, as_sparse_or_tensor
@@ -119,7 +119,7 @@ def sparse_counterpart(op: Op, inputs: Sequence[Any]) -> Variable:
     if found is not None and (op.name not in ("true_div", "pow") or is_sparse(inputs[0])):
         return found(*inputs)
     near = f"structured_{op.name}"
-    names = [f"sp.{near} acts on stored entries"] if hasattr(structured, near) else []
+    names = [f"sp.{near} acts on stored entries"] if hasattr(structured_functions, near) else []
     raise GraphTypeError(
         f"{op.name}: not defined for a sparse matrix",
         lines=[x.describe() for x in inputs if isinstance(x, Variable)],

@@ -24,9 +24,9 @@ from aotensor.ops.shape.extents import SymbolicExtent, extent_of, product
 from aotensor.ops.shape.join import concatenate
 from aotensor.sparse.arithmetic.operands import CanonicalOp, parts_in
 from aotensor.sparse.arithmetic.sums import Axis, along, at_entries, kept, one_axis
-from aotensor.sparse.compressed import TakeAt, major_of_entries
+from aotensor.sparse.compressed_axes import TakeAt, major_of_entries
 from aotensor.sparse.csm import like, parts_of
-from aotensor.sparse.op import Parts, as_sparse, need_sparse
+from aotensor.sparse.op import Compressed, as_sparse, need_sparse
 from aotensor.sparse.sample import sample_at
 
 
@@ -68,7 +68,7 @@ class SpExtremum(CanonicalOp):
             return [self._of_all(parts_of(x))]
         return [self._of_slices(parts_in(x, "csr" if self.axis == 1 else "csc"))]
 
-    def _of_all(self, p: Parts) -> Variable:
+    def _of_all(self, p: Compressed) -> Variable:
         """The extremum of the stored values, and of one 0 if there are more elements than these."""
         total = product([p.rows, p.columns])
         has_zero = lt(extent_of(p.data, 0), total)
@@ -80,7 +80,7 @@ class SpExtremum(CanonicalOp):
         values = concatenate([p.data, alloc(rest, [_one_unless_empty(total)])])
         return getattr(dense_extremum, self.kind)(values)  # type: ignore[no-any-return]
 
-    def _of_slices(self, p: Parts) -> Variable:
+    def _of_slices(self, p: Compressed) -> Variable:
         """The first or last value of every slice, once these are sorted; with a 0 where a slice is not full."""
         indptr = cast(p.indptr, "int64")
         by_value = argsort(p.data)
@@ -100,7 +100,7 @@ class SpExtremum(CanonicalOp):
         bounded = (maximum if self.kind == "max" else minimum)(found, nil)
         return switch(lt(ends - starts, cast(as_tensor(p.minor), "int64")), bounded, found)
 
-    def _mask(self, p: Parts, y: Variable) -> Variable:
+    def _mask(self, p: Compressed, y: Variable) -> Variable:
         """Which stored entries are the extremum."""
         best = at_entries(self.axis, p, y)
         is_best = eq(p.data, best)

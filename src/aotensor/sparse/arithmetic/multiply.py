@@ -27,9 +27,9 @@ from aotensor.sparse.arithmetic.operands import (
 )
 from aotensor.sparse.arithmetic.pairs import Join, PairOp
 from aotensor.sparse.arithmetic.sums import sum_to
-from aotensor.sparse.compressed import at_columns, at_rows
+from aotensor.sparse.compressed_axes import at_columns, at_rows
 from aotensor.sparse.csm import matrix_of, parts_of
-from aotensor.sparse.op import Parts, scipy_matrix
+from aotensor.sparse.op import Compressed, scipy_matrix
 from aotensor.sparse.sample import take_entries
 
 
@@ -156,7 +156,7 @@ def scaled_type(op: CanonicalOp, x: TensorType, d: TensorType, dtype: str) -> Te
     return x.with_dtype(dtype).with_shape(dims)  # type: ignore[attr-defined,no-any-return]
 
 
-def entries_of(name: str, d: Variable, p: Parts) -> Variable:
+def entries_of(name: str, d: Variable, p: Compressed) -> Variable:
     """The elements at stored entries of a dense matrix, row, column, vector along the columns, or scalar."""
     if d.ndim == 0:
         return d

@@ -14,9 +14,9 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Op
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, block_extents, canonical_matrix
 from aotensor.graph.variable import Variable, constant
-from aotensor.ops.shape.fitting import fitting
+from aotensor.ops.shape.extent_checks import fitting
 from aotensor.sparse.csm import matrix_of, parts_of
-from aotensor.sparse.op import Parts, SparseOp, as_sparse_or_tensor, is_canonical, need_sparse, scipy_matrix
+from aotensor.sparse.op import Compressed, SparseOp, as_sparse_or_tensor, is_canonical, need_sparse, scipy_matrix
 from aotensor.sparse.patterns import canonical, other_format
 from aotensor.sparse.reformat import PassingOp, in_format
 
@@ -68,14 +68,14 @@ def check_same_shape(op: Op, x: Any, y: Any) -> None:
             raise GraphValueError(f"{op.name}: extents {one} and {other} along axis {axis} differ")
 
 
-def of_one_shape(p: Parts, q: Parts) -> tuple[Parts, Parts]:
+def of_one_shape(p: Compressed, q: Compressed) -> tuple[Compressed, Compressed]:
     """Two matrices of the same shape, each with what is known of the dims of both."""
     pairs = zip(p.dims, q.dims, strict=True)
     rows, columns = (b if a is None or (isinstance(b, int) and isinstance(a, str)) else a for a, b in pairs)
     return replace(p, dims=(rows, columns)), replace(q, dims=(rows, columns))
 
 
-def sized(name: str, v: Variable, p: Parts, axes: Sequence[int | None]) -> Variable:
+def sized(name: str, v: Variable, p: Compressed, axes: Sequence[int | None]) -> Variable:
     """v, whose axes must have the extents of the matrix along `axes`; None leaves one open.   name: of the op that asks
 
     Raises: GraphValueError if one differs (at run time where it is not known).
@@ -127,7 +127,7 @@ def term_for(x: Variable, term: Variable) -> Variable:
     return in_format(term, x.format, x.blocksize) if both else term  # type: ignore[arg-type,attr-defined]
 
 
-def parts_in(x: Variable, format: str) -> Parts:
+def parts_in(x: Variable, format: str) -> Compressed:
     """The parts of a matrix in a format."""
     p = parts_of(x)
     return p if p.format == format else other_format(p)

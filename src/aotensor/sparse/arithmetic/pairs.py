@@ -31,9 +31,9 @@ from aotensor.sparse.arithmetic.operands import (
     of_one_shape,
     sparse_result,
 )
-from aotensor.sparse.compressed import TakePresent
+from aotensor.sparse.compressed_axes import TakePresent
 from aotensor.sparse.csm import matrix_of, parts_of
-from aotensor.sparse.op import Parts, have_same_pattern
+from aotensor.sparse.op import Compressed, have_same_pattern
 from aotensor.sparse.patterns import on_intersection, on_union, positions_in
 
 Join: TypeAlias = Literal["either", "both", "first"]
@@ -46,7 +46,7 @@ JOINS: Final[dict[str, Join]] = {
 of floats they have no sparse value."""
 
 
-def joined(join: Join, p: Parts, q: Parts) -> tuple[Parts, Parts]:
+def joined(join: Join, p: Compressed, q: Compressed) -> tuple[Compressed, Compressed]:
     """Two matrices of one shape on one pattern in the format of p, with 0 where one has no entry."""
     if join != "first":
         return on_union(p, q) if join == "either" else on_intersection(p, q)

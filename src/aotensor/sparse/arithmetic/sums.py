@@ -22,10 +22,10 @@ from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import reexpand
 from aotensor.ops.shape.extents import product
 from aotensor.sparse.arithmetic.operands import CanonicalOp
-from aotensor.sparse.compressed import at_all, at_columns, at_rows, sum_columns, sum_rows
+from aotensor.sparse.compressed_axes import at_all, at_columns, at_rows, sum_columns, sum_rows
 from aotensor.sparse.convert import as_dense, everywhere_as
 from aotensor.sparse.csm import parts_of
-from aotensor.sparse.op import Parts, as_sparse, need_sparse
+from aotensor.sparse.op import Compressed, as_sparse, need_sparse
 from aotensor.sparse.shares import from_entries
 
 Axis = int | Sequence[int] | None
@@ -103,7 +103,7 @@ def along(axis: int) -> Any:
     return (sum_columns, sum_rows)[axis]
 
 
-def at_entries(axis: int | None, p: Parts, v: Variable) -> Variable:
+def at_entries(axis: int | None, p: Compressed, v: Variable) -> Variable:
     """What a reduction over an axis gave, at every stored entry."""
     return at_all(p, v if axis is None else (at_columns, at_rows)[axis](p, v))
 

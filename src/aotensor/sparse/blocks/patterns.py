@@ -26,13 +26,13 @@ from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, as_extent, extent_of
 from aotensor.ops.shape.join import concatenate
 from aotensor.ops.shape.reshape import ravel, reshape
-from aotensor.sparse.checked import counted
-from aotensor.sparse.compressed import ExpandSlices, TakeAt, at_major, major_of_entries, sum_at
-from aotensor.sparse.op import Parts
+from aotensor.sparse.checks import counted
+from aotensor.sparse.compressed_axes import ExpandSlices, TakeAt, at_major, major_of_entries, sum_at
+from aotensor.sparse.op import Compressed
 from aotensor.sparse.patterns import distinct, other_format
 
 
-def unblocked(p: Parts) -> Parts:
+def unblocked(p: Compressed) -> Compressed:
     """A bsr matrix in compressed rows, all elements of its blocks stored, in order if the blocks are.   O(elements)"""
     assert p.blocksize is not None
     (height, width), wide = p.blocksize, p.indices.dtype
@@ -59,7 +59,7 @@ def _columns(x: Variable) -> Variable:
     return dimshuffle(x, [0, None])
 
 
-def elements_of(p: Parts) -> Variable:
+def elements_of(p: Compressed) -> Variable:
     """int64 number among the entries of `unblocked(p)` of every element of the blocks, in C order."""
     assert p.blocksize is not None
     height, width = p.blocksize
@@ -71,7 +71,7 @@ def elements_of(p: Parts) -> Variable:
     return ravel(dimshuffle(rows, [0, 1, None]) + j)
 
 
-def blocked(p: Parts, blocksize: tuple[int, int]) -> Parts:
+def blocked(p: Compressed, blocksize: tuple[int, int]) -> Compressed:
     """A csr matrix in blocks: those that have one of its entries; duplicate entries add up.   O(nnz + m + n)
 
     Raises: GraphValueError for extents that the blocksize does not divide (at run time where they are not known).

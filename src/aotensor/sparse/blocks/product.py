@@ -14,7 +14,7 @@ from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.batching import check_steering
+from aotensor.ops.batching import check_nondifferentiable
 from aotensor.ops.complex.parts import as_factor
 from aotensor.ops.elementwise.arithmetic import mul
 from aotensor.ops.linear import MultilinearOp
@@ -22,7 +22,7 @@ from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of, extents_of
 from aotensor.ops.shape.reshape import reshape
-from aotensor.sparse.compressed import (
+from aotensor.sparse.compressed_axes import (
     ExpandSlices,
     TakeAt,
     dim_or,
@@ -32,7 +32,7 @@ from aotensor.sparse.compressed import (
     sum_at,
     whole,
 )
-from aotensor.sparse.op import Parts
+from aotensor.sparse.op import Compressed
 from aotensor.sparse.patterns import IndexOp, slices_of
 
 
@@ -54,7 +54,7 @@ class BlockProduct(MultilinearOp, IndexOp):
 
     name: ClassVar[str] = "block_product"
     linear_in: ClassVar[tuple[tuple[int, ...], ...]] = ((3,), (4,))
-    is_turned: bool = False
+    is_transposed: bool = False
     dim: Dim = None
 
     def infer_type(self, *types: TensorType) -> TensorType:
@@ -62,13 +62,13 @@ class BlockProduct(MultilinearOp, IndexOp):
         self.index_dtype(indices, indptr)
         if data.dtype != x.dtype or (data.rank, x.rank) != (3, 3):
             raise GraphTypeError(f"{self.name}: expected blocks and rows of them of one dtype, found {data} and {x}")
-        return TensorType(x.dtype, (self.dim, data.shape[2 if self.is_turned else 1], x.shape[2]))
+        return TensorType(x.dtype, (self.dim, data.shape[2 if self.is_transposed else 1], x.shape[2]))
 
     def reference(self, indices: Array, indptr: Array, extent: Array, data: Array, x: Array) -> Array:
-        y = np.zeros((int(extent), data.shape[2 if self.is_turned else 1], x.shape[2]), data.dtype)
+        y = np.zeros((int(extent), data.shape[2 if self.is_transposed else 1], x.shape[2]), data.dtype)
         with np.errstate(all="ignore"):
             rows = slices_of(indptr)
-            if self.is_turned:
+            if self.is_transposed:
                 np.add.at(y, indices, np.swapaxes(data, 1, 2) @ x[rows])
             else:
                 np.add.at(y, rows, data @ x[indices])
@@ -76,14 +76,14 @@ class BlockProduct(MultilinearOp, IndexOp):
 
     def adjoints(self, inputs: Sequence[Variable], cotangent: Variable) -> Sequence[Variable]:
         indices, indptr, _, data, x = inputs
-        turned = BlockProduct(not self.is_turned, x.tensor_type.shape[0])
-        rows, columns = (x, cotangent) if self.is_turned else (cotangent, x)
+        transposed_matrix = BlockProduct(not self.is_transposed, x.tensor_type.shape[0])
+        rows, columns = (x, cotangent) if self.is_transposed else (cotangent, x)
         by_block = block_outer(indices, indptr, rows, columns)
-        return [by_block, turned(indices, indptr, as_tensor(extent_of(x, 0)), data, cotangent)]
+        return [by_block, transposed_matrix(indices, indptr, as_tensor(extent_of(x, 0)), data, cotangent)]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         """Samples of x are further columns; where blocks have samples, products are made block by block."""
-        check_steering(self, is_batched[:3], first=0)
+        check_nondifferentiable(self, is_batched[:3], first=0)
         indices, indptr, extent, data, x = inputs
         if not is_batched[3]:
             samples, rows, height, columns = extents_of(x)
@@ -92,12 +92,12 @@ class BlockProduct(MultilinearOp, IndexOp):
             apart = reshape(y, (extent_of(y, 0), extent_of(y, 1), samples, columns))
             return [dimshuffle(apart, [2, 0, 1, 3])]
         rows_of_x = dimshuffle(x, [1, 0, 2, 3]) if is_batched[4] else dimshuffle(x, [0, None, 1, 2])
-        at = ExpandSlices()(rows_of_x, indptr, indices) if self.is_turned else TakeAt()(rows_of_x, indices)
+        at = ExpandSlices()(rows_of_x, indptr, indices) if self.is_transposed else TakeAt()(rows_of_x, indices)
         blocks = dimshuffle(data, [1, 0, 2, 3])
         left = dimshuffle(blocks, [0, 1, 2, 3, None])  # (nnz, samples, r, c, k)
-        right = dimshuffle(at, [0, 1, 2, None, 3] if self.is_turned else [0, 1, None, 2, 3])
-        terms = sum_over(mul(left, right), axis=2 if self.is_turned else 3, dtype=x.dtype, acc_dtype=x.dtype)
-        if self.is_turned:
+        right = dimshuffle(at, [0, 1, 2, None, 3] if self.is_transposed else [0, 1, None, 2, 3])
+        terms = sum_over(mul(left, right), axis=2 if self.is_transposed else 3, dtype=x.dtype, acc_dtype=x.dtype)
+        if self.is_transposed:
             found = sum_at(terms, indices, as_tensor(extent), self.dim)
         else:
             found = segment_sum(terms, indptr, as_tensor(extent), self.dim)
@@ -106,8 +106,8 @@ class BlockProduct(MultilinearOp, IndexOp):
     def lower(self, b: TensorBuilder, *inputs: Tensor) -> Tensor:
         indices, indptr, extent, data, x = inputs
         rows = lowered_extent(b, self.dim, extent)
-        shape = (rows, data.extents[2 if self.is_turned else 1], x.extents[2])
-        kind = "block_product_turned" if self.is_turned else "block_product"
+        shape = (rows, data.extents[2 if self.is_transposed else 1], x.extents[2])
+        kind = "block_product_turned" if self.is_transposed else "block_product"
         (y,) = b.pattern(kind, [indices, indptr, data, x], [rows], [(x.dtype, shape)])
         return y
 
@@ -122,16 +122,16 @@ def block_outer(indices: Variable, indptr: Variable, rows: Variable, columns: Va
     return sum_over(terms, axis=3, dtype=terms.dtype, acc_dtype=terms.dtype)
 
 
-def block_times(p: Parts, x: Variable, is_turned: bool = False) -> Variable:
+def block_times(p: Compressed, x: Variable, is_transposed: bool = False) -> Variable:
     """A·x of a bsr matrix, or Aᵀ·x, in the promoted dtype.   x: (n,) or (n, k), as A has columns, or rows → dense"""
     assert p.blocksize is not None
-    inner, outer = (0, 1) if is_turned else (1, 0)
+    inner, outer = (0, 1) if is_transposed else (1, 0)
     common = dtypes.promote(p.data.dtype, x.dtype)
     data, x = as_factor(p.data, common), as_factor(x, common)
     columns: Variable = x if x.ndim == 2 else dimshuffle(x, [0, None])
-    rows: SymbolicExtent = p.minor if is_turned else p.major
-    dim = p.minor_dim if is_turned else p.major_dim
-    op = BlockProduct(is_turned, dim_or(rows, dim))
+    rows: SymbolicExtent = p.minor if is_transposed else p.major
+    dim = p.minor_dim if is_transposed else p.major_dim
+    op = BlockProduct(is_transposed, dim_or(rows, dim))
     y = op(p.indices, p.indptr, as_tensor(rows), data, in_blocks(p.blocksize[inner], columns))
     found = whole(p.blocksize[outer], y)
     return found if x.ndim == 2 else dimshuffle(found, [0])

@@ -23,9 +23,9 @@ from aotensor.ops.shape.axes import matrix_transpose
 from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.shape.rearrange import tile
 from aotensor.ops.shape.reshape import ravel
-from aotensor.sparse.checked import CheckedStructure
+from aotensor.sparse.checks import CheckedStructure
 from aotensor.sparse.csm import CSC, CSR, CSMProperties, MatrixShape, matrix_of, parts_of
-from aotensor.sparse.op import Parts, SparseOp, as_sparse, type_error
+from aotensor.sparse.op import Compressed, SparseOp, as_sparse, type_error
 from aotensor.sparse.patterns import canonical, slices_of
 from aotensor.sparse.sample import sample_at
 
@@ -71,7 +71,7 @@ def sp_zeros_like(x: Any, dtype: DTypeLike | None = None) -> SparseVariable:
     return matrix_of(empty_like(p, p.data.dtype if dtype is None else dtype))
 
 
-def empty_like(p: Parts, dtype: DTypeLike) -> Parts:
+def empty_like(p: Compressed, dtype: DTypeLike) -> Compressed:
     """A matrix without entries in the shape of another one."""
     wide = p.indices.dtype
     slices = extent_of(p.indptr, 0)
@@ -188,7 +188,7 @@ class ConstructSparseFromList(SparseOp):
         type = self.infer_type(template.tensor_type, values.tensor_type, ilist.tensor_type)
         indices, indptr = (cast(x, type.index_dtype) for x in structure)
         dims = template.tensor_type.shape[0], template.tensor_type.shape[1]
-        return [matrix_of(Parts("csc", data, indices, indptr, rows, width, dims, is_canonical=False))]
+        return [matrix_of(Compressed("csc", data, indices, indptr, rows, width, dims, is_canonical=False))]
 
 
 construct_sparse_from_list: Final = ConstructSparseFromList()

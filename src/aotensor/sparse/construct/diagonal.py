@@ -19,10 +19,10 @@ from aotensor.ops.index import subtensor
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of
-from aotensor.sparse.checked import LARGEST, counted
-from aotensor.sparse.compressed import major_of_entries, sum_major
+from aotensor.sparse.checks import LARGEST, counted
+from aotensor.sparse.compressed_axes import major_of_entries, sum_major
 from aotensor.sparse.csm import matrix_of, parts_of
-from aotensor.sparse.op import Parts, SparseOp, as_sparse, need_sparse, scipy_matrix, type_error
+from aotensor.sparse.op import Compressed, SparseOp, as_sparse, need_sparse, scipy_matrix, type_error
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def diagonal_length(rows: int, columns: int, offset: int) -> int:
     return max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
 
 
-def _length(p: Parts, offset: int) -> SymbolicExtent:
+def _length(p: Compressed, offset: int) -> SymbolicExtent:
     """The same for extents that may be values; that of the slices itself where it is known to be the length."""
     if isinstance(p.rows, int) and isinstance(p.columns, int):
         found = diagonal_length(p.rows, p.columns, offset)
@@ -92,7 +92,7 @@ def _length(p: Parts, offset: int) -> SymbolicExtent:
     return maximum(minimum(as_tensor(p.rows) + min(offset, 0), as_tensor(p.columns) - max(offset, 0)), 0)
 
 
-def on_diagonal(v: Variable, p: Parts, offset: int) -> SparseVariable:
+def on_diagonal(v: Variable, p: Compressed, offset: int) -> SparseVariable:
     """A matrix of the format and extents of p with v on a diagonal, whose length that is; zeros are stored."""
     first, shift = max(-offset, 0), max(offset, 0)
     if p.format == "csc":
@@ -105,7 +105,7 @@ def on_diagonal(v: Variable, p: Parts, offset: int) -> SparseVariable:
     indices = arange(length, dtype=wide) + cast(step, wide)
     below = arange(as_tensor(p.major) + 1, dtype=wide) - constant(first, dtype=wide)
     indptr = minimum(maximum(below, 0), cast(as_tensor(length), wide))
-    return matrix_of(Parts(p.format, v, indices, indptr, p.rows, p.columns, p.dims, is_canonical=True))
+    return matrix_of(Compressed(p.format, v, indices, indptr, p.rows, p.columns, p.dims, is_canonical=True))
 
 
 def diagonal_of(x: Variable, offset: int) -> Variable:
@@ -152,7 +152,7 @@ class SquareDiagonal(SparseOp):
         wide = SparseTensorType(self.format, v.dtype, v.tensor_type.shape * 2).index_dtype
         extent, dim = extent_of(v, 0), v.tensor_type.shape[0]
         indices, indptr = arange(extent, dtype=wide), arange(as_tensor(extent) + 1, dtype=wide)
-        return [matrix_of(Parts(self.format, v, indices, indptr, extent, extent, (dim, dim), is_canonical=True))]
+        return [matrix_of(Compressed(self.format, v, indices, indptr, extent, extent, (dim, dim), is_canonical=True))]
 
     def pullback(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]

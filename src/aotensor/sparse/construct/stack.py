@@ -29,12 +29,12 @@ from aotensor.ops.linear import zero_gradient
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of
 from aotensor.ops.shape.join import join
-from aotensor.sparse.checked import Agreeing, agreeing, check_count, counted
-from aotensor.sparse.compressed import at_major, sum_at
+from aotensor.sparse.checks import Agreeing, agreeing, check_count, counted
+from aotensor.sparse.compressed_axes import at_major, sum_at
 from aotensor.sparse.convert import from_dense, stored_everywhere
 from aotensor.sparse.csm import matrix_extent, matrix_of, parts_of
 from aotensor.sparse.index.getitem import sparse_getitem
-from aotensor.sparse.op import Parts, SparseOp, as_sparse, need_sparse
+from aotensor.sparse.op import Compressed, SparseOp, as_sparse, need_sparse
 from aotensor.sparse.patterns import other_format
 from aotensor.sparse.reformat import fitted, in_format
 
@@ -108,7 +108,7 @@ class Stack(SparseOp):
         number = next((dim for dim in dims if isinstance(dim, int)), None)
         return agreeing(as_tensor(extents[0]), dims, extents, self._what(axis)) if number is None else number
 
-    def _checked(self, parts: Sequence[Parts], blocks: Sequence[Variable]) -> list[Parts]:
+    def _checked(self, parts: Sequence[Compressed], blocks: Sequence[Variable]) -> list[Compressed]:
         """The vectors of the blocks, once these agree along the axis along which they do not follow each other."""
         found = list(parts)
         for axis in {0, 1} - set(self.along):
@@ -164,14 +164,14 @@ def _part(ct: Variable, window: tuple[slice, ...], x: Variable) -> Variable:
     return in_format(part, as_sparse(x).format) if isinstance(part, SparseVariable) else part
 
 
-def _prepared(p: Parts, type: SparseTensorType) -> Parts:
+def _prepared(p: Compressed, type: SparseTensorType) -> Compressed:
     """A block in the format and with the dtypes of the result."""
     p = p if p.format == type.format else other_format(p)
     indices, indptr = (cast(x, type.index_dtype) for x in (p.indices, p.indptr))
     return replace(p, data=cast(p.data, type.dtype), indices=indices, indptr=indptr)
 
 
-def _shifted(blocks: Sequence[Parts], what: str) -> list[Parts]:
+def _shifted(blocks: Sequence[Compressed], what: str) -> list[Compressed]:
     """Blocks whose indices count from where the first one begins.   what: names the extent of all"""
     *before, total = sums_of([0, *(p.minor for p in blocks)])
     wide = blocks[0].indices.dtype
@@ -179,7 +179,7 @@ def _shifted(blocks: Sequence[Parts], what: str) -> list[Parts]:
     return [replace(p, indices=p.indices + n) for p, n in zip(blocks, steps, strict=True)]
 
 
-def _joined(blocks: Sequence[Parts], what: str) -> Parts:
+def _joined(blocks: Sequence[Compressed], what: str) -> Compressed:
     """Slices of all blocks, one block after another."""
     data, indices = (join(0, *(getattr(p, part) for p in blocks)) for part in ("data", "indices"))
     wide = indices.dtype
@@ -195,7 +195,7 @@ def _joined(blocks: Sequence[Parts], what: str) -> Parts:
     )
 
 
-def _interleaved(blocks: Sequence[Parts], what: str) -> Parts:
+def _interleaved(blocks: Sequence[Compressed], what: str) -> Compressed:
     """Slice i of each block in turn, for all i."""
     total = sums_of([extent_of(p.data, 0) for p in blocks])[-1]
     indptr = counted(reduce(add, [p.indptr for p in blocks]), total, blocks[0].indptr.dtype, what)
@@ -211,7 +211,7 @@ def _interleaved(blocks: Sequence[Parts], what: str) -> Parts:
     return replace(blocks[0], data=data, indices=indices, indptr=indptr, is_canonical=_all_canonical(blocks))
 
 
-def _all_canonical(blocks: Sequence[Parts]) -> bool:
+def _all_canonical(blocks: Sequence[Compressed]) -> bool:
     return all(p.is_canonical for p in blocks)
 
 

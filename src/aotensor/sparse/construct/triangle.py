@@ -15,7 +15,7 @@ from aotensor.graph.variable import Variable, constant
 from aotensor.ops.diagonal import tril as dense_tril
 from aotensor.ops.diagonal import triu as dense_triu
 from aotensor.ops.elementwise.compare import cast, ge, le
-from aotensor.sparse.compressed import major_of_entries
+from aotensor.sparse.compressed_axes import major_of_entries
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.op import SparseOp, as_sparse, need_sparse, scipy_matrix
 from aotensor.sparse.patterns import compress, slices_of

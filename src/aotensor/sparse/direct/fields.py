@@ -12,9 +12,9 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable
-from aotensor.ops.batching import check_steering
+from aotensor.ops.batching import check_nondifferentiable
 from aotensor.ops.linear import LinearOp
-from aotensor.sparse.direct import lu_solve, selected
+from aotensor.sparse.direct import lu_solve, selected_inverse
 from aotensor.sparse.direct.kernels import run_kernel
 from aotensor.sparse.direct.ops import FactorsOp, solved_as_columns
 
@@ -23,7 +23,7 @@ class FactorsReader(FactorsOp):
     """A step that has one result, of a matrix that is the same for all samples."""
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched, first=0)
+        check_nondifferentiable(self, is_batched, first=0)
         return node.outputs
 
 
@@ -39,7 +39,7 @@ class CholeskyPivots(FactorsReader):
     def reference(self, order: Array, *factors: Array) -> Array:
         table, info, _, lower = factors
         pivots = np.zeros(len(order), lower.dtype)
-        run_kernel(selected.read_pivots, len(order), order, table, info, lower, pivots)
+        run_kernel(selected_inverse.read_pivots, len(order), order, table, info, lower, pivots)
         return pivots
 
     def lower(self, b: TensorBuilder, order: Tensor, *factors: Tensor) -> Tensor:
@@ -64,23 +64,26 @@ class SelectedEntries(FactorsReader):
     def reference(self, directions: Array, indices: Array, indptr: Array, order: Array, *factors: Array) -> Array:
         table, info, rows, values = factors
         n, k, size = len(order), self.count, int(info[3])
-        parts = run_kernel(selected.count_parts, k)
+        parts = run_kernel(selected_inverse.count_parts, k)
         position, node_of, *marks = (np.zeros(n + 1, np.int64) for _ in range(6))
-        tallest = run_kernel(selected.name_nodes, n, order, table, info, position, node_of)
-        splits, begins = np.zeros(2 * run_kernel(selected.count_splits, k), np.int64), np.zeros(parts + 1, np.int64)
-        run_kernel(selected.find_splits, parts, splits, begins)
+        tallest = run_kernel(selected_inverse.name_nodes, n, order, table, info, position, node_of)
+        splits, begins = (
+            np.zeros(2 * run_kernel(selected_inverse.count_splits, k), np.int64),
+            np.zeros(parts + 1, np.int64),
+        )
+        run_kernel(selected_inverse.find_splits, parts, splits, begins)
         lower, scaled, inverse = (np.zeros(parts * size, values.dtype) for _ in range(3))
         lower[:size] = values
         sums, x = np.zeros(n + 1, values.dtype), np.zeros(len(indices), values.dtype)
         if k:
             pattern = n, parts, len(indices), indptr, indices, directions.ravel()
             made = position, table, rows, info, lower, scaled, node_of, splits, begins
-            run_kernel(selected.factor_parts, *pattern, *made, *marks, sums)
+            run_kernel(selected_inverse.factor_parts, *pattern, *made, *marks, sums)
         square, shares = np.zeros(parts * tallest**2, values.dtype), np.zeros(parts, values.dtype)
         known = n, parts, tallest, table, rows, info, lower, node_of, splits, begins
-        run_kernel(selected.invert_selected, *known, marks[0], square, shares, sums, inverse)
+        run_kernel(selected_inverse.invert_selected, *known, marks[0], square, shares, sums, inverse)
         wanted = n, (parts - 1) * size, indptr, indices, position, node_of, table, rows
-        run_kernel(selected.read_entries, *wanted, inverse, x)
+        run_kernel(selected_inverse.read_entries, *wanted, inverse, x)
         return x
 
     def lower(
@@ -112,7 +115,7 @@ class HalfSolve(LinearOp):
         return adjoint(cotangent, *inputs[1:])  # type: ignore[no-any-return]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched)
+        check_nondifferentiable(self, is_batched)
         b, *factors = inputs
         return [solved_as_columns(lambda columns: self(columns, *factors), b)]
 

@@ -18,7 +18,7 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphLinAlgError
 from aotensor.graph.op import Apply, disconnected, is_disconnected
 from aotensor.graph.variable import Variable
-from aotensor.ops.batching import check_steering
+from aotensor.ops.batching import check_nondifferentiable
 from aotensor.ops.gradient_control import grad_not_implemented
 from aotensor.ops.linear import LinearOp
 from aotensor.ops.shape.axes import dimshuffle, matrix_transpose
@@ -128,7 +128,7 @@ class LuFactors(FactorsOp):
         return found
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched, first=0)
+        check_nondifferentiable(self, is_batched, first=0)
         return node.outputs
 
     def lower(
@@ -191,7 +191,7 @@ class LuSolve(LinearOp):
         return adjoint(cotangent, *inputs[1:])  # type: ignore[no-any-return]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched)
+        check_nondifferentiable(self, is_batched)
         b, *factors = inputs
         return [solved_as_columns(lambda columns: self(columns, *factors), b)]
 
@@ -241,7 +241,7 @@ class CholeskyFactors(FactorsOp):
         return found
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched, first=0)
+        check_nondifferentiable(self, is_batched, first=0)
         return node.outputs
 
     def lower(
@@ -296,7 +296,7 @@ class CholeskySolve(LinearOp):
         return self(cotangent, *inputs[1:])  # type: ignore[no-any-return]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched)
+        check_nondifferentiable(self, is_batched)
         b, *factors = inputs
         return [solved_as_columns(lambda columns: self(columns, *factors), b)]
 

@@ -20,11 +20,11 @@ from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import as_extent, extent_of
-from aotensor.sparse.checked import counted
-from aotensor.sparse.compressed import ExpandSlices, sum_major
+from aotensor.sparse.checks import counted
+from aotensor.sparse.compressed_axes import ExpandSlices, sum_major
 from aotensor.sparse.csm import matrix_extent, matrix_of, parts_of
 from aotensor.sparse.index.windows import WINDOW, WindowOp, check_positions, scattered, slices_at, summed_entries
-from aotensor.sparse.op import Parts, need_sparse, type_error
+from aotensor.sparse.op import Compressed, need_sparse, type_error
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class ScatterElements(WindowOp):
         dims[major] = z.tensor_type.shape[0]
         indptr = arange(count + 1, dtype=self.index_dtype)
         indices = cast(counted(coordinates[1 - major], extents[1 - major], self.index_dtype, WINDOW), self.index_dtype)
-        p = Parts(self.format, z, indices, indptr, one_each[0], one_each[1], (dims[0], dims[1]), is_canonical=True)
+        p = Compressed(self.format, z, indices, indptr, one_each[0], one_each[1], (dims[0], dims[1]), is_canonical=True)
         return [matrix_of(scattered(p, coordinates[major], extents[major], self.dims[major]))]
 
     def pullback(

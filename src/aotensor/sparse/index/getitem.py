@@ -20,8 +20,8 @@ from aotensor.ops.index import subtensor
 from aotensor.ops.mask import Nonzero, is_mask
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import dimshuffle
+from aotensor.ops.shape.extent_checks import fitting
 from aotensor.ops.shape.extents import extent_of
-from aotensor.ops.shape.fitting import fitting
 from aotensor.sparse.csm import matrix_extent
 from aotensor.sparse.index.elements import GetItem2Lists, GetItemScalar, scatter_elements
 from aotensor.sparse.index.positions import positions_from_start

@@ -12,9 +12,9 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array
 from aotensor.errors import GraphIndexError
 from aotensor.graph.variable import Constant, Variable, as_tensor
-from aotensor.ops.advanced import check_range
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row
 from aotensor.ops.elementwise.compare import cast, clip
+from aotensor.ops.integer_indexing import check_range
 from aotensor.ops.multi_index import only_int64
 from aotensor.ops.shape.extents import SymbolicExtent
 from aotensor.ops.window import out_of_range

@@ -10,8 +10,8 @@ from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.advanced import AdvancedSubtensor
 from aotensor.ops.index import subtensor
+from aotensor.ops.integer_indexing import AdvancedSubtensor
 from aotensor.ops.linear import LinearOp
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.extents import extent_of

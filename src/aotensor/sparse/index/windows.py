@@ -25,11 +25,11 @@ from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, as_extent, extent_of
 from aotensor.ops.shape.join import concatenate
 from aotensor.ops.updates import inc_subtensor, set_subtensor
-from aotensor.sparse.checked import counted
-from aotensor.sparse.compressed import ExpandSlices, TakeAt, at_major, sum_at
+from aotensor.sparse.checks import counted
+from aotensor.sparse.compressed_axes import ExpandSlices, TakeAt, at_major, sum_at
 from aotensor.sparse.csm import matrix_extent, matrix_of, parts_of
 from aotensor.sparse.index.slices import Progression
-from aotensor.sparse.op import Parts, SparseOp, need_sparse, scipy_matrix, type_error
+from aotensor.sparse.op import Compressed, SparseOp, need_sparse, scipy_matrix, type_error
 from aotensor.sparse.patterns import canonical, compress, other_format, slices_of
 from aotensor.sparse.shares import from_entries, own_entries
 
@@ -92,7 +92,7 @@ class Submatrix(WindowOp):
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
         return [matrix_of(self._window(parts_of(inputs[0]), inputs[1:]))]
 
-    def _window(self, p: Parts, positions: Sequence[Variable]) -> Parts:
+    def _window(self, p: Compressed, positions: Sequence[Variable]) -> Compressed:
         places, rises = self._places(positions), dict(zip(self.axes, self.rises, strict=True))
         major = 0 if p.format == "csr" else 1
         found = places.get(major)
@@ -264,21 +264,21 @@ def indptr_of(counts: Variable, dtype: str) -> Variable:
     return concatenate([zeros((1,), dtype), cast(cumsum(counts), dtype)])
 
 
-def with_major(p: Parts, extent: SymbolicExtent, dim: Dim) -> Parts:
+def with_major(p: Compressed, extent: SymbolicExtent, dim: Dim) -> Compressed:
     """The same vectors with another number of slices."""
     if p.format == "csr":
         return replace(p, rows=extent, dims=(dim, p.dims[1]))
     return replace(p, columns=extent, dims=(p.dims[0], dim))
 
 
-def with_minor(p: Parts, extent: SymbolicExtent, dim: Dim) -> Parts:
+def with_minor(p: Compressed, extent: SymbolicExtent, dim: Dim) -> Compressed:
     """The same vectors with another bound of the indices."""
     if p.format == "csr":
         return replace(p, columns=extent, dims=(p.dims[0], dim))
     return replace(p, rows=extent, dims=(dim, p.dims[1]))
 
 
-def slices_at(p: Parts, positions: Variable) -> Parts:
+def slices_at(p: Compressed, positions: Variable) -> Compressed:
     """The rows of csr, or columns of csc, at positions; each keeps the order of its entries."""
     starts = TakeAt()(p.indptr, positions)
     counts = TakeAt()(p.indptr, positions + 1) - starts
@@ -291,7 +291,7 @@ def slices_at(p: Parts, positions: Variable) -> Parts:
     return with_major(found, extent_of(positions, 0), positions.tensor_type.shape[0])
 
 
-def minor_between(p: Parts, wanted: Progression) -> Parts:
+def minor_between(p: Compressed, wanted: Progression) -> Compressed:
     """The columns of csr, or rows of csc, of an ascending progression; each slice keeps the order of its entries."""
     offset = cast(p.indices, "int64") - wanted.first
     new = offset if wanted.step == 1 else floor_div(offset, wanted.step)
@@ -302,7 +302,7 @@ def minor_between(p: Parts, wanted: Progression) -> Parts:
     return with_minor(found, wanted.count, wanted.dim)
 
 
-def minor_reversed(p: Parts) -> Parts:
+def minor_reversed(p: Compressed) -> Compressed:
     """The columns of csr, or rows of csc, from the last to the first; so are the entries of each slice."""
     ends = at_major(p, subtensor(p.indptr, slice(None, -1)) + subtensor(p.indptr, slice(1, None)))
     source = ends - 1 - arange(extent_of(p.indices, 0), dtype=ends.dtype)
@@ -312,13 +312,13 @@ def minor_reversed(p: Parts) -> Parts:
     return replace(p, data=data, indices=cast(last, wide) - indices)
 
 
-def major_reversed(p: Parts) -> Parts:
+def major_reversed(p: Compressed) -> Compressed:
     """The slices from the last to the first."""
     count = cast(as_tensor(p.major), "int64")
     return slices_at(p, count - 1 - arange(p.major, dtype="int64"))
 
 
-def minor_kept(p: Parts, positions: Variable) -> Parts:
+def minor_kept(p: Compressed, positions: Variable) -> Compressed:
     """The columns of csr, or rows of csc, at positions that rise; each slice keeps the order of its entries."""
     count = extent_of(positions, 0)
     none = full((p.minor,), -1, p.indices.dtype)
@@ -328,14 +328,14 @@ def minor_kept(p: Parts, positions: Variable) -> Parts:
     return with_minor(found, count, positions.tensor_type.shape[0])
 
 
-def _spread(p: Parts, slices: Variable, extent: SymbolicExtent, dim: Dim) -> Parts:
+def _spread(p: Compressed, slices: Variable, extent: SymbolicExtent, dim: Dim) -> Compressed:
     """The slices of p at numbers that rise, among empty ones."""
     counts = subtensor(p.indptr, slice(1, None)) - subtensor(p.indptr, slice(None, -1))
     indptr = indptr_of(sum_at(counts, slices, extent, dim), p.indptr.dtype)
     return with_major(replace(p, indptr=indptr), extent, dim)
 
 
-def scattered(p: Parts, slices: Variable | None, extent: SymbolicExtent, dim: Dim) -> Parts:
+def scattered(p: Compressed, slices: Variable | None, extent: SymbolicExtent, dim: Dim) -> Compressed:
     """The slices of p at any numbers below `extent`, None if where they are; sorted, duplicate entries add up."""
     across = other_format(p)
     if slices is not None:

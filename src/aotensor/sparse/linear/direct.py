@@ -22,7 +22,7 @@ from aotensor.sparse.direct.ops import (
     elimination_order,
 )
 from aotensor.sparse.linear.implicit import Solve, square
-from aotensor.sparse.op import OTHER, Parts
+from aotensor.sparse.op import OTHER, Compressed
 from aotensor.sparse.patterns import OtherFormat
 
 _IN_PLACE: Final = {"SymmetricMode": True}
@@ -141,7 +141,7 @@ class DirectSolve(Solve):
         """Are the equations with the transpose of what is in compressed columns?"""
         return self.is_transposed != (self.format == "csr")
 
-    def matrix(self, inputs: Sequence[Variable]) -> Parts:
+    def matrix(self, inputs: Sequence[Variable]) -> Compressed:
         return square(OTHER[self.format] if self.is_transposed else self.format, inputs)
 
     def again(self, inputs: Sequence[Variable], b: Variable, is_transposed: bool = False) -> Variable:

@@ -21,7 +21,7 @@ from aotensor.graph.operations import dense
 from aotensor.graph.sparse_type import SparseVariable, scipy_sparse
 from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.graph.walk import evaluate_all
-from aotensor.ops.batching import check_steering, repeated
+from aotensor.ops.batching import check_nondifferentiable, repeated
 from aotensor.ops.complex.blocks import is_complex
 from aotensor.ops.create import zeros
 from aotensor.ops.elementwise.arithmetic import maximum
@@ -37,11 +37,11 @@ from aotensor.ops.shape.reshape import reshape
 from aotensor.sparse.csm import matrix_of
 from aotensor.sparse.direct.fields import CholeskyPivots, HalfSolve, SelectedEntries
 from aotensor.sparse.direct.ops import solved_as_columns
-from aotensor.sparse.linear.by_parts import real_matrix, with_real_diagonal
+from aotensor.sparse.linear.complex_systems import real_matrix, with_real_diagonal
 from aotensor.sparse.linear.direct import symmetric_factors, symmetric_solver
 from aotensor.sparse.linear.implicit import diagonal_blocks, equations, square_matrix
 from aotensor.sparse.linear.solve import solve
-from aotensor.sparse.op import Parts
+from aotensor.sparse.op import Compressed
 from aotensor.sparse.reformat import as_compressed
 
 _COLUMNS: Final = 256
@@ -109,7 +109,7 @@ class LogDeterminants(FieldOp):
         return [[k == 0] for k in range(len(node.inputs))]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched)
+        check_nondifferentiable(self, is_batched)
         data, indices, indptr, count = inputs
         samples = extent_of(data, 0)
         flat = diagonal_blocks(data, indices, indptr, self.sizes(inputs))
@@ -191,7 +191,7 @@ class SelectedInverse(FieldOp):
         return [[k not in (1, 2)] for k in range(len(node.inputs))]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, [False, *is_batched[1:3]])
+        check_nondifferentiable(self, [False, *is_batched[1:3]])
         example = inputs[list(is_batched).index(True)]
         data, indices, indptr, *directions = (
             x if on or k in (1, 2) else repeated(x, example)
@@ -247,7 +247,7 @@ class PrecisionDraws(FieldOp):
         return [[k in (0, 3)] for k in range(len(node.inputs))]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, [False, *is_batched[1:3]])
+        check_nondifferentiable(self, [False, *is_batched[1:3]])
         data, indices, indptr, z = inputs
         z = z if is_batched[3] else repeated(z, data)
         if not is_batched[0]:
@@ -365,11 +365,11 @@ def cholesky(A: Any) -> Cholesky:
     return Cholesky(as_compressed(A))
 
 
-def _square(name: str, A: Any) -> Parts:
+def _square(name: str, A: Any) -> Compressed:
     """A matrix in parts with floating data.   Raises: GraphTypeError, GraphValueError as `slogdet`."""
     p = square_matrix(name, A)
     return replace(p, data=floating(p.data))
 
 
-def _slice(p: Parts) -> str:
+def _slice(p: Compressed) -> str:
     return "column" if p.format == "csc" else "row"

@@ -17,7 +17,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply
 from aotensor.graph.operands import is_complex
 from aotensor.graph.variable import Variable, as_tensor, constant
-from aotensor.ops.batching import check_steering, repeated
+from aotensor.ops.batching import check_nondifferentiable, repeated
 from aotensor.ops.complex.parts import real
 from aotensor.ops.elementwise.arithmetic import mul
 from aotensor.ops.elementwise.compare import cast, eq, switch
@@ -27,14 +27,14 @@ from aotensor.ops.linear import SolveOp
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.sums import sum as sum_of
 from aotensor.ops.shape.axes import dimshuffle
+from aotensor.ops.shape.extent_checks import fitting
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of, product
-from aotensor.ops.shape.fitting import fitting
 from aotensor.ops.shape.join import join
 from aotensor.ops.shape.reshape import reshape
-from aotensor.sparse.compressed import at_columns, at_rows
+from aotensor.sparse.compressed_axes import at_columns, at_rows
 from aotensor.sparse.csm import parts_of
 from aotensor.sparse.direct.ops import solved_as_columns
-from aotensor.sparse.op import Parts
+from aotensor.sparse.op import Compressed
 from aotensor.sparse.patterns import PatternRule
 from aotensor.sparse.product.dots import times
 from aotensor.sparse.reformat import as_compressed
@@ -50,7 +50,7 @@ class Solve(SolveOp):
     side: ClassVar[int] = 3
 
     @abstractmethod
-    def matrix(self, inputs: Sequence[Variable]) -> Parts:
+    def matrix(self, inputs: Sequence[Variable]) -> Compressed:
         """A"""
 
     def read(self, inputs: Sequence[Variable], data: Variable) -> Variable:
@@ -73,7 +73,7 @@ class Solve(SolveOp):
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         """Right-hand sides of one matrix are columns; matrices that differ are the blocks of one on the diagonal."""
-        check_steering(self, [False, *is_batched[1:3]])
+        check_nondifferentiable(self, [False, *is_batched[1:3]])
         data, indices, indptr, *sides = inputs
         example = inputs[list(is_batched).index(True)]
         sides = [x if on else repeated(x, example) for x, on in zip(sides, is_batched[3:], strict=True)]
@@ -107,11 +107,11 @@ def diagonal_blocks(
     return flat[0], flat[1], join(0, flat[2], dimshuffle(end, [None]))
 
 
-def square(format: str, inputs: Sequence[Variable]) -> Parts:
+def square(format: str, inputs: Sequence[Variable]) -> Compressed:
     """The matrix of some equations, whose extents are those of b."""
     data, indices, indptr, b, *_ = inputs
     n, dim = extent_of(b, 0), b.tensor_type.shape[0]
-    return Parts(format, data, indices, indptr, n, n, (dim, dim), is_canonical=False)
+    return Compressed(format, data, indices, indptr, n, n, (dim, dim), is_canonical=False)
 
 
 def _length(b: Variable) -> Variable:
@@ -120,7 +120,7 @@ def _length(b: Variable) -> Variable:
     return sqrt(switch(eq(square, 0), constant(1, dtype=b.dtype), square))
 
 
-def square_matrix(name: str, A: Any) -> Parts:
+def square_matrix(name: str, A: Any) -> Compressed:
     """A square matrix in parts; where its extents are not known, the call compares them.
 
     Raises: GraphTypeError for a dense A; GraphValueError if A is not square.
@@ -158,7 +158,7 @@ class SquareStarts(PatternRule):
 _SQUARE: Final = "rows and columns of a matrix that has to be square"
 
 
-def equations(name: str, A: Any, b: Any) -> tuple[Parts, Variable, Variable]:
+def equations(name: str, A: Any, b: Any) -> tuple[Compressed, Variable, Variable]:
     """A square matrix in parts, then its data and b in their common floating dtype; a real A keeps real data.
 
     Raises: GraphTypeError for a dense A or another rank of b; GraphValueError if A is not square or extents differ.

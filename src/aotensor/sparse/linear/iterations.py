@@ -21,9 +21,9 @@ from aotensor.ops.reduce.sums import sum as sum_of
 from aotensor.ops.scan.frontend import Loop
 from aotensor.ops.scan.step import until
 from aotensor.ops.shape.axes import dimshuffle
-from aotensor.sparse.compressed import major_of_entries, sum_major
-from aotensor.sparse.linear.converged import Converged
-from aotensor.sparse.op import Parts
+from aotensor.sparse.compressed_axes import major_of_entries, sum_major
+from aotensor.sparse.linear.convergence import Converged
+from aotensor.sparse.op import Compressed
 from aotensor.sparse.product.dots import times
 
 ROUNDINGS = 100
@@ -38,7 +38,7 @@ class Equations:
     preconditioner?
     """
 
-    parts: Parts
+    parts: Compressed
     b: Variable
     x0: Variable
     tol: float

@@ -14,14 +14,14 @@ from aotensor.graph.walk import evaluate_all
 from aotensor.ops.complex.blocks import is_complex
 from aotensor.ops.create import zeros_like
 from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.shape.extent_checks import fitting
 from aotensor.ops.shape.extents import extent_of
-from aotensor.ops.shape.fitting import fitting
 from aotensor.sparse.csm import parts_of
-from aotensor.sparse.linear.by_parts import solved_by_parts, with_real_diagonal
+from aotensor.sparse.linear.complex_systems import solved_by_parts, with_real_diagonal
 from aotensor.sparse.linear.direct import DirectSolve
 from aotensor.sparse.linear.implicit import Solve, equations, square
 from aotensor.sparse.linear.iterations import Equations, conjugate_gradients, stabilized_biconjugate_gradients
-from aotensor.sparse.op import OTHER, Parts
+from aotensor.sparse.op import OTHER, Compressed
 
 METHODS: Final = {"cg": conjugate_gradients, "bicgstab": stabilized_biconjugate_gradients}
 DIRECT: Final = ("direct", "cholesky")
@@ -63,7 +63,7 @@ class SparseSolve(Solve):
         equations = Equations(self.matrix(inputs), b, x0, self.tol, self.maxiter, self.preconditioner is not None)
         return [METHODS[self.method](equations)]
 
-    def matrix(self, inputs: Sequence[Variable]) -> Parts:
+    def matrix(self, inputs: Sequence[Variable]) -> Compressed:
         return square(self.format, inputs)
 
     def again(self, inputs: Sequence[Variable], b: Variable, is_transposed: bool = False) -> Variable:
@@ -120,7 +120,7 @@ def solve(
     return _solved(op, replace(p, data=data), right, start)
 
 
-def _solved(op: Solve, p: Parts, *sides: Variable) -> Variable:
+def _solved(op: Solve, p: Compressed, *sides: Variable) -> Variable:
     """The solution of an op on vectors; of complex numbers by that of their parts."""
     if not is_complex(*sides):
         return op(p.data, p.indices, p.indptr, *sides)  # type: ignore[no-any-return]

@@ -27,14 +27,14 @@ from aotensor.ops.elementwise.compare import eq, ge, gt, le, lt, switch
 from aotensor.ops.linalg.triangular import transposition
 from aotensor.ops.linear import zero_gradient
 from aotensor.ops.shape.axes import dimshuffle
-from aotensor.sparse.compressed import at_rows, major_of_entries
+from aotensor.sparse.compressed_axes import at_rows, major_of_entries
 from aotensor.sparse.construct.diagonal import diag, square_diagonal
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.direct.kernels import run_kernel
 from aotensor.sparse.direct.triangle import solve_by_columns, solve_by_rows
-from aotensor.sparse.linear.by_parts import solved_by_parts
+from aotensor.sparse.linear.complex_systems import solved_by_parts
 from aotensor.sparse.linear.implicit import Solve, equations, square
-from aotensor.sparse.op import OTHER, Parts
+from aotensor.sparse.op import OTHER, Compressed
 
 SINGULAR = "solve_triangular: the matrix is singular: diagonal element {found} is zero"
 
@@ -77,7 +77,7 @@ class SparseTriangularSolve(Solve):
             raise GraphLinAlgError(SINGULAR.format(found=place - 1))
         return x.reshape(b.shape)
 
-    def matrix(self, inputs: Sequence[Variable]) -> Parts:
+    def matrix(self, inputs: Sequence[Variable]) -> Compressed:
         return square(OTHER[self.format] if self.is_transposed else self.format, inputs)
 
     def again(self, inputs: Sequence[Variable], b: Variable, is_transposed: bool = False) -> Variable:
@@ -127,7 +127,7 @@ def solve_triangular(
     return op(p.data, p.indices, p.indptr, right)  # type: ignore[no-any-return]
 
 
-def _solved_complex(p: Parts, b: Variable, is_lower: bool, is_unit: bool, is_transposed: bool) -> Variable:
+def _solved_complex(p: Compressed, b: Variable, is_lower: bool, is_unit: bool, is_transposed: bool) -> Variable:
     """The same for complex right-hand sides, by parts. A complex matrix has its rows divided by their pivots first.
 
     T = D·U with ones on the diagonal of U, so that blocks of parts keep the triangle.
@@ -140,12 +140,12 @@ def _solved_complex(p: Parts, b: Variable, is_lower: bool, is_unit: bool, is_tra
 
     if not is_complex(p.data):
         return solved_by_parts(solve, p, b)
-    turned = conj(p.data) if is_transposed else p.data  # the transpose of the real matrix is that of Aᴴ
+    transposed = conj(p.data) if is_transposed else p.data  # the transpose of the real matrix is that of Aᴴ
     on_diagonal = eq(p.indices, major_of_entries(p))
     if is_unit:
-        return solved_by_parts(solve, replace(p, data=switch(on_diagonal, 0, turned)), b)
-    inverse = _inverses(diag(matrix_of(replace(p, data=turned))))
-    units = replace(p, data=switch(on_diagonal, 0, turned * at_rows(p, inverse)))
+        return solved_by_parts(solve, replace(p, data=switch(on_diagonal, 0, transposed)), b)
+    inverse = _inverses(diag(matrix_of(replace(p, data=transposed))))
+    units = replace(p, data=switch(on_diagonal, 0, transposed * at_rows(p, inverse)))
     by_pivots = conj(inverse) if is_transposed else inverse
     column = by_pivots if b.ndim == 1 else dimshuffle(by_pivots, [0, None])
     return solved_by_parts(solve, units, b) * column if is_transposed else solved_by_parts(solve, units, b * column)

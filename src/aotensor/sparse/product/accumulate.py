@@ -18,9 +18,9 @@ from aotensor.graph.variable import Variable, as_tensor, constant
 from aotensor.ops.elementwise.arithmetic import add, mul
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import as_extent, dim_of, extent_of
-from aotensor.sparse.checked import CheckedStructure
+from aotensor.sparse.checks import CheckedStructure
 from aotensor.sparse.csm import MatrixShape
-from aotensor.sparse.op import Parts, scipy_matrix, type_error
+from aotensor.sparse.op import Compressed, scipy_matrix, type_error
 from aotensor.sparse.product.dots import ProductOp, times
 
 
@@ -125,5 +125,7 @@ class UsmmCscDense(Op):
         shape = MatrixShape()(rows, as_tensor(extent_of(y, 0)))
         data, indices, indptr = CheckedStructure("csc")(data, indices, indptr, shape)
         extents = as_extent(rows), extent_of(y, 0)
-        p = Parts("csc", data, indices, indptr, *extents, (dim_of(extents[0]), dim_of(extents[1])), is_canonical=False)
+        p = Compressed(
+            "csc", data, indices, indptr, *extents, (dim_of(extents[0]), dim_of(extents[1])), is_canonical=False
+        )
         return [add(mul(_number(alpha), times(p, y, self.name)), z)]

@@ -24,19 +24,19 @@ from aotensor.ops.elementwise.arithmetic import mul
 from aotensor.ops.linear import MultilinearOp
 from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import dimshuffle
-from aotensor.ops.shape.fitting import fitting
+from aotensor.ops.shape.extent_checks import fitting
 from aotensor.sparse.blocks.product import block_times
-from aotensor.sparse.compressed import at_columns, at_rows, sum_columns, sum_rows
+from aotensor.sparse.compressed_axes import at_columns, at_rows, sum_columns, sum_rows
 from aotensor.sparse.convert import transposed
 from aotensor.sparse.csm import matrix_of, parts_of
-from aotensor.sparse.op import Parts, SparseOp, need_sparse, scipy_matrix, type_error
+from aotensor.sparse.op import Compressed, SparseOp, need_sparse, scipy_matrix, type_error
 from aotensor.sparse.patterns import entries_at, slices_of
 from aotensor.sparse.patterns_product import triples
 from aotensor.sparse.sample import at_pattern, densified
 from aotensor.sparse.sparse_product import entries_by_first_term, sparse_product
 
 
-def times(p: Parts, y: Variable, name: str = "dot") -> Variable:
+def times(p: Compressed, y: Variable, name: str = "dot") -> Variable:
     """A @ y for the matrix A of parts.   y: (k,) or (k, n) → (m,) or (m, n)
 
     name: of the op, for the error where the inner dimensions differ.
@@ -47,12 +47,12 @@ def times(p: Parts, y: Variable, name: str = "dot") -> Variable:
     return sum_rows(p, scaled(p.data, at_columns(p, y)))
 
 
-def times_from_left(x: Variable, p: Parts, name: str = "dot") -> Variable:
+def times_from_left(x: Variable, p: Compressed, name: str = "dot") -> Variable:
     """x @ A for the matrix A of parts.   x: (k,) or (m, k) → (n,) or (m, n)"""
     x = fitting(x, x.ndim - 1, p.rows, p.dims[0], f"{name}: inner dimensions")
     if p.blocksize is not None:
-        return turned(block_times(p, turned(x), is_turned=True))
-    return turned(sum_columns(p, scaled(p.data, at_rows(p, turned(x)))))
+        return transposed_matrix(block_times(p, transposed_matrix(x), is_transposed=True))
+    return transposed_matrix(sum_columns(p, scaled(p.data, at_rows(p, transposed_matrix(x)))))
 
 
 def scaled(data: Variable, entries: Variable) -> Variable:
@@ -69,7 +69,7 @@ def sum_of_products(x: Variable, y: Variable, rank: int = 1) -> Variable:
     return sum_over(terms, axis=tuple(range(rank, terms.ndim)), dtype=terms.dtype, acc_dtype=terms.dtype)
 
 
-def turned(x: Variable) -> Variable:
+def transposed_matrix(x: Variable) -> Variable:
     """The transpose of a matrix, sparse or dense; a vector is its own."""
     return x if x.ndim < 2 else transposed(x)
 
@@ -167,15 +167,15 @@ class Dot(ProductOp, MultilinearOp):
 def regular_left(ct: Variable, y: Variable) -> Variable:
     """z̄·yᵀ, dense: the cotangent of x in x @ y."""
     if y.is_sparse:
-        return turned(any_product(y, turned(ct)))
-    return outer(ct, y) if y.ndim == 1 else matmul(ct, turned(y))
+        return transposed_matrix(any_product(y, transposed_matrix(ct)))
+    return outer(ct, y) if y.ndim == 1 else matmul(ct, transposed_matrix(y))
 
 
 def regular_right(x: Variable, ct: Variable) -> Variable:
     """xᵀ·z̄, dense: the cotangent of y in x @ y."""
     if x.is_sparse:
-        return turned(any_product(turned(ct), x))
-    return outer(x, ct) if x.ndim == 1 else matmul(turned(x), ct)
+        return transposed_matrix(any_product(transposed_matrix(ct), x))
+    return outer(x, ct) if x.ndim == 1 else matmul(transposed_matrix(x), ct)
 
 
 def any_product(x: Variable, y: Variable) -> Variable:

@@ -16,18 +16,18 @@ from aotensor.graph.op import Op
 from aotensor.graph.sparse_type import SparseTensorType, check_structure
 from aotensor.graph.variable import Variable, as_tensor
 from aotensor.ops.elementwise.arithmetic import mul
+from aotensor.ops.shape.extent_checks import fitting
 from aotensor.ops.shape.extents import dim_of, extent_of
-from aotensor.ops.shape.fitting import fitting
-from aotensor.sparse.checked import CheckedStructure
-from aotensor.sparse.compressed import at_columns, at_rows
+from aotensor.sparse.checks import CheckedStructure
+from aotensor.sparse.compressed_axes import at_columns, at_rows
 from aotensor.sparse.csm import MatrixShape, like, matrix_of, parts_of
-from aotensor.sparse.fitting import as_column
-from aotensor.sparse.op import Parts, SparseOp, as_sparse, need_sparse, scipy_matrix, type_error
+from aotensor.sparse.op import Compressed, SparseOp, as_sparse, need_sparse, scipy_matrix, type_error
+from aotensor.sparse.operand_checks import as_column
 from aotensor.sparse.patterns import canonical
 from aotensor.sparse.product.dots import sum_of_products
 
 
-def products_at(p: Parts, d: Variable, e: Variable, name: str) -> Variable:
+def products_at(p: Compressed, d: Variable, e: Variable, name: str) -> Variable:
     """Σ_k d[r, k]·e[c, k] for every stored entry (r, c).   d: (m, k), e: (n, k) → (nnz,)
 
     name: of the op, for the errors where extents differ.
@@ -120,7 +120,7 @@ class StructuredDotGrad(Op):
         rows, columns = extent_of(ct, 0), extent_of(d, 0)
         shape = MatrixShape()(as_tensor(rows), as_tensor(columns))
         _, indices, indptr = CheckedStructure(self.format)(indices, indices, indptr, shape)
-        p = Parts(
+        p = Compressed(
             self.format, indices, indices, indptr, rows, columns, (dim_of(rows), dim_of(columns)), is_canonical=False
         )
         return [products_at(p, ct, d, self.name)]

@@ -19,12 +19,12 @@ from aotensor.ops.elementwise.compare import cast, gt
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.extents import dim_of, extents_of
 from aotensor.ops.shape.reshape import ravel
-from aotensor.sparse.compressed import at_columns, at_rows, sum_columns, sum_rows
+from aotensor.sparse.compressed_axes import at_columns, at_rows, sum_columns, sum_rows
 from aotensor.sparse.convert import everywhere_as, transposed
 from aotensor.sparse.csm import matrix_of, parts_of
-from aotensor.sparse.op import Parts
+from aotensor.sparse.op import Compressed
 from aotensor.sparse.patterns import compress
-from aotensor.sparse.product.dots import ProductOp, any_product, structural_product, turned
+from aotensor.sparse.product.dots import ProductOp, any_product, structural_product, transposed_matrix
 from aotensor.sparse.sparse_product import sparse_product
 
 
@@ -77,11 +77,11 @@ class TrueDot(ProductOp):
     ) -> list[Variable]:
         (x, y), (ct,) = inputs, cotangents
         if not ct.is_sparse:
-            terms = [any_product(ct, turned(y)), any_product(turned(x), ct)]
+            terms = [any_product(ct, transposed_matrix(y)), any_product(transposed_matrix(x), ct)]
             return [self._stored(x, terms[0], outputs[0]), self._stored(y, terms[1], outputs[0])]
-        for_x, for_y = self._term(x, ct, turned(y)), self._term(y, turned(x), ct)
+        for_x, for_y = self._term(x, ct, transposed_matrix(y)), self._term(y, transposed_matrix(x), ct)
         if for_y.is_sparse and y.is_sparse and for_y.type.format != y.type.format:
-            for_y = transposed(self(turned(ct), x))
+            for_y = transposed(self(transposed_matrix(ct), x))
         return [for_x, for_y]
 
     def _stored(self, of: Variable, term: Variable, y: Variable) -> Variable:
@@ -106,14 +106,14 @@ class TrueDot(ProductOp):
         return self(a, b) if (a if is_first else b).is_sparse else any_product(a, b)
 
 
-def full_pattern(dense: Variable, format: str, dtype: str) -> Parts:
+def full_pattern(dense: Variable, format: str, dtype: str) -> Compressed:
     """A dense matrix as one that stores everything.   dtype: of the indices"""
-    values = dense if format == "csr" else turned(dense)
+    values = dense if format == "csr" else transposed_matrix(dense)
     major, minor = extents_of(values)
     indices = ravel(alloc(arange(minor, dtype=dtype), major, minor))
     indptr = mul(arange(major + 1, dtype=dtype), cast(as_tensor(minor), dtype))
     rows, columns = extents_of(dense)
-    return Parts(
+    return Compressed(
         format, ravel(values), indices, indptr, rows, columns, (dim_of(rows), dim_of(columns)), is_canonical=True
     )
 

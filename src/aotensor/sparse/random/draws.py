@@ -16,13 +16,13 @@ from aotensor.ops.random.arrangements import multinomial_in_groups
 from aotensor.ops.random.cells import binomial_cells
 from aotensor.ops.random.discrete import poisson as dense_poisson
 from aotensor.ops.random.state import Drawn
+from aotensor.ops.shape.extent_checks import fitting
 from aotensor.ops.shape.extents import as_extents, dim_of, extent_of, product
-from aotensor.ops.shape.fitting import fitting
-from aotensor.sparse.checked import counted
-from aotensor.sparse.compressed import major_of_entries, sum_at
+from aotensor.sparse.checks import counted
+from aotensor.sparse.compressed_axes import major_of_entries, sum_at
 from aotensor.sparse.csm import matrix_of, parts_of
 from aotensor.sparse.index.windows import indptr_of
-from aotensor.sparse.op import Parts
+from aotensor.sparse.op import Compressed
 from aotensor.sparse.patterns import canonical, compress, other_format
 from aotensor.sparse.reformat import as_compressed
 
@@ -73,7 +73,7 @@ class Binomial:
         each = sum_at(ones((extent_of(positions, 0),), "int64"), slices, extents[major], dims[major])
         indptr = indptr_of(each, index)
         return following, matrix_of(
-            Parts(
+            Compressed(
                 self.format, cast(counts, self.dtype), indices, indptr, extents[0], extents[1], dims, is_canonical=True
             )
         )

@@ -77,10 +77,12 @@ def field(k: int, which: int) -> int:
 
 
 def is_input(k: int) -> bool:
+    """Is this value reference that of an input?"""
     return 1 <= k <= word(table(), INPUTS)
 
 
 def is_output(k: int) -> bool:
+    """Is this value reference that of an output?"""
     return word(table(), INPUTS) < k <= word(table(), INPUTS) + word(table(), OUTPUTS)
 
 

@@ -9,7 +9,7 @@ from aotensor.importers.onnx.rules import (  # noqa: F401  (their rules enter th
     normalisations,
     pools,
     products,
-    quantised,
+    quantisation,
     recurrent,
     reductions,
     resampling,

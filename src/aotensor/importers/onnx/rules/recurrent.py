@@ -11,7 +11,7 @@ import aotensor.tensor as at
 from aotensor.errors import GraphValueError
 from aotensor.importers.onnx.node import Node, Unsuited
 from aotensor.importers.onnx.rules.elementwise import scalar
-from aotensor.importers.onnx.rules.quantised import dynamic_quantize, less
+from aotensor.importers.onnx.rules.quantisation import dynamic_quantize, less
 from aotensor.importers.onnx.rules.table import MICROSOFT, rule
 from aotensor.ops.elementwise.elementary import softsign
 

@@ -33,7 +33,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.emit.lower_window import element_dtype
-from aotensor.passes.emit.on_cores import each_row
+from aotensor.passes.emit.parallel_lines import each_row
 from aotensor.passes.emit.patterns.index_vectors import Pattern
 from aotensor.passes.target import Target
 
@@ -62,7 +62,7 @@ def lower_block_product(b: LoopBuilder, buffers: Buffers, op: PatternOp, target:
     b.fastmath = own
 
 
-def lower_turned_product(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
+def lower_transposed_product(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
     """y = Aᵀ·x, on one core."""
     own, b.fastmath = b.fastmath, op.fastmath
     loops = _Blocks(b, buffers, op, target)

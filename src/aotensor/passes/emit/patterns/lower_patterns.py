@@ -8,12 +8,12 @@ from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.emit.buffers import Buffers
-from aotensor.passes.emit.kept import is_wanted
 from aotensor.passes.emit.patterns.index_vectors import IndexVector, Pattern
-from aotensor.passes.emit.patterns.lower_block_product import lower_block_product, lower_turned_product
+from aotensor.passes.emit.patterns.lower_block_product import lower_block_product, lower_transposed_product
 from aotensor.passes.emit.patterns.lower_product_pattern import lower_product_pattern, lower_product_room
 from aotensor.passes.emit.patterns.lower_product_rows import lower_product_count, lower_product_rows
 from aotensor.passes.emit.patterns.lower_product_values import lower_product_values
+from aotensor.passes.emit.shape_cache import is_wanted
 from aotensor.passes.target import Target
 
 
@@ -39,7 +39,7 @@ def lower_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Targe
         case "block_product":
             lower_block_product(b, buffers, op, target)
         case "block_product_turned":
-            lower_turned_product(b, buffers, op, target)
+            lower_transposed_product(b, buffers, op, target)
         case _:
             lower_product_values(b, buffers, op, target)
 

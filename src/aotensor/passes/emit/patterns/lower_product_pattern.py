@@ -18,9 +18,9 @@ from aotensor.ir.loop_builder import LoopBuilder
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i64
 from aotensor.passes.emit.buffers import Buffers
-from aotensor.passes.emit.kept import is_wanted
 from aotensor.passes.emit.patterns.index_vectors import IndexVector, Pattern
 from aotensor.passes.emit.patterns.lower_product_rows import Row, each_term, lower_product_count, write_indptr
+from aotensor.passes.emit.shape_cache import is_wanted
 from aotensor.passes.target import Target
 
 BITS: Final = 64

@@ -20,14 +20,14 @@ from aotensor.core import dtypes
 from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
-from aotensor.ir.nest.ops import ON_CORES
+from aotensor.ir.nest.ops import PARALLEL_LINES
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type
 from aotensor.passes.emit.buffers import Buffers
-from aotensor.passes.emit.kept import is_wanted
 from aotensor.passes.emit.lower_window import element_dtype
-from aotensor.passes.emit.on_cores import each_row
+from aotensor.passes.emit.parallel_lines import each_row
 from aotensor.passes.emit.patterns.index_vectors import IndexVector, Pattern
+from aotensor.passes.emit.shape_cache import is_wanted
 from aotensor.passes.target import Target
 
 Row: TypeAlias = Callable[[Scalar, Scalar], Scalar]
@@ -39,7 +39,7 @@ def lower_product_count(b: LoopBuilder, buffers: Buffers, op: PatternOp, target:
     p, q = (Pattern(b, buffers, *op.arguments[k : k + 2]) for k in (0, 2))
     (minor,) = (buffers.scalar(n) for n in op.extents)
     indptr = IndexVector(b, buffers.buffer(op.tensors[-1]))
-    if ON_CORES not in op.attributes:
+    if PARALLEL_LINES not in op.attributes:
         count = _row_counter(b, p, q, minor)
         write_indptr(b, p, indptr, lambda i, start: b.add(start, count(i)))
         return

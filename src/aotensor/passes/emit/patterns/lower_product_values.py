@@ -21,7 +21,7 @@ from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_type
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.emit.lower_window import element_dtype
-from aotensor.passes.emit.on_cores import each_row
+from aotensor.passes.emit.parallel_lines import each_row
 from aotensor.passes.emit.patterns.index_vectors import IndexVector, Pattern
 from aotensor.passes.emit.patterns.lower_product_rows import work_of_row
 from aotensor.passes.target import Target

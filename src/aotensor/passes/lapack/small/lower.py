@@ -24,7 +24,7 @@ from xdsl.ir import SSAValue
 from aotensor.ir.dialect import IN_PLACE, LapackOp
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.scalar_builder import Scalar
-from aotensor.passes.emit.on_cores import each_row
+from aotensor.passes.emit.parallel_lines import each_row
 from aotensor.passes.lapack.job import Job, Matrix
 from aotensor.passes.lapack.small import factor, triangle
 from aotensor.passes.lapack.small.cells import (

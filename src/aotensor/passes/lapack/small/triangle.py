@@ -50,10 +50,10 @@ def solve_triangular(
 ) -> Scalar:
     """op(A)·X = B or X·op(A) = B; X in place of B.   Fails at the first zero of the diagonal, unless `is_unit`."""
     inverses = None if is_unit else Inverses(v, a)
-    turned = is_transposed == is_left  # a row of X·op(A) is op(A)ᵀ times a column
+    transposed = is_transposed == is_left  # a row of X·op(A) is op(A)ᵀ times a column
 
     def solve(lines: list[Line]) -> None:
-        solve_lines(v, a, lines, inverses, is_lower=is_lower, is_transposed=turned)
+        solve_lines(v, a, lines, inverses, is_lower=is_lower, is_transposed=transposed)
 
     each_line(v, x, solve, is_row=not is_left)
     return v.constant(0, v.integer) if is_unit else first_zero(v, a)
@@ -75,15 +75,15 @@ def multiply_triangular(
 ) -> Scalar:
     """op(A)·B or B·op(A) in place of B."""
     b, n = v.b, a.rows
-    turned = is_transposed == is_left
-    is_low = is_lower != turned
+    transposed = is_transposed == is_left
+    is_low = is_lower != transposed
 
     def multiply(lines: list[Line]) -> None:
         def element(i: int) -> None:
             own = [x.load(i) if is_unit else b.mul(a.load(i, i), x.load(i)) for x in lines]
 
             def add(k: Extent, carried: list[Scalar]) -> list[Scalar]:
-                factor = _element(a, i, k, turned)
+                factor = _element(a, i, k, transposed)
                 return [b.add(total, b.mul(factor, x.load(k))) for total, x in zip(carried, lines, strict=True)]
 
             others = (0, i) if is_low else (i + 1, n)

@@ -26,10 +26,10 @@ from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import CumulateOp, LapackOp, RecurOp, SelectOp, SortOp
 from aotensor.ir.dialect_sparse import PatternOp
 from aotensor.ir.nest.loops import ForOp
-from aotensor.ir.nest.ops import MATRICES, ON_CORES
+from aotensor.ir.nest.ops import MATRICES, PARALLEL_LINES
 from aotensor.ir.nest.tree import known_extent
 from aotensor.passes.gemm.note_cores import note_cores
-from aotensor.passes.lapack.routines import ROWS_APART
+from aotensor.passes.lapack.routines import CONCURRENT_ROWS
 from aotensor.passes.nest.cores.chunks import Chunks
 from aotensor.passes.nest.cores.sums import sums_of
 from aotensor.passes.remarks import applied, missed
@@ -59,7 +59,7 @@ def parallelize(module: ModuleOp, target: Target) -> None:
                 if not is_extents:
                     _cut(op, target)
             elif _goes_by_rows(op) if is_extents else _goes_by_lines(op) or _is_line_in_parts(op):
-                op.attributes[ON_CORES] = UnitAttr()
+                op.attributes[PARALLEL_LINES] = UnitAttr()
                 applied("parallelized {} over its lines or rows", op)
             elif isinstance(op, LapackOp) and not is_extents:
                 _share_out(op)
@@ -76,7 +76,7 @@ def _goes_by_lines(op: Operation) -> bool:
 
 def _share_out(op: LapackOp) -> None:
     """Distribute a batch of LAPACK calls over the cores, if the matrices are too small for LAPACK's own threads."""
-    kind, (least, largest) = op.arguments[0].type, ROWS_APART.get(op.kind.data, (0, 0))
+    kind, (least, largest) = op.arguments[0].type, CONCURRENT_ROWS.get(op.kind.data, (0, 0))
     assert isinstance(kind, TensorType)
     rank = kind.get_num_dims() - 2
     if MATRICES in op.attributes or all(n == 1 for n in kind.get_shape()[:rank]):
@@ -87,7 +87,7 @@ def _share_out(op: LapackOp) -> None:
         hint = f"{least} to {largest} rows" if largest else ""
         missed("{} not parallelized over its batch: it uses LAPACK's own threads", op, hint=hint)
         return
-    op.attributes[ON_CORES] = UnitAttr()
+    op.attributes[PARALLEL_LINES] = UnitAttr()
     applied("parallelized {} over its batch, for matrices of {} to {} rows", op, least, largest)
 
 

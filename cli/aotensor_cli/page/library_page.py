@@ -12,13 +12,13 @@ from typing import Any, Final
 from aotensor.driver.hand import schedule_note
 from aotensor.driver.stages import IR_STAGES
 from aotensor_cli.options import Refusal
-from aotensor_cli.page.benched import Row
 from aotensor_cli.page.content import Content
+from aotensor_cli.page.facts import functions_of, parts_of
 from aotensor_cli.page.html import page_html
-from aotensor_cli.page.located import Located, located
-from aotensor_cli.page.manifested import functions_of, parts_of
+from aotensor_cli.page.measurements import Row
 from aotensor_cli.page.roofline import roofline_picture
 from aotensor_cli.page.sources import Source, named_source
+from aotensor_cli.page.stage_lines import Located, located
 from aotensor_cli.reading.describe import describe, section_text
 from aotensor_cli.reading.remarks import recorded_remarks
 from aotensor_runtime.container import Container

@@ -5,7 +5,7 @@ C[cᵍ + cⁱ + cʲ] = Σ_p A[aᵍ + aⁱ + aᵖ]·B[bᵍ + bᵖ + bʲ]    for e
 Each operand is a whole tensor in C order; a vector of positions for each of its axes addresses its elements. The
 windows of a convolution are such a matrix: an element's position is that of the window plus the offset in the window.
 Blocks, panels and tiles are those of matrices; only the functions that pack panels and write tiles use positions, and
-cores compute parts of the whole (`parts_at.py`). After Matthews, High-performance tensor contraction without
+cores compute parts of the whole (`position_chunks.py`). After Matthews, High-performance tensor contraction without
 transposition (2018).
 """
 
@@ -22,9 +22,9 @@ from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i1, i8, i64
-from aotensor.passes.gemm.blocked import Blocked, Form, define_panels, define_tiles
-from aotensor.passes.gemm.pack_at import define_pack_at, position
-from aotensor.passes.gemm.parts_at import parts_at
+from aotensor.passes.gemm.cache_blocks import Blocked, Form, define_panels, define_tiles
+from aotensor.passes.gemm.position_chunks import parts_at
+from aotensor.passes.gemm.position_packing import define_pack_at, position
 from aotensor.passes.gemm.tile import ALIGNMENT, KernelBuilder, Tile, accumulate, by_height, define
 from aotensor.passes.target import Target
 

@@ -16,12 +16,12 @@ from numpy.typing import DTypeLike
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Op
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.advanced import AdvancedSubtensor, IncAdvancedSubtensor
 from aotensor.ops.contract import dot, outer, tensordot
 from aotensor.ops.elementwise.arithmetic import add, identity, maximum, minimum, mul
 from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.elementwise.compare import and_, or_
 from aotensor.ops.index import index_array
+from aotensor.ops.integer_indexing import AdvancedSubtensor, IncAdvancedSubtensor
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.extremum import max, max_and_argmax, min
 from aotensor.ops.reduce.sums import Axes, all, any, prod, sum

@@ -11,7 +11,7 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphLinAlgError
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable
-from aotensor.ops.batching import check_steering
+from aotensor.ops.batching import check_nondifferentiable
 from aotensor.ops.linear import LinearOp
 
 
@@ -34,7 +34,7 @@ class Converged(LinearOp):
         return cotangent
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched)
+        check_nondifferentiable(self, is_batched)
         return self.apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, is_done: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply
 from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.batching import check_steering
+from aotensor.ops.batching import check_nondifferentiable
 from aotensor.ops.create import alloc
 from aotensor.ops.elementwise.compare import cast, lt, switch
 from aotensor.ops.linear import LinearOp
@@ -32,23 +32,23 @@ from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, dims_at, extent_of, extents_of
 from aotensor.ops.shape.reshape import reshape
-from aotensor.sparse.op import Parts
+from aotensor.sparse.op import Compressed
 
 
 class CompressedOp(LinearOp):
     """A linear op along axis 0 of x; all other axes are carried along. The other inputs only steer it."""
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched)
+        check_nondifferentiable(self, is_batched)
         x, *rest = inputs
         found = self(dimshuffle(x, [1, 0, *range(2, x.ndim)]), *rest)
         return [dimshuffle(found, [1, 0, *range(2, found.ndim)])]
 
-    def check_types(self, x: TensorType, *steering: TensorType) -> None:
+    def check_types(self, x: TensorType, *nondifferentiable: TensorType) -> None:
         """Raises: GraphTypeError unless x has entries and the rest are vectors of integers."""
         if x.rank == 0:
             raise GraphTypeError(f"{self.name}: a scalar has no entries")
-        for found in steering:
+        for found in nondifferentiable:
             if found.rank != 1 or found.dtype not in ("int32", "int64"):
                 raise GraphTypeError(f"{self.name}: expected a vector of int32 or int64, found {found}")
 
@@ -229,37 +229,37 @@ def dim_or(extent: SymbolicExtent, dim: Dim) -> Dim:
 # --- the same in terms of a matrix -----------------------------------------------------------------------------------
 
 
-def sum_major(p: Parts, x: Variable) -> Variable:
+def sum_major(p: Compressed, x: Variable) -> Variable:
     """y[i, …] = Σ x[p, …] over the entries of row i of csr, or column i of csc."""
     return segment_sum(x, p.indptr, p.major, p.major_dim)
 
 
-def sum_minor(p: Parts, x: Variable) -> Variable:
+def sum_minor(p: Compressed, x: Variable) -> Variable:
     """y[j, …] = Σ x[p, …] over the entries in column j of csr, or row j of csc."""
     return sum_at(x, p.indices, p.minor, p.minor_dim)
 
 
-def at_major(p: Parts, x: Variable) -> Variable:
+def at_major(p: Compressed, x: Variable) -> Variable:
     """y[p, …] = x[i, …] for every stored entry: i is its row in csr, its column in csc."""
     return ExpandSlices()(x, p.indptr, p.indices)  # type: ignore[no-any-return]
 
 
-def at_minor(p: Parts, x: Variable) -> Variable:
+def at_minor(p: Compressed, x: Variable) -> Variable:
     """y[p, …] = x[j, …] for every stored entry: j is its column in csr, its row in csc."""
     return TakeAt()(x, p.indices)  # type: ignore[no-any-return]
 
 
-def sum_rows(p: Parts, x: Variable) -> Variable:
+def sum_rows(p: Compressed, x: Variable) -> Variable:
     """y[r, …] = Σ x[p, …] over the entries of row r.   Of bsr x is (nnz, rows of a block, columns of a block, …)."""
     return _sum(p, x, 0)
 
 
-def sum_columns(p: Parts, x: Variable) -> Variable:
+def sum_columns(p: Compressed, x: Variable) -> Variable:
     """y[c, …] = Σ x[p, …] over the entries of column c."""
     return _sum(p, x, 1)
 
 
-def _sum(p: Parts, x: Variable, axis: int) -> Variable:
+def _sum(p: Compressed, x: Variable, axis: int) -> Variable:
     is_major = p.by_rows == (axis == 0)
     if p.blocksize is None:
         return sum_major(p, x) if is_major else sum_minor(p, x)
@@ -267,17 +267,17 @@ def _sum(p: Parts, x: Variable, axis: int) -> Variable:
     return whole(p.blocksize[axis], sum_major(p, terms) if is_major else sum_minor(p, terms))
 
 
-def at_rows(p: Parts, x: Variable) -> Variable:
+def at_rows(p: Compressed, x: Variable) -> Variable:
     """y[p, …] = x[r, …] for every stored entry in row r.   Of bsr: (nnz, rows of a block, 1, …)"""
     return _at(p, x, 0)
 
 
-def at_columns(p: Parts, x: Variable) -> Variable:
+def at_columns(p: Compressed, x: Variable) -> Variable:
     """y[p, …] = x[c, …] for every stored entry in column c.   Of bsr: (nnz, 1, columns of a block, …)"""
     return _at(p, x, 1)
 
 
-def _at(p: Parts, x: Variable, axis: int) -> Variable:
+def _at(p: Compressed, x: Variable, axis: int) -> Variable:
     is_major = p.by_rows == (axis == 0)
     if p.blocksize is None:
         return at_major(p, x) if is_major else at_minor(p, x)
@@ -286,7 +286,7 @@ def _at(p: Parts, x: Variable, axis: int) -> Variable:
     return dimshuffle(found, [0, *([1, None] if axis == 0 else [None, 1]), *range(2, found.ndim)])
 
 
-def at_all(p: Parts, x: Variable) -> Variable:
+def at_all(p: Compressed, x: Variable) -> Variable:
     """A value for every stored element, from one for all, for entries, or for rows or columns of blocks."""
     extents: list[SymbolicExtent] = [extent_of(p.indices, 0), *(p.blocksize or ())]
     return x if x.ndim == len(extents) == 1 else alloc(x, *extents)
@@ -304,6 +304,6 @@ def whole(block: int, x: Variable) -> Variable:
     return reshape(x, (first * block, *rest), ndim=x.ndim - 1)
 
 
-def major_of_entries(p: Parts) -> Variable:
+def major_of_entries(p: Compressed) -> Variable:
     """The slice of every stored entry, as an index vector."""
     return at_major(p, arange(p.major, dtype=p.indices.dtype))

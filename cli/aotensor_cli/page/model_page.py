@@ -19,13 +19,13 @@ from aotensor.pictures.nest import nest_picture
 from aotensor.pictures.nodes import graph_of, sites_of
 from aotensor_cli.benching.inputs import DEFAULT_EXTENT, dims_text
 from aotensor_cli.options import Refusal, similar
-from aotensor_cli.page.benched import Row
 from aotensor_cli.page.content import Content
+from aotensor_cli.page.facts import functions_of, parts_of
 from aotensor_cli.page.html import page_html
-from aotensor_cli.page.located import Located, located
-from aotensor_cli.page.manifested import functions_of, parts_of
+from aotensor_cli.page.measurements import Row
 from aotensor_cli.page.roofline import roofline_picture
 from aotensor_cli.page.sources import read_sources
+from aotensor_cli.page.stage_lines import Located, located
 from aotensor_cli.reading.describe import describe
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress

@@ -21,7 +21,7 @@ from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import element_bytes
 
-KEPT: Final = "nest.kept"
+CACHED: Final = "nest.kept"
 """Attribute of an operation in both functions: for each result the number under which it is kept, or -1."""
 NOT_FREED: Final = "kept"
 """Attribute of an allocation whose memory outlives the function."""
@@ -29,12 +29,12 @@ NOT_FREED: Final = "kept"
 
 def set_kept(op: Operation, numbers: Sequence[int]) -> None:
     """Set the numbers under which the results of an operation are kept."""
-    op.attributes[KEPT] = DenseArrayBase.from_list(i64, numbers)
+    op.attributes[CACHED] = DenseArrayBase.from_list(i64, numbers)
 
 
 def kept_results(op: Operation) -> Iterator[tuple[int, SSAValue]]:
     """The results of an operation that are kept, with their numbers."""
-    numbers = op.attributes.get(KEPT)
+    numbers = op.attributes.get(CACHED)
     if isinstance(numbers, DenseArrayBase):
         yield from ((int(n), x) for n, x in zip(numbers.get_values(), op.results, strict=True) if n >= 0)
 

@@ -22,19 +22,19 @@ from aotensor.ops.elementwise.compare import eq, switch
 from aotensor.ops.shape.extents import extent_of, extents_of, product
 from aotensor.ops.shape.join import concatenate, stack
 from aotensor.ops.shape.reshape import reshape
-from aotensor.sparse.compressed import major_of_entries
+from aotensor.sparse.compressed_axes import major_of_entries
 from aotensor.sparse.convert import transposed
 from aotensor.sparse.csm import matrix_of
-from aotensor.sparse.op import Parts
+from aotensor.sparse.op import Compressed
 from aotensor.sparse.reformat import in_format
 
 
-def solved_by_parts(solve: Callable[..., Variable], p: Parts, *sides: Variable) -> Variable:
+def solved_by_parts(solve: Callable[..., Variable], p: Compressed, *sides: Variable) -> Variable:
     """x with A·x = b by `solve` of a real matrix and real sides.   sides: b and maybe a start, (n,) or (n, k)"""
     return holomorphic_in(whole(*_solved_parts(solve, p, *sides)), p.data, sides[0])
 
 
-def _solved_parts(solve: Callable[..., Variable], p: Parts, *sides: Variable) -> tuple[Variable, Variable]:
+def _solved_parts(solve: Callable[..., Variable], p: Compressed, *sides: Variable) -> tuple[Variable, Variable]:
     if is_complex(p.data):
         found = solve(real_matrix(p), *map(_in_turn, sides))
         return found[::2], found[1::2]
@@ -45,21 +45,21 @@ def _solved_parts(solve: Callable[..., Variable], p: Parts, *sides: Variable) ->
     return found[:, :half], found[:, half:]
 
 
-def real_matrix(p: Parts) -> SparseVariable:
+def real_matrix(p: Compressed) -> SparseVariable:
     """The real matrix of twice the size, in the format of p."""
     re, im = parts(p.data)
     block = [re, neg(im), im, re] if p.by_rows else [re, im, neg(im), re]  # columns are the rows of the transpose
     data = reshape(stack(block, axis=1), [extent_of(re, 0), 2, 2])
     sizes = [product([n, 2]) for n in (p.major, p.minor)]
     dims = [2 * dim if isinstance(dim, int) else None for dim in (p.major_dim, p.minor_dim)]
-    blocks = Parts(
+    blocks = Compressed(
         "bsr", data, p.indices, p.indptr, sizes[0], sizes[1], (dims[0], dims[1]), p.is_canonical, blocksize=(2, 2)
     )
     found = in_format(matrix_of(blocks), "csr")
     return found if p.by_rows else transposed(found)  # type: ignore[return-value]
 
 
-def with_real_diagonal(p: Parts) -> Parts:
+def with_real_diagonal(p: Compressed) -> Compressed:
     """The matrix of which the real parts of the diagonal count, as in a Hermitian one."""
     re, im = parts(p.data)
     return replace(p, data=whole(re, switch(eq(p.indices, major_of_entries(p)), 0, im)))

@@ -16,7 +16,7 @@ from aotensor.graph.op import Apply, Op, disconnected
 from aotensor.graph.operands import is_complex
 from aotensor.graph.sparse_type import check_structure
 from aotensor.graph.variable import Variable, as_tensor, constant
-from aotensor.ops.batching import check_steering, repeated
+from aotensor.ops.batching import check_nondifferentiable, repeated
 from aotensor.ops.complex.parts import part_of, whole
 from aotensor.ops.create import alloc
 from aotensor.ops.linear import ConstantOp, LinearOp
@@ -63,7 +63,7 @@ class CheckedStructure(Op):
         return [[True, False, False], *([False] * 3 for _ in range(3))]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched)
+        check_nondifferentiable(self, is_batched)
         data = inputs[0]
         single = alloc(constant(0, dtype=data.dtype), *extents_of(data)[1:]) if is_batched[0] else data
         return [data, *self.apply(single, *inputs[1:]).outputs[1:]]
@@ -141,7 +141,7 @@ class Agreeing(LinearOp):
         return cotangent
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched)
+        check_nondifferentiable(self, is_batched)
         return self.apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, *extents: Tensor) -> Tensor:

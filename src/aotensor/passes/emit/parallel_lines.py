@@ -15,7 +15,7 @@ from xdsl.ir import Operation, SSAValue
 
 from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import LoopBuilder
-from aotensor.ir.nest.ops import ON_CORES
+from aotensor.ir.nest.ops import PARALLEL_LINES
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.passes.emit.balance import balanced_row
 from aotensor.passes.nest.work import rows_of_chunk
@@ -51,7 +51,7 @@ def each_row(
 
         b.loop(start, stop, (), step, is_vectorisable=False, is_unrolled=False)
 
-    if ON_CORES not in op.attributes:
+    if PARALLEL_LINES not in op.attributes:
         rows(0, count)
         return
     least = b.iadd(target.chunk_work, b.imul(own, target.row_group * 8))
@@ -88,7 +88,7 @@ def each_element(
     b: LoopBuilder, op: Operation, target: Target, shape: Sequence[Extent], body: Callable[[list[Scalar]], None]
 ) -> None:
     """body(where) for all positions of a tensor, where body moves an element."""
-    if ON_CORES in op.attributes and len(shape) > 1:
+    if PARALLEL_LINES in op.attributes and len(shape) > 1:
         each_line(b, op, target, shape, _MOVE, lambda: body)
     else:
         b.nest(shape, body)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from aotensor.graph.variable import Variable
-from aotensor.ops.shape.fitting import fitting
-from aotensor.sparse.op import Parts
+from aotensor.ops.shape.extent_checks import fitting
+from aotensor.sparse.op import Compressed
 
 
-def as_row(x: Variable, p: Parts, what: str) -> Variable:
+def as_row(x: Variable, p: Compressed, what: str) -> Variable:
     """x, whose last axis must run over the columns of a matrix."""
     return fitting(x, x.ndim - 1, p.columns, p.dims[1], what)
 
 
-def as_column(x: Variable, p: Parts, what: str) -> Variable:
+def as_column(x: Variable, p: Compressed, what: str) -> Variable:
     """x, whose first axis must run over the rows of a matrix."""
     return fitting(x, 0, p.rows, p.dims[0], what)
 
 
-def as_matrix(x: Variable, p: Parts, what: str) -> Variable:
+def as_matrix(x: Variable, p: Compressed, what: str) -> Variable:
     """x, which must have the shape of a matrix."""
     return as_column(as_row(x, p, what), p, what)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aotensor_cli.page.located import located
+from aotensor_cli.page.stage_lines import located
 
 LLVM = """define void @"f"(ptr %a) nounwind !dbg !2
 {

@@ -20,8 +20,8 @@ from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i64
-from aotensor.passes.gemm.blocked import FUSED, Form, call_on_cores, range_of_chunk
-from aotensor.passes.gemm.pack_at import position
+from aotensor.passes.gemm.cache_blocks import FUSED, Form, call_on_cores, range_of_chunk
+from aotensor.passes.gemm.position_packing import position
 from aotensor.passes.gemm.tile import ALIGNMENT, KernelBuilder, Tile, define
 from aotensor.passes.nest.work import quotient
 from aotensor.passes.target import Target

@@ -20,7 +20,7 @@ from aotensor.codegen.llvm import ir
 from aotensor.codegen.machine import Machine
 from aotensor.ir.types import element_type
 from aotensor.passes.gemm.dispatch import add_gemm_kernels
-from aotensor.passes.gemm.product_at import PREFIX_AT, arguments_at
+from aotensor.passes.gemm.position_product import PREFIX_AT, arguments_at
 from aotensor.passes.target import Target
 
 TABLES = ("a_group", "a_rows", "a_depth", "b_group", "b_depth", "b_columns", "group", "rows", "columns")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from aotensor_cli.benching.inputs import parse_sizes
 from aotensor_cli.options import Refusal
-from aotensor_cli.page.benched import Row, read_bench
+from aotensor_cli.page.measurements import Row, read_bench
 from aotensor_cli.page.options import DRAWN, MEMORY
 
 

@@ -12,13 +12,13 @@ from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphIndexError, GraphValueError
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable, as_tensor
-from aotensor.ops.batching import check_steering
+from aotensor.ops.batching import check_nondifferentiable
 from aotensor.ops.linear import LinearOp
 from aotensor.ops.shape.extents import SymbolicExtent, is_extent
 
 
 @dataclass(frozen=True)
-class Fitting(LinearOp):
+class ExtentCheck(LinearOp):
     """(x, n) → x, whose extent along `axis` is checked to be n.
 
     what: names both in the error. kind: that of the error, "value" or "index".
@@ -42,8 +42,8 @@ class Fitting(LinearOp):
         return cotangent
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        check_steering(self, is_batched)
-        return Fitting(self.axis + 1, self.what, self.kind).apply(*inputs).outputs
+        check_nondifferentiable(self, is_batched)
+        return ExtentCheck(self.axis + 1, self.what, self.kind).apply(*inputs).outputs
 
     def lower(self, b: TensorBuilder, x: Tensor, extent: Tensor) -> Tensor:
         wanted = b.scalars.cast(b.item(extent), dtypes.INDEX)
@@ -66,4 +66,4 @@ def fitting(x: Variable, axis: int, extent: SymbolicExtent, dim: Dim, what: str,
     is_known = found == extent if isinstance(extent, int) else is_extent(extent, x, axis)
     if is_known or (found is not None and found == dim):
         return x
-    return Fitting(axis, what, kind)(x, as_tensor(extent))  # type: ignore[no-any-return]
+    return ExtentCheck(axis, what, kind)(x, as_tensor(extent))  # type: ignore[no-any-return]

@@ -18,7 +18,7 @@ from aotensor.ir.index_builder import Extent
 from aotensor.ir.loop_builder import memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import i1
-from aotensor.passes.gemm.blocked import Form
+from aotensor.passes.gemm.cache_blocks import Form
 from aotensor.passes.gemm.pack import BLOCK, transposed
 from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
 

@@ -1,0 +1,104 @@
+"""Splitting rules of sparse matrices of rows: their vectors, and the four linear ops along them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aotensor.splitting.merges import extent, pointwise, wide_sum
+from aotensor.splitting.places import Merge, NodeView, NotSplittable, Rows
+
+_STORED = "it is stored along its other axis, so a chunk of rows is not a part of its vectors"
+_BLOCKS = "it has rows of blocks, which a chunk of rows may cut"
+_HINT = "csr for chunks of rows, csc for chunks of columns"
+
+
+def _major(format: str) -> int:
+    return 0 if format == "csr" else 1
+
+
+def _check_stored(view: NodeView) -> None:
+    matrix: Any = view.node.inputs[0]
+    if matrix.blocksize is not None:
+        raise NotSplittable(_BLOCKS, "a csr argument, which has single rows")
+    if view.axis_of(0) != _major(matrix.format):
+        raise NotSplittable(_STORED, _HINT)
+
+
+def csm_properties(view: NodeView) -> Rows:
+    """The values of the stored entries, their columns, the offset of each row, and the shape."""
+    _check_stored(view)
+    over = view.domain()
+    entries = f"entries of {view.node.inputs[0]}"
+    return Rows((0,) * 4, (entries, entries, over, over), roles=("", "", "offsets", "shape"))
+
+
+def matrix_extent(view: NodeView) -> Merge:
+    """The number of rows, or of columns, which is the same in all chunks."""
+    op: Any = view.node.op
+    _check_stored(view)
+    return extent(lambda xs: op(xs[0]), view.domain() if op.axis == view.axis_of(0) else "")
+
+
+def matrix_shape(view: NodeView) -> Rows:
+    """The extents of a chunk of a matrix."""
+    domains = {view.at[k].domain for k in view.counts(0)} - {""}
+    if len(domains) != 1:
+        raise NotSplittable("both extents of the matrix count rows")
+    return Rows((0,), (domains.pop(),), view.counts(0), ("shape",))
+
+
+def checked_structure(view: NodeView) -> Rows:
+    """Vectors that are checked to be a matrix."""
+    places = view.at[:3]
+    if any(not place.is_local for place in places):
+        raise NotSplittable("the vectors of a matrix are in part those of all rows")
+    return Rows((0,) * 3, tuple(x.domain for x in places), roles=tuple(x.role for x in places))
+
+
+def csm(view: NodeView) -> Rows:
+    """A matrix from the vectors of a chunk's rows."""
+    op: Any = view.node.op
+    data, indices, indptr, shape = view.at
+    if not all(place.is_local for place in view.at) or data.domain != indices.domain:
+        raise NotSplittable("the vectors of the matrix are not those of rows")
+    if (indptr.role, shape.role) != ("offsets", "shape"):
+        raise NotSplittable("the vectors of the matrix are not those of rows")
+    return Rows((_major(op.format),), (indptr.domain,))
+
+
+def segment_sum(view: NodeView) -> Rows:
+    """The sum of the stored entries of each row."""
+    x, indptr, count = view.at
+    if x.axis != 0 or indptr.role != "offsets" or (count.role, count.domain) != ("count", indptr.domain):
+        raise NotSplittable("entries are added up along other slices than the rows")
+    return Rows((0,), (indptr.domain,), frozenset({2}))
+
+
+def expand_slices(view: NodeView) -> Rows:
+    """The value of each row repeated for its stored entries."""
+    x, indptr, like = view.at
+    if x.axis != 0 or indptr.role != "offsets" or not like.is_local or x.domain != indptr.domain:
+        raise NotSplittable("values are repeated along other slices than the rows")
+    return Rows((0,), (like.domain,))
+
+
+def take_at(view: NodeView) -> Rows:
+    """Rows of a table at the columns of stored entries."""
+    x, indices = view.at
+    if not x.is_local:
+        return view.rows(0)
+    if x.axis == 0 or indices.is_local:
+        raise NotSplittable("it reads rows of other chunks")
+    return view.rows(view.axis_of(0))
+
+
+def sum_at(view: NodeView) -> Rows | Merge:
+    """Terms of stored entries summed by column: a sum over all rows."""
+    op: Any = view.node.op
+    x, indices, count = view.at
+    if x.is_local and x.axis != 0 and not indices.is_local:
+        return view.rows(view.axis_of(0))
+    if not (x.is_local and indices.is_local) or count.is_local or (count.role == "count" and count.domain):
+        raise NotSplittable("it adds terms to rows of other chunks")
+    dtype = view.node.outputs[0].dtype
+    return pointwise("sum", lambda xs: op(*xs), dtype, wide_sum(dtype))
