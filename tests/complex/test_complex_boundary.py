@@ -78,7 +78,7 @@ def test_signature_and_calls(folder: Path) -> None:
     bound = function.bind(z=Z, y=y, total=total)
     bound()
     assert total == Z.sum()
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(library)).transposed(Z)["y"], 1j * Z)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(library)).turned(Z)["y"], 1j * Z)
     pointer = function.pointer
     places = [a.ctypes.data_as(kind) for a, kind in zip((Z, y, total), pointer.argtypes[1:4], strict=True)]
     y[:] = 0
