@@ -61,11 +61,11 @@ class Client:
                 assert "error" not in message, message
                 return message["result"]
 
-    def wait(self, method: str) -> Any:
-        """The parameters of the next notification or request of this name that was not asked for yet."""
+    def wait(self, method: str, uri: str | None = None) -> Any:
+        """The parameters of the next notification or request of this name, about a file, that was not asked for yet."""
         while True:
             for message in self.heard:
-                if message["method"] == method:
+                if message["method"] == method and uri in (None, message.get("params", {}).get("uri")):
                     self.heard.remove(message)
                     return message.get("params")
             self._next()
@@ -87,10 +87,7 @@ class Client:
 
     def diagnostics(self, uri: str) -> list[Any]:
         """Those of a file that are published next."""
-        while True:
-            found = self.wait("textDocument/publishDiagnostics")
-            if found["uri"] == uri:
-                return list(found["diagnostics"])
+        return list(self.wait("textDocument/publishDiagnostics", uri)["diagnostics"])
 
     def hints(self, uri: str, last: int = 1000) -> dict[int, str]:
         """Row, from 0 → what stands behind it."""

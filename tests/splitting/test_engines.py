@@ -96,7 +96,7 @@ def test_a_worker_needs_the_runtime_alone(tmp_path: Path) -> None:
         import numpy as np
         from aotensor_runtime import load
         from aotensor_runtime.rounds import Threads, open_rounds
-        arguments = dict(np.load("rows.npz"))
+        given = dict(np.load("rows.npz"))
         with Threads(2) as engine:
             print(open_rounds(load("liblogistic.so"))(engine, chunk_rows=7, **given)["loss"])
         assert not {"aotensor", "llvmlite", "xdsl", "scipy", "dask"} & set(sys.modules), sys.modules.keys()

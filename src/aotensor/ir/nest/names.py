@@ -22,7 +22,7 @@ def loop_names(function: func.FuncOp) -> dict[LoopOp, str]:
 
     A loop is named after the dim that it iterates over, `n`, and further ones `n.1`, `n.2`; a loop over blocks of a dim
     is `n.blocks`, one over chunks for several cores `n.chunks`, and one over stored entries `entries`. `i` is over an
-    extent without a name.
+    extent without a name, or one that MLIR cannot read.
     """
     dims, counts = dims_of(function), dict[str, int]()
     entry = function.body.block
@@ -38,7 +38,8 @@ def loop_names(function: func.FuncOp) -> dict[LoopOp, str]:
             return None
         axis = op.index.owner
         is_known = isinstance(axis, arith.ConstantOp) and isinstance(axis.value, IntegerAttr)
-        return dims.get((op.source.index, axis.value.value.data)) if is_known else None  # type: ignore[union-attr]
+        name = dims.get((op.source.index, axis.value.value.data)) if is_known else None  # type: ignore[union-attr]
+        return name if name is not None and name.isascii() and name.isidentifier() else None
 
     for op in walk(function):
         if isinstance(op, LoopOp):

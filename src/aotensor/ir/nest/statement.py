@@ -12,7 +12,7 @@ expression; `reassoc` is a further one of the addition or product that `+=` and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -47,6 +47,8 @@ _NAMED: Final[Mapping[str, type[Operation]]] = {
 _FLAG_NAMES: Final = {flag.value: flag for flag in FastMathFlag}
 _REASSOC: Final = frozenset({FastMathFlag.REASSOC})
 _RESERVED: Final = {*_NAMED, *CALLS.values()}
+_DEEPEST: Final = 100
+"""Parentheses within each other, at most, in an assignment; others are printed operation by operation."""
 
 
 def _flags(op: Operation) -> frozenset[FastMathFlag] | None:
@@ -98,7 +100,7 @@ class _Writer:
         last, (*inputs, own) = self.op.body.block.last_op, self.op.body.block.args
         if not self.is_plain or not isinstance(last, YieldOp) or not all(map(self._is_plain, ops)):
             return None
-        if any(x.first_use is None for x in inputs):
+        if any(x.first_use is None for x in inputs) or _depth(ops) > _DEEPEST:
             return None
         new = last.values[0]
         root = new.owner if isinstance(new.owner, _SUMS) else None
@@ -160,6 +162,14 @@ class _Writer:
     def _inside(self, x: SSAValue, least: int) -> str:
         text, strength = self._write(x)
         return text if strength >= least else f"({text})"
+
+
+def _depth(ops: Iterable[Operation]) -> int:
+    """The number of parentheses around the innermost operand.   ops: in the order of the block"""
+    depths: dict[Operation, int] = {}
+    for op in ops:
+        depths[op] = 1 + max((depths.get(x.owner, 0) for x in op.operands if isinstance(x.owner, Operation)), default=0)
+    return max(depths.values(), default=0)
 
 
 # --- parser ----------------------------------------------------------------------------------------------------------
