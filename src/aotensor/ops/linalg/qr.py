@@ -64,7 +64,7 @@ class Qr(TrailingOp):
             return [_adjoint(x, q, r, ct_q, ct_r)]
         if not is_disconnected(ct_q):
             return [null_gradient(self, 0, x, "not implemented", _COMPLETE)]
-        return [_adjoint(x, _thin(x, q), _upper_rows(x, r), ct_q, _upper_rows(x, ct_r))]
+        return [_adjoint(x, *_reduced(x), ct_q, _upper_rows(x, ct_r))]
 
     def pushforward(
         self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
@@ -73,7 +73,7 @@ class Qr(TrailingOp):
         if not self.is_complete:
             return list(moved_factors(x, q, r, tx))
         null = null_gradient(self, 0, x, "not implemented", _COMPLETE)
-        _, t_r = moved_factors(x, _thin(x, q), _upper_rows(x, r), tx)
+        _, t_r = moved_factors(x, *_reduced(x), tx)
         rest = subtensor(r, (..., slice(extent_of(x, -1), None), slice(None)))
         return [null, concatenate([t_r, zeros_like(rest)], axis=-2)]
 
@@ -85,9 +85,10 @@ class Qr(TrailingOp):
         return q, r
 
 
-def _thin(x: Variable, q: Variable) -> Variable:
-    """The columns of q in the reduced factors; slices are clipped, so at most as many as x has rows."""
-    return subtensor(q, (..., slice(None, extent_of(x, -1))))
+def _reduced(x: Variable) -> tuple[Variable, Variable]:
+    """The reduced factors of x, whose q has derivatives, too."""
+    q, r = (ComplexQr(is_complete=False, is_pivoted=False) if is_complex(x) else Qr(is_complete=False))(x)
+    return q, r
 
 
 def _upper_rows(x: Variable, r: Variable) -> Variable:

@@ -22,7 +22,6 @@ from aotensor.ops.contract import matmul
 from aotensor.ops.diagonal import diagonal
 from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.compare import eq, switch
-from aotensor.ops.index import subtensor
 from aotensor.ops.linalg.general.phases import phases, turn
 from aotensor.ops.linalg.lapack import Linearised, adjoint, from_lapack, is_complex, lapack, to_lapack
 from aotensor.ops.linalg.matrices import floating
@@ -67,7 +66,7 @@ class Svd(TrailingOp):
         if not self.full_matrices:
             return [_svd_adjoint(x, outputs, cotangents)]
         if is_disconnected(ct_u) and is_disconnected(ct_vt):
-            return [_svd_adjoint(x, _thin(outputs), cotangents)]
+            return [_svd_adjoint(x, Svd(full_matrices=False)(x), cotangents)]
         return [null_gradient(self, 0, x, "not implemented", _FULL)]
 
     def pushforward(
@@ -76,7 +75,7 @@ class Svd(TrailingOp):
         (x,), (tx,) = inputs, tangents
         if not self.full_matrices:
             return _svd_tangents(x, outputs, tx)
-        u, _, vt = _thin(outputs)
+        u, _, vt = Svd(full_matrices=False)(x)  # has second derivatives
         null = null_gradient(self, 0, x, "not implemented", _FULL)
         return [null, diagonal(matmul(matmul(matrix_transpose(u), tx), matrix_transpose(vt)), 0, -2, -1), null]
 
@@ -93,13 +92,6 @@ def lower_svd(b: TensorBuilder, x: Tensor, full_matrices: bool) -> tuple[Tensor,
     results = [(x.dtype, shape) for shape in shapes]
     u, s, vt = b.lapack("full_svd" if full_matrices else "svd", [x], results, FAILED)
     return u, s, vt
-
-
-def _thin(outputs: Sequence[Variable]) -> list[Variable]:
-    """(u, s, vt) without the vectors that have no singular value."""
-    u, s, vt = outputs
-    k = extent_of(s, -1)
-    return [subtensor(u, (..., slice(None, k))), s, subtensor(vt, (..., slice(None, k), slice(None)))]
 
 
 def _inverse_gaps(s: Variable) -> tuple[Variable, Variable]:
@@ -188,7 +180,7 @@ class ComplexSvd(Linearised):
         (x,), (tx,) = inputs, tangents
         if not self.full_matrices:
             return _svd_tangents(x, outputs, tx)
-        u, _, vh = _thin(outputs)
+        u, _, vh = ComplexSvd(full_matrices=False)(x)
         null = null_gradient(self, 0, x, "not implemented", _FULL)
         return [null, real(diagonal(matmul(matmul(adjoint(u), tx), adjoint(vh)), 0, -2, -1)), null]
 

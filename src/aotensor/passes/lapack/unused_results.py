@@ -3,7 +3,7 @@
     %w, %rows, %f = aot.lapack "eigh" %a …   →   %w, %f = aot.lapack "eigvalsh" %a …      if %rows is unused
 
 So an op computes all results that its gradient needs, and a program that uses the values alone does not pay for the
-vectors.
+vectors. Where another operation factorises the same matrix, and its vectors are used, it provides the values, too.
 """
 
 from __future__ import annotations
@@ -32,9 +32,17 @@ PARTS: Final[Mapping[str, tuple[str, int]]] = {
 
 
 def drop_unused_results(op: LapackOp) -> None:
-    """Replace the operation by one that computes a single result, if only that one is used."""
+    """Replace the operation by one that computes a single result, if only that one is used, or by that of another
+    factorisation of the same matrix."""
     kind, number = PARTS.get(op.kind.data, ("", 0))
-    if not kind or any(x.uses for k, x in enumerate(op.tensors) if k != number):
+    if not kind or _has_used_factors(op, number):
+        return
+    other = _factorisation_like(op, kind)
+    if other is not None:
+        applied("replaced {} by the values of another factorisation of the same matrix", op)
+        op.tensors[number].replace_all_uses_with(other.tensors[PARTS[other.kind.data][1]])
+        op.failure.replace_all_uses_with(other.failure)
+        Rewriter.erase_op(op)
         return
     dynamic = [x.type.get_shape().count(DYNAMIC_INDEX) for x in op.tensors if isinstance(x.type, TensorType)]
     start = sum(dynamic[:number])
@@ -48,3 +56,26 @@ def drop_unused_results(op: LapackOp) -> None:
     kept.replace_all_uses_with(part.tensors[0])
     op.failure.replace_all_uses_with(part.failure)
     Rewriter.erase_op(op)
+
+
+def _has_used_factors(op: LapackOp, number: int) -> bool:
+    return any(x.uses for k, x in enumerate(op.tensors) if k != number)
+
+
+def _factorisation_like(op: LapackOp, kind: str) -> LapackOp | None:
+    """Another operation with the values of `kind` of the same matrix, whose factors are used, moved before `op`."""
+    for use in op.arguments[0].uses:
+        other = use.operation
+        if other is op or not isinstance(other, LapackOp) or other.parent is not op.parent or other.parent is None:
+            continue
+        found, number = PARTS.get(other.kind.data, ("", 0))
+        values = (op.tensors[PARTS[op.kind.data][1]], other.tensors[number] if found == kind else None)
+        if values[1] is None or values[0].type != values[1].type or not _has_used_factors(other, number):
+            continue
+        if other.is_before_in_block(op):
+            return other
+        if all(x in op.operands for x in other.operands):
+            other.detach()  # type: ignore[no-untyped-call]
+            op.parent.insert_op_before(other, op)  # type: ignore[union-attr]
+            return other
+    return None
