@@ -123,7 +123,9 @@ class Memory:
                 return self.function.checkpointed(one.checkpoints)
             found.append(one)
         least = min(found, key=lambda one: one.workspace)
-        loops = f"{least.checkpoints.levels} levels of checkpoints" if least.segments else "no loop to checkpoint"
+        levels = least.checkpoints.levels
+        plural = "" if levels == 1 else "s"
+        loops = f"{levels} level{plural} of checkpoints" if least.segments else "no loop to checkpoint"
         raise GraphValueError(
             f"{self.function.name} needs at least {least.bytes} bytes of workspace and stack, with {loops}; "
             f"the bound is {most}",
