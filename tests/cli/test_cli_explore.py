@@ -158,7 +158,7 @@ def test_keys(tree: dict[str, Any], model: Path) -> None:
             await press("d", "}")
             assert app.text.name == "nest"
             await press("tab", "/", *"sqrt", "enter")
-            assert "math.sqrt" in text.row.text and app.focused is text
+            assert "sqrt(" in text.row.text and app.focused is text
             await press("enter")
             assert app.document.places[app.place] == Place("m.py", 5) and source.cursor == 4
             await press("g", *"asm", "enter")

@@ -48,7 +48,7 @@ class Writer:
         self.places: dict[Place, int] = {}
         build.report = self.report = Report({name: sets[:1] for name, sets in self.sets.items()})
         build.locations = True
-        build.snapshots = Snapshots([*IR_STAGES, *BY_NAME] if only is None else [only, "nest"], True, True)
+        build.snapshots = Snapshots([*IR_STAGES, *BY_NAME] if only is None else [only, "nest"], locations=True)
 
     def document(self) -> dict[str, Any]:
         """The document, plain JSON values.   Raises: as the compilation"""
