@@ -152,6 +152,16 @@ def test_a_square_matrix_completes_nothing() -> None:
     assert str(at.qr(symbol(2, 3), "complete")[0].owner.op) == "qr{is_complete=False}"
 
 
+def test_factorisations_of_two_triangles_are_not_shared() -> None:
+    x, value = symbol(4, 4), np.random.default_rng(2).normal(size=(4, 4))
+    lower, (upper, vectors) = at.eigh(x, UPLO="L")[0], at.eigh(x, UPLO="U")
+    found = aot.function([x], {"lower": lower, "upper": upper, "vectors": vectors}, name="triangles")(value)
+    for key in ("lower", "upper"):
+        np.testing.assert_allclose(found[key], np.linalg.eigvalsh(value, key[0].upper()), rtol=1e-12)
+    symmetric = np.triu(value) + np.triu(value, 1).T
+    np.testing.assert_allclose(symmetric @ found["vectors"], found["vectors"] * found["upper"], atol=1e-12)
+
+
 def test_what_is_not_used_is_not_computed() -> None:
     """Values alone take the kinds that compute no vectors; a gradient shares its vectors with the values."""
     x = symbol(3, 2)

@@ -46,7 +46,7 @@ class Argument:
 
     @property
     def about(self) -> str:
-        """`X: float64[n, p]`, with the name of the model and what the caller does with it."""
+        """`X: float64[n, p]`, with the name in the model and how the caller uses it."""
         notes = []
         if isinstance(self.value, ArgumentSpec) and self.value.default is not None:
             notes.append("state, held by the caller")
@@ -62,7 +62,7 @@ def arguments(
 
     kinds: dtype → the language's type. most: the highest rank that it has. named: distinct names of the language
 
-    Raises: Refusal for what the language cannot express, with the names of function and argument
+    Raises: Refusal if the language cannot express an argument, with the names of function and argument
     """
     for value in (*spec.arguments, *spec.produced):
         where = f"{language}: {value.name} of {spec.name} is {kind_of(value)}"

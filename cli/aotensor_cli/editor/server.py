@@ -147,7 +147,7 @@ class Server:
             related_information=related,
         )
 
-    # --- what is known -----------------------------------------------------------------------------------------------
+    # --- known facts -------------------------------------------------------------------------------------------------
 
     def _known(self, uri: str) -> Iterator[tuple[Document, str, dict[int, int]]]:
         """Documents that know a file, its name there, and its lines: as compiled → as they are now."""
@@ -215,6 +215,6 @@ def _function(method: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaita
 
 
 def _path(uri: str) -> str | None:
-    """The file of a URI; None for what is not a file."""
+    """The file of a URI; None if it does not name a file."""
     path = to_fs_path(uri) if uri.startswith("file:") else None
     return None if path is None else str(Path(path).resolve())

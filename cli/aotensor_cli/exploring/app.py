@@ -281,7 +281,7 @@ class Explorer(App[None]):  # type: ignore[misc]
             self._go(later[0] if by > 0 else later[-1])
 
     def action_difference(self) -> None:
-        """What the pass changed, or its text."""
+        """The changes of the pass, or its text."""
         self.is_difference = not self.is_difference
         self._go(self.number)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 _KEPT: Final = 4000
-"""Bytes that are kept of what the process writes to stderr: the last ones."""
+"""The number of last bytes of the stderr of the process that are kept."""
 _POSIX: Final = os.name == "posix"
 _RUNNING: Final[set[asyncio.subprocess.Process]] = set()
 
@@ -61,7 +61,7 @@ async def compiled(arguments: Sequence[str], seconds: float) -> dict[str, Any] |
 
 
 async def _tail(stream: asyncio.StreamReader) -> bytes:
-    """The end of what is written; the rest is read and forgotten."""
+    """The end of the text that is written; the rest is read and dropped."""
     kept = b""
     while piece := await stream.read(1 << 16):
         kept = (kept + piece)[-_KEPT:]

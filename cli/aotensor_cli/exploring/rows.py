@@ -1,4 +1,4 @@
-"""What the panes of `aotensor explore` show, as rows of plain text with their places.   Loads no compiler."""
+"""Contents of the panes of `aotensor explore`: rows of plain text with their places.   Loads no compiler."""
 
 from __future__ import annotations
 

@@ -198,10 +198,10 @@ class Definition:
     def graph_passes(self) -> list[tuple[PassRecord, list[Variable]]]:
         """Run the graph passes: (their records, the results after them)."""
         inputs = self.row_major_arguments
-        turned = {self.arguments[key]: _turned(inputs[key]) for key in self.column_arguments}
-        results = replace(list(self.results.values()), turned) if turned else list(self.results.values())
+        transposed = {self.arguments[key]: _transposed(inputs[key]) for key in self.column_arguments}
+        results = replace(list(self.results.values()), transposed) if transposed else list(self.results.values())
         pairs = zip(self.results, results, strict=True)
-        results = [_turned(y) if key in self.column_results else y for key, y in pairs]
+        results = [_transposed(y) if key in self.column_results else y for key, y in pairs]
         with called(self.names):
             return list(passes_over(results, list(inputs.values()), self.pipeline, self.checkpoints))
 
@@ -242,7 +242,7 @@ def _leaf(name: str, x: Variable) -> Variable:
         return Variable(TensorType(x.dtype, shape[::-1]), name=x.name)
 
 
-def _turned(x: Variable) -> Variable:
+def _transposed(x: Variable) -> Variable:
     """The transpose, made at the line of x."""
     with made_at(x.site):
         return transpose(x)

@@ -82,7 +82,7 @@ class Footprint:
 
 
 class Memory:
-    """The memory that a function can do with.   sizes: of dims that are not known, by name
+    """The memory that a function needs with each number of checkpoints.   sizes: of dims that are not known, by name
 
     Raises: GraphValueError for a missing or unknown size.
     """

@@ -36,13 +36,13 @@ def check_interpreted(f: Definition, build: Build, stage: str, samples: int, see
     def evaluate(arrays: Arrays) -> Sequence[Array]:
         flat = f.flat
         given = [
-            _turned(x, name in flat.complex_arguments) if name in flat.column_arguments else x
+            _transposed(x, name in flat.complex_arguments) if name in flat.column_arguments else x
             for name, x in arrays.items()
         ]
         found = interpret(module, f.name, *given)
         typed = [_as_declared(x, y.dtype) for x, y in zip(found, flat.results.values(), strict=True)]
         typed = [
-            _turned(x, key in flat.complex_results) if key in flat.column_results else x
+            _transposed(x, key in flat.complex_results) if key in flat.column_results else x
             for key, x in zip(flat.results, typed, strict=True)
         ]
         return [dense_value(x) for x in with_matrices(typed, flat.sparse_results)]
@@ -50,7 +50,7 @@ def check_interpreted(f: Definition, build: Build, stage: str, samples: int, see
     return compare_on_samples(f, evaluate, samples, seed, rtol)
 
 
-def _turned(x: Array, has_pairs: bool) -> Array:
+def _transposed(x: Array, has_pairs: bool) -> Array:
     """The transpose, row-major; with a last axis of pairs, as complex numbers have it, that of the axes before."""
     return np.ascontiguousarray(np.moveaxis(x.T, 0, -1) if has_pairs else x.T)
 

@@ -202,7 +202,7 @@ def _sort(to: Translator, found: Operation, equations: list[Equation]) -> None:
     order = [*dict.fromkeys(keys), *(k for k in range(count) if k not in keys)]
     xs = [found.operands[k] for k in order]
     if is_down:
-        xs = [_turned(to, found, equations, x, axis) for x in xs]
+        xs = [_reversed(to, found, equations, x, axis) for x in xs]
     outs = [found.results[k] for k in order]
     params = {"dimension": axis, "num_keys": len(dict.fromkeys(keys)), "is_stable": True}
     inner = [Value(x.aval) for x in outs] if is_down else outs
@@ -212,7 +212,7 @@ def _sort(to: Translator, found: Operation, equations: list[Equation]) -> None:
             to.emit(Step("rev", [x], {"dimensions": [axis]}), found, equations, [out])
 
 
-def _turned(to: Translator, found: Operation, equations: list[Equation], x: Value, axis: int) -> Value:
+def _reversed(to: Translator, found: Operation, equations: list[Equation], x: Value, axis: int) -> Value:
     return to.emit(Step("rev", [x], {"dimensions": [axis]}), found, equations, [Value(x.aval)])[0]
 
 

@@ -86,8 +86,8 @@ def _by_halves(x: Pair, steps: Variable, roots: Pair) -> Pair:
         pairs = [reshape(part, [rows, 2, right_shift(size, k + 1), m]) for part in (re, im)]
         a, b = ([part[:, side] for part in pairs] for side in range(2))
         w = [part[::m][:, None] for part in roots]
-        transposed = times((a[0] - b[0], a[1] - b[1]), (w[0], w[1]))
-        return [reshape(stack([a[q] + b[q], transposed[q]], axis=2), [rows, size]) for q in range(2)]
+        twiddled = times((a[0] - b[0], a[1] - b[1]), (w[0], w[1]))
+        return [reshape(stack([a[q] + b[q], twiddled[q]], axis=2), [rows, size]) for q in range(2)]
 
     re, im = reduce(step, [steps], list(x), return_updates=False)
     return re, im

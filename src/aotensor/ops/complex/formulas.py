@@ -256,19 +256,19 @@ def hyperbolic_tangent(z: Number) -> Pair:
     return switch(is_far, copysign(zeros_like(x) + 1, x), beta * rho * s / below), switch(is_far, far, t / below)
 
 
-def _turned(z: Number) -> Pair:
+def _rotated(z: Number) -> Pair:
     """i·z."""
     return neg(_im(z)), z[0]
 
 
-def _transposed_back(z: Number) -> Pair:
+def _rotated_back(z: Number) -> Pair:
     """−i·z."""
     return _im(z), neg(z[0])
 
 
 def tangent(z: Number) -> Pair:
     """tan z = −i·tanh(i·z)."""
-    return _transposed_back(hyperbolic_tangent(_turned(z)))
+    return _rotated_back(hyperbolic_tangent(_rotated(z)))
 
 
 def _roots_beside_one(z: Number) -> tuple[Pair, Pair]:
@@ -291,7 +291,7 @@ def inverse_cosine(z: Number) -> Pair:
 
 def inverse_hyperbolic_sine(z: Number) -> Pair:
     """arcsinh z = −i·arcsin(i·z)."""
-    return _transposed_back(inverse_sine(_turned(z)))
+    return _rotated_back(inverse_sine(_rotated(z)))
 
 
 def inverse_hyperbolic_cosine(z: Number) -> Pair:
@@ -313,7 +313,7 @@ def inverse_hyperbolic_tangent(z: Number) -> Pair:
 
 def inverse_tangent(z: Number) -> Pair:
     """arctan z = −i·arctanh(i·z)."""
-    return _transposed_back(inverse_hyperbolic_tangent(_turned(z)))
+    return _rotated_back(inverse_hyperbolic_tangent(_rotated(z)))
 
 
 def direction(z: Number) -> Pair:

@@ -323,12 +323,12 @@ def _across(x: Streams, sign: int) -> Streams:
         return [_sum(x[0], x[1]), _difference(x[0], x[1])]
     if len(x) == 4:
         even, odd = _across([x[0], x[2]], sign), _across([x[1], x[3]], sign)
-        transposed = (neg(odd[1][1]), odd[1][0]) if sign > 0 else (odd[1][1], neg(odd[1][0]))
+        rotated = (neg(odd[1][1]), odd[1][0]) if sign > 0 else (odd[1][1], neg(odd[1][0]))
         return [
             _sum(even[0], odd[0]),
-            _sum(even[1], transposed),
+            _sum(even[1], rotated),
             _difference(even[0], odd[0]),
-            _difference(even[1], transposed),
+            _difference(even[1], rotated),
         ]
     return _by_symmetry(x, sign)
 

@@ -118,10 +118,10 @@ class HermitianEigh(Linearised):
         (w, v), (tx,) = outputs, tangents
         inner = matmul(matmul(adjoint(v), hermitian_of(tx, lower=True)), v)
         moved = matmul(v, inverse_differences(w) * inner)
-        transposed_matrix = turn(moved, v)
+        phase = turn(moved, v)
         return [
             real(diagonal(inner, 0, -2, -1)),
-            moved - v * complex_of_parts(0 * transposed_matrix, transposed_matrix),
+            moved - v * complex_of_parts(0 * phase, phase),
         ]
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:

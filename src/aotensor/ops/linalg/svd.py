@@ -150,8 +150,8 @@ def _svd_tangents(x: Variable, outputs: Sequence[Variable], tx: Variable) -> lis
     if not is_at_least(rows, columns):
         t_v = t_v + (matmul(adjoint(tx), u) - matmul(v, flipped)) * inverse
     if is_complex(u):
-        transposed_matrix = turn(t_u, u)
-        t_u, t_v = (t - x * complex_of_parts(0 * transposed_matrix, transposed_matrix) for t, x in ((t_u, u), (t_v, v)))
+        phase = turn(t_u, u)
+        t_u, t_v = (t - x * complex_of_parts(0 * phase, phase) for t, x in ((t_u, u), (t_v, v)))
     return [t_u, real(diagonal(inner, 0, -2, -1)), adjoint(t_v)]
 
 

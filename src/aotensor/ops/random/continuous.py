@@ -153,8 +153,8 @@ def vonmises(state: Any, mu: Any = 0.0, kappa: Any = 1.0, size: Any = None, dtyp
     state, dtype = as_state(state), real(dtype)
     mu = parameter("vonmises: mu", mu, dtype)
     kappa = parameter("vonmises: kappa", kappa, "float64", low=0)
-    transposed = mu + cast(sampled("vonmises", state, extents_for(size, [mu, kappa]), [kappa]), dtype)
-    return after(state), mod(transposed + math.pi, 2 * math.pi) - math.pi
+    rotated = mu + cast(sampled("vonmises", state, extents_for(size, [mu, kappa]), [kappa]), dtype)
+    return after(state), mod(rotated + math.pi, 2 * math.pi) - math.pi
 
 
 @rounded_draw

@@ -277,12 +277,12 @@ def vonmises(v: ScalarBuilder, position: Position, kappa: Any) -> Any:
         return [v.add(attempt, v.constant(1, "uint64")), stands, v.select(is_left, v.neg(angle), angle)]
 
     start = [v.constant(0, "uint64"), v.or_(is_flat, is_narrow), v.constant(0.0, "float64")]
-    transposed = v.iterate(start, [*position, s, k], _is_open, step)[2]
+    accepted = v.iterate(start, [*position, s, k], _is_open, step)[2]
     words = block(v, position)
     share = v.sub(inner(v, words[0], words[1], "float64"), v.constant(0.5, "float64"))
     anywhere = v.mul(v.constant(2 * math.pi, "float64"), share)
     spread = v.div(normal(v, words, "float64"), v.math("sqrt", v.select(is_narrow, kappa, one)))
-    return v.select(is_flat, anywhere, v.select(is_narrow, spread, transposed))
+    return v.select(is_flat, anywhere, v.select(is_narrow, spread, accepted))
 
 
 # --- loops -----------------------------------------------------------------------------------------------------------

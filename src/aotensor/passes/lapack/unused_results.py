@@ -68,6 +68,8 @@ def _factorisation_like(op: LapackOp, kind: str) -> LapackOp | None:
         other = use.operation
         if other is op or not isinstance(other, LapackOp) or other.parent is not op.parent or other.parent is None:
             continue
+        if list(other.arguments) != list(op.arguments) or other.options != op.options:  # such as another triangle
+            continue
         found, number = PARTS.get(other.kind.data, ("", 0))
         values = (op.tensors[PARTS[op.kind.data][1]], other.tensors[number] if found == kind else None)
         if values[1] is None or values[0].type != values[1].type or not _has_used_factors(other, number):
