@@ -6,6 +6,7 @@ from typing import Final
 from optimisation_programs import (
     batch_of_states,
     chain,
+    function,
     images,
     linear_model,
     of_matrices,
@@ -16,7 +17,15 @@ from optimisation_programs import (
 )
 from switches import FACTS, Row, has, lacks, not_for, on_machine, without_pass
 
+import aotensor as aot
 import aotensor.tensor as at
+
+
+def two_sums() -> aot.Function:
+    """The same loop over two vectors of different extents."""
+    x, y = at.vector("x", dtype="float64", shape=("n",)), at.vector("y", dtype="float64", shape=("m",))
+    return function([x, y], at.sin(x).sum(), at.sin(y).sum())
+
 
 CORE_ROWS: Final[Sequence[Row]] = (
     Row(
@@ -114,6 +123,14 @@ CORE_ROWS: Final[Sequence[Row]] = (
         chain,
         "llvm",
         has('call void @"entry.parallel"'),
+        cores=True,
+    ),
+    Row(
+        "equal chunks of different buffers are one function",
+        without_pass("merge-functions"),
+        two_sums,
+        "loops",
+        has(r"func\.call @f\.chunk0", 2),
         cores=True,
     ),
 )

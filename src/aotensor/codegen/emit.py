@@ -31,7 +31,7 @@ from aotensor.codegen.targets.systems import system_of
 from aotensor.errors import InternalError
 from aotensor.ir.location import Locations, is_located
 from aotensor.ir.upstream import ParallelOp, walk
-from aotensor.passes.outline import NO_ALIAS
+from aotensor.passes.outlining.outline import NO_ALIAS
 from aotensor.passes.scalar_math.table import CALLED as LONG
 from aotensor.passes.scalar_math.table import RARE_FUNCTIONS, is_lane_function, is_vector_symbol, split_symbol
 
@@ -72,10 +72,10 @@ def emit_module(
             _define_global(result, op)
         else:
             raise InternalError(f"emit: {op.name} cannot stand at the top level of loop IR")
-    debug_info = DebugInfo(result, sites)
+    debug_info, runs = DebugInfo(result, sites), dict[object, Function]()
     for op in definitions:
         told = target.vector_bits, threads and system_of(target.triple).has_threads, target.has_half, debug_info
-        _define(functions, op, *told)
+        _define(functions, op, runs, *told)
     keep_variants(result)
     if target.for_size:
         for function in result.functions:
@@ -134,6 +134,7 @@ def _mark_pointers(function: Function, op: func.FuncOp) -> None:
 def _define(
     functions: Mapping[str, Function],
     op: func.FuncOp,
+    runs: dict[object, Function],
     vector_bits: int,
     threads: bool,
     has_half: bool,
@@ -141,9 +142,8 @@ def _define(
 ) -> None:
     function, block = functions[op.sym_name.data], op.body.block
     scopes = view_scopes(function.module, op)
-    emitter = Emitter(
-        function, _HANDLERS, functions, scopes, vector_bits, threads, has_half, debug_info, _first_line(op)
-    )
+    told = vector_bits, threads, has_half, debug_info, _first_line(op)
+    emitter = Emitter(function, _HANDLERS, functions, scopes, runs, *told)
     emitter.bind(block.args, function.args)
     emitter.run(block.ops)
 

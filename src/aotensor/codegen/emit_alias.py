@@ -14,8 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from aotensor.codegen import llvm
 from aotensor.codegen.llvm import Module, Node
 from aotensor.ir.upstream import GatherOp, ParallelOp, PrefetchOp, walk
-
-SCOPE: Final = "scope"
+from aotensor.passes.plan_memory import SCOPE
 
 _VIEWS: Final = (
     memref.ViewOp, memref.SubviewOp, memref.ReinterpretCastOp, memref.ExpandShapeOp, memref.CollapseShapeOp,

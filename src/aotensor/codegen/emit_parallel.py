@@ -20,6 +20,7 @@ from aotensor.codegen.entry.code import number
 from aotensor.codegen.entry.threads import CACHE_LINE, Job, declare_parallel
 from aotensor.codegen.llvm import Function, Value
 from aotensor.ir.upstream import ParallelOp, ReduceOp, walk
+from aotensor.passes.keys import Numbers, block_parts
 from aotensor.passes.plan_memory import LANE
 
 
@@ -57,7 +58,10 @@ def _on_threads(e: Emitter, op: ParallelOp) -> None:
     b.cbranch(b.icmp_signed("<", step, upper), many, few)
     b.position_at_end(many)
     job = _job(e, len(flat))
-    run = _define_run(e, op, captured)
+    numbers: Numbers = {x: (k, x.type) for k, x in enumerate(captured)}
+    numbers |= {x: x.owner.value for x in _read_around(op) if isinstance(x.owner, arith.ConstantOp)}
+    key = tuple(block_parts(op.body.block, numbers))
+    run = e.runs.get(key) or e.runs.setdefault(key, _define_run(e, op, captured))
     _fill(e, job, {"run": run, "step": step, "upper": upper, **dict.fromkeys(_COUNTERS, number(0))})
     for k, value in enumerate(flat):
         b.store(value, _address(e, job, ctypes.sizeof(Job) + 8 * k))
@@ -112,6 +116,8 @@ def _define_run(e: Emitter, op: ParallelOp, captured: Sequence[SSAValue]) -> Fun
     call = _call(op)
     assert call is not None
     name = f"{call.callee.root_reference.data}.run"
+    if name in e.module.globals:  # loops that differ around the call of one function
+        name += str(len(e.runs))
     function = llvm.function(e.module, name, llvm.void, [llvm.pointer, llvm.i64, llvm.i64])
     function.linkage = "internal"
     llvm.mark_function(function, "nounwind")

@@ -144,9 +144,9 @@ class Emitter:
     """One function under construction: its LLVM builder, and the LLVM value of every SSA value so far.
 
     handlers: operation class → the function that emits it. functions: every function of the module by symbol. scopes:
-    alias metadata of views. vector_bits: width of the target's vector registers. has_threads: may loops run on several
-    cores? has_half: has the CPU instructions between float16 and float32? debug_info: provides the lines of
-    instructions. location: of the function
+    alias metadata of views. runs: the functions by which threads run chunks, by the code of the chunk. vector_bits:
+    width of the target's vector registers. has_threads: may loops run on several cores? has_half: has the CPU
+    instructions between float16 and float32? debug_info: provides the lines of instructions. location: of the function
     """
 
     def __init__(
@@ -155,6 +155,7 @@ class Emitter:
         handlers: Mapping[type[Operation], Handler],
         functions: Mapping[str, Function],
         scopes: Mapping[SSAValue, Mapping[str, Node]],
+        runs: dict[object, Function],
         vector_bits: int,
         has_threads: bool,
         has_half: bool,
@@ -168,6 +169,7 @@ class Emitter:
         self.builder.debug_metadata = debug_info.begin(function, location)
         self.functions = functions
         self.scopes = scopes
+        self.runs = runs
         self.access_groups: list[Node] = []
         self.on_heap: dict[SSAValue, Value] = {}
         self.growing: dict[int, Value] = {}
@@ -182,7 +184,7 @@ class Emitter:
     def inside(self, function: Function, location: LocationAttr) -> Emitter:
         """An emitter for another function of the module, without values."""
         told = self.vector_bits, self.has_threads, self.has_half, self.debug_info, location
-        return Emitter(function, self._handlers, self.functions, self.scopes, *told)
+        return Emitter(function, self._handlers, self.functions, self.scopes, self.runs, *told)
 
     def run(self, operations: Iterable[Operation]) -> None:
         """Emit operations in order. One without a line has that of the enclosing operation."""

@@ -27,7 +27,7 @@ from aotensor.passes.gemm.position_product import PREFIX_AT
 from aotensor.passes.lapack.routines import PREFIX as LAPACK_PREFIX
 from aotensor.passes.lapack.routines import WORK
 from aotensor.passes.nest.cores.chunks import CHUNK_SIZE, CHUNKS
-from aotensor.passes.outline import OUTLINED
+from aotensor.passes.outlining.outline import OUTLINED
 from aotensor.passes.scalar_math.table import is_lane_function
 
 Shape: TypeAlias = Sequence[int | str | None]

@@ -44,9 +44,10 @@ from aotensor.passes.nest.unroll_and_jam import unroll_and_jam
 from aotensor.passes.nest.vectorize import vectorize
 from aotensor.passes.nest.vectorize_known_trip_count import vectorize_known_trip_count
 from aotensor.passes.nest.vectorize_rows import vectorize_rows
-from aotensor.passes.outline import outline
-from aotensor.passes.outline_chunks import outline_chunks
-from aotensor.passes.outline_math import outline_math
+from aotensor.passes.outlining.merge_functions import merge_functions
+from aotensor.passes.outlining.outline import outline
+from aotensor.passes.outlining.outline_chunks import outline_chunks
+from aotensor.passes.outlining.outline_math import outline_math
 from aotensor.passes.plan_memory import plan_memory
 from aotensor.passes.products.factor_sums import factor_sums
 from aotensor.passes.products.transpose_small_operands import transpose_small_operands
@@ -182,6 +183,7 @@ def loop_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...
         Pass("vectorizer-hints", lambda module: vectorizer_hints(module, widths), LOOP_FORM, LOOP_FORM),
         Pass("outline-chunks", outline_chunks, LOOP_FORM, LOOP_FORM),
         Pass("outline", lambda module: outline(module, loops), LOOP_FORM, LOOP_FORM),
+        Pass("merge-functions", merge_functions, LOOP_FORM, LOOP_FORM),
     )
     return chosen_passes(passes, pipeline)
 

@@ -51,6 +51,8 @@ ALIGNMENT: Final = 64  # bytes: a cache line, which is also the widest vector
 LANES: Final = 64  # largest number of concurrent chunks of a loop
 LANE: Final = "lane"
 """Attribute of the operation that computes a chunk's lane, the number of its slot."""
+SCOPE: Final = "scope"
+"""Attribute of a view of the workspace: a number, equal for views that may overlap while both are in use."""
 LARGEST_WORKSPACE: Final = 1 << 62  # bytes
 
 
@@ -258,7 +260,7 @@ def _replace(op: memref.AllocOp, workspace: SSAValue, b: LoopBuilder, offset: SS
     kind = op.memref.type
     assert isinstance(kind, MemRefType)
     view = memref.ViewOp.create(operands=(workspace, offset, *op.dynamic_sizes), result_types=[kind])
-    view.attributes["scope"] = IntegerAttr(scope, i64)
+    view.attributes[SCOPE] = IntegerAttr(scope, i64)
     view.location = op.location
     b.builder.insert(view)
     op.memref.replace_all_uses_with(view.results[0])

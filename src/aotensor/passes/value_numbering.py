@@ -11,7 +11,7 @@ before are removed, too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from xdsl.dialects import tensor
@@ -22,6 +22,7 @@ from xdsl.rewriter import Rewriter
 
 from aotensor.ir.context import functions_of
 from aotensor.ir.dialect import CheckOp, ReshapeOp
+from aotensor.passes.keys import parts_of
 from aotensor.passes.remarks import applied
 
 Key: TypeAlias = tuple[object, ...]
@@ -67,19 +68,4 @@ def _is_shared(op: Operation) -> bool:
 
 def _key(op: Operation, same: Mapping[SSAValue, SSAValue]) -> Key:
     """A key that is equal for operations with equal results."""
-    inside: dict[SSAValue, object] = {}
-    return op.name, tuple(_parts(op, same, inside)), tuple(x.type for x in op.results)
-
-
-def _parts(op: Operation, same: Mapping[SSAValue, SSAValue], inside: dict[SSAValue, object]) -> Iterator[object]:
-    """Operands, attributes and bodies as a key.   inside: values of a body → their position in it"""
-    for x in op.operands:
-        yield inside[x] if x in inside else same.get(x, x)
-    for table in (op.properties, op.attributes):
-        yield tuple(sorted(table.items()))
-    for region in op.regions:
-        inside.update((x, ("argument", len(inside), x.type)) for x in region.block.args)
-        for inner in region.block.ops:
-            yield inner.name
-            yield from _parts(inner, same, inside)
-            inside.update((x, ("result", len(inside))) for x in inner.results)
+    return op.name, tuple(parts_of(op, {}, same)), tuple(x.type for x in op.results)

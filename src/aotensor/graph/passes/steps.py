@@ -77,6 +77,7 @@ STEPS: Final = (
     Step("vectorizer-hints", "loops", options={"interleave": (1, 16)}),
     Step("outline-chunks", "loops"),
     Step("outline", "loops", options={"loops-together": (0, 1 << 20)}),
+    Step("merge-functions", "loops"),
     Step("expand-math", "loops", needed="elementary functions get their bodies there"),
     Step("outline-math", "loops", options={"operations": (0, 1 << 30)}),
 )

@@ -20,7 +20,7 @@ TOPICS: Final = {
     "vectors": ("transpose-small-operands", "tile-columns", "vectorize-rows", "vectorize-known-trip-count", "vectorize",
                 "vectorizer-hints"),
     "cores": ("tile-scan-batch", "mark-independent", "parallelize"),
-    "code": ("outline-chunks", "outline", "outline-math"),
+    "code": ("outline-chunks", "outline", "merge-functions", "outline-math"),
 }  # fmt: skip
 """Topic → passes, both in reading order."""
 

@@ -29,7 +29,7 @@ from aotensor.ir.loop_builder import LoopBuilder, memref_type_of
 from aotensor.ir.scalar_builder import Scalar
 from aotensor.ir.types import dtype_of_buffer, element_type, index
 from aotensor.ir.upstream import walk
-from aotensor.passes.outline import NO_ALIAS
+from aotensor.passes.outlining.outline import NO_ALIAS
 from aotensor.sparse.direct import cholesky, kernels, lu, lu_solve, ordering, selected_inverse, triangle
 
 PREFIX: Final = "aot_direct."

@@ -24,7 +24,7 @@ from aotensor.ir.nest.ops import ProductOp
 from aotensor.ir.types import i1, i8
 from aotensor.passes.emit.buffers import Buffers
 from aotensor.passes.gemm.position_product import PREFIX_AT, arguments_at
-from aotensor.passes.outline import code_of
+from aotensor.passes.outlining.outline import code_of
 
 PREFIX: Final = "aot_gemm"
 

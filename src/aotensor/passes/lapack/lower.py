@@ -58,7 +58,7 @@ from aotensor.passes.lapack.spectral import eigh, eigvalsh, full_svd, singular_v
 from aotensor.passes.lapack.triangle import multiply_triangular, solve_triangular
 from aotensor.passes.lapack.triangular_functions import triangular_log, triangular_sqrt
 from aotensor.passes.nest.work import rows_of_chunk
-from aotensor.passes.outline import code_of
+from aotensor.passes.outlining.outline import code_of
 from aotensor.passes.remarks import analysis
 from aotensor.passes.target import Target
 

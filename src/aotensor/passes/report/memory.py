@@ -19,7 +19,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from aotensor.ir.location import Locations
 from aotensor.ir.types import element_bytes
 from aotensor.ir.upstream import ParallelOp, walk
-from aotensor.passes.plan_memory import ALIGNMENT
+from aotensor.passes.plan_memory import ALIGNMENT, SCOPE
 from aotensor.passes.remark_texts import Expressions
 from aotensor.passes.report.numbers import Numbers
 
@@ -89,7 +89,7 @@ def _plan(
 ) -> Plan:
     block = kernel.body.block
     positions = {op: number for number, op in enumerate(walk(kernel))}
-    views = [op for op in walk(kernel) if isinstance(op, memref.ViewOp) and "scope" in op.attributes]
+    views = [op for op in walk(kernel) if isinstance(op, memref.ViewOp) and SCOPE in op.attributes]
     moments = {view: _moments(view, block) for view in views}
     used = {op for found in moments.values() for op in found}
     ops = sorted(used, key=positions.__getitem__)
@@ -102,7 +102,7 @@ def _plan(
         file, line = _where(view)
         chunk = -1 if home is None else bisect_left(order, positions[_top(home, block)])
         value = writer.at(view.location, names)
-        scope = view.attributes["scope"]
+        scope = view.attributes[SCOPE]
         slot = scope.value.data if isinstance(scope, IntegerAttr) else -1
         buffers.append(Buffer(value, file, line, min(spans), max(spans), slot, chunk))
     totals = []

@@ -18,7 +18,7 @@ from xdsl.ir import Operation
 
 from aotensor.ir.upstream import ParallelOp, walk
 from aotensor.passes.emit.balance import BALANCED
-from aotensor.passes.outline import Outlining
+from aotensor.passes.outlining.outline import Outlining
 from aotensor.passes.plan_memory import LANE
 from aotensor.passes.remarks import applied
 

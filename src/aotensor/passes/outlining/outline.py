@@ -134,6 +134,8 @@ class Outlining:
         if x in self.inside:
             return self.inside[x]
         if isinstance(x.owner, _REMADE):
+            if isinstance(x.owner, memref.ViewOp):
+                self._argument(x.owner.byte_shift)  # not a constant of the function: equal functions are merged
             copy = x.owner.clone({y: self._value(y) for y in x.owner.operands})
             copy.location = x.owner.location
             self.block.add_op(copy)
@@ -143,6 +145,8 @@ class Outlining:
         return self.inside[x]
 
     def _argument(self, x: SSAValue) -> None:
+        if x in self.inside:
+            return
         argument = self.block.insert_arg(x.type, len(self.block.args))
         argument.name_hint = x.name_hint
         self.arguments.append(x)

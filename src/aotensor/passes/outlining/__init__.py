@@ -1,0 +1,1 @@
+"""Functions made of loops: outlined, merged, and elementary functions that are called."""
