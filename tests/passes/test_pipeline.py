@@ -18,6 +18,8 @@ from xdsl.dialects.builtin import ModuleOp
 import aotensor as aot
 import aotensor.tensor as at
 from aotensor.api.remarks import Remarks
+from aotensor.codegen.machine import Machine
+from aotensor.codegen.targets.facts import passes_left_out
 from aotensor.driver.cache import _key
 from aotensor.driver.prepare import GRAPH_RECIPE
 from aotensor.driver.recipe import Options, lower
@@ -41,6 +43,11 @@ def test_the_table_is_what_runs() -> None:
     assert [one.name for one in DEFAULT.passes] == [step.name for step in recipes]
     assert {step.name for step in STEPS} == {step.name for step in recipes}
     assert set(OPTIMISATIONS) == set(PROGRAMS)
+
+
+def test_only_passes_are_left_out() -> None:
+    names = passes_left_out(Machine.parse(), checks=True, allocates=False, scalar=True)
+    assert names <= BY_NAME.keys()
 
 
 def test_the_options_are_described() -> None:

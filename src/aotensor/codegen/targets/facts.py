@@ -13,7 +13,7 @@ from aotensor.passes.report.bounds import ON_SEVERAL_CORES
 from aotensor.passes.target import Target
 
 _SCALAR: Final = (
-    *(name for name in VECTOR_PASSES if name != "small-matrices"), "jam", "fetch-ahead", "outline-math",
+    *(name for name in VECTOR_PASSES if name != "small-matrices"), "unroll-and-jam", "prefetch", "outline-math",
 )  # fmt: skip
 """Passes that C source does without; small matrices stay, as LAPACK would round otherwise."""
 
