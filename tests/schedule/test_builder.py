@@ -92,6 +92,8 @@ def test_edits_that_do_not_fit() -> None:
         own.jam(None, 2)  # type: ignore[arg-type]
     with pytest.raises(GraphTypeError, match="schedule is a path or a Schedule"):
         aot.compile(logistic(), "nowhere", schedule=3)  # type: ignore[arg-type]
+    with pytest.raises(ScheduleError, match="schedule is the path of a file"):
+        aot.compile(logistic(), "nowhere", schedule=own.text())
 
 
 def test_loops_of_an_elementwise_function_change_places(tmp_path: Path) -> None:

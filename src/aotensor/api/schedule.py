@@ -99,6 +99,8 @@ def hand_schedule(given: str | os.PathLike[str] | Schedule) -> HandSchedule:
         return given.written()
     if not isinstance(given, str | os.PathLike):
         raise GraphTypeError(f"schedule is a path or a Schedule, not {given!r:.60}")
+    if "\n" in os.fspath(given):
+        raise ScheduleError("schedule is the path of a file of nest text, not the text", hint="write it to a file")
     path = Path(given)
     try:
         return HandSchedule(path.read_text(encoding="utf-8"), path.name)

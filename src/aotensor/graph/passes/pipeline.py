@@ -127,8 +127,10 @@ def _options(step: Step, text: str) -> tuple[tuple[str, int], ...]:
             hint = _similar(name, step.options) if step.options else "it has none"
             raise GraphValueError(f"pass {step.name} has no option {name[:40]!r}", hint=hint)
         least, most = step.options[name]
-        if not least <= value <= most:
-            raise GraphValueError(f"option {name} of pass {step.name} is {value}, not a number from {least} to {most}")
+        is_power = name in step.powers
+        if not least <= value <= most or (is_power and value & (value - 1)):
+            kind = "a power of two" if is_power else "a number"  # LLVM ignores other interleave counts
+            raise GraphValueError(f"option {name} of pass {step.name} is {value}, not {kind} from {least} to {most}")
         found[name] = value
     return tuple(sorted(found.items()))
 

@@ -18,13 +18,15 @@ class Step:
     """A pass in the table of passes.
 
     needed: why it is required, "" for an optimisation. options: names with their least and largest
-    value. is_free: it may run several times, and before or after any other free pass of its level.
+    value. powers: options that are powers of two. is_free: it may run several times, and before or
+    after any other free pass of its level.
     """
 
     name: str
     level: Level
     needed: str = ""
     options: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    powers: frozenset[str] = frozenset()
     is_free: bool = False
 
 
@@ -66,7 +68,7 @@ STEPS: Final = (
     Step("mark-independent", "nest"),
     Step("small-matrices", "nest", options={"largest": (0, 64)}),
     Step("vectorize-known-trip-count", "nest"),
-    Step("vectorize", "nest", options={"interleave": (2, 16)}),
+    Step("vectorize", "nest", options={"interleave": (2, 16)}, powers=frozenset({"interleave"})),
     Step("overlapped-tiling", "nest", options={"together": (2, 64), "window": (1, 64)}),
     Step("parallelize", "nest", options={"chunk-work": (1, 1 << 30), "most-chunks": (1, 64)}),
     Step("index-set-splitting", "nest"),
@@ -74,7 +76,7 @@ STEPS: Final = (
     Step("reuse-shape-results", "loops"),
     Step("emit-loops", "loops", needed="code is made of loops"),
     Step("plan-memory", "loops", needed="the entries of a library ask it for the size of the workspace"),
-    Step("vectorizer-hints", "loops", options={"interleave": (1, 16)}),
+    Step("vectorizer-hints", "loops", options={"interleave": (1, 16)}, powers=frozenset({"interleave"})),
     Step("outline-chunks", "loops"),
     Step("outline", "loops", options={"loops-together": (0, 1 << 20)}),
     Step("merge-functions", "loops"),
