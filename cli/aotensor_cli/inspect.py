@@ -42,20 +42,27 @@ def run(out: Path | None, **flags: Any) -> int:
 def _inspect(
     subject: str, stage: str | None, locations: bool, short: bool, generic: bool, remarks: bool, memory: bool,
     name: str | None, form: str, as_json: bool, passes: str | None, disabled: tuple[str, ...], lines: tuple[str, ...],
-    ops: tuple[str, ...], deciders: tuple[str, ...], base: str | None, bench: Path | None, sizes: tuple[str, ...],
-    sources: tuple[Path, ...], everything: bool,
+    ops: tuple[str, ...], deciders: tuple[str, ...], base: str | None, bench: Path | None,
+    profile: Path | None, sizes: tuple[str, ...], sources: tuple[Path, ...], everything: bool,
 ) -> int:  # fmt: skip
     del short  # nests are in short form
     form = "json" if as_json else form
     path, chosen = split_name(subject)
     if memory:
-        others = {"stage": stage, "remarks": remarks, "diff": base, "bench": bench, "source": sources}
+        others = {
+            "stage": stage,
+            "remarks": remarks,
+            "diff": base,
+            "bench": bench,
+            "source": sources,
+            "profile": profile,
+        }
         _show_memory(subject, path, name, form, [key for key, x in others.items() if x], sizes, passes, disabled)
         return Exit.DONE
     if everything:
         useless = {
             "locations": locations, "remarks": remarks, "generic": generic, "diff": base is not None, "bench": bench,
-            "source": sources, "line": lines, "op": ops, "pass": deciders,
+            "profile": profile, "source": sources, "line": lines, "op": ops, "pass": deciders,
         }  # fmt: skip
         _check_all(path, form, [option for option, given in useless.items() if given], sizes)
         from aotensor_cli.exploring.views import Wanted, document_of
@@ -63,7 +70,7 @@ def _inspect(
         wanted = Wanted(subject, name, passes, disabled)
         show_json(document_of(wanted, parse_sizes(sizes[0] if sizes else None), stage), is_dense=True)
         return Exit.DONE
-    page = page_wanted(form, stage, is_library(path), bench, sizes, sources)
+    page = page_wanted(form, stage, is_library(path), bench, profile, sizes, sources)
     useless = {"locations": locations, "remarks": remarks, "generic": generic, "diff": base is not None}
     if page is not None and any(useless.values()):
         option = next(x for x, is_given in useless.items() if is_given)
@@ -201,7 +208,7 @@ def _page_of_library(path: Path, name: str | None, page: PageOptions) -> int:
     """The page of a library; USAGE if something in it is damaged, after all that could be read."""
     data = read_library(path)
     _check_name(path, name, [spec.name for spec in Container(data).manifest().functions])
-    text, damages = library_page(path, data, name, page.rows, page.sources)
+    text, damages = library_page(path, data, name, page)
     click.echo(text, nl=False)
     return _report(path, damages)
 

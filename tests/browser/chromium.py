@@ -64,7 +64,7 @@ class Browser:
         self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self._call(f"{domain}.enable")
-        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.resize(width, height)
 
     def __enter__(self) -> Browser:
         return self
@@ -214,6 +214,12 @@ class Browser:
             f"(() => {{ const x = document.querySelector({json.dumps(selector)}); x.value = {json.dumps(value)};"
             "x.dispatchEvent(new Event('change', {bubbles: true})); })()"
         )
+        self.settle()
+
+    def resize(self, width: int, height: int) -> None:
+        """Change the size of the window."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self._call("Emulation.setDeviceMetricsOverride", **size)
         self.settle()
 
     def scheme(self, name: str) -> None:

@@ -11,6 +11,7 @@ from chromium import Browser
 from aotensor.graph.passes.remarks import Remark
 from aotensor_cli.page.content import Content
 from aotensor_cli.page.html import page_html
+from aotensor_cli.page.profiles import MeasuredLine, MeasuredLines
 from aotensor_cli.page.sources import Source
 from aotensor_cli.page.stage_lines import Located
 
@@ -51,13 +52,15 @@ def test_hostile_texts_stay_texts_wherever_they_stand(browser: Browser, tmp_path
         "kind": "loop", "text": [HOSTILE], "how": [HOSTILE], "value": HOSTILE, "file": HOSTILE, "line": 1,
         "trips": [3], "seconds": [1.0], "at": 0, "body": [],
     }  # fmt: skip
+    line = MeasuredLine(HOSTILE, 1, HOSTILE, 1.0, 0.5, 0.5, 1.0, (1.0, None), HOSTILE, 0.5, {HOSTILE: 0.5})
+    profile = MeasuredLines(HOSTILE, {HOSTILE: 3}, 1, 1.0, 9, [line])
     content = Content(
         HOSTILE, "library", [(HOSTILE, HOSTILE)],
         [{"name": HOSTILE, "signature": HOSTILE, "rows": [(HOSTILE, HOSTILE)]}],
         [Source(HOSTILE, [HOSTILE], HOSTILE, [(1, 1, HOSTILE)])], {"nest": Located([HOSTILE], [(HOSTILE, 1)])},
         [Remark(HOSTILE, "missed", HOSTILE, HOSTILE, HOSTILE, HOSTILE, 1, HOSTILE, HOSTILE)], [HOSTILE],
         {"graph": {HOSTILE: [node]}}, {HOSTILE: {"seconds": [1.0], "nodes": [loop]}}, {HOSTILE: {(HOSTILE, 1): [1.0]}},
-        {}, [(HOSTILE, 3)], [{"name": HOSTILE, "before": 1, "after": 2}], [HOSTILE], {"memory": HOSTILE},
+        {}, [(HOSTILE, 3)], [{"name": HOSTILE, "before": 1, "after": 2}], [HOSTILE], [profile], {"memory": HOSTILE},
     )  # fmt: skip
     page = tmp_path / "hostile.html"
     page.write_text(page_html(content))

@@ -123,7 +123,39 @@ def test_a_measured_time_and_names_of_the_model(call: Call, tmp_path: Path) -> N
     assert "softplus(X @ w)" not in text
 
 
+PROFILE = {
+    "function": "logistic", "sizes": {"n": 100, "p": 10}, "threads": 1, "seconds": 1e-5, "samples": 400,
+    "rows": [
+        {
+            "file": "model.py", "line": 8, "name": "model.py:8", "share": 0.9, "forward": 0.5, "derivative": 0.4,
+            "seconds": 9e-6, "bytes_per_second": 2e10, "flops_per_second": None, "bound": "memory",
+            "share_of_limit": 0.6, "kernels": {"aot_gemm": 0.2},
+        },
+    ],
+}  # fmt: skip
+
+
+def test_measured_time_by_line(call: Call, model: Path, library: Path, tmp_path: Path) -> None:
+    """Pages of models and libraries have the profile; estimates are for its sizes; others are refused."""
+    path = tmp_path / "profile.json"
+    path.write_text(json.dumps({"profiles": [PROFILE, PROFILE | {"function": "other"}]}))
+    tree = data_of(call("inspect", model, "--format", "html", "--profile", path).out)
+    (found,) = tree["profiles"]
+    assert tree["sizes"] == [found["sizes"]] == ["n=100, p=10"]
+    assert found["rows"][0]["where"] == "model.py:8" and found["rows"][0]["rates"] == [2e10, None]
+    assert len(data_of(call("inspect", library, "--format", "html", "--profile", path).out)["profiles"]) == 1
+    answer = call("inspect", f"{model}:twice", "--format", "html", "--profile", path)
+    assert answer.code == 2 and "the profile is of logistic, not of doubled" in answer.err
+    for text in ("[1]", "{}", '{"profiles": []}', json.dumps({"profiles": [PROFILE | {"seconds": -1}]})):
+        path.write_text(text)
+        answer = call("inspect", model, "--format", "html", "--profile", path)
+        assert answer.code == 2 and "profile.json: " in answer.err, text
+
+
 REFUSED = {
+    "--profile profile.json": "--profile is for pages and pictures",
+    "--format svg --stage nest --profile profile.json": "--profile is for pages",
+    "--format html --profile nowhere.json": "nowhere.json: cannot be read",
     "--format html --stage nest": "a page has all stages",
     "--format svg": "--format svg draws one stage of a model",
     "--format svg --stage asm": "--format svg draws one stage of a model",

@@ -64,7 +64,7 @@ def page_of(wanted: Wanted, page: PageOptions) -> str:
     """A page, or a picture of one stage."""
     loaded = started()
     model, build = wanted.load(debug_info=True)  # the code is the same
-    made = ModelPage(build, page.sizes, page.rows, loaded)
+    made = ModelPage(build, page, loaded)
     with called(model.names):
         if page.form == "html":
             return made.html()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aotensor.graph.passes.remarks import Remark
+from aotensor_cli.page.profiles import MeasuredLines
 from aotensor_cli.page.sources import Source
 from aotensor_cli.page.stage_lines import Located, Place
 
@@ -18,7 +19,7 @@ class Content:
     facts: of the whole. functions: name, signature and facts of each. stages: name → its lines. sizes: the sets of dims
     that estimates are for, in words. graphs: stage → function → nodes. loops: function → tree. heat: function → for
     each place, its seconds at each set of dims. pictures: kind → its SVG for each set of dims, or one. parts: name →
-    bytes.
+    bytes. profiles: measured time by line.
     """
 
     title: str
@@ -36,6 +37,7 @@ class Content:
     parts: list[tuple[str, int]] = field(default_factory=list)
     passes: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    profiles: Sequence[MeasuredLines] = ()
     absent: dict[str, str] = field(default_factory=dict)
     """View → why there is nothing in it."""
 
@@ -62,6 +64,7 @@ class Content:
             "parts": self.parts,
             "passes": self.passes,
             "notes": self.notes,
+            "profiles": [x.to_json() for x in self.profiles],
             "absent": self.absent,
             "places": list(numbers),
         }

@@ -16,7 +16,7 @@ from aotensor_cli.page.content import Content
 from aotensor_cli.page.escape import embedded
 from aotensor_runtime.notebook.html import escaped
 
-_SCRIPTS: Final = ("model.js", "text.js", "layout.js", "graph.js", "views.js", "main.js")
+_SCRIPTS: Final = ("model.js", "text.js", "layout.js", "graph.js", "views.js", "profile.js", "main.js")
 
 
 def page_html(content: Content) -> str:

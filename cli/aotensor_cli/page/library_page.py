@@ -15,7 +15,8 @@ from aotensor_cli.options import Refusal
 from aotensor_cli.page.content import Content
 from aotensor_cli.page.facts import functions_of, parts_of
 from aotensor_cli.page.html import page_html
-from aotensor_cli.page.measurements import Row
+from aotensor_cli.page.profiles import of_functions
+from aotensor_cli.page.request import PageOptions
 from aotensor_cli.page.roofline import roofline_picture
 from aotensor_cli.page.sources import Source, named_source
 from aotensor_cli.page.stage_lines import Located, located
@@ -36,9 +37,7 @@ NO_PLAN: Final = "A library holds no memory plan: make the page of the model for
 NO_SOURCE: Final = "The source is not in a library. Add --source model.py to see its lines here."
 
 
-def library_page(
-    path: Path, data: bytes, name: str | None, rows: list[Row], sources: tuple[Path, ...]
-) -> tuple[str, tuple[str, ...]]:
+def library_page(path: Path, data: bytes, name: str | None, page: PageOptions) -> tuple[str, tuple[str, ...]]:
     """The page, and what is damaged in the file.   name: of one function   Raises: LibraryError without a manifest"""
     container = Container(data)
     description = describe(data)
@@ -63,7 +62,7 @@ def library_page(
         content.stages["asm"] = disassembly
     else:
         content.notes.append(problem)
-    content.sources = _sources(path, sources, {x.file for x in content.remarks if x.line})
+    content.sources = _sources(path, page.sources, {x.file for x in content.remarks if x.line})
     content.graphs = {
         stage: _graphs(content.stages[stage]) for stage in ("graph", "graph-opt") if stage in content.stages
     }
@@ -72,8 +71,9 @@ def library_page(
     content.absent = {"loops": NO_ESTIMATE, "memory": NO_PLAN}
     if not content.sources:
         content.absent["source"] = NO_SOURCE
-    if rows:
-        content.pictures["roofline"] = [roofline_picture(rows, look="page")]
+    content.profiles = of_functions(page.profiles, [f["name"] for f in content.functions])
+    if page.rows:
+        content.pictures["roofline"] = [roofline_picture(page.rows, look="page")]
     else:
         content.absent["roofline"] = (
             "No measurement was given. Write one by aotensor bench LIBRARY --json > bench.json."

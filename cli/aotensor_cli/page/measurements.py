@@ -45,25 +45,33 @@ def read_bench(path: Path) -> list[Row]:
 
 def _row(tree: dict[str, Any]) -> Row:
     limits = tree.get("limits") or {}
-    sizes = {str(name): _whole(n) for name, n in tree["sizes"].items()}
+    sizes = {str(name): whole(n) for name, n in tree["sizes"].items()}
     flops = tree.get("flops")
-    peak = [_positive(limits[key]) for key in ("flops_per_second", "product_flops_per_second") if limits.get(key)]
+    peak = [positive(limits[key]) for key in ("flops_per_second", "product_flops_per_second") if limits.get(key)]
     bandwidth = limits.get("bytes_per_second")
     return Row(
-        str(tree["function"]), sizes, _whole(tree["threads"]), _positive(tree["seconds"]["median"]),
-        float(tree["bytes"]), None if not flops else _positive(flops),
-        None if bandwidth is None else _positive(bandwidth), max(peak, default=None),
+        str(tree["function"]), sizes, whole(tree["threads"]), positive(tree["seconds"]["median"]),
+        float(tree["bytes"]), None if not flops else positive(flops),
+        None if bandwidth is None else positive(bandwidth), max(peak, default=None),
     )  # fmt: skip
 
 
-def _positive(x: Any) -> float:
-    """Raises: ValueError for what is no positive number"""
-    if not isinstance(x, int | float) or not isfinite(x) or x <= 0:
+def positive(x: Any) -> float:
+    """A positive number of JSON.   Raises: ValueError for another value"""
+    if number(x) <= 0:
         raise ValueError("a positive number is needed")
     return float(x)
 
 
-def _whole(x: Any) -> int:
+def number(x: Any) -> float:
+    """A number of JSON that is at least 0.   Raises: ValueError for another value"""
+    if not isinstance(x, int | float) or isinstance(x, bool) or not isfinite(x) or x < 0:
+        raise ValueError("a number of at least 0 is needed")
+    return float(x)
+
+
+def whole(x: Any) -> int:
+    """A whole number of JSON that is at least 0.   Raises: ValueError for another value"""
     if not isinstance(x, int) or isinstance(x, bool) or x < 0:
         raise ValueError("a whole number is needed")
     return x

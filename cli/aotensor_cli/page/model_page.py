@@ -22,7 +22,8 @@ from aotensor_cli.options import Refusal, similar
 from aotensor_cli.page.content import Content
 from aotensor_cli.page.facts import functions_of, parts_of
 from aotensor_cli.page.html import page_html
-from aotensor_cli.page.measurements import Row
+from aotensor_cli.page.profiles import of_functions
+from aotensor_cli.page.request import PageOptions
 from aotensor_cli.page.roofline import roofline_picture
 from aotensor_cli.page.sources import read_sources
 from aotensor_cli.page.stage_lines import Located, located
@@ -38,12 +39,14 @@ _DEFAULT = (1000, 100, 10_000)
 
 
 class ModelPage:
-    """Pictures and the page of some functions.   sizes: as given; rows: of a benchmark; loaded: when files were read"""
+    """Pictures and the page of some functions.   page: what was asked for; loaded: when files were read"""
 
-    def __init__(self, build: Build, sizes: Sequence[Mapping[str, int]], rows: Sequence[Row], loaded: float) -> None:
-        self.build, self.rows, self.loaded = build, rows, loaded
+    def __init__(self, build: Build, page: PageOptions, loaded: float) -> None:
+        self.build, self.rows, self.loaded = build, page.rows, loaded
         self.functions: list[Function] = [f for f in build.functions if isinstance(f, Function)]
-        self.sets = dim_sets(self.functions, sizes, rows)
+        self.profiles = of_functions(page.profiles, [f.name for f in self.functions])
+        measured = [(x.function, x.sizes) for x in page.rows] + [(x.function, x.sizes) for x in self.profiles]
+        self.sets = dim_sets(self.functions, page.sizes, measured)
         build.report = self.report = Report(self.sets)
         build.locations = True
 
@@ -95,6 +98,7 @@ class ModelPage:
         }
         content.parts = parts_of(description)
         content.passes = description.passes
+        content.profiles = self.profiles
         schedule = build.lowered.schedule
         told = [] if schedule is None else [schedule_note(schedule.label)]
         content.notes = [
@@ -157,9 +161,11 @@ def _passes(build: Build) -> list[dict[str, Any]]:
 
 
 def dim_sets(
-    functions: Sequence[Function], sizes: Sequence[Mapping[str, int]], rows: Sequence[Row]
+    functions: Sequence[Function], sizes: Sequence[Mapping[str, int]], measured: Sequence[tuple[str, dict[str, int]]]
 ) -> dict[str, list[dict[str, int]]]:
     """The sets of dims that estimates are for: those asked for, those measured, or powers of ten.
+
+    measured: function and its sizes
 
     Raises: Refusal for a size that no function has, and for measurements of other functions
     """
@@ -171,10 +177,10 @@ def dim_sets(
                 raise Refusal(
                     f"no function has a dim {plain(name)}", similar(name, known) or f"dims: {', '.join(known)}"
                 )
-    if rows and not any(row.function in dims for row in rows):
-        raise Refusal(f"the measurements are of {rows[0].function}, not of {', '.join(dims)}")
+    if measured and not any(name in dims for name, _ in measured):
+        raise Refusal(f"the measurements are of {measured[0][0]}, not of {', '.join(dims)}")
     given = [dict(one) for one in sizes] or list(
-        {tuple(row.sizes.items()): row.sizes for row in rows if row.function in dims}.values()
+        {tuple(one.items()): one for name, one in measured if name in dims}.values()
     )
     if given:
         return {

@@ -16,11 +16,15 @@ DRAWN: Final = ("graph", "graph-opt", "nest", MEMORY)
 
 
 def page_options(command: _Command) -> _Command:
-    """`--bench`, `--sizes`, `--source`: what a page shows, as parameters of these names."""
+    """`--bench`, `--profile`, `--sizes`, `--source`: what a page shows, as parameters of these names."""
     options = (
         click.option(
             "--bench", metavar="FILE", type=click.Path(path_type=Path),
             help="With --format html: what `aotensor bench --json` wrote, as a roofline.",
+        ),
+        click.option(
+            "--profile", metavar="FILE", type=click.Path(path_type=Path),
+            help="With --format html: what `aotensor profile --json` wrote, as time, rates and bounds by line.",
         ),
         click.option(
             "--sizes", metavar="n=1000,p=100", multiple=True,

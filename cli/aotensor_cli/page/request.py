@@ -10,25 +10,31 @@ from aotensor_cli.benching.inputs import parse_sizes
 from aotensor_cli.options import Refusal
 from aotensor_cli.page.measurements import Row, read_bench
 from aotensor_cli.page.options import DRAWN, MEMORY
+from aotensor_cli.page.profiles import MeasuredLines, read_profiles
 
 
 @dataclass(frozen=True)
 class PageOptions:
-    """What a page or a picture is to show.   sizes: sets of dims; rows: measurements; sources: of a library"""
+    """What a page or a picture is to show.   sizes: sets of dims; rows: measurements; sources: of a library
+
+    profiles: measured time by line
+    """
 
     form: str
     stage: str | None
     sizes: Sequence[dict[str, int]]
     rows: list[Row]
     sources: tuple[Path, ...]
+    profiles: list[MeasuredLines]
 
 
 def chosen(
-    form: str, stage: str | None, is_library: bool, bench: Path | None, sizes: Sequence[str], sources: tuple[Path, ...]
-) -> PageOptions | None:
+    form: str, stage: str | None, is_library: bool, bench: Path | None, profile: Path | None,
+    sizes: Sequence[str], sources: tuple[Path, ...],
+) -> PageOptions | None:  # fmt: skip
     """What is wanted, None for another format.   Raises: Refusal for what does not go together"""
     if form not in ("html", "svg"):
-        for given, name in ((bench, "--bench"), (sizes, "--sizes"), (sources, "--source")):
+        for given, name in ((bench, "--bench"), (profile, "--profile"), (sizes, "--sizes"), (sources, "--source")):
             if given:
                 raise Refusal(f"{name} is for pages and pictures", "add --format html")
         if stage == MEMORY:
@@ -41,11 +47,13 @@ def chosen(
             raise Refusal("--format svg draws one stage of a model", f"add --stage: {', '.join(DRAWN)}")
         if is_library:
             raise Refusal("--format svg draws a model", "use --format html for a library, or draw the model")
-        if bench is not None:
-            raise Refusal("--bench is for pages", "use --format html")
+        for measured, name in ((bench, "--bench"), (profile, "--profile")):
+            if measured is not None:
+                raise Refusal(f"{name} is for pages", "use --format html")
     if sources and not is_library:
         raise Refusal("--source is for libraries", "a model is its own source")
     if sizes and is_library:
         raise Refusal("--sizes is for models: a library holds no estimates", "make the page of the model")
     rows = [] if bench is None else read_bench(bench)
-    return PageOptions(form, stage, [parse_sizes(text) for text in sizes], rows, sources)
+    profiles = [] if profile is None else read_profiles(profile)
+    return PageOptions(form, stage, [parse_sizes(text) for text in sizes], rows, sources, profiles)

@@ -17,9 +17,10 @@ function nestHeat() {
   return table;
 }
 
-const CHOICES = [['loops by time', 'tree'], ['graph picture', 'graph-view'], ['memory', 'memory'], ['roofline', 'roofline'], ...DATA.stages.map((x) => [x.name, x.name]), ['about this file', 'about']];
+const CHOICES = [...(DATA.profiles.length ? [['time by line', 'profile']] : []), ['loops by time', 'tree'], ['graph picture', 'graph-view'], ['memory', 'memory'], ['roofline', 'roofline'], ...DATA.stages.map((x) => [x.name, x.name]), ['about this file', 'about']];
 
 function viewOf(name, tools) {
+  if (name === 'profile') return new ProfileView(tools);
   if (name === 'tree') return new LoopsView();
   if (name === 'graph-view') return new GraphView(Object.keys(DATA.graphs)[0] ?? 'graph', tools);
   if (name === 'memory' || name === 'roofline') return new PictureView(name);
@@ -72,7 +73,7 @@ const source = {
     if (file?.known) {
       const at = file.text.split('\n').flatMap((_, n) => [1, n]);
       const lines = new Lines(file.text, at, at.filter((_, n) => n % 2).map((n) => [file.name, n + 1]));
-      this.view = new TextView('source', lines, 'python', DATA.loops[state.name] ? () => new Map([...shares()].filter(([key]) => key.startsWith(`${file.name}:`)).map(([key, share]) => [Number(key.slice(file.name.length + 1)) - 1, share])) : null);
+      this.view = new TextView('source', lines, 'python', DATA.loops[state.name] || measured() ? () => new Map([...shares()].filter(([key]) => key.startsWith(`${file.name}:`)).map(([key, share]) => [Number(key.slice(file.name.length + 1)) - 1, share])) : null);
       body = this.view.element;
     }
     this.element.replaceChildren(make('div', { class: 'tools' }, make('h2', {}, 'source'), DATA.sources.length > 1 ? choice : make('span', {}, name ?? ''), this.count), body);
@@ -145,7 +146,7 @@ byId('search').addEventListener('keydown', (event) => {
 const KEYS = [['click, Enter', 'choose a line: what comes from it lights up in every view, and the views scroll there'], ['Esc', 'choose nothing'], ['/', 'search in source, remarks and both views; Enter goes on'], ['n, N', 'the next and the previous line that is found, or comes from the chosen line'], ['arrows, PgUp, PgDn, Home, End', 'move in the view that has the focus; Tab goes to the next view'], ['left, right', 'fold and unfold a loop'], ['f, double click', 'fold and unfold in the graph; + - 0 and Ctrl with the wheel zoom it'], ['[ and ]', 'the previous and the next view in the right pane; { and } in the middle one'], ['t', 'light or dark']];
 function help() {
   byId('keys').replaceChildren(make('h3', {}, 'Keys'), make('table', {}, ...KEYS.map(([key, text]) => make('tr', {}, make('td', {}, ...key.split(', ').flatMap((x, n) => (n ? [' ', make('kbd', {}, x)] : [make('kbd', {}, x)]))), make('td', {}, text)))),
-    make('h3', {}, 'Reading it'), make('p', {}, 'Bars and percentages are estimates of time on one core at the sizes chosen above; what is behind ⟨ and ⟩ is a value as the model writes it. In remarks, applied is what a pass did, missed what it did not do and why. Choose a line of the source, read its remarks, then its loops and its machine code.'),
+    make('h3', {}, 'Reading it'), make('p', {}, 'Bars and percentages are estimates of time on one core at the sizes chosen above, but those of the source and of the view time by line are measured where there is a profile; what is behind ⟨ and ⟩ is a value as the model writes it. In remarks, applied is what a pass did, missed what it did not do and why. Choose a line of the source, read its remarks, then its loops and its machine code.'),
     make('button', { onclick: () => byId('keys').close() }, 'close'));
   byId('keys').showModal();
 }
@@ -178,7 +179,7 @@ document.querySelectorAll('.splitter').forEach((splitter, number) => {
 // --- begin ---
 
 source.show(DATA.sources[0]?.name);
-const usual = [DATA.loops[state.name] ? 'tree' : DATA.stages.some((x) => x.name === 'nest') ? 'nest' : 'about', DATA.stages.some((x) => x.name === 'asm') ? 'asm' : 'about'];
+const usual = [measured() ? 'profile' : DATA.loops[state.name] ? 'tree' : DATA.stages.some((x) => x.name === 'nest') ? 'nest' : 'about', DATA.stages.some((x) => x.name === 'asm') ? 'asm' : 'about'];
 panes = ['a', 'b'].map((letter, n) => new Pane(`pane-${letter}`, has(address.get(letter)) ? address.get(letter) : usual[n]));
 state.on((change) => {
   for (const one of [source, ...panes]) one.tell(change);

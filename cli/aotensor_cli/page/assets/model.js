@@ -71,9 +71,19 @@ const state = {
   },
 };
 
-/** The share of time of each place, for the chosen function and dims. */
+/** The profile of the chosen function, if there is one. */
+const measured = () => DATA.profiles.find((x) => x.function === state.name);
+
+/** The text of a line of a profile, '' if the source is not known. */
+const sourceLine = (row) => (row.line ? DATA.sources.find((x) => x.name === row.file)?.text.split('\n')[row.line - 1] ?? '' : '');
+
+/** The share of time of each place, for the chosen function: as measured, else by the estimate for the chosen dims. */
 function shares() {
-  const table = new Map();
+  const table = new Map(), profile = measured();
+  if (profile) {
+    for (const row of profile.rows) if (row.line) table.set(row.where, row.share);
+    return table;
+  }
   const total = DATA.loops[state.name]?.seconds[state.set] || 0;
   if (total > 0) for (const [place, seconds] of DATA.heat[state.name] ?? []) table.set(keyOf(...DATA.places[place]), seconds[state.set] / total);
   return table;

@@ -67,7 +67,7 @@ class TextView {
       const bar = make('i');
       bar.style.width = `${100 * share}%`;
       bar.style.opacity = 0.25 + 0.5 * share;
-      heat = make('span', { class: 'h', title: share ? `${percent(share)} of the estimated time` : null }, ...(share >= 0.005 ? [make('span', { class: 'track' }, bar), make('b', {}, percent(share))] : []));
+      heat = make('span', { class: 'h', title: share ? `${percent(share)} of the ${measured() ? 'measured' : 'estimated'} time` : null }, ...(share >= 0.005 ? [make('span', { class: 'track' }, bar), make('b', {}, percent(share))] : []));
     }
     const row = make('div', { class: names.filter(Boolean).join(' '), role: 'option', id: `${this.name}-${n}`, 'data-n': n, 'aria-selected': this.picked.has(n), title: key || null },
       make('span', { class: 'n' }, `${n + 1}`), heat, make('span', {}, ...tinted(this.lines.lines[n], this.language)));
