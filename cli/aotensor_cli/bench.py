@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from aotensor.api.cost.clock import Timing, timed
+from aotensor.api.cost.inputs import dims_of, dims_text, make_inputs, whole_numbers
 from aotensor.api.cost.limits import Limits, measured_limits, streams_over
 from aotensor.api.cost.turns import Ratio, in_turns
 from aotensor.api.cost.work import bytes_of, flops_of
 from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options
 from aotensor_cli.benching.agreement import difference
-from aotensor_cli.benching.inputs import dims_of, dims_text, known_dims, make_inputs, parse_sizes, whole_numbers
+from aotensor_cli.benching.inputs import known_dims, parse_sizes
 from aotensor_cli.benching.plot import Bar, check_plot, write_plot
 from aotensor_cli.model import load_model
 from aotensor_cli.options import Exit, Refusal, percent, similar

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from aotensor.api.cost.inputs import dims_text
 from aotensor.api.cost.turns import Ratio
-from aotensor_cli.benching.inputs import dims_text, known_dims, parse_sizes
+from aotensor_cli.benching.inputs import known_dims, parse_sizes
 from aotensor_cli.comparing.facts import Pair, library_facts, pairs_of
 from aotensor_cli.comparing.measure import Found, Task, measured, obstacle
 from aotensor_cli.comparing.report import Comparison

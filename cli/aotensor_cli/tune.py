@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from aotensor import Function
+from aotensor.api.cost.inputs import dims_of, dims_text, hint_of_dims, make_inputs
 from aotensor.codegen.files import write_files
 from aotensor.codegen.machine import Machine
 from aotensor.driver.build import Build
@@ -17,7 +18,7 @@ from aotensor.driver.folder import compiler_identity
 from aotensor.driver.recipe import Options, package_version, stage_text
 from aotensor.passes.schedule.edit import described
 from aotensor.passes.schedule.library_nest import joined
-from aotensor_cli.benching.inputs import dims_of, dims_text, hint_of_dims, make_inputs, parse_sizes
+from aotensor_cli.benching.inputs import parse_sizes
 from aotensor_cli.model import load_model
 from aotensor_cli.options import Exit, Refusal
 from aotensor_cli.reading.library import is_library, split_name

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aotensor import Function
+from aotensor.api.cost.inputs import dims_text
 from aotensor.driver.build import Build
 from aotensor.driver.recipe import Lowered, Options
 from aotensor.driver.report import Report
 from aotensor.graph.passes.remarks import Remark
 from aotensor.passes.remark_texts import worded
 from aotensor.passes.report.outline import Outline
-from aotensor_cli.benching.inputs import dims_text, parse_sizes
+from aotensor_cli.benching.inputs import parse_sizes
 from aotensor_cli.explaining.answers import About, about
 from aotensor_cli.explaining.measuring import Measured, with_directive, without_passes
 from aotensor_cli.explaining.pairs import Together, together

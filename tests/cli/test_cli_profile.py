@@ -15,15 +15,15 @@ import pytest
 from command_line import Call
 
 from aotensor.api.cost.limits import Limits
+from aotensor.api.profiling.attribution import CALL, WAITING, Charged, Code
+from aotensor.api.profiling.line_table import LineTable, Place
+from aotensor.api.profiling.rows import rows_of
+from aotensor.api.profiling.sampler import Sample
 from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options
 from aotensor.driver.report import Report
 from aotensor.passes.report.line_work import Work
 from aotensor_cli.model import load_model
-from aotensor_cli.profiling.attribution import CALL, WAITING, Charged, Code
-from aotensor_cli.profiling.line_table import LineTable, Place
-from aotensor_cli.profiling.rows import rows_of
-from aotensor_cli.profiling.sampler import Sample
 from aotensor_runtime.container import Container
 from aotensor_runtime.elf import ElfFile
 from aotensor_runtime.errors import DamagedLibrary
@@ -41,7 +41,7 @@ QUICK = ("--seconds", "0.2", "--no-limits", "--sizes", "n=2000,p=60")
 DRIVER = """
 import sys, time
 from aotensor_runtime import load
-from aotensor_cli.benching.inputs import dims_of, make_inputs
+from aotensor.api.cost.inputs import dims_of, make_inputs
 f = load(sys.argv[1]).f
 call = f.bind(**make_inputs(f, dims_of(f.spec, {"n": 20000, "p": 60}), 0), num_threads=1)
 end = time.time() + 2

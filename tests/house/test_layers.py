@@ -22,6 +22,8 @@ LAYERS: Final = (
 # Imports inside functions: (importer, what it loads) → why it waits.
 DOORS: Final[Mapping[tuple[str, str], str]] = {
     ("aotensor.api.function", "aotensor.api.cost.cost"): "few ask what a call will cost",
+    ("aotensor.api.function", "aotensor.api.cost.inputs"): "as above",
+    ("aotensor.api.function", "aotensor.api.profiling.report"): "xDSL and LLVM load at the first compile",
     ("aotensor.api.function", "aotensor.api.pattern"): "few ask where entries are",
     ("aotensor.api.function", "aotensor.driver.recipe"): "xDSL and LLVM load at the first compile",
     ("aotensor.api.function", "aotensor.verification.calls"): "a mode that few ask for",
@@ -150,7 +152,9 @@ RUNTIME_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "verification": ("", "abi", "arrays.poison", "blas", "call", "container", "elf", "errors", "formats.read",
                      "library", "machine", "manifest", "notebook.html", "signature", "systems.scratch",
                      "typed.pointer", "vectors"),
-    "api": ("", "abi", "machine", "notebook.html", "signature", "systems.limits", "threads", "typed.parameters"),
+    "api": ("", "abi", "arrays.dtypes", "arrays.layout", "container", "elf", "errors", "formats.image", "machine",
+            "notebook.html", "signature", "sparse.values", "systems.limits", "systems.scratch", "threads",
+            "typed.parameters"),
     "splitting": ("", "abi", "rounds.protocol", "rounds.split", "signature"),
     "importers": ("typed.parameters",),
 }  # fmt: skip

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,6 +16,7 @@ import aotensor as aot
 import aotensor.tensor as at
 from aotensor.api.remarks import Remarks
 from aotensor.codegen.header import header_text
+from aotensor.errors import GraphValueError
 from aotensor.gradient import grad
 from aotensor.graph.passes.remarks import Remark
 from aotensor.pictures.notebook import DRAWN
@@ -74,6 +77,25 @@ def logistic() -> aot.Function:
     w = at.vector("w", shape=("p",))
     loss = at.softplus(-y * (X @ w)).mean()
     return aot.function([X, y, w], {"loss": loss, "grad_w": grad(loss, w)}, name="logistic")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux") or shutil.which("cc") is None, reason="timers of Linux")
+def test_time_by_line_has_bars_and_columns() -> None:
+    """The shares of all rows are one; the line of the product has a forward and a derivative part, and rates."""
+    f = logistic()
+    times = f.time_by_line(n=20000, p=60, seconds=0.2, limits=False)
+    assert sum(row.share for row in times.rows) == pytest.approx(1, abs=1e-3)
+    line = next(number for number, x in enumerate(Path(__file__).read_text().splitlines(), 1) if "X @ w" in x)
+    row = next(row for row in times.rows if row.line == line)
+    assert row.forward > 0.05 and row.derivative > 0.05 and row.rates[0] is not None
+    tags = shown(times)
+    assert {"svg", "table"} <= tags.seen and f"test_notebooks.py:{line}" in tags.text
+    assert "loss = at.softplus(-y * (X @ w)).mean()" in tags.text and "GFLOP/s" in tags.text
+    assert str(times).splitlines()[1].split()[:4] == ["line", "time", "forward", "derivative"]
+    with pytest.raises(GraphValueError, match="logistic has no dim m"):
+        f.time_by_line(m=3)
+    with pytest.raises(GraphValueError, match="num_threads is a number from 1"):
+        f.time_by_line(num_threads=0)
 
 
 @pytest.fixture(scope="module")

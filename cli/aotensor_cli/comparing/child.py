@@ -15,16 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from aotensor.api.cost.inputs import dims_of, dims_text, make_inputs, whole_numbers
 from aotensor.api.cost.turns import in_turns
 from aotensor.api.cost.work import flops_of, parts_of
 from aotensor.sampling.agreement import absolute_tolerance, conditioned_tolerance
 from aotensor.sampling.pairs import paired
 from aotensor.sampling.rounding import nudged
-from aotensor_cli.benching.inputs import dims_of, dims_text, make_inputs, whole_numbers
 from aotensor_cli.comparing.distance import Distance, distance
-from aotensor_cli.options import Refusal
 from aotensor_runtime import Library, LibraryFunction
-from aotensor_runtime.errors import AotensorError
+from aotensor_runtime.errors import AotensorError, ArgumentValueError
 from aotensor_runtime.sparse.call import joined_inputs
 from aotensor_runtime.vectors import SECTION, Vector, call_with_state, unpack
 
@@ -162,8 +161,8 @@ def main(folder: Path) -> None:
         try:
             for row in steps(libraries, tuple(names), task):
                 _say({"function": number, **row})
-        except Refusal as error:
-            _say({"function": number, "refusal": [error.title, error.hint]})
+        except ArgumentValueError as error:
+            _say({"function": number, "refusal": [error.diagnostic.title, error.diagnostic.hint]})
             return
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from aotensor.api.cost.inputs import dims_text
 from aotensor.graph.passes.remarks import Remark
-from aotensor_cli.benching.inputs import dims_text
 from aotensor_cli.comparing.facts import Fact, Pair
 from aotensor_cli.comparing.measure import Found
 from aotensor_cli.comparing.sides import Side

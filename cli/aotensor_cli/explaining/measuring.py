@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any
 
 from aotensor import Function
+from aotensor.api.cost.inputs import dims_of, make_inputs
 from aotensor.api.cost.turns import Ratio, in_turns
 from aotensor.driver.build import Build
 from aotensor.driver.recipe import Options
 from aotensor.graph.passes.remarks import Remark
 from aotensor.graph.passes.steps import OPTIMISATIONS
-from aotensor_cli.benching.inputs import dims_of, make_inputs
 from aotensor_cli.explaining.pairs import Directive, pipeline_without
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress

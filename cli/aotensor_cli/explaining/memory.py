@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from aotensor import Function
+from aotensor.api.cost.inputs import dims_text
 from aotensor.api.cost.work import evaluated
 from aotensor.driver.memory import Footprint, Memory, checked_sizes
 from aotensor.driver.recipe import Options
-from aotensor_cli.benching.inputs import dims_text
 from aotensor_cli.terminal.render import show, show_table
 
 

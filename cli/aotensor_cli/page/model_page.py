@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aotensor import Function
-from aotensor.core.types import dim_name
+from aotensor.api.cost.inputs import DEFAULT_EXTENT, dim_names, dims_text
 from aotensor.driver.build import Build
 from aotensor.driver.hand import schedule_note
 from aotensor.driver.report import Report
@@ -17,7 +17,6 @@ from aotensor.pictures.graph import graph_picture
 from aotensor.pictures.memory import memory_picture
 from aotensor.pictures.nest import nest_picture
 from aotensor.pictures.nodes import graph_of, sites_of
-from aotensor_cli.benching.inputs import DEFAULT_EXTENT, dims_text
 from aotensor_cli.options import Refusal, similar
 from aotensor_cli.page.content import Content
 from aotensor_cli.page.facts import functions_of, parts_of
@@ -169,7 +168,7 @@ def dim_sets(
 
     Raises: Refusal for a size that no function has, and for measurements of other functions
     """
-    dims = {f.name: _dims(f) for f in functions}
+    dims = {f.name: dim_names(f) for f in functions}
     known = list(dict.fromkeys(n for names in dims.values() for n in names))
     for one in sizes:
         for name in one:
@@ -194,15 +193,6 @@ def dim_sets(
 
 def _default(name: str, extent: int) -> int:
     return _ENTRIES * extent if name.endswith("nnz") else extent
-
-
-def _dims(f: Function) -> list[str]:
-    """The names of the dims of a function's arrays."""
-    return [
-        name
-        for key, x in f.flat.arguments.items() for axis, n in enumerate(x.tensor_type.shape)
-        if not isinstance(n, int) and (name := dim_name(key, axis, n)).isidentifier()
-    ]  # fmt: skip
 
 
 def started() -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from aotensor_cli.benching.inputs import dims_text
+from aotensor.api.cost.inputs import dims_text
 from aotensor_cli.options import Refusal
 from aotensor_cli.page.measurements import number, positive, whole
 

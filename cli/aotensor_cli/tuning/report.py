@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aotensor_cli.benching.inputs import dims_text
+from aotensor.api.cost.inputs import dims_text
 from aotensor_cli.terminal.render import time_text
 from aotensor_cli.tuning.candidates import Candidate
 from aotensor_cli.tuning.journal import Trial

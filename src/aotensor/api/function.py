@@ -30,11 +30,11 @@ from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.graph.walk import evaluate_all
 from aotensor.ops.stable.forms import in_stable_forms
 from aotensor.pictures.notebook import function_html
-from aotensor_runtime.systems.limits import MOST_THREADS
 from aotensor_runtime.threads import default_threads
 
 if TYPE_CHECKING:
     from aotensor.api.cost.cost import Cost
+    from aotensor.api.profiling.report import TimeByLine
     from aotensor.verification.report import Report
     from aotensor_runtime.library import LibraryFunction
 
@@ -331,13 +331,27 @@ class Function(Definition):
         Raises: GraphValueError for a missing or unknown dim.
         """
         from aotensor.api.cost.cost import cost_of
+        from aotensor.api.cost.inputs import checked_threads
 
-        threads = default_threads() if num_threads is None else num_threads
-        if not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
-            raise GraphValueError(
-                f"{self.name}: num_threads is a number from 1 to {MOST_THREADS}, not {num_threads!r:.50}"
-            )
+        threads = checked_threads(self.name, default_threads() if num_threads is None else num_threads)
         return cost_of(self._use(load_compiled(self)) if self._compiled is None else self._compiled, sizes, threads)
+
+    @coerced
+    def time_by_line(
+        self, num_threads: int = 1, seconds: float = 2.0, seed: int = 0, limits: bool = True, **sizes: int
+    ) -> TimeByLine:
+        """Measured time by line, its forward and derivative parts, rates, and the limit that a line reaches.
+
+        The function is compiled for that and called on random inputs: Linux, with a C compiler. `f.time_by_line(n=10)`
+
+        num_threads: as of a call. seconds: of samples. seed: of the inputs. limits: measure the machine, for the
+        bounds. sizes: the extent of each dim, 1000 by default.
+
+        Raises: GraphValueError for an unknown dim, or options out of range; ToolError without timers or a compiler.
+        """
+        from aotensor.api.profiling.report import time_by_line
+
+        return time_by_line(self, sizes, num_threads, seconds, seed, limits)
 
     def _renamed(self, result: Any) -> Any:
         """Results in a dict under the user's own keys."""

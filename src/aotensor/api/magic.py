@@ -6,6 +6,7 @@ import argparse
 import shlex
 from typing import Any, NoReturn, Protocol
 
+from aotensor.api.cost.inputs import dim_names, hint_of_dims
 from aotensor.api.function import Function
 from aotensor.errors import GraphValueError
 
@@ -50,6 +51,9 @@ def checked_cell(shell: Shell, line: str, cell: str) -> list[Any]:
     functions = list({id(f): f for name, f in made.items() if not name.startswith("_")}.values())
     if not functions:
         raise GraphValueError("%%aotensor: the cell makes no Function", hint="f = aot.function(inputs, outputs)")
+    sizes, known = dict(options.sizes), {name for f in functions for name in dim_names(f)}
+    for name in sizes.keys() - known:
+        raise GraphValueError(f"%%aotensor: no function has a dim {name}", hint=hint_of_dims(name, known))
     found: list[Any] = []
     for f in functions:
         found.append(f)
@@ -57,6 +61,9 @@ def checked_cell(shell: Shell, line: str, cell: str) -> list[Any]:
             found.append(f.verify(samples=options.samples, seed=options.seed))
         if options.remarks:
             found.append(f.remarks())
+        if options.profile:
+            own = {key: n for key, n in sizes.items() if key in dim_names(f)}
+            found.append(f.time_by_line(options.threads, options.seconds, options.seed, **own))
     return found
 
 
@@ -66,7 +73,19 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the samples (0)")
     parser.add_argument("--no-verify", dest="verify", action="store_false", help="show the functions only")
     parser.add_argument("--remarks", action="store_true", help="show what each pass decided, too")
+    parser.add_argument("--profile", action="store_true", help="measure the time by line, too")
+    parser.add_argument(
+        "--sizes", type=_sizes, default=[], metavar="n=1000,p=100", help="extents of dims for --profile (1000)"
+    )
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of calls for --profile (1)")
+    parser.add_argument("--seconds", type=float, default=2.0, metavar="T", help="seconds of samples for --profile (2)")
     return parser
+
+
+def _sizes(text: str) -> list[tuple[str, int]]:
+    """`n=1000,p=100` as pairs.   Raises: ValueError, which argparse reports"""
+    pairs = [part.partition("=") for part in text.split(",")]
+    return [(name.strip(), int(n)) for name, _, n in pairs]
 
 
 def _display(x: object) -> None:

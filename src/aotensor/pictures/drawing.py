@@ -26,7 +26,8 @@ _COLOURS: Final = """
 _INHERITED: Final = """
 .svg { --ink: currentColor; --soft: color-mix(in srgb, currentColor 70%, transparent); --paper: transparent;
   --line: color-mix(in srgb, currentColor 35%, transparent); --box: color-mix(in srgb, currentColor 7%, transparent);
-  --in: color-mix(in srgb, #3b82f6 22%, transparent); --out: color-mix(in srgb, #22a355 22%, transparent); }
+  --in: color-mix(in srgb, #3b82f6 22%, transparent); --out: color-mix(in srgb, #22a355 22%, transparent);
+  --s0: #3b82f6; --s1: #d9640f; }
 """
 RULES: Final = """
 .svg { font: 11px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }

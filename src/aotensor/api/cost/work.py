@@ -10,9 +10,20 @@ from typing import Any
 import numpy as np
 
 from aotensor.core.polynomial import Polynomial
+from aotensor.errors import LibraryError
 from aotensor_runtime import Library
 from aotensor_runtime.abi import DTYPE_SIZES
+from aotensor_runtime.container import Container
 from aotensor_runtime.signature import FunctionSpec
+
+
+def formulas(container: Container) -> dict[str, str]:
+    """Function → formula of its floating point operations; empty if the library has none, or they are damaged."""
+    try:
+        found = json.loads(container.extra("work"))
+        return {str(name): str(text) for name, text in found.items()}
+    except (KeyError, ValueError, AttributeError, LibraryError):
+        return {}
 
 
 def flops_of(library: Library, function: str, dims: Mapping[str, int]) -> tuple[float | None, bool]:

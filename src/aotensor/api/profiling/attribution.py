@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from aotensor_cli.profiling.line_table import LineTable, Place
-from aotensor_cli.profiling.sampler import Sample
+from aotensor.api.profiling.line_table import LineTable, Place
+from aotensor.api.profiling.sampler import Sample
 from aotensor_runtime.errors import DamagedLibrary
 from aotensor_runtime.formats.image import Image
 

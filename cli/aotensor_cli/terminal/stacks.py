@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from aotensor_cli.profiling.line_table import Place
-from aotensor_cli.profiling.measure import Profile
+from aotensor.api.profiling.line_table import Place
+from aotensor.api.profiling.measure import Profile
 
 _SCHEMA: Final = "https://www.speedscope.app/file-format-schema.json"
 

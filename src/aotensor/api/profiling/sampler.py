@@ -12,6 +12,7 @@ import ctypes
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -193,6 +194,13 @@ class Sample:
     addresses: list[int]
     weight: int
     count: int
+
+
+def check_system() -> None:
+    """Raises: ToolError where the system has no timers of threads."""
+    if not sys.platform.startswith("linux"):
+        hint = "see what is estimated: aotensor why MODEL:LINE"
+        raise ToolError("profile samples by timers of Linux", hint=hint)
 
 
 def compiled_sampler(folder: Path) -> Path:

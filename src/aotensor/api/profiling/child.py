@@ -1,4 +1,4 @@
-"""`python -m aotensor_cli.profiling.child FOLDER` calls a library and samples it, in a process of its own.
+"""`python -m aotensor.api.profiling.child FOLDER` calls a library and samples it, in a process of its own.
 
 FOLDER holds `library`, `libsampler.so` and `task.json`; one JSON object for each function is printed.
 """
@@ -15,13 +15,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
 
+from aotensor.api.cost.inputs import dims_of, make_inputs
 from aotensor.api.cost.turns import in_turns
-from aotensor_cli.benching.inputs import dims_of, make_inputs
-from aotensor_cli.options import Refusal
-from aotensor_cli.profiling.sampler import Sampler
+from aotensor.api.profiling.sampler import Sampler
+from aotensor.errors import AotensorError, ArgumentValueError
 from aotensor_runtime import Library
 from aotensor_runtime.elf import ElfFile
-from aotensor_runtime.errors import AotensorError
 
 _INNER: Final = 0.02
 """Seconds of calls between two looks at the clock."""
@@ -45,7 +44,7 @@ def profiled(library: Library, name: str, path: Path, task: Mapping[str, Any]) -
     def call(is_sampled: bool) -> None:
         status = sampler.run(address, times, is_sampled)
         if status:
-            raise Refusal(f"{name} ends with status {status} on random inputs", "give other --sizes")
+            raise ArgumentValueError(f"{name} ends with status {status} on random inputs", hint="give other sizes")
 
     ratio = in_turns(lambda: partial(call, False), lambda: partial(call, True), task["seconds"] / 2)
     end = perf_counter() + task["seconds"]
@@ -96,8 +95,6 @@ def main(folder: Path) -> None:
     try:
         library = Library((folder / "library").read_bytes())
         found = profiled(library, task["function"], folder / "libsampler.so", task)
-    except Refusal as error:
-        found = {"refusal": [error.title, error.hint]}
     except AotensorError as error:
         found = {"refusal": [error.diagnostic.title, error.diagnostic.hint]}
     sys.stdout.write(json.dumps(found) + "\n")

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from aotensor.api.cost.limits import Limits
+from aotensor.api.profiling.attribution import CALL, WAITING, Charged
+from aotensor.api.profiling.line_table import Place
 from aotensor.passes.report.line_work import Work
-from aotensor_cli.profiling.attribution import CALL, WAITING, Charged
-from aotensor_cli.profiling.line_table import Place
 
 _REACHED: Final = 0.35
 """Part of a limit from which on it is what bounds a line; below, it waits for results or for caches."""

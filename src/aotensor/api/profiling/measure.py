@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from aotensor.api.cost.limits import Limits
-from aotensor.errors import ToolError
+from aotensor.api.profiling.attribution import Charged, Code
+from aotensor.api.profiling.rows import Row, rows_of
+from aotensor.api.profiling.sampler import Sample
+from aotensor.errors import ArgumentValueError, ToolError
 from aotensor.passes.report.line_work import Work
 from aotensor.verification.child import ending
-from aotensor_cli.options import Refusal
-from aotensor_cli.profiling.attribution import Charged, Code
-from aotensor_cli.profiling.rows import Row, rows_of
-from aotensor_cli.profiling.sampler import Sample
 from aotensor_runtime.systems.scratch import scratch_folder
 
 _PATIENCE: Final = 120.0
@@ -73,28 +72,28 @@ class Profile:
 def sampled(data: bytes, sampler: Path, task: Task) -> tuple[dict[str, Any], list[Sample]]:
     """Call and sample one function in a process of its own.   data: the library. sampler: compiled
 
-    Raises: Refusal for sizes that do not fit, and if the process ends early
+    Raises: ArgumentValueError for sizes that do not fit, and if the process ends early
     """
     with scratch_folder() as folder:
         (folder / "library").write_bytes(data)
         (folder / "libsampler.so").write_bytes(sampler.read_bytes())
         (folder / "task.json").write_text(json.dumps({**vars(task), "sizes": dict(task.sizes)}), encoding="utf-8")
-        command = [sys.executable, "-m", "aotensor_cli.profiling.child", str(folder)]
+        command = [sys.executable, "-m", "aotensor.api.profiling.child", str(folder)]
         environment = {**{name: str(task.threads) for name in _BLAS_THREADS}, **os.environ}
         try:
             done = subprocess.run(
                 command, capture_output=True, timeout=_PATIENCE + 10 * task.seconds, check=False, env=environment
             )
         except subprocess.TimeoutExpired as error:
-            raise Refusal(
-                f"{task.function} did not end within {error.timeout:g} seconds", "give smaller --sizes"
-            ) from error
+            title = f"{task.function} did not end within {error.timeout:g} seconds"
+            raise ArgumentValueError(title, hint="give smaller sizes") from error
     if done.returncode != 0 or not done.stdout:
         last = (done.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
         raise ToolError(f"the process that calls {task.function} ended with {ending(done.returncode)} ({last})")
     found = json.loads(done.stdout)
     if "refusal" in found:
-        raise Refusal(*found["refusal"])
+        title, hint = found["refusal"]
+        raise ArgumentValueError(title, hint=hint)
     return found, [Sample(**x) for x in found.pop("samples")]
 
 

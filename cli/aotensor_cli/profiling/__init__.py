@@ -1,1 +1,0 @@
-"""Where the time of a function goes, by line of the model: `aotensor profile`."""
