@@ -129,8 +129,8 @@ class SparseSpec:
 
     They are the pattern `<name>`, of dtype bool, which has extents and no memory, then `<name>.data`, `<name>.indices`
     and `<name>.indptr`.   format: csr, csc or bsr. first: number of the pattern among the inputs, or the outputs.
-    pattern: of an output whose stored entries have the same positions in every call, as written by `packed_pattern`;
-    None if they depend on values.
+    pattern: of an input or output whose stored entries have the same positions in every call, as written by
+    `packed_pattern`; None if they depend on the caller, or on values.
 
     Data of bsr have three dims: entries, which are blocks, and the rows and columns of one, which are numbers.
     """
@@ -332,8 +332,13 @@ def typed_line(spec: FunctionSpec) -> str:
 
 
 def marks_of(value: ArgumentSpec | OutputSpec | SparseValue) -> str:
-    """What the user declared of a value besides its type: ` (data)`, ` (sphere)`, ` (column-major)`, or nothing."""
-    found = [] if isinstance(value, SparseValue) or value.layout == "C" else ["column-major"]
+    """What is known of a value besides its type: ` (data)`, ` (sphere)`, ` (column-major)`, or nothing.
+
+    A sparse one with constant pattern: ` (constant pattern)`.
+    """
+    if isinstance(value, SparseValue):
+        return "" if value.pattern is None else " (constant pattern)"
+    found = [] if value.layout == "C" else ["column-major"]
     if isinstance(value, ArgumentSpec):
         found += [*(["data"] if value.is_data else []), *([value.manifold] if value.manifold else [])]
     return f" ({', '.join(found)})" if found else ""

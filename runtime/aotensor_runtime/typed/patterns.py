@@ -1,4 +1,4 @@
-"""Constant patterns: the positions of the stored entries of a sparse output, if they are the same in every call."""
+"""Constant patterns: the positions of the stored entries of a sparse input or output, the same in every call."""
 
 from __future__ import annotations
 
@@ -39,23 +39,28 @@ def packed_pattern(indptr: Any, indices: Any) -> str:
     return base64.b64encode(zlib.compress(np.diff(numbers, prepend=0).tobytes(), 9)).decode()
 
 
-def recorded_pattern(spec: FunctionSpec, value: SparseValue) -> Pattern | None:
-    """The recorded pattern of an output; None if it depends on values, or is too large.
+def recorded_pattern(spec: FunctionSpec, value: SparseValue, is_input: bool = False) -> Pattern | None:
+    """The recorded pattern of an input or output; None if calls may have different ones, or it is too large.
 
-    Raises: ManifestError for a text that does not fit the output
+    Raises: ManifestError for a text that does not fit the input or output
     """
     if not value.pattern:
         return None
     where = f"function {spec.name}: the pattern of {value.name}"
-    count, pointers = (spec.outputs[value.first + k].shape[0] for k in (1, 3))
-    require(isinstance(count, int) and isinstance(pointers, int), where, "its extents are not numbers")
-    assert isinstance(count, int) and isinstance(pointers, int)
-    require(count + pointers <= MOST_RECORDED, where, f"more than {MOST_RECORDED} numbers")
-    size = 8 * (count + pointers)
+    arrays = spec.inputs if is_input else spec.outputs
+    count, pointers = (arrays[value.first + k].shape[0] for k in (1, 3))
+    is_known = isinstance(pointers, int) and (isinstance(count, int) or is_input)
+    require(is_known, where, "its extents are not numbers")
+    assert isinstance(pointers, int)
+    most = MOST_RECORDED if not isinstance(count, int) else count + pointers
+    require(most <= MOST_RECORDED, where, f"more than {MOST_RECORDED} numbers")
     try:
-        data = zlib.decompressobj().decompress(base64.b64decode(value.pattern, validate=True), size + 1)
+        data = zlib.decompressobj().decompress(base64.b64decode(value.pattern, validate=True), 8 * most + 1)
     except (binascii.Error, ValueError, zlib.error) as error:
         raise ManifestError(f"{where} cannot be read ({error})") from error
+    if not isinstance(count, int):
+        count = max(len(data) // 8 - pointers, 0)
+    size = 8 * (count + pointers)
     require(len(data) == size, where, f"{len(data)} bytes instead of {size}")
     numbers = np.cumsum(np.frombuffer(data, "<i8"))
     indptr, indices = numbers[:pointers], numbers[pointers:]
@@ -70,6 +75,11 @@ def read_sparse(node: Node) -> SparseSpec:
     """Parse one sparse matrix of a manifest.   Raises: ManifestError"""
     name, kind, first, pattern = node.fields("name", "format", "first", "pattern", optional={"pattern": None})
     return SparseSpec(name.name(), kind.name(), first.count(), pattern.optional(Node.text))
+
+
+def constant_inputs(spec: FunctionSpec) -> Sequence[SparseValue]:
+    """The sparse inputs whose pattern is declared: calls with another one are refused."""
+    return [value for value in spec.arguments if isinstance(value, SparseValue) and value.pattern is not None]
 
 
 def constant_outputs(spec: FunctionSpec) -> Sequence[SparseValue]:

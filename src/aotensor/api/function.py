@@ -30,6 +30,7 @@ from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.graph.walk import evaluate_all
 from aotensor.ops.stable.forms import in_stable_forms
 from aotensor.pictures.notebook import function_html
+from aotensor.sparse.construct.declared_pattern import check_pattern
 from aotensor_runtime.threads import default_threads
 
 if TYPE_CHECKING:
@@ -245,9 +246,12 @@ class Function(Definition):
             strict, downcast = (wish.strict, wish.allow_downcast) if wish is not None else (False, None)
             if downcast is None:
                 downcast = self.allow_input_downcast or None
-            return self.arguments[key].tensor_type.filter(value, strict, downcast)
+            found = self.arguments[key].tensor_type.filter(value, strict, downcast)
         except GraphTypeError as error:
             raise GraphTypeError(f"{self.name}: {key}: {error.diagnostic.title}", hint=error.diagnostic.hint) from error
+        if key in self.patterned_arguments:
+            check_pattern(self.name, key, found, self.declared[key].pattern)
+        return found
 
     @coerced
     def ir(self, stage: str, locations: bool = False, short: bool = True, generic: bool = False) -> str:
@@ -306,7 +310,8 @@ class Function(Definition):
         """
         from aotensor.api.pattern import pattern_of
 
-        return pattern_of(self.name, {self.keys.get(key, key): x for key, x in self.results.items()}, output)
+        results = {self.keys.get(key, key): x for key, x in self.patterned_results.items()}
+        return pattern_of(self.name, results, output)
 
     @coerced
     def verify(self, samples: int = 8, seed: int = 0) -> Report:

@@ -12,6 +12,7 @@ from typing import Final
 
 from aotensor.driver.definition import Definition
 from aotensor.driver.folder import compiler_identity, store
+from aotensor.driver.signature import In
 from aotensor.errors import LibraryError
 from aotensor.graph.subgraph import all_constants, all_nodes
 from aotensor.graph.text import graph_text
@@ -79,6 +80,7 @@ def _key(f: Definition) -> str:
         repr((f.flat.complex_arguments, f.flat.complex_results)),
         repr((f.flat.column_arguments, f.flat.column_results)),
         repr((f.flat.sparse_arguments, f.flat.sparse_results)),  # csr and csc matrices have leaves of the same types
+        repr([(key, x.pattern.indptr.tolist(), x.pattern.indices.tolist()) for key, x in _patterned(f)]),
         f"-O{OPT_LEVEL}",
         _machine(),
         compiler_identity(),
@@ -87,6 +89,10 @@ def _key(f: Definition) -> str:
     for x in all_constants(list(f.flat.results.values())):
         digest.update(f"{x.dtype}{x.data.shape}".encode() + x.data.tobytes())
     return digest.hexdigest()[:40]
+
+
+def _patterned(f: Definition) -> list[tuple[str, In]]:
+    return [(key, f.declared[key]) for key in f.patterned_arguments]
 
 
 def _foreign(f: Definition) -> str:

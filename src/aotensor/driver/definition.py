@@ -42,6 +42,7 @@ from aotensor.graph.walk import replace
 from aotensor.ops.scan.rewrite.checkpoint import Checkpoints
 from aotensor.ops.shape.axes import transpose
 from aotensor.sparse.boundary import Flat, flatten
+from aotensor.sparse.construct.declared_pattern import on_pattern
 from aotensor_runtime.signature import python_signature
 
 
@@ -199,7 +200,7 @@ class Definition:
         """Run the graph passes: (their records, the results after them)."""
         inputs = self.row_major_arguments
         transposed = {self.arguments[key]: _transposed(inputs[key]) for key in self.column_arguments}
-        results = replace(list(self.results.values()), transposed) if transposed else list(self.results.values())
+        results = replace(list(self.patterned_results.values()), transposed)
         pairs = zip(self.results, results, strict=True)
         results = [_transposed(y) if key in self.column_results else y for key, y in pairs]
         with called(self.names):
@@ -209,6 +210,20 @@ class Definition:
     def column_arguments(self) -> tuple[str, ...]:
         """Names of the inputs that are column-major."""
         return tuple(key for key, one in self.declared.items() if one.layout == "F")
+
+    @property
+    def patterned_arguments(self) -> dict[str, Any]:
+        """The sparse inputs whose pattern is declared, by name."""
+        return {key: self.arguments[key] for key, one in self.declared.items() if one.pattern is not None}
+
+    @property
+    def patterned_results(self) -> dict[str, Variable]:
+        """All results by name, as functions of sparse inputs that are known to have their declared patterns."""
+        known = {}
+        for key, x in self.patterned_arguments.items():
+            with made_at(x.site):
+                known[x] = on_pattern(key, x, self.declared[key].pattern)
+        return dict(zip(self.results, replace(list(self.results.values()), known), strict=True))
 
     @cached_property
     def row_major_arguments(self) -> dict[str, Variable]:

@@ -96,12 +96,22 @@ def function_spec(f: Definition, built: BuiltFunction, pool: SharedValues, modul
         lapack=needed_functions(module, f.name),
         allow_input_downcast=f.allow_input_downcast,
         doc=_unicode(f.doc),
-        sparse_inputs=tuple(SparseSpec(x.name, x.type.format, x.first) for x in flat.sparse_arguments),
+        sparse_inputs=tuple(
+            SparseSpec(x.name, x.type.format, x.first, _declared_pattern(f, x.name)) for x in flat.sparse_arguments
+        ),
         sparse_outputs=tuple(
             SparseSpec(x.name, x.type.format, x.first, _pattern(leaves[x.first : x.first + 4], outputs[x.first :]))
             for x in flat.sparse_results
         ),
     )
+
+
+def _declared_pattern(f: Definition, name: str) -> str | None:
+    """The pattern of a sparse input for the manifest, None where callers choose it."""
+    if name not in f.patterned_arguments:
+        return None
+    found = f.declared[name].pattern
+    return packed_pattern(found.indptr, found.indices)
 
 
 def _pattern(leaves: Sequence[Variable], specs: Sequence[OutputSpec]) -> str | None:

@@ -16,6 +16,7 @@ from aotensor.graph.site import warn_user
 from aotensor.graph.substitute import fitted, pairs_of
 from aotensor.graph.variable import Constant, SharedVariable, Variable
 from aotensor.graph.walk import leaves, replace, toposort
+from aotensor.sparse.construct.declared_pattern import checked_pattern
 from aotensor.sparse.op import as_sparse_or_tensor
 from aotensor_runtime.signature import MANIFOLDS
 
@@ -39,9 +40,13 @@ class In:
     "sphere", "line" (a point and a direction). The manifest names it.
     layout: "F" for a dense array that C callers pass column-major, so that the first index is the fastest; Python
     callers pass any array, of which those with order="F" are not copied. Header and manifest say so.
+    pattern: where a CSR or CSC matrix of static shape has stored entries in every call: a SciPy matrix with entries
+    there, of any values, or a dense one that is not 0 there. Header and manifest have it; a call with another one is
+    refused. Patterns of outputs and Jacobians follow from it, and interfaces such as `abi="casadi"` need it.
 
-    Raises: GraphTypeError for anything but a variable, GraphValueError for value or update, for an input that is
-    mutable but not borrowed, for an unknown manifold, for data on a manifold, and for an unknown layout.
+    Raises: GraphTypeError for anything but a variable, and for a pattern of anything but a matrix of static shape;
+    GraphValueError for value or update, for an input that is mutable but not borrowed, for an unknown manifold, for
+    data on a manifold, for an unknown layout, and for a pattern of another shape.
     """
 
     variable: Variable
@@ -55,6 +60,7 @@ class In:
     data: bool = False
     manifold: str | None = None
     layout: str = "C"
+    pattern: Any = None
 
     def __post_init__(self) -> None:
         symbol(self.variable)
@@ -73,6 +79,9 @@ class In:
                 hint=f"there are {', '.join(MANIFOLDS)}",
             )
         _check_layout(f"In({self.variable})", self.layout, self.variable)
+        if self.pattern is not None:
+            checked = checked_pattern(f"In({self.variable})", self.variable, self.pattern)
+            object.__setattr__(self, "pattern", checked)
         if self.data and self.manifold is not None:
             raise GraphValueError(
                 f"In({self.variable}): data=True and manifold={self.manifold!r} contradict each other",

@@ -30,6 +30,18 @@ def random_matrix(
     return matrix_value(kind.format, draw((*indices.shape, *blocks)), indices, indptr, (rows, columns))
 
 
+def declared_pattern(f: object, name: str) -> Any:
+    """The pattern that the `In` of a sparse input declares, None for any other input."""
+    declared = getattr(f, "declared", {}).get(name)
+    return None if declared is None else declared.pattern
+
+
+def valued(kind: SparseTensorType, pattern: Any, draw: Callable[[tuple[int, ...]], Array]) -> Any:
+    """A matrix of a type with the stored entries of a pattern.   draw: returns values of a shape"""
+    indices, indptr = pattern.indices.copy(), pattern.indptr.copy()
+    return matrix_value(kind.format, draw(indices.shape), indices, indptr, pattern.shape)
+
+
 def disordered(rng: np.random.Generator, x: Any) -> Any:
     """The same matrix with the entries of each row (column of csc) in random order, and with duplicate zeros."""
     counts = np.diff(x.indptr)

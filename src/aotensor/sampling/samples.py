@@ -18,7 +18,7 @@ from aotensor.graph.walk import evaluate_all
 from aotensor.ops.stable.forms import in_stable_forms
 from aotensor.sampling.dense_view import Arrays, Graph
 from aotensor.sampling.pairs import unpaired
-from aotensor.sampling.random_matrix import random_matrix
+from aotensor.sampling.random_matrix import declared_pattern, random_matrix, valued
 from aotensor.sampling.rounding import nearby
 
 _SMALL: Final = (3, 5, 4, 2, 7, 6)
@@ -146,7 +146,9 @@ class Sampler:
         shape = tuple(sizes[key] if isinstance(key, str) else key for key in row)
         kind = self.f.arguments[name].tensor_type
         if isinstance(kind, SparseTensorType):
-            return random_matrix(self.rng, kind, shape, partial(values_in, self.rng, dtype, domain=domain))
+            draw = partial(values_in, self.rng, dtype, domain=domain)
+            pattern = declared_pattern(self.f, name)
+            return random_matrix(self.rng, kind, shape, draw) if pattern is None else valued(kind, pattern, draw)
         values = values_in(self.rng, dtype, shape, domain)
         if self._definite and is_float(dtype) and len(row) > 1 and row[-2] == row[-1] and domain in _DOMAINS[:2]:
             values = _as_definite(values)

@@ -63,7 +63,7 @@ def evaluate(arg: Address, res: Address, iw: Address, w: Address, mem: Int32) ->
     in_lengths = word(table(), INPUT_LENGTHS)
     out_lengths = word(table(), OUTPUT_LENGTHS)
     size = missing(arg, in_lengths, n) + missing(res, out_lengths, m)
-    room = 0
+    room = table()  # an address for arrays without elements
     if size > 0:
         room = allocate(WORD * size)
         if room == 0:
@@ -94,7 +94,8 @@ def evaluate(arg: Address, res: Address, iw: Address, w: Address, mem: Int32) ->
     context = stack(CONTEXT)
     begin_context(context, table() + WORD * BLAS, stack(MESSAGE_BYTES))
     status = invoke(word(table(), ENTRY), context, inputs, outputs)
-    release(room)
+    if size > 0:
+        release(room)
     return status
 
 

@@ -1,4 +1,4 @@
-"""Header declarations of sparse outputs with constant pattern: constants, and the values entry."""
+"""Header declarations of sparse inputs and outputs with constant pattern."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from typing import Final
 from aotensor.codegen.entry.names import Symbols
 from aotensor_runtime.manifest import FunctionSpec, Manifest, SparseValue
 from aotensor_runtime.typed.parameters import C_TYPES, parameter_names
-from aotensor_runtime.typed.patterns import MOST_RECORDED, constant_outputs, recorded_pattern
+from aotensor_runtime.typed.patterns import (
+    MOST_RECORDED,
+    Pattern,
+    constant_inputs,
+    constant_outputs,
+    recorded_pattern,
+)
 
 _UNUSED: Final = """\
 #ifndef AOTENSOR_UNUSED /* no warning about constants that a program does not use */
@@ -24,34 +30,47 @@ _MINORS: Final = {"csr": ("row", "columns", "rows"), "csc": ("column", "rows", "
 
 
 def pattern_lines(manifest: Manifest, spec: FunctionSpec) -> list[tuple[list[str], str]]:
-    """Comment and declarations of every sparse output with constant pattern.   Raises: as `recorded_pattern`"""
-    names = pattern_names(manifest, spec)
-    found = [_constants(spec, value, *names[value.name]) for value in constant_outputs(spec)]
+    """Comment and declarations of every sparse value with constant pattern.   Raises: as `recorded_pattern`"""
+    found = [_constants(spec, *one) for one in _named(manifest, spec)]
     return [([], _UNUSED), *found] if any(text.count("static") for _, text in found) else found
 
 
 def pattern_names(manifest: Manifest, spec: FunctionSpec) -> Mapping[str, tuple[str, str]]:
-    """For each output, the prefix of its macros, and that of its arrays; unique among functions and outputs."""
+    """For each output, the prefix of its macros, and that of its arrays; unique in the header."""
+    return {value.name: names for value, is_input, names in _named(manifest, spec) if not is_input}
+
+
+def _named(manifest: Manifest, spec: FunctionSpec) -> list[tuple[SparseValue, bool, tuple[str, str]]]:
+    """Each sparse value with constant pattern, outputs first; whether it is an input; prefixes of macros and arrays."""
     taken: set[str] = set()
     for other in manifest.functions:
-        outputs = parameter_names(other)[-len(other.produced) :] if other.produced else ()
-        own = {}
-        for value, name in zip(other.produced, outputs, strict=True):
-            stem = f"{Symbols.of(manifest.prefix, other.name).typed}_{name}"
-            if value in constant_outputs(other):
+        names = parameter_names(other)[len(other.workspace_dims) :]
+        parts = (
+            (constant_outputs(other), False, other.produced, names[len(other.arguments) :]),
+            (constant_inputs(other), True, other.arguments, names),
+        )
+        own = []
+        for known, is_input, values, own_names in parts:
+            for value, name in zip(values, own_names, strict=False):
+                if value not in known:
+                    continue
+                assert isinstance(value, SparseValue)
+                stem = f"{Symbols.of(manifest.prefix, other.name).typed}_{name}"
                 while stem.upper() in taken:
                     stem += "_"
                 taken.add(stem.upper())
-                own[value.name] = stem.upper(), stem
+                own.append((value, is_input, (stem.upper(), stem)))
         if other is spec:
             return own
-    return {}
+    return []
 
 
-def _constants(spec: FunctionSpec, value: SparseValue, macro: str, name: str) -> tuple[list[str], str]:
+def _constants(spec: FunctionSpec, value: SparseValue, is_input: bool, names: tuple[str, str]) -> tuple[list[str], str]:
+    macro, name = names
+    if is_input:
+        return _of_input(spec, value, macro, name)
     pattern, entries = recorded_pattern(spec, value), spec.outputs[value.first + 1].shape[0]
     lines = [f"#define {macro}_NNZ {entries}"]
-    major, minors, majors = _MINORS[value.format]
     if pattern is None:
         comment = (
             f"Stored entries of {_plain(value.name)}, at the same places in every call. indptr and indices are not "
@@ -59,9 +78,25 @@ def _constants(spec: FunctionSpec, value: SparseValue, macro: str, name: str) ->
             "they are what pattern() of the function gives."
         )
         return [comment], lines[0]
+    return _arrays(value, pattern, lines, name, "are")
+
+
+def _of_input(spec: FunctionSpec, value: SparseValue, macro: str, name: str) -> tuple[list[str], str]:
+    pattern = recorded_pattern(spec, value, is_input=True)
+    if pattern is None:
+        comment = (
+            f"Stored entries of {_plain(value.name)} are where the model declares them, which has more than "
+            f"{MOST_RECORDED} numbers: a call with others is refused."
+        )
+        return [comment], ""
+    return _arrays(value, pattern, [f"#define {macro}_NNZ {len(pattern.indices)}"], name, "must be")
+
+
+def _arrays(value: SparseValue, pattern: Pattern, lines: list[str], name: str, verb: str) -> tuple[list[str], str]:
+    major, minors, majors = _MINORS[value.format]
     comment = (
-        f"Where the stored entries of {_plain(value.name)} are, in every call: {major} i has those from indptr[i] to "
-        f"indptr[i + 1] - 1, in the {minors} that indices has; {majors} has the {major} of each. An array without "
+        f"Where the stored entries of {_plain(value.name)} {verb}, in every call: {major} i has those from indptr[i] "
+        f"to indptr[i + 1] - 1, in the {minors} that indices has; {majors} has the {major} of each. An array without "
         "elements is {0} here."
     )
     kind = C_TYPES[value.index_dtype]
