@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from casadi_client import iterates
 
 import aotensor as aot
 import aotensor.tensor as at
@@ -158,37 +159,6 @@ def test_derivatives_and_patterns_are_casadis(ca: Any, library: Path) -> None:
 
 @pytest.mark.needs("casadi")
 def test_ipopt_takes_the_same_iterates(ca: Any, library: Path) -> None:
-    found = [_iterates(ca, f) for f in (native(ca), ca.external("nmpc", str(library)))]
+    found = [iterates(ca, f, [1.0, 0.0], HORIZON) for f in (native(ca), ca.external("nmpc", str(library)))]
     assert len(found[0]) == len(found[1]) > 4
     np.testing.assert_allclose(found[0], found[1], rtol=1e-8, atol=1e-8)
-
-
-def _iterates(ca: Any, f: Any) -> np.ndarray:
-    """All points of the solver, with torques in bounds that are active."""
-    points: list[np.ndarray] = []
-
-    class Listener(ca.Callback):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__()
-            self.construct("listener", {})
-
-        def get_n_in(self) -> int:
-            return int(ca.nlpsol_n_out())
-
-        def get_sparsity_in(self, k: int) -> Any:
-            sizes = {"f": 1, "x": STATES + HORIZON, "lam_x": STATES + HORIZON, "g": STATES, "lam_g": STATES, "lam_p": 2}
-            return ca.Sparsity.dense(sizes[ca.nlpsol_out(k)])
-
-        def eval(self, values: Any) -> list[int]:
-            points.append(values[0].full().ravel())
-            return [0]
-
-    listener = Listener()
-    w, start = ca.MX.sym("w", STATES + HORIZON), ca.MX.sym("start", 2)
-    cost, defects = f(w, start)
-    options = {"ipopt.print_level": 0, "ipopt.sb": "yes", "print_time": 0, "iteration_callback": listener}
-    solver = ca.nlpsol("solver", "ipopt", {"x": w, "p": start, "f": cost, "g": defects}, options)
-    bound = np.r_[np.full(STATES, np.inf), np.full(HORIZON, 20.0)]
-    solver(x0=0, p=[1.0, 0.0], lbg=0, ubg=0, lbx=-bound, ubx=bound)
-    assert solver.stats()["success"]
-    return np.array(points)
