@@ -1,1 +1,1 @@
-"""Speeds of interfaces beside what their users have otherwise: `python -m tools.interfaces casadi`."""
+"""Speeds of interfaces beside what their users have otherwise: `python -m tools.interfaces casadi`, `ceres`."""
