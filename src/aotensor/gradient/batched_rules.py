@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aotensor.core.types import TensorType
 from aotensor.graph.op import Apply, is_disconnected, is_null
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.graph.vectorize import batch
 from aotensor.ops.batching import repeated
 from aotensor.ops.reduce.sums import sum as sum_of
@@ -20,9 +20,7 @@ class SampledRules:
     node: Apply
     is_batched: tuple[bool, ...]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         """Cotangents of the inputs; those of inputs shared by all samples are summed over the samples."""
         samples, every = _Samples(), [True] * len(outputs)
         xs = samples.of(inputs, self.node.inputs, self.is_batched)
@@ -33,9 +31,7 @@ class SampledRules:
             for term, on in zip(terms, self.is_batched, strict=True)
         ]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         """Tangents of the outputs, all with the axis of samples."""
         samples = _Samples()
         xs = samples.of(inputs, self.node.inputs, self.is_batched)

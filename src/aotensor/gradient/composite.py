@@ -20,7 +20,7 @@ from aotensor.graph.expansion import Expansion
 from aotensor.graph.op import Apply, Op, is_disconnected, is_null
 from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.subgraph import is_dual
-from aotensor.graph.variable import Constant, SharedVariable, Variable
+from aotensor.graph.variable import Constant, SharedVariable, Variable, Variables
 from aotensor.graph.vectorize import batch_through
 from aotensor.graph.walk import evaluate_all, leaves, replace
 from aotensor.ops.batching import repeated
@@ -126,9 +126,7 @@ class OpFromGraph(Op):
             return self._pattern  # refused where it is used, as that of any op
         return [*self._pattern, *self._derived_pattern[len(self.inner_inputs) :]]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         rule, count = self._reverse, len(self.inner_inputs)
         if rule is None:
             return self._pulled(inputs, outputs, cotangents)
@@ -138,9 +136,7 @@ class OpFromGraph(Op):
         own = self._pulled(inputs, outputs, cotangents)
         return [own[i] if i in rule.defaults or i >= count else found[i] for i in range(len(own))]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         rule, count = self._forward, len(self.inner_inputs)
         if rule is None:
             return self._pushed(inputs, outputs, tangents)
@@ -189,15 +185,11 @@ class OpFromGraph(Op):
             self._instances[types] = Expansion(slots, inner)
         return self._instances[types]
 
-    def _pulled(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def _pulled(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         """Cotangents of all inputs by the graph."""
         return pull_through(self._instance_on(inputs), inputs, outputs, cotangents)
 
-    def _pushed(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def _pushed(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         """Tangents of all outputs by the graph."""
         return push_through(self._instance_on(inputs), inputs, outputs, tangents)
 

@@ -36,7 +36,7 @@ from aotensor.graph.op import (
     sum_terms,
 )
 from aotensor.graph.site import differentiating
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.graph.walk import replace
 from aotensor.ops.create import is_zeros, zeros_like
 from aotensor.ops.elementwise.arithmetic import add
@@ -126,9 +126,7 @@ def _is_zeros(tangent: Variable) -> bool:
     return not is_disconnected(tangent) and is_zeros(tangent)
 
 
-def push_through(
-    graph: Expansion, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-) -> list[Variable]:
+def push_through(graph: Expansion, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
     """Tangents of the outputs of a node by its expansion."""
     live = [(x, Variable(t.type), t) for x, t in zip(graph.slots, tangents, strict=True) if not is_disconnected(t)]
     found = push(graph.outputs, [x for x, _, _ in live], [slot for _, slot, _ in live])

@@ -18,7 +18,7 @@ from aotensor.gradient.sparsity.sparse_jacobian import sparse_hessian, sparse_ja
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected, is_null
 from aotensor.graph.subgraph import is_dual
-from aotensor.graph.variable import Variable, constant
+from aotensor.graph.variable import Variable, Variables, constant
 from aotensor.graph.vectorize import batch
 from aotensor.graph.walk import replace
 from aotensor.ops.batching import repeated
@@ -169,9 +169,7 @@ def _static_size(x: Variable) -> int | None:
     return math.prod(extents) if len(extents) == x.ndim else None
 
 
-def _by_rows(
-    expression: Variable, targets: Sequence[Variable], stop: Sequence[Variable], policy: str, vectorize: bool
-) -> list[Variable]:
+def _by_rows(expression: Variable, targets: Variables, stop: Variables, policy: str, vectorize: bool) -> list[Variable]:
     """Jacobians by a backward sweep: the rows of an identity are the cotangents."""
     if dtypes.is_complex(expression.dtype) and not all(dtypes.is_complex(x.dtype) for x in targets):
         return _by_rows_of_parts(expression, targets, stop, policy, vectorize)

@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from aotensor.gradient.forward import push
 from aotensor.gradient.sweep import Sweep
 from aotensor.graph.coercion import coerced
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 
 
 @coerced
-def pulled_terms(
-    outputs: Sequence[Variable], wrt: Sequence[Variable], cotangents: Sequence[Variable]
-) -> list[Variable]:
+def pulled_terms(outputs: Variables, wrt: Variables, cotangents: Variables) -> list[Variable]:
     """The cotangents of wrt for those of `outputs`; they may be disconnected or null."""
     sweep = Sweep(list(zip(outputs, cotangents, strict=True)), {}, wrt, ())
     sweep.run()

@@ -21,7 +21,7 @@ from aotensor.graph.op import (
     is_null,
 )
 from aotensor.graph.site import differentiating
-from aotensor.graph.variable import Constant, Variable
+from aotensor.graph.variable import Constant, Variable, Variables
 from aotensor.graph.walk import toposort
 from aotensor.ops.create import is_zeros
 from aotensor.ops.elementwise.base import Elementwise
@@ -212,9 +212,7 @@ def _found_terms(node: Apply, cotangents: Sequence[Variable]) -> Any:
     return call_pullback(node.op, node.inputs, node.outputs, cotangents)
 
 
-def pull_through(
-    graph: Expansion, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-) -> list[Variable]:
+def pull_through(graph: Expansion, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
     """Cotangents of the inputs of a node by its expansion."""
     live = [
         (x, Variable(ct.type), ct) for x, ct in zip(graph.outputs, cotangents, strict=True) if not is_disconnected(ct)

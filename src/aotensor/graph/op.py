@@ -26,7 +26,7 @@ from aotensor.graph.operands import check_count, is_complex, is_half, with_opera
 from aotensor.graph.operations import KnownValues, complex_numbers, halves, sparse
 from aotensor.graph.placeholder import DisconnectedType, NullType
 from aotensor.graph.site import made_at, written_as
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Variable, Variables, as_tensor
 
 _TRACE: ContextVar[list[Apply] | None] = ContextVar("trace", default=None)
 
@@ -170,9 +170,7 @@ class Op(ABC):
         """The reference at complex inputs, for an analytic op: all floating inputs arrive as complex128."""
         return self.reference(*inputs)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Variables:
         """The cotangents of all inputs. The cotangent of an unused output has DisconnectedType.
 
         Raises: MissingRuleError if the op has neither this nor `L_op` nor `grad`.
@@ -180,9 +178,7 @@ class Op(ABC):
         found: Sequence[Variable] = call_pullback(self, inputs, outputs, cotangents)
         return found
 
-    def L_op(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], output_grads: Sequence[Variable]
-    ) -> Sequence[Variable]:
+    def L_op(self, inputs: Variables, outputs: Variables, output_grads: Variables) -> Variables:
         """`pullback` under its older name."""
         found: Sequence[Variable] = call_pullback(self, inputs, outputs, output_grads)
         return found
@@ -192,9 +188,7 @@ class Op(ABC):
         found: Sequence[Variable] = call_pullback(self, inputs, self.apply(*inputs).outputs, output_grads)
         return found
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> Sequence[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> Variables:
         """The tangents of all outputs. The tangent of an input that does not vary has DisconnectedType.
 
         Raises: MissingRuleError if the op has neither this nor `R_op`; `Rop` then uses two pullbacks.
@@ -287,9 +281,7 @@ def chosen_rule(op: type[Op], rules: tuple[str, ...]) -> str | None:
     return None
 
 
-def call_pullback(
-    op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-) -> Any:
+def call_pullback(op: Op, inputs: Variables, outputs: Variables, cotangents: Variables) -> Any:
     """Call the reverse rule of an op and return its result unchecked.   Raises: MissingRuleError if there is none."""
     match chosen_rule(type(op), REVERSE_RULES):
         case "pullback":
@@ -306,9 +298,7 @@ def call_pullback(
             )
 
 
-def call_pushforward(
-    op: Op, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-) -> Any:
+def call_pushforward(op: Op, inputs: Variables, outputs: Variables, tangents: Variables) -> Any:
     """Call the forward rule of an op; only None is checked. If no input varies, all tangents are disconnected.
 
     Raises: MissingRuleError if there is none.

@@ -97,6 +97,10 @@ class Variable(TensorOperators):
         return evaluation().evaluate(self, {} if inputs_to_values is None else inputs_to_values)
 
 
+Variables: TypeAlias = Sequence[Variable]
+"""Inputs, outputs, tangents or cotangents of a node."""
+
+
 class Constant(Variable):
     """A value that is known when the graph is built."""
 

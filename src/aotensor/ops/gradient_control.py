@@ -14,7 +14,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, null_gradient
 from aotensor.graph.site import warn_user
-from aotensor.graph.variable import Constant, Variable, as_tensor
+from aotensor.graph.variable import Constant, Variable, Variables, as_tensor
 from aotensor.ops.batching import aligned, all_batched
 from aotensor.ops.elementwise.compare import cast, clip
 from aotensor.ops.linear import zero_gradient
@@ -53,14 +53,10 @@ class ZeroGrad(ViewOp):
 
     name: ClassVar[str] = "zero_grad"
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [zero_gradient(inputs[0])]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [zero_gradient(outputs[0])]
 
 
@@ -77,14 +73,10 @@ class DisconnectedGrad(ViewOp):
 
     name: ClassVar[str] = "disconnected_grad"
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [disconnected()]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [disconnected()]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
@@ -97,14 +89,10 @@ class UndefinedGrad(ViewOp):
 
     name: ClassVar[str] = "undefined_grad"
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [grad_undefined(self, 0, inputs[0])]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [grad_undefined(self, 0, inputs[0])]
 
 
@@ -148,15 +136,11 @@ class GradClip(SteeredView):
     def is_dual(self) -> bool:
         return False
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         lower, upper = (cast(bound, cotangents[0].dtype) for bound in inputs[1:])
         return [clip(cotangents[0], lower, upper), disconnected(), disconnected()]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [tangents[0]]
 
 
@@ -190,14 +174,10 @@ class GradScale(SteeredView):
     def _scaled(self, direction: Variable, factor: Variable) -> Variable:
         return direction * cast(factor, direction.dtype)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [self._scaled(cotangents[0], inputs[1]), disconnected()]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [self._scaled(tangents[0], inputs[1])]
 
 

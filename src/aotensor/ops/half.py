@@ -19,7 +19,7 @@ from aotensor.core.types import Array, TensorType, converted
 from aotensor.errors import GraphError
 from aotensor.graph.op import Apply, Op, is_disconnected
 from aotensor.graph.operands import is_half, with_operands
-from aotensor.graph.variable import Constant, Variable
+from aotensor.graph.variable import Constant, Variable, Variables
 from aotensor.ops.elementwise.compare import cast
 
 
@@ -41,14 +41,10 @@ class Rounded(Op):
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         return [cast(x, dtype) for x, dtype in zip(inputs, self.dtypes, strict=True)]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [g if is_disconnected(g) else cast(g, x.dtype) for x, g in zip(inputs, cotangents, strict=True)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [t if is_disconnected(t) else cast(t, y.dtype) for y, t in zip(outputs, tangents, strict=True)]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:

@@ -10,7 +10,7 @@ from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
 from aotensor.graph.operations import dense, sparse
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 
 
 def zero_gradient(x: Variable) -> Variable:
@@ -49,16 +49,12 @@ class MultilinearOp(Op):
         """The op applied to the tangents of a group and the other inputs; members may lack a tangent."""
         return self(*(_filled(tangents[k], x) if k in group else x for k, x in enumerate(inputs)))  # type: ignore[no-any-return]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         positions = sorted(sum(self.groups(len(inputs)), ()))
         terms = dict(zip(positions, self.adjoints(inputs, cotangents[0]), strict=True))
         return [terms[k] if k in terms else disconnected() for k in range(len(inputs))]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         moving = {k for k, tangent in enumerate(tangents) if not is_disconnected(tangent)}
         terms = [self.along(group, inputs, tangents) for group in self.groups(len(inputs)) if moving & {*group}]
         return [sum_terms(terms, dense().add)]
@@ -110,18 +106,14 @@ class SolveOp(Op):
     def outer(self, position: int, inputs: Sequence[Variable], y: Variable, x: Variable) -> Variable:
         """y·xᵀ at the elements of the input at a position: the adjoint of `times` in the tangent."""
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         terms = [disconnected() for _ in inputs]
         terms[self.side] = for_b = self.again(inputs, cotangents[0], is_transposed=True)
         for position in self.matrices:
             terms[position] = -self.outer(position, inputs, for_b, outputs[0])
         return terms
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         moving = [k for k in self.matrices if not is_disconnected(tangents[k])]
         terms = [] if is_disconnected(tangents[self.side]) else [tangents[self.side]]
         terms += [-self.times(k, inputs, tangents[k], outputs[0]) for k in moving]
@@ -137,28 +129,20 @@ class DiscreteOp(Op):
 
     sees_discrete: ClassVar[bool] = False
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [zero_gradient(x) for x in inputs]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [zero_gradient(x) for x in outputs]
 
 
 class ConstantOp(Op):
     """An op whose outputs do not depend on the elements of its inputs (only on extents, or on nothing)."""
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [disconnected() for _ in inputs]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [disconnected() for _ in outputs]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:

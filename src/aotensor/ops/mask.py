@@ -14,7 +14,7 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphIndexError, GraphTypeError, GraphValueError, UnsupportedError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, disconnected
-from aotensor.graph.variable import Constant, Variable, as_tensor, constant
+from aotensor.graph.variable import Constant, Variable, Variables, as_tensor, constant
 from aotensor.ops.elementwise.compare import switch
 from aotensor.ops.linear import DiscreteOp, zero_gradient
 from aotensor.ops.shape.extents import extent_of
@@ -48,9 +48,7 @@ class Nonzero(DiscreteOp):
                 raise GraphIndexError(_differ(axis, str(found), str(extent)))
         return np.nonzero(x)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [zero_gradient(inputs[0]), *(disconnected() for _ in inputs[1:])]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:

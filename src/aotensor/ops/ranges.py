@@ -17,7 +17,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
 from aotensor.graph.operations import KnownValues
-from aotensor.graph.variable import Constant, Variable, as_tensor, constant
+from aotensor.graph.variable import Constant, Variable, Variables, as_tensor, constant
 from aotensor.ops.create import full_like
 from aotensor.ops.elementwise.arithmetic import add, mul
 from aotensor.ops.elementwise.base import unbroadcast
@@ -66,9 +66,7 @@ class Arange(Op):
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[True], [False], [True]]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         start, _, step = inputs
         (g,) = cotangents
         if dtypes.is_discrete(self.dtype):
@@ -76,9 +74,7 @@ class Arange(Op):
         along = sum_over(mul(g, _positions(outputs[0])))
         return [unbroadcast(sum_over(g), start), disconnected(), unbroadcast(along, step)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (y,) = outputs
         start, _, step = tangents
         if is_disconnected(start) and is_disconnected(step):

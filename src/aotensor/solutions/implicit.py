@@ -7,7 +7,6 @@ All of it is a graph of the solution and of p, so it can be differentiated again
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aotensor.gradient.composite import OpFromGraph
@@ -16,7 +15,7 @@ from aotensor.gradient.sweep import pull_through
 from aotensor.graph.expansion import Expansion
 from aotensor.graph.op import disconnected, is_disconnected, is_null
 from aotensor.graph.subgraph import Subgraph
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.elementwise.compare import switch
 from aotensor.ops.linear import zero_gradient
 from aotensor.solutions.formulas import number, solved
@@ -32,9 +31,7 @@ class Rules:
     equations: Subgraph
     starts: int
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         """Cotangents of the start, which are zeros, and of p."""
         x, success, *_ = outputs
         place = [x, *inputs[self.starts :]]
@@ -44,9 +41,7 @@ class Rules:
         terms = pull_through(graph, place, [value], [direction])
         return [*map(zero_gradient, inputs[: self.starts]), *(_unless_failed(success, term) for term in terms[1:])]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         """The tangent of the solution; the others have none."""
         x, success, *rest = outputs
         place = [x, *inputs[self.starts :]]
@@ -67,9 +62,7 @@ def _only_if(success: Variable, x: Variable) -> Variable:
     return switch(success, x, number(float("nan"), x))
 
 
-def as_op(
-    name: str, starts: Sequence[Variable], parameters: Sequence[Variable], search: Subgraph, equations: Subgraph
-) -> list[Variable]:
+def as_op(name: str, starts: Variables, parameters: Variables, search: Subgraph, equations: Subgraph) -> list[Variable]:
     """The outputs of a search as an op that is differentiated by the equations which its first output solves.
 
     search: (*starts, *parameters) → (solution, success, …). equations: (solution, *parameters) → (G, J).

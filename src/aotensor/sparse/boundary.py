@@ -21,7 +21,7 @@ from aotensor.core.dtypes import part_of as dtype_of_parts
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.graph.site import made_at, written_as
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.graph.walk import replace, toposort
 from aotensor.ops.complex.parts import AsPairs, OfPairs, Part, part_of
 from aotensor.ops.linear import ConstantOp
@@ -182,9 +182,7 @@ def _leaves_of(x: SparseVariable, names: Sequence[str]) -> list[Variable]:
     return [pair_of(one, one.name) if is_complex(one.dtype) else one for one in leaves]
 
 
-def _replacements(
-    outputs: Sequence[Variable], known: Mapping[Variable, Sequence[Variable]]
-) -> dict[Variable, Variable]:
+def _replacements(outputs: Variables, known: Mapping[Variable, Variables]) -> dict[Variable, Variable]:
     """What ops on sparse inputs give, in terms of the leaves."""
     found: dict[Variable, Variable] = {}
     leaves = dict(known)

@@ -15,7 +15,7 @@ from aotensor.errors import GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected
 from aotensor.graph.operands import is_complex
 from aotensor.graph.sparse_type import check_structure
-from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.graph.variable import Variable, Variables, as_tensor, constant
 from aotensor.ops.batching import check_nondifferentiable, repeated
 from aotensor.ops.complex.parts import part_of, whole
 from aotensor.ops.create import alloc
@@ -49,14 +49,10 @@ class CheckedStructure(Op):
         check_structure(data, indices, indptr, shape, self.format)
         return data, indices, indptr
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [cotangents[0], *(disconnected() for _ in inputs[1:])]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [tangents[0], disconnected(), disconnected()]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:

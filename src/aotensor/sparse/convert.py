@@ -19,7 +19,7 @@ from aotensor.graph.sparse_type import (
     container,
     is_matrix,
 )
-from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.graph.variable import Variable, Variables, as_tensor, constant
 from aotensor.ops.elementwise.compare import cast as cast_dense
 from aotensor.ops.elementwise.compare import neq
 from aotensor.ops.mask import Nonzero
@@ -70,15 +70,11 @@ class DenseFromSparse(SparseOp):
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         return [densified(parts_of(inputs[0]))]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x,), (ct,) = inputs, cotangents
         return [at_pattern(ct, x) if self.structured else everywhere_as(x, ct)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [as_dense(tangents[0])]
 
 
@@ -139,15 +135,11 @@ class SparseFromDense(SparseOp):
         indices = cast_dense(minor, type.index_dtype)
         return [matrix_of(Compressed(self.format, data, indices, starts(counts), *extents, dims, is_canonical=True))]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (y,), (ct,) = outputs, cotangents
         return [as_dense(at_pattern(ct, y) if self.structured else ct)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [at_pattern(tangents[0], outputs[0])]
 
     def is_dual(self) -> bool:
@@ -233,14 +225,10 @@ class StoredEverywhere(SparseOp):
         indptr = _starts_of_full(major, minor, wide)
         return [matrix_of(Compressed(format, ravel(slices), indices, indptr, rows, columns, dims, is_canonical=True))]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [as_dense(cotangents[0])]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [self(as_dense(tangents[0]))]
 
 
@@ -314,14 +302,10 @@ class Transpose(SparseOp):
         p = parts_of(inputs[0])
         return [matrix_of(p.transposed if p.blocksize is None else other_format(p.transposed))]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [transposed(cotangents[0])]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [transposed(tangents[0])]
 
 

@@ -24,7 +24,7 @@ from aotensor.graph.sparse_type import (
     check_structure,
     is_canonical_structure,
 )
-from aotensor.graph.variable import Constant, Variable, as_tensor, constant
+from aotensor.graph.variable import Constant, Variable, Variables, as_tensor, constant
 from aotensor.ops.create import zeros
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.index import subtensor
@@ -116,14 +116,10 @@ class CSM(SparseOp):
             self.format, data, indices.astype(wide), indptr.astype(wide), (int(shape[0]), int(shape[1]))
         )
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [sparse().sample_at(cotangents[0], outputs[0]), *(disconnected() for _ in inputs[1:])]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [replace(self, is_trusted=True)(tangents[0], *inputs[1:])]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
@@ -195,18 +191,14 @@ class CSMProperties(SparseOp):
             data, indices, indptr = _checked(x.owner.op.format, data, indices, indptr, shape)
         return [data, indices, indptr, shape_vector(x, shape, dtype)]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         if is_disconnected(cotangents[0]):
             return [disconnected()]
         x = inputs[0]
         assert isinstance(x, SparseVariable)
         return [sparse().from_entries(x, cotangents[0])]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [sparse().to_entries(tangents[0], inputs[0]), *(disconnected() for _ in outputs[1:])]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
@@ -296,14 +288,10 @@ class MatrixExtent(SparseOp):
             return [self(shape.owner.inputs[0])]
         return [cast(subtensor(shape, self.axis), "int64")]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [disconnected()]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [disconnected()]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:

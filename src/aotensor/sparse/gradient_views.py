@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply, disconnected
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.gradient_control import GradClip, SteeredView, ViewOp
 from aotensor.sparse.arithmetic.structured_functions import structured_maximum, structured_minimum
 from aotensor.sparse.op import SparseOp, as_sparse, need_sparse
@@ -42,18 +42,14 @@ class SparseView(SparseOp):
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         return inputs[:1]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Variables:
         if not isinstance(self.view, GradClip) or not getattr(cotangents[0], "is_sparse", False):
             return self.view.pullback(inputs, outputs, cotangents)
         _, lower, upper = inputs
         found = structured_minimum(structured_maximum(as_sparse(cotangents[0]), lower), upper)
         return [found, disconnected(), disconnected()]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> Sequence[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> Variables:
         return self.view.pushforward(inputs, outputs, tangents)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:

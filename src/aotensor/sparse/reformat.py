@@ -19,7 +19,7 @@ from aotensor.graph.sparse_type import (
     canonical_matrix,
     checked_blocksize,
 )
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.complex.parts import real
 from aotensor.ops.elementwise.compare import cast as cast_dense
 from aotensor.ops.elementwise.compare import saturated
@@ -36,14 +36,10 @@ class PassingOp(SparseOp):
     What comes may be dense, or of another pattern.
     """
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [self.pulled(cotangents[0], inputs[0])]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [self.pushed(tangents[0], outputs[0])]
 
     def pulled(self, ct: Variable, x: Variable) -> Variable:

@@ -14,7 +14,7 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, disconnected
 from aotensor.graph.operations import sparse
 from aotensor.graph.sparse_type import SparseTensorType
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import dimshuffle
@@ -72,15 +72,11 @@ class Sample(SparseOp):
             return [TakePresent()(q.data, positions_in(p, q))]
         return [take_entries(as_matrix(g, p, "sample: extents"), p)]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         found = like(inputs[1], cotangents[0])
         return [found if inputs[0].is_sparse else sparse().dense_from_sparse(found, structured=False), disconnected()]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [self(tangents[0], inputs[1])]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:

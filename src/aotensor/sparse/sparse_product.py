@@ -19,7 +19,7 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply, disconnected, is_disconnected, sum_terms
 from aotensor.graph.operands import is_complex
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import check_nondifferentiable
 from aotensor.ops.complex.parts import as_factor, parts, whole
 from aotensor.ops.create import zeros
@@ -78,9 +78,7 @@ class SparseProduct(UnsortedMatrix):
         indices, indptr = ProductPattern()(ip, pp, inner, iq, pq, minor)
         return _values("product_values", node, indices, indptr, x, y), indices, indptr
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         *nondifferentiable, x, y = inputs
         none, ct = [disconnected() for _ in nondifferentiable], cotangents[0]
         if is_disconnected(ct):
@@ -92,9 +90,7 @@ class SparseProduct(UnsortedMatrix):
             _values("product_right", node, indices, indptr, x, ct),
         ]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (*_, x, y), (*_, tx, ty) = inputs, tangents
         none = [disconnected(), disconnected()]
         pairs = [(a, b) for a, b in ((tx, y), (x, ty)) if not is_disconnected(a) and not is_disconnected(b)]

@@ -18,7 +18,7 @@ from pytensor.graph.op import Op
 
 from aotensor.core import dtypes
 from aotensor.errors import UnsupportedError
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.importers.pytensor.derivatives import changes_derivatives
 from aotensor.ops.gradient_control import ViewOp
 from aotensor.sparse.op import as_sparse_or_tensor
@@ -80,14 +80,10 @@ class Rewritten(ViewOp):
     def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
         return [as_sparse_or_tensor(x) for x in inputs]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> NoReturn:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> NoReturn:
         self._refuse(outputs)
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> NoReturn:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> NoReturn:
         self._refuse(outputs)
 
     def _refuse(self, outputs: Sequence[Variable]) -> NoReturn:

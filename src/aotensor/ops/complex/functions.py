@@ -16,7 +16,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import aligned
 from aotensor.ops.complex import formulas
 from aotensor.ops.complex.parts import joined, parts, real, same_shape, to_complex, whole
@@ -81,9 +81,7 @@ class ComplexFunction(Op):
         ]
         return row.reference(*operands, *self._literals)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (y,), (g,) = outputs, cotangents
         return [
             disconnected() if is_disconnected(g) else self._pulled(self._scaled(g, k, inputs, y), x)
@@ -96,9 +94,7 @@ class ComplexFunction(Op):
             return zero_gradient(x)
         return unbroadcast(term if dtypes.is_complex(x.dtype) else real(term), x)
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (y,) = outputs
         terms = [
             expanded(self._scaled(to_complex(t, y.dtype), k, inputs, y), y)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from aotensor.graph.op import Apply, disconnected
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.gradient_control import ViewOp
 
 
@@ -25,14 +25,10 @@ class HolomorphicView(ViewOp):
     def is_faithful(self) -> bool:
         return True
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [cotangents[0], *(disconnected() for _ in inputs[1:])]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [tangents[0]]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:

@@ -21,7 +21,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
 from aotensor.graph.operations import dense, sparse
-from aotensor.graph.variable import Constant, Variable, as_tensor, constant
+from aotensor.graph.variable import Constant, Variable, Variables, as_tensor, constant
 from aotensor.ops.batching import all_batched
 from aotensor.ops.create import is_zeros, zeros_like
 from aotensor.ops.elementwise.arithmetic import neg, second
@@ -52,15 +52,11 @@ class FromParts(Op):
     def reference(self, *parts: Array) -> tuple[Array, ...]:
         return tuple(joined(re, im) for re, im in zip(parts[: self.count], parts[self.count :], strict=True))
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         reals = [g if is_disconnected(g) else part_of(g, 0) for g in cotangents]
         return [*reals, *(g if is_disconnected(g) else _negated(part_of(g, 1)) for g in cotangents)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         found = []
         for k, (re, im) in enumerate(zip(tangents[: self.count], tangents[self.count :], strict=True)):
             if is_disconnected(re) and is_disconnected(im):
@@ -101,15 +97,11 @@ class Part(Op):
     def reference(self, z: Array) -> Array:
         return np.array((z.real, z.imag)[self.index])
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (g,) = cotangents
         return [whole(zeros_like(g), neg(g)) if self.index else whole(g, zeros_like(g))]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [part_of(tangents[0], self.index)]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
@@ -157,14 +149,10 @@ class OfPairs(Op):
     def reference(self, pairs: Array) -> Array:
         return joined(pairs[..., 0], pairs[..., 1])
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [AsPairs()(conj(cotangents[0]))]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [self(tangents[0])]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:

@@ -21,7 +21,7 @@ from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, UnsupportedError
 from aotensor.graph.op import Apply, Op
-from aotensor.graph.variable import Variable, constant
+from aotensor.graph.variable import Variable, Variables, constant
 from aotensor.ops.complex.chirps import chirped
 from aotensor.ops.complex.formulas import Pair, times
 from aotensor.ops.complex.parts import AsPairs, OfPairs, conj, part_of, parts, whole
@@ -66,15 +66,11 @@ class Dft(Op):
             return x
         return np.fft.fft(x) if self.sign < 0 else np.fft.ifft(x, norm="forward")
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         """The same transform: its matrix is symmetric, and cotangents are not conjugated."""
         return [self(cotangents[0])]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [self(tangents[0])]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:

@@ -19,7 +19,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, is_null, null_gradient, sum_terms
 from aotensor.graph.operations import KnownValues, dense, sparse
 from aotensor.graph.sparse_type import is_sparse
-from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.graph.variable import Variable, Variables, as_tensor, constant
 from aotensor.ops.batching import aligned
 from aotensor.ops.elementwise.signatures import Signature, floating
 from aotensor.ops.linear import zero_gradient
@@ -160,9 +160,7 @@ class Elementwise(Op):
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[position not in self.row.unread] for position in range(len(node.inputs))]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (y,), (g,) = outputs, cotangents
         terms: list[Variable] = []
         for position, x in enumerate(inputs):
@@ -173,9 +171,7 @@ class Elementwise(Op):
                 terms.append(zero_gradient(x) if scaled is None else unbroadcast(scaled, x))
         return terms
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (y,) = outputs
         varying = [
             (position, tangent)

@@ -14,7 +14,7 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import Apply, Op, is_disconnected, sum_terms
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.batching import TrailingOp, all_batched
 from aotensor.ops.complex.blocks import hermitian_factor, is_complex
 from aotensor.ops.diagonal import Triangle
@@ -71,14 +71,10 @@ class Cholesky(TrailingOp):
             order = int(np.argmax(np.isnan(np.diagonal(factor)))) + 1
         return failed(self.name, NOT_POSITIVE.format(found=order), self.on_error) if order else factor
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [CholeskyPullback()(outputs[0], cotangents[0])]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (factor,), (tangent,) = outputs, tangents
         left = SolveTriangular(True, False, on_error="nan")(factor, symmetric_of_lower(tangent))
         both = SolveTriangular(True, True, is_left=False, on_error="nan")(factor, left)
@@ -125,9 +121,7 @@ class CholeskyPullback(Op):
         both = SolveTriangular(True, is_left=False, on_error="nan").apply(factor, left.outputs[0])
         return times, left, both
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         times, left, both = self._steps(*inputs)
         terms, ct = [], symmetric_of_lower(cotangents[0])
         for node in (both, left, times):
@@ -136,9 +130,7 @@ class CholeskyPullback(Op):
             ct = ct if node is both else _half_diagonal(ct) if node is left else _lower(ct)
         return [sum_terms(terms, add), ct]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         for_factor, tangent = tangents
         tangent = tangent if is_disconnected(tangent) else _lower(tangent)
         times, left, both = self._steps(*inputs)

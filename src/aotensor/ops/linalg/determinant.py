@@ -13,7 +13,7 @@ from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
 from aotensor.graph.operations import sweeps
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import all_batched
 from aotensor.ops.contract import matmul
 from aotensor.ops.diagonal import diagonal
@@ -77,15 +77,11 @@ class Determinant(FactoredOp):
         with np.errstate(all="ignore"):
             return np.asarray(np.prod(_signed_pivots(factors, exchanges), axis=-1))
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         cofactors = matrix_transpose(Adjugate()(*inputs))
         return [_scaled(cotangents[0], cofactors), disconnected(), disconnected()]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [_inner(matrix_transpose(Adjugate()(*inputs)), tangents[0])]
 
     def lower(self, b: TensorBuilder, a: Tensor, factors: Tensor, exchanges: Tensor) -> Tensor:
@@ -117,15 +113,11 @@ class Adjugate(FactoredOp):
         sign = np.linalg.det(left) * np.linalg.det(right)
         return sign * (right.T * (before * after)) @ left.T
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         term = matrix_transpose(AdjugateTangent()(inputs[0], matrix_transpose(cotangents[0])))
         return [term, disconnected(), disconnected()]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [AdjugateTangent()(inputs[0], tangents[0])]
 
     def lower(self, b: TensorBuilder, a: Tensor, factors: Tensor, exchanges: Tensor) -> Tensor:
@@ -179,17 +171,13 @@ class AdjugateTangent(Op):
         sign = rint(det(matmul(left, right)))
         return [_scaled(sign, matmul(matmul(transposed[1], middle), transposed[0]))]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (a, x), (ct,) = inputs, cotangents
         for_x = matrix_transpose(self(a, matrix_transpose(ct)))
         (for_a,) = sweeps().pulled_terms([_regular_tangent(a, x)], [a], [ct])
         return [unbroadcast(term, y) for term, y in ((for_a, a), (for_x, x))]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (a, x), (ta, tx) = inputs, tangents
         terms = [] if is_disconnected(tx) else [self(a, tx)]
         if not is_disconnected(ta):
@@ -224,17 +212,13 @@ class SignLogDeterminant(FactoredOp):
             logarithm = np.sum(np.log(np.abs(pivots)), axis=-1, dtype=np.float64)
         return np.asarray(np.prod(np.sign(pivots), axis=-1)), np.asarray(logarithm)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         _, ct = cotangents
         if is_disconnected(ct):
             return [zero_gradient(inputs[0]), disconnected(), disconnected()]
         return [_scaled(ct, matrix_transpose(LuInverse()(*inputs))), disconnected(), disconnected()]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [zero_gradient(outputs[0]), _inner(matrix_transpose(LuInverse()(*inputs)), tangents[0])]
 
     def lower(self, b: TensorBuilder, a: Tensor, factors: Tensor, exchanges: Tensor) -> tuple[Tensor, Tensor]:

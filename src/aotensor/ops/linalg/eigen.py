@@ -14,7 +14,7 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import is_disconnected, sum_terms
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.complex.blocks import hermitian_of
 from aotensor.ops.complex.parts import complex as complex_of_parts
@@ -73,18 +73,14 @@ class Eigh(TrailingOp):
         w, v = converged(self.name, FAILED, eigh, x, read=TRIANGLES[self.uplo])
         return w, v * signs_of(v)[..., None, :]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (w, v), (ct_w, ct_v) = outputs, cotangents
         vt = matrix_transpose(v)
         terms = [] if is_disconnected(ct_w) else [v * expand_dims(ct_w, -2)]
         terms += [] if is_disconnected(ct_v) else [matmul(v, inverse_differences(w) * matmul(vt, ct_v))]
         return [folded(matmul(sum_terms(terms, add), vt), self.uplo)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (w, v), (tx,) = outputs, tangents
         inner = matmul(matmul(matrix_transpose(v), symmetric(tx, self.uplo)), v)
         return [diagonal(inner, 0, -2, -1), matmul(v, inverse_differences(w) * inner)]
@@ -112,9 +108,7 @@ class HermitianEigh(Linearised):
         w, v = converged(self.name, FAILED, np.linalg.eigh, x, read=np.tril)
         return w.real, v * phases_of(v)[..., None, :]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (w, v), (tx,) = outputs, tangents
         inner = matmul(matmul(adjoint(v), hermitian_of(tx, lower=True)), v)
         moved = matmul(v, inverse_differences(w) * inner)

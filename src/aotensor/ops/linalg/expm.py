@@ -11,7 +11,7 @@ import numpy as np
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.complex.blocks import by_blocks, is_complex
 from aotensor.ops.create import zeros_like
@@ -54,15 +54,11 @@ class Expm(TrailingOp):
         with np.errstate(all="ignore"):
             return np.asarray(scipy_linalg().expm(x)) if x.size else x.copy()
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x,), (ct,) = inputs, cotangents
         return [self._derivative(matrix_transpose(x), ct)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (x,), (tx,) = inputs, tangents
         return [self._derivative(x, tx)]
 

@@ -14,7 +14,7 @@ from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphLinAlgError
 from aotensor.graph.op import Apply, Op, is_disconnected, is_null
 from aotensor.graph.operations import sweeps
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import all_batched
 from aotensor.ops.complex.parts import parts, real, whole
 from aotensor.ops.create import zeros_like
@@ -103,9 +103,7 @@ class MatrixOp(Op):
 class Linearised(MatrixOp):
     """An op of one complex matrix whose pullback is derived from its pushforward by transposition."""
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x,) = inputs
         tangent = zeros_like(x)
         pushed = self.pushforward(inputs, outputs, [tangent])

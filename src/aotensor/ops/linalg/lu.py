@@ -18,7 +18,7 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.batching import TrailingOp, all_batched
 from aotensor.ops.complex.parts import real
 from aotensor.ops.contract import matmul
@@ -86,9 +86,7 @@ class ColumnLu(TrailingOp):
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[True, False]]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (factors, exchanges), (ct, _) = outputs, cotangents
         if is_disconnected(ct):
             return [disconnected()]
@@ -98,9 +96,7 @@ class ColumnLu(TrailingOp):
         both = SolveTriangular(False, True, True, is_left=False, on_error="nan")(factors, left)
         return [_with_columns(both, Permutation(True)(factors, exchanges))]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (factors, exchanges), (tangent,) = outputs, tangents
         exchanged = _with_columns(tangent, Permutation(False)(factors, exchanges))
         left = SolveTriangular(True, on_error="nan")(factors, exchanged)
@@ -142,9 +138,7 @@ class ComplexLu(Linearised):
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[True, False]]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (factors, exchanges), (tangent,) = outputs, tangents
         order = Permutation(False)(real(factors), exchanges)
         exchanged = take_along_axis(tangent, expand_dims(order, -1), -2)

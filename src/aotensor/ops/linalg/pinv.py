@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -13,7 +12,7 @@ from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.complex.blocks import by_blocks, hermitian_of, is_complex
 from aotensor.ops.contract import matmul
@@ -41,9 +40,7 @@ class Pinv(TrailingOp):
     def reference(self, x: Array) -> Array:
         return converged(self.name, FAILED, partial(np.linalg.pinv, rcond=self.rcond), x)  # type: ignore[no-any-return]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         """−Yᵀ·Z·Yᵀ + (I − X·Y)·Zᵀ·Y·Yᵀ + Yᵀ·Y·Zᵀ·(I − Y·X)"""
         (x,), (y,), (ct,) = inputs, outputs, cotangents
         yt, zt = matrix_transpose(y), matrix_transpose(ct)
@@ -52,9 +49,7 @@ class Pinv(TrailingOp):
         right = matmul(yt, matmul(y, zt - matmul(matmul(zt, y), x)))
         return [left + right - inside]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         """−Y·Ẋ·Y + Y·Yᵀ·Ẋᵀ·(I − X·Y) + (I − Y·X)·Ẋᵀ·Yᵀ·Y"""
         (x,), (y,), (tx,) = inputs, outputs, tangents
         yt, txt = matrix_transpose(y), matrix_transpose(tx)

@@ -14,7 +14,7 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import Apply, disconnected, is_disconnected, is_null, null_gradient, sum_terms
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.complex.parts import complex as complex_of_parts
 from aotensor.ops.complex.parts import imag
@@ -56,9 +56,7 @@ class Qr(TrailingOp):
         q, r = np.linalg.qr(x, mode="complete" if self.is_complete else "reduced")
         return q, r
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x,), (q, r), (ct_q, ct_r) = inputs, outputs, cotangents
         if not self.is_complete:
             return [_adjoint(x, q, r, ct_q, ct_r)]
@@ -66,9 +64,7 @@ class Qr(TrailingOp):
             return [null_gradient(self, 0, x, "not implemented", _COMPLETE)]
         return [_adjoint(x, *_reduced(x), ct_q, _upper_rows(x, ct_r))]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (x,), (q, r), (tx,) = inputs, outputs, tangents
         if not self.is_complete:
             return list(moved_factors(x, q, r, tx))
@@ -192,18 +188,14 @@ class PivotedQr(MatrixOp):
     def _of_columns(self, x: Variable, p: Variable) -> Variable:
         return take_along_axis(x, expand_dims(p, -2), -1)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x,), (q, r, p) = inputs, outputs
         (pulled,) = Qr(self.is_complete).pullback([self._of_columns(x, p)], [q, r], cotangents[:2])
         if is_null(pulled):
             return [pulled]
         return [self._of_columns(pulled, argsort(p, axis=-1))]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (x,), (q, r, p), (tx,) = inputs, outputs, tangents
         pushed = Qr(self.is_complete).pushforward([self._of_columns(x, p)], [q, r], [self._of_columns(tx, p)])
         return [*pushed, disconnected()]
@@ -233,9 +225,7 @@ class ComplexQr(Linearised):
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[True, True, False][: 2 + self.is_pivoted]]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         if self.is_pivoted:
             rules = PivotedQr(self.is_complete)
             return rules.pushforward(inputs, outputs, tangents)

@@ -15,7 +15,7 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import Apply, disconnected
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.complex.blocks import by_blocks, is_complex, solved
 from aotensor.ops.linalg.banded import BandedSolve
 from aotensor.ops.linalg.cholesky import Cholesky, fold_lower, symmetric_of_lower
@@ -276,15 +276,11 @@ class LuInverse(FactoredOp):
         )
         return np.nan if order else inverse.T
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (y,), (ct,) = outputs, cotangents
         return [-product("ij,kj->ik", product("ji,jk->ik", y, ct), y), disconnected(), disconnected()]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (y,), tangent = outputs, tangents[0]
         return [-product("ij,jk->ik", product("ij,jk->ik", y, tangent), y)]
 

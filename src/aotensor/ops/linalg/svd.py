@@ -14,7 +14,7 @@ from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected, null_gradient, sum_terms
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.complex.parts import complex as complex_of_parts
 from aotensor.ops.complex.parts import real
@@ -59,9 +59,7 @@ class Svd(TrailingOp):
         left, right = paired_signs(u, vt)
         return u * left[..., None, :], s, vt * right[..., :, None]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x,), (ct_u, _, ct_vt) = inputs, cotangents
         if not self.full_matrices:
             return [_svd_adjoint(x, outputs, cotangents)]
@@ -69,9 +67,7 @@ class Svd(TrailingOp):
             return [_svd_adjoint(x, Svd(full_matrices=False)(x), cotangents)]
         return [null_gradient(self, 0, x, "not implemented", _FULL)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (x,), (tx,) = inputs, tangents
         if not self.full_matrices:
             return _svd_tangents(x, outputs, tx)
@@ -174,9 +170,7 @@ class ComplexSvd(Linearised):
         right[..., :paired] = left[..., :paired]
         return u * left[..., None, :], s, vh * right[..., :, None].conj()
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (x,), (tx,) = inputs, tangents
         if not self.full_matrices:
             return _svd_tangents(x, outputs, tx)

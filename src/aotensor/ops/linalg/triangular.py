@@ -14,7 +14,7 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import Apply, Op, is_disconnected, sum_terms
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import all_batched
 from aotensor.ops.complex.blocks import is_complex, solved_unit_triangular
 from aotensor.ops.complex.holomorphic import holomorphic_in
@@ -192,15 +192,11 @@ class MultiplyTriangular(TriangularOp):
         read = read.T if self.is_transposed else read
         return np.asarray(read @ b if self.is_left else b @ read)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (a, b), (ct,) = inputs, cotangents
         return [self._outer(ct, b), replace(self, is_transposed=not self.is_transposed)(a, ct)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (a, b), (ta, tb) = inputs, tangents
         terms = [] if is_disconnected(tb) else [self(a, tb)]
         if not is_disconnected(ta):

@@ -15,7 +15,7 @@ from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply
-from aotensor.graph.variable import Constant, Variable, as_tensor
+from aotensor.graph.variable import Constant, Variable, Variables, as_tensor
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.linear import LinearOp
 
@@ -53,9 +53,7 @@ class Checked(LinearOp):
     def transpose(self, inputs: Sequence[Variable], cotangent: Variable) -> Variable:
         return cotangent
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [tangents[0]]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:

@@ -14,7 +14,7 @@ from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axis
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.compare import cast, neq
 from aotensor.ops.linear import LinearOp
@@ -113,9 +113,7 @@ class CumProd(AxisOp):
         """The product of all factors before each position."""
         return CumProd(self.axis, self.dtype, exclusive=True, reverse=self.reverse)(x)  # type: ignore[no-any-return]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         """x̄[j] = (Π_{i<j} x[i])·s[j], where s[j] = Σ_{k≥j} ȳ[k]·Π_{j<i≤k} x[i] = ȳ[j] + x[j + 1]·s[j + 1]."""
         (x,), (ct,) = inputs, cotangents
         factors = cast(x, self.dtype)
@@ -123,9 +121,7 @@ class CumProd(AxisOp):
         sums = LinearRecurrence(self.axis, not self.reverse)(self._after(factors), weights)
         return [self._factors_before(factors) * sums]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         """ẏ[k] = x[k]·ẏ[k − 1] + ẋ[k]·Π_{i<k} x[i]."""
         (x,), (tx,) = inputs, tangents
         factors = cast(x, self.dtype)

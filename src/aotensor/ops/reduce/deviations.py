@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,7 +12,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.reduce.sums import mean, without_axes
@@ -48,15 +47,11 @@ class SquaredDeviations(AxisOp):
         wide = cast(x, "float64")
         return (2 * self.scale * self.scale) * (wide - mean(wide, axis=self.axes, keepdims=True))
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x,), (ct,) = inputs, cotangents
         return [cast(self._derivatives(x) * reexpand(ct, self.axes, x.ndim), x.dtype)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (x,), (tx,) = inputs, tangents
         return [sum_over(self._derivatives(x) * tx, axis=self.axes)]
 

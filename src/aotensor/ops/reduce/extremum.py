@@ -12,7 +12,7 @@ from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, Tensor
 from aotensor.core.types import Array, TensorType, normalise_axes, normalise_axis
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.compare import switch
 from aotensor.ops.linear import ConstantOp, DiscreteOp
@@ -71,15 +71,11 @@ class Extremum(AxisOp):
         _check_extents(self.kind, self.axes, x)
         return np.asarray({"max": np.max, "min": np.min}[self.kind](x, axis=self.axes))
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x,), (y,), (ct,) = inputs, outputs, cotangents
         return [switch(ExtremumMask(self.axes)(x, y), reexpand(ct, self.axes, x.ndim), 0)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (x,), (y,), (tx,) = inputs, outputs, tangents
         return [sum_over(switch(ExtremumMask(self.axes)(x, y), tx, 0), axis=self.axes)]
 

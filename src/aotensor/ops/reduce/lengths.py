@@ -21,7 +21,7 @@ from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.op import disconnected
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.arithmetic import sqr
 from aotensor.ops.elementwise.compare import cast, eq, gt, lt, switch
@@ -90,15 +90,11 @@ class Length(AxisOp):
             x = x - mean(x, axis=self.axes, keepdims=True)
         return UnitVector(self.axes)(x, reexpand(y, self.axes, x.ndim))  # type: ignore[no-any-return]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x,), (y,), (ct,) = inputs, outputs, cotangents
         return [cast(self._direction(x, y) * reexpand(ct, self.axes, x.ndim), x.dtype)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (x,), (y,), (tx,) = inputs, outputs, tangents
         return [sum_over(self._direction(x, y) * tx, axis=self.axes)]
 
@@ -131,14 +127,10 @@ class UnitVector(AxisOp):
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         return [[True], [False]]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [self._derivative(inputs[1], outputs[0], cotangents[0]), disconnected()]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [self._derivative(inputs[1], outputs[0], tangents[0])]
 
     def _derivative(self, y: Variable, u: Variable, direction: Variable) -> Variable:

@@ -13,7 +13,7 @@ from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.compare import cast, gt, switch
 from aotensor.ops.reduce.sums import Axes, finished, without_axes
@@ -104,14 +104,10 @@ class Softmax(AxisOp):
         """y⊙(d − Σ y⊙d): the Jacobian is symmetric, so both modes are this."""
         return y * _beyond_mean(y, direction, self.axes)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [self._derivative(outputs[0], cotangents[0])]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [self._derivative(outputs[0], tangents[0])]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
@@ -145,15 +141,11 @@ class LogSoftmax(AxisOp):
             shifted = x - _maximum(x, self.axes)
             return shifted - np.log(np.exp(shifted).sum(axis=self.axes, keepdims=True))  # type: ignore[no-any-return]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x,), (ct,) = inputs, cotangents
         return [_less_share(ct, Softmax(self.axes)(x), self.axes)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (x,), (tx,) = inputs, tangents
         return [_beyond_mean(Softmax(self.axes)(x), tx, self.axes)]
 
@@ -185,15 +177,11 @@ class LogSumExp(AxisOp):
                 np.log(np.exp(x - shift).sum(axis=self.axes)) + shift.reshape(np.squeeze(shift, self.axes).shape)
             )
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x,), (ct,) = inputs, cotangents
         return [Softmax(self.axes, at_limits=True)(x) * reexpand(ct, self.axes, x.ndim)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (x,), (tx,) = inputs, tangents
         return [sum_over(Softmax(self.axes, at_limits=True)(x) * tx, axis=self.axes)]
 

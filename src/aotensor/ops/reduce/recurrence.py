@@ -13,7 +13,7 @@ from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, broadcast_shapes, normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import disconnected, is_disconnected, sum_terms
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.arithmetic import add, mul
 from aotensor.ops.linear import LinearOp
@@ -86,18 +86,14 @@ class LinearRecurrence(AxisOp):
                 y[k] = carried = factors[k] * carried + terms[k]
         return result
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (a, _), (y,), (ct,) = inputs, outputs, cotangents
         if is_disconnected(ct):
             return [disconnected(), disconnected()]
         weight = LinearRecurrence(self.axis, not self.reverse)(Shift(self.axis, not self.reverse)(a), ct)
         return [mul(weight, Shift(self.axis, self.reverse)(y)), weight]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (a, _), (y,), (ta, tc) = inputs, outputs, tangents
         change = disconnected() if is_disconnected(ta) else mul(ta, Shift(self.axis, self.reverse)(y))
         term = sum_terms([change, tc], add)

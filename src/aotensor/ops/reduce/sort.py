@@ -13,7 +13,7 @@ from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axis
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import Apply, disconnected
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.linear import LinearOp
 from aotensor.ops.shape.reshape import ravel
@@ -34,15 +34,11 @@ class Sort(AxisOp):
         order = np.argsort(x, axis=self.axis, stable=True)
         return np.take_along_axis(x, order, self.axis), order
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x,), (_, order), (ct, _) = inputs, outputs, cotangents
         return [Permute(self.axis).transpose([x, order], ct)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (tx,), (_, order) = tangents, outputs
         return [Permute(self.axis)(tx, order), disconnected()]
 

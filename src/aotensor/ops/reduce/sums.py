@@ -16,7 +16,7 @@ from aotensor.core.types import Array, TensorType, normalise_axes
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Op
-from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.graph.variable import Variable, Variables, as_tensor, constant
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.create import full_like
 from aotensor.ops.elementwise.compare import cast
@@ -103,15 +103,11 @@ class Prod(AxisOp):
             return spread(y, self.axes, x) / x
         return exclusive_products(cast(x, self.dtype), self.axes)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x,), (y,), (ct,) = inputs, outputs, cotangents
         return [spread(ct, self.axes, x) * self._derivatives(x, y)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (x,), (y,), (tx,) = inputs, outputs, tangents
         return [sum(tx * self._derivatives(x, y), axis=self.axes)]
 

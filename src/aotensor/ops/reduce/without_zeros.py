@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
-from aotensor.graph.variable import Variable, constant
+from aotensor.graph.variable import Variable, Variables, constant
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.base import Elementwise, elementwise
 from aotensor.ops.elementwise.compare import cast, eq, switch
@@ -70,15 +69,11 @@ class ProdWithoutZeros(AxisOp):
         others = exclusive_products(switch(eq(wide, zero), one, wide), self.axes)
         return switch(eq(wide, zero), zero, others)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x,), (ct,) = inputs, cotangents
         return [spread(ct, self.axes, x) * self._derivatives(x)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (x,), (tx,) = inputs, tangents
         return [sum_over(tx * self._derivatives(x), axis=self.axes)]
 

@@ -16,7 +16,7 @@ from aotensor.errors import GraphTypeError
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
 from aotensor.graph.operations import KnownValues, sweeps
 from aotensor.graph.subgraph import Subgraph
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.graph.vectorize import batch
 from aotensor.ops.batching import aligned, repeated
 from aotensor.ops.elementwise.compare import switch
@@ -59,14 +59,10 @@ class Branch(Op):
     def reference(self, condition: Array, *captured: Array) -> tuple[Array, ...]:
         return tuple((self.then if condition else self.otherwise).evaluate(captured))
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> Sequence[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Variables:
         return sweeps().pulled_terms(self._inlined(inputs), inputs, cotangents)
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> Sequence[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> Variables:
         return sweeps().pushed_terms(self._inlined(inputs), inputs, tangents)
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
@@ -126,9 +122,7 @@ class IfElse(Op):
         positions = range(self.count)
         return [[True] * self.count, *([k == position for k in positions] for position in (*positions, *positions))]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         condition, *values = inputs
         terms: list[Variable] = [disconnected() for _ in values]
         live = [k for k, ct in enumerate(cotangents) if not is_disconnected(ct)]
@@ -145,9 +139,7 @@ class IfElse(Op):
                     terms[position] = term
         return [zero_gradient(condition) if live else disconnected(), *terms]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         condition, *values = inputs
         results: list[Variable] = []
         for k, x in enumerate(outputs):

@@ -12,7 +12,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.op import Apply, Op
 from aotensor.graph.operations import KnownValues
 from aotensor.graph.subgraph import Subgraph
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.scan.extents import Axis, Sources
 from aotensor.ops.scan.layout import Operands, Results, Slots, fitted, merged_dims
 from aotensor.ops.scan.pull import pulled
@@ -175,14 +175,10 @@ class Scan(Op):
     def reference(self, *inputs: Array) -> tuple[Array, ...]:
         return run(self, inputs)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return pulled(self, inputs, outputs, cotangents)
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return pushed(self, inputs, tangents)
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:

@@ -17,7 +17,7 @@ from aotensor.core.types import TensorType
 from aotensor.graph.op import disconnected, is_disconnected, is_null
 from aotensor.graph.operations import sweeps
 from aotensor.graph.subgraph import Subgraph
-from aotensor.graph.variable import Variable, constant
+from aotensor.graph.variable import Variable, Variables, constant
 from aotensor.graph.walk import leaves
 from aotensor.ops.create import alloc, is_zeros, zeros_like
 from aotensor.ops.elementwise.arithmetic import add, minimum
@@ -36,9 +36,7 @@ if TYPE_CHECKING:
     from aotensor.ops.scan.op import Scan
 
 
-def pulled(
-    op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-) -> list[Variable]:
+def pulled(op: Scan, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
     """One cotangent per input of a loop, as `Op.pullback` wants them."""
     found = _Pullback(op, inputs, outputs, cotangents).terms()
     live = [not is_disconnected(cotangent) for cotangent in cotangents]
@@ -52,9 +50,7 @@ def pulled(
 
 
 class _Pullback:
-    def __init__(
-        self, op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> None:
+    def __init__(self, op: Scan, inputs: Variables, outputs: Variables, cotangents: Variables) -> None:
         self.op, self.inputs, self.outputs = op, inputs, outputs
         self.given = op.operands(inputs)
         self.positions = op.operands(range(len(inputs)))

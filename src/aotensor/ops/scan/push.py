@@ -13,7 +13,7 @@ from aotensor.errors import UnsupportedError
 from aotensor.graph.op import disconnected, is_disconnected, is_null
 from aotensor.graph.operations import sweeps
 from aotensor.graph.subgraph import Subgraph
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.graph.vectorize import batch
 from aotensor.ops.batching import repeated
 from aotensor.ops.create import zeros, zeros_like
@@ -137,9 +137,7 @@ def _joint_body(
     return Subgraph(tuple(inputs.flat()), tuple(outputs.flat()))
 
 
-def _with_zeros(
-    op: Scan, tangents: Sequence[Variable], outputs: Results[Variable], found: Sequence[Variable]
-) -> list[Variable]:
+def _with_zeros(op: Scan, tangents: Variables, outputs: Results[Variable], found: Variables) -> list[Variable]:
     """The tangents, with exact zeros for discrete outputs that something with a tangent influences."""
     live = {k for k, tangent in enumerate(tangents) if not is_disconnected(tangent)}
     values = [*outputs.states[: len(op.taps)], *outputs.mapped[: op.mapped], outputs.last]

@@ -15,7 +15,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
 from aotensor.graph.operations import KnownValues
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.batching import AxisOp, check_nondifferentiable, moved
 from aotensor.ops.linear import MultilinearOp, zero_gradient
 from aotensor.ops.shape.axes import atleast_1d, atleast_2d, expand_dims
@@ -119,16 +119,12 @@ class Split(Op):
             raise GraphValueError(f"split: extent {min(extents)} is negative")
         return tuple(np.split(x, np.cumsum(extents)[:-1], self.axis))
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         pairs = zip(outputs, cotangents, strict=True)
         whole = join(self.axis, *(zero_gradient(y) if is_disconnected(ct) else ct for y, ct in pairs))
         return [whole, *(disconnected() for _ in inputs[1:])]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return list(self.apply(tangents[0], *inputs[1:]).outputs)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:

@@ -16,7 +16,7 @@ from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.expansion import Expansion
 from aotensor.graph.op import disconnected, is_disconnected, is_null
 from aotensor.graph.subgraph import Subgraph
-from aotensor.graph.variable import Constant, Variable, as_tensor, constant
+from aotensor.graph.variable import Constant, Variable, Variables, as_tensor, constant
 from aotensor.ops.elementwise.compare import and_, cast, eq, ge, le, switch
 from aotensor.ops.shape.axes import expand_dims, matrix_transpose
 from aotensor.ops.shape.join import join
@@ -201,16 +201,12 @@ class Rules:
 
     steps: Expansion
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         """Cotangents of all inputs."""
         terms = pull_through(self.steps, inputs, outputs[:1], [_if_found(outputs[1], cotangents[0])])
         return [_if_found(outputs[1], term) for term in terms]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         """The tangent of y; the counts have none."""
         (moved,) = push_through(self.steps, inputs, outputs[:1], tangents)
         return [_if_found(outputs[1], moved), *(disconnected() for _ in outputs[1:])]

@@ -14,7 +14,7 @@ from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected, sum_terms
 from aotensor.graph.sparse_type import SparseVariable
-from aotensor.graph.variable import Constant, Variable
+from aotensor.graph.variable import Constant, Variable, Variables
 from aotensor.ops.create import full_like
 from aotensor.ops.elementwise import arithmetic
 from aotensor.ops.elementwise.base import Elementwise
@@ -74,14 +74,10 @@ class AddSS(PairOp):
     function: Elementwise = field(default=arithmetic.add, repr=False)
     join: Join = field(default="either", repr=False)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [term_for(x, cotangents[0]) for x in inputs]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         total = sum_terms(tangents, arithmetic.add)
         return [term_for(outputs[0], total)]
 
@@ -111,9 +107,7 @@ class AddSD(CanonicalOp):
         p = parts_of(x)
         return [densified(p) + beside(self.name, d, p)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         tx, td = tangents
         if is_disconnected(td):
             return [as_dense(tx)]

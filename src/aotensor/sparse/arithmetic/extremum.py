@@ -12,7 +12,7 @@ from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.graph.variable import Variable, Variables, as_tensor, constant
 from aotensor.ops.create import alloc
 from aotensor.ops.elementwise.arithmetic import maximum, minimum
 from aotensor.ops.elementwise.compare import and_, cast, eq, isnan, lt, or_, switch
@@ -106,16 +106,12 @@ class SpExtremum(CanonicalOp):
         is_best = eq(p.data, best)
         return or_(is_best, and_(isnan(p.data), isnan(best))) if dtypes.is_float(p.data.dtype) else is_best
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x,), (y,), (ct,) = inputs, outputs, cotangents
         p = parts_of(x)
         return [like(x, switch(self._mask(p, y), at_entries(self.axis, p, ct), 0))]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (x,), (y,), (tx,) = inputs, outputs, tangents
         p = parts_of(x)
         found = switch(self._mask(p, y), sample_at(tx, x), 0)

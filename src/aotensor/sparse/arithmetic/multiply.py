@@ -13,7 +13,7 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected, sum_terms
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.elementwise import arithmetic
 from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.shape.reshape import ravel
@@ -37,15 +37,11 @@ from aotensor.sparse.sample import take_entries
 class ProductOp(CanonicalOp):
     """x ∘ y, bilinear. Gradient: regular, y∘z̄ and x∘z̄."""
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x, y), (ct,) = inputs, cotangents
         return [_term(x, ct, y), _term(y, ct, x)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (x, y), (tx, ty) = inputs, tangents
         by_x = tx if is_disconnected(tx) else arithmetic.mul(tx, y)
         by_y = ty if is_disconnected(ty) else arithmetic.mul(x, ty)
@@ -135,15 +131,11 @@ class DivSD(CanonicalOp):
         p = parts_of(inputs[0])
         return [matrix_of(replace(p, data=p.data / entries_of(self.name, inputs[1], p)))]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (_, d), (y,), (ct,) = inputs, outputs, cotangents
         return [ct / d, sum_to(-(y * ct) / d, d)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (_, d), (y,), (tx, td) = inputs, outputs, tangents
         terms = [tx if is_disconnected(tx) else tx / d, td if is_disconnected(td) else -((y * td) / d)]
         return [sum_terms(terms, arithmetic.add)]

@@ -13,7 +13,7 @@ from aotensor.core.types import Array, TensorType, normalise_axes
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.sparse_type import SparseVariable
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.complex.parts import real
 from aotensor.ops.create import alloc
 from aotensor.ops.elementwise.base import unbroadcast
@@ -80,9 +80,7 @@ class SpSum(CanonicalOp):
             return [sum_over(p.data)]
         return [cast(along(self.axis)(p, cast(p.data, dtypes.accumulator_of(out))), out)]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x,), (ct,) = inputs, cotangents
         p = parts_of(x)
         if self.sparse_grad:
@@ -91,9 +89,7 @@ class SpSum(CanonicalOp):
         everywhere = alloc(reexpand(ct, axes, 2), [p.rows, p.columns])
         return [everywhere_as(x, everywhere)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (tx,) = tangents
         return [self(tx) if tx.is_sparse else sum_over(tx, axis=self.axis)]
 

@@ -11,7 +11,7 @@ import numpy as np
 from aotensor.core.types import Array, Dim, TensorType, within_reach
 from aotensor.graph.coercion import coerced
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable
-from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.graph.variable import Variable, Variables, as_tensor, constant
 from aotensor.ops.diagonal import diagonal
 from aotensor.ops.elementwise.arithmetic import maximum, minimum
 from aotensor.ops.elementwise.compare import cast, eq, switch
@@ -65,15 +65,11 @@ class Diag(SparseOp):
             return [slices]
         return [subtensor(slices, slice(start, length + start))]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x,), (ct,) = inputs, cotangents
         return [on_diagonal(ct, parts_of(x), self.offset)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [diagonal_of(tangents[0], self.offset)]
 
 
@@ -154,14 +150,10 @@ class SquareDiagonal(SparseOp):
         indices, indptr = arange(extent, dtype=wide), arange(as_tensor(extent) + 1, dtype=wide)
         return [matrix_of(Compressed(self.format, v, indices, indptr, extent, extent, (dim, dim), is_canonical=True))]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [diagonal_of(cotangents[0], 0)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [self(tangents[0])]
 
 

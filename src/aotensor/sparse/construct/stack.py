@@ -22,7 +22,7 @@ from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, is_matrix, scipy_sparse
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.index import subtensor
 from aotensor.ops.linear import zero_gradient
@@ -119,9 +119,7 @@ class Stack(SparseOp):
                 found[k] = replace(p, data=vectors[0], indices=vectors[1], indptr=vectors[2])
         return found
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         ends = [sums_of([0, *(matrix_extent(as_sparse(x), axis) for x in inputs)]) for axis in range(2)]
         terms: list[Variable] = []
         for k, x in enumerate(inputs):
@@ -131,9 +129,7 @@ class Stack(SparseOp):
             terms.append(zero_gradient(x) if dtypes.is_discrete(x.dtype) else _part(cotangents[0], window, x))
         return terms
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         pairs = zip(inputs, tangents, strict=True)
         known = [zero_gradient(x) if is_disconnected(t) or dtypes.is_discrete(x.dtype) else t for x, t in pairs]
         return [self(*(t if t.is_sparse else stored_everywhere(t, self.format) for t in known))]

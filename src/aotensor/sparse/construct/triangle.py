@@ -11,7 +11,7 @@ import numpy as np
 from aotensor.core.types import TensorType, within_reach
 from aotensor.graph.coercion import coerced
 from aotensor.graph.sparse_type import SparseVariable
-from aotensor.graph.variable import Variable, constant
+from aotensor.graph.variable import Variable, Variables, constant
 from aotensor.ops.diagonal import tril as dense_tril
 from aotensor.ops.diagonal import triu as dense_triu
 from aotensor.ops.elementwise.compare import cast, ge, le
@@ -50,14 +50,10 @@ class SparseTriangle(SparseOp):
         keep = (le if self.is_lower else ge)(diagonals, constant(self.offset, dtype="int64"))
         return [matrix_of(compress(p, keep))]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [self._of(cotangents[0])]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [self._of(tangents[0])]
 
     def _of(self, x: Variable) -> Variable:

@@ -17,7 +17,7 @@ from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphLinAlgError
 from aotensor.graph.op import Apply, disconnected, is_disconnected
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import check_nondifferentiable
 from aotensor.ops.gradient_control import grad_not_implemented
 from aotensor.ops.linear import LinearOp
@@ -80,14 +80,10 @@ def elimination_order(indices: Array, indptr: Array) -> tuple[Array, ...]:
 class FactorsOp(IndexOp):
     """An op whose outputs are factors, without derivatives: steps to a solution, which has them (`DirectSolve`)."""
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [grad_not_implemented(self, position, x) for position, x in enumerate(inputs)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         is_moved = not is_disconnected(tangents[0])
         return [grad_not_implemented(self, 0, inputs[0]) if is_moved else disconnected() for _ in outputs]
 

@@ -13,7 +13,7 @@ from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import one_of
 from aotensor.graph.op import disconnected
 from aotensor.graph.sparse_type import SPARSE_FORMATS, SparseTensorType
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.elementwise.compare import cast, eq, switch
 from aotensor.ops.index import subtensor
 from aotensor.ops.ranges import arange
@@ -57,9 +57,7 @@ class GetItemScalar(WindowOp):
     def of(self, x: Variable, inputs: Sequence[Variable]) -> Variable:
         return super().of(x, inputs) if x.is_sparse else subtensor(x, tuple(inputs[1:]))
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         x, *coordinates = inputs
         entry = (dimshuffle(value, [None]) for value in (cotangents[0], *coordinates))
         return [scatter_elements(x, *entry), disconnected(), disconnected()]
@@ -96,9 +94,7 @@ class GetItem2Lists(WindowOp):
     def of(self, x: Variable, inputs: Sequence[Variable]) -> Variable:
         return super().of(x, inputs) if x.is_sparse else subtensor(x, tuple(inputs[1:]))
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [scatter_elements(inputs[0], cotangents[0], *inputs[1:]), disconnected(), disconnected()]
 
 
@@ -142,9 +138,7 @@ class ScatterElements(WindowOp):
         p = Compressed(self.format, z, indices, indptr, one_each[0], one_each[1], (dims[0], dims[1]), is_canonical=True)
         return [matrix_of(scattered(p, coordinates[major], extents[major], self.dims[major]))]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         rows, columns = inputs[1:3]
         found = GetItem2Lists().of(cotangents[0], [cotangents[0], rows, columns])
         return [found, *(disconnected() for _ in inputs[1:])]

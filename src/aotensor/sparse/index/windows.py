@@ -14,7 +14,7 @@ import numpy as np
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.graph.op import Apply, Op, disconnected
 from aotensor.graph.sparse_type import SparseVariable, scipy_sparse
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.create import full, zeros
 from aotensor.ops.elementwise.arithmetic import floor_div
 from aotensor.ops.elementwise.compare import cast, eq, ge, lt
@@ -39,9 +39,7 @@ WINDOW: Final = "a matrix with entries at given positions has an extent of {foun
 class WindowOp(SparseOp):
     """An op that is linear in its first input, a matrix or its entries; the other inputs say where."""
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [self.of(tangents[0], inputs)]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
@@ -114,9 +112,7 @@ class Submatrix(WindowOp):
         found: Variable = self(x, *inputs[1:]) if x.is_sparse else dense_window(x, self._places(inputs[1:]))
         return found
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x, *positions), (ct,) = inputs, cotangents
         extents = [matrix_extent(x, axis) for axis in range(2)]  # type: ignore[arg-type]
         rest = [disconnected() for _ in positions]
@@ -195,9 +191,7 @@ class ScatterMatrix(WindowOp):
             axis: x if step is None else Progression.of(x, step, z.tensor_type.shape[axis]) for axis, x, step in known
         }
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         positions, (ct,) = inputs[3:], cotangents
         counts = tuple(inputs[0].tensor_type.shape[axis] for axis in self.axes)
         found = Submatrix(self.axes, self.rises, self.steps, counts).of(ct, [ct, *positions])

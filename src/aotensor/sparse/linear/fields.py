@@ -19,7 +19,7 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
 from aotensor.graph.operations import dense
 from aotensor.graph.sparse_type import SparseVariable, scipy_sparse
-from aotensor.graph.variable import Variable, as_tensor, constant
+from aotensor.graph.variable import Variable, Variables, as_tensor, constant
 from aotensor.graph.walk import evaluate_all
 from aotensor.ops.batching import check_nondifferentiable, repeated
 from aotensor.ops.complex.blocks import is_complex
@@ -88,16 +88,12 @@ class LogDeterminants(FieldOp):
             return [reshape(sum_of(logarithms), [1])]
         return [sum_of(reshape(logarithms, [count, _share(rows, count)]), axis=1)]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         rows = self._by_matrix(inputs, SelectedInverse(self.slice)(*inputs[:3]))
         term = rows * dimshuffle(cotangents[0], [0, None])
         return [reshape(term, extents_of(inputs[0])), *(disconnected() for _ in inputs[1:])]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         terms = SelectedInverse(self.slice)(*inputs[:3]) * tangents[0]
         return [sum_of(self._by_matrix(inputs, terms), axis=1)]
 
@@ -165,14 +161,10 @@ class SelectedInverse(FieldOp):
         given = stack(directions) if directions else zeros([0, extent_of(data, 0)], data.dtype)
         return [SelectedEntries(len(directions))(given, indices, indptr, order, *factors)]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return self._moved(inputs, lambda k: cotangents[0])
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         moving = [k for k, x in enumerate(tangents) if not is_disconnected(x)]
         terms = self._moved(inputs, lambda k: tangents[k], moving)
         return [sum_terms([terms[k] for k in moving], dense().add)]
@@ -230,15 +222,11 @@ class PrecisionDraws(FieldOp):
             return [HalfSolve(True)(z, order, *factors) / scale]
         return [HalfSolve()(z / scale, order, *factors)]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         for_z = PrecisionDraws(self.slice, not self.is_transposed)(*inputs[:3], cotangents[0])
         return [grad_not_implemented(self, 0, inputs[0], _FIXED), disconnected(), disconnected(), for_z]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         if not is_disconnected(tangents[0]):
             return [grad_not_implemented(self, 0, inputs[0], _FIXED)]
         return [zero_gradient(outputs[0]) if is_disconnected(tangents[3]) else self(*inputs[:3], tangents[3])]

@@ -12,7 +12,7 @@ from aotensor.core.types import TensorType
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected, sum_terms
 from aotensor.graph.sparse_type import is_matrix, scipy_sparse
-from aotensor.graph.variable import Variable, as_tensor
+from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.create import alloc, ones_like
 from aotensor.ops.elementwise.arithmetic import add, mul
 from aotensor.ops.elementwise.compare import cast, gt
@@ -72,9 +72,7 @@ class TrueDot(ProductOp):
             keep = at_columns(full, gt(sum_columns(p, marks), 0))
         return [matrix_of(compress(full, keep))]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x, y), (ct,) = inputs, cotangents
         if not ct.is_sparse:
             terms = [any_product(ct, transposed_matrix(y)), any_product(transposed_matrix(x), ct)]
@@ -94,9 +92,7 @@ class TrueDot(ProductOp):
         """A product as the cotangent of an operand."""
         return any_product(a, b) if self.grad_preserves_dense and not of.is_sparse else self(a, b)
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (x, y), (tx, ty) = inputs, tangents
         pairs = [(a, b) for a, b in ((tx, y), (x, ty)) if not is_disconnected(a) and not is_disconnected(b)]
         return [sum_terms([self._tangent(a, b, x.is_sparse) for a, b in pairs], add)]

@@ -10,7 +10,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.complex.parts import complex as complex_of_parts
 from aotensor.ops.complex.parts import imag, real
 from aotensor.ops.contract import matmul
@@ -63,9 +63,7 @@ class ComplexDeterminant(Linearised):
         with np.errstate(all="ignore"):
             return np.asarray(np.linalg.det(x))
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (tx,) = tangents
         return [_trace_of_product(ComplexAdjugate()(*inputs), tx)]
 
@@ -94,9 +92,7 @@ class ComplexAdjugate(Linearised):
         others = np.prod(np.where(np.eye(n, dtype=bool), 1, values), axis=-1)
         return np.linalg.det(left @ right) * (right.conj().T * others) @ left.conj().T
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (m,), (tx,) = outputs, tangents
         determinant = ComplexDeterminant()(*inputs)
         both = matmul(matmul(m, tx), m)
@@ -131,9 +127,7 @@ class ComplexSlogdet(Linearised):
             sign, logarithm = np.linalg.slogdet(x)
         return np.asarray(sign), np.asarray(logarithm)
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (sign, _), (tx,) = outputs, tangents
         moved = _trace_of_product(inv(inputs[0], on_error="nan"), tx)
         return [sign * complex_of_parts(0 * imag(moved), imag(moved)), real(moved)]

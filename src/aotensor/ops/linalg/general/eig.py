@@ -12,7 +12,7 @@ from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected, sum_terms
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.complex.parts import complex as complex_of_parts
 from aotensor.ops.complex.parts import conj, imag, real
 from aotensor.ops.contract import matmul
@@ -73,9 +73,7 @@ class Eig(MatrixOp):
 
         return converged(self.name, FAILED, decomposed, x)  # type: ignore[no-any-return]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x,), (w, v), (ct_w, ct_v) = inputs, outputs, cotangents
         terms = []
         if not is_disconnected(ct_w):
@@ -89,9 +87,7 @@ class Eig(MatrixOp):
         pulled = solve(vt, matmul(sum_terms(terms, add), vt), on_error="nan")
         return [cotangent_of(x, pulled)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (w, v), (tx,) = outputs, tangents
         inner = solve(v, matmul(tx, v), on_error="nan")
         moved = matmul(v, inverse_differences(w) * inner)

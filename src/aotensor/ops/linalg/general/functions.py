@@ -12,7 +12,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced, one_of
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.complex.parts import real, to_complex
 from aotensor.ops.contract import matmul
 from aotensor.ops.create import zeros_like
@@ -108,15 +108,11 @@ class SquareRoot(MatrixFunction):
     def _function(self, x: Array) -> Array:
         return exactly(scipy_linalg().sqrtm, x)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         yt = matrix_transpose(outputs[0])
         return [Sylvester(False, False)(yt, yt, cotangents[0])]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (y,), (tx,) = outputs, tangents
         return [Sylvester(False, False)(y, y, tx)]
 
@@ -138,14 +134,10 @@ class Logarithm(MatrixFunction):
     def _is_bad(self, values: Array) -> Array:
         return np.asarray(values == 0)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [self._derivative(matrix_transpose(inputs[0]), cotangents[0])]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (x,), (tx,) = inputs, tangents
         return [self._derivative(x, tx)]
 

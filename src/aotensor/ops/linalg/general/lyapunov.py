@@ -13,7 +13,7 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphLinAlgError, GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import disconnected, is_disconnected, sum_terms
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.complex.parts import conj
 from aotensor.ops.contract import matmul
 from aotensor.ops.create import zeros_like
@@ -143,9 +143,7 @@ class Riccati(MatrixOp):
         k = solve(r + matmul(matmul(bt, x), b), matmul(matmul(bt, x), a), on_error="nan")
         return k, a - matmul(b, k)
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (a, b, _, r), (x,), (ct,) = inputs, outputs, cotangents
         k, c = self._gain(a, b, r, x)
         s = solve_discrete_lyapunov(c, (ct + matrix_transpose(ct)) / 2)
@@ -153,9 +151,7 @@ class Riccati(MatrixOp):
         kt = matrix_transpose(k)
         return [for_a, -matmul(for_a, kt), s, matmul(matmul(k, s), kt)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (a, b, _, r), (x,), (ta, tb, tq, tr) = inputs, outputs, tangents
         k, c = self._gain(a, b, r, x)
         kt, left = matrix_transpose(k), matmul(matrix_transpose(c), x)

@@ -13,7 +13,7 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphLinAlgError, GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import null_gradient
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.linalg.general.schur import FAILED, NO_RULE, SORTS, UNSORTED, complex_if_asked
 from aotensor.ops.linalg.kinds import sorted_pencil
 from aotensor.ops.linalg.lapack import MatrixOp, from_lapack, from_pairs, is_complex, lapack, square_core, to_lapack
@@ -73,14 +73,10 @@ class GeneralizedSchur(MatrixOp):
     def _message(self) -> str:
         return UNSORTED if self.sort else FAILED
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [null_gradient(self, k, x, "not implemented", NO_RULE) for k, x in enumerate(inputs)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [null_gradient(self, 0, inputs[0], "not implemented", NO_RULE)] * len(outputs)
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:

@@ -13,7 +13,7 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.op import null_gradient
-from aotensor.graph.variable import Variable
+from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.complex.parts import conj, to_complex
 from aotensor.ops.contract import matmul
 from aotensor.ops.elementwise.compare import cast
@@ -75,14 +75,10 @@ class Schur(MatrixOp):
 
         return converged(self.name, UNSORTED if self.sort else FAILED, decomposed, x)  # type: ignore[no-any-return]
 
-    def pullback(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [null_gradient(self, 0, inputs[0], "not implemented", NO_RULE)]
 
-    def pushforward(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], tangents: Sequence[Variable]
-    ) -> list[Variable]:
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         null = null_gradient(self, 0, inputs[0], "not implemented", NO_RULE)
         return [null] * len(outputs)
 

@@ -24,7 +24,7 @@ from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import applied, missed
 from aotensor.graph.site import made_at
 from aotensor.graph.subgraph import Subgraph
-from aotensor.graph.variable import Variable, constant
+from aotensor.graph.variable import Variable, Variables, constant
 from aotensor.graph.walk import toposort
 from aotensor.ops.elementwise.arithmetic import maximum
 from aotensor.ops.ranges import arange
@@ -325,9 +325,7 @@ def _unstacked(op: Scan) -> tuple[Scan, list[int]]:
     return plain, [*places, *range(len(made.states), len(made.states) + len(made.mapped))]
 
 
-def _next_states(
-    op: Scan, old: Sequence[Variable], last: Sequence[Variable], mapped: Sequence[Variable]
-) -> list[Variable]:
+def _next_states(op: Scan, old: Variables, last: Variables, mapped: Variables) -> list[Variable]:
     """The states after some steps: the last value, or as many rows as the loop looks back, the oldest first."""
     deep = [k for k, depth in enumerate(op.depths) if depth > 1]
     made = op.results(op.body.outputs)
