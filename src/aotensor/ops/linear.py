@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from aotensor.config import config
 from aotensor.core import dtypes
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
-from aotensor.graph.operations import dense, sparse
+from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, is_null, sum_terms
+from aotensor.graph.operations import dense, sparse, sweeps
 from aotensor.graph.variable import Variable, Variables
 
 
@@ -66,6 +66,26 @@ class MultilinearOp(Op):
 
 def _filled(tangent: Variable, x: Variable) -> Variable:
     return zero_gradient(x) if is_disconnected(tangent) else tangent
+
+
+class LinearisedOp(Op):
+    """An op that gives its pushforward alone; its pullback is the transpose of that, from the outputs with a cotangent.
+
+    The pushforward gets tangents of all connected inputs here, and must be linear in them.
+    """
+
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
+        node = outputs[0].owner
+        pattern = [[True]] * len(inputs) if node is None else self.connection_pattern(node)
+        slots = {k: zero_gradient(x) for k, x in enumerate(inputs) if any(pattern[k])}
+        pushed = self.pushforward(inputs, outputs, [slots.get(k, disconnected()) for k in range(len(inputs))])
+        pairs = [(y, ct) for y, ct in zip(pushed, cotangents, strict=True) if not is_disconnected(ct)]
+        null = next((y for y, _ in pairs if is_null(y)), None)
+        if null is not None:
+            return [null if k in slots else disconnected() for k in range(len(inputs))]
+        found = sweeps().pulled_terms([y for y, _ in pairs], list(slots.values()), [ct for _, ct in pairs])
+        terms = dict(zip(slots, found, strict=True))
+        return [terms.get(k, disconnected()) for k in range(len(inputs))]
 
 
 class LinearOp(MultilinearOp):

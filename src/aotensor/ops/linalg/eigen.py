@@ -13,23 +13,22 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced, one_of
-from aotensor.graph.op import is_disconnected, sum_terms
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.complex.blocks import hermitian_of
 from aotensor.ops.complex.parts import complex as complex_of_parts
-from aotensor.ops.complex.parts import real
+from aotensor.ops.complex.parts import conj, real
 from aotensor.ops.contract import matmul
-from aotensor.ops.diagonal import diagonal
-from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.compare import eq, switch
-from aotensor.ops.linalg.cholesky import cholesky, fold_lower, symmetric_of_lower
+from aotensor.ops.linalg.cholesky import cholesky, symmetric_of_lower
 from aotensor.ops.linalg.general.phases import phases, turn
-from aotensor.ops.linalg.lapack import Linearised, adjoint, from_lapack, is_complex, lapack, to_lapack
+from aotensor.ops.linalg.lapack import MatrixOp, adjoint, from_lapack, is_complex, lapack, to_lapack
 from aotensor.ops.linalg.matrices import both_floating, check_square, floating, lowered_square
 from aotensor.ops.linalg.shapes import converged, square_type
 from aotensor.ops.linalg.signs import phases_of, signs_of
 from aotensor.ops.linalg.triangular import solve_triangular
+from aotensor.ops.linear import LinearisedOp
+from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import expand_dims, matrix_transpose
 
 FAILED: Final = "the eigenvalues did not converge"
@@ -48,13 +47,8 @@ def symmetric(x: Variable, uplo: str) -> Variable:
     return symmetric_of_lower(x if uplo == "L" else matrix_transpose(x))
 
 
-def folded(m: Variable, uplo: str) -> Variable:
-    """The adjoint of `symmetric`: both halves of m summed in the triangle that is read."""
-    return fold_lower(m) if uplo == "L" else matrix_transpose(fold_lower(matrix_transpose(m)))
-
-
 @dataclass(frozen=True)
-class Eigh(TrailingOp):
+class Eigh(TrailingOp, LinearisedOp):
     """x → (w, v): x = v·diag(w)·vᵀ, w ascending, signs as in `signs`.   (…, n, n) → (…, n), (…, n, n)
 
     Derivatives of v between equal eigenvalues are 0: there v is not unique.
@@ -73,17 +67,10 @@ class Eigh(TrailingOp):
         w, v = converged(self.name, FAILED, eigh, x, read=TRIANGLES[self.uplo])
         return w, v * signs_of(v)[..., None, :]
 
-    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        (w, v), (ct_w, ct_v) = outputs, cotangents
-        vt = matrix_transpose(v)
-        terms = [] if is_disconnected(ct_w) else [v * expand_dims(ct_w, -2)]
-        terms += [] if is_disconnected(ct_v) else [matmul(v, inverse_differences(w) * matmul(vt, ct_v))]
-        return [folded(matmul(sum_terms(terms, add), vt), self.uplo)]
-
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (w, v), (tx,) = outputs, tangents
-        inner = matmul(matmul(matrix_transpose(v), symmetric(tx, self.uplo)), v)
-        return [diagonal(inner, 0, -2, -1), matmul(v, inverse_differences(w) * inner)]
+        moved = matmul(symmetric(tx, self.uplo), v)
+        return [sum_over(v * moved, axis=-2), matmul(v, inverse_differences(w) * matmul(matrix_transpose(v), moved))]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> tuple[Tensor, Tensor]:
         extents = lowered_square(b, x)
@@ -94,7 +81,7 @@ class Eigh(TrailingOp):
 
 
 @dataclass(frozen=True)
-class HermitianEigh(Linearised):
+class HermitianEigh(LinearisedOp, MatrixOp):
     """x → (w, v): x = v·diag(w)·vᴴ of the Hermitian matrix with this lower triangle, phases of v as in `signs`."""
 
     name: ClassVar[str] = "eigh"
@@ -110,11 +97,11 @@ class HermitianEigh(Linearised):
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (w, v), (tx,) = outputs, tangents
-        inner = matmul(matmul(adjoint(v), hermitian_of(tx, lower=True)), v)
-        moved = matmul(v, inverse_differences(w) * inner)
+        by_v = matmul(hermitian_of(tx, lower=True), v)
+        moved = matmul(v, inverse_differences(w) * matmul(adjoint(v), by_v))
         phase = turn(moved, v)
         return [
-            real(diagonal(inner, 0, -2, -1)),
+            real(sum_over(conj(v) * by_v, axis=-2)),
             moved - v * complex_of_parts(0 * phase, phase),
         ]
 

@@ -12,12 +12,10 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphLinAlgError
-from aotensor.graph.op import Apply, Op, is_disconnected, is_null
-from aotensor.graph.operations import sweeps
-from aotensor.graph.variable import Variable, Variables
+from aotensor.graph.op import Apply, Op
+from aotensor.graph.variable import Variable
 from aotensor.ops.batching import all_batched
 from aotensor.ops.complex.parts import parts, real, whole
-from aotensor.ops.create import zeros_like
 from aotensor.ops.linalg.kinds import KINDS, Arithmetic
 from aotensor.ops.linalg.matrices import square_dim
 from aotensor.ops.linalg.shapes import smaller
@@ -98,20 +96,6 @@ class MatrixOp(Op):
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         return self.apply(*all_batched(inputs, is_batched)).outputs
-
-
-class Linearised(MatrixOp):
-    """An op of one complex matrix whose pullback is derived from its pushforward by transposition."""
-
-    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        (x,) = inputs
-        tangent = zeros_like(x)
-        pushed = self.pushforward(inputs, outputs, [tangent])
-        pairs = [(y, ct) for y, ct in zip(pushed, cotangents, strict=True) if not is_disconnected(ct)]
-        for y, _ in pairs:
-            if is_null(y):
-                return [y]
-        return sweeps().pulled_terms([y for y, _ in pairs], [tangent], [ct for _, ct in pairs])
 
 
 def lapack(kind: str, operands: Sequence[Variable], error: str = "", **options: bool | str) -> list[Variable]:

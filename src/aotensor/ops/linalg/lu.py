@@ -24,7 +24,7 @@ from aotensor.ops.complex.parts import real
 from aotensor.ops.contract import matmul
 from aotensor.ops.diagonal import Triangle, eye
 from aotensor.ops.elementwise.compare import cast, eq
-from aotensor.ops.linalg.lapack import Lapack, Linearised, from_lapack, is_complex, to_lapack
+from aotensor.ops.linalg.lapack import Lapack, MatrixOp, from_lapack, is_complex, to_lapack
 from aotensor.ops.linalg.matrices import (
     NO_ROW,
     ZERO_PIVOT,
@@ -47,7 +47,7 @@ from aotensor.ops.linalg.triangular import (
     solve_triangular,
     transposition,
 )
-from aotensor.ops.linear import ConstantOp
+from aotensor.ops.linear import ConstantOp, LinearisedOp
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import expand_dims, matrix_transpose
 from aotensor.ops.shape.extents import extent_of
@@ -113,7 +113,7 @@ class ColumnLu(TrailingOp):
 
 
 @dataclass(frozen=True)
-class ComplexLu(Linearised):
+class ComplexLu(LinearisedOp, MatrixOp):
     """A → F, p of complex matrices: A = P·L·U, L below the diagonal of F with ones on it, U on and above.
 
     Row k was swapped with row p[k], in order, counted from 1. dF = L·tril(G, −1) + triu(G)·U with G = L⁻¹·Pᵀ·dA·U⁻¹.

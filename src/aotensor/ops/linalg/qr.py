@@ -13,7 +13,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced, one_of
-from aotensor.graph.op import Apply, disconnected, is_disconnected, is_null, null_gradient, sum_terms
+from aotensor.graph.op import Apply, disconnected, null_gradient
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.complex.parts import complex as complex_of_parts
@@ -21,23 +21,22 @@ from aotensor.ops.complex.parts import imag
 from aotensor.ops.contract import matmul
 from aotensor.ops.create import zeros_like
 from aotensor.ops.diagonal import tril, triu
-from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.index import subtensor
-from aotensor.ops.linalg.lapack import Linearised, MatrixOp, adjoint, from_lapack, is_complex, lapack, to_lapack
+from aotensor.ops.linalg.lapack import MatrixOp, adjoint, from_lapack, is_complex, lapack, to_lapack
 from aotensor.ops.linalg.matrices import floating, per_matrix, scipy_linalg
 from aotensor.ops.linalg.shapes import is_at_least, matrix_type, smaller
 from aotensor.ops.linalg.triangular import SolveTriangular, solve_triangular
-from aotensor.ops.reduce.sort import argsort
+from aotensor.ops.linear import LinearisedOp
 from aotensor.ops.shape.axes import expand_dims, matrix_transpose
 from aotensor.ops.shape.extents import extent_of
-from aotensor.ops.shape.join import concatenate
 from aotensor.ops.take import take_along_axis
+from aotensor.ops.updates import set_subtensor
 
 _COMPLETE: Final = "q has a derivative in the mode 'reduced', or where there are known to be no more rows than columns"
 
 
 @dataclass(frozen=True)
-class Qr(TrailingOp):
+class Qr(TrailingOp, LinearisedOp):
     """x → (q, r): x = q·r, qᵀ·q = 1, r upper triangular, with the signs of LAPACK.   k = min(m, n)
 
     (…, m, n) → (…, m, k), (…, k, n), or (…, m, m), (…, m, n) if `is_complete`.
@@ -56,22 +55,13 @@ class Qr(TrailingOp):
         q, r = np.linalg.qr(x, mode="complete" if self.is_complete else "reduced")
         return q, r
 
-    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        (x,), (q, r), (ct_q, ct_r) = inputs, outputs, cotangents
-        if not self.is_complete:
-            return [_adjoint(x, q, r, ct_q, ct_r)]
-        if not is_disconnected(ct_q):
-            return [null_gradient(self, 0, x, "not implemented", _COMPLETE)]
-        return [_adjoint(x, *_reduced(x), ct_q, _upper_rows(x, ct_r))]
-
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (x,), (q, r), (tx,) = inputs, outputs, tangents
         if not self.is_complete:
             return list(moved_factors(x, q, r, tx))
         null = null_gradient(self, 0, x, "not implemented", _COMPLETE)
         _, t_r = moved_factors(x, *_reduced(x), tx)
-        rest = subtensor(r, (..., slice(extent_of(x, -1), None), slice(None)))
-        return [null, concatenate([t_r, zeros_like(rest)], axis=-2)]
+        return [null, set_subtensor(zeros_like(r)[..., : extent_of(x, -1), :], t_r)]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> tuple[Tensor, Tensor]:
         *batch, rows, columns = x.extents
@@ -87,17 +77,11 @@ def _reduced(x: Variable) -> tuple[Variable, Variable]:
     return q, r
 
 
-def _upper_rows(x: Variable, r: Variable) -> Variable:
-    """The rows of r in the reduced factors."""
-    return subtensor(r, (..., slice(None, extent_of(x, -1)), slice(None)))
-
-
-def _divided(r: Variable, x: Variable, by_transposed: bool) -> Variable:
-    """x·r⁻¹, or x·r⁻ᵀ"""
+def _divided(x: Variable, r: Variable) -> Variable:
+    """x·r⁻¹"""
     if is_complex(r):
-        found = solve_triangular(r, matrix_transpose(x), trans=0 if by_transposed else 1, b_ndim=2, on_error="nan")
-        return matrix_transpose(found)
-    return SolveTriangular(False, by_transposed, is_left=False, on_error="nan")(r, x)  # type: ignore[no-any-return]
+        return matrix_transpose(solve_triangular(r, matrix_transpose(x), trans=1, b_ndim=2, on_error="nan"))
+    return SolveTriangular(False, is_left=False, on_error="nan")(r, x)  # type: ignore[no-any-return]
 
 
 def _is_tall(x: Variable) -> bool:
@@ -105,60 +89,26 @@ def _is_tall(x: Variable) -> bool:
     return is_at_least(*x.tensor_type.shape[-2:])
 
 
-def _split(x: Variable, k: Any) -> tuple[Variable, Variable]:
-    """The first k columns, and the others."""
-    return subtensor(x, (..., slice(None, k))), subtensor(x, (..., slice(k, None)))
-
-
-def _adjoint(x: Variable, q: Variable, r: Variable, ct_q: Variable, ct_r: Variable) -> Variable:
-    """x̄ = (Q̄ + Q·copyltu(M))·R⁻ᵀ, M = R·R̄ᵀ − Q̄ᵀ·Q, where copyltu mirrors the lower triangle.
-
-    Where x has more columns than rows, that holds for its leading square part, which determines the others:
-    x = [X, Y], r = [U, V] with V = Qᵀ·Y, so that Ȳ = Q·V̄ and Y·V̄ᵀ adds to Q̄.
-    """
-    k = extent_of(r, -2)
-    of_q = [] if is_disconnected(ct_q) else [ct_q]
-    rest: Variable | None = None
-    if not _is_tall(x):
-        r = _split(r, k)[0]
-        if not is_disconnected(ct_r):
-            ct_r, ct_v = _split(ct_r, k)
-            of_q.append(matmul(_split(x, k)[1], matrix_transpose(ct_v)))
-            rest = matmul(q, ct_v)
-    terms = [] if is_disconnected(ct_r) else [matmul(r, matrix_transpose(ct_r))]
-    for_q = sum_terms(of_q, add)
-    if of_q:
-        terms.append(-matmul(matrix_transpose(for_q), q))
-    inner = sum_terms(terms, add)
-    mirrored = matmul(q, tril(inner) + matrix_transpose(tril(inner, -1)))
-    front = _divided(r, sum_terms([mirrored, *of_q], add), by_transposed=True)
-    if _is_tall(x):
-        return front
-    return concatenate([front, zeros_like(_split(x, k)[1]) if rest is None else rest], axis=-1)
-
-
 def moved_factors(x: Variable, q: Variable, r: Variable, tx: Variable) -> tuple[Variable, Variable]:
     """(Q̇, Ṙ): C = Qᴴ·Ẋ·R⁻¹, Ω = tril(C, −1) − tril(C, −1)ᴴ + i·Im diag C, Ṙ = (C − Ω)·R, Q̇ = Ẋ·R⁻¹ − Q·(C − Ω).
 
-    The diagonal of R is real.
+    The diagonal of R is real. Where x has more columns than rows, C is that of its leading square part, which
+    determines Q, and Ṙ = Qᴴ·Ẋ − Ω·R.
     """
-    k = extent_of(r, -2)
-    front, t_front = (r, tx) if _is_tall(x) else (_split(r, k)[0], _split(tx, k)[0])
-    moved = _divided(front, t_front, by_transposed=False)
+    front, t_front = (r, tx) if _is_tall(x) else (subtensor(m, (..., slice(None, extent_of(r, -2)))) for m in (r, tx))
+    moved = _divided(t_front, front)
     inner = matmul(adjoint(q), moved)
     below = tril(inner, -1)
-    upper = inner - below + adjoint(below)
+    turn = below - adjoint(below)
     if is_complex(inner):
-        upper = upper - complex_of_parts(0 * imag(inner), triu(tril(imag(inner))))
-    t_q, t_r = moved - matmul(q, upper), matmul(upper, front)
-    if _is_tall(x):
-        return t_q, t_r
-    others = matmul(adjoint(t_q), _split(x, k)[1]) + matmul(adjoint(q), _split(tx, k)[1])
-    return t_q, concatenate([t_r, others], axis=-1)
+        turn = turn + complex_of_parts(0 * imag(inner), triu(tril(imag(inner))))
+    upper = inner - turn
+    t_q = moved - matmul(q, upper)
+    return t_q, matmul(upper, front) if _is_tall(x) else triu(matmul(adjoint(q), tx) - matmul(turn, r))
 
 
 @dataclass(frozen=True)
-class PivotedQr(MatrixOp):
+class PivotedQr(MatrixOp, LinearisedOp):
     """x → (q, r, p): x[:, p] = q·r as in Qr, and the diagonal of r has descending magnitude.   k = min(m, n)
 
     (…, m, n) → (…, m, k), (…, k, n), (…, n) int32; (…, m, m), (…, m, n) if `is_complete`. p is constant for small
@@ -188,13 +138,6 @@ class PivotedQr(MatrixOp):
     def _of_columns(self, x: Variable, p: Variable) -> Variable:
         return take_along_axis(x, expand_dims(p, -2), -1)
 
-    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        (x,), (q, r, p) = inputs, outputs
-        (pulled,) = Qr(self.is_complete).pullback([self._of_columns(x, p)], [q, r], cotangents[:2])
-        if is_null(pulled):
-            return [pulled]
-        return [self._of_columns(pulled, argsort(p, axis=-1))]
-
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (x,), (q, r, p), (tx,) = inputs, outputs, tangents
         pushed = Qr(self.is_complete).pushforward([self._of_columns(x, p)], [q, r], [self._of_columns(tx, p)])
@@ -205,7 +148,7 @@ class PivotedQr(MatrixOp):
 
 
 @dataclass(frozen=True)
-class ComplexQr(Linearised):
+class ComplexQr(LinearisedOp, MatrixOp):
     """x → (q, r), or (q, r, p) if `is_pivoted`, of complex x: x[:, p] = q·r, qᴴ·q = 1, the diagonal of r real."""
 
     name: ClassVar[str] = "qr"

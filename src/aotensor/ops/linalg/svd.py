@@ -13,20 +13,20 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import is_disconnected, null_gradient, sum_terms
+from aotensor.graph.op import null_gradient
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import TrailingOp
 from aotensor.ops.complex.parts import complex as complex_of_parts
-from aotensor.ops.complex.parts import real
+from aotensor.ops.complex.parts import conj, real
 from aotensor.ops.contract import matmul
-from aotensor.ops.diagonal import diagonal
-from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.elementwise.compare import eq, switch
 from aotensor.ops.linalg.general.phases import phases, turn
-from aotensor.ops.linalg.lapack import Linearised, adjoint, from_lapack, is_complex, lapack, to_lapack
+from aotensor.ops.linalg.lapack import MatrixOp, adjoint, from_lapack, is_complex, lapack, to_lapack
 from aotensor.ops.linalg.matrices import floating
 from aotensor.ops.linalg.shapes import converged, is_at_least, matrix_type, smaller
 from aotensor.ops.linalg.signs import paired_signs, phases_of
+from aotensor.ops.linear import LinearisedOp
+from aotensor.ops.reduce.sums import sum as sum_over
 from aotensor.ops.shape.axes import expand_dims, matrix_transpose
 from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.shape.join import concatenate
@@ -36,7 +36,7 @@ _FULL: Final = "singular vectors have derivatives where full_matrices=False, or 
 
 
 @dataclass(frozen=True)
-class Svd(TrailingOp):
+class Svd(TrailingOp, LinearisedOp):
     """x → (u, s, vt): x = u·diag(s)·vt, s descending, signs of the columns of u as in `signs`.   k = min(m, n)
 
     (…, m, n) → (…, m, k), (…, k), (…, k, n), or u and vt square if `full_matrices`.
@@ -59,21 +59,13 @@ class Svd(TrailingOp):
         left, right = paired_signs(u, vt)
         return u * left[..., None, :], s, vt * right[..., :, None]
 
-    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        (x,), (ct_u, _, ct_vt) = inputs, cotangents
-        if not self.full_matrices:
-            return [_svd_adjoint(x, outputs, cotangents)]
-        if is_disconnected(ct_u) and is_disconnected(ct_vt):
-            return [_svd_adjoint(x, Svd(full_matrices=False)(x), cotangents)]
-        return [null_gradient(self, 0, x, "not implemented", _FULL)]
-
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (x,), (tx,) = inputs, tangents
         if not self.full_matrices:
             return _svd_tangents(x, outputs, tx)
         u, _, vt = Svd(full_matrices=False)(x)  # has second derivatives
         null = null_gradient(self, 0, x, "not implemented", _FULL)
-        return [null, diagonal(matmul(matmul(matrix_transpose(u), tx), matrix_transpose(vt)), 0, -2, -1), null]
+        return [null, sum_over(u * matmul(tx, matrix_transpose(vt)), axis=-2), null]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         return lower_svd(b, x, self.full_matrices)
@@ -106,33 +98,13 @@ def _inverse(s: Variable) -> Variable:
     return switch(is_zero, 0, 1 / switch(is_zero, 1, s))
 
 
-def _svd_adjoint(x: Variable, outputs: Sequence[Variable], cotangents: Sequence[Variable]) -> Variable:
-    """x̄ of the thin factors: U[diag(s̄) + ½(D + P)⊙(UᵀŪ − ŪᵀU) + ½(D − P)⊙(VᵀV̄ − V̄ᵀV)]Vᵀ + what leaves the spans.
+def _svd_tangents(x: Variable, outputs: Sequence[Variable], tx: Variable) -> list[Variable]:
+    """(u̇, ṡ, v̇t) of the thin factors: with F = uᴴ·ẋ·v, ṡ its diagonal, u̇ = u·(½D⊙(F + Fᴴ) + ½P⊙(F − Fᴴ)) + what
+    leaves the span of u, and v̇ with −½P instead of ½P.
 
     D, P: the inverse gaps. Source: Townsend, Differentiating the singular value decomposition (2016), where
     2·s_j/(s_j² − s_i²) stands for D + P.
     """
-    (u, s, vt), (ct_u, ct_s, ct_vt) = outputs, cotangents
-    left = [] if is_disconnected(ct_s) else [u * expand_dims(ct_s, -2)]
-    right: list[Variable] = []
-    inverse, (apart, together) = _inverse(s), _inverse_gaps(s)
-    rows, columns = x.tensor_type.shape[-2:]
-    if not is_disconnected(ct_u):
-        turn = matmul(matrix_transpose(u), ct_u)
-        left.append(matmul(u, 0.5 * (apart + together) * (turn - matrix_transpose(turn))))
-        if not is_at_least(columns, rows):
-            left.append((ct_u - matmul(u, turn)) * expand_dims(inverse, -2))
-    if not is_disconnected(ct_vt):
-        turn = matmul(vt, matrix_transpose(ct_vt))
-        left.append(matmul(u, 0.5 * (apart - together) * (turn - matrix_transpose(turn))))
-        if not is_at_least(rows, columns):
-            outside = ct_vt - matmul(matrix_transpose(turn), vt)
-            right.append(matmul(u * expand_dims(inverse, -2), outside))
-    return sum_terms([matmul(sum_terms(left, add), vt), *right], add)
-
-
-def _svd_tangents(x: Variable, outputs: Sequence[Variable], tx: Variable) -> list[Variable]:
-    """(u̇, ṡ, v̇t) of the thin factors, the transpose of `_svd_adjoint`."""
     u, s, vt = outputs
     v = adjoint(vt)
     moved, (apart, together), inverse = matmul(tx, v), _inverse_gaps(s), expand_dims(_inverse(s), -2)
@@ -148,11 +120,11 @@ def _svd_tangents(x: Variable, outputs: Sequence[Variable], tx: Variable) -> lis
     if is_complex(u):
         phase = turn(t_u, u)
         t_u, t_v = (t - x * complex_of_parts(0 * phase, phase) for t, x in ((t_u, u), (t_v, v)))
-    return [t_u, real(diagonal(inner, 0, -2, -1)), adjoint(t_v)]
+    return [t_u, real(sum_over(conj(u) * moved, axis=-2)), adjoint(t_v)]
 
 
 @dataclass(frozen=True)
-class ComplexSvd(Linearised):
+class ComplexSvd(LinearisedOp, MatrixOp):
     """x → (u, s, vh) of complex x as Svd: x = u·diag(s)·vh, the phases of the columns of u are those of `signs`."""
 
     name: ClassVar[str] = "svd"
@@ -176,7 +148,7 @@ class ComplexSvd(Linearised):
             return _svd_tangents(x, outputs, tx)
         u, _, vh = ComplexSvd(full_matrices=False)(x)
         null = null_gradient(self, 0, x, "not implemented", _FULL)
-        return [null, real(diagonal(matmul(matmul(adjoint(u), tx), adjoint(vh)), 0, -2, -1)), null]
+        return [null, real(sum_over(conj(u) * matmul(tx, adjoint(vh)), axis=-2)), null]
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
         kind = "complex_full_svd" if self.full_matrices else "complex_svd"

@@ -19,11 +19,12 @@ from aotensor.ops.elementwise.arithmetic import abs as absolute
 from aotensor.ops.elementwise.arithmetic import neg
 from aotensor.ops.elementwise.compare import eq, switch
 from aotensor.ops.elementwise.elementary import log
-from aotensor.ops.linalg.lapack import Lapack, Linearised, adjoint, from_lapack, lapack, square_core, to_lapack
+from aotensor.ops.linalg.lapack import Lapack, MatrixOp, adjoint, from_lapack, lapack, square_core, to_lapack
 from aotensor.ops.linalg.matrices import check_square, per_matrix
 from aotensor.ops.linalg.shapes import of_finite
 from aotensor.ops.linalg.solve import inv
 from aotensor.ops.linalg.svd import FAILED
+from aotensor.ops.linear import LinearisedOp
 from aotensor.ops.ranges import arange
 from aotensor.ops.reduce.sums import prod
 from aotensor.ops.reduce.sums import sum as sum_over
@@ -48,7 +49,7 @@ def _trace_of_product(x: Variable, y: Variable) -> Variable:
 
 
 @dataclass(frozen=True)
-class ComplexDeterminant(Linearised):
+class ComplexDeterminant(LinearisedOp, MatrixOp):
     """x → det x.   (…, n, n) → (…)   ddet = tr(adj(x)·dx), also where x is singular."""
 
     name: ClassVar[str] = "det"
@@ -72,7 +73,7 @@ class ComplexDeterminant(Linearised):
 
 
 @dataclass(frozen=True)
-class ComplexAdjugate(Linearised):
+class ComplexAdjugate(LinearisedOp, MatrixOp):
     """x → m = det(x)·x⁻¹, also where x is singular; dm = (tr(m·dx)·m − m·dx·m)/det x, nan there."""
 
     name: ClassVar[str] = "adjugate"
@@ -111,7 +112,7 @@ class ComplexAdjugate(Linearised):
 
 
 @dataclass(frozen=True)
-class ComplexSlogdet(Linearised):
+class ComplexSlogdet(LinearisedOp, MatrixOp):
     """x → det x/|det x| and log |det x|; (0, −inf) where x is singular.   (…, n, n) → complex (…), real (…)"""
 
     name: ClassVar[str] = "slogdet"

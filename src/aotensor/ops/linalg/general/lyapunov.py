@@ -34,6 +34,7 @@ from aotensor.ops.linalg.matrices import (
 from aotensor.ops.linalg.qr import Qr
 from aotensor.ops.linalg.shapes import as_square
 from aotensor.ops.linalg.solve import inv, solve
+from aotensor.ops.linear import LinearisedOp
 from aotensor.ops.shape.axes import expand_dims, matrix_transpose
 from aotensor.ops.shape.extents import extent_of, extents_of, product
 from aotensor.ops.shape.join import concatenate
@@ -104,7 +105,7 @@ def _direct(a: Variable, q: Variable) -> Variable:
 
 
 @dataclass(frozen=True)
-class Riccati(MatrixOp):
+class Riccati(MatrixOp, LinearisedOp):
     """a, b, q, r → the stabilising x of aᵀxa − x − aᵀxb·(r + bᵀxb)⁻¹·bᵀxa + q = 0.   (…, n, n), (…, n, m), …
 
     By the stable subspace of the extended pencil. Source: Arnold & Laub, Generalized eigenproblem algorithms and
@@ -142,14 +143,6 @@ class Riccati(MatrixOp):
         bt = matrix_transpose(b)
         k = solve(r + matmul(matmul(bt, x), b), matmul(matmul(bt, x), a), on_error="nan")
         return k, a - matmul(b, k)
-
-    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        (a, b, _, r), (x,), (ct,) = inputs, outputs, cotangents
-        k, c = self._gain(a, b, r, x)
-        s = solve_discrete_lyapunov(c, (ct + matrix_transpose(ct)) / 2)
-        for_a = 2 * matmul(matmul(x, c), s)
-        kt = matrix_transpose(k)
-        return [for_a, -matmul(for_a, kt), s, matmul(matmul(k, s), kt)]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (a, b, _, r), (x,), (ta, tb, tq, tr) = inputs, outputs, tangents
