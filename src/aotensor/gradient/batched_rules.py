@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aotensor.core.types import TensorType
-from aotensor.graph.op import Apply, is_disconnected, is_null
+from aotensor.graph.op import Apply, has_value
 from aotensor.graph.variable import Variable, Variables
 from aotensor.graph.vectorize import batch
 from aotensor.ops.batching import repeated
@@ -27,7 +27,7 @@ class SampledRules:
         ys, cts = samples.of(outputs, self.node.outputs, every), samples.of(cotangents, self.node.outputs, every)
         terms = samples.batched(self.node.op.pullback(xs, ys, cts), self.node.inputs, outputs[0])
         return [
-            term if on or not _is_real(term) else sum_of(term, axis=0)
+            term if on or not has_value(term) else sum_of(term, axis=0)
             for term, on in zip(terms, self.is_batched, strict=True)
         ]
 
@@ -50,7 +50,7 @@ class _Samples:
         """One sample of each marked variable of `found`, with its dims in `alone`; the others unchanged."""
         result = []
         for x, single, on in zip(found, alone, marks, strict=True):
-            if on and _is_real(x):
+            if on and has_value(x):
                 sample = Variable(TensorType(x.dtype, single.tensor_type.shape))
                 self._batched[sample] = x
                 result.append(sample)
@@ -60,13 +60,9 @@ class _Samples:
 
     def batched(self, terms: Sequence[Variable], alone: Sequence[Variable], like: Variable) -> list[Variable]:
         """Terms of one sample vectorised over all samples; null and disconnected ones stay."""
-        found = iter(batch([term for term in terms if _is_real(term)], self._batched))
-        result = [next(found) if _is_real(term) else term for term in terms]
+        found = iter(batch([term for term in terms if has_value(term)], self._batched))
+        result = [next(found) if has_value(term) else term for term in terms]
         return [
-            repeated(term, like) if _is_real(term) and term.ndim == single.ndim else term
+            repeated(term, like) if has_value(term) and term.ndim == single.ndim else term
             for term, single in zip(result, alone, strict=True)
         ]
-
-
-def _is_real(x: Variable) -> bool:
-    return not is_disconnected(x) and not is_null(x)

@@ -13,11 +13,11 @@ from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError, MissingInputError, UnsupportedOptionError
 from aotensor.gradient.batched_rules import SampledRules
 from aotensor.gradient.forward import push_through
-from aotensor.gradient.overrides import Override, filled, forward_rule, older_forward_rule, reverse_rule
+from aotensor.gradient.overrides import Override, forward_rule, older_forward_rule, reverse_rule
 from aotensor.gradient.sweep import pull_through
 from aotensor.gradient.terms import Pattern, graph_pattern
 from aotensor.graph.expansion import Expansion
-from aotensor.graph.op import Apply, Op, is_disconnected, is_null
+from aotensor.graph.op import Apply, Op, has_value
 from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.subgraph import is_dual
 from aotensor.graph.variable import Constant, SharedVariable, Variable, Variables
@@ -25,6 +25,7 @@ from aotensor.graph.vectorize import batch_through
 from aotensor.graph.walk import evaluate_all, leaves, replace
 from aotensor.ops.batching import repeated
 from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.linear import filled
 from aotensor.ops.shape.broadcast import specify_shape
 from aotensor.ops.shape.extents import shape_i
 from aotensor.sparse.op import as_sparse_or_tensor
@@ -242,7 +243,7 @@ def _checked(what: str, variables: Any) -> list[Variable]:
     for x in variables:
         if not isinstance(x, Variable):
             raise GraphTypeError(f"OpFromGraph: {what} holds {type(x).__name__} {x!r:.40}, which is not a variable")
-        if is_null(x) or is_disconnected(x):
+        if not has_value(x):
             raise GraphTypeError(f"OpFromGraph: {what} holds a variable of {x.type}, which has no value")
     if what == "inputs" and len(set(variables)) != len(variables):
         double = next(x for position, x in enumerate(variables) if x in variables[:position])

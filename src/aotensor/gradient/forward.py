@@ -30,7 +30,9 @@ from aotensor.graph.op import (
     call_pullback,
     call_pushforward,
     chosen_rule,
+    connected,
     disconnected,
+    has_value,
     is_disconnected,
     is_null,
     sum_terms,
@@ -99,36 +101,30 @@ def push(outputs: Sequence[Variable], wrt: Sequence[Variable], points: Sequence[
 
 def _pushed(node: Apply, known: dict[Variable, Variable]) -> list[Variable]:
     """Tangents of the outputs of one node."""
-    if not any(x in known for x in node.inputs):
-        return [disconnected() for _ in node.outputs]
-    pattern = connection_pattern(node)
-    given = [
-        known[x] if x in known and any(row) else disconnected() for x, row in zip(node.inputs, pattern, strict=True)
-    ]
     results = [disconnected() for _ in node.outputs]
-    real = [disconnected() if is_null(tangent) else tangent for tangent in given]
+    if not any(x in known for x in node.inputs):
+        return results
+    pattern, is_faithful = connection_pattern(node), node.op.is_faithful()
+    given = {k: known[x] for k, x in enumerate(node.inputs) if x in known and any(pattern[k])}
+    real = {k: tangent for k, tangent in given.items() if has_value(tangent)}
     # zero tangents of discrete values add nothing, even where the derivative is infinite
-    is_still = node.op.is_faithful() and all(sends_zeros(node, x) for x in node.outputs)
-    moving = [disconnected() if is_still or (node.op.is_faithful() and _is_zeros(t)) else t for t in real]
-    if not all(map(is_disconnected, moving)):
-        results = _by_rule(node, pattern, moving)
-    still = [not is_disconnected(one) and is_disconnected(other) for one, other in zip(real, moving, strict=True)]
+    is_still = is_faithful and all(sends_zeros(node, x) for x in node.outputs)
+    moving = {k: t for k, t in real.items() if not (is_still or (is_faithful and is_zeros(t)))}
+    if moving:
+        results = _by_rule(node, pattern, [moving.get(k, disconnected()) for k in range(len(node.inputs))])
     for k, x in enumerate(node.outputs):
-        if is_disconnected(results[k]) and any(on and row[k] for on, row in zip(still, pattern, strict=True)):
-            results[k] = zero_gradient(x)
-    for tangent, row in zip(given, pattern, strict=True):
+        sources = {position for position, row in enumerate(pattern) if row[k]}
+        if sources and not sources & moving.keys():
+            results[k] = zero_gradient(x) if sources & real.keys() else disconnected()
+    for position, tangent in given.items():
         if is_null(tangent):
-            results = [tangent if on else result for on, result in zip(row, results, strict=True)]
+            results = [tangent if on else result for on, result in zip(pattern[position], results, strict=True)]
     return [_as_output(tangent, x) for tangent, x in zip(results, node.outputs, strict=True)]
-
-
-def _is_zeros(tangent: Variable) -> bool:
-    return not is_disconnected(tangent) and is_zeros(tangent)
 
 
 def push_through(graph: Expansion, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
     """Tangents of the outputs of a node by its expansion."""
-    live = [(x, Variable(t.type), t) for x, t in zip(graph.slots, tangents, strict=True) if not is_disconnected(t)]
+    live = [(graph.slots[k], Variable(t.type), t) for k, t in connected(tangents).items()]
     found = push(graph.outputs, [x for x, _, _ in live], [slot for _, slot, _ in live])
     return graph.outside(found, inputs, outputs, ((slot, t) for _, slot, t in live))
 
@@ -185,14 +181,13 @@ def push_by_pullback(
         total = sweep.total(slot) if null is None else null
         if is_disconnected(total) and terms:
             total = zero_gradient(x)
-        is_real = not is_disconnected(total) and not is_null(total)
-        results.append(replace([total], zeros)[0] if is_real else total)
+        results.append(replace([total], zeros)[0] if has_value(total) else total)
     return results
 
 
 def _as_output(tangent: Variable, x: Variable) -> Variable:
     """A tangent in the dtype of its variable, if that is floating."""
-    if is_disconnected(tangent) or is_null(tangent) or not is_float(x) or tangent.dtype == x.dtype:
+    if not has_value(tangent) or not is_float(x) or tangent.dtype == x.dtype:
         return tangent
     return cast(tangent, x.dtype)
 

@@ -20,7 +20,7 @@ from typing import Final, TypeAlias
 
 from aotensor.core import dtypes
 from aotensor.core.types import TensorType
-from aotensor.graph.op import Apply, disconnected, is_disconnected, is_null, sum_terms
+from aotensor.graph.op import Apply, disconnected, has_value, is_disconnected, is_null, sum_terms
 from aotensor.graph.variable import Variable
 from aotensor.ops.contract import Contract
 from aotensor.ops.create import Alloc, FullLike, is_zeros
@@ -67,7 +67,7 @@ class Guarded:
 
     def within(self, count: int, x: Variable) -> Guarded:
         """The same under the first `count` guards; masked to 0 where one of the others fails."""
-        if is_disconnected(self.term) or is_null(self.term):
+        if not has_value(self.term):
             return Guarded(self.guards[:count], self.term)
         term = self.term
         for guard in reversed(self.guards[count:]):
@@ -154,7 +154,7 @@ def pull_choice(node: Apply, given: Sequence[Guarded]) -> list[Guarded]:
     found = [Guarded((), zero_gradient(condition) if is_live else disconnected())]
     for position, value in enumerate(values):
         one, y = given[position % count], node.outputs[position % count]
-        if is_disconnected(one.term) or is_null(one.term):
+        if not has_value(one.term):
             found.append(one)
         elif dtypes.is_discrete(y.dtype):
             found.append(Guarded(one.guards, zero_gradient(value)))

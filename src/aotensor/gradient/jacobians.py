@@ -16,7 +16,7 @@ from aotensor.gradient.origins import remembers
 from aotensor.gradient.reverse import grad, pullback
 from aotensor.gradient.sparsity.sparse_jacobian import sparse_hessian, sparse_jacobian
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import is_disconnected, is_null
+from aotensor.graph.op import has_value
 from aotensor.graph.subgraph import is_dual
 from aotensor.graph.variable import Variable, Variables, constant
 from aotensor.graph.vectorize import batch
@@ -202,7 +202,7 @@ def _by_columns(expression: Variable, x: Variable, vectorize: bool) -> Variable 
     dtype = float_of(x)
     slot = Variable(TensorType(dtype, x.tensor_type.shape)) if x.ndim else constant(1, dtype=dtype)
     (tangent,) = push([expression], [x], [slot])
-    if is_disconnected(tangent) or is_null(tangent):
+    if not has_value(tangent):
         return None
     if is_float(x):
         is_widened = dtypes.is_complex(tangent.dtype) and not dtypes.is_complex(dtype)

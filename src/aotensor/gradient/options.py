@@ -9,7 +9,7 @@ from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.errors import DisconnectedInputError, GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced, one_of
-from aotensor.graph.op import disconnected, is_disconnected, is_null
+from aotensor.graph.op import disconnected, has_value
 from aotensor.graph.site import warn_user
 from aotensor.graph.variable import Variable
 from aotensor.ops.linear import zero_gradient
@@ -46,7 +46,7 @@ def stand_in(kind: str, x: Variable) -> Variable | None:
     """
     if kind == "none":
         return None
-    if kind == "zero" and (is_disconnected(x) or is_null(x)):
+    if kind == "zero" and not has_value(x):
         raise GraphTypeError(f"{x} has no zero", lines=[x.describe()], hint="pass return_disconnected='none'")
     return zero_gradient(x) if kind == "zero" else disconnected()
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.gradient.options import float_of
-from aotensor.graph.op import Op, disconnected, is_disconnected, is_null
+from aotensor.graph.op import Op, disconnected, has_value, is_disconnected
 from aotensor.graph.variable import Variable
-from aotensor.ops.create import zeros_like
+from aotensor.ops.linear import filled
 
 Override: TypeAlias = Callable[..., Any] | Op | list[Any] | None
 """A function, another op, a list of one entry per term, or None."""
@@ -78,14 +77,6 @@ def older_forward_rule(override: Override, count: int) -> Rule | None:
     return _parsed("the R-op of a composite", override, count, by_op)
 
 
-def filled(directions: Sequence[Variable], variables: Sequence[Variable]) -> list[Variable]:
-    """Cotangents or tangents, with zeros for the disconnected ones."""
-    return [
-        zeros_like(x, float_of(x)) if is_disconnected(direction) else direction
-        for direction, x in zip(directions, variables, strict=True)
-    ]
-
-
 def _with_eval_points(rule: Callable[..., Any], is_list: bool) -> RuleFunction:
     def call(inputs: list[Variable], outputs: list[Variable], tangents: list[Variable]) -> Any:
         found = rule(inputs, [None if is_disconnected(x) else x for x in tangents])
@@ -119,7 +110,7 @@ def _check_items(what: str, items: Sequence[Any], count: int) -> None:
     if len(items) != count:
         raise GraphValueError(f"{what} is a list of {len(items)} entries instead of {count}")
     for position, item in enumerate(items):
-        is_placeholder = isinstance(item, Variable) and (is_null(item) or is_disconnected(item))
+        is_placeholder = isinstance(item, Variable) and not has_value(item)
         if not (item is None or is_placeholder or callable(item)):
             raise GraphTypeError(
                 f"{what}: entry {position} is {item!r:.40}",

@@ -23,11 +23,7 @@ from aotensor.gradient.options import (
 from aotensor.gradient.origins import remembers
 from aotensor.gradient.sweep import Sweep
 from aotensor.graph.coercion import coerced, one_of
-from aotensor.graph.op import (
-    is_disconnected,
-    is_null,
-    sum_terms,
-)
+from aotensor.graph.op import has_value, is_disconnected, is_null, sum_terms
 from aotensor.graph.substitute import pairs_of
 from aotensor.graph.variable import Variable, constant
 from aotensor.graph.walk import leaves
@@ -103,7 +99,7 @@ def _checked_known(known_grads: Any) -> dict[Variable, Variable]:
         for what, value in (("key", x), ("value", cotangent)):
             if not isinstance(value, Variable):
                 raise GraphTypeError(f"known_grads: {what} {value!r:.40} is not a variable")
-        if is_disconnected(cotangent) or is_null(cotangent):
+        if not has_value(cotangent):
             continue
         if not is_float(cotangent):
             raise GraphTypeError(f"known_grads: a cotangent of {cotangent.type} is not floating", lines=[x.describe()])

@@ -16,7 +16,9 @@ from aotensor.graph.op import (
     Apply,
     call_pullback,
     chosen_rule,
+    connected,
     disconnected,
+    has_value,
     is_disconnected,
     is_null,
 )
@@ -105,7 +107,7 @@ class Sweep:
         if x not in self._guarded:
             found = Guarded((), self._known[x]) if x in self._known else total(self._terms.pop(x, []), x)
             term = found.term
-            if is_float(x) and not is_null(term) and not is_disconnected(term) and term.dtype != x.dtype:
+            if is_float(x) and has_value(term) and term.dtype != x.dtype:
                 found = Guarded(found.guards, cast(term, x.dtype))
             if not found.guards:
                 self._name(found.term, x)
@@ -142,7 +144,8 @@ class Sweep:
         pattern = self._patterns[node]
         null = next((one.term for one in given if is_null(one.term)), None)
         is_poisoned = [is_null(one.term) for one in given]
-        live = [on and not poison for on, poison in zip(live, is_poisoned, strict=True)]
+        used = [any(row[k] for row in pattern) for k in range(len(node.outputs))]
+        live = [on and use and not poison for on, use, poison in zip(live, used, is_poisoned, strict=True)]
         given = [one if on else Guarded((), disconnected()) for one, on in zip(given, live, strict=True)]
         terms = self._guarded_terms(node, pattern, given, live) if any(live) else []
         for position, (x, row) in enumerate(zip(node.inputs, pattern, strict=True)):
@@ -214,9 +217,7 @@ def _found_terms(node: Apply, cotangents: Sequence[Variable]) -> Any:
 
 def pull_through(graph: Expansion, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
     """Cotangents of the inputs of a node by its expansion."""
-    live = [
-        (x, Variable(ct.type), ct) for x, ct in zip(graph.outputs, cotangents, strict=True) if not is_disconnected(ct)
-    ]
+    live = [(graph.outputs[k], Variable(ct.type), ct) for k, ct in connected(cotangents).items()]
     sweep = Sweep([(x, slot) for x, slot, _ in live], {}, graph.slots, ())
     sweep.run()
     return graph.outside([sweep.total(x) for x in graph.slots], inputs, outputs, ((slot, ct) for _, slot, ct in live))

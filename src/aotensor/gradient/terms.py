@@ -10,7 +10,7 @@ from typing import Any
 from aotensor.core import dtypes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.expansion import Expansion
-from aotensor.graph.op import REVERSE_RULES, Apply, Op, chosen_rule, is_disconnected, is_null
+from aotensor.graph.op import REVERSE_RULES, Apply, Op, chosen_rule, has_value, is_disconnected, is_null
 from aotensor.graph.operands import is_complex
 from aotensor.graph.placeholder import NullType
 from aotensor.graph.site import warn_user
@@ -110,7 +110,7 @@ def _check_term(what: str, term: Any, x: Variable) -> None:
         raise GraphTypeError(
             f"{what} is {type(term).__name__} {term!r:.40}, which is not a variable", lines=[x.describe()]
         )
-    if is_disconnected(term) or is_null(term):
+    if not has_value(term):
         return
     if not dtypes.is_inexact(term.dtype):
         raise GraphTypeError(f"{what} is of {term.type}, derivatives are floating", lines=[x.describe()])

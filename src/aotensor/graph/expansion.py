@@ -9,7 +9,7 @@ from aotensor.core.dtypes import is_complex
 from aotensor.core.types import Array
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import Apply, Op, is_disconnected, is_null
+from aotensor.graph.op import Apply, Op, has_value
 from aotensor.graph.site import made_at, written_as
 from aotensor.graph.variable import Constant, SharedVariable, Variable
 from aotensor.graph.walk import evaluate_all, input_of, leaves, replace, toposort
@@ -46,8 +46,8 @@ class Expansion:
         """
         computed = {x: y for x, y in zip(self.outputs, outputs, strict=True) if x.owner is not None}
         mapping = {**computed, **dict(zip(self.slots, inputs, strict=True)), **dict(others)}
-        found = iter(replace([x for x in terms if not is_disconnected(x) and not is_null(x)], mapping))
-        return [x if is_disconnected(x) or is_null(x) else next(found) for x in terms]
+        found = iter(replace([x for x in terms if has_value(x)], mapping))
+        return [next(found) if has_value(x) else x for x in terms]
 
 
 def without_sparse(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:

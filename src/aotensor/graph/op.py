@@ -335,6 +335,16 @@ def is_null(x: Variable) -> bool:
     return isinstance(x.type, NullType)
 
 
+def has_value(x: Variable) -> bool:
+    """Is a gradient term a real one: neither disconnected nor null?"""
+    return not isinstance(x.type, DisconnectedType | NullType)
+
+
+def connected(directions: Variables) -> dict[int, Variable]:
+    """The tangents or cotangents that are there, by position: without those of DisconnectedType."""
+    return {k: x for k, x in enumerate(directions) if not is_disconnected(x)}
+
+
 def null_gradient(op: Op, position: int, x: Variable, what: str, comment: str = "") -> Variable:
     """A gradient term of NullType: `what` is "undefined" or "not implemented"; the reason is raised when it is used."""
     reason = f"the gradient of {op.name} with respect to input {position} ({x}) is {what}"

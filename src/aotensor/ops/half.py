@@ -17,10 +17,11 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType, converted
 from aotensor.errors import GraphError
-from aotensor.graph.op import Apply, Op, is_disconnected
+from aotensor.graph.op import Apply, Op
 from aotensor.graph.operands import is_half, with_operands
 from aotensor.graph.variable import Constant, Variable, Variables
 from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.linear import filled
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,10 @@ class Rounded(Op):
         return [cast(x, dtype) for x, dtype in zip(inputs, self.dtypes, strict=True)]
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        return [g if is_disconnected(g) else cast(g, x.dtype) for x, g in zip(inputs, cotangents, strict=True)]
+        return [cast(g, x.dtype) for x, g in zip(inputs, filled(cotangents, outputs), strict=True)]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        return [t if is_disconnected(t) else cast(t, y.dtype) for y, t in zip(outputs, tangents, strict=True)]
+        return [cast(t, y.dtype) for y, t in zip(outputs, filled(tangents, inputs), strict=True)]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[i == o for o in range(len(self.dtypes))] for i in range(len(self.dtypes))]

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from aotensor.config import config
 from aotensor.core import dtypes
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, is_null, sum_terms
+from aotensor.graph.op import Apply, Op, connected, disconnected, is_disconnected, is_null, sum_terms
 from aotensor.graph.operations import dense, sparse, sweeps
 from aotensor.graph.variable import Variable, Variables
 
@@ -20,6 +20,12 @@ def zero_gradient(x: Variable) -> Variable:
     """
     zeros = sparse().zeros_like if x.is_sparse else dense().zeros_like
     return zeros(x, x.dtype if dtypes.is_inexact(x.dtype) else config.floatX)
+
+
+def filled(directions: Variables, variables: Variables) -> list[Variable]:
+    """Tangents or cotangents of `variables`, with zeros for those of DisconnectedType."""
+    pairs = zip(directions, variables, strict=True)
+    return [zero_gradient(x) if is_disconnected(direction) else direction for direction, x in pairs]
 
 
 class MultilinearOp(Op):
@@ -47,7 +53,8 @@ class MultilinearOp(Op):
 
     def along(self, group: tuple[int, ...], inputs: Sequence[Variable], tangents: Sequence[Variable]) -> Variable:
         """The op applied to the tangents of a group and the other inputs; members may lack a tangent."""
-        return self(*(_filled(tangents[k], x) if k in group else x for k, x in enumerate(inputs)))  # type: ignore[no-any-return]
+        filled_in = filled(tangents, inputs)
+        return self(*(filled_in[k] if k in group else x for k, x in enumerate(inputs)))  # type: ignore[no-any-return]
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         positions = sorted(sum(self.groups(len(inputs)), ()))
@@ -55,17 +62,13 @@ class MultilinearOp(Op):
         return [terms[k] if k in terms else disconnected() for k in range(len(inputs))]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        moving = {k for k, tangent in enumerate(tangents) if not is_disconnected(tangent)}
+        moving = connected(tangents).keys()
         terms = [self.along(group, inputs, tangents) for group in self.groups(len(inputs)) if moving & {*group}]
         return [sum_terms(terms, dense().add)]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         positions = {k for group in self.groups(len(node.inputs)) for k in group}
         return [[k in positions] for k in range(len(node.inputs))]
-
-
-def _filled(tangent: Variable, x: Variable) -> Variable:
-    return zero_gradient(x) if is_disconnected(tangent) else tangent
 
 
 class LinearisedOp(Op):
@@ -79,12 +82,12 @@ class LinearisedOp(Op):
         pattern = [[True]] * len(inputs) if node is None else self.connection_pattern(node)
         slots = {k: zero_gradient(x) for k, x in enumerate(inputs) if any(pattern[k])}
         pushed = self.pushforward(inputs, outputs, [slots.get(k, disconnected()) for k in range(len(inputs))])
-        pairs = [(y, ct) for y, ct in zip(pushed, cotangents, strict=True) if not is_disconnected(ct)]
-        null = next((y for y, _ in pairs if is_null(y)), None)
+        live = connected(cotangents)
+        null = next((pushed[k] for k in live if is_null(pushed[k])), None)
         if null is not None:
             return [null if k in slots else disconnected() for k in range(len(inputs))]
-        found = sweeps().pulled_terms([y for y, _ in pairs], list(slots.values()), [ct for _, ct in pairs])
-        terms = dict(zip(slots, found, strict=True))
+        found = sweeps().pulled_terms([pushed[k] for k in live], list(slots.values()), list(live.values()))
+        terms = dict(zip(slots, filled(found, [inputs[k] for k in slots]), strict=True))
         return [terms.get(k, disconnected()) for k in range(len(inputs))]
 
 
@@ -134,9 +137,8 @@ class SolveOp(Op):
         return terms
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        moving = [k for k in self.matrices if not is_disconnected(tangents[k])]
-        terms = [] if is_disconnected(tangents[self.side]) else [tangents[self.side]]
-        terms += [-self.times(k, inputs, tangents[k], outputs[0]) for k in moving]
+        moving = connected([tangents[k] for k in (self.side, *self.matrices)])
+        terms = [-self.times(self.matrices[k - 1], inputs, t, outputs[0]) if k else t for k, t in moving.items()]
         return [self.again(inputs, sum_terms(terms, dense().add))]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:

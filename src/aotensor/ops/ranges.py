@@ -15,7 +15,7 @@ from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, Tensor
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
+from aotensor.graph.op import Apply, Op, connected, disconnected, sum_terms
 from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Constant, Variable, Variables, as_tensor, constant
 from aotensor.ops.create import full_like
@@ -76,14 +76,10 @@ class Arange(Op):
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (y,) = outputs
-        start, _, step = tangents
-        if is_disconnected(start) and is_disconnected(step):
-            return [disconnected()]
         if dtypes.is_discrete(self.dtype):
             return [zero_gradient(y)]
-        terms = [] if is_disconnected(start) else [full_like(y, start)]
-        if not is_disconnected(step):
-            terms.append(cast(mul(step, _positions(y)), self.dtype))
+        moving = connected(tangents).items()
+        terms = [cast(mul(t, _positions(y)), self.dtype) if k else full_like(y, t) for k, t in moving]
         return [sum_terms(terms, add)]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:

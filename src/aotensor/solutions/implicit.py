@@ -13,7 +13,7 @@ from aotensor.gradient.composite import OpFromGraph
 from aotensor.gradient.forward import push_through
 from aotensor.gradient.sweep import pull_through
 from aotensor.graph.expansion import Expansion
-from aotensor.graph.op import disconnected, is_disconnected, is_null
+from aotensor.graph.op import disconnected, has_value, is_disconnected
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.elementwise.compare import switch
@@ -54,8 +54,7 @@ class Rules:
 
 def _unless_failed(success: Variable, term: Variable) -> Variable:
     """A term, nan after a failure also where the equations at the last x do not depend on the parameter."""
-    is_left = is_disconnected(term) or is_null(term) or term.is_sparse
-    return term if is_left else _only_if(success, term)
+    return _only_if(success, term) if has_value(term) and not term.is_sparse else term
 
 
 def _only_if(success: Variable, x: Variable) -> Variable:

@@ -10,7 +10,7 @@ import numpy as np
 
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import is_disconnected, is_null
+from aotensor.graph.op import has_value
 from aotensor.graph.sparse_type import (
     BLOCKED,
     SparseTensorType,
@@ -271,7 +271,7 @@ def dense_origin(x: Variable) -> Variable:
 
 def everywhere_as(x: Variable, term: Variable) -> Variable:
     """A dense derivative as a matrix in the format of the sparse x that it belongs to; any other as it is."""
-    is_dense = not term.is_sparse and not is_disconnected(term) and not is_null(term)
+    is_dense = has_value(term) and not term.is_sparse
     if not isinstance(x, SparseVariable) or not is_dense:
         return term
     return stored_everywhere(term, x.format, x.blocksize)

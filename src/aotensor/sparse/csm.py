@@ -13,7 +13,7 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced, one_of
-from aotensor.graph.op import Apply, disconnected, is_disconnected
+from aotensor.graph.op import Apply, disconnected
 from aotensor.graph.operations import sparse
 from aotensor.graph.sparse_type import (
     BLOCKED,
@@ -192,8 +192,6 @@ class CSMProperties(SparseOp):
         return [data, indices, indptr, shape_vector(x, shape, dtype)]
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        if is_disconnected(cotangents[0]):
-            return [disconnected()]
         x = inputs[0]
         assert isinstance(x, SparseVariable)
         return [sparse().from_entries(x, cotangents[0])]

@@ -17,7 +17,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
-from aotensor.graph.op import Apply, disconnected, is_disconnected, sum_terms
+from aotensor.graph.op import Apply, connected, disconnected, sum_terms
 from aotensor.graph.operands import is_complex
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import check_nondifferentiable
@@ -81,8 +81,6 @@ class SparseProduct(UnsortedMatrix):
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         *nondifferentiable, x, y = inputs
         none, ct = [disconnected() for _ in nondifferentiable], cotangents[0]
-        if is_disconnected(ct):
-            return [*none, disconnected(), disconnected()]
         node, (_, indices, indptr) = outputs[0].owner, outputs
         return [
             *none,
@@ -91,9 +89,9 @@ class SparseProduct(UnsortedMatrix):
         ]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        (*_, x, y), (*_, tx, ty) = inputs, tangents
+        *_, x, y = inputs
         none = [disconnected(), disconnected()]
-        pairs = [(a, b) for a, b in ((tx, y), (x, ty)) if not is_disconnected(a) and not is_disconnected(b)]
+        pairs = [(x, t) if k else (t, y) for k, t in connected(tangents[-2:]).items()]
         node, (_, indices, indptr) = outputs[0].owner, outputs
         return [sum_terms([_values("product_values", node, indices, indptr, a, b) for a, b in pairs], add), *none]
 

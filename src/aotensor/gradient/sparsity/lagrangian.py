@@ -14,7 +14,7 @@ from aotensor.core.types import TensorType
 from aotensor.gradient.forward import push
 from aotensor.gradient.options import float_of
 from aotensor.gradient.sparsity.sparse_jacobian import matrix_of, sparse_hessian
-from aotensor.graph.op import is_disconnected, is_null
+from aotensor.graph.op import has_value
 from aotensor.graph.sparse_type import scipy_sparse
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import leaves
@@ -29,7 +29,7 @@ def constant_hessian(derivative: Variable, x: Variable) -> Variable | None:
     """
     slot = Variable(TensorType(float_of(x), x.tensor_type.shape))
     (tangent,) = push([derivative], [x], [slot])
-    if is_disconnected(tangent) or is_null(tangent):
+    if not has_value(tangent):
         return None
     if not all(leaf is slot or isinstance(leaf, Constant) for leaf in leaves([tangent])):
         return None

@@ -22,7 +22,7 @@ from aotensor.gradient.options import float_of
 from aotensor.gradient.reverse import pullback
 from aotensor.gradient.sparsity.coloring import color_columns, color_stars, readable_entries
 from aotensor.gradient.sparsity.structure import checked_pattern, structure_of
-from aotensor.graph.op import is_disconnected, is_null
+from aotensor.graph.op import has_value
 from aotensor.graph.sparse_type import SparseVariable, scipy_sparse
 from aotensor.graph.subgraph import is_dual
 from aotensor.graph.variable import Constant, Variable, constant
@@ -115,7 +115,7 @@ def _pushed(expression: Variable, x: Variable, colors: Array) -> Variable | None
     dtype = float_of(x)
     slot = Variable(TensorType(dtype, x.tensor_type.shape))
     (tangent,) = push([expression], [x], [slot])
-    return None if is_disconnected(tangent) or is_null(tangent) else _swept(tangent, slot, _seeds(colors, x, dtype))
+    return _swept(tangent, slot, _seeds(colors, x, dtype)) if has_value(tangent) else None
 
 
 def _pulled(expression: Variable, x: Variable, colors: Array, stop: Sequence[Variable], policy: str) -> Variable:

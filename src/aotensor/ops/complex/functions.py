@@ -15,7 +15,7 @@ import numpy as np
 
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType, broadcast_shapes
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
+from aotensor.graph.op import Apply, Op, connected, sum_terms
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import aligned
 from aotensor.ops.complex import formulas
@@ -83,10 +83,7 @@ class ComplexFunction(Op):
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (y,), (g,) = outputs, cotangents
-        return [
-            disconnected() if is_disconnected(g) else self._pulled(self._scaled(g, k, inputs, y), x)
-            for k, x in enumerate(inputs)
-        ]
+        return [self._pulled(self._scaled(g, k, inputs, y), x) for k, x in enumerate(inputs)]
 
     def _pulled(self, term: Variable, x: Variable) -> Variable:
         """A cotangent of x; for a real x its real part."""
@@ -96,11 +93,8 @@ class ComplexFunction(Op):
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (y,) = outputs
-        terms = [
-            expanded(self._scaled(to_complex(t, y.dtype), k, inputs, y), y)
-            for k, t in enumerate(tangents)
-            if not is_disconnected(t)
-        ]
+        moving = connected(tangents).items()
+        terms = [expanded(self._scaled(to_complex(t, y.dtype), k, inputs, y), y) for k, t in moving]
         return [sum_terms(terms, add)]
 
     def _scaled(self, g: Variable, position: int, inputs: Sequence[Variable], y: Variable) -> Variable:

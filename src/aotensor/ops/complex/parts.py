@@ -19,13 +19,14 @@ from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
+from aotensor.graph.op import Apply, Op
 from aotensor.graph.operations import dense, sparse
 from aotensor.graph.variable import Constant, Variable, Variables, as_tensor, constant
 from aotensor.ops.batching import all_batched
 from aotensor.ops.create import is_zeros, zeros_like
 from aotensor.ops.elementwise.arithmetic import neg, second
 from aotensor.ops.elementwise.compare import cast
+from aotensor.ops.linear import filled
 
 
 @dataclass(frozen=True)
@@ -53,20 +54,12 @@ class FromParts(Op):
         return tuple(joined(re, im) for re, im in zip(parts[: self.count], parts[self.count :], strict=True))
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        reals = [g if is_disconnected(g) else part_of(g, 0) for g in cotangents]
-        return [*reals, *(g if is_disconnected(g) else _negated(part_of(g, 1)) for g in cotangents)]
+        given = filled(cotangents, outputs)
+        return [*(part_of(g, 0) for g in given), *(_negated(part_of(g, 1)) for g in given)]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        found = []
-        for k, (re, im) in enumerate(zip(tangents[: self.count], tangents[self.count :], strict=True)):
-            if is_disconnected(re) and is_disconnected(im):
-                found.append(disconnected())
-                continue
-            x, y = inputs[k], inputs[k + self.count]
-            found.append(
-                whole(zeros_like(x) if is_disconnected(re) else re, zeros_like(y) if is_disconnected(im) else im)
-            )
-        return found
+        given = filled(tangents, inputs)
+        return [whole(*pair) for pair in zip(given[: self.count], given[self.count :], strict=True)]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[k % self.count == output for output in range(self.count)] for k in range(2 * self.count)]

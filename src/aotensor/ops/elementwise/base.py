@@ -16,7 +16,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, is_null, null_gradient, sum_terms
+from aotensor.graph.op import Apply, Op, connected, disconnected, is_null, null_gradient, sum_terms
 from aotensor.graph.operations import KnownValues, dense, sparse
 from aotensor.graph.sparse_type import is_sparse
 from aotensor.graph.variable import Variable, Variables, as_tensor, constant
@@ -173,14 +173,10 @@ class Elementwise(Op):
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (y,) = outputs
-        varying = [
-            (position, tangent)
-            for position, tangent in enumerate(tangents)
-            if position not in self.row.unread and not is_disconnected(tangent)
-        ]
-        scaled = [self.scaled(tangent, position, inputs, y) for position, tangent in varying]
-        total = sum_terms([expanded(term, y) for term in scaled if term is not None], dense().add)
-        return [zero_gradient(y) if is_disconnected(total) else total]
+        moving = connected(tangents).items()
+        scaled = [self.scaled(tangent, k, inputs, y) for k, tangent in moving if k not in self.row.unread]
+        terms = [expanded(term, y) for term in scaled if term is not None]
+        return [sum_terms(terms, dense().add) if terms else zero_gradient(y)]
 
     def scaled(self, g: Variable, position: int, inputs: Sequence[Variable], y: Variable) -> Variable | None:
         """∂y/∂inputs[position]·g, of the shape of y, or None if that is exactly zero."""

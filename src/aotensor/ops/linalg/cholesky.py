@@ -13,12 +13,12 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced, one_of
-from aotensor.graph.op import Apply, Op, is_disconnected, sum_terms
+from aotensor.graph.op import Apply, Op
+from aotensor.graph.operations import sweeps
 from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.batching import TrailingOp, all_batched
 from aotensor.ops.complex.blocks import hermitian_factor, is_complex
 from aotensor.ops.diagonal import Triangle
-from aotensor.ops.elementwise.arithmetic import add
 from aotensor.ops.linalg.matrices import (
     NOT_SQUARE,
     ON_ERROR,
@@ -114,30 +114,16 @@ class CholeskyPullback(Op):
         both = solve(solve(inner).T).T
         return np.asarray(np.tril(both) + np.tril(both.T, -1))
 
-    def _steps(self, factor: Variable, derivative: Variable) -> tuple[Apply, Apply, Apply]:
-        """Lᵀ·L̄; L⁻ᵀ·Φ(…); (…)·L⁻¹"""
-        times = MultiplyTriangular(True, True).apply(factor, _lower(derivative))
-        left = SolveTriangular(True, True, on_error="nan").apply(factor, _half_diagonal(times.outputs[0]))
-        both = SolveTriangular(True, is_left=False, on_error="nan").apply(factor, left.outputs[0])
-        return times, left, both
+    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> Variables:
+        return sweeps().pulled_terms([self._formula(*inputs)], inputs, cotangents)
 
-    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        times, left, both = self._steps(*inputs)
-        terms, ct = [], symmetric_of_lower(cotangents[0])
-        for node in (both, left, times):
-            term, ct = node.op.pullback(node.inputs, node.outputs, [ct])
-            terms.append(term)
-            ct = ct if node is both else _half_diagonal(ct) if node is left else _lower(ct)
-        return [sum_terms(terms, add), ct]
+    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> Variables:
+        return sweeps().pushed_terms([self._formula(*inputs)], inputs, tangents)
 
-    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        for_factor, tangent = tangents
-        tangent = tangent if is_disconnected(tangent) else _lower(tangent)
-        times, left, both = self._steps(*inputs)
-        for node in (times, left, both):
-            (tangent,) = node.op.pushforward(node.inputs, node.outputs, [for_factor, tangent])
-            tangent = _half_diagonal(tangent) if node is times else tangent
-        return [fold_lower(tangent)]
+    def _formula(self, factor: Variable, derivative: Variable) -> Variable:
+        inner = MultiplyTriangular(True, True)(factor, _lower(derivative))
+        left = SolveTriangular(True, True, on_error="nan")(factor, _half_diagonal(inner))
+        return fold_lower(SolveTriangular(True, is_left=False, on_error="nan")(factor, left))
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         return self.apply(*all_batched(inputs, is_batched)).outputs

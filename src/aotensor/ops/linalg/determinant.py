@@ -11,7 +11,7 @@ import numpy as np
 from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
+from aotensor.graph.op import Apply, Op, connected, disconnected, sum_terms
 from aotensor.graph.operations import sweeps
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import all_batched
@@ -178,11 +178,9 @@ class AdjugateTangent(Op):
         return [unbroadcast(term, y) for term, y in ((for_a, a), (for_x, x))]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        (a, x), (ta, tx) = inputs, tangents
-        terms = [] if is_disconnected(tx) else [self(a, tx)]
-        if not is_disconnected(ta):
-            terms += sweeps().pushed_terms([_regular_tangent(a, x)], [a], [ta])
-        return [sum_terms(terms, add)]
+        (a, x), (ta, _) = inputs, tangents
+        terms = [self(a, t) for k, t in connected(tangents).items() if k]
+        return [sum_terms([*terms, *sweeps().pushed_terms([_regular_tangent(a, x)], [a], [ta])], add)]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         return self.apply(*all_batched(inputs, is_batched)).outputs
@@ -213,10 +211,9 @@ class SignLogDeterminant(FactoredOp):
         return np.asarray(np.prod(np.sign(pivots), axis=-1)), np.asarray(logarithm)
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        _, ct = cotangents
-        if is_disconnected(ct):
-            return [zero_gradient(inputs[0]), disconnected(), disconnected()]
-        return [_scaled(ct, matrix_transpose(LuInverse()(*inputs))), disconnected(), disconnected()]
+        ct = connected(cotangents).get(1)
+        term = zero_gradient(inputs[0]) if ct is None else _scaled(ct, matrix_transpose(LuInverse()(*inputs)))
+        return [term, disconnected(), disconnected()]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [zero_gradient(outputs[0]), _inner(matrix_transpose(LuInverse()(*inputs)), tangents[0])]

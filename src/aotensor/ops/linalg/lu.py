@@ -17,7 +17,7 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
+from aotensor.graph.op import Apply, Op, disconnected
 from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.batching import TrailingOp, all_batched
 from aotensor.ops.complex.parts import real
@@ -88,8 +88,6 @@ class ColumnLu(TrailingOp):
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (factors, exchanges), (ct, _) = outputs, cotangents
-        if is_disconnected(ct):
-            return [disconnected()]
         lower = _lower(MultiplyTriangular(True, True)(factors, _lower(ct)))
         upper = _upper(MultiplyTriangular(False, True, True, is_left=False)(factors, _upper(ct)))
         left = SolveTriangular(True, True, on_error="nan")(factors, lower + upper)

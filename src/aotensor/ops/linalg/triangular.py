@@ -13,7 +13,7 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced, one_of
-from aotensor.graph.op import Apply, Op, is_disconnected, sum_terms
+from aotensor.graph.op import Apply, Op, connected, sum_terms
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import all_batched
 from aotensor.ops.complex.blocks import is_complex, solved_unit_triangular
@@ -197,11 +197,9 @@ class MultiplyTriangular(TriangularOp):
         return [self._outer(ct, b), replace(self, is_transposed=not self.is_transposed)(a, ct)]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        (a, b), (ta, tb) = inputs, tangents
-        terms = [] if is_disconnected(tb) else [self(a, tb)]
-        if not is_disconnected(ta):
-            terms.append(replace(self, is_unit=False)(self._triangle(ta), b))
-        return [sum_terms(terms, add)]
+        (a, b), along = inputs, replace(self, is_unit=False)
+        moving = connected(tangents).items()
+        return [sum_terms([self(a, t) if k else along(self._triangle(t), b) for k, t in moving], add)]
 
     def lower(self, b: TensorBuilder, a: Tensor, x: Tensor) -> Tensor:
         return self._lowered(b, a, x, "multiply_triangular", "", nan_on_failure=True)

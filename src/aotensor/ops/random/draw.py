@@ -11,7 +11,7 @@ import numpy as np
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, null_gradient
+from aotensor.graph.op import Apply, Op, connected, disconnected, null_gradient
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import all_batched
 from aotensor.ops.random import samplers
@@ -88,13 +88,11 @@ class Draw(Op):
             return np.array(np.broadcast_to(self.sampler.sample(builder, where, *parameters), shape))
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        if is_disconnected(cotangents[0]):
-            return [disconnected() for _ in inputs]
         return [disconnected(), *(self._undefined(k, x) for k, x in enumerate(inputs[1:], 1))]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        varying = [k for k, tangent in enumerate(tangents) if k and not is_disconnected(tangent)]
-        return [self._undefined(varying[0], inputs[varying[0]]) if varying else disconnected()]
+        first = min(connected(tangents))
+        return [self._undefined(first, inputs[first])]
 
     def _undefined(self, position: int, x: Variable) -> Variable:
         return null_gradient(self, position, x, "undefined", f"{self.kind}: {self.sampler.why}")

@@ -12,7 +12,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, broadcast_shapes, normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
-from aotensor.graph.op import disconnected, is_disconnected, sum_terms
+from aotensor.graph.op import connected, sum_terms
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.arithmetic import add, mul
@@ -88,16 +88,14 @@ class LinearRecurrence(AxisOp):
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (a, _), (y,), (ct,) = inputs, outputs, cotangents
-        if is_disconnected(ct):
-            return [disconnected(), disconnected()]
         weight = LinearRecurrence(self.axis, not self.reverse)(Shift(self.axis, not self.reverse)(a), ct)
         return [mul(weight, Shift(self.axis, self.reverse)(y)), weight]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        (a, _), (y,), (ta, tc) = inputs, outputs, tangents
-        change = disconnected() if is_disconnected(ta) else mul(ta, Shift(self.axis, self.reverse)(y))
-        term = sum_terms([change, tc], add)
-        return [term if is_disconnected(term) else self(a, term)]
+        (a, _), (y,) = inputs, outputs
+        moving = connected(tangents).items()
+        changes = [t if k else mul(t, Shift(self.axis, self.reverse)(y)) for k, t in moving]
+        return [self(a, sum_terms(changes, add))]
 
     def lower(self, b: TensorBuilder, a: Tensor, c: Tensor) -> Tensor:
         extents = [

@@ -13,14 +13,14 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
+from aotensor.graph.op import Apply, Op, connected
 from aotensor.graph.operations import KnownValues, sweeps
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable, Variables
 from aotensor.graph.vectorize import batch
 from aotensor.ops.batching import aligned, repeated
 from aotensor.ops.elementwise.compare import switch
-from aotensor.ops.linear import zero_gradient
+from aotensor.ops.linear import filled, zero_gradient
 from aotensor.ops.scan.layout import common_dims, fitted
 from aotensor.ops.scan.step_extents import body_extents
 from aotensor.ops.shape.inference import Given
@@ -124,34 +124,25 @@ class IfElse(Op):
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         condition, *values = inputs
-        terms: list[Variable] = [disconnected() for _ in values]
-        live = [k for k, ct in enumerate(cotangents) if not is_disconnected(ct)]
-        for k in live:
-            for position in (k, k + self.count):
-                terms[position] = zero_gradient(values[position])
-        floats = [k for k in live if dtypes.is_float(outputs[k].dtype)]
+        terms = [zero_gradient(x) for x in values]
+        floats = {k: ct for k, ct in connected(cotangents).items() if dtypes.is_float(outputs[k].dtype)}
         if floats:
             for positions, is_then in ((floats, True), ([k + self.count for k in floats], False)):
-                given = [cotangents[k] for k in floats]
                 zeros = [terms[position] for position in positions]
-                sides = [*given, *zeros] if is_then else [*zeros, *given]
+                sides = [*floats.values(), *zeros] if is_then else [*zeros, *floats.values()]
                 for position, term in zip(positions, chosen(condition, sides), strict=True):
                     terms[position] = term
-        return [zero_gradient(condition) if live else disconnected(), *terms]
+        return [zero_gradient(condition), *terms]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        condition, *values = inputs
+        _, *given = filled(tangents, inputs)
+        moving = connected(tangents)
         results: list[Variable] = []
         for k, x in enumerate(outputs):
-            pair = [tangents[1 + k], tangents[1 + k + self.count]]
-            if all(map(is_disconnected, pair)):
-                results.append(disconnected() if is_disconnected(tangents[0]) else zero_gradient(x))
-            elif not dtypes.is_float(x.dtype):
-                results.append(zero_gradient(x))
+            if moving.keys() & {1 + k, 1 + k + self.count} and dtypes.is_float(x.dtype):
+                results += chosen(inputs[0], [given[k], given[k + self.count]])
             else:
-                both = (values[k], values[k + self.count])
-                sides = [zero_gradient(y) if is_disconnected(t) else t for t, y in zip(pair, both, strict=True)]
-                results += chosen(condition, sides)
+                results.append(zero_gradient(x))
         return results
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> list[Variable]:

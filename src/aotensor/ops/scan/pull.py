@@ -7,14 +7,14 @@ need are stored by the forward loop or recomputed, as `recover` decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace as changed
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from aotensor.core import dtypes
 from aotensor.core.types import TensorType
-from aotensor.graph.op import disconnected, is_disconnected, is_null
+from aotensor.graph.op import connected, disconnected, has_value, is_null
 from aotensor.graph.operations import sweeps
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Variable, Variables, constant
@@ -38,25 +38,21 @@ if TYPE_CHECKING:
 
 def pulled(op: Scan, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
     """One cotangent per input of a loop, as `Op.pullback` wants them."""
-    found = _Pullback(op, inputs, outputs, cotangents).terms()
-    live = [not is_disconnected(cotangent) for cotangent in cotangents]
-    sources = [source for source, on in zip(op.influences(), live, strict=True) if on]
-    terms: list[Variable] = []
-    for position, x in enumerate(inputs):
-        is_connected = any(position in source for source in sources)
-        missing = zero_gradient(x) if is_connected else disconnected()
-        terms.append(found.get(position, missing) if is_connected else missing)
-    return terms
+    given = connected(cotangents)
+    found = _Pullback(op, inputs, outputs, given).terms()
+    reached = set().union(*(source for k, source in enumerate(op.influences()) if k in given))
+    missing = [zero_gradient(x) if k in reached else disconnected() for k, x in enumerate(inputs)]
+    return [found.get(k, term) if k in reached else term for k, term in enumerate(missing)]
 
 
 class _Pullback:
-    def __init__(self, op: Scan, inputs: Variables, outputs: Variables, cotangents: Variables) -> None:
+    def __init__(self, op: Scan, inputs: Variables, outputs: Variables, cotangents: Mapping[int, Variable]) -> None:
         self.op, self.inputs, self.outputs = op, inputs, outputs
         self.given = op.operands(inputs)
         self.positions = op.operands(range(len(inputs)))
         self.slots = op.slots(op.body.inputs)
         self.made = op.results(op.body.outputs)
-        self.cotangents = op.results(cotangents)
+        self.cotangents = op.results([cotangents.get(k) for k in range(len(outputs))])
         self.nulls: dict[int, Variable] = {}
 
     def terms(self) -> dict[int, Variable]:
@@ -73,13 +69,13 @@ class _Pullback:
     def _mapped(self) -> list[int]:
         """The mapped values that send a cotangent."""
         pairs = zip(self.made.mapped, self.cotangents.mapped, strict=True)
-        return [k for k, (x, ct) in enumerate(pairs) if _is_float(x) and not is_disconnected(ct)]
+        return [k for k, (x, ct) in enumerate(pairs) if _is_float(x) and ct is not None]
 
     @cached_property
     def _active(self) -> list[int]:
         """The states that send a cotangent in some step."""
         floats = {k for k, x in enumerate(self.made.states) if _is_float(x)}
-        active = {k for k in floats if not is_disconnected(self.cotangents.states[k])}
+        active = {k for k in floats if self.cotangents.states[k] is not None}
         influences = self.op.results(self.op.body.influences)
         slots = self.op.slots(range(len(self.op.body.inputs)))
         is_growing = True
@@ -103,7 +99,7 @@ class _Pullback:
         wrt = list(dict.fromkeys([*self.slots.sequences, *taps, *self.slots.constants]))
         found = dict(zip(wrt, sweeps().pulled_terms(outputs, wrt, [*states.values(), *mapped.values()]), strict=True))
         self._set_nulls({x: term for x, term in found.items() if is_null(term)})
-        return {x: term for x, term in found.items() if not is_null(term) and not is_disconnected(term)}
+        return {x: term for x, term in found.items() if has_value(term)}
 
     def _set_nulls(self, nulls: dict[Variable, Variable]) -> None:
         """A null cotangent of a tap makes those of all that influence the state in earlier steps null."""
@@ -126,12 +122,14 @@ class _Pullback:
     def _backward(self, pulled: dict[Variable, Variable]) -> dict[int, Variable]:
         op, (states, mapped) = self.op, self._symbols
         pending = {k: [Variable(symbol.tensor_type) for _ in range(op.depths[k])] for k, symbol in states.items()}
-        rows: list[tuple[Variable, Variable]] = [(self.cotangents.mapped[k], symbol) for k, symbol in mapped.items()]
+        given = {k: ct for k, ct in enumerate(self.cotangents.mapped) if ct is not None}
+        rows = [(given[k], symbol) for k, symbol in mapped.items()]
         totals = {symbol: pending[k][0] for k, symbol in states.items()}
         for k, symbol in states.items():
-            if op.is_stacked[k] and self._last_row(k) is None and not is_disconnected(self.cotangents.states[k]):
+            ct = self.cotangents.states[k]
+            if op.is_stacked[k] and self._last_row(k) is None and ct is not None:
                 row = Variable(symbol.tensor_type)
-                rows.append((self.cotangents.states[k], row))
+                rows.append((ct, row))
                 totals[symbol] = add(pending[k][0], row)
         recovered = recover(self._forward(), list(pulled.values()), {**totals, **{x: x for x in mapped.values()}})
         stored, n_steps = self._store(recovered)
@@ -241,12 +239,13 @@ class _Pullback:
         """The cotangents before the backward loop: that of the last value, if this is an output, else zeros."""
         zeros = _zero_row(self.given.initial[k])
         cotangent = self.cotangents.states[k]
-        last = self._last_row(k) if self.op.is_stacked[k] or is_disconnected(cotangent) else cotangent
+        last = self._last_row(k) if self.op.is_stacked[k] else cotangent
         return [zeros if last is None else last, *([zeros] * (self.op.depths[k] - 1))]
 
     def _last_row(self, k: int) -> Variable | None:
         """The cotangent of the last value of a stacked state, if those of all others are zeros by construction."""
-        node = self.cotangents.states[k].owner
+        cotangent = self.cotangents.states[k]
+        node = None if cotangent is None else cotangent.owner
         if node is None or not isinstance(node.op, IncSubtensor):
             return None
         whole, row = node.inputs[:2]

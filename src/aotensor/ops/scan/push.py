@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace as changed
 from typing import TYPE_CHECKING
 
@@ -10,10 +10,10 @@ from aotensor.config import config
 from aotensor.core import dtypes
 from aotensor.core.types import TensorType
 from aotensor.errors import UnsupportedError
-from aotensor.graph.op import disconnected, is_disconnected, is_null
+from aotensor.graph.op import connected, disconnected, has_value, is_null
 from aotensor.graph.operations import sweeps
 from aotensor.graph.subgraph import Subgraph
-from aotensor.graph.variable import Variable, Variables
+from aotensor.graph.variable import Variable
 from aotensor.graph.vectorize import batch
 from aotensor.ops.batching import repeated
 from aotensor.ops.create import zeros, zeros_like
@@ -33,11 +33,14 @@ def pushed(op: Scan, inputs: Sequence[Variable], tangents: Sequence[Variable]) -
 
     It recomputes the forward values, until the pass `merge-loops` merges it with the forward loop.
     """
-    given, moving, slots = op.operands(inputs), op.operands(tangents), op.slots(op.body.inputs)
-    varying = _varying(op, moving)
+    live = connected(tangents)
+    given, slots = op.operands(inputs), op.slots(op.body.inputs)
+    moving = op.operands([live.get(k) for k in range(len(inputs))])
+    varying = _varying(op, live)
     initial = [
-        zero_gradient(x) if on and is_disconnected(tangent) else tangent
+        zero_gradient(x) if tangent is None else tangent
         for x, tangent, on in zip(given.initial, moving.initial, varying, strict=True)
+        if on
     ]
     directions = Slots(
         [_direction(slot, tangent) for slot, tangent in zip(slots.sequences, moving.sequences, strict=True)],
@@ -47,7 +50,7 @@ def pushed(op: Scan, inputs: Sequence[Variable], tangents: Sequence[Variable]) -
     made, results = op.results(op.body.outputs), _push_body(op, slots, directions)
     nulls = _nulls(op, results, varying)
     states = [_filled(x, t) for x, t, on in zip(made.states, results.states, varying, strict=True) if on]
-    mapped = [None if is_disconnected(t) or is_null(t) else t for t in results.mapped]
+    mapped = [t if has_value(t) else None for t in results.mapped]
     body = _joint_body(slots, directions, made, states, mapped)
     stacked = [on for on, is_varying in zip(op.is_stacked, varying, strict=True) if is_varying]
     lags = [taps for taps, on in zip(op.taps, varying, strict=True) if on]
@@ -61,25 +64,25 @@ def pushed(op: Scan, inputs: Sequence[Variable], tangents: Sequence[Variable]) -
     )
     operands = Operands(
         given.n_steps,
-        [*given.sequences, *_present(moving.sequences, directions.sequences)],
-        [*given.initial, *(x for x, on in zip(initial, varying, strict=True) if on)],
-        [*given.constants, *_present(moving.constants, directions.constants)],
+        [*given.sequences, *(x for x in moving.sequences if x is not None)],
+        [*given.initial, *initial],
+        [*given.constants, *(x for x in moving.constants if x is not None)],
     )
     outputs = joint.results(joint.apply(*operands.flat()).outputs)
     state_tangents, mapped_tangents = iter(outputs.states[len(op.taps) :]), iter(outputs.mapped[op.mapped :])
-    found: list[Variable] = [next(state_tangents) if on else disconnected() for on in varying]
-    found += [disconnected() if t is None else next(mapped_tangents) for t in mapped]
-    found += [disconnected()] if op.has_condition else []
-    return [nulls.get(k, x) for k, x in enumerate(_with_zeros(op, tangents, outputs, found))]
+    found = {k: next(state_tangents) for k, on in enumerate(varying) if on}
+    found |= {k: next(mapped_tangents) for k, t in enumerate(mapped, len(op.taps)) if t is not None}
+    found |= nulls
+    values = [*outputs.states[: len(op.taps)], *outputs.mapped[: op.mapped], outputs.last]
+    for k, (x, sources) in enumerate(zip(values, op.influences(), strict=False)):
+        found.setdefault(k, zero_gradient(x) if x is not None and sources & live.keys() else disconnected())
+    return [found[k] for k in sorted(found)]
 
 
-def _varying(op: Scan, moving: Operands[Variable]) -> list[bool]:
+def _varying(op: Scan, live: Mapping[int, Variable]) -> list[bool]:
     """The states with a tangent: floating ones that depend on an input with a tangent."""
-    live = {k for k, tangent in enumerate(moving.flat()) if not is_disconnected(tangent)}
-    states = op.results(op.body.outputs).states
-    return [
-        dtypes.is_float(x.dtype) and bool(sources & live) for x, sources in zip(states, op.influences(), strict=False)
-    ]
+    pairs = zip(op.results(op.body.outputs).states, op.influences(), strict=False)
+    return [dtypes.is_float(x.dtype) and bool(sources & live.keys()) for x, sources in pairs]
 
 
 def _symbol(slot: Variable) -> Variable:
@@ -87,15 +90,9 @@ def _symbol(slot: Variable) -> Variable:
     return Variable(TensorType(dtype, slot.tensor_type.shape))
 
 
-def _direction(slot: Variable, tangent: Variable) -> Variable | None:
+def _direction(slot: Variable, tangent: Variable | None) -> Variable | None:
     """A symbol for the tangent of an input of the body, of the dtype that the tangent has."""
-    if is_disconnected(tangent):
-        return None
-    return Variable(TensorType(tangent.dtype, slot.tensor_type.shape))
-
-
-def _present(tangents: Sequence[Variable], directions: Sequence[Variable | None]) -> list[Variable]:
-    return [x for x, direction in zip(tangents, directions, strict=True) if direction is not None]
+    return None if tangent is None else Variable(TensorType(tangent.dtype, slot.tensor_type.shape))
 
 
 def _push_body(op: Scan, slots: Slots[Variable], directions: Slots[Variable | None]) -> Results[Variable]:
@@ -106,7 +103,7 @@ def _push_body(op: Scan, slots: Slots[Variable], directions: Slots[Variable | No
 
 def _filled(x: Variable, tangent: Variable) -> Variable:
     """The tangent of a new state, or zeros."""
-    return zero_gradient(x) if is_disconnected(tangent) or is_null(tangent) else tangent
+    return tangent if has_value(tangent) else zero_gradient(x)
 
 
 def _nulls(op: Scan, results: Results[Variable], varying: Sequence[bool]) -> dict[int, Variable]:
@@ -135,17 +132,6 @@ def _joint_body(
     )
     outputs = Results([*made.states, *states], [*made.mapped, *(x for x in mapped if x is not None)], made.last)
     return Subgraph(tuple(inputs.flat()), tuple(outputs.flat()))
-
-
-def _with_zeros(op: Scan, tangents: Variables, outputs: Results[Variable], found: Variables) -> list[Variable]:
-    """The tangents, with exact zeros for discrete outputs that something with a tangent influences."""
-    live = {k for k, tangent in enumerate(tangents) if not is_disconnected(tangent)}
-    values = [*outputs.states[: len(op.taps)], *outputs.mapped[: op.mapped], outputs.last]
-    results: list[Variable] = []
-    for x, tangent, sources in zip(values, found, op.influences(), strict=False):
-        missing = x is not None and is_disconnected(tangent) and bool(sources & live)
-        results.append(zero_gradient(x) if missing and x is not None else tangent)
-    return results
 
 
 def batched(op: Scan, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> list[Variable]:

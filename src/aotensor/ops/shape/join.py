@@ -13,11 +13,11 @@ from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, Dim, TensorType, normalise_axis
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected
+from aotensor.graph.op import Apply, Op, disconnected
 from aotensor.graph.operations import KnownValues
 from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.batching import AxisOp, check_nondifferentiable, moved
-from aotensor.ops.linear import MultilinearOp, zero_gradient
+from aotensor.ops.linear import MultilinearOp, filled
 from aotensor.ops.shape.axes import atleast_1d, atleast_2d, expand_dims
 from aotensor.ops.shape.extents import as_extents, dim_of, dims_at, extent_of
 from aotensor.ops.window import Line, gather
@@ -120,9 +120,7 @@ class Split(Op):
         return tuple(np.split(x, np.cumsum(extents)[:-1], self.axis))
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        pairs = zip(outputs, cotangents, strict=True)
-        whole = join(self.axis, *(zero_gradient(y) if is_disconnected(ct) else ct for y, ct in pairs))
-        return [whole, *(disconnected() for _ in inputs[1:])]
+        return [join(self.axis, *filled(cotangents, outputs)), *(disconnected() for _ in inputs[1:])]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return list(self.apply(tangents[0], *inputs[1:]).outputs)

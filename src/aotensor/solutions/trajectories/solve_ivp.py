@@ -14,7 +14,7 @@ from aotensor.gradient.forward import push_through
 from aotensor.gradient.sweep import pull_through
 from aotensor.graph.coercion import coerced, one_of
 from aotensor.graph.expansion import Expansion
-from aotensor.graph.op import disconnected, is_disconnected, is_null
+from aotensor.graph.op import disconnected, has_value
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Constant, Variable, Variables, as_tensor, constant
 from aotensor.ops.elementwise.compare import and_, cast, eq, ge, le, switch
@@ -213,7 +213,7 @@ class Rules:
 
 
 def _if_found(status: Variable, term: Variable) -> Variable:
-    if is_disconnected(term) or is_null(term) or term.is_sparse:
+    if not has_value(term) or term.is_sparse:
         return term
     return switch(eq(status, ending(Ending.CONVERGED)), term, number(float("nan"), term))
 

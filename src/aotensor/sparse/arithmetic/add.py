@@ -12,12 +12,11 @@ from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType, broadcast_shapes
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import is_disconnected, sum_terms
+from aotensor.graph.op import connected, sum_terms
 from aotensor.graph.sparse_type import SparseVariable
 from aotensor.graph.variable import Constant, Variable, Variables
-from aotensor.ops.create import full_like
 from aotensor.ops.elementwise import arithmetic
-from aotensor.ops.elementwise.base import Elementwise
+from aotensor.ops.elementwise.base import Elementwise, expanded
 from aotensor.sparse.arithmetic.operands import (
     CanonicalOp,
     check_same_shape,
@@ -108,10 +107,8 @@ class AddSD(CanonicalOp):
         return [densified(p) + beside(self.name, d, p)]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        tx, td = tangents
-        if is_disconnected(td):
-            return [as_dense(tx)]
-        return [full_like(outputs[0], td) if is_disconnected(tx) else as_dense(tx) + td]
+        terms = [expanded(as_dense(t), outputs[0]) for t in connected(tangents).values()]
+        return [sum_terms(terms, arithmetic.add)]
 
 
 def fitted_dims(name: str, x: TensorType, d: TensorType) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import is_disconnected, sum_terms
+from aotensor.graph.op import connected, sum_terms
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.elementwise import arithmetic
 from aotensor.ops.elementwise.base import Elementwise
@@ -42,10 +42,9 @@ class ProductOp(CanonicalOp):
         return [_term(x, ct, y), _term(y, ct, x)]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        (x, y), (tx, ty) = inputs, tangents
-        by_x = tx if is_disconnected(tx) else arithmetic.mul(tx, y)
-        by_y = ty if is_disconnected(ty) else arithmetic.mul(x, ty)
-        return [term_for(outputs[0], sum_terms([by_x, by_y], arithmetic.add))]
+        x, y = inputs
+        terms = [arithmetic.mul(x, t) if k else arithmetic.mul(t, y) for k, t in connected(tangents).items()]
+        return [term_for(outputs[0], sum_terms(terms, arithmetic.add))]
 
 
 def _term(x: Variable, ct: Variable, other: Variable) -> Variable:
@@ -136,8 +135,8 @@ class DivSD(CanonicalOp):
         return [ct / d, sum_to(-(y * ct) / d, d)]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        (_, d), (y,), (tx, td) = inputs, outputs, tangents
-        terms = [tx if is_disconnected(tx) else tx / d, td if is_disconnected(td) else -((y * td) / d)]
+        (_, d), (y,) = inputs, outputs
+        terms = [-((y * t) / d) if k else t / d for k, t in connected(tangents).items()]
         return [sum_terms(terms, arithmetic.add)]
 
 

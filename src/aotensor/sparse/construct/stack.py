@@ -20,12 +20,11 @@ from aotensor.core import dtypes
 from aotensor.core.types import Dim, TensorType
 from aotensor.errors import GraphValueError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import is_disconnected
 from aotensor.graph.sparse_type import SparseTensorType, SparseVariable, is_matrix, scipy_sparse
 from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.elementwise.compare import cast
 from aotensor.ops.index import subtensor
-from aotensor.ops.linear import zero_gradient
+from aotensor.ops.linear import filled, zero_gradient
 from aotensor.ops.ranges import arange
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of
 from aotensor.ops.shape.join import join
@@ -130,8 +129,8 @@ class Stack(SparseOp):
         return terms
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        pairs = zip(inputs, tangents, strict=True)
-        known = [zero_gradient(x) if is_disconnected(t) or dtypes.is_discrete(x.dtype) else t for x, t in pairs]
+        pairs = zip(inputs, filled(tangents, inputs), strict=True)
+        known = [zero_gradient(x) if dtypes.is_discrete(x.dtype) else t for x, t in pairs]
         return [self(*(t if t.is_sparse else stored_everywhere(t, self.format) for t in known))]
 
 

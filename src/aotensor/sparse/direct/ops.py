@@ -16,7 +16,7 @@ from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphLinAlgError
-from aotensor.graph.op import Apply, disconnected, is_disconnected
+from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.batching import check_nondifferentiable
 from aotensor.ops.gradient_control import grad_not_implemented
@@ -84,8 +84,7 @@ class FactorsOp(IndexOp):
         return [grad_not_implemented(self, position, x) for position, x in enumerate(inputs)]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        is_moved = not is_disconnected(tangents[0])
-        return [grad_not_implemented(self, 0, inputs[0]) if is_moved else disconnected() for _ in outputs]
+        return [grad_not_implemented(self, 0, inputs[0]) for _ in outputs]
 
 
 @dataclass(frozen=True)

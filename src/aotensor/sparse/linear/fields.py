@@ -16,7 +16,7 @@ import numpy as np
 from aotensor.core.types import Array, Dim, TensorType
 from aotensor.errors import GraphTypeError
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import Apply, Op, disconnected, is_disconnected, sum_terms
+from aotensor.graph.op import Apply, Op, connected, disconnected, sum_terms
 from aotensor.graph.operations import dense
 from aotensor.graph.sparse_type import SparseVariable, scipy_sparse
 from aotensor.graph.variable import Variable, Variables, as_tensor, constant
@@ -28,7 +28,6 @@ from aotensor.ops.elementwise.arithmetic import maximum
 from aotensor.ops.elementwise.elementary import log, sqrt
 from aotensor.ops.gradient_control import grad_not_implemented
 from aotensor.ops.linalg.matrices import floating
-from aotensor.ops.linear import zero_gradient
 from aotensor.ops.reduce.sums import sum as sum_of
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, extent_of, extents_of, product
@@ -162,22 +161,18 @@ class SelectedInverse(FieldOp):
         return [SelectedEntries(len(directions))(given, indices, indptr, order, *factors)]
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        return self._moved(inputs, lambda k: cotangents[0])
+        positions = range(len(inputs))
+        return [disconnected() if k in (1, 2) else self._along(k, inputs, cotangents[0]) for k in positions]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        moving = [k for k, x in enumerate(tangents) if not is_disconnected(x)]
-        terms = self._moved(inputs, lambda k: tangents[k], moving)
-        return [sum_terms([terms[k] for k in moving], dense().add)]
+        terms = [self._along(k, inputs, t) for k, t in connected(tangents).items()]
+        return [sum_terms(terms, dense().add)]
 
-    def _moved(self, inputs: Sequence[Variable], along: Any, wanted: Sequence[int] | None = None) -> list[Variable]:
-        """What a change of each input gives, and takes, as each is its own adjoint."""
-        terms = [disconnected() for _ in inputs]
-        for k in range(len(inputs)) if wanted is None else wanted:
-            if k == 0:
-                terms[k] = self(*inputs, along(k))
-            elif k > 2:
-                terms[k] = self(*(along(k) if j == k else x for j, x in enumerate(inputs)))
-        return terms
+    def _along(self, position: int, inputs: Sequence[Variable], direction: Variable) -> Variable:
+        """The derivative by one input along a direction, which is its own adjoint."""
+        if position == 0:
+            return self(*inputs, direction)  # type: ignore[no-any-return]
+        return self(*(direction if k == position else x for k, x in enumerate(inputs)))  # type: ignore[no-any-return]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[k not in (1, 2)] for k in range(len(node.inputs))]
@@ -227,9 +222,9 @@ class PrecisionDraws(FieldOp):
         return [grad_not_implemented(self, 0, inputs[0], _FIXED), disconnected(), disconnected(), for_z]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        if not is_disconnected(tangents[0]):
+        if 0 in connected(tangents):
             return [grad_not_implemented(self, 0, inputs[0], _FIXED)]
-        return [zero_gradient(outputs[0]) if is_disconnected(tangents[3]) else self(*inputs[:3], tangents[3])]
+        return [self(*inputs[:3], tangents[3])]
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[k in (0, 3)] for k in range(len(node.inputs))]

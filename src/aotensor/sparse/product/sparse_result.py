@@ -10,7 +10,7 @@ import numpy as np
 
 from aotensor.core.types import TensorType
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import is_disconnected, sum_terms
+from aotensor.graph.op import connected, sum_terms
 from aotensor.graph.sparse_type import is_matrix, scipy_sparse
 from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.create import alloc, ones_like
@@ -93,8 +93,8 @@ class TrueDot(ProductOp):
         return any_product(a, b) if self.grad_preserves_dense and not of.is_sparse else self(a, b)
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        (x, y), (tx, ty) = inputs, tangents
-        pairs = [(a, b) for a, b in ((tx, y), (x, ty)) if not is_disconnected(a) and not is_disconnected(b)]
+        x, y = inputs
+        pairs = [(x, t) if k else (t, y) for k, t in connected(tangents).items()]
         return [sum_terms([self._tangent(a, b, x.is_sparse) for a, b in pairs], add)]
 
     def _tangent(self, a: Variable, b: Variable, is_first: bool) -> Variable:

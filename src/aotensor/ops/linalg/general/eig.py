@@ -11,7 +11,7 @@ import numpy as np
 from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.graph.coercion import coerced
-from aotensor.graph.op import is_disconnected, sum_terms
+from aotensor.graph.op import connected, sum_terms
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.complex.parts import complex as complex_of_parts
 from aotensor.ops.complex.parts import conj, imag, real
@@ -74,11 +74,10 @@ class Eig(MatrixOp):
         return converged(self.name, FAILED, decomposed, x)  # type: ignore[no-any-return]
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        (x,), (w, v), (ct_w, ct_v) = inputs, outputs, cotangents
-        terms = []
-        if not is_disconnected(ct_w):
-            terms.append(_diagonal_matrix(ct_w))
-        if not is_disconnected(ct_v):
+        (x,), (w, v), live = inputs, outputs, connected(cotangents)
+        terms = [_diagonal_matrix(live[0])] if 0 in live else []
+        if 1 in live:
+            ct_v = live[1]
             along = sum_over(ct_v * v, axis=-2, keepdims=True)
             at_leading = switch(is_leading(v), imag(along) / of_leading(real(v), v), 0)
             inner = ct_v - real(along) * conj(v) - complex_of_parts(zeros_like(at_leading), at_leading)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -12,7 +12,7 @@ from aotensor.core import dtypes
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphLinAlgError, GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced, one_of
-from aotensor.graph.op import disconnected, is_disconnected, sum_terms
+from aotensor.graph.op import connected, sum_terms
 from aotensor.graph.variable import Variable, Variables
 from aotensor.ops.complex.parts import conj
 from aotensor.ops.contract import matmul
@@ -145,16 +145,16 @@ class Riccati(MatrixOp, LinearisedOp):
         return k, a - matmul(b, k)
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        (a, b, _, r), (x,), (ta, tb, tq, tr) = inputs, outputs, tangents
-        k, c = self._gain(a, b, r, x)
-        kt, left = matrix_transpose(k), matmul(matrix_transpose(c), x)
-        halves = [] if is_disconnected(ta) else [matmul(left, ta)]
-        halves += [] if is_disconnected(tb) else [-matmul(matmul(left, tb), k)]
-        halves += [] if is_disconnected(tq) else [tq / 2]
-        halves += [] if is_disconnected(tr) else [matmul(matmul(kt, tr / 2), k)]
-        if not halves:
-            return [disconnected()]
-        half = sum_terms(halves, add)
+        (a, b, _, r), (x,) = inputs, outputs
+        gain, c = self._gain(a, b, r, x)
+        left = matmul(matrix_transpose(c), x)
+        halves: list[Callable[[Variable], Variable]] = [
+            lambda ta: matmul(left, ta),
+            lambda tb: -matmul(matmul(left, tb), gain),
+            lambda tq: tq / 2,
+            lambda tr: matmul(matmul(matrix_transpose(gain), tr / 2), gain),
+        ]
+        half = sum_terms([halves[k](t) for k, t in connected(tangents).items()], add)
         return [solve_discrete_lyapunov(matrix_transpose(c), half + matrix_transpose(half))]
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
