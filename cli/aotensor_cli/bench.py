@@ -1,4 +1,4 @@
-"""`aotensor bench`: time per call of a model's or a library's functions, beside what the machine can do."""
+"""`aotensor bench`: time per call of the functions of a model or a library, compared with the machine's limits."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Row:
 
     @property
     def bar(self) -> Bar:
-        """For a picture."""
+        """The row as a bar of the plot."""
         return Bar(
             f"{self.function} {dims_text(self.dims)}".strip(), self.threads,
             self.time.median, self.time.low, self.time.high,
@@ -89,7 +89,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Others:
-    """Libraries that take turns with ours.   compared, against: by `--compare` and `--against`"""
+    """Libraries whose calls alternate with ours.   compared, against: by `--compare` and `--against`"""
 
     compared: Library | None = None
     against: Library | None = None
@@ -231,7 +231,7 @@ def _bound(f: LibraryFunction, inputs: Mapping[str, Any], count: int) -> Any:
 def _against(
     f: LibraryFunction, old: Library, inputs: Mapping[str, Any], counts: Sequence[int], seconds: float
 ) -> dict[int, Ratio]:
-    """By number of threads, how long calls take, beside those of the old library."""
+    """Number of threads → times per call of the function and of the old library's function."""
     both = old.functions[f.spec.name], f
     binders = {count: [partial(x.bind, **inputs, num_threads=count) for x in both] for count in counts}
     return {count: in_turns(first, second, seconds) for count, (first, second) in binders.items()}

@@ -1,4 +1,4 @@
-"""`aotensor cache`: what compiled functions take on the disk, and less of it."""
+"""`aotensor cache`: show and reduce the disk space of compiled functions."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _tree(cache: Store, entries: list[Entry], removed: int | None) -> dict[str, 
 
 
 def _age(used: float) -> str:
-    """How long ago, in its largest unit."""
+    """The time since last use, in its largest unit: `3 days`."""
     passed = max(time.time() - used, 0)
     length, unit = next((x for x in _AGES if passed >= x[0]), _AGES[-1])
     return f"{passed / length:.0f} {unit} ago"

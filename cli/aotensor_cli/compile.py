@@ -1,4 +1,4 @@
-"""`aotensor compile`: models to a library and its header, or to any form on the way there."""
+"""`aotensor compile`: compile models to a library and its header, or print an intermediate form."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _compile(models: Sequence[str], flags: dict[str, Any]) -> None:
 
 
 def _say_where_it_runs(build: Build, cpu: str | None, forms: Collection[str]) -> None:
-    """Code for the CPU of this machine is what one wants here, and a surprise elsewhere; so are loops on one core."""
+    """Warn that code for this machine's CPU may not run elsewhere, and if loops run on one core only."""
     machine = build.lowered.machine
     if not {"lib", "static", "obj"} & set(forms):
         return
@@ -187,7 +187,7 @@ def _write(
 
 
 def dependency_rule(targets: Sequence[Path], sources: Sequence[Path], models: int = 1) -> str:
-    """`targets: sources` in the syntax of make, and an empty rule per source that is no model: it may disappear.
+    """A make rule `targets: sources`, and an empty rule per source that is not a model, since it may be deleted.
 
     models: how many of the sources are, at the beginning.
     """
@@ -200,7 +200,7 @@ def _escaped(path: Path) -> str:
 
 
 def _steps(build: Build) -> list[dict[str, object]]:
-    """What was done, in order: passes with operation counts before and after, then the steps around them."""
+    """Rows of `--time-passes`: passes with operation counts before and after, then the other steps."""
     passes: list[dict[str, object]] = [
         {"name": record.name, "seconds": record.seconds, "before": record.before, "after": record.after}
         for record in build.lowered.records

@@ -1,4 +1,4 @@
-"""`aotensor diff`: what differs between two libraries, or between a library and a model."""
+"""`aotensor diff`: compare two libraries, or a library and a model."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def run(
 
 
 def _most_percent(limits: tuple[str, ...]) -> float | None:
-    """What `--fail-on speed:5%` allows.   Raises: Refusal"""
+    """The largest slowdown in percent from `--fail-on speed:5%`.   Raises: Refusal"""
     found = None
     for text in limits:
         what, _, most = text.partition(":")
@@ -64,7 +64,7 @@ def _names(text: str | None) -> list[str]:
 
 
 def _notes(old: Side, new: Side, pairs: list[Pair]) -> list[str]:
-    """What cannot be compared, and the nearest that can be done."""
+    """Notes on functions that cannot be compared, with the closest comparison that is possible."""
     notes = [f"{side.label}: {text}" for side in (old, new) for text in side.description.damages]
     if not pairs:
         names = [f"{side.label} has {', '.join(side.names)}" for side in (old, new)]
@@ -81,7 +81,7 @@ def _notes(old: Side, new: Side, pairs: list[Pair]) -> list[str]:
 
 
 def _missing(found: dict[str, Found]) -> list[str]:
-    """Of functions that were called, those without a test vector on either side."""
+    """Functions that were called but have a test vector in neither library."""
     names = [name for name, x in found.items() if not x.failure and not any(v["source"] != "seeded" for v in x.values)]
     notes = [f"no test vectors for {', '.join(names)}: values are compared on random inputs only"] if names else []
     refused = [(name, x) for name, one in found.items() for x in one.values if x["refused"]]
@@ -95,7 +95,10 @@ def _at(row: dict[str, Any]) -> str:
 
 
 def _slow(found: dict[str, Found], most: float) -> list[str]:
-    """What takes more than so many percent longer.   Raises: Refusal where there is no time to judge by"""
+    """Sentences on functions that are slower by more than a percentage.
+
+    Raises: Refusal where there is no time to judge by
+    """
     rows = [(name, x["dims"], x["rows"][0]) for name, one in found.items() for x in one.times]
     if not rows:
         raise Refusal("--fail-on speed: no times can be measured", "see what it says without --fail-on")

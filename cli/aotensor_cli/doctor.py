@@ -1,4 +1,4 @@
-"""`aotensor doctor`: what is there on this machine, and what to install."""
+"""`aotensor doctor`: list the tools found on this machine, and what to install."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _HEADERS: Final = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked for.   verdict: "ok", "missing" (needed) or "optional" (not there, and not needed)"""
+    """The result of one check.   verdict: "ok", "missing" (needed) or "optional" (not there, and not needed)"""
 
     name: str
     verdict: str
@@ -99,7 +99,7 @@ def _package(name: str) -> Finding:
 
 
 def _client(interface: str, package: str | None) -> Finding:
-    """A program that loads libraries by an interface; compiling for it needs none."""
+    """Check for a program that loads libraries through an interface; compiling does not need it."""
     version = None if package is None else installed(package)
     name = f"abi {interface}"
     header = next((path for path in _HEADERS.get(interface, ()) if Path(path).is_file()), None)
@@ -113,7 +113,7 @@ def _client(interface: str, package: str | None) -> Finding:
 
 
 def _guarded(name: str, look: Callable[[], Finding]) -> Finding:
-    """A package that is there but does not load is a finding too."""
+    """Run a check; an installed package that fails to import is reported, too."""
     try:
         return look()
     except (ImportError, OSError, RuntimeError) as error:
@@ -130,7 +130,7 @@ def _llvm() -> Finding:
 
 
 def _targets() -> Iterator[Finding]:
-    """What compiles, links and runs libraries for each target."""
+    """Check for the linker and the emulator of each target."""
     try:
         targets = import_module("aotensor.codegen.targets.support")
     except (ImportError, OSError, RuntimeError):

@@ -143,7 +143,7 @@ def _show_memory(
 
 
 def _check_all(path: Path, form: str, useless: Sequence[str], sizes: Sequence[str]) -> None:
-    """Refuse what does not go with --all."""
+    """Refuse options that cannot be combined with --all."""
     if form != "json":
         raise Refusal("--all writes a document for programs", "add --json; --format html makes a page for people")
     if is_library(path):
@@ -155,7 +155,7 @@ def _check_all(path: Path, form: str, useless: Sequence[str], sizes: Sequence[st
 
 
 def _check_locations(path: Path, stage: str | None, form: str) -> None:
-    """Refuse --locations where there are none."""
+    """Refuse --locations for a stage or format without locations."""
     if form == "dot" or stage is None or stage in STAGES[len(IR_STAGES) :]:
         raise Refusal("--locations needs a stage that has them", f"add --stage: {', '.join(IR_STAGES)}, or a pass")
     if is_library(path):
@@ -220,7 +220,7 @@ def _report(path: Path, damages: Sequence[str]) -> int:
 
 
 def _check_name(path: Path, name: str | None, functions: Sequence[str]) -> None:
-    """Refuse a function that a library has not."""
+    """Refuse a function name that is not in the library."""
     if name is not None and name not in functions:
         raise Refusal(f"{path}: there is no function {name}", similar(name, functions) or what_there_is(functions))
 

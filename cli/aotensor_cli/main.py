@@ -1,4 +1,4 @@
-"""The command group: commands load at their first use, and every error becomes one or two lines and an exit code."""
+"""The command group: import commands at first use, and turn every error into one or two lines and an exit code."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def main() -> None:
 
 
 def _open_standard_streams() -> None:
-    """Streams that the caller has closed lead to nowhere, so that no file of ours gets their numbers."""
+    """Open closed standard streams on the null device, so that no other file gets their descriptors."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
@@ -156,7 +156,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _from_click(error: click.ClickException) -> tuple[str, str | None]:
-    """Click's message in our voice: lower case, no full stop, with what may have been meant."""
+    """Reword an error of click: lower case, no full stop, with similar names."""
     message = " ".join(error.format_message().split()).rstrip(".").replace("...'", "'")
     context: Any = getattr(error, "ctx", None)
     guess = re.search(r"[. (]*(?:Possible options:|Did you mean(?: one of:)?) (.*?)[?)]*$", message)
@@ -172,7 +172,7 @@ def _from_click(error: click.ClickException) -> tuple[str, str | None]:
 
 
 def _report(session: Session, title: str, hint: str | None, code: int, lines: Sequence[str] = ()) -> int:
-    """Say an error on stderr, and under --json as data on stdout; gives the exit code."""
+    """Print an error to stderr, and with --json as data to stdout; return the exit code."""
     if "aotensor_cli.reading.standard_input" in sys.modules:
         shorten = sys.modules["aotensor_cli.reading.standard_input"].without_folder
         title, hint, lines = shorten(title), hint and shorten(hint), [shorten(line) for line in lines]
@@ -194,7 +194,7 @@ def _report(session: Session, title: str, hint: str | None, code: int, lines: Se
 
 
 def _say_error(title: str, hint: str | None) -> None:
-    """The two lines of an error on stderr; a stderr that nobody reads does not change the exit code."""
+    """Print the two lines of an error to stderr; a closed stderr does not change the exit code."""
     if hasattr(signal, "SIGPIPE"):
         before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     try:

@@ -1,4 +1,4 @@
-"""`file.py`, `file.py:name`, `file.onnx`, `file.mlir` → Functions: Python is run as a script, and gives its own."""
+"""Load Functions from `file.py`, `file.py:name`, `file.onnx` or `file.mlir`; Python files are run as scripts."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _session() -> Session:
 
 
 def _named(namespace: Mapping[str, object]) -> dict[Variable, str]:
-    """The values that the file assigns at its top level, under the first of their names."""
+    """First name → value of the assignments at the top level of the file."""
     found: dict[Variable, str] = {}
     for name, x in namespace.items():
         if isinstance(x, Variable) and x.owner is not None and not x.name and not name.startswith("_"):
@@ -100,7 +100,7 @@ def _imported(path: Path, name: str | None, trainable: Sequence[str]) -> Model:
 
 
 def _read(path: Path) -> bytes:
-    """A model's text, also from a pipe, up to a limit."""
+    """Read a model's text from a file or pipe, up to a size limit."""
     try:
         if path.is_dir():
             raise Refusal(f"{path}: this is a folder, not a file")
@@ -117,7 +117,7 @@ def _read(path: Path) -> bytes:
 
 
 def _execute(path: Path, source: bytes) -> dict[str, object]:
-    """The names that the file defines. What it prints goes to stderr: stdout is for results."""
+    """Execute the file and return its namespace. Its output goes to stderr, since stdout is for results."""
     module = ModuleType(_MODULE)
     module.__file__ = str(path)
     with _environment(path, module):
@@ -184,12 +184,12 @@ def _stdout_to_stderr() -> Iterator[None]:
 
 
 def _location(error: SyntaxError, path: Path) -> str:
-    """Where a syntax error is; null bytes and bad encodings have no line."""
+    """The position of a syntax error as text; null bytes and bad encodings have no line."""
     return f"{error.filename or path}:{error.lineno}" if error.lineno else str(error.filename or path)
 
 
 def _refusal(path: Path, error: BaseException) -> Refusal:
-    """An exception of the model: the innermost line of the user's own code, and what it says."""
+    """The refusal for an exception of the model: the innermost line of the user's code and the message."""
     folder = str(path.resolve().parent)
     frames = [x for x in traceback.extract_tb(error.__traceback__) if x.filename == str(path) or _is_own(x, folder)]
     location = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else str(path)
@@ -204,7 +204,7 @@ def _is_own(frame: traceback.FrameSummary, folder: str) -> bool:
 
 
 def _collect(namespace: dict[str, object]) -> tuple[Function, ...]:
-    """The Functions among the values, each once; one without a name takes that of its variable.
+    """Distinct Functions among the values; a Function without a name gets that of its variable.
 
     Those of nonlinear programs are among them, each with the name of the program in front.
     """

@@ -1,4 +1,4 @@
-"""What the commands share: the session, the refusal of what the user asked for, and options."""
+"""Shared parts of commands: the session, refusals with exit codes, and options."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ class Session:
 
 
 def similar(name: str, known: Iterable[str]) -> str | None:
-    """The hint for a name that is none, if it looks like one that is: `did you mean logistic?`"""
+    """The hint for an unknown name that resembles a known one: `did you mean logistic?`"""
     close = difflib.get_close_matches(name, list(known), n=2, cutoff=0.6)
     return f"did you mean {' or '.join(close)}?" if close else None
 
 
 def what_there_is(names: Sequence[str], most: int = 20) -> str:
-    """The hint for a name that is like none: the first ones that there are."""
+    """The hint for an unknown name that resembles none: the first known names."""
     return f"it has {', '.join(names[:most]) or 'none'}{', ...' if len(names) > most else ''}"
 
 
@@ -77,7 +77,7 @@ def thread_count(text: str | None) -> int:
 
 
 class Refusal(Exception):
-    """What the user asked for cannot be done: one line, at most one hint, and the exit code."""
+    """A request that cannot be fulfilled: one line, at most one hint, and the exit code."""
 
     def __init__(self, title: str, hint: str | None = None, code: Exit = Exit.USAGE) -> None:
         super().__init__(title)

@@ -75,7 +75,7 @@ def _finish(folder: Path | None, files: Mapping[str, bytes], as_json: bool) -> N
 
 
 def _limit(processor: str) -> str:
-    """What it means for shipping that a library was compiled for a processor."""
+    """A sentence on which machines can run a library that was compiled for a processor."""
     if processor.startswith("x86-64-v"):
         return f"needs a processor of the level {processor}, or a later one"
     return f"runs on processors like {processor} only: to ship it, compile it with --cpu generic, or v2,v3,v4"

@@ -1,4 +1,4 @@
-"""`aotensor profile`: which lines of a model take the time, and what bounds them."""
+"""`aotensor profile`: measure the time of each line of a model, and what bounds it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LONGEST_SIZES: Final = 60
 
 @dataclass
 class _Subject:
-    """What is profiled.   names: of its functions. sources: files of a model, none of a library"""
+    """The library to profile.   names: of its functions. sources: files of a model, none of a library"""
 
     library: LinedLibrary
     names: list[str]
@@ -80,7 +80,7 @@ def _own(found: _Subject, name: str, sizes: Mapping[str, int]) -> dict[str, int]
 
 
 def _read(subject: str) -> _Subject:
-    """A library, whose own line tables are used; what its lines do is not known."""
+    """Read a library with line tables; the operations of its lines are not known."""
     path, name = split_name(subject)
     with naming(path):
         data = read_library(path)
@@ -100,7 +100,7 @@ def _read(subject: str) -> _Subject:
 
 
 def _compiled(subject: str, sizes: Mapping[str, int], grad: str | None) -> _Subject:
-    """A model, compiled with lines of what was differentiated."""
+    """Compile a model with line tables in which derivatives belong to the differentiated line."""
     model = load_model(subject)
     functions = [f for f in model.functions if isinstance(f, Function)]
     if grad:

@@ -80,7 +80,7 @@ def _arguments(function: LibraryFunction, inputs: Sequence[str]) -> dict[str, An
 
 
 def _outputs(function: LibraryFunction, result: Any) -> dict[str, Any]:
-    """The outputs by name."""
+    """Output name → array of a call's result."""
     names = [value.name for value in function.spec.results]
     match function.spec.output_kind:
         case "single":
@@ -105,7 +105,7 @@ def _text(key: str, x: Any) -> str:
 
 
 def _compare(outputs: Mapping[str, Any], path: Path, rtol: float | None) -> int:
-    """Outputs against a file: one line per output that is in it."""
+    """Compare outputs with those in a file; print one line for each output that the file contains."""
     expected = read_file(path)
     if None in expected:
         if len(outputs) != 1:

@@ -56,12 +56,12 @@ def run(
 
 
 def _usual(options: Mapping[str, Any]) -> str:
-    """What is made if nothing is asked for: a library without a system is an archive."""
+    """The kind of library by default: an archive for a target without an operating system."""
     return "static" if options["freestanding"] else "lib"
 
 
 def _need_files() -> None:
-    """Raises: Refusal for an option that says how files are written, where none are"""
+    """Refuse options about written files if none are written.   Raises: Refusal"""
     context = click.get_current_context()
     about_plan = ("model", "over", "sizes", "plan_only", "as_json", "debug")
     given = [

@@ -1,4 +1,4 @@
-"""`aotensor tune`: a schedule for the loops of a model, found by measuring on this machine."""
+"""`aotensor tune`: search for a faster schedule of a model's loops by measuring on this machine."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from aotensor_runtime.threads import default_threads
 
 @dataclass(frozen=True)
 class Tuned:
-    """A function, and what was found for it."""
+    """A function with the result of its search."""
 
     function: Function
     settings: list[Setting]
@@ -74,7 +74,10 @@ def run(
 def _settings(
     functions: Sequence[Function], wanted: Sequence[Mapping[str, int]], threads: int, seed: int
 ) -> dict[str, list[Setting]]:
-    """What each function is measured on.   Raises: Refusal for a size that no function has"""
+    """Function → its settings: sizes, inputs and numbers of threads.
+
+    Raises: Refusal for a size that no function has
+    """
     build = Build(list(functions), None, Options())
     with progress(f"compiling {build.name}") as build.begin, without_remarks():
         library = Library(build.shared)
@@ -129,7 +132,7 @@ def _schedule(functions: Sequence[Function], tuned: Sequence[Tuned]) -> str:
 
 
 def _beside(file: Path, name: str, ending: str) -> Path:
-    """`f.nest.mlir` → `f.nest.md`, `f.nest.<name>.jsonl`"""
+    """The path of a file next to the schedule: `f.nest.mlir` → `f.nest.md`, `f.nest.<name>.jsonl`."""
     return file.with_name(".".join(filter(None, [file.stem, name, ending])))
 
 

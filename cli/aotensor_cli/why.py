@@ -1,4 +1,4 @@
-"""`aotensor why`: what became of a line of a model, or why two lines do or do not share a loop."""
+"""`aotensor why`: explain the loops of a line of a model, or why two lines do or do not share a loop."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def run(line: str, other: str | None, sizes: str | None, measure: bool, seconds:
 
 
 def _decisions(lowered: Lowered) -> list[Remark]:
-    """What passes decided; of decisions alike at a line each one, which may name other lines."""
+    """All remarks of the passes, without merging equal ones of a line, since each may name other lines."""
     names = {f.name: f.written_names for f in lowered.functions}
     notes = [*(note for f in lowered.functions for note in f.graph_notes), *lowered.runner.notes.found]
     found = [x for note in notes for x in worded([note], lowered.sites, names)]
@@ -85,7 +85,7 @@ def _decisions(lowered: Lowered) -> list[Remark]:
 
 
 def _measured(f: Function, answer: About | Together, sizes: Mapping[str, int], seconds: float) -> list[Measured]:
-    """What the decisions of an answer are worth; nothing where no edit is right."""
+    """Measure the effect of the decisions in an answer; empty if no edit of the schedule applies."""
     if isinstance(answer, About):
         return without_passes(f, answer.remarks, sizes, seconds)
     if answer.directive is not None and not answer.directive.problem:
@@ -96,7 +96,7 @@ def _measured(f: Function, answer: About | Together, sizes: Mapping[str, int], s
 
 
 def _refusal(pairs: Sequence[tuple[Function, Outline]], lines: Sequence[Line]) -> Refusal:
-    """Of lines that hold nothing, with the nearest that hold something."""
+    """The error for lines without operations; its hint names the nearest lines with operations."""
     known = sorted({x for f, outline in pairs for x in known_lines(f, outline)})
     empty = [x for x in lines if x not in known]
     if not empty:

@@ -1,1 +1,1 @@
-"""Inputs of given sizes, for `aotensor bench`."""
+"""Helpers of `aotensor bench`: sizes, comparison of outputs, plots."""

@@ -1,4 +1,4 @@
-"""Do two libraries give the same?"""
+"""Compare the outputs of two libraries."""
 
 from __future__ import annotations
 

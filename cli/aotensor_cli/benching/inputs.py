@@ -1,4 +1,4 @@
-"""The sizes of `--sizes`: read, and compared with the dims that functions have."""
+"""Parse the sizes of `--sizes` and match them with the dims of functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times of `bench` as a picture: a bar for each function, size and number of threads, beside the machine's limit."""
+"""Plot the times of `bench`: a bar for each function, size and number of threads, with the machine's limit."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Bar:
 
 
 def check_plot(path: Path) -> None:
-    """Find out before anything is measured whether a picture can be written there.
+    """Check before any measurement that a plot can be written to the path.
 
     Raises: Refusal for a file that is no picture, a folder that is not there, and without matplotlib
     """
@@ -53,7 +53,7 @@ def check_plot(path: Path) -> None:
 
 
 def write_plot(path: Path, bars: Sequence[Bar]) -> None:
-    """Write the picture.   Raises: Refusal for too many bars, OSError"""
+    """Write the plot.   Raises: Refusal for too many bars, OSError"""
     import matplotlib
     from matplotlib.figure import Figure
 

@@ -1,1 +1,1 @@
-"""Interfaces of compiled libraries for other languages, as text written from their manifests."""
+"""Generate bindings of compiled libraries for other languages from their manifests."""

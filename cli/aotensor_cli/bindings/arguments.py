@@ -1,4 +1,4 @@
-"""Arguments of a function as a binding has them: names that the language accepts, dtypes that it can express."""
+"""Arguments of a binding: names that are valid in the language, and its types for our dtypes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Argument:
 
     @property
     def code(self) -> int:
-        """The dtype in descriptors."""
+        """The dtype code in array descriptors."""
         return DTYPE_CODES[self.value.dtype]
 
     @property
@@ -41,12 +41,12 @@ class Argument:
 
     @property
     def is_allocated(self) -> bool:
-        """Does its size depend on values?"""
+        """Does the size of the argument depend on values, so that the call allocates it?"""
         return isinstance(self.value, OutputSpec) and self.value.is_allocated
 
     @property
     def about(self) -> str:
-        """`X: float64[n, p]`, with the name in the model and how the caller uses it."""
+        """A line of documentation: `X: float64[n, p]`, the name in the model, and how the caller passes it."""
         notes = []
         if isinstance(self.value, ArgumentSpec) and self.value.default is not None:
             notes.append("state, held by the caller")

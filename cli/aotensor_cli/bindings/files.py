@@ -1,4 +1,4 @@
-"""The files of bindings: of each library its interfaces, the library itself and its C header."""
+"""Collect the files of bindings: for each library its interfaces, the library itself and its C header."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LANGUAGES: Final[Mapping[str, Callable[[Manifest, str], dict[str, str]]]] = {
 
 
 def read_languages(text: str | None) -> tuple[str, ...]:
-    """The languages of `--bindings a,b`, each once.   Raises: Refusal for an unknown one"""
+    """Parse `--bindings a,b` into distinct languages.   Raises: Refusal for an unknown one"""
     names = [] if text is None else [part.strip().lower() for part in text.split(",")]
     for name in names:
         if name not in _LANGUAGES:
@@ -32,7 +32,10 @@ def read_languages(text: str | None) -> tuple[str, ...]:
 
 
 def binding_files(languages: Sequence[str], libraries: Sequence[Shipped]) -> dict[str, bytes]:
-    """Content by name.   Raises: Refusal for what a language cannot express, and for two files of one name"""
+    """File name → content of all files of the bindings.
+
+    Raises: Refusal for what a language cannot express, and for two files of one name
+    """
     found: dict[str, bytes] = {}
     for library in libraries if languages else ():
         texts = {f"{library.name}.h": header_text(library.manifest)}

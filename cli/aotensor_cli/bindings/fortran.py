@@ -1,4 +1,4 @@
-"""The module of a library for Fortran 2018: a subroutine for each function, and interfaces of its C entries.
+"""Generate a Fortran 2018 module for a library: a subroutine for each function, and interfaces of its C entries.
 
     call f(inputs..., outputs..., status, message, num_threads)     the last three are optional
     status = f_c(dims..., inputs..., outputs..., workspace)          the typed entry, on row-major memory
@@ -129,7 +129,7 @@ _OPTIONS: Final = (
 
 
 def module_name(manifest: Manifest) -> str:
-    """`<library>_library`"""
+    """The name of the Fortran module: `<library>_library`."""
     return distinct([f"{re.sub(r'^[0-9_]', 'x', c_suffix(manifest.name))}_library"], longest=_LONGEST)[0]
 
 
@@ -182,7 +182,7 @@ def _distinct(names: Iterable[str], taken: Sequence[str]) -> list[str]:
 
 
 def _table(lapack: Sequence[str]) -> list[str]:
-    """The struct of functions of BLAS and LAPACK."""
+    """Declare the struct of pointers to BLAS and LAPACK functions."""
     fields = [f"{name} = c_null_funptr" for name, *_ in Blas._fields_[1:]]
     return [
         "", "  type, bind(C) :: aotensor_blas", "    integer(c_int64_t) :: struct_size = 0",
@@ -191,7 +191,7 @@ def _table(lapack: Sequence[str]) -> list[str]:
 
 
 def _external(name: str) -> list[str]:
-    """A function of LAPACK, of which only the address is used."""
+    """Declare a LAPACK function whose address alone is used."""
     return ["", f'    subroutine lapack_{name}() bind(C, name="{name}_")', "    end subroutine"]
 
 
@@ -216,7 +216,7 @@ class _Function:
         return [x for x in self._arguments if x.is_output]
 
     def interfaces(self) -> list[str]:
-        """Of the typed entry and the size of its workspace."""
+        """The interface blocks of the typed entry and of its workspace function."""
         parameters = entry_parameters(self._spec)
         names = _distinct((x.name for x in parameters), [*_OF_C, self._entry, "status_code"])
         dims = names[self._spec.takes_context :][: len(self._spec.workspace_dims)]
@@ -242,7 +242,7 @@ class _Function:
         return [*found, f"      {tail}"]
 
     def subroutine(self) -> list[str]:
-        """The subroutine on arrays of Fortran."""
+        """The subroutine that takes and returns Fortran arrays."""
         status, message, threads = self._options
         extents = sum(x.rank for x in self._arguments)
         n, m = len(self._inputs), len(self._outputs)
@@ -296,7 +296,7 @@ class _Function:
         ]
 
     def _again(self) -> list[str]:
-        """The second call, with memory for the outputs whose sizes the first one found."""
+        """Code of the second call, after allocation of the outputs whose sizes the first call returned."""
         found = [(k, x) for k, x in enumerate(self._outputs, 1) if x.is_allocated]
         if not found:
             return []
@@ -327,13 +327,13 @@ def _described(x: Argument, array: str) -> list[str]:
 
 
 def _unknown(x: Argument, array: str) -> list[str]:
-    """A descriptor without memory, whose extents the call fills in."""
+    """Code of a descriptor without memory; the call fills in its extents."""
     fields = (f"shape = c_loc(extents({x.first + 1}))", f"rank = {x.rank}", f"dtype = {x.code}")
     return [f"    {array}%{field}" for field in fields]
 
 
 def _raw(x: Parameter, name: str) -> str:
-    """A parameter of the C entry."""
+    """Declare a parameter of the C entry."""
     if x.value is None:
         if not x.is_pointer:
             return f"integer(c_int64_t), intent(in), value :: {name}"

@@ -1,4 +1,4 @@
-"""The module of a library for Julia: a method for each function, by `ccall` of its entry on descriptors.
+"""Generate a Julia module for a library: a method for each function, a `ccall` of its entry on descriptors.
 
     f(inputs...; num_threads = 0)     gives the output, or a NamedTuple of outputs
 

@@ -1,4 +1,4 @@
-"""MEX files of a library for MATLAB and GNU Octave: of each function a C source and a help text, and a file to build.
+"""Generate MEX files for MATLAB and GNU Octave: a C source and a help text per function, and a build script.
 
     [outputs...] = f(inputs...)
 
@@ -230,7 +230,7 @@ def matlab_files(manifest: Manifest, file: str) -> dict[str, str]:
 
 
 def _call(name: str, found: Sequence[Argument]) -> str:
-    """`[loss, grad_w] = squares(X, y, w)`"""
+    """The call as MATLAB writes it: `[loss, grad_w] = squares(X, y, w)`."""
     outputs, inputs = ([x.name for x in found if x.is_output == side] for side in (True, False))
     left = f"[{', '.join(outputs)}] = " if len(outputs) > 1 else "".join(f"{x} = " for x in outputs)
     return f"{left}{name}({', '.join(inputs)})"
@@ -248,7 +248,7 @@ def _source(manifest: Manifest, spec: FunctionSpec, name: str, found: Sequence[A
 
 
 def _value(x: Argument) -> str:
-    """A row of the table of values."""
+    """The C initialiser of one argument in the table of arguments."""
     record = DTYPES[x.value.dtype]
     is_complex = record.kind == "c"
     size = record.size // 2 if is_complex else record.size

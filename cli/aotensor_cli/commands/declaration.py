@@ -1,4 +1,4 @@
-"""Commands whose help, options and completion load nothing but click; what they do loads when they run.
+"""Declare commands whose help, options and completion import only click; a command's code is imported when it runs.
 
 commands/verify.py   arguments, options, help    imported for `aotensor verify --help`, and to complete a word
 verify.py            run(subject, samples, ...)  imported for `aotensor verify model.py`
@@ -17,7 +17,7 @@ from aotensor_cli.options import CONTEXT
 
 
 class Command(click.Command):
-    """Calls the function `run` of the module `aotensor_cli.<name>` with its parameters, and returns the exit code."""
+    """A command that calls `run` of the module `aotensor_cli.<name>` with its parameters and returns the exit code."""
 
     def invoke(self, ctx: click.Context) -> Any:
         return ctx.invoke(import_module(f"aotensor_cli.{self.name}").run, **ctx.params)

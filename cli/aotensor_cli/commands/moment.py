@@ -10,13 +10,13 @@ from aotensor_cli.commands.names import PASSES, RENAMED, STAGES
 
 
 class Moment(click.Choice[str]):
-    """A stage or a pass; behind the name of a pass, the number of its run may stand."""
+    """The name of a stage or a pass, optionally with the number of the pass's run: `canonicalize.2`."""
 
     def __init__(self, *others: str) -> None:
         super().__init__((*STAGES, *PASSES, *others))
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name as it is.   Raises: BadParameter for what is none"""
+        """Return the name unchanged.   Raises: BadParameter for an unknown stage or pass"""
         name, _, number = str(value).partition(".")
         if name in RENAMED:
             self.fail(f"the pass {name} is called {RENAMED[name]} since version 0.2", param, ctx)

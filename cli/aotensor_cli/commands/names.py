@@ -14,7 +14,7 @@ from typing import Any, Final
 
 
 def _alone(name: str) -> Any:
-    """The module `name`, executed without the packages around it, as `aotensor_cli.commands.names.<its last part>`."""
+    """Import a module without its parent packages, as `aotensor_cli.commands.names.<last part of its name>`."""
     package, *inner = name.split(".")
     spec = find_spec(package)  # which does not import a package at the top
     for part in inner:

@@ -26,7 +26,7 @@ _ELSEWHERE: Final = {
 
 
 def _refused(command: _Command) -> _Command:
-    """Let options of `aotensor compile` that make no sense here be refused with a reason."""
+    """Add the options of `aotensor compile` that do not apply here; each is refused with a reason."""
 
     def refuse(_: click.Context, parameter: click.Parameter, value: str | None) -> None:
         if value is not None:

@@ -1,1 +1,1 @@
-"""What differs between two libraries: `aotensor diff`, and `aotensor bench --against`."""
+"""Compare two libraries: `aotensor diff` and `aotensor bench --against`."""

@@ -31,7 +31,7 @@ Row = dict[str, Any]
 
 
 def steps(libraries: tuple[Library, Library], names: tuple[str, str], task: Mapping[str, Any]) -> Iterator[Row]:
-    """What is found about a function that both have, in the order in which it is found."""
+    """Yield the results of comparing a function that both libraries have, as they are found."""
     old, new = (library.functions[name] for library, name in zip(libraries, names, strict=True))
     for library, name, which in zip(libraries, names, ("old", "new"), strict=True):
         yield {"begin": f"the test vectors of the {which} library"}
@@ -72,7 +72,7 @@ def _vectors(library: Library, name: str) -> list[Vector]:
 def _replayed(
     functions: tuple[LibraryFunction, LibraryFunction], owner: LibraryFunction, vector: Vector, rtol: float | None
 ) -> tuple[dict[str, Distance], str | None]:
-    """Outputs of both that have a common name, within what the vector of `owner` allows; or why there are none."""
+    """Compare the outputs on a recorded test vector, within its tolerance; or say why that is not possible."""
     given = dict(zip([x.name for x in owner.spec.arguments], joined_inputs(owner.spec, vector.inputs), strict=True))
     found: list[Any] = []
     for f in functions:
@@ -95,13 +95,13 @@ def _refusal(error: AotensorError) -> str:
 
 
 def _refusals(found: list[Any]) -> str:
-    """Of two calls, of which one at least ended with an error."""
+    """Describe two calls of which at least one raised an error."""
     sides = zip(("old", "new"), found, strict=True)
     return ", ".join(f"{which} refuses the call ({x})" for which, x in sides if isinstance(x, str))
 
 
 def _bound(f: LibraryFunction, inputs: Mapping[str, Any], threads: int | None) -> Any:
-    """The bound function after one call, or what it says against it."""
+    """Bind a function and call it once; return its error message if it refuses the inputs."""
     try:
         call = f.bind(**inputs, num_threads=threads)
         call()
@@ -111,7 +111,7 @@ def _bound(f: LibraryFunction, inputs: Mapping[str, Any], threads: int | None) -
 
 
 def _outputs_apart(bound: list[Any], nearby: Any, rtol: float | None) -> dict[str, Distance]:
-    """Of all outputs that both have. A sparse one differs as a whole where its pattern does.
+    """The distance of each output that both functions have. A sparse one differs as a whole where its pattern does.
 
     Allowed is what verify allows, wider where one ulp on the inputs moves the old values far, or what `rtol` says.
     """
@@ -133,14 +133,14 @@ def _outputs_apart(bound: list[Any], nearby: Any, rtol: float | None) -> dict[st
 def _values(
     source: str, dims: Mapping[str, int], found: Mapping[str, Distance], problem: str | None, refused: str | None
 ) -> Iterator[Row]:
-    """A row of values.   problem: which side refuses the call. refused: what both say against it"""
+    """A row of the table of values.   problem: which side refuses the call. refused: what both say against it"""
     rows = [{"output": name, **vars(x)} for name, x in found.items()]
     told = {"problem": problem, "refused": refused}
     yield {"kind": "values", "source": source, "dims": dict(dims), "rows": rows, **told}
 
 
 def _work(f: LibraryFunction, dims: Mapping[str, int], inputs: Mapping[str, Any]) -> Row:
-    """Numbers of one library at these sizes: operations, and bytes of workspace."""
+    """The number of operations and the bytes of workspace of one library at given sizes."""
     flops, _ = flops_of(f.library, f.spec.name, {**whole_numbers(inputs), **dims})
     known = [dims[name] for name in f.spec.workspace_dims if name in dims]
     is_known = len(known) == len(f.spec.workspace_dims)
@@ -154,7 +154,7 @@ def _say(row: Row) -> None:
 
 
 def main(folder: Path) -> None:
-    """Work through the task, one line of JSON for each thing."""
+    """Run the task, and print one line of JSON for each result."""
     task = json.loads((folder / "task.json").read_bytes())
     libraries = Library((folder / "old").read_bytes()), Library((folder / "new").read_bytes())
     for number, names in enumerate(task["functions"]):

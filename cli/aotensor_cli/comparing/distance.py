@@ -1,4 +1,4 @@
-"""How far two outputs are from each other: in units in the last place, and beside their largest value."""
+"""Distance of two outputs: in units in the last place, and relative to the largest value."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from aotensor.sampling.pairs import paired
 
 @dataclass(frozen=True)
 class Distance:
-    """Of one output.   different, elements: how many differ, of how many. problem: what is beyond the tolerance, if any
+    """The distance of the old and the new value of one output.
 
-    ulp: the largest number of steps between neighbouring floats, 0 for equal bits up to the sign of 0; None where the
-    output is no float, or where one side has nan or inf and the other has not. relative: the largest difference over
-    the largest magnitude, None likewise.
+    different, elements: how many differ, of how many. problem: what is beyond the tolerance, if any. ulp: the largest
+    number of steps between neighbouring floats, 0 for equal bits up to the sign of 0; None where the output is no
+    float, or where one side has nan or inf and the other has not. relative: the largest difference over the largest
+    magnitude, None likewise.
     """
 
     different: int
@@ -29,7 +30,10 @@ class Distance:
 
 
 def distance(old: Any, new: Any, allowed: float) -> Distance:
-    """Of two arrays, complex ones by their parts.   allowed: the largest difference of two elements"""
+    """The distance of two arrays; complex ones are compared by real and imaginary parts.
+
+    allowed: the largest difference of two elements
+    """
     x, y = paired(np.asarray(old)), paired(np.asarray(new))
     problem = disagreement(y, x, allowed)
     if x.dtype != y.dtype or x.shape != y.shape:
@@ -53,7 +57,7 @@ def distance(old: Any, new: Any, allowed: float) -> Distance:
 
 
 def _ordered(x: Any) -> Any:
-    """Each float as its number in the order of all floats of its dtype: neighbours differ by 1, both zeros are 0."""
+    """Map floats to integers in the order of all floats of the dtype: neighbours differ by 1, both zeros are 0."""
     bits = np.ascontiguousarray(x).view(f"int{8 * x.dtype.itemsize}").astype("int64")
     sign = np.int64(-(1 << (8 * x.dtype.itemsize - 1)))
     return np.where(bits < 0, sign - bits, bits)

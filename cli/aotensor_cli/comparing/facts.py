@@ -1,4 +1,4 @@
-"""What two libraries say of themselves, side by side; nothing here is executed."""
+"""Compare the manifests and recorded sections of two libraries, without executing them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LINE: Final = re.compile(r"[^\s(`]+\.\w+:\d+")
 
 @dataclass(frozen=True)
 class Fact:
-    """One property of both.   change: new/old − 1 where both are numbers"""
+    """One property with its value in both libraries.   change: new/old − 1 where both are numbers"""
 
     what: str
     old: str
@@ -36,7 +36,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Pair:
-    """A function of both libraries, under the name that each has for it.
+    """A function that both libraries have, under its name in each.
 
     decisions: remarks that only one of them has; None where a library carries none.
     """
@@ -48,7 +48,7 @@ class Pair:
 
     @property
     def name(self) -> str:
-        """`f`, or `f, new name g`"""
+        """The label of the pair: `f`, or `f, new name g`."""
         return self.old.name if self.old.name == self.new.name else f"{self.old.name}, new name {self.new.name}"
 
     @property
@@ -62,7 +62,7 @@ class Pair:
 
     @property
     def obstacle(self) -> str | None:
-        """Why one set of inputs does not fit both; None if it does."""
+        """The reason that the two functions cannot take the same inputs; None if they can."""
         old, new = ({x.name: x for x in spec.arguments} for spec in (self.old, self.new))
         for name in [*old, *(name for name in new if name not in old)]:
             if name not in new or name not in old:
@@ -75,7 +75,7 @@ class Pair:
 
 
 def pairs_of(old: Side, new: Side) -> list[Pair]:
-    """The functions that both have; one of each side where each is named, whatever its name."""
+    """Functions of both sides with equal names; if one function of each side is selected, these two."""
     if len(old.names) == len(new.names) == 1 and ":" in old.label and ":" in new.label:
         names = [(old.names[0], new.names[0])]
     else:
@@ -94,7 +94,7 @@ def pairs_of(old: Side, new: Side) -> list[Pair]:
 
 
 def library_facts(old: Side, new: Side) -> list[Fact]:
-    """Of the libraries as a whole."""
+    """Facts about the libraries, not about single functions."""
     a, b = old.manifest, new.manifest
     linked = old.description.linkage, new.description.linkage
     texts: list[tuple[str, str, str]] = [
@@ -120,7 +120,7 @@ def _yes(value: bool) -> str:
 
 
 def _lists(old: Sequence[str], new: Sequence[str]) -> tuple[str, str]:
-    """What each has that the other has not; twice the same if they are equal."""
+    """The elements that only one of two lists has; both lists if they are equal."""
     if set(old) == set(new):
         return (text := ", ".join(old) or "nothing"), text
     both = f"{len(set(old) & set(new))} in both"
@@ -129,7 +129,7 @@ def _lists(old: Sequence[str], new: Sequence[str]) -> tuple[str, str]:
 
 
 def _features(old: str, new: str) -> tuple[str, str]:
-    """Those of one CPU that the other has not: the lists are long."""
+    """The CPU features that only one of the two libraries uses."""
     one, other = (text.split(",") if text else [] for text in (old, new))
     return _lists([x for x in one if x.startswith("+")], [x for x in other if x.startswith("+")])
 
@@ -155,7 +155,7 @@ def _number(what: str, old: int | None, new: int | None) -> Fact:
 
 
 def changed_decisions(old: Sequence[Remark], new: Sequence[Remark]) -> tuple[list[Remark], list[Remark]]:
-    """Remarks that only one list has, wherever their lines are: an edit above moves them all."""
+    """Remarks that only one list has; line numbers are ignored, since an edit above shifts them."""
     counts = [Counter(map(_key, side)) for side in (old, new)]
     found: list[list[Remark]] = []
     for side, rest in ((old, counts[0] - counts[1]), (new, counts[1] - counts[0])):

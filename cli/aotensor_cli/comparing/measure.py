@@ -1,4 +1,4 @@
-"""Values and times of both libraries, found in a child process: a library that crashes is a finding."""
+"""Measure values and times of both libraries in a child process, so that a crash is reported as a result."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ _PATIENCE: Final = 120.0
 
 @dataclass(frozen=True)
 class Task:
-    """What to call.   functions: their names in both libraries. sizes: by dim, for each call. seconds: for each time, 0
-    for none. threads: None for all
+    """The calls to make.
+
+    functions: their names in both libraries. sizes: by dim, for each call. seconds: for each time, 0 for none. threads:
+    None for all
     """
 
     functions: list[tuple[str, str]]
@@ -40,7 +42,7 @@ class Task:
 
 @dataclass
 class Found:
-    """What was found about a function.   values, work, times: rows of the child. failure: how that ended, if early"""
+    """The measurements of one function.   values, work, times: rows of the child. failure: how that ended, if early"""
 
     values: list[dict[str, Any]] = field(default_factory=list)
     work: list[dict[str, Any]] = field(default_factory=list)
@@ -54,17 +56,17 @@ class Found:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """Of all outputs that were compared."""
+        """The rows of all outputs that were compared."""
         return [row for x in self.values for row in x["rows"]]
 
     @property
     def is_judged(self) -> bool:
-        """Is there something to tell by whether values are the same?"""
+        """Was at least one output compared?"""
         return bool(self.rows) or not self.is_same
 
 
 def obstacle(side: Side) -> str | None:
-    """Why a library cannot be called here, None if it can; it is not executed to find out."""
+    """The reason that a library cannot run on this machine, None if it can; found without executing it."""
     container, manifest = side.description.container, side.manifest
     if side.description.damages:
         return f"{side.label} is damaged"
@@ -80,7 +82,7 @@ def obstacle(side: Side) -> str | None:
 
 
 def measured(old: Side, new: Side, pairs: Sequence[Pair], task: Task) -> dict[str, Found]:
-    """Name of the old function → what was found.
+    """Name of the old function → its measurements.
 
     Raises: Refusal for sizes that the functions do not have
     """
@@ -101,7 +103,7 @@ def measured(old: Side, new: Side, pairs: Sequence[Pair], task: Task) -> dict[st
 
 
 def _child(folder: Path, names: Sequence[str], found: dict[str, Found], task: Task) -> tuple[int, str | None]:
-    """Run the child; gives how many functions are dealt with, and how it ended if that was too early."""
+    """Run the child process; return the number of functions that it finished, and how it ended if it crashed."""
     command = [sys.executable, *_CHILD, str(folder)]
     patience = (_PATIENCE + 20 * task.seconds) * len(names) * len(task.sizes)
     try:

@@ -1,4 +1,4 @@
-"""What `aotensor diff` says: as tables, and as JSON."""
+"""The output of `aotensor diff`, as tables and as JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LONGEST_CELL: Final = 60
 
 @dataclass
 class Comparison:
-    """Both sides and all that was found.   found: by the name of the old function
+    """The two sides and all differences.   found: by the name of the old function
 
     notes: what could not be compared, and why. slow: what is slower than allowed, one sentence each
     """
@@ -55,11 +55,11 @@ class Comparison:
 
     @property
     def is_ok(self) -> bool:
-        """Is nothing wrong that the exit code tells of?"""
+        """Is the exit code 0: are signatures and values equal, and is nothing slower than allowed?"""
         return self.is_same_signatures and self.is_same_values is not False and not self.slow
 
     def to_json(self) -> dict[str, Any]:
-        """All of it, as docs/diff.md says."""
+        """The comparison as JSON values, in the schema of docs/diff.md."""
         return {
             "ok": self.is_ok,
             "signatures": self.is_same_signatures,
@@ -75,7 +75,7 @@ class Comparison:
         }
 
     def show(self) -> None:
-        """Write what differs, and one line for what does not."""
+        """Print the differences, and one line for everything that is equal."""
         changed = [fact for fact in self.facts if not fact.is_same]
         rows = [("library", self.old.label, self.new.label), *map(_row, changed)]
         show_table(("", "old", "new"), rows, wrap=sys.stdout.isatty())
@@ -93,7 +93,7 @@ class Comparison:
 
     @property
     def summary(self) -> str:
-        """One sentence."""
+        """The result in one sentence."""
         said = [f"signatures {'are the same' if self.is_same_signatures else 'differ'}"]
         values = {None: "values were not compared", True: "values agree", False: "values differ"}
         said += [values[self.is_same_values], *self.slow]
@@ -145,7 +145,7 @@ def _show_pair(pair: Pair, found: Found) -> None:
 
 
 def _work_rows(found: Found) -> list[tuple[str, str, str]]:
-    """Numbers at the sizes of the calls, where they differ."""
+    """Rows of operation counts and workspace bytes that differ at the sizes of the calls."""
     rows = []
     for x in found.work:
         old, new = x["rows"]
@@ -161,7 +161,7 @@ def _at(row: dict[str, Any]) -> str:
 
 
 def _value_rows(found: Found) -> list[tuple[str, ...]]:
-    """A row for each output: all vectors of one library are one."""
+    """A row for each output; the test vectors of one library are summarised in one row."""
     rows: list[tuple[str, ...]] = []
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for x in found.values:

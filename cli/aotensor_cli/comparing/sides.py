@@ -1,4 +1,4 @@
-"""The two things that are compared: libraries as they are, models as libraries, none of them executed."""
+"""Read the two sides of a comparison: libraries, or models that are compiled first; none is executed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Side:
 
     @property
     def functions(self) -> dict[str, FunctionSpec]:
-        """Those that are looked at, by name."""
+        """The selected functions by name."""
         return {name: self.manifest.function(name) for name in self.names}
 
     @property
@@ -54,14 +54,14 @@ class Side:
 
 @dataclass(frozen=True)
 class Derived:
-    """What `--grad` and `--hvp` add to models: names of inputs."""
+    """The names of inputs that `--grad` and `--hvp` were given."""
 
     grad: Sequence[str] = ()
     hvp: Sequence[str] = ()
 
 
 def read_sides(old: str, new: str, derived: Derived) -> tuple[Side, Side]:
-    """Both sides. A model that is compared with a library is compiled for the same CPU, with the same --fp.
+    """Read both sides. A model that is compared with a library is compiled for the same CPU, with the same --fp.
 
     Raises: Refusal, LibraryError for files that are neither
     """
@@ -93,7 +93,7 @@ def _compiled(text: str, like: Manifest | None, derived: Derived) -> Side:
 
 
 def _options_like(manifest: Manifest) -> Options:
-    """What a library was compiled with, as far as it says so."""
+    """The compile options that a manifest records."""
     cpu = ",".join([manifest.cpu, *manifest.levels])
     told = Options(target=manifest.target, fp=manifest.fp, prefix=manifest.prefix, malloc=manifest.allocates)
     return Options(**{**vars(told), "cpu": cpu, "features": None if manifest.levels else manifest.features or None})

@@ -1,1 +1,1 @@
-"""`aotensor lsp`: what editors show of a model, by the Language Server Protocol."""
+"""`aotensor lsp`: show remarks and errors of a model in editors, by the Language Server Protocol."""

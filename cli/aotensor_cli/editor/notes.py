@@ -1,4 +1,4 @@
-"""What an editor shows at a line of a model: a few words behind it, and all that is known when it is pointed at.
+"""Texts of an editor for a line of a model: an inlay hint at its end, and a hover with all details.
 
 m = X @ w        43 % · loop n, with 5 · several cores · 8 at a time · 1 missed
 """
@@ -20,7 +20,7 @@ _CORES: Final = "on several cores"
 
 
 def words_of(document: Document, place: Place) -> str:
-    """What became of a line, in few words; "" where nothing is known but where it is."""
+    """The inlay hint of a line; "" if only its position is known."""
     statements, remarks = document.statements_at(place), document.remarks_at(place)
     shares = [share for _, share in document.seconds_at(place).values()]
     if not statements and not remarks:
@@ -54,14 +54,14 @@ def _loop_words(document: Document, place: Place, step: Step) -> list[str]:
 
 
 def _listed(places: Sequence[Place], file: str) -> str:
-    """Lines, those of the same file by their numbers."""
+    """Join lines as text; lines of the same file are given by number only."""
     names = [str(x.line) if x.file == file else str(x) for x in places]
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
 
 
 def hover_of(document: Document, place: Place) -> str:
-    """All that is known of a line, as Markdown; "" for nothing."""
+    """The hover of a line as Markdown; "" if nothing is known."""
     parts: list[str] = []
     for f in document.tree["functions"]:
         statements = [x for x in document.statements_at(place) if x.function == f["name"]]
@@ -88,7 +88,7 @@ def _about(
 
 
 def _loops(statements: Sequence[Step]) -> list[str]:
-    """Statements with the loops around them."""
+    """Lines of Markdown for statements and the loops around them."""
     found: list[str] = []
     former: tuple[Mapping[str, Any], ...] = ()
     for step in statements:
@@ -109,7 +109,7 @@ def _remark(x: Remark) -> str:
 
 
 def message_of(problem: Problem, path: str) -> str:
-    """What a diagnostic says.   path: of the model, which the editor names itself"""
+    """The message of a diagnostic.   path: of the model, which the editor names itself"""
     prefix, title = f"{path}:{problem.line}: ", problem.title
     title = title.removeprefix(prefix if title.startswith(prefix) else f"{path}: ")
     hint = [f"hint: {problem.hint}"] if problem.hint else []
@@ -117,7 +117,7 @@ def message_of(problem: Problem, path: str) -> str:
 
 
 def moved(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
-    """Line of the text that was compiled → line of the text as it is now, both from 1, where it is still there."""
+    """Line of the compiled text → the same line in the current text, both from 1; deleted lines are left out."""
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
         start += 1

@@ -65,7 +65,7 @@ class Server:
         protocol.command(SHOW)(show)
 
     def run(self) -> None:
-        """Serve stdin and stdout until the client ends that; what anything else prints goes to stderr."""
+        """Serve stdin and stdout until the client exits; redirect all other output to stderr."""
         with os.fdopen(os.dup(0), "rb") as incoming, os.fdopen(os.dup(1), "wb") as outgoing:
             os.dup2(2, 1)
             try:
@@ -95,7 +95,7 @@ class Server:
         self._publish(uri, [])
 
     def _begin(self, uri: str) -> None:
-        """Compile a file, if it is a model; a compilation of it that still runs is ended."""
+        """Start compiling a file if it is a model; cancel a running compilation of it."""
         path = _path(uri)
         if path is None or _MODEL.search(self.protocol.workspace.get_text_document(uri).source) is None:
             return
@@ -121,13 +121,13 @@ class Server:
         )
 
     def _refresh(self) -> None:
-        """Ask the client to ask for hints again, if it can."""
+        """Ask the client to refresh inlay hints, if it supports that."""
         workspace = self.protocol.client_capabilities.workspace
         if workspace is not None and workspace.inlay_hint is not None and workspace.inlay_hint.refresh_support:
             self.protocol.workspace_inlay_hint_refresh(None)
 
     def _diagnostic(self, uri: str, path: str, problem: Problem) -> types.Diagnostic:
-        """A problem at its line; one in another file at the first line, with a link where that file is near."""
+        """The diagnostic of a problem at its line; of one in another file, at line 1 with a link to that file."""
         text = self.protocol.workspace.get_text_document(uri)
         is_own = problem.file in ("", Path(path).name)
         row = max(problem.line - 1, 0) if is_own else 0
@@ -150,7 +150,7 @@ class Server:
     # --- known facts -------------------------------------------------------------------------------------------------
 
     def _known(self, uri: str) -> Iterator[tuple[Document, str, dict[int, int]]]:
-        """Documents that know a file, its name there, and its lines: as compiled → as they are now."""
+        """Documents that contain a file, with its name in each and the map from compiled to current lines."""
         path = _path(uri)
         for model in self.models.values():
             if model.document is not None and path is not None and path in model.sources:
@@ -158,7 +158,7 @@ class Server:
                 yield model.document, Path(path).name, moved(model.sources[path], now)
 
     def _at(self, uri: str, row: int) -> Iterator[tuple[Document, Place]]:
-        """What a row of a file, from 0, was when it was compiled."""
+        """The documents and places of a row, counted from 0, at the time of compilation."""
         for document, name, lines in self._known(uri):
             yield from ((document, Place(name, old)) for old, new in lines.items() if new == row + 1)
 
@@ -206,7 +206,7 @@ class Server:
 
 
 def _function(method: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:
-    """The method as a function, on which pygls sets attributes."""
+    """Wrap a method as a function, since pygls sets attributes on it."""
 
     async def handle(params: Any) -> Any:
         return await method(params)

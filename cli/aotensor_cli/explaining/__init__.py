@@ -1,1 +1,1 @@
-"""What became of lines of a model, and why: `aotensor why`."""
+"""`aotensor why`: explain how lines of a model were compiled."""

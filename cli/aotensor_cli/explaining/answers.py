@@ -1,4 +1,4 @@
-"""What became of one line: its loops, how they run, and what passes decided."""
+"""Explain one line: its loops, how they run, and the decisions of passes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ class Loop:
 
 @dataclass(frozen=True)
 class Statement:
-    """What is computed of a line at one place.   loops: around it, outermost first. seconds: as in `Loop`"""
+    """A statement of the nest that computes part of a line.
+
+    loops: around it, outermost first. seconds: as in `Loop`
+    """
 
     text: list[str]
     loops: list[Loop]
@@ -52,7 +55,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class About:
-    """What became of a line in one function.
+    """The explanation of a line in one function.
 
     values: what the line makes. share: of the function's estimated time. remarks: about the line. note: what to know
     where nothing of it is in the loops, else ""
@@ -79,7 +82,7 @@ class About:
 
 
 def about(f: Function, outline: Outline, line: Line, remarks: Sequence[Remark]) -> About | None:
-    """What became of a line; None if the function has nothing of it."""
+    """Explain a line; None if the function computes nothing of it."""
     found = list(uses(outline.nodes, line))
     own = [x for x in remarks if x.function == f.name and (x.file, x.line) == (line.file, line.number)]
     values, inputs = values_at(f, line), inputs_at(f, line)
@@ -92,7 +95,7 @@ def about(f: Function, outline: Outline, line: Line, remarks: Sequence[Remark]) 
 
 
 def missing_note(f: Function, line: Line, found: Sequence[Use]) -> str:
-    """Why a line has no statement."""
+    """The reason that a line has no statement in the loops."""
     if found:
         return ""
     inputs = inputs_at(f, line)

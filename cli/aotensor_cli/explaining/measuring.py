@@ -1,4 +1,4 @@
-"""What a decision is worth: functions with and without it, timed in turns."""
+"""Measure the effect of a decision: time the function with and without it, alternating."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Measured:
 
 
 def without_passes(f: Function, remarks: Sequence[Remark], sizes: Mapping[str, int], seconds: float) -> list[Measured]:
-    """The function without each of the optimisations that did something about these remarks' lines."""
+    """Measure the function without each optimisation that changed the lines of the remarks."""
     done = dict.fromkeys(x.pass_name for x in remarks if x.kind == "applied" and x.pass_name in OPTIMISATIONS)
     changes = {f"without {name}": Options(pipeline=pipeline_without(f, (name,))) for name in done}
     return _measured(f, changes, sizes, seconds)
 
 
 def with_directive(f: Function, directive: Directive, sizes: Mapping[str, int], seconds: float) -> list[Measured]:
-    """The function with two loops fused by hand."""
+    """Measure the function with two loops fused by a directive."""
     return _measured(f, {f"with {directive}": directive.options(f)}, sizes, seconds)
 
 

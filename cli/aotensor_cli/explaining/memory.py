@@ -1,4 +1,4 @@
-"""The table of memory against time: checkpoints of loops, the bytes that they leave, and the work that they repeat."""
+"""The table of memory against time: checkpoints of loops, remaining bytes, and recomputed operations."""
 
 from __future__ import annotations
 

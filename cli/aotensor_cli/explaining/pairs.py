@@ -1,4 +1,4 @@
-"""Why two lines do or do not share a loop, and the edit that may let them."""
+"""Explain why two lines do or do not share a loop, and find a directive that fuses them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Directive:
         return f'{self.function}.schedule.fuse("{self.first}", "{self.second}"){options and f" with{options}"}'
 
     def options(self, f: Function) -> Options:
-        """To compile with it.   Raises: ScheduleError if it is not right"""
+        """Compile options that apply the directive.   Raises: ScheduleError if it is not right"""
         g = _under(f, self.disabled)
         return Options(schedule=Schedule(g).fuse(self.first, self.second).written(), pipeline=g.pipeline)
 
@@ -66,7 +66,7 @@ class Together:
     notes: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        """As docs/why.md says."""
+        """The answer as JSON values, in the schema of docs/why.md."""
         directive = self.directive and {
             "text": str(self.directive), "right": not self.directive.problem, "problem": self.directive.problem
         }  # fmt: skip
@@ -84,7 +84,7 @@ class Together:
 
 
 def together(f: Function, outline: Outline, lines: tuple[Line, Line], decisions: Sequence[Remark]) -> Together:
-    """Why they do or do not share a loop; a directive that may let them is tried.   decisions: one for each"""
+    """Explain whether two lines share a loop, and try a directive that fuses them.   decisions: one for each"""
     own = [x for x in decisions if x.function == f.name]
     answer = Together(f.name, lines, relation(f, *lines), _ranked(own, [lines[0]], [lines[1]]))
     found = [list(uses(outline.nodes, line)) for line in lines]
@@ -109,7 +109,10 @@ def together(f: Function, outline: Outline, lines: tuple[Line, Line], decisions:
 
 @dataclass(frozen=True)
 class _Meeting:
-    """Where statements of two lines come nearest.   around: the loops that both are in. left, right: what is next"""
+    """The pair of statements of two lines with the most loops in common.
+
+    around: the loops that both are in. left, right: what is next
+    """
 
     around: tuple[Node, ...]
     left: Node | None
@@ -117,7 +120,7 @@ class _Meeting:
 
 
 def _nearest(first: Sequence[Use], second: Sequence[Use]) -> _Meeting | None:
-    """Of the pairs of statements the one with most loops in common, then with most time; None without a pair."""
+    """The pair of statements with the most loops in common, then with the most time; None without a pair."""
     pairs = [(one, other, _common(one, other)) for one in first for other in second]
     several = [x for x in pairs if x[0].node is not x[1].node] or pairs
     if not several:
@@ -128,7 +131,7 @@ def _nearest(first: Sequence[Use], second: Sequence[Use]) -> _Meeting | None:
 
 
 def _common(one: Use, other: Use) -> int:
-    """How many loops two statements share."""
+    """The number of loops that two statements share."""
     count = 0
     for x, y in zip(one.loops, other.loops, strict=False):
         if x is not y:
@@ -148,7 +151,7 @@ def _elsewhere(lines: tuple[Line, Line], found: Sequence[Sequence[Use]], shared:
 
 
 def _ranked(decisions: Sequence[Remark], first: Sequence[Line], second: Sequence[Line]) -> list[Remark]:
-    """Those about a line of one side that name a line of the other, what was not done of `fuse` first."""
+    """Remarks on one line that mention the other, missed ones of `fuse` first."""
     named = [x for x in decisions if _names(x, first, second) or _names(x, second, first)]
     return sorted(named, key=lambda x: (x.pass_name != "fuse", x.kind != "missed", x.pass_name))
 
@@ -161,7 +164,7 @@ def _names(x: Remark, about: Sequence[Line], others: Sequence[Line]) -> bool:
 
 
 def _directive(f: Function, outline: Outline, lines: tuple[Line, Line]) -> Directive | None:
-    """The edit of the nest that fuses the loops of two lines, checked; None where they have no loops with names.
+    """The checked directive that fuses the loops of two lines; None if they have no loops with names.
 
     Loops over chunks and blocks are over different numbers of iterations: the edit is then of the nest without them.
     """
@@ -191,7 +194,7 @@ def _under(f: Function, disabled: tuple[str, ...]) -> Definition:
 
 
 def pipeline_without(f: Function, disabled: Sequence[str]) -> Pipeline:
-    """The passes that a function asks for, but for some."""
+    """The pipeline of a function without some passes."""
     return pipeline_of(str(f.pipeline), tuple(disabled))
 
 

@@ -1,4 +1,4 @@
-"""Lines of a model, and what of its graph and its loops they hold."""
+"""Map lines of a model to nodes of its graph and statements of its loops."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Use:
-    """A statement, or another operation, that computes something of a line.   loops: around it, outermost first"""
+    """A statement or other operation that computes part of a line.   loops: around it, outermost first"""
 
     node: Node
     loops: tuple[Node, ...]
@@ -63,7 +63,7 @@ def other_line(text: str, file: str) -> Line:
 
 
 def uses(nodes: Sequence[Node], line: Line, loops: tuple[Node, ...] = ()) -> Iterator[Use]:
-    """What computes something of a line, in the order of the loops."""
+    """The statements and operations that compute part of a line, in the order of the loops."""
     for node in nodes:
         if node.kind == "loop":
             yield from uses(node.body, line, (*loops, node))
@@ -80,17 +80,17 @@ def lines_in(node: Node) -> set[Line]:
 
 
 def graph_nodes(f: Function) -> list[Apply]:
-    """What the user wrote, each behind what it reads."""
+    """Nodes of the user's graph in topological order."""
     return toposort(list(f.results.values()), stop=list(f.arguments.values()))
 
 
 def line_of(x: Variable) -> Line | None:
-    """Where it is written."""
+    """The line of the model that created a variable."""
     return None if x.site is None else Line(os.path.basename(x.site.file), x.site.line)
 
 
 def values_at(f: Function, line: Line) -> list[str]:
-    """What a line makes that is not part of something else that it makes, as the user wrote it."""
+    """The outermost expressions of a line, as the user wrote them."""
     nodes = [node for node in graph_nodes(f) if line_of(node.outputs[0]) == line]
     inner = {x for node in nodes for x in node.inputs}
     with called(f.written_names):
@@ -104,7 +104,7 @@ def inputs_at(f: Function, line: Line) -> list[str]:
 
 
 def readers_of(f: Function, line: Line) -> list[Line]:
-    """The lines that read what a line makes, if that is not the line itself."""
+    """The other lines that read results of a line."""
     nodes = graph_nodes(f)
     made = {x for node in nodes for x in node.outputs if line_of(x) == line}
     found = {line_of(node.outputs[0]) for node in nodes if not made.isdisjoint(node.inputs)}
@@ -112,7 +112,7 @@ def readers_of(f: Function, line: Line) -> list[Line]:
 
 
 def relation(f: Function, first: Line, second: Line) -> str:
-    """What two lines have to do with each other, as a sentence."""
+    """A sentence on the data dependence between two lines."""
     reached: dict[Line, set[Variable]] = {}
     for start in (first, second):
         reached[start] = set()
@@ -131,6 +131,6 @@ def relation(f: Function, first: Line, second: Line) -> str:
 
 
 def known_lines(f: Function, outline: Outline) -> list[Line]:
-    """The lines that compute something, in the graph or in the loops."""
+    """All lines that have a node in the graph or a statement in the loops."""
     of_graph = {line for node in graph_nodes(f) if (line := line_of(node.outputs[0])) is not None}
     return sorted(of_graph.union(*(lines_in(node) for node in outline.nodes)))

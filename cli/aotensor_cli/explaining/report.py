@@ -1,4 +1,4 @@
-"""The answers as text."""
+"""Print the answers of `aotensor why`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_STATEMENTS = 6
 
 
 def show_about(found: About, sources: Sources, dims: str, measured: Sequence[Measured]) -> None:
-    """What became of a line."""
+    """Print the explanation of one line."""
     percent = f"{100 * found.share:.0f} %" if found.share >= 0.01 else "less than 1 %"
     share = f"{percent} of the estimated time at {dims}" if found.share else "no time of its own"
     show(f"{found.function}, {found.line}  {sources.line(found.line.file, found.line.number)}".rstrip())
@@ -37,7 +37,7 @@ def show_about(found: About, sources: Sources, dims: str, measured: Sequence[Mea
 
 
 def show_together(found: Together, sources: Sources, measured: Sequence[Measured]) -> None:
-    """Why two lines do or do not share a loop."""
+    """Print why two lines do or do not share a loop."""
     for line in found.lines:
         show(f"{found.function}, {line}  {sources.line(line.file, line.number)}".rstrip())
     for note in found.notes:

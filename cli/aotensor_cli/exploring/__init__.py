@@ -1,1 +1,1 @@
-"""Everything about a model in one document: written by `inspect --all`, read by `explore` and `lsp`."""
+"""One JSON document about a model, written by `inspect --json --all` and read by `explore` and `lsp`."""

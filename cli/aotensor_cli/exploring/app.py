@@ -1,4 +1,4 @@
-"""The program of `aotensor explore`: source, text of a stage, and remarks, loops, cost or passes below."""
+"""The terminal application of `aotensor explore`: panes of source, stage text, and remarks, loops, cost or passes."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Explorer(App[None]):  # type: ignore[misc]
         self.times: dict[str, int] = {}
 
     def compose(self) -> ComposeResult:
-        """The panes."""
+        """Create the panes."""
         yield Static("", id="state", markup=False)
         with Horizontal(id="top"):
             yield Lines("source", id="source")
@@ -115,7 +115,7 @@ class Explorer(App[None]):  # type: ignore[misc]
         return pane
 
     def on_mount(self) -> None:
-        """Compile; look at the files from now on."""
+        """Compile the model, and watch its files from now on."""
         self.pane("source").focus()
         self.action_compile()
         self.set_interval(_EVERY, self._look)
@@ -123,7 +123,7 @@ class Explorer(App[None]):  # type: ignore[misc]
     # --- compilation -------------------------------------------------------------------------------------------------
 
     def action_compile(self) -> None:
-        """Compile the model; a compilation that runs is ended."""
+        """Compile the model; cancel a running compilation."""
         self.times = self._times()
         self.is_busy = True
         self._say()
@@ -141,7 +141,7 @@ class Explorer(App[None]):  # type: ignore[misc]
         self._say()
 
     def _times(self) -> dict[str, int]:
-        """When the files were changed."""
+        """Path → modification time of the watched files."""
         paths = [str(self.model), *(x.path for x in self.document.sources)] if self.document else [str(self.model)]
         found = {}
         for path in dict.fromkeys(paths):
@@ -157,13 +157,13 @@ class Explorer(App[None]):  # type: ignore[misc]
             self.action_compile()
 
     def action_watch(self) -> None:
-        """Compile at every save, or not."""
+        """Turn compilation at every save on or off."""
         self.watch = not self.watch
         self.times = self._times()
         self._say()
 
     def _show_document(self, document: Document) -> None:
-        """Show another version; stage, file, line and cursors stay where they are, as far as these are there."""
+        """Show a new document; keep stage, file, line and cursors that still exist."""
         name = self.text.name if self.document is not None else self.start
         chosen = self.document.places[self.place] if self.document is not None and self.place >= 0 else None
         self.document = document
@@ -239,7 +239,7 @@ class Explorer(App[None]):  # type: ignore[misc]
         self._say()
 
     def _say(self) -> None:
-        """The line at the top."""
+        """Update the status line at the top."""
         words = [printable(str(self.model))]
         if self.document is not None:
             texts, text = self.document.texts, self.text
@@ -255,7 +255,7 @@ class Explorer(App[None]):  # type: ignore[misc]
     # --- keys --------------------------------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While nothing could be compiled, only a few keys do something."""
+        """Disable most keys while no compilation has succeeded."""
         needs = ("change", "stage", "difference", "occurrence", "view", "all", "file", "clear")
         return not (self.document is None and action in needs)
 
@@ -266,12 +266,12 @@ class Explorer(App[None]):  # type: ignore[misc]
         self._say()
 
     def action_change(self, by: int) -> None:
-        """To a pass or stage whose text is another one."""
+        """Go to the next pass or stage that changed the text, or to the previous one."""
         assert self.document is not None
         self._step(by, [k for k, x in enumerate(self.document.texts) if x.changed])
 
     def action_stage(self, by: int) -> None:
-        """To a stage."""
+        """Go to the next or previous stage."""
         assert self.document is not None
         self._step(by, [k for k, x in enumerate(self.document.texts) if x.kind == "stage"])
 
@@ -281,23 +281,23 @@ class Explorer(App[None]):  # type: ignore[misc]
             self._go(later[0] if by > 0 else later[-1])
 
     def action_difference(self) -> None:
-        """The changes of the pass, or its text."""
+        """Switch between the difference that a pass made and its full text."""
         self.is_difference = not self.is_difference
         self._go(self.number)
 
     def action_view(self, name: str) -> None:
-        """Another view below."""
+        """Show another view in the lower pane."""
         self.below = name
         self._show_below()
         self.pane("below").mark(self.place, moves=name != "passes")
 
     def action_all(self) -> None:
-        """Remarks about all lines, or about the chosen one."""
+        """Switch between remarks on all lines and those on the chosen line."""
         self.shows_all = not self.shows_all
         self.action_view("remarks")
 
     def action_file(self) -> None:
-        """Another source file."""
+        """Show the next source file."""
         assert self.document is not None
         self.file = (self.file + 1) % max(len(self.document.sources), 1)
         self._show_source()
@@ -310,7 +310,7 @@ class Explorer(App[None]):  # type: ignore[misc]
         self._mark()
 
     def action_occurrence(self, by: int) -> None:
-        """To another row of the chosen line."""
+        """Go to the next or previous row of the chosen line."""
         if not self.pane("text").occurrence(by):
             is_chosen = self.place >= 0
             self.notify("nothing of the chosen line is in this text" if is_chosen else "choose a line first: enter")
@@ -321,7 +321,7 @@ class Explorer(App[None]):  # type: ignore[misc]
         self.query_one("#help").display = self.query_one("#help").has_class("shown")
 
     def on_lines_chosen(self, message: Lines.Chosen) -> None:
-        """A row: its line is marked everywhere; a loop leads to stage nest, a pass to its text."""
+        """Mark the line of a chosen row in all panes; show a chosen loop in stage nest, and a chosen pass's text."""
         if self.document is None or (self.problem is not None and message.pane.id != "text"):
             return
         row = message.row
@@ -362,7 +362,7 @@ class Explorer(App[None]):  # type: ignore[misc]
         field.focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """The answer."""
+        """Run the search or go to the stage that the user entered."""
         event.input.display = False
         self.asker.focus()
         if self.asked == "search":
@@ -379,7 +379,7 @@ class Explorer(App[None]):  # type: ignore[misc]
                 self.notify(f"no stage or pass begins with {printable(event.value)}")
 
     def on_key(self, event: Any) -> None:
-        """Escape leaves a question."""
+        """Close the input on Escape."""
         field = self.query_one("#ask", Input)
         if event.key == "escape" and field.display and field.has_focus:
             field.display = False
@@ -387,7 +387,7 @@ class Explorer(App[None]):  # type: ignore[misc]
             event.stop()
 
     def action_again(self, by: int) -> None:
-        """Search on."""
+        """Repeat the search."""
         pane = self.focused if isinstance(self.focused, Lines) else self.pane("text")
         if self.wanted and not pane.search(self.wanted, by):
             self.notify(f"{printable(self.wanted)} is not in this pane")

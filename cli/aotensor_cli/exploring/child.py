@@ -1,4 +1,4 @@
-"""Compile a model in a process of its own: one that hangs or dies there ends nothing else.
+"""Compile a model in a child process, so that a hang or crash does not end the application.
 
 compiled(("model.py", "--stage", "nest"), 60)   →   the document of `aotensor inspect --json --all`, or a Problem
 """
@@ -23,9 +23,10 @@ _RUNNING: Final[set[asyncio.subprocess.Process]] = set()
 
 @dataclass(frozen=True)
 class Problem:
-    """Why there is no document.   file, line: of the user's program, without folder; "" and 0 where that is unknown
+    """The reason that a compilation failed.
 
-    code: as the command line ends with it, None for a process that hung or died.
+    file, line: of the user's program, without folder; "" and 0 where that is unknown. code: exit code of the command
+    line, None for a process that hung or died.
     """
 
     title: str
@@ -69,13 +70,13 @@ async def _tail(stream: asyncio.StreamReader) -> bytes:
 
 
 def end_all() -> None:
-    """Kill the processes that still run, as this one ends."""
+    """Kill all running child processes; called when this process exits."""
     for process in _RUNNING:
         _kill(process)
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
-    """Kill a process, if it is there, and its children."""
+    """Kill a process, if it still runs, and its children."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if _POSIX:
             os.killpg(process.pid, signal.SIGKILL)

@@ -93,7 +93,7 @@ class Writer:
         }
 
     def _stages(self) -> list[dict[str, Any]]:
-        """The texts before LLVM in order; of a pass that changed nothing, that alone."""
+        """The texts of stages and passes before LLVM, in order; without text for a pass that changed nothing."""
         found: list[dict[str, Any]] = []
         former: str | None = None
         for run in self.build.snapshots.seen:

@@ -1,4 +1,4 @@
-"""A pane of `aotensor explore`: rows of text with a cursor, of which only those in sight are drawn."""
+"""A pane of `aotensor explore`: rows of text with a cursor; only visible rows are drawn."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Lines(ScrollView):  # type: ignore[misc]
     ]
 
     class Chosen(Message):  # type: ignore[misc]
-        """A row was chosen by Enter or the mouse."""
+        """The message that a row was chosen by Enter or the mouse."""
 
         def __init__(self, pane: Lines, row: Row) -> None:
             super().__init__()
@@ -56,7 +56,7 @@ class Lines(ScrollView):  # type: ignore[misc]
         self.chosen = -1
 
     def show(self, rows: Sequence[Row], cursor: int = 0, title: str | None = None) -> None:
-        """Show other rows."""
+        """Replace the rows."""
         self.rows = rows
         if title is not None:
             self.border_title = title
@@ -69,7 +69,7 @@ class Lines(ScrollView):  # type: ignore[misc]
         return self.rows[self.cursor] if self.cursor < len(self.rows) else None
 
     def put(self, cursor: int) -> None:
-        """Put the cursor on a row, and that into sight."""
+        """Move the cursor to a row and scroll to it."""
         self.cursor = max(min(cursor, len(self.rows) - 1), 0)
         height = max(self.scrollable_content_region.height, 1)
         margin = min(3, (height - 1) // 2)
@@ -86,7 +86,7 @@ class Lines(ScrollView):  # type: ignore[misc]
         self.refresh()
 
     def occurrence(self, by: int) -> bool:
-        """The cursor goes to the next row, or the one before, of the chosen place; False if there is none."""
+        """Move the cursor to the next or previous row of the chosen place; False if there is none."""
         found = [number for number, row in enumerate(self.rows) if row.place == self.chosen >= 0]
         later = [x for x in found if x > self.cursor] if by > 0 else [x for x in found if x < self.cursor][::-1]
         if later or found:
@@ -94,7 +94,7 @@ class Lines(ScrollView):  # type: ignore[misc]
         return bool(found)
 
     def search(self, text: str, by: int) -> bool:
-        """The cursor goes to the next row, or the one before, that has a text; capitals count if it has some."""
+        """Move the cursor to the next or previous row that contains a text; case matters if the text has capitals."""
         keep = (lambda x: x) if text != text.lower() else str.lower
         count = len(self.rows)
         for step in range(1, count + 1):
@@ -113,7 +113,7 @@ class Lines(ScrollView):  # type: ignore[misc]
         self.put(self.cursor + by * max(self.scrollable_content_region.height - 1, 1))
 
     def action_choose(self) -> None:
-        """Tell the program."""
+        """Send the message that the row of the cursor was chosen."""
         if self.row is not None:
             self.post_message(self.Chosen(self, self.row))
 
@@ -125,7 +125,7 @@ class Lines(ScrollView):  # type: ignore[misc]
             self.action_choose()
 
     def render_line(self, y: int) -> Strip:
-        """One line in sight."""
+        """Render one visible line."""
         number, width = y + int(self.scroll_y), self.scrollable_content_region.width
         if number >= len(self.rows):
             return Strip.blank(width, self.rich_style)

@@ -33,7 +33,7 @@ class Row:
 
 
 def source_rows(document: Document, source: Source) -> list[Row]:
-    """Lines of a file with numbers, and the share of the time that each takes in the function that it takes most of."""
+    """Numbered lines of a file, each with its largest share of a function's estimated time."""
     width = len(str(len(source.lines)))
     rows = [Row(source.problem, style="removed")] if source.problem else []
     for number, line in enumerate(source.lines, 1):
@@ -45,12 +45,12 @@ def source_rows(document: Document, source: Source) -> list[Row]:
 
 
 def text_rows(text: Text) -> list[Row]:
-    """The text of a stage."""
+    """Rows of the text of a stage or pass."""
     return [Row(printable(line), at) for line, at in zip(text.lines, text.at, strict=True)]
 
 
 def difference_rows(old: Text, new: Text) -> list[Row]:
-    """How a text differs from the one before, with a few equal lines around each change."""
+    """Rows of the difference between two texts, with a few equal lines around each change."""
     rows: list[Row] = []
     matcher = difflib.SequenceMatcher(None, old.lines, new.lines)
     for group in matcher.get_grouped_opcodes(_CONTEXT):
@@ -138,7 +138,7 @@ def cost_rows(document: Document) -> list[Row]:
 
 
 def pass_rows(document: Document) -> list[Row]:
-    """Stages and passes in order; what a pass took, and operations before and after it."""
+    """Rows of stages and passes in order, with time and operation counts before and after each pass."""
     runs: dict[str, int] = {}
     records: dict[str, Mapping[str, Any]] = {}
     for x in document.tree["passes"]:
@@ -157,7 +157,7 @@ def pass_rows(document: Document) -> list[Row]:
 
 
 def problem_rows(problem: Problem) -> list[Row]:
-    """Why there is nothing else, or nothing newer."""
+    """Rows of the error that prevents a document, or a newer one."""
     rows = [Row(printable(problem.title), style="removed")]
     rows += [Row(printable(f"  {x}")) for x in problem.lines]
     return rows + ([Row(printable(f"hint: {problem.hint}"), style="note")] if problem.hint else [])
@@ -167,7 +167,7 @@ _DEFINED: Final = re.compile(r"\s*(?:[-+] )?(%[\w$.-]+)")
 
 
 def same_row(rows: Sequence[Row], old: Row | None) -> int:
-    """Where something of another text is in this one: the same value, else the first row of its line, else 0."""
+    """The row that corresponds to a row of another text: with the same value, else of the same line, else 0."""
     if old is None:
         return 0
     value = _DEFINED.match(old.text)

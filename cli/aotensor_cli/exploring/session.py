@@ -20,7 +20,10 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Text:
-    """What one stage or pass left.   at: for each line the number of its place, -1 for none. changed: by the pass"""
+    """The text of a stage, or of the IR after a pass.
+
+    at: for each line the number of its place, -1 for none. changed: by the pass
+    """
 
     name: str
     kind: str
@@ -42,7 +45,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Step:
-    """A loop or a statement of the nest, as the document has it.   above: the loops around, outermost first"""
+    """A loop or a statement of the nest.   above: the loops around, outermost first"""
 
     function: str
     node: Mapping[str, Any]
@@ -55,7 +58,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Remark:
-    """A remark, as `inspect --remarks --json` has it, with its topic."""
+    """A remark with its topic, in the form of `inspect --remarks --json`."""
 
     pass_name: str
     kind: str
@@ -68,7 +71,7 @@ class Remark:
 
 @dataclass
 class Document:
-    """Everything about a model.   tree: the JSON values"""
+    """The document of a model.   tree: the JSON values"""
 
     tree: Mapping[str, Any]
     places: list[Place] = field(init=False)
@@ -94,7 +97,7 @@ class Document:
 
     @cached_property
     def numbers(self) -> dict[Place, int]:
-        """Places by what they are."""
+        """Place → its number in the document."""
         return {place: number for number, place in enumerate(self.places)}
 
     @cached_property
@@ -121,12 +124,12 @@ class Document:
         }
 
     def statements_at(self, place: Place) -> list[Step]:
-        """What computes something of a line."""
+        """The statements that compute part of a line."""
         number = self.numbers.get(place, -2)
         return [x for x in self.steps if not x.is_loop and number in x.node["places"]]
 
     def remarks_at(self, place: Place) -> list[Remark]:
-        """What passes decided about a line."""
+        """The remarks on a line."""
         return [x for x in self.remarks if x.place == place]
 
     def lines_in(self, node: Mapping[str, Any]) -> list[Place]:
@@ -135,7 +138,7 @@ class Document:
         return sorted(self.places[number] for number in found)
 
     def known_places(self) -> set[Place]:
-        """The places that something is known about."""
+        """The places that have a statement or a remark."""
         return {x.place for x in self.remarks if x.place.line} | set(self.places)
 
 
@@ -146,7 +149,7 @@ def _steps(function: str, node: Mapping[str, Any], above: tuple[Mapping[str, Any
 
 
 def _with_sizes(x: Mapping[str, Any]) -> str:
-    """The message, followed by bytes and flops of its subject, and how often it holds."""
+    """The message of a remark with bytes, flops and number of occurrences."""
     sizes = [f"{x[unit]} {unit}" for unit in ("bytes", "flops") if x[unit]]
     more = [f"{x['count']} alike at this line"] if x["count"] > 1 else []
     return "; ".join([x["message"], *sizes, *more])

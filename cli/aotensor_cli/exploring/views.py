@@ -1,4 +1,4 @@
-"""What `inspect` shows of a model: it is compiled for that, so this loads the compiler."""
+"""The views of `inspect` that need the compiler."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from aotensor_runtime.errors import DamagedLibrary
 
 @dataclass(frozen=True)
 class Wanted:
-    """What shall be looked at.   name: of one function. passes, disabled: as on the command line"""
+    """The selected functions and passes.   name: of one function. passes, disabled: as on the command line"""
 
     subject: str
     name: str | None = None
@@ -74,7 +74,7 @@ def page_of(wanted: Wanted, page: PageOptions) -> str:
 
 
 def document_of(wanted: Wanted, sizes: Mapping[str, int], only: str | None) -> dict[str, Any]:
-    """Everything as one document.   only: the stage or pass whose text is in it, None for all"""
+    """The document of the model.   only: the stage or pass whose text is in it, None for all"""
     loaded = started()
     model, build = wanted.load(debug_info=True)  # the code is the same
     with called(model.names):
@@ -136,7 +136,7 @@ def memory_tables(wanted: Wanted, sizes: Mapping[str, int]) -> list[Table]:
 
 
 def remarks_of(wanted: Wanted) -> tuple[list[Remark], list[Path], str]:
-    """What each pass decided, the files that the model is made of, and what to know of that all."""
+    """The remarks of all passes, the files of the model, and notes on both."""
     model, build = wanted.load()
     with progress(f"compiling {build.name}") as build.begin:
         schedule = build.lowered.schedule
@@ -145,7 +145,7 @@ def remarks_of(wanted: Wanted) -> tuple[list[Remark], list[Path], str]:
 
 
 def described(wanted: Wanted) -> tuple[Description, list[str]]:
-    """The library that the functions become, with what each pass took; and their names."""
+    """The description of the compiled library with the time of each pass, and the names of its functions."""
     build = wanted.build()
     with progress(f"compiling {build.name}") as build.begin, without_remarks():
         data = _library_bytes(build)
@@ -164,7 +164,7 @@ def _chosen(subject: str, model: Model, name: str | None) -> Sequence[Function]:
 
 
 def _library_bytes(build: Build) -> bytes:
-    """The linked library, or its object code where no linker is there."""
+    """The linked library, or its object code if no linker is installed."""
     try:
         return build.shared
     except ToolError as error:

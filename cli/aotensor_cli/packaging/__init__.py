@@ -1,1 +1,1 @@
-"""What `aotensor package` makes of compiled libraries: a wheel, and an SDK for C and C++."""
+"""Packages of compiled libraries for `aotensor package`: wheels, SDKs, npm packages, FMUs."""

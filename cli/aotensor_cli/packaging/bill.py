@@ -29,7 +29,7 @@ def bills(name: str, version: Version, libraries: Sequence[Shipped]) -> dict[str
 
 
 def _bill(name: str, version: Version, libraries: Sequence[Shipped]) -> dict[str, Any]:
-    """CycloneDX: the distribution, made of its libraries."""
+    """The CycloneDX document: the distribution with its libraries as components."""
     digests = [_digest(library) for library in libraries]
     purl = f"pkg:pypi/{name}@{version}"
     return {
@@ -58,7 +58,7 @@ def _bill(name: str, version: Version, libraries: Sequence[Shipped]) -> dict[str
 
 
 def _provenance(libraries: Sequence[Shipped]) -> dict[str, Any]:
-    """An unsigned statement: which compiler made the files, with which options."""
+    """An unsigned in-toto statement: the compiler and the options that produced the files."""
     return {
         "_type": "https://in-toto.io/Statement/v1",
         "subject": [{"name": library.file_name, "digest": {"sha256": _digest(library)}} for library in libraries],
@@ -77,7 +77,7 @@ def _provenance(libraries: Sequence[Shipped]) -> dict[str, Any]:
 
 
 def _tools(libraries: Sequence[Shipped]) -> list[dict[str, str]]:
-    """The compilers, once each, and the LLVM inside of them."""
+    """Distinct versions of the compiler and of LLVM."""
     found = {(name, made): None for library in libraries for name, made in _makers(library.manifest).items()}
     return [{"type": "application", "name": name, "version": made} for name, made in found]
 
@@ -87,7 +87,7 @@ def _makers(manifest: Manifest) -> Mapping[str, str]:
 
 
 def _facts(manifest: Manifest) -> dict[str, str]:
-    """What the library was compiled for and with, of its manifest; empty ones are left out."""
+    """Non-empty target and compile options of a manifest."""
     found = {
         "target": manifest.target,
         "cpu": ",".join((manifest.cpu, *manifest.levels)),

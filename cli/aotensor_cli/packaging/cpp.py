@@ -75,7 +75,7 @@ _STRUCTS: Final = frozenset(STRUCTS).difference(C_TYPES.values())
 
 
 def namespace(manifest: Manifest) -> str:
-    """What is inside of `aotensor::`, for one library."""
+    """The name of a library's namespace inside `aotensor::`."""
     suffix = c_suffix(manifest.name)
     return _free(f"library_{suffix}" if suffix[0].isdigit() else suffix, ("of_every_library", "status_error"))
 
@@ -132,7 +132,7 @@ class _Entry:
         return _Entry(spec, Symbols.in_library(manifest, spec.name), tuple(values), workspace.name, dims)
 
     def size(self, x: Parameter) -> str | None:
-        """The number of elements of an array as C++ computes it; None if its extents are not numbers and dims."""
+        """The C++ expression of an array's size; None if an extent is neither a number nor a dim."""
         assert x.value is not None
         extents = [str(n) if isinstance(n, int) else self.dims.get(n or "") for n in x.value.shape]
         if any(n is None for n in extents):
@@ -173,7 +173,7 @@ def _function(manifest: Manifest, spec: FunctionSpec, space: str, names: list[st
 
 
 def _returning(entry: _Entry, name: str, space: str, names: list[str]) -> str | None:
-    """The form that gives its results; None where there are none, or only the library knows their sizes."""
+    """The overload that returns the results; None without results, or if their sizes depend on values."""
     outputs = [x for x in entry.values if isinstance(x.value, OutputSpec)]
     if not outputs or entry.spec.takes_context or entry.spec.is_sparse or None in map(entry.size, outputs):
         return None
@@ -200,7 +200,7 @@ def _defined(gives: str, name: str, declared: str, body: Sequence[str]) -> str:
 
 
 def _is_span(x: Parameter) -> bool:
-    """A dense array of at least one dim, in memory of the caller's."""
+    """Is a value a dense array of at least one dim in the caller's memory?"""
     is_struct = x.type in _STRUCTS
     return not is_struct and x.value is not None and bool(x.value.shape)
 
@@ -215,7 +215,7 @@ def _declared(x: Parameter) -> str:
 
 
 def _argument(x: Parameter) -> str:
-    """And what the entry gets of it."""
+    """The C++ expression that passes the parameter to the C entry."""
     if _is_span(x):
         return f"::aotensor::of_every_library::address({x.name})"
     return f"&{x.name}" if x.is_pointer else x.name

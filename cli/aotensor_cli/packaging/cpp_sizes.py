@@ -69,7 +69,7 @@ def size_checks(
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """A name of a local that no parameter has."""
+    """A name for a local variable that no parameter has."""
     while name in taken:
         name += "_"
     return name

@@ -1,4 +1,4 @@
-"""The wheels of a package: its own, and that of the runtime which it needs."""
+"""Build the wheel of a package, and the wheel of the runtime that it needs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def runtime_requirement(makers: Sequence[str]) -> str:
 
 
 def runtime_wheel() -> Wheel:
-    """The runtime of this installation as a wheel, for whom no index has it."""
+    """Build a wheel of the installed runtime, for users without a package index."""
     root = Path(aotensor_runtime.__file__).parent
     files = {
         str(Path(root.name, path.relative_to(root))): path.read_bytes()
@@ -78,7 +78,7 @@ def runtime_wheel() -> Wheel:
 
 
 def _description(name: str, module: str, libraries: Sequence[Shipped]) -> str:
-    """The text that indexes show."""
+    """The long description of the package in Markdown."""
     lines = [typed_line(spec) for library in libraries for spec in library.manifest.functions]
     return "\n".join([
         f"# {name}", "", "Functions that aotensor has compiled:", "",

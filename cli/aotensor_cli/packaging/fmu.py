@@ -43,7 +43,7 @@ def fmu_files(paths: Sequence[Path], version: Version) -> dict[str, bytes]:
 
 
 def _platform(library: Shipped) -> str:
-    """As FMI calls it: `x86_64-linux`, `aarch64-darwin`."""
+    """The platform in FMI's names: `x86_64-linux`, `aarch64-darwin`."""
     platform = library.platform
     system = "linux" if platform.is_linux else {"ucrt": "windows", "libSystem": "darwin"}[platform.libc]
     machine = {"AMD64": "x86_64", "arm64": "aarch64", "ARM64": "aarch64"}.get(platform.machine, platform.machine)

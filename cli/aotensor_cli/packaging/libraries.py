@@ -1,4 +1,4 @@
-"""The libraries of a package, read and checked but never run: kind, checksum, platform, names that meet."""
+"""Read and check the libraries of a package without executing them: kind, checksum, platform, name clashes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Shipped:
 
     @property
     def file_name(self) -> str:
-        """As the dynamic loader knows it."""
+        """The file name of the library for the dynamic loader."""
         return system_of(self.manifest.target).shared.format(self.name)
 
     @property
@@ -58,12 +58,12 @@ class Shipped:
 
     @property
     def needs_scipy(self) -> bool:
-        """Does some function take or give sparse matrices, or call LAPACK?"""
+        """Does any function take or return sparse matrices, or call LAPACK?"""
         return any(spec.is_sparse or spec.lapack for spec in self.manifest.functions)
 
     @property
     def processor(self) -> str | None:
-        """What it was compiled for, if that is not every processor of its architecture."""
+        """The CPU that the library requires; None if it runs on every CPU of its architecture."""
         extra = [name for name in self.manifest.features.split(",") if name.startswith("+")]
         return None if self.manifest.cpu in _PLAIN and not extra else self.manifest.cpu or ",".join(extra)
 
@@ -123,7 +123,7 @@ def _shared(path: Path, data: bytes, with_imports: bool) -> Shipped:
 
 
 def _imports(path: Path, manifest: Manifest) -> bytes | None:
-    """The import library beside a DLL.   Raises: Refusal if it is not there"""
+    """The import library next to a DLL.   Raises: Refusal if it is not there"""
     name = system_of(manifest.target).imports.format(manifest.name)
     if not name:
         return None
@@ -136,7 +136,7 @@ def _imports(path: Path, manifest: Manifest) -> bytes | None:
 
 
 def _archived(data: bytes) -> Manifest:
-    """What a static library says about itself."""
+    """The manifest of a static library."""
     members = [*_members(data)]
     for member in members:  # of COFF and Mach-O, where one section has all of ours
         start = member.find(BUNDLE_MAGIC)
@@ -162,7 +162,7 @@ def _members(data: bytes) -> Iterator[bytes]:
 
 
 def _check_together(libraries: Sequence[Shipped]) -> None:
-    """Raises: Refusal for two platforms, and for names that two libraries have"""
+    """Check that libraries can share a package.   Raises: Refusal for two platforms, and for equal names"""
     first = libraries[0]
     for library in libraries:
         if library.platform != first.platform:

@@ -1,4 +1,4 @@
-"""Names and versions of packages, and names for what is in them."""
+"""Check names and versions of packages, and derive identifiers of their content."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OURS: Final = frozenset({"aotensor", "aotensor_cli", "aotensor_runtime", "numpy
 
 
 def read_version(text: str) -> Version:
-    """Raises: Refusal for what PEP 440 does not call a version"""
+    """Parse a version.   Raises: Refusal if it is not valid by PEP 440"""
     try:
         return Version(text)
     except InvalidVersion as error:
@@ -28,7 +28,7 @@ def read_version(text: str) -> Version:
 
 
 def distribution_name(name: str) -> str:
-    """The name as indexes of packages spell it: `My.Model` is `my-model`.   Raises: Refusal"""
+    """The normalised name of a distribution: `My.Model` is `my-model`.   Raises: Refusal"""
     try:
         found = canonicalize_name(name, validate=True)
     except InvalidName as error:
@@ -39,7 +39,7 @@ def distribution_name(name: str) -> str:
 
 
 def module_name(name: str) -> str:
-    """The name that the package is imported by.   Raises: Refusal if there is none, or Python has it already"""
+    """The import name of a package.   Raises: Refusal if there is none, or Python has it already"""
     found = re.sub(r"\W", "_", name, flags=re.ASCII)
     if not found.isidentifier() or keyword.iskeyword(found):
         raise Refusal(f"{name!r:.60} cannot be imported by that name", "give another one with --name")

@@ -1,4 +1,4 @@
-"""A library for WebAssembly as a package for npm, with its module for JavaScript and its types for TypeScript.
+"""Package a WebAssembly library for npm, with a JavaScript module and TypeScript types.
 
 package/package.json   package/<library>.wasm, .mjs, .d.mts   package/README.md   package/LICENSE
 """
@@ -31,7 +31,7 @@ _NAME: Final = re.compile(r"(@[a-z0-9][a-z0-9._-]*/)?[a-z0-9][a-z0-9._-]{0,200}"
 def npm_files(
     libraries: Sequence[Path], name: str | None, version: Version, others: Collection[str] = ()
 ) -> dict[str, bytes]:
-    """The package, by the name of its file.   others: what else was asked for
+    """File name → content of the package.   others: what else was asked for
 
     Raises: Refusal for more than one library, and for what is no library for WebAssembly
     """
@@ -58,7 +58,7 @@ def read_module(path: Path) -> tuple[bytes, Manifest]:
 
 
 def npm_name(name: str, version: Version) -> str:
-    """The file that `npm pack` would write.
+    """The file name that `npm pack` gives the package.
 
     Raises: Refusal for a name that npm does not take, and for a version that it cannot have.
     """
@@ -68,7 +68,7 @@ def npm_name(name: str, version: Version) -> str:
 
 
 def semantic(version: Version) -> str:
-    """A version as npm writes it: three numbers, and what comes before a release behind a dash."""
+    """A version in npm's form: three numbers, and a pre-release part after a dash."""
     if version.epoch or len(version.release) > 3 or version.local or version.post is not None:
         raise Refusal(f"the version {version} has no form for npm", "write it as 1.2.3, or 1.2.3rc1")
     numbers = ".".join(str(n) for n in (*version.release, 0, 0)[:3])
@@ -78,7 +78,7 @@ def semantic(version: Version) -> str:
 
 
 def npm_content(name: str, version: Version, data: bytes, manifest: Manifest) -> bytes:
-    """The bytes of the file."""
+    """The bytes of the npm package."""
     library = manifest.name
     about = {
         "name": name,

@@ -88,12 +88,12 @@ Libs: -L${{libdir}} {libs}
 
 
 def sdk_name(name: str, version: Version, platform: Platform) -> str:
-    """The name of the file."""
+    """The file name of the SDK."""
     return f"{name}-{version}-{platform}.tar.gz"
 
 
 def sdk_content(name: str, version: Version, libraries: Sequence[Shipped]) -> bytes:
-    """The bytes of the file."""
+    """The bytes of the SDK, a .tar.gz file."""
     files: dict[str, bytes] = {}
     for library in libraries:
         files[f"include/{library.name}.h"] = header_text(library.manifest).encode(errors="backslashreplace")
@@ -125,7 +125,7 @@ def sdk_content(name: str, version: Version, libraries: Sequence[Shipped]) -> by
 
 
 def _place(library: Shipped) -> str:
-    """Where a shared library is: a DLL lies where programs do."""
+    """The folder of a shared library in the SDK: `bin` for a DLL, else `lib`."""
     return f"{'lib' if library.imports is None else 'bin'}/{library.file_name}"
 
 
@@ -180,7 +180,7 @@ def _readme(name: str, version: Version, libraries: Sequence[Shipped]) -> str:
 
 
 def tarred(files: Mapping[str, bytes]) -> bytes:
-    """A .tar.gz of files and their folders, sorted, all of one date and one owner."""
+    """Make a reproducible .tar.gz: sorted files and folders, with one date and one owner."""
     date, buffer = source_date(), io.BytesIO()
     folders = {path[:i] for path in files for i, letter in enumerate(path) if letter == "/"}
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:

@@ -1,4 +1,4 @@
-"""Where a library runs, as tags of wheels say it: read from the library, not from the machine that packs it.
+"""Compute wheel tags from the library itself, not from the machine that packs it.
 
 glibc   manylinux_2_N: the latest version of a symbol that it imports (PEP 600)
 musl    musllinux_1_2: musl has no versions of symbols (PEP 656)

@@ -1,4 +1,4 @@
-"""Writing a wheel: a zip file whose bytes follow from its content and SOURCE_DATE_EPOCH.
+"""Write a reproducible wheel: its bytes depend only on its content and SOURCE_DATE_EPOCH.
 
 Source: PyPA, Binary distribution format; Core metadata.
 """
@@ -26,7 +26,7 @@ _LAST: Final = 4_354_819_199
 
 
 def source_date() -> int:
-    """Seconds since 1970 that files are dated by: SOURCE_DATE_EPOCH, else 1980-01-01.   Raises: Refusal"""
+    """The date of files in seconds since 1970: SOURCE_DATE_EPOCH, else 1980-01-01.   Raises: Refusal"""
     text = os.environ.get("SOURCE_DATE_EPOCH", "")
     if text and not text.isdecimal():
         raise Refusal(f"SOURCE_DATE_EPOCH is {text!r:.60}, not a number of seconds")
@@ -57,7 +57,7 @@ class Wheel:
         return f"{self.name.replace('-', '_')}-{self.version}"
 
     def content(self, made_by: str) -> bytes:
-        """The bytes of the file."""
+        """The bytes of the wheel."""
         info = f"{self._stem}.dist-info"
         is_pure = str(self.tag.endswith("-any")).lower()
         about = f"Wheel-Version: 1.0\nGenerator: {made_by}\nRoot-Is-Purelib: {is_pure}\nTag: {self.tag}\n"
@@ -71,7 +71,7 @@ class Wheel:
 
 
 def metadata(name: str, version: Version, summary: str, needs: Sequence[str], description: str, licence: bool) -> str:
-    """Core metadata.   needs: requirements. licence: there is a file with it"""
+    """The text of METADATA (core metadata).   needs: requirements. licence: there is a file with it"""
     lines = [
         "Metadata-Version: 2.4", f"Name: {name}", f"Version: {version}", f"Summary: {' '.join(summary.split())}",
         *(["License-File: LICENSE"] if licence else []), "Requires-Python: >=3.11",
@@ -81,7 +81,7 @@ def metadata(name: str, version: Version, summary: str, needs: Sequence[str], de
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:
-    """A zip file of these, in this order."""
+    """Make a zip file of files in the given order."""
     date = time.gmtime(source_date())[:6]
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -94,5 +94,5 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 
 
 def _digest(content: bytes) -> str:
-    """As RECORD has it."""
+    """The digest of a file in RECORD's form."""
     return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()

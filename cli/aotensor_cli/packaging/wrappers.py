@@ -98,7 +98,7 @@ def _function(wrapper: _Wrapper) -> str:
 
 
 def _explained(spec: FunctionSpec, parameters: Sequence[str], options: Sequence[str]) -> list[str]:
-    """What a function takes, gives and raises."""
+    """The docstring of a function: arguments, results and exceptions."""
     inputs = [value for value in spec.arguments if value.default is None]
     lines = [*(spec.doc.strip().splitlines() or [typed_line(spec)]), ""]
     about = {"out": "arrays to write into, instead of new ones", "num_threads": "threads at most"}
@@ -113,7 +113,7 @@ def _explained(spec: FunctionSpec, parameters: Sequence[str], options: Sequence[
 
 
 def _taken(value: ArgumentSpec | SparseValue) -> str:
-    """The type of an argument: whatever NumPy makes an array of; sparse matrices are SciPy's, which may be absent."""
+    """The type annotation of an argument: array-like, or a SciPy sparse matrix, without importing SciPy."""
     return "_Any" if isinstance(value, SparseValue) else "_ArrayLike"
 
 
@@ -128,7 +128,7 @@ def _has_own_result(spec: FunctionSpec) -> bool:
 
 
 def _gives(wrapper: _Wrapper) -> str:
-    """The type of the result."""
+    """The type annotation of the result."""
     spec = wrapper.spec
     if _has_own_result(spec):
         return wrapper.result
@@ -139,7 +139,7 @@ def _gives(wrapper: _Wrapper) -> str:
 
 
 def _result_class(wrapper: _Wrapper) -> str:
-    """A TypedDict in the form that takes any text as a key."""
+    """The TypedDict of the results in functional syntax, which allows any text as a key."""
     fields = "".join(f"    {value.name!a}: {_given(value)},\n" for value in wrapper.spec.results)
     return f"{wrapper.result} = _TypedDict({wrapper.result!a}, {{\n{fields}}})\n"
 
@@ -149,7 +149,7 @@ def _camel(name: str) -> str:
 
 
 def _docstring(lines: Sequence[str], indent: str) -> str:
-    """Lines as a docstring, whatever is in them."""
+    """Quote lines as a docstring; their content is escaped."""
     safe = [
         line.encode("unicode_escape").decode() if not line.isprintable() else line.replace("\\", "\\\\")
         for line in lines

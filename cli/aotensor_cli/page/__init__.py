@@ -1,1 +1,1 @@
-"""One page on a model or a library: source lines, stages, loops, memory and remarks, linked by location."""
+"""The HTML page of a model or a library: source lines, stages, loops, memory and remarks, linked by line."""

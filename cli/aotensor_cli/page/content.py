@@ -1,4 +1,4 @@
-"""What a page shows, as one tree of plain values, with the pictures that stand beside it."""
+"""The content of a page: a tree of JSON values, and pictures."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Content:
     """View → why there is nothing in it."""
 
     def tree(self) -> dict[str, Any]:
-        """All but the pictures, for the script of the page."""
+        """The content without pictures as JSON values, for the script of the page."""
         numbers: dict[Place, int] = {}
         heat = {
             name: [[numbers.setdefault(place, len(numbers)), seconds] for place, seconds in table.items()]

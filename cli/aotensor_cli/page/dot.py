@@ -1,4 +1,4 @@
-"""Symbolic graphs in the language of Graphviz."""
+"""Write symbolic graphs in Graphviz's DOT language."""
 
 from __future__ import annotations
 

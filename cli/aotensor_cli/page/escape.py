@@ -1,4 +1,4 @@
-"""Values for the script of a page: texts in them are text, never markup."""
+"""Embed values in the script of a page, so that no text acts as markup."""
 
 from __future__ import annotations
 

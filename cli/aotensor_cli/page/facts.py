@@ -1,4 +1,4 @@
-"""Facts on functions, and sizes of parts, as the manifest and the file say them."""
+"""Facts on functions from the manifest, and the sizes of the parts of a file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def functions_of(description: Description) -> list[dict[str, Any]]:
 
 
 def parts_of(description: Description) -> list[tuple[str, int]]:
-    """What takes how many bytes in the file, the largest first."""
+    """The parts of a file with their sizes in bytes, the largest first."""
     sections = description.container.image.sections
     parts = [(name, section.size) for name, section in sections.items() if name and section.size]
     return sorted(parts, key=lambda row: -row[1])

@@ -1,4 +1,4 @@
-"""The page of a library: what it holds, read from its bytes. Nothing in it is executed."""
+"""The page of a library, read from its bytes without executing it."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def library_page(path: Path, data: bytes, name: str | None, page: PageOptions) -
 
 
 def _contents(content: Content) -> str:
-    """What is in the library and what is not, in a sentence."""
+    """A sentence on the parts that the library contains and lacks."""
     held = [*content.stages, *(["remarks"] if content.remarks else [])]
     stages = ("graph", "graph-opt", "tensor", "tensor-opt", "nest", "loops")
     missing = [x for x in stages if x not in content.stages] + ["llvm", "llvm-opt"]
@@ -93,7 +93,7 @@ def _contents(content: Content) -> str:
 
 
 def _sources(path: Path, given: tuple[Path, ...], named: set[str]) -> list[Source]:
-    """The files that the user gave for those that the library names."""
+    """Match the source files that the user gave with those that the library names."""
     found = []
     for one in given:
         try:
@@ -106,7 +106,7 @@ def _sources(path: Path, given: tuple[Path, ...], named: set[str]) -> list[Sourc
 
 
 def _disassembled(path: Path) -> tuple[Located | None, str]:
-    """What objdump says, with the lines that line tables give; or why there is nothing."""
+    """The disassembly by objdump with source lines from line tables, or the reason that there is none."""
     tool = shutil.which(_TOOL)
     if tool is None:
         return None, f"no disassembly: there is no {_TOOL} here"

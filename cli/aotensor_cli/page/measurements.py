@@ -1,4 +1,4 @@
-"""What `aotensor bench --json` wrote: times of functions, and the limits of the machine."""
+"""Read the output of `aotensor bench --json`: times of functions, and limits of the machine."""
 
 from __future__ import annotations
 

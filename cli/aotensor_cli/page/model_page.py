@@ -1,4 +1,4 @@
-"""The page, and the pictures, of a model: it is compiled for that."""
+"""The page and the pictures of a model, which is compiled for them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _DEFAULT = (1000, 100, 10_000)
 
 
 class ModelPage:
-    """Pictures and the page of some functions.   page: what was asked for; loaded: when files were read"""
+    """The pictures and the page of some functions.   page: what was asked for; loaded: when files were read"""
 
     def __init__(self, build: Build, page: PageOptions, loaded: float) -> None:
         self.build, self.rows, self.loaded = build, page.rows, loaded
@@ -64,7 +64,7 @@ class ModelPage:
         return memory_picture(self.report.plans, self._label(0))
 
     def html(self) -> str:
-        """The page."""
+        """The text of the HTML page."""
         build = self.build
         with progress(f"compiling {build.name}") as build.begin, without_remarks():
             texts = {stage: build.content(stage).decode() for stage in STAGES}
@@ -126,7 +126,7 @@ class ModelPage:
             return self.build.library.object_code, [f"{error.diagnostic.title}: sizes are those of the object file"]
 
     def _label(self, number: int) -> str:
-        """A set of dims in words, those of all functions together."""
+        """The label of a set of dims over all functions: `n=1000, p=100`."""
         together: dict[str, int] = {}
         for sets in self.sets.values():
             together |= sets[number]
@@ -139,13 +139,13 @@ NO_BENCH = (
 
 
 def _unlinked(stages: Mapping[str, Located]) -> list[str]:
-    """Which stages cannot be linked to lines."""
+    """A note on the stages that cannot be linked to lines."""
     names = [name for name, text in stages.items() if not text.has_places]
     return [f"{', '.join(names)}: without line tables, so these are not linked to lines"] if names else []
 
 
 def _node(node: Any, content: Content) -> dict[str, Any]:
-    """A node of loops for the script, with the line at which its text begins."""
+    """A loop or statement as JSON values, with the line at which its text begins."""
     tree: dict[str, Any] = {
         key: getattr(node, key) for key in ("kind", "text", "how", "value", "file", "line", "trips", "seconds")
     }
@@ -196,5 +196,5 @@ def _default(name: str, extent: int) -> int:
 
 
 def started() -> float:
-    """Now, by the clock of files."""
+    """The current time by the clock of the file system."""
     return time.time()

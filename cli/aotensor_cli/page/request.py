@@ -1,4 +1,4 @@
-"""What `inspect` is asked to show as a page or a picture, checked."""
+"""Check the options of pages and pictures of `inspect`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aotensor_cli.page.profiles import MeasuredLines, read_profiles
 
 @dataclass(frozen=True)
 class PageOptions:
-    """What a page or a picture is to show.   sizes: sets of dims; rows: measurements; sources: of a library
+    """The options of a page or a picture.   sizes: sets of dims; rows: measurements; sources: of a library
 
     profiles: measured time by line
     """
@@ -32,7 +32,7 @@ def chosen(
     form: str, stage: str | None, is_library: bool, bench: Path | None, profile: Path | None,
     sizes: Sequence[str], sources: tuple[Path, ...],
 ) -> PageOptions | None:  # fmt: skip
-    """What is wanted, None for another format.   Raises: Refusal for what does not go together"""
+    """Check options of pages and pictures; None for another format.   Raises: Refusal for options that clash"""
     if form not in ("html", "svg"):
         for given, name in ((bench, "--bench"), (profile, "--profile"), (sizes, "--sizes"), (sources, "--source")):
             if given:

@@ -1,4 +1,4 @@
-"""The roofline model (Williams, Waterman & Patterson 2009): what was measured, below what the machine can do.
+"""The roofline plot (Williams, Waterman & Patterson 2009): measured rates below the machine's limits.
 
 operations per second  ≤  min(peak, operations per byte · bytes per second)
 """

@@ -1,4 +1,4 @@
-"""The user's files, as far as they are there and still what was compiled."""
+"""Read the user's source files, and note those that are missing or changed since the compilation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ _MOST: Final = 1 << 24  # bytes, as of a model
 
 @dataclass
 class Source:
-    """A file: its lines, and what is wrong with it.   functions: [first line, last line, name] of each `def`"""
+    """A source file: its lines, and a problem such as a change since the compilation.
+
+    functions: [first line, last line, name] of each `def`
+    """
 
     name: str
     lines: list[str] = field(default_factory=list)
@@ -29,7 +32,7 @@ class Source:
 
 
 def read_sources(files: Mapping[str, Sequence[str]], loaded: float) -> list[Source]:
-    """Files by name.   files: name → paths. loaded: when the program was read, in seconds of the clock of files"""
+    """Name → source file.   files: name → paths. loaded: when the program was read, in seconds of the clock of files"""
     return [_read(name, paths, loaded) for name, paths in files.items()]
 
 
@@ -50,7 +53,7 @@ def _read(name: str, paths: Sequence[str], loaded: float) -> Source:
 
 
 def named_source(path: Path, made: float) -> Source:
-    """A file that the user says a library was made from.   made: when.   Raises: OSError"""
+    """Read a source file that the user gave for a library.   made: when.   Raises: OSError"""
     data = path.read_bytes()[:_MOST]
     is_newer = path.stat().st_mtime > made
     problem = f"{path.name} has changed since the library was made: lines may be others now" if is_newer else ""
@@ -62,7 +65,7 @@ def _lines(data: bytes) -> list[str]:
 
 
 def functions_of(data: bytes) -> list[tuple[int, int, str]]:
-    """Every `def` of a Python file, the outer ones first; none of a file that is no Python."""
+    """Every `def` of a Python file, the outer ones first; none for other files."""
     try:
         tree = ast.parse(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

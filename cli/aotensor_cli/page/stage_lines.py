@@ -1,4 +1,4 @@
-"""Texts of stages, line by line with the line of the model that each comes from.
+"""Map each line of a stage's text to the line of the model that it comes from.
 
     %3 = arith.addf %1, %2 : f64 loc("model.py":8:0)      →      %3 = arith.addf %1, %2 : f64        model.py:8
 
@@ -38,7 +38,7 @@ class Located:
 
     @property
     def has_places(self) -> bool:
-        """Is it known of any line where it comes from?"""
+        """Is the place of at least one line known?"""
         return any(place is not None for place in self.places)
 
     def to_json(self, numbers: dict[Place, int]) -> dict[str, Any]:
@@ -54,7 +54,7 @@ class Located:
 
 
 def located(stage: str, text: str) -> Located:
-    """The text of a stage, taken apart."""
+    """Split the text of a stage into lines with places."""
     lines = text.splitlines()
     if stage in ("graph", "graph-opt"):
         return _graph(lines)
@@ -73,7 +73,7 @@ def _graph(lines: Iterable[str]) -> Located:
 
 
 def _ir(lines: Iterable[str]) -> Located:
-    """MLIR: what opens a region has the place of what closes it."""
+    """Locate lines of MLIR: the line that opens a region has the place of the line that closes it."""
     result, open_lines = Located([], []), list[list[int]]()
     for number, line in enumerate(lines):
         end = _LOC.search(line, max(line.rfind(" loc("), 0))
@@ -99,12 +99,12 @@ def _ir(lines: Iterable[str]) -> Located:
 
 
 def _llvm(lines: list[str]) -> Located:
-    """LLVM IR: `!dbg !7`, and the metadata at its end, which is left out."""
+    """Locate lines of LLVM IR by `!dbg !7`; the metadata at the end is removed."""
     nodes = {found[1]: (found[2], found[3]) for line in lines if line.startswith("!") and (found := _NODE.match(line))}
     files: dict[str, str | None] = {}
 
     def file_of(number: str | None) -> str | None:
-        """Follow scopes up to a file."""
+        """The file of a metadata node, found through its scopes."""
         seen = set[str]()
         while number is not None and number not in seen:
             seen.add(number)
@@ -143,7 +143,7 @@ def _llvm(lines: list[str]) -> Located:
 
 
 def _assembly(lines: Sequence[str]) -> Located:
-    """Assembly: `.loc` holds until the next one; that of a function ends at `.size`. Debug sections are left out."""
+    """Locate lines of assembly: `.loc` is valid until the next one or `.size`. Debug sections are removed."""
     files = file_names(lines)
     shown, places = [], list[Place | None]()
     place: Place | None = None

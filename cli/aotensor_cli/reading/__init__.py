@@ -1,1 +1,1 @@
-"""What is in the files that a user names, and what models read while they are loaded."""
+"""Read the files that a user names, and record the files that models open."""

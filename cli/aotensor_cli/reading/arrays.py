@@ -1,4 +1,4 @@
-"""Arrays and sparse matrices from files and literals, and into files: .npy, .npz, .json, .csv, .mtx."""
+"""Read arrays and sparse matrices from files and literals, and write them: .npy, .npz, .json, .csv, .mtx."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def read_value(text: str, name: str, dtype: str, rank: int) -> AnyArray:
 
 
 def _chosen(path: Path, key: str, name: str) -> Any:
-    """What a file holds under `key`, or at all if `key` is just the name of the input."""
+    """The array with name `key` in a file; the only array of the file if `key` is the name of the input."""
     values = read_file(path)
     if None in values:
         return values[None]
@@ -78,7 +78,7 @@ def _chosen(path: Path, key: str, name: str) -> Any:
 
 
 def _path_and_key(text: str, name: str) -> tuple[Path | None, str]:
-    """The file that a value names, if it names one."""
+    """Split `file.npz:key` into path and key; None if the text is not a file."""
     if Path(text).suffix in READABLE:
         return Path(text), name
     head, _, tail = text.rpartition(":")
@@ -119,7 +119,7 @@ def read_file(path: Path) -> dict[str | None, Any]:
 
 
 def _array_of(x: Any, name: str) -> AnyArray:
-    """What `np.load` gave, which may be an archive, or the bytes of a member without NumPy's header."""
+    """Check a result of `np.load`: it may be an archive, or the bytes of a member without NumPy's header."""
     if not isinstance(x, np.ndarray):
         raise ValueError(f"{name} is not an array")
     return x
@@ -159,7 +159,7 @@ def _number(cell: str) -> complex | float | int | bool:
 
 
 def _inexact(text: str) -> float | complex:
-    """nan, inf, -inf, 1_000, 1+2j"""
+    """Parse a float or complex literal: nan, inf, -inf, 1_000, 1+2j."""
     try:
         return float(text)
     except ValueError:
@@ -191,14 +191,14 @@ def _array(tree: object) -> AnyArray:
 
 
 def _squeezed(array: AnyArray, rank: int) -> AnyArray:
-    """A table of one row or column as a vector, one of a single cell as a scalar, where that is expected."""
+    """Reduce a one-row or one-column table to a vector, and one cell to a scalar, to reach the expected rank."""
     if rank == 1 and 1 in array.shape:
         return array.ravel()
     return array.reshape(()) if rank == 0 and array.size == 1 else array
 
 
 def _as_dtype(array: AnyArray, dtype: str, name: str) -> AnyArray:
-    """Numbers that were written as text, in the dtype that is expected."""
+    """Convert numbers that were read from text to the expected dtype."""
     kind = kind_of(DTYPES[dtype])
     if array.dtype.kind == "c" and kind != "c":
         raise Refusal(f"{name}: {_short(array)} is no {dtype}")
@@ -217,7 +217,7 @@ def _short(array: AnyArray) -> str:
 
 
 def file_content(path: Path, outputs: Mapping[str, Any]) -> bytes:
-    """What to write into `path`; `read_file` and `read_value` read it back unchanged.
+    """The bytes to write to `path`; `read_file` and `read_value` read them back unchanged.
 
     Raises: Refusal for another suffix, or one that cannot hold these outputs.
     """

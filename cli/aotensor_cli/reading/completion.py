@@ -1,4 +1,4 @@
-"""What a shell offers where a word is completed: machines, functions of a model or a library, passes.
+"""Shell completion of targets, functions of a model or a library, and passes.
 
 Nothing of a model is executed: its functions are those that its text defines at the top level.
 """
@@ -24,7 +24,7 @@ _ALONE: Final = "_AOTENSOR_NAME_ALONE"
 
 
 def join_names() -> None:
-    """Bash takes `model.py:f` for three words: make one of them, as other shells do."""
+    """Join the words of `model.py:f`, which Bash splits at the colon."""
     words, cursor = os.environ.get("COMP_WORDS", "").split(" "), os.environ.get("COMP_CWORD", "")
     if os.environ.get("_AOTENSOR_COMPLETE") != "bash_complete" or not cursor.isdecimal():
         return
@@ -41,7 +41,7 @@ def join_names() -> None:
 
 
 def completes(names: Callable[[click.Context], Iterable[str]]) -> Completer:
-    """Offers these names; none where they cannot be found out."""
+    """A completer of names; errors give no names."""
 
     def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
         with suppress(Exception):
@@ -52,7 +52,7 @@ def completes(names: Callable[[click.Context], Iterable[str]]) -> Completer:
 
 
 def complete_subject(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Offers files, and the functions of one behind its colon."""
+    """Complete files, and after a colon the functions of the file."""
     path, colon, start = incomplete.rpartition(":")
     if not colon:
         return [CompletionItem(incomplete, type="file")]
@@ -65,7 +65,7 @@ def _items(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
 
 
 def functions_of_subject(context: click.Context) -> list[str]:
-    """Of the model or library that the command line names."""
+    """The functions of the model or library on the command line."""
     given = next((context.params[key] for key in ("subject", "model", "models") if context.params.get(key)), None)
     words = (
         context.args if given is None else [given] if isinstance(given, str) else given
@@ -74,7 +74,7 @@ def functions_of_subject(context: click.Context) -> list[str]:
 
 
 def functions_in(path: Path) -> list[str]:
-    """Names of the functions in a file, without running it; none of a file that cannot be read."""
+    """Names of the functions in a file, without executing it; none if it cannot be read."""
     with suppress(Exception):  # whatever is wrong with the file, the command itself will say it
         if path.suffix == ".py":
             return _defined(ast.parse(path.read_bytes()))
@@ -86,7 +86,7 @@ def functions_in(path: Path) -> list[str]:
 
 
 def _defined(module: ast.Module) -> list[str]:
-    """`f = aot.function(...)`: f, or what `name=` says."""
+    """Names of the functions that a module defines: `f = aot.function(...)` gives f, or the value of `name=`."""
     found = []
     for statement in module.body:
         targets = statement.targets if isinstance(statement, ast.Assign) else []
@@ -104,7 +104,7 @@ def _is_function(called: ast.expr) -> bool:
 
 
 def targets(_: click.Context) -> Sequence[str]:
-    """Triples that code is made for."""
+    """Target triples."""
     return TARGETS
 
 

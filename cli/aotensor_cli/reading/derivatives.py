@@ -1,4 +1,4 @@
-"""`--grad` and `--hvp`: functions that are derived from those of a model."""
+"""`--grad` and `--hvp`: add derivatives of a model's functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `inspect` says about a library: read from its bytes, never executed."""
+"""Describe a library for `inspect`, from its bytes and without executing it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Description:
-    """A library in plain values.
+    """The description of a library as plain values.
 
     work: function → formulas of flops and bytes; passes: what each did to the IR; linkage: what the dynamic loader
     reads; damages: what is wrong with the file, where that does not keep the rest from being shown.
@@ -38,7 +38,7 @@ class Description:
     damages: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as JSON values."""
+        """The description as JSON values."""
         tree = asdict(self.manifest)
         for function in tree["functions"]:
             function["estimate"] = self.work.get(function["name"], {})
@@ -52,7 +52,7 @@ class Description:
         }
 
     def rows(self) -> list[tuple[str, str]]:
-        """The library as a whole, for people."""
+        """Rows of the table about the library as a whole."""
         manifest, linkage = self.manifest, self.linkage
         origin = f"aotensor {manifest.aotensor}, LLVM {manifest.llvm}, ABI {manifest.abi}"
         is_linked = self.container.image.kind == SHARED
@@ -106,7 +106,7 @@ def describe(data: bytes, passes: list[dict[str, Any]] | None = None) -> Descrip
 
 
 def _look_into(container: Container, name: str) -> None:
-    """Can a section be unpacked, and is it text where it has to be?   Raises: DamagedLibrary"""
+    """Check that a section can be unpacked, and that a text section is text.   Raises: DamagedLibrary"""
     if name not in container.extra_names():
         raise DamagedLibrary(f"section {name} of the manifest is missing")
     if name.startswith("ir."):
@@ -118,7 +118,7 @@ def _look_into(container: Container, name: str) -> None:
 
 
 def section_text(container: Container, name: str) -> str:
-    """A section that is text.   Raises: DamagedLibrary, KeyError"""
+    """The content of a text section.   Raises: DamagedLibrary, KeyError"""
     try:
         return container.extra(name).decode()
     except UnicodeDecodeError as error:
@@ -146,7 +146,7 @@ def _recorded_flops(container: Container) -> dict[str, str]:
 
 
 def _recorded(container: Container, name: str, otherwise: Any) -> Any:
-    """A section that is JSON, `otherwise` if there is none.   Raises: DamagedLibrary"""
+    """The value of a JSON section, `otherwise` if it is missing.   Raises: DamagedLibrary"""
     if name not in container.extra_names():
         return otherwise
     try:

@@ -1,4 +1,4 @@
-"""`file.onnx` and `file.mlir` → a Function, by the importers: nothing of the file is executed."""
+"""Import `file.onnx` and `file.mlir` as a Function; nothing in the file is executed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _onnx(path: Path) -> Any:
 
 
 def _stablehlo(path: Path) -> Any:
-    """Raises: Refusal for MLIR of other dialects, such as what `--emit` writes"""
+    """Read StableHLO text.   Raises: Refusal for MLIR of other dialects, such as the output of `--emit`"""
     from aotensor.importers.stablehlo import DamagedText, from_stablehlo
 
     with path.open("rb") as file:

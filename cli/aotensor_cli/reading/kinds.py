@@ -1,4 +1,4 @@
-"""What a file is that is neither a model nor a library: said by name, so that nobody runs a header as Python."""
+"""Recognise files that are neither models nor libraries, so that no header is run as Python."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _HINT: Final = "give a model, such as model.py, or a library, such as libmodel.s
 
 
 def refuse_other_kinds(path: Path, content: bytes) -> None:
-    """Raises: Refusal that names what the file is, if it is known not to be Python"""
+    """Refuse a file that is known not to be Python.   Raises: Refusal that names its kind"""
     for start, (kind, hint) in _STARTS.items():
         if content.startswith(start):
             raise Refusal(f"{path}: this is {kind}, neither a model nor a library", hint or _HINT)

@@ -1,4 +1,4 @@
-"""What is meant, a model or a library, and the bytes of a library: nothing here needs the compiler."""
+"""Tell models from libraries, and read a library's bytes, without importing the compiler."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def split_name(text: str) -> tuple[Path, str | None]:
 
 
 def is_library(path: Path) -> bool:
-    """Is it a compiled file, judged by its first bytes and then by its name?"""
+    """Is a file compiled, judged by its first bytes and then by its name?"""
     start = b""
     with contextlib.suppress(OSError, ValueError):
         if stat.S_ISREG(path.stat().st_mode):  # looking into a pipe would take away what is in it
@@ -50,7 +50,7 @@ def read_library(path: Path) -> bytes:
 
 @contextlib.contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Put the path in front of what is wrong with a library."""
+    """Prefix errors about a library inside the context with its path."""
     try:
         yield
     except LibraryError as error:

@@ -1,4 +1,4 @@
-"""Matrix Market files, read line by line: SciPy's reader ends the process on some files that are damaged.
+"""Read Matrix Market files line by line, since SciPy's reader crashes on some damaged files.
 
     %%MatrixMarket matrix coordinate real general      coordinate, array;  real, integer, pattern;
     % a comment                                        general, symmetric, skew-symmetric
@@ -24,7 +24,7 @@ _SYMMETRIES: Final = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
 
 @dataclass(frozen=True)
 class Entries:
-    """Of a sparse matrix: values, rows and columns, each (n,), in the order of the file. Repeated ones add up."""
+    """Entries of a sparse matrix: values, rows and columns, each (n,), in file order. Duplicates are summed."""
 
     values: AnyArray
     rows: AnyArray
@@ -33,7 +33,7 @@ class Entries:
 
 
 def read_market(path: Path) -> Entries | AnyArray:
-    """A sparse matrix as its entries, or an array.   Raises: ValueError for any other content"""
+    """Read a sparse matrix as entries, or a dense array.   Raises: ValueError for any other content"""
     lines = path.read_text(encoding="utf-8").splitlines()
     head = lines[0].lower().split() if lines else []
     if len(head) != 5 or head[:2] != ["%%matrixmarket", "matrix"]:
@@ -83,7 +83,10 @@ def _columns(rows: list[list[str]], extents: list[int], dtype: str, sign: int) -
 
 
 def _table(rows: list[list[str]], count: int, width: int) -> AnyArray:
-    """Lines as an array of texts.   Raises: ValueError for another number of lines, or of words in one"""
+    """Split lines into an array of words, (count, width).
+
+    Raises: ValueError for another number of lines, or of words in one
+    """
     if len(rows) != count:
         raise ValueError(f"there are {len(rows)} entries, but {count} are announced")
     if any(len(row) != width for row in rows):

@@ -26,12 +26,12 @@ _SHOWN: Final = 20
 
 
 def is_matrix(x: Any) -> bool:
-    """Is it a sparse matrix?"""
+    """Is a value a sparse matrix?"""
     return not isinstance(x, np.ndarray)
 
 
 def matrix_of(path: Path) -> Any:
-    """The CSR matrix, or array, of a Matrix Market file.   Raises: ValueError for other content"""
+    """Read a Matrix Market file as a CSR matrix or an array.   Raises: ValueError for other content"""
     found = read_market(path)
     if isinstance(found, np.ndarray):
         return found
@@ -98,7 +98,7 @@ def content_of_one(path: Path, x: Any) -> bytes:
 
 
 def text_of(key: str, x: Any) -> str:
-    """Format, dtype, extents and the first entries."""
+    """A text of format, dtype, extents and the first entries of a matrix."""
     listed = x.tocoo()
     entries = islice(zip(listed.row, listed.col, listed.data.tolist(), strict=True), _SHOWN)
     more = [f"  ... {x.nnz - _SHOWN} more"] if x.nnz > _SHOWN else []

@@ -1,4 +1,4 @@
-"""Which files a model opens while it is loaded: its data and modules, for dependency files and reproducers.
+"""Record the files that a model opens while it is loaded, for dependency files and reproducers.
 
 Python's audit events say what is opened; they cannot be turned off again, so one hook serves the process and listens
 only while somebody wants to know. What a C library opens by itself it cannot see, but for SQLite.
@@ -82,7 +82,7 @@ def _is_below(name: str, folder: str) -> bool:
 
 @cache
 def _foreign_folders() -> tuple[str, ...]:
-    """Folders whose files are no part of a model: the interpreter's, packages', the system's, and ours."""
+    """Folders whose files do not belong to a model: of the interpreter, packages, the system and aotensor."""
     ours = (path for module in (aotensor, aotensor_cli, aotensor_runtime) for path in module.__path__)
     paths = [*sysconfig.get_paths().values(), *site.getsitepackages(), site.getusersitepackages(), *ours]
     paths += [sys.prefix] if sys.prefix != sys.base_prefix else []

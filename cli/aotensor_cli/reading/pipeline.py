@@ -1,4 +1,4 @@
-"""The passes that a command line asks for."""
+"""The pass pipeline of the command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aotensor_cli.options import Refusal
 
 
 def chosen_pipeline(passes: str | None, disabled: Sequence[str]) -> Pipeline | None:
-    """What `--passes` and `--disable-pass` ask for, None for what functions ask for themselves.
+    """The pipeline of `--passes` and `--disable-pass`, None to keep the functions' own pipelines.
 
     Raises: Refusal of a pipeline that is none.
     """

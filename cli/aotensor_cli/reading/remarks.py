@@ -1,4 +1,4 @@
-"""What passes decided: read from a library, and chosen by line, op and pass."""
+"""Read remarks from a library, and select them by line, op and pass."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aotensor_runtime.json_node import parsed
 
 
 def recorded_remarks(container: Container) -> list[Remark]:
-    """The remarks that travel in a library; none in one that was made without.   Raises: DamagedLibrary"""
+    """The remarks stored in a library; none if it has no such section.   Raises: DamagedLibrary"""
     if REMARKS_SECTION not in container.extra_names():
         return []
     try:
@@ -29,7 +29,7 @@ def recorded_remarks(container: Container) -> list[Remark]:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which remarks shall be shown: those of one of `lines`, one of `ops` and one of `passes`, where any are given."""
+    """A selection of remarks: by `lines`, `ops` and `passes`; an empty one selects all."""
 
     lines: Sequence[str] = ()
     ops: Sequence[str] = ()
@@ -37,11 +37,14 @@ class Choice:
 
     @property
     def is_made(self) -> bool:
-        """Is anything asked for?"""
+        """Does the selection restrict the remarks?"""
         return bool(self.lines or self.ops or self.passes)
 
     def of(self, remarks: Sequence[Remark], subject: str) -> list[Remark]:
-        """The chosen ones.   Raises: Refusal of a line, op or pass that there is none of, with those that there are"""
+        """The selected remarks.
+
+        Raises: Refusal of a line, op or pass that there is none of, with those that there are
+        """
         lines = [_line(text) for text in self.lines]
         for text, wanted in zip(self.lines, lines, strict=True):
             if not any(_is_at(x, wanted) for x in remarks):

@@ -1,4 +1,4 @@
-"""Schedules as users give them."""
+"""Read schedules from files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OPTIONS: Final = {
 
 
 def read_schedule(path: Path | None) -> HandSchedule | None:
-    """The schedule in a file.   Raises: Refusal of a file that is no text"""
+    """Read the schedule in a file.   Raises: Refusal of a file that is no text"""
     if path is None:
         return None
     try:
@@ -32,7 +32,7 @@ def read_schedule(path: Path | None) -> HandSchedule | None:
 
 @contextmanager
 def naming_options(flags: Mapping[str, Any]) -> Iterator[None]:
-    """A schedule that is refused may be right under other options: say which ones it was compiled with."""
+    """Add the compile options to the refusal of a schedule, since it may be valid under other options."""
     try:
         yield
     except ScheduleError as error:

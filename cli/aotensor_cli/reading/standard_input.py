@@ -1,4 +1,4 @@
-"""A model from standard input, which `-` stands for: a file of its own for as long as the process runs.
+"""Copy a model from standard input (`-`) to a temporary file for the duration of the process.
 
 Readers of models want a file: its name says what it is, and its lines are shown beside remarks.
 """
@@ -32,7 +32,10 @@ _folders: Final[list[Path]] = []
 
 @cache
 def standard_input() -> Path:
-    """A file with what standard input has, named by what that is.   Raises: Refusal, ToolError"""
+    """Write standard input to a temporary file with the suffix of its kind; return its path.
+
+    Raises: Refusal, ToolError
+    """
     if sys.stdin is None or sys.stdin.buffer is None:
         raise Refusal("standard input cannot be read")
     stream, content = sys.stdin.buffer, bytearray()
@@ -71,19 +74,19 @@ def _remove_at_the_end(folder: Path) -> None:
 
 
 def is_standard_input(path: Path) -> bool:
-    """Is it the file that `standard_input` made?"""
+    """Is a path the file that `standard_input` wrote?"""
     return path.parent in _folders
 
 
 def without_folder(text: str) -> str:
-    """A text for people: `stdin.py:3` instead of a path among the temporary files."""
+    """Replace the path of the temporary file in a text by `stdin.py`."""
     for folder in _folders:
         text = text.replace(f"{folder}/", "")
     return text
 
 
 def _suffix(start: bytes | bytearray) -> str:
-    """What a model that begins so is: StableHLO, a library, ONNX, else Python."""
+    """The suffix for a model with these first bytes: of StableHLO, a library, ONNX, else Python."""
     if start.startswith(_BYTECODE) or _STABLEHLO.match(start):
         return ".mlir"
     if start.startswith(STARTS):

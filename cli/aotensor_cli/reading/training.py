@@ -23,7 +23,7 @@ _DEFAULT_RULE: Final = "adam"
 
 @dataclass(frozen=True)
 class Training:
-    """What `--train` asks for.
+    """The parsed options of `--train`.
 
     loss: the name of an output or of a loss. output: what a loss is of; "" for the first one. rule: the optimiser. wrt:
     names or patterns of parameters.
@@ -36,7 +36,7 @@ class Training:
 
 
 def wanted_training(train: str | None, optimizer: str | None, wrt: str | None) -> Training | None:
-    """The options as they were given; None without `--train`.
+    """Parse `--train`, `--optimizer` and `--wrt`; None without `--train`.
 
     Raises: Refusal for an option without the others, and for text that cannot be parsed.
     """
@@ -58,7 +58,7 @@ def wanted_training(train: str | None, optimizer: str | None, wrt: str | None) -
 
 
 def _rule(text: str) -> at.training.Optimizer:
-    """`adam:learning_rate=0.01,b1=0.8` as an optimiser.   Raises: Refusal"""
+    """Parse an optimiser: `adam:learning_rate=0.01,b1=0.8`.   Raises: Refusal"""
     name, _, rest = text.partition(":")
     rules = {key: getattr(at.training, key) for key in at.training.__all__ if key.islower()}
     if name not in rules:
@@ -122,7 +122,7 @@ def _matches(pattern: str, key: str, x: Variable) -> bool:
 
 
 def _parameters(f: Function, patterns: Sequence[str]) -> dict[str, Variable]:
-    """The arguments that match, by name.
+    """Name → argument of the arguments that match the patterns.
 
     A pattern with wildcards selects arguments of floats: shared variables, or inputs if no shared variable matches.
     """

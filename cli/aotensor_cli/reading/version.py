@@ -12,7 +12,7 @@ _LLVM: Final = {"0.47": "20.1", "0.48": "22.1", "0.49": "22.1", "0.50": "22.1"} 
 
 
 def version_text() -> str:
-    """One line: aotensor, LLVM, ABI."""
+    """The version line: aotensor, LLVM, ABI."""
     lite = installed("llvmlite") or "missing"
     llvm = _LLVM.get(lite.rpartition(".")[0], "unknown")
     return f"aotensor {installed('aotensor') or '0+uninstalled'} (LLVM {llvm} in llvmlite {lite}, ABI {abi_version()})"

@@ -1,1 +1,1 @@
-"""One file that repeats a compilation: what writes it, and the program inside of it."""
+"""Reproducers: one file that repeats a compilation, its writer and the program inside it."""

@@ -43,7 +43,7 @@ class Recording:
     folder: str | None = field(default_factory=current_folder)
 
     def content(self, error: BaseException | None) -> bytes:
-        """The bytes of the file.   error: what the run ended with"""
+        """The bytes of the zip archive.   error: what the run ended with"""
         paths = dict.fromkeys([*(split_name(model)[0].absolute() for model in self.models), *self.opened])
         files, left_out = {}, {}
         for path in paths:
@@ -73,7 +73,7 @@ class Recording:
 
 
 def leave_reproducer(recording: Recording, path: Path | None, error: Exception) -> None:
-    """After a failure: write the file where it is wanted; after a bug of ours, among the temporary files."""
+    """Write the reproducer to `path`; without a path, only for an internal error and to a temporary file."""
     if path is not None:
         write_file(path, recording.content(error))
     elif not isinstance(error, Refusal) and explain(error).code is Exit.BUG:
@@ -85,7 +85,9 @@ def leave_reproducer(recording: Recording, path: Path | None, error: Exception) 
 
 
 def versions() -> dict[str, str]:
-    """Of Python and of all packages that take part; an absent one is missing."""
+    """Package → version of Python and of the packages that compiling uses; packages that are not installed are left
+    out.
+    """
     found = {"python": platform.python_version()}
     for name in _PACKAGES:
         with suppress(Exception):  # whatever a broken installation raises

@@ -1,4 +1,4 @@
-"""The program inside of a reproducer: it puts the files into a folder and runs the command line again.
+"""The program inside a reproducer: it restores the files in a folder and runs the command line again.
 
 `python FILE` compiles; `python FILE DIR` keeps the files in DIR. It needs Python and an installed aotensor.
 """
@@ -22,7 +22,7 @@ _OUTPUTS = ("-o", "--depfile", "--dump-ir", "--reproducer")
 
 
 def command_line(record: Mapping[str, Any], root: Path) -> list[str]:
-    """The recorded arguments, with models and other files below `root`, and without outputs anywhere else."""
+    """The recorded arguments with all files below `root`, and without outputs outside of it."""
     found: list[str] = []
     rest = iter(record["arguments"])
     for argument in rest:
@@ -47,7 +47,7 @@ def restore(archive: zipfile.ZipFile, record: Mapping[str, Any], root: Path) -> 
 
 
 def redirect(record: Mapping[str, Any], root: Path) -> None:
-    """Let absolute paths of the other machine lead to the restored files."""
+    """Redirect absolute paths of the recorded machine to the restored files."""
     real = open
 
     def redirected(file: Any, *arguments: Any, **options: Any) -> Any:
@@ -59,7 +59,7 @@ def redirect(record: Mapping[str, Any], root: Path) -> None:
 
 
 def say_differences(record: Mapping[str, Any]) -> None:
-    """What is not as it was: versions of packages, files that were left out."""
+    """Print the differences from the recorded run: versions of packages, files that were left out."""
     for name, then in record["versions"].items():
         try:
             now = ".".join(map(str, sys.version_info[:3])) if name == "python" else version(name)
@@ -72,7 +72,7 @@ def say_differences(record: Mapping[str, Any]) -> None:
 
 
 def main(archive_path: Path, folder: Sequence[str]) -> None:
-    """Repeat the compilation; the process ends with its exit code."""
+    """Repeat the compilation and exit with its exit code."""
     with zipfile.ZipFile(archive_path) as archive, tempfile.TemporaryDirectory(prefix="aotensor-repeat-") as scratch:
         record = json.loads(archive.read("reproducer.json"))
         root = Path(folder[0] if folder else scratch).absolute()

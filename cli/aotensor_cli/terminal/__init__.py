@@ -1,1 +1,1 @@
-"""How results and errors look, on a terminal and in a pipe."""
+"""Format results and errors for terminals and pipes."""

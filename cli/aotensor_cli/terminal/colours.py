@@ -1,4 +1,4 @@
-"""Tables with colours, for terminals that show them."""
+"""Print tables with colours."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STYLES: Final = {
 
 
 def print_table(stream: TextIO, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Aligned columns as wide as the terminal; words that say how something went have a colour."""
+    """Print aligned columns in the width of the terminal; words for success and failure are coloured."""
     table = Table(*headers, box=None, pad_edge=False, header_style="bold", show_header=any(headers))
     for row in rows:
         table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
@@ -25,5 +25,5 @@ def print_table(stream: TextIO, headers: Sequence[str], rows: Sequence[Sequence[
 
 
 def columns() -> int:
-    """How many a line of the terminal has, at least 20."""
+    """The number of columns of the terminal, at least 20."""
     return max(Console(stderr=True).width, 20)

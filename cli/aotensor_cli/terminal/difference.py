@@ -1,4 +1,4 @@
-"""Texts of stages and of what passes left: one as it is, or how it differs from another."""
+"""Print the text of a stage or of the IR after a pass, or its difference from another text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
 
 @dataclass(frozen=True)
 class View:
-    """What is asked for.   stage: a stage or a pass. base: another one that it is compared with; "before": what the
+    """A requested text.   stage: a stage or a pass. base: another one that it is compared with; "before": what the
     pass found. name: of the function.
     """
 
@@ -29,14 +29,14 @@ class View:
 
     @property
     def names(self) -> list[str]:
-        """The texts that this takes."""
+        """The names of the texts that the view needs."""
         assert self.stage is not None
         if self.base is None:
             return [self.stage]
         return [self.stage, f"{BEFORE}{self.stage}" if self.base == "before" else self.base]
 
     def show(self, text: str, other: str | None = None) -> None:
-        """Write the text, or what turned the other one into it."""
+        """Print the text, or its difference from the other one."""
         if other is not None:
             self._show_difference(text, other)
         elif self.form == "json":

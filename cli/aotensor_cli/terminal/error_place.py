@@ -1,4 +1,4 @@
-"""Where in the user's files an error is, as its texts say it."""
+"""Find the user's file and line in the text of an error."""
 
 from __future__ import annotations
 

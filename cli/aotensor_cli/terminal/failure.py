@@ -1,4 +1,4 @@
-"""Exceptions of the compiler and the runtime as the two lines of an error and its exit code."""
+"""Turn exceptions of the compiler and the runtime into error messages with exit codes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CODES: Final[tuple[tuple[type[errors.AotensorError], Exit], ...]] = (
 
 @dataclass(frozen=True)
 class Failure:
-    """An error for people: its first line, further lines, what to try, and the exit code."""
+    """An error message: first line, further lines, hint, and exit code."""
 
     title: str
     hint: str | None
@@ -32,7 +32,7 @@ class Failure:
 
 
 def explain(error: BaseException) -> Failure:
-    """What to say of any exception; one that nobody foresaw is a bug of aotensor."""
+    """The error message of an exception; an unexpected one is reported as an internal error of aotensor."""
     for kind, code in _CODES:
         if isinstance(error, kind):
             found = error.diagnostic

@@ -1,4 +1,4 @@
-"""`-o FILE`: what a command would print goes into a file."""
+"""`-o FILE`: write the output of a command to a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aotensor.codegen.files import write_file
 
 @contextlib.contextmanager
 def printed_to(out: Path | None) -> Iterator[None]:
-    """Write what is printed to stdout into `out` at the end, unless an error ends it; None leaves stdout as it is."""
+    """Collect stdout and write it to `out` at the end unless an error occurs; None leaves stdout unchanged."""
     if out is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""Text that is safe to show: no control characters from files or models, no escape sequences where none are wanted."""
+"""Make text safe to print: escape control characters of files and models, leave out colours where unwanted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SUSPECT: Final = re.compile(r"[^\n\t\x20-\x7e]")
 
 
 def printable(text: str) -> str:
-    """The same text with control and format characters as escapes: a name in a file cannot command the terminal.
+    """Escape control and format characters of a text, so that a name in a file cannot control the terminal.
 
     Line ends and tabs stay; so do letters and symbols of all scripts.
     """
@@ -27,7 +27,7 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def is_plain(stream: IO[str] | None) -> bool:
-    """Is this no terminal, or one that wants neither colours nor other escape sequences?"""
+    """Is the stream not a terminal, or a terminal without colours and other escape sequences?"""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return True
     try:

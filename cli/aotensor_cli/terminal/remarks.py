@@ -1,4 +1,4 @@
-"""LLVM talks to stderr by itself, about loops that it did not vectorise and the like: that is kept from the user."""
+"""Filter remarks that LLVM itself prints to stderr, for example about loops that it did not vectorise."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REMARK: Final = re.compile(rb"(remark|warning): .*:\d+:\d+: .*(loop|vectori|unr
 
 @contextmanager
 def without_remarks() -> Iterator[None]:
-    """Within: what is written to the process's stderr waits in a file; all but LLVM's remarks is written at the end."""
+    """Redirect the process's stderr to a file inside the context; print all but LLVM's remarks at the end."""
     if sys.stderr is not None:
         sys.stderr.flush()
     with new_file() as kept:

@@ -1,4 +1,4 @@
-"""How results look: tables, JSON, and signs of life on a terminal."""
+"""Print results: tables, JSON, and progress on a terminal."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _NARROW: Final = 16
 
 
 def show(text: str, *, nl: bool = True, err: bool = False, is_safe: bool = False) -> None:
-    """Text on stdout, without control characters.   is_safe: there are none but those of colours, if any"""
+    """Print text to stdout, without control characters.   is_safe: there are none but those of colours, if any"""
     click.echo(text if is_safe else printable(text), nl=nl, err=err, color=is_safe or None)
 
 
 def show_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, err: bool = False, wrap: bool = True) -> None:
-    """A table: with colours on a terminal that wants them, else aligned columns of plain text.
+    """Print a table: with colours on a terminal that wants them, else aligned columns of plain text.
 
     wrap: break long cells of plain text; without it a row is one line, for programs that look for its words, unless
     COLUMNS says how long lines are.
@@ -44,7 +44,7 @@ def show_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, err: bo
 
 
 def _given_width() -> int | None:
-    """The length of lines by COLUMNS, at least 20; None where it says none."""
+    """The length of lines from the variable COLUMNS, at least 20; None if it is not set."""
     given = os.environ.get("COLUMNS", "")
     return max(int(given), 20) if given.isdecimal() and int(given) else None
 
@@ -69,7 +69,7 @@ def plain_table(headers: Sequence[str], rows: Sequence[Sequence[str]], width: in
 
 
 def _wrapped(line: list[str], column: int, room: int) -> list[list[str]]:
-    """One line of a table as several, whose other cells are empty from the second on."""
+    """Wrap one cell of a table line; the other cells are empty from the second line on."""
     indent = " " * (len(line[column]) - len(line[column].lstrip()))
     pieces = textwrap.wrap(
         line[column], room, break_long_words=False, break_on_hyphens=False, subsequent_indent=indent
@@ -80,7 +80,7 @@ def _wrapped(line: list[str], column: int, room: int) -> list[list[str]]:
 
 
 def size_text(size: int) -> str:
-    """A number of bytes for people: 312 bytes, 1.5 MB."""
+    """Format a number of bytes: 312 bytes, 1.5 MB."""
     if size < 1000:
         return f"{size} bytes"
     units = ("kB", "MB", "GB", "TB")
@@ -89,7 +89,7 @@ def size_text(size: int) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """A time for people: 312 us, 1.5 s."""
+    """Format a time: 312 us, 1.5 s."""
     for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
         if seconds * factor >= 1:
             return f"{seconds * factor:.3g} {unit}"
@@ -97,18 +97,18 @@ def time_text(seconds: float) -> str:
 
 
 def show_json(value: Any, *, is_dense: bool = False) -> None:
-    """A value as JSON on stdout.   is_dense: without line breaks, for programs only"""
+    """Print a value as JSON to stdout.   is_dense: without line breaks, for programs only"""
     click.echo(json.dumps(value, indent=None if is_dense else 2))
 
 
 def talk(message: str) -> None:
-    """One line for the user on stderr."""
+    """Print a line to stderr."""
     click.echo(printable(message), err=True)
 
 
 @contextlib.contextmanager
 def progress(what: str, *, is_quiet: bool = False) -> Iterator[Callable[[str], None]]:
-    """Say on a terminal's stderr what is going on, for how long, and what is done; it is gone at the end.
+    """Show progress on a terminal's stderr: the current step, its time, and finished steps; removed at the end.
 
     Gives a function that is told the name of each step when it begins.
     """
@@ -125,7 +125,7 @@ def progress(what: str, *, is_quiet: bool = False) -> Iterator[Callable[[str], N
 
 
 class _Line:
-    """One line of a terminal that is written again several times a second.
+    """A line of a terminal that is redrawn several times a second.
 
     compiling logistic: optimise and generate code 1.4 s (lower 0.6, emit LLVM IR 0.3)
     """
@@ -139,14 +139,14 @@ class _Line:
         self._thread.start()
 
     def begin(self, step: str) -> None:
-        """The step before has ended."""
+        """End the current step and begin the next one."""
         now = time.perf_counter()
         if self._step:
             self._done.append(f"{self._step} {now - self._start:.1f}")
         self._step, self._start = step, now
 
     def close(self) -> None:
-        """Take the line away; what took long is worth a line that stays."""
+        """Remove the line; after more than 5 s print the total time instead."""
         self._is_closed.set()
         self._thread.join()
         self._write("\r\x1b[K")

@@ -1,4 +1,4 @@
-"""The report of what passes decided: for each line of the model its text, and by topic what became of it.
+"""Print a report of remarks: for each line of the model its text, and the decisions of passes by topic.
 
 model.py:7  loss = at.softplus(-y * (X @ w)).mean()
 
@@ -31,7 +31,7 @@ _LARGEST_SOURCE: Final = 1 << 24  # bytes
 
 
 class Sources:
-    """Lines of the user's files, as far as these are there.
+    """Lines of the user's files that exist.
 
     files: where they may be, the first of a name counts. since: when the compiled thing was made, in seconds; the text
     of a file that has changed later may be another one than it was, and is not shown.
@@ -64,7 +64,7 @@ class Sources:
 
 
 def show_report(remarks: Sequence[Remark], sources: Sources, note: str = "") -> None:
-    """Write it, function by function and line by line.   note: in front of it"""
+    """Print the report, function by function and line by line.   note: in front of it"""
     if note:
         show(f"{printable(note)}\n", is_safe=True)
     if not remarks:
@@ -86,7 +86,7 @@ def show_report(remarks: Sequence[Remark], sources: Sources, note: str = "") -> 
 
 
 def show_remarks(remarks: Sequence[Remark]) -> None:
-    """What was decided about one line, by topic; what was not done stands behind what was."""
+    """Print the remarks of one line by topic: applied ones first, then missed ones."""
     order = {kind: number for number, kind in enumerate(("applied", "analysis", "missed"))}
     remarks = sorted(remarks, key=lambda x: (_TOPICS.index(topic_of(x.pass_name)), order[x.kind]))
     for topic, group in groupby(remarks, key=lambda x: topic_of(x.pass_name)):
@@ -101,12 +101,12 @@ def show_remarks(remarks: Sequence[Remark]) -> None:
 
 
 def _filled(text: str) -> str:
-    """Text that is safe to show, in lines behind the marks."""
+    """Wrap safe text to the width of the terminal, indented after the marks."""
     lines = textwrap.wrap(printable(text), WIDTH - _INDENT - 2, break_long_words=False, break_on_hyphens=False)
     return f"\n{' ' * (_INDENT + 2)}".join(lines)
 
 
 def _styled(text: str, *, bold: bool | None = None, fg: str | None = None) -> str:
-    """Safe text, with colours where the terminal wants them."""
+    """Escape a text, and colour it if the terminal shows colours."""
     safe = printable(text)
     return safe if is_plain(sys.stdout) else click.style(safe, bold=bold, fg=fg)

@@ -13,7 +13,7 @@ _SCHEMA: Final = "https://www.speedscope.app/file-format-schema.json"
 
 
 def stacks(profiles: Iterable[Profile]) -> list[tuple[tuple[str, ...], int]]:
-    """Function, line, derivative or not, kernel: and nanoseconds of processor time."""
+    """Stack frames (function, line, derivative or not, kernel) → nanoseconds of processor time."""
     found = []
     for profile in profiles:
         for (owner, kernel), weight in sorted(profile.charged.kernels.items(), key=lambda x: -x[1]):

@@ -1,1 +1,1 @@
-"""Schedules by measuring: what is tried, how it is measured, and what is written down."""
+"""Search for schedules: candidates, measurement, journal and report."""

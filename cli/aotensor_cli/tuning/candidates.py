@@ -1,4 +1,4 @@
-"""What is measured: the passes that make a nest, and the edits of it that come behind them."""
+"""Candidates of a search: a pass pipeline and the edits of the nest that it produces."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SWITCHES: Final = (
 
 @dataclass(frozen=True)
 class Candidate:
-    """A way to make the nest of a function.
+    """A pass pipeline and edits that produce the nest of a function.
 
     passes: the pipeline as text, "" for the usual one. edits: of the nest that it gives
     """
@@ -42,12 +42,12 @@ class Candidate:
         return edited(text, self.edits) if self.edits else text
 
     def next(self, text: str, dims: Mapping[str, int], threads: int) -> Iterator[Candidate]:
-        """What may be better.   text: of this one"""
+        """The neighbours of this candidate in the search.   text: of this one"""
         for move in moves(Nest(parse_module(text)), dims, threads):
             yield Candidate(self.passes, (*self.edits, *move.edits))
 
     def __str__(self) -> str:
-        """For people: what is unusual."""
+        """The differences from the default pipeline and the edits, as text."""
         calls = "".join(f".{name}({', '.join(map(repr, told))})" for name, told in self.edits)
         return " ".join(filter(None, [unusual(self.passes), calls])) or "the compiler's own"
 
@@ -57,12 +57,12 @@ class Candidate:
 
     @staticmethod
     def of_json(tree: Mapping[str, Any]) -> Candidate:
-        """Raises: KeyError, TypeError, ValueError for what is none"""
+        """Parse JSON values.   Raises: KeyError, TypeError, ValueError for an invalid candidate"""
         return Candidate(str(tree["passes"]), tuple((str(name), tuple(told)) for name, told in tree["edits"]))
 
 
 def roots(f: Function) -> Iterator[Candidate]:
-    """Each pass otherwise than the function asks for."""
+    """Candidates that change one pass of the function's pipeline each."""
     usual = str(f.pipeline).split(",")
     for name, option, values in _KNOBS:
         for value in values:
@@ -73,7 +73,7 @@ def roots(f: Function) -> Iterator[Candidate]:
 
 
 def unusual(passes: str) -> str:
-    """What a pipeline has otherwise than the usual one: `unroll-and-jam{by=8}`, `-fuse`."""
+    """The differences of a pipeline from the default one: `unroll-and-jam{by=8}`, `-fuse`."""
     if not passes:
         return ""
     usual, found = str(DEFAULT).split(","), passes.split(",")

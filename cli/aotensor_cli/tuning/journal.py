@@ -1,4 +1,4 @@
-"""What was measured so far, in a file: a search that was stopped goes on where it was.
+"""Record measurements in a file, so that an interrupted search resumes.
 
 One JSON object in each line: first what the search is about, then a trial in each. A line that was cut off, as the
 process was stopped while it wrote, is left out.
@@ -20,7 +20,7 @@ from aotensor_runtime.systems.scratch import writes_to
 
 @dataclass(frozen=True)
 class Trial:
-    """A candidate, and how it did.
+    """A candidate and its measurement.
 
     ratio: its time in units of the best one before it, None where there is none. reason: why. is_better: it is the best
     since. seconds: per call, in each setting
@@ -39,7 +39,7 @@ class Trial:
 
     @staticmethod
     def of_json(tree: Mapping[str, Any]) -> Trial:
-        """Raises: KeyError, TypeError, ValueError for what is none"""
+        """Parse JSON values.   Raises: KeyError, TypeError, ValueError for an invalid trial"""
         ratio = tree["ratio"]
         return Trial(
             Candidate.of_json(tree), None if ratio is None else float(ratio), str(tree["reason"]),
@@ -51,7 +51,7 @@ class Journal:
     """The trials of a search about `subject`: function, sizes, threads, machine, compiler, the nest it starts from."""
 
     def __init__(self, path: Path, subject: Mapping[str, Any]) -> None:
-        """Read what there is.   Raises: Refusal of a file that is no journal, OSError"""
+        """Read an existing journal.   Raises: Refusal of a file that is no journal, OSError"""
         self.path, self.subject = path, dict(subject)
         self.trials: list[Trial] = []
         self.other: list[str] = []
@@ -73,14 +73,14 @@ class Journal:
             raise Refusal(message, "move it away, or give --restart") from error
 
     def begin(self) -> None:
-        """Write down what it is about, and the trials that are known.   Raises: ToolError"""
+        """Write the subject of the search and the known trials.   Raises: ToolError"""
         lines = [{"tuning": self.subject}, *(trial.to_json() for trial in self.trials)]
         with self._writing():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
     def add(self, trial: Trial) -> None:
-        """One more.   Raises: ToolError"""
+        """Append a trial.   Raises: ToolError"""
         self.trials.append(trial)
         with self._writing(), self.path.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(trial.to_json()) + "\n")
@@ -90,5 +90,5 @@ class Journal:
 
     @property
     def best(self) -> Candidate:
-        """The one that nothing was better than."""
+        """The best trial so far."""
         return next((trial.candidate for trial in reversed(self.trials) if trial.is_better), Candidate())

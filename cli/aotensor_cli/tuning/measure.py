@@ -1,4 +1,4 @@
-"""A candidate is compiled, compared with the compiler's own in what it gives, and then in time."""
+"""Compile a candidate, compare its outputs with those of the default schedule, and measure its time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WRONG: Final = "gives other values, though it was shown to compute the same"
 
 @dataclass(frozen=True)
 class Setting:
-    """What a function is measured on.   dims: extents. inputs: arrays by name. threads: that run it"""
+    """The conditions of a measurement.   dims: extents. inputs: arrays by name. threads: that run it"""
 
     dims: Mapping[str, int]
     inputs: Mapping[str, Any]
@@ -47,13 +47,13 @@ class Contender:
             call()
 
     def difference(self, other: Contender) -> str | None:
-        """In what it gives otherwise than another one, None if they agree."""
+        """Describe the first output that differs from another contender's, None if all agree."""
         found = (difference(ours, theirs) for ours, theirs in zip(self.calls, other.calls, strict=True))
         return next((text for text in found if text is not None), None)
 
 
 def compared(new: Contender, best: Contender, seconds: float) -> tuple[float, list[tuple[Timing, Timing]]]:
-    """How long the new one takes in units of the best, the geometric mean over settings, and the times of both.
+    """The ratio of the new to the best time, the geometric mean over settings, and the times of both.
 
     They take turns. A new one that is clearly slower is not looked at for long; one that is faster has to be so three
     times, of which the worst counts: what else runs on the machine makes either of them slow for a while.
@@ -71,7 +71,10 @@ def compared(new: Contender, best: Contender, seconds: float) -> tuple[float, li
 
 
 def compiled(f: Function, text: str, settings: Sequence[Setting], own: Contender) -> Contender | str:
-    """A candidate that gives what the compiler's own gives, or why there is none.   Raises: ToolError"""
+    """Compile a candidate whose outputs equal those of the default schedule, or return the reason for its failure.
+
+    Raises: ToolError
+    """
     try:
         found = Contender(f, text, settings)
     except ToolError:

@@ -1,4 +1,4 @@
-"""What a search found, for people: a page of Markdown beside the schedule."""
+"""Write the result of a search as a Markdown page next to the schedule."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ def report(
     name: str, subject: Mapping[str, Any], settings: Sequence[Setting], found: Found, trials: Sequence[Trial],
     loops: Sequence[str],
 ) -> str:  # fmt: skip
-    """Of one function.   subject: what the search is about. loops: of the nest that was found, one line each"""
+    """The page of one function.
+
+    subject: what the search is about. loops: of the nest that was found, one line each
+    """
     measured = [trial for trial in trials if trial.ratio is not None]
     lines = [f"## {name}", "", f"On {subject['machine']}, by aotensor {subject['version']}.", ""]
     lines += ["| sizes | threads | compiler's own | tuned | ratio |", "|---|---:|---:|---:|---:|"]
@@ -48,7 +51,7 @@ def report(
 
 
 def wrong(trials: Sequence[Trial]) -> list[Candidate]:
-    """Candidates that give other values than they were shown to."""
+    """Candidates whose outputs differ from those of the default schedule."""
     return [trial.candidate for trial in trials if trial.reason.startswith(WRONG)]
 
 

@@ -1,4 +1,4 @@
-"""The search: first the passes one by one, then the loops of the best nest, those first that take the most time.
+"""Hill climbing over schedules: first the passes one by one, then the loops of the best nest, longest first.
 
 A hill climb: what is better is taken at once, and its neighbours are looked at next. It ends when the time is over, or
 when nothing is left that was not tried. Equal texts are compiled once.
@@ -38,7 +38,7 @@ class Found:
 
 
 class Search:
-    """Of the best schedule for a function in some settings.
+    """A search for the best schedule of a function in given settings.
 
     trying: is told what is tried, and how much time is left. better: is told of each that is better than all before
     """
@@ -62,14 +62,14 @@ class Search:
             self._take_up(journal.best)
 
     def _take_up(self, candidate: Candidate) -> None:
-        """Go on from the best of an earlier search, if it can be compiled still."""
+        """Resume from the best candidate of an earlier search if it still compiles."""
         text = candidate.text(self.function)
         contender = compiled(self.function, text, self.settings, self.own)
         if isinstance(contender, Contender):
             self.best, self.candidate, self.text = contender, candidate, text
 
     def run(self, seconds: float) -> Found:
-        """Look for so long.   Ctrl-C ends it, too.   Raises: ToolError, OSError"""
+        """Search for that many seconds.   Ctrl-C ends it, too.   Raises: ToolError, OSError"""
         end = monotonic() + seconds
         is_done = False
         try:
@@ -84,7 +84,7 @@ class Search:
         return self._found(is_done)
 
     def _next(self) -> Candidate | None:
-        """Of what was not tried yet, what promises most."""
+        """The most promising candidate that was not tried yet."""
         if self.neighbours is None:
             found = (self.candidate.next(self.text, x.dims, x.threads) for x in self.settings)
             self.neighbours = [*roots(self.function), *(x for one in found for x in one)]
@@ -117,7 +117,9 @@ class Search:
             self.better(f"{ratio:.3f} of the best time so far: {candidate}")
 
     def _found(self, is_done: bool) -> Found:
-        """The best beside the compiler's own, once more and for longer; where it was noise, the compiler's own."""
+        """Measure the best candidate against the default schedule again and longer; return the default if it is no
+        faster.
+        """
         if self.best is not self.own:
             ratio, times = compared(self.best, self.own, 4 * _TURNS)
             if ratio < NOISE:
