@@ -139,6 +139,10 @@ NEEDS: Final = {
         modules=("onnx", "onnxruntime"),
     ),
     "sif2jax": Need("problems of CUTEst beside JAX", _extra("judges"), modules=("jax", "sif2jax"), is_heavy=True),
+    "netron": Need("graphs in Netron", "pip install netron", ("node",), ("netron",)),
+    "model-explorer": Need(
+        "graphs in Model Explorer", "pip install ai-edge-model-explorer", modules=("model_explorer",)
+    ),
     "lsp": Need("the language server", _extra("lsp"), modules=("pygls", "lsprotocol")),
     "explore": Need("the explorer in the terminal", _extra("explore"), modules=("textual",)),
     "docs": Need("the site", _extra("docs"), modules=("mkdocs",)),

@@ -16,6 +16,7 @@ from aotensor.graph.passes.steps import BY_NAME
 from aotensor_cli.benching.inputs import parse_sizes
 from aotensor_cli.options import Exit, Refusal, similar, what_there_is
 from aotensor_cli.page.library_page import library_page
+from aotensor_cli.page.options import EXPORTS
 from aotensor_cli.page.request import PageOptions
 from aotensor_cli.page.request import chosen as page_wanted
 from aotensor_cli.reading.describe import Description, describe, section_text, signature
@@ -96,10 +97,21 @@ def _inspect(
                 return _page_of_library(path, _one_name(chosen, name), page)
             view = View(stage, base, _one_name(chosen, name), form)
             return _inspect_library(path, view, choice if remarks else None, generic)
-    from aotensor_cli.exploring.views import Wanted, described, drawn, kernel_of, page_of, remarks_of, stage_texts
+    from aotensor_cli.exploring.views import (
+        Wanted,
+        described,
+        drawn,
+        export_of,
+        kernel_of,
+        page_of,
+        remarks_of,
+        stage_texts,
+    )
 
     wanted = Wanted(subject, name, passes, disabled)
-    if page is not None:
+    if page is not None and form in EXPORTS:
+        show_json(export_of(wanted, page), is_dense=True)
+    elif page is not None:
         click.echo(page_of(wanted, page), nl=False)
     elif form == "dot":
         show(drawn(wanted), nl=False)

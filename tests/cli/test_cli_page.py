@@ -153,14 +153,14 @@ def test_measured_time_by_line(call: Call, model: Path, library: Path, tmp_path:
 
 
 REFUSED = {
-    "--profile profile.json": "--profile is for pages and pictures",
+    "--profile profile.json": "--profile is for pages, pictures and exports",
     "--format svg --stage nest --profile profile.json": "--profile is for pages",
     "--format html --profile nowhere.json": "nowhere.json: cannot be read",
     "--format html --stage nest": "a page has all stages",
     "--format svg": "--format svg draws one stage of a model",
     "--format svg --stage asm": "--format svg draws one stage of a model",
     "--stage memory": "the memory plan is a picture",
-    "--sizes n=3": "--sizes is for pages and pictures",
+    "--sizes n=3": "--sizes is for pages, pictures and exports",
     "--format html --sizes q=3": "no function has a dim q",
     "--format html --sizes n": "--sizes 'n' is not understood",
     "--format html --bench nowhere.json": "nowhere.json: cannot be read",

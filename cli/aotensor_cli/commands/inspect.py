@@ -10,7 +10,7 @@ from aotensor_cli.commands.declaration import declare
 from aotensor_cli.commands.moment import Moment
 from aotensor_cli.commands.names import STAGES
 from aotensor_cli.options import debug_option, extent_options, json_option, nest_options, pass_options
-from aotensor_cli.page.options import DRAWN, MEMORY, page_options
+from aotensor_cli.page.options import DRAWN, EXPORTED, EXPORTS, MEMORY, page_options
 from aotensor_cli.reading.completion import complete_subject, completes, functions_of_subject, passes
 
 
@@ -50,8 +50,11 @@ from aotensor_cli.reading.completion import complete_subject, completes, functio
     help="Only this function; with --stage asm of a model its kernel alone, with the lines that it is made of.",
 )  # fmt: skip
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json", "dot", "svg", "html"]), default="text", show_default=True,
-    help="dot draws --stage graph of a model for Graphviz, svg a stage as a picture, html makes a page of everything.",
+    "--format", "form", type=click.Choice(["text", "json", "dot", "svg", "html", *EXPORTS]), default="text",
+    show_default=True,
+    help="dot draws --stage graph of a model for Graphviz, svg a stage as a picture, html makes a page of everything; "
+    "model-explorer and netron write graphs for these viewers, node-data the time of each line as an overlay for the "
+    f"former. With --stage one level of {', '.join(EXPORTED)}; else graph for Netron, graph, tensor-opt and nest.",
 )  # fmt: skip
 @click.option(
     "--all", "everything", is_flag=True,

@@ -20,6 +20,9 @@ from aotensor.graph.passes.steps import BY_NAME
 from aotensor.ir.context import generic_text
 from aotensor_cli.explaining.memory import Table, tables
 from aotensor_cli.exploring.document import Writer
+from aotensor_cli.exporting.collected import collected
+from aotensor_cli.exporting.model_explorer import graph_collection, node_data
+from aotensor_cli.exporting.netron import netron_model
 from aotensor_cli.model import Model, load_model
 from aotensor_cli.options import Refusal, similar, what_there_is
 from aotensor_cli.page.dot import graph_dot
@@ -48,9 +51,13 @@ class Wanted:
         """Their compilation.   Raises: Refusal if there is no such function, or no such pass"""
         return self.load()[1]
 
-    def load(self, debug_info: bool = False) -> tuple[Model, Build]:
-        """The model and its compilation.   debug_info: with line tables.   Raises: as `build`"""
-        options = Options(pipeline=chosen_pipeline(self.passes, self.disabled), debug_info=debug_info)
+    def load(self, debug_info: bool = False, by_origin: bool = False) -> tuple[Model, Build]:
+        """The model and its compilation.   Raises: as `build`
+
+        debug_info: with line tables. by_origin: derivatives belong to the line that is differentiated
+        """
+        pipeline = chosen_pipeline(self.passes, self.disabled)
+        options = Options(pipeline=pipeline, debug_info=debug_info, by_origin=by_origin)
         model = load_model(self.subject)
         return model, Build(_chosen(self.subject, model, self.name), None, options)
 
@@ -71,6 +78,16 @@ def page_of(wanted: Wanted, page: PageOptions) -> str:
         if page.stage == "nest":
             return made.nest_svg()
         return made.memory_svg() if page.stage == MEMORY else made.graph_svg(page.stage or "graph")
+
+
+def export_of(wanted: Wanted, page: PageOptions) -> dict[str, Any]:
+    """The graphs of a model for another viewer, as JSON values."""
+    loaded = started()
+    model, build = wanted.load(by_origin=True)
+    stages = (page.stage,) if page.stage else ("graph",) if page.form == "netron" else ("graph", "tensor-opt", "nest")
+    with called(model.names):
+        found = collected(build, page, stages, loaded)
+    return {"model-explorer": graph_collection, "node-data": node_data, "netron": netron_model}[page.form](found)
 
 
 def document_of(wanted: Wanted, sizes: Mapping[str, int], only: str | None) -> dict[str, Any]:

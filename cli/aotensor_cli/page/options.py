@@ -13,6 +13,10 @@ MEMORY: Final = "memory"
 """The stage of the picture of the memory plan."""
 DRAWN: Final = ("graph", "graph-opt", "nest", MEMORY)
 """The stages that there are pictures of."""
+EXPORTS: Final = ("model-explorer", "node-data", "netron")
+"""Formats of other viewers."""
+EXPORTED: Final = ("graph", "graph-opt", "tensor", "tensor-opt", "nest")
+"""The levels that can be exported."""
 
 
 def page_options(command: _Command) -> _Command:
@@ -24,12 +28,13 @@ def page_options(command: _Command) -> _Command:
         ),
         click.option(
             "--profile", metavar="FILE", type=click.Path(path_type=Path),
-            help="With --format html: what `aotensor profile --json` wrote, as time, rates and bounds by line.",
+            help="With --format html or an export: what `aotensor profile --json` wrote, as time, rates and bounds by "
+            "line.",
         ),
         click.option(
             "--sizes", metavar="n=1000,p=100", multiple=True,
-            help="With --memory, --all, --format html or svg: extents of dims that time and memory are estimated for; "
-            "may be repeated.",
+            help="With --memory, --all, pages, pictures and exports: extents of dims that time and memory are "
+            "estimated for; may be repeated.",
         ),
         click.option(
             "--source", "sources", metavar="FILE", type=click.Path(path_type=Path), multiple=True,

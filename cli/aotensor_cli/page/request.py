@@ -9,7 +9,7 @@ from pathlib import Path
 from aotensor_cli.benching.inputs import parse_sizes
 from aotensor_cli.options import Refusal
 from aotensor_cli.page.measurements import Row, read_bench
-from aotensor_cli.page.options import DRAWN, MEMORY
+from aotensor_cli.page.options import DRAWN, EXPORTED, EXPORTS, MEMORY
 from aotensor_cli.page.profiles import MeasuredLines, read_profiles
 
 
@@ -33,15 +33,17 @@ def chosen(
     sizes: Sequence[str], sources: tuple[Path, ...],
 ) -> PageOptions | None:  # fmt: skip
     """Check options of pages and pictures; None for another format.   Raises: Refusal for options that clash"""
-    if form not in ("html", "svg"):
+    if form not in ("html", "svg", *EXPORTS):
         for given, name in ((bench, "--bench"), (profile, "--profile"), (sizes, "--sizes"), (sources, "--source")):
             if given:
-                raise Refusal(f"{name} is for pages and pictures", "add --format html")
+                raise Refusal(f"{name} is for pages, pictures and exports", "add --format html")
         if stage == MEMORY:
             raise Refusal("the memory plan is a picture", "add --format svg")
         return None
     if form == "html" and stage is not None:
         raise Refusal("a page has all stages", "leave out --stage")
+    if form in EXPORTS:
+        _check_export(form, stage, is_library, bench)
     if form == "svg":
         if stage not in DRAWN:
             raise Refusal("--format svg draws one stage of a model", f"add --stage: {', '.join(DRAWN)}")
@@ -57,3 +59,13 @@ def chosen(
     rows = [] if bench is None else read_bench(bench)
     profiles = [] if profile is None else read_profiles(profile)
     return PageOptions(form, stage, [parse_sizes(text) for text in sizes], rows, sources, profiles)
+
+
+def _check_export(form: str, stage: str | None, is_library: bool, bench: Path | None) -> None:
+    """Refuse what is not for viewers of graphs."""
+    if is_library:
+        raise Refusal(f"--format {form} writes the graphs of a model", "use --format html for a library")
+    if stage is not None and stage not in EXPORTED:
+        raise Refusal(f"--format {form} has no stage {stage}", f"write one of {', '.join(EXPORTED)}")
+    if bench is not None:
+        raise Refusal("--bench is for pages", "use --format html; exports show a --profile")

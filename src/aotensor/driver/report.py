@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from aotensor.driver.definition import Definition
 from aotensor.ir.location import Locations
 from aotensor.passes.pipeline import Observer
+from aotensor.passes.report.dataflow import Flow, module_flows
 from aotensor.passes.report.memory import Plan, memory_plans
 from aotensor.passes.report.outline import Outline, outlines
 
@@ -16,10 +17,14 @@ if TYPE_CHECKING:
 
 
 class Report:
-    """Loops and memory of functions, filled by `lower`.   dims: function → the sets of extents to estimate for"""
+    """Loops, memory and dataflow of functions, filled by `lower`.
 
-    def __init__(self, dims: Mapping[str, Sequence[Mapping[str, int]]]) -> None:
-        self.dims = dims
+    dims: function → the sets of extents to estimate for. levels: tensor, tensor-opt, nest, to record the dataflow of
+    """
+
+    def __init__(self, dims: Mapping[str, Sequence[Mapping[str, int]]], levels: Collection[str] = ()) -> None:
+        self.dims, self.levels = dims, levels
+        self.flows: list[Flow] = []
         self.outlines: list[Outline] = []
         self.plans: list[Plan] = []
 
@@ -30,6 +35,8 @@ class Report:
         def look(name: str, module: ModuleOp, is_before: bool) -> None:
             if is_before:
                 return
+            if name in self.levels:
+                self.flows += module_flows(module, name, sites, names)
             if name == "nest":
                 self.outlines = outlines(module, sites, names, self.dims)
             elif name == "plan-memory":
