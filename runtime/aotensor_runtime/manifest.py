@@ -32,7 +32,7 @@ from aotensor_runtime.signature import (
     signature_text,
 )
 from aotensor_runtime.typed.inputs import leave_out_usual, read_input, read_output
-from aotensor_runtime.typed.interfaces import InterfaceSpec, read_interface
+from aotensor_runtime.typed.interfaces import OPTIONAL, InterfaceSpec, read_interface
 from aotensor_runtime.typed.patterns import read_sparse
 
 __all__ = [
@@ -93,6 +93,10 @@ class Manifest:
         for name, usual in _UNUSUAL.items():
             if tree[name] in (usual, ()):
                 del tree[name]
+        for interface in tree.get("interfaces", ()):
+            for name in OPTIONAL:
+                if not interface[name]:
+                    del interface[name]
         for function in tree["functions"]:
             for name in _BOUNDS:
                 if function[name] is None:

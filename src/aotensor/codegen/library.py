@@ -45,7 +45,7 @@ from aotensor.codegen.targets.systems import MACOS, WASM, System, system_of
 from aotensor.errors import OptionError
 from aotensor.passes.target import Target
 from aotensor_runtime.abi import ABI_VERSION
-from aotensor_runtime.manifest import FunctionSpec, InterfaceSpec, Manifest
+from aotensor_runtime.manifest import FunctionSpec, Manifest
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,7 @@ class Blueprint:
             levels=tuple(self.levels),
             allocates=self.allocates,
             freestanding=self.freestanding,
-            interfaces=tuple(
-                InterfaceSpec(layer.name, layer.version, layer.symbols, layer.functions) for layer in self.layers
-            ),
+            interfaces=tuple(layer.spec for layer in self.layers),
         )
 
 

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from aotensor.core.types import TensorType
+from aotensor.core.dtypes import is_complex, is_inexact
+from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError, MissingInputError, UnusedInputError
 from aotensor.graph.coercion import coerced
 from aotensor.graph.op import is_disconnected, is_null
@@ -44,7 +45,10 @@ class In:
     there, of any values, or a dense one that is not 0 there. Header and manifest have it; a call with another one is
     refused. Patterns of outputs and Jacobians follow from it, and interfaces such as `abi="casadi"` need it.
 
-    Raises: GraphTypeError for anything but a variable, and for a pattern of anything but a matrix of static shape;
+    start: the value that importers of an FMU begin with (`abi="fmi"`), by default 0; a number fills an array.
+
+    Raises: GraphTypeError for anything but a variable, for a pattern of anything but a matrix of static shape, and for
+    a start value of another type or of a sparse matrix;
     GraphValueError for value or update, for an input that is mutable but not borrowed, for an unknown manifold, for
     data on a manifold, for an unknown layout, and for a pattern of another shape.
     """
@@ -61,6 +65,7 @@ class In:
     manifold: str | None = None
     layout: str = "C"
     pattern: Any = None
+    start: Any = None
 
     def __post_init__(self) -> None:
         symbol(self.variable)
@@ -82,6 +87,8 @@ class In:
         if self.pattern is not None:
             checked = checked_pattern(f"In({self.variable})", self.variable, self.pattern)
             object.__setattr__(self, "pattern", checked)
+        if self.start is not None:
+            object.__setattr__(self, "start", _checked_start(self.variable, self.start))
         if self.data and self.manifold is not None:
             raise GraphValueError(
                 f"In({self.variable}): data=True and manifold={self.manifold!r} contradict each other",
@@ -106,6 +113,21 @@ class Out:
 
     def __post_init__(self) -> None:
         _check_layout(f"Out({self.variable})", self.layout, self.variable)
+
+
+def _checked_start(x: Variable, start: Any) -> Array:
+    """A start value as an array of the type of x.   Raises: GraphTypeError; GraphValueError unless it is finite"""
+    name = f"In({x}): start"
+    if x.is_sparse or None in x.static_shape:
+        raise GraphTypeError(f"{name} is for dense arrays of static shape, not {x.type}", lines=[x.describe()])
+    given, shape = np.asarray(start), tuple(n for n in x.static_shape if n is not None)
+    fits = given.dtype.kind in ("biufc" if is_complex(x.dtype) else "biuf") and given.shape in ((), shape)
+    found = np.full(shape, given).astype(x.dtype) if fits else given
+    if not fits or not (is_inexact(x.dtype) or np.array_equal(found, np.full(shape, given))):
+        raise GraphTypeError(f"{name}={start!r:.60} does not fit {x.type}", lines=[x.describe()])
+    if not np.isfinite(found).all():
+        raise GraphValueError(f"{name}={start!r:.60} is not finite", lines=[x.describe()])
+    return found
 
 
 def _check_layout(name: str, layout: object, x: object) -> None:

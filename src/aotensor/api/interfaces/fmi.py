@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from aotensor.api.function import Function
+from aotensor.api.interfaces.dependencies import dependencies
 from aotensor.api.interfaces.derivatives import NO_DERIVATIVE
 from aotensor.codegen.abi.fmi.layer import FmiLayer
 from aotensor.codegen.abi.fmi.variables import TYPES
@@ -39,7 +40,9 @@ def for_fmi(functions: Sequence[Function], library: str) -> tuple[list[Function]
     for make in (_forward, _adjoint):
         with suppress(*NO_DERIVATIVE):
             made += make(f)
-    return made, FmiLayer(f.name)
+    tunable = [one.data for one in f.declared.values()]
+    found = dependencies([*f.results.values()], [*f.arguments.values()], tunable)
+    return made, FmiLayer(f.name, tuple(one.start for one in f.declared.values()), tuple(found))
 
 
 def _check(function: str, key: str, x: Variable) -> None:

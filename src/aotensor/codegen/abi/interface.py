@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from aotensor.codegen.entry.tables import Constants
 from aotensor.codegen.targets.systems import system_of
 from aotensor.errors import OptionError
-from aotensor_runtime.manifest import FunctionSpec, Manifest
+from aotensor_runtime.manifest import FunctionSpec, InterfaceSpec, Manifest
 
 
 class Layer(ABC):
@@ -22,6 +22,11 @@ class Layer(ABC):
     version: str
     symbols: tuple[str, ...]
     functions: tuple[str, ...] = ()
+
+    @property
+    def spec(self) -> InterfaceSpec:
+        """The interface in the manifest."""
+        return InterfaceSpec(self.name, self.version, self.symbols, self.functions)
 
     @abstractmethod
     def fitted(self, functions: Sequence[FunctionSpec]) -> Layer:

@@ -1,7 +1,8 @@
 """Kernels of FMI 3.0 that create, configure, step and copy instances. A model has no state but its inputs and the time.
 
     table: numbers of inputs and outputs; records of variables; bytes of an instance, and of a copy of its state; the
-    uniform entries of the model, of its forward and its adjoint derivative (0: none); token; an aotensor_blas
+    uniform entries of the model, of its forward and its adjoint derivative (0: none); token; the state that an instance
+    begins with (0: zeros); an aotensor_blas
 
 An instance is `HEAD` bytes, then the values of all variables, then float64 seeds and sensitivities. Its copies begin at
 the time and end with the values. Source: "Functional Mock-up Interface Specification", version 3.0.
@@ -40,7 +41,8 @@ ENTRY: Final = 5
 FORWARD: Final = 6
 ADJOINT: Final = 7
 TOKEN: Final = 8
-BLAS: Final = 9
+START: Final = 9
+BLAS: Final = 10
 """Words of the table."""
 
 LOG: Final = 0
@@ -98,8 +100,17 @@ def is_same(a: Address, b: Address) -> bool:
     return False
 
 
+def restart(instance: Address) -> None:
+    """Time 0, and all variables at their start."""
+    if word(table(), START) != 0:
+        copy(instance + STATE_AT, word(table(), START), word(table(), STATE_BYTES))
+    else:
+        for k in range(word(table(), STATE_BYTES) // WORD):
+            set_word(instance + STATE_AT, k, 0)
+
+
 def instantiated(token: Address, environment: Address, callback: Address) -> int:
-    """A new instance, all variables 0; NULL for another model's token, or without memory."""
+    """A new instance, all variables at their start; NULL for another model's token, or without memory."""
     buffer = stack(BUFFER)
     begin(buffer)
     if token == 0 or not is_same(token, word(table(), TOKEN)):
@@ -113,6 +124,7 @@ def instantiated(token: Address, environment: Address, callback: Address) -> int
         return 0
     for k in range(word(table(), BYTES) // WORD):
         set_word(instance, k, 0)
+    restart(instance)
     set_word(instance, LOG, callback)
     set_word(instance, ENVIRONMENT, environment)
     return instance
@@ -204,11 +216,10 @@ def fmi3Terminate(instance: Address) -> Int32:
 
 
 def fmi3Reset(instance: Address) -> Int32:
-    """All variables are 0 again, as after instantiation."""
+    """All variables are at their start again, as after instantiation."""
     if instance == 0:
         return ERROR
-    for k in range(word(table(), STATE_BYTES) // WORD):
-        set_word(instance + STATE_AT, k, 0)
+    restart(instance)
     return OK
 
 

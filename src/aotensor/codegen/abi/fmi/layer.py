@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Final
 
+import numpy as np
+
 from aotensor.codegen.abi import arrays, linear_algebra, messages
 from aotensor.codegen.abi.fmi import instance, typed, values
-from aotensor.codegen.abi.fmi.variables import DERIVATIVES, Variable, derivative_name, token_of, variables_of
+from aotensor.codegen.abi.fmi.variables import (
+    DERIVATIVES,
+    Variable,
+    derivative_name,
+    start_text,
+    token_of,
+    variables_of,
+)
 from aotensor.codegen.abi.interface import Layer
 from aotensor.codegen.abi.language import WORD
 from aotensor.codegen.abi.substitutes import blas_words, refuse_lapack
@@ -19,8 +28,9 @@ from aotensor.codegen.entry.code import NULL
 from aotensor.codegen.entry.names import Symbols
 from aotensor.codegen.entry.tables import Constants
 from aotensor.codegen.llvm import Value
+from aotensor.core.types import Array
 from aotensor_runtime.abi import DTYPE_CODES
-from aotensor_runtime.manifest import FunctionSpec, Manifest
+from aotensor_runtime.manifest import FunctionSpec, InterfaceSpec, Manifest
 
 _SOURCES: Final = (arrays, messages, linear_algebra, instance, values, typed)
 
@@ -30,9 +40,13 @@ class FmiLayer(Layer):
     """The functions of FMI over one function, the model, and its derivatives.
 
     FMI wants every function to be there: those for what a model does not have return fmi3Error, with a message.
+
+    starts: start values of the inputs, None for zeros. dependencies: for each output, the inputs and how it depends.
     """
 
     model: str
+    starts: tuple[Array | None, ...]
+    dependencies: tuple[dict[int, str], ...]
     name = "fmi"
     version = "3.0"
     symbols = tuple(
@@ -41,6 +55,13 @@ class FmiLayer(Layer):
         for name, x in vars(source).items()
         if name.startswith("fmi3") and isinstance(x, FunctionType) and inspect.getmodule(x) is source
     )
+
+    @property
+    def spec(self) -> InterfaceSpec:
+        """With the start values and dependencies that modelDescription.xml has."""
+        dependencies = [" ".join(f"{k}:{kind}" for k, kind in one.items()) for one in self.dependencies]
+        starts = tuple(map(start_text, self.starts))
+        return replace(super().spec, starts=starts if any(starts) else (), dependencies=tuple(dependencies))
 
     def fitted(self, functions: Sequence[FunctionSpec]) -> FmiLayer:
         """The same.   Raises: UnsupportedError if the model needs more of LAPACK than there are kernels of"""
@@ -75,9 +96,22 @@ class FmiLayer(Layer):
             slot,
             end - instance.STATE_AT,
             *entries,
-            constants.text(token_of(spec)),
+            constants.text(token_of(spec, self.spec.starts)),
+            self._start(constants, found, end - instance.STATE_AT),
             *blas_words(),
         ]
+
+    def _start(self, constants: Constants, variables: Sequence[Variable], size: int) -> Value | int:
+        """The first state of an instance; 0 if that is all zeros."""
+        if all(x is None or not x.any() for x in self.starts):
+            return 0
+        state = bytearray(size)
+        place = instance.HEAD - instance.STATE_AT
+        for x, value in zip(variables, self.starts, strict=False):
+            if value is not None:
+                state[place : place + x.count * x.size] = value.astype(value.dtype.newbyteorder("<")).tobytes()
+            place += _padded(x.count * x.size)
+        return constants.numbers([int(word) for word in np.frombuffer(bytes(state), "<i8")])
 
 
 def _padded(size: int) -> int:

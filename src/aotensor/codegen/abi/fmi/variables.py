@@ -9,6 +9,7 @@ from math import prod
 from typing import Final
 
 from aotensor.codegen.abi.substitutes import missing_lapack
+from aotensor.core.types import Array
 from aotensor_runtime.abi import DTYPE_SIZES
 from aotensor_runtime.manifest import ArgumentSpec, FunctionSpec, OutputSpec
 from aotensor_runtime.signature import signature_text
@@ -72,13 +73,22 @@ def _free(name: str, found: Sequence[Variable], suffix: str) -> str:
     return name
 
 
+def start_text(values: Array | None) -> str:
+    """Start values as modelDescription.xml has them; "" for zeros."""
+    if values is None or not values.any():
+        return ""
+    if values.dtype == "bool":
+        return " ".join(str(bool(x)).lower() for x in values.ravel())
+    return " ".join(map(str, values.ravel()))
+
+
 def derivative_name(spec: FunctionSpec, role: str, functions: Sequence[FunctionSpec]) -> str | None:
     """Our function of a derivative of the model; None if there is none, or FMUs cannot call it."""
     found = next((x for x in functions if x.name == f"{spec.name}_{role}"), None)
     return None if found is None or missing_lapack(found) else found.name
 
 
-def token_of(spec: FunctionSpec) -> str:
-    """The instantiation token, which compares a modelDescription.xml with a library."""
-    digest = hashlib.sha256(signature_text(spec).encode()).hexdigest()
+def token_of(spec: FunctionSpec, starts: Sequence[str]) -> str:
+    """The instantiation token, which compares a modelDescription.xml with a library.   starts: as in the manifest"""
+    digest = hashlib.sha256("\n".join([signature_text(spec), *starts]).encode()).hexdigest()
     return "{" + "-".join((digest[:8], digest[8:12], digest[12:16], digest[16:20], digest[20:32])) + "}"
