@@ -20,11 +20,12 @@ from aotensor.ops.linalg.eigen import symmetric
 from aotensor.ops.linalg.matrices import floating
 from aotensor.ops.linalg.shapes import as_square, converged, lowered_product, matrix_type
 from aotensor.ops.linalg.svd import FAILED, lower_svd
+from aotensor.ops.linear import LinearisedOp
 from aotensor.ops.shape.axes import matrix_transpose
 
 
 @dataclass(frozen=True)
-class Pinv(TrailingOp):
+class Pinv(TrailingOp, LinearisedOp):
     """y = V·diag(1/s)·Uᵀ over the singular values s above rcond times the largest.   (…, m, n) → (…, n, m)
 
     The derivative is that at constant rank. Source: Golub & Pereyra, The differentiation of pseudo-inverses (1973).
@@ -39,15 +40,6 @@ class Pinv(TrailingOp):
 
     def reference(self, x: Array) -> Array:
         return converged(self.name, FAILED, partial(np.linalg.pinv, rcond=self.rcond), x)  # type: ignore[no-any-return]
-
-    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        """−Yᵀ·Z·Yᵀ + (I − X·Y)·Zᵀ·Y·Yᵀ + Yᵀ·Y·Zᵀ·(I − Y·X)"""
-        (x,), (y,), (ct,) = inputs, outputs, cotangents
-        yt, zt = matrix_transpose(y), matrix_transpose(ct)
-        inside = matmul(matmul(yt, ct), yt)
-        left = matmul(matmul(zt - matmul(x, matmul(y, zt)), y), yt)
-        right = matmul(yt, matmul(y, zt - matmul(matmul(zt, y), x)))
-        return [left + right - inside]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         """−Y·Ẋ·Y + Y·Yᵀ·Ẋᵀ·(I − X·Y) + (I − Y·X)·Ẋᵀ·Yᵀ·Y"""

@@ -14,7 +14,7 @@ from aotensor.core.builders import Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.coercion import coerced, one_of
-from aotensor.graph.op import Apply, disconnected
+from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.complex.blocks import by_blocks, is_complex, solved
 from aotensor.ops.linalg.banded import BandedSolve
@@ -37,7 +37,7 @@ from aotensor.ops.linalg.matrices import (
 )
 from aotensor.ops.linalg.shapes import as_square
 from aotensor.ops.linalg.triangular import SolveTriangular, right_hand_side, side_by_side, solve_triangular
-from aotensor.ops.linear import SolveOp
+from aotensor.ops.linear import LinearisedOp, SolveOp
 from aotensor.ops.shape.axes import matrix_transpose
 
 
@@ -257,7 +257,7 @@ def _solve_by_lu(a: Variable, b: Variable, core: int, is_transposed: bool, on_er
 
 
 @dataclass(frozen=True)
-class LuInverse(FactoredOp):
+class LuInverse(FactoredOp, LinearisedOp):
     """A, its factors → A⁻¹, nan for a singular matrix.   dY = −Y·dA·Y"""
 
     name: ClassVar[str] = "inv"
@@ -275,10 +275,6 @@ class LuInverse(FactoredOp):
             factors.T, exchanged_rows(self.name, exchanges)
         )
         return np.nan if order else inverse.T
-
-    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        (y,), (ct,) = outputs, cotangents
-        return [-product("ij,kj->ik", product("ji,jk->ik", y, ct), y), disconnected(), disconnected()]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (y,), tangent = outputs, tangents[0]

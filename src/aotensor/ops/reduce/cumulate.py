@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -17,7 +17,7 @@ from aotensor.graph.coercion import coerced
 from aotensor.graph.variable import Variable, Variables, as_tensor
 from aotensor.ops.batching import AxisOp
 from aotensor.ops.elementwise.compare import cast, neq
-from aotensor.ops.linear import LinearOp
+from aotensor.ops.linear import LinearisedOp, LinearOp
 from aotensor.ops.reduce.recurrence import LinearRecurrence, Shift, mirror
 from aotensor.ops.shape.axes import transpose
 from aotensor.ops.shape.extents import extents_of, product
@@ -70,7 +70,7 @@ class CumSum(AxisOp, LinearOp):
 
 
 @dataclass(frozen=True)
-class CumProd(AxisOp):
+class CumProd(AxisOp, LinearisedOp):
     """y[k] = Π x[i] over i ≤ k along an axis (i < k if exclusive; i ≥ k, i > k if reverse), in `dtype`.
 
     Derivatives never divide, so they hold at zeros; they take as many steps as the product.
@@ -102,32 +102,12 @@ class CumProd(AxisOp):
             result = np.cumprod(line, -1, dtype=dtype)
         return np.moveaxis(result[..., ::-1] if self.reverse else result, -1, self.axis)
 
-    def _before(self, x: Variable) -> Variable:
-        """The element at the previous position, in the direction of the product; 0 at the first."""
-        return Shift(self.axis, self.reverse)(x)  # type: ignore[no-any-return]
-
-    def _after(self, x: Variable) -> Variable:
-        return Shift(self.axis, not self.reverse)(x)  # type: ignore[no-any-return]
-
-    def _factors_before(self, x: Variable) -> Variable:
-        """The product of all factors before each position."""
-        return CumProd(self.axis, self.dtype, exclusive=True, reverse=self.reverse)(x)  # type: ignore[no-any-return]
-
-    def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        """x̄[j] = (Π_{i<j} x[i])·s[j], where s[j] = Σ_{k≥j} ȳ[k]·Π_{j<i≤k} x[i] = ȳ[j] + x[j + 1]·s[j + 1]."""
-        (x,), (ct,) = inputs, cotangents
-        factors = cast(x, self.dtype)
-        weights = cast(self._after(ct) if self.exclusive else ct, self.dtype)
-        sums = LinearRecurrence(self.axis, not self.reverse)(self._after(factors), weights)
-        return [self._factors_before(factors) * sums]
-
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         """ẏ[k] = x[k]·ẏ[k − 1] + ẋ[k]·Π_{i<k} x[i]."""
-        (x,), (tx,) = inputs, tangents
-        factors = cast(x, self.dtype)
-        terms = cast(tx, self.dtype) * self._factors_before(factors)
+        factors = cast(inputs[0], self.dtype)
+        terms = cast(tangents[0], self.dtype) * replace(self, exclusive=True)(factors)
         change = LinearRecurrence(self.axis, self.reverse)(factors, terms)
-        return [self._before(change) if self.exclusive else change]
+        return [Shift(self.axis, self.reverse)(change) if self.exclusive else change]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
         source = mirror(b, x, self.axis) if self.reverse else x
