@@ -75,6 +75,7 @@ def log_sum(terms: list[Any]) -> Any:
 
 LOG_SUM, FAR = of_lines(log_sum), (-800.0, 800.0)
 _SMALL: Final = (1e-8, -1e-4, 0.5, 3.0)
+_WIDE: Final = (-1e200, 1e-9, 0.5, 1e10)
 CASES: Final[dict[str, Case]] = {
     # --- logarithms --------------------------------------------------------------------------------------------------
     "log(exp(x))": Case(lambda x: at.log(at.exp(x)), lambda x: x, (-800.0, 0.5, 1000.0), "log", ROOTS),
@@ -243,8 +244,8 @@ CASES: Final[dict[str, Case]] = {
         lambda x: (at.exp(x) - at.exp(-x)) / (at.exp(x) + at.exp(-x)), mp.tanh, (-800.0, 0.5, 30.0), "true_div", ROOTS
     ),
     "sigmoid(x) (1 - sigmoid(x))": Case(
-        lambda x: at.sigmoid(x) * (1 - at.sigmoid(x)), lambda x: sigmoid(x) * sigmoid(-x), (-40.0, 0.5, 40.0), "mul",
-        ROOTS,
+        lambda x: at.sigmoid(x) * (1 - at.sigmoid(x)), lambda x: sigmoid(x) * sigmoid(-x), (-40.0, 0.5, 40.0),
+        ("mul", "sub"), ROOTS,
     ),
     # --- quotients that are 0/0 at 0 ----------------------------------------------------------------------------------
     "x/expm1(x)": Case(lambda x: x / at.expm1(x), lambda x: x / mp.expm1(x), _SMALL, "true_div", ROOTS),
@@ -257,7 +258,59 @@ CASES: Final[dict[str, Case]] = {
     "x/sinh(x)": Case(lambda x: x / at.sinh(x), lambda x: x / mp.sinh(x), _SMALL, "true_div", ROOTS),
     "tanh(x)/x": Case(lambda x: at.tanh(x) / x, lambda x: mp.tanh(x) / x, _SMALL, "true_div", ROOTS),
     "arctan(x)/x": Case(lambda x: at.arctan(x) / x, lambda x: mp.atan(x) / x, _SMALL, "true_div", ROOTS),
+    "tan(x)/x": Case(lambda x: at.tan(x) / x, lambda x: mp.tan(x) / x, (1e-8, -1e-4, 0.5), "true_div", ROOTS),
+    "arcsin(x)/x": Case(lambda x: at.arcsin(x) / x, lambda x: mp.asin(x) / x, (1e-8, -1e-4, 0.5), "true_div", ROOTS),
+    "arcsinh(x)/x": Case(lambda x: at.arcsinh(x) / x, lambda x: mp.asinh(x) / x, _SMALL, "true_div", ROOTS),
+    "arctanh(x)/x": Case(lambda x: at.arctanh(x) / x, lambda x: mp.atanh(x) / x, (1e-8, -1e-4, 0.5), "true_div", ROOTS),
+    "erf(x)/x": Case(lambda x: at.erf(x) / x, lambda x: mp.erf(x) / x, _SMALL, "true_div", ROOTS),
+    "(1 - cos(x))/x": Case(
+        lambda x: (1 - at.cos(x)) / x, lambda x: (1 - mp.cos(x)) / x, _SMALL, ("sub", "true_div"), ROOTS
+    ),
+    "(1 - cos(x))/x²": Case(
+        lambda x: (1 - at.cos(x)) / x**2, lambda x: (1 - mp.cos(x)) / x**2, _SMALL, ("sub", "true_div"), ROOTS
+    ),
+    # --- roots -------------------------------------------------------------------------------------------------------
+    "√(1 + x²)": Case(lambda x: at.sqrt(1 + x * x), lambda x: mp.sqrt(1 + x * x), _WIDE, "sqrt", ROOTS),
+    "(1 + x²)^½": Case(lambda x: (x**2 + 1) ** 0.5, lambda x: mp.sqrt(1 + x * x), _WIDE, "pow", ROOTS),
+    "√(1 + x²/4)": Case(lambda x: at.sqrt(1 + x * x / 4), lambda x: mp.sqrt(1 + x * x / 4), _WIDE, "sqrt", ROOTS),
+    "x/√(1 + x²)": Case(lambda x: x / at.sqrt(1 + x * x), lambda x: x / mp.sqrt(1 + x * x), _WIDE, "true_div", ROOTS),
+    "x (1 + x²)^-½": Case(lambda x: x * (1 + x * x) ** -0.5, lambda x: x / mp.sqrt(1 + x * x), _WIDE, "mul", ROOTS),
+    "x/(1 + x²)": Case(lambda x: x / (1 + x * x), lambda x: x / (1 + x * x), _WIDE, "true_div", ROOTS),
+    "x²/(1 + x²)": Case(lambda x: x * x / (1 + x * x), lambda x: x * x / (1 + x * x), _WIDE, "true_div", ROOTS),
+    "x/(1 + abs(x))": Case(lambda x: x / (1 + at.abs(x)), lambda x: x / (1 + abs(x)), (-0.5, 1e20), "true_div", ROOTS),
+    "√(1 + x²) - 1": Case(lambda x: at.sqrt(1 + x * x) - 1, lambda x: mp.sqrt(1 + x * x) - 1, _WIDE, "sub", ROOTS),
+    "√(1 + x) - 1": Case(lambda x: at.sqrt(1 + x) - 1, lambda x: mp.sqrt(1 + x) - 1, (1e-12, -0.5, 3.0), "sub", ROOTS),
+    "log(x + √(x² + 1))": Case(
+        lambda x: at.log(x + at.sqrt(x * x + 1)), mp.asinh, (-1e200, -0.5, 1e-12, 1e200), "log", ROOTS
+    ),
+    "log(√(x² + 1) - x)": Case(
+        lambda x: at.log(at.sqrt(x * x + 1) - x), lambda x: -mp.asinh(x), (-1e200, 1e-12, 1e10), "log", ROOTS
+    ),
+    "log(x + √(x² - 1))": Case(lambda x: at.log(x + at.sqrt(x * x - 1)), mp.acosh, (1.5, 1e200), "log", ROOTS),
+    "log((1 + x)/(1 - x))": Case(
+        lambda x: at.log((1 + x) / (1 - x)), lambda x: 2 * mp.atanh(x), (1e-12, -1e-4, 0.5), "log", ROOTS
+    ),
+    "log((1 - x)/(1 + x))": Case(
+        lambda x: at.log((1 - x) / (1 + x)), lambda x: -2 * mp.atanh(x), (1e-12, -1e-4, 0.5), "log", ROOTS
+    ),
+    "log(sinh(x)/x)": Case(
+        lambda x: at.log(at.sinh(x) / x), lambda x: mp.log(mp.sinh(x) / x), (-1000.0, 0.5, 1000.0), "true_div"
+    ),
+    "log(x/expm1(x))": Case(
+        lambda x: at.log(x / at.expm1(x)), lambda x: mp.log(x / mp.expm1(x)), (-1000.0, 0.5, 1000.0), "true_div"
+    ),
     # --- others ------------------------------------------------------------------------------------------------------
+    "log(1 + x)": Case(lambda x: at.log(1 + x), mp.log1p, (1e-17, -1e-9, 0.5), "log", ROOTS),
+    "log(1 - x)": Case(lambda x: at.log(1 - x), lambda x: mp.log1p(-x), (1e-17, -1e-9, 0.5), "log", ROOTS),
+    "exp(x) - 1": Case(lambda x: at.exp(x) - 1, mp.expm1, (1e-17, -1e-9, 0.5), "sub", ROOTS),
+    "exp(x) - exp(-x)": Case(lambda x: at.exp(x) - at.exp(-x), lambda x: 2 * mp.sinh(x), (1e-12, 0.5), "sub", ROOTS),
+    "1 - sigmoid(x)": Case(lambda x: 1 - at.sigmoid(x), lambda x: sigmoid(-x), (-3.0, 40.0), "sub", ROOTS),
+    "1 - cos(x)": Case(lambda x: 1 - at.cos(x), lambda x: 1 - mp.cos(x), _SMALL, "sub", ROOTS),
+    "cos(x) - 1": Case(lambda x: at.cos(x) - 1, lambda x: mp.cos(x) - 1, _SMALL, "sub", ROOTS),
+    "cosh(x) - 1": Case(lambda x: at.cosh(x) - 1, lambda x: mp.cosh(x) - 1, _SMALL, "sub", ROOTS),
+    "1 - cos²(x)": Case(lambda x: 1 - at.cos(x) ** 2, lambda x: mp.sin(x) ** 2, _SMALL, "sub", ROOTS),
+    "1 - sin²(x)": Case(lambda x: 1 - at.sin(x) ** 2, lambda x: mp.cos(x) ** 2, (1.5707, 0.5), "sub", ROOTS),
+    "cosh²(x) - 1": Case(lambda x: at.cosh(x) ** 2 - 1, lambda x: mp.sinh(x) ** 2, _SMALL, "sub", ROOTS),
     "log1p(x²)": Case(lambda x: at.log1p(x**2), lambda x: mp.log1p(x * x), (1e-8, 0.5, 3.0, 1e200), "log1p", ROOTS),
     "log(1 + x²/4)": Case(
         lambda x: at.log(1 + x * x / 4), lambda x: mp.log1p(x * x / 4), (1e-8, 0.5, 3.0, 1e200), "log", ROOTS

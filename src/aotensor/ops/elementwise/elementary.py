@@ -77,7 +77,7 @@ _gap = Elementwise(
 )
 arcsin = _unary("arcsin", "Inverse sine; derivative inf at ±1, nan outside.", lambda g, x, y: g / sqrt(_gap(x)))
 arccos = _unary("arccos", "Inverse cosine; derivative −inf at ±1, nan outside.", lambda g, x, y: -g / sqrt(_gap(x)))
-_arctan_slope = Elementwise(
+arctan_slope = Elementwise(
     Row(
         "arctan_slope",
         "1/(1 + x²); its derivative is taken in an order in which x⁴ does not overflow",
@@ -87,7 +87,7 @@ _arctan_slope = Elementwise(
         analytic=lambda x: 1 / (1 + x * x),
     )
 )
-arctan = _unary("arctan", "Inverse tangent.", lambda g, x, y: g * _arctan_slope(x))
+arctan = _unary("arctan", "Inverse tangent.", lambda g, x, y: g * arctan_slope(x))
 
 sinh = _unary("sinh", "Hyperbolic sine.", lambda g, x, y: g * cosh(x))
 cosh: Elementwise = _unary("cosh", "Hyperbolic cosine.", lambda g, x, y: g * sinh(x))
@@ -131,16 +131,14 @@ def _of_root(name: str, doc: str, inner: Callable[[Any], Any], emit: Callable[..
     return Elementwise(Row(name, doc, reference, emit_slope, (derivative,), analytic=lambda x: 1 / np.sqrt(inner(x))))
 
 
-_arcsinh_slope = _of_root(
-    "arcsinh_slope", "1/√(x² + 1)", lambda x: x * x + 1, lambda s, x, one: s.add(s.mul(x, x), one)
-)
+arcsinh_slope = _of_root("arcsinh_slope", "1/√(x² + 1)", lambda x: x * x + 1, lambda s, x, one: s.add(s.mul(x, x), one))
 _arccosh_slope = _of_root(
     "arccosh_slope",
     "1/√(x² − 1)",
     lambda x: (x - 1) * (x + 1),
     lambda s, x, one: s.mul(s.sub(x, one), s.add(x, one)),
 )
-arcsinh = _unary("arcsinh", "Inverse hyperbolic sine.", lambda g, x, y: g * _arcsinh_slope(x))
+arcsinh = _unary("arcsinh", "Inverse hyperbolic sine.", lambda g, x, y: g * arcsinh_slope(x))
 arccosh = _unary(
     "arccosh",
     "Inverse hyperbolic cosine; derivative inf at 1, nan below.",

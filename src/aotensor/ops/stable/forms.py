@@ -27,7 +27,7 @@ from aotensor.graph.walk import toposort
 from aotensor.ops.elementwise.arithmetic import identity
 from aotensor.ops.elementwise.base import Elementwise, Row
 from aotensor.ops.elementwise.compare import and_, cast, eq, lt, switch
-from aotensor.ops.elementwise.elementary import sech_squared
+from aotensor.ops.elementwise.elementary import log1p, sech_squared
 from aotensor.ops.elementwise.special import erf, erfc, sigmoid
 from aotensor.ops.index import Subtensor
 from aotensor.ops.integer_indexing import AdvancedSubtensor
@@ -35,17 +35,20 @@ from aotensor.ops.reduce.sums import Sum
 from aotensor.ops.shape.axes import DimShuffle
 from aotensor.ops.shape.broadcast import SpecifyShape
 from aotensor.ops.shape.reshape import Reshape
+from aotensor.ops.stable.differences import difference_form, is_difference
 from aotensor.ops.stable.functions import gompertz, log1p_square
+from aotensor.ops.stable.inverse_hyperbolic import inverse_hyperbolic
 from aotensor.ops.stable.logarithms import log1mexp_of_exponential, log_of_one_plus, stable_logarithm
 from aotensor.ops.stable.match import FAR, SOURCES, Look, kind_of
 from aotensor.ops.stable.products import stable_product
 from aotensor.ops.stable.quotients import is_quotient, quotient_form
+from aotensor.ops.stable.roots import is_root_quotient, root_form, root_quotient
 
 _OF_SCALARS: Final = frozenset({"cast", "log", "log1mexp", "neg", "softplus", "sub"})
 """Ops for which the pass `stabilize` has rules of logarithms: it sees the same formulas with more context."""
 
 
-_DIRECT: Final = frozenset({"exp", "logit", "sqrt"})
+_DIRECT: Final = frozenset({"exp", "logit", "pow", "sqrt"})
 """Roots of formulas that contain no overflowing function."""
 
 _LINEAR: Final = frozenset(
@@ -127,7 +130,7 @@ def _giving(op: Op, x: Variable, outputs: Sequence[Variable]) -> Apply:
 def use_stable_forms(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
     """The same graph by stable forms, as far as the pass `stabilize` does not know them: the pass `stable-forms`."""
     nodes = toposort(outputs, stop=stop)
-    readers = Counter(x for node in nodes for x in node.inputs)
+    readers = Counter(x for node in nodes for x in set(node.inputs))
     return _rewritten(outputs, nodes, Look(set(stop), is_value=True, readers=readers))
 
 
@@ -156,9 +159,15 @@ def _stable_forms(nodes: Sequence[Apply], look: Look) -> Iterator[tuple[Apply, t
 def _is_local(look: Look, node: Apply) -> bool:
     """May a node have a form that needs no function which overflows?"""
     kind = kind_of(node)
+    if kind in ("add", "sub"):
+        return is_difference(look, node)
+    if kind in ("mul", "true_div") and is_root_quotient(look, node):
+        return True
     if kind == "true_div":
         return not look.is_value and is_quotient(look, node.inputs)
-    return kind in ("log", "log1p", "log2", "log10") and square_in_logarithm(look, node) is not None
+    if kind not in ("log", "log1p", "log2", "log10"):
+        return False
+    return square_in_logarithm(look, node) is not None or _plain_logarithm(look, node.inputs[0]) is not None
 
 
 def _rewritten(outputs: Sequence[Variable], nodes: Sequence[Apply], look: Look) -> list[Variable]:
@@ -197,12 +206,23 @@ def _logarithm(base: float) -> Callable[[Look, Apply], Variable | None]:
         u = square_in_logarithm(look, node)
         if u is not None:
             return log1p_square()(u) / (1.0 if base == math.e else math.log(base))
-        found = stable_logarithm(look, node.inputs[0])
-        if found is None:
-            return None
-        return found.value if base == math.e else found.value / math.log(base)
+        (x,) = node.inputs
+        found = stable_logarithm(look, x)
+        value = _plain_logarithm(look, x) if found is None else found.value
+        return value if base == math.e or value is None else value / math.log(base)
 
     return rule
+
+
+def _plain_logarithm(look: Look, x: Variable) -> Variable | None:
+    """log x where that is an inverse hyperbolic function, or log(1 ± u), of which the pass `stabilize` makes log1p."""
+    found = inverse_hyperbolic(look, x)
+    if found is not None or look.is_value:
+        return found
+    if (u := look.one_plus(x)) is not None:
+        return log1p(u) if u.dtype == x.dtype else None
+    u = look.one_minus(x)
+    return log1p(-u) if u is not None and u.dtype == x.dtype else None
 
 
 def square_in_logarithm(look: Look, node: Apply) -> Variable | None:
@@ -230,7 +250,8 @@ def _xlogy(look: Look, node: Apply) -> Variable | None:
 
 
 def _product(look: Look, node: Apply) -> Variable | None:
-    return stable_product(look, node, _value_of_logarithm)
+    found = root_quotient(look, node)
+    return stable_product(look, node, _value_of_logarithm) if found is None else found
 
 
 def _quotient(look: Look, node: Apply) -> Variable | None:
@@ -253,12 +274,12 @@ def _exp(look: Look, node: Apply) -> Variable | None:
 
 
 def _sqrt(look: Look, node: Apply) -> Variable | None:
-    """√(x²) = |x|"""
+    """√(x²) = |x|, and √(1 + x²)"""
     (y,) = node.inputs
     x, made = look.argument(y, "sqr"), look.node(y)
     if x is None and made is not None and kind_of(made) == "mul" and len(made.inputs) == 2:
         x = made.inputs[0] if made.inputs[0] is made.inputs[1] else None
-    return _root_of_square(x) if x is not None and dtypes.is_float(x.dtype) else None
+    return _root_of_square(x) if x is not None and dtypes.is_float(x.dtype) else root_form(look, node)
 
 
 def _logit(look: Look, node: Apply) -> Variable | None:
@@ -274,7 +295,7 @@ def _log1mexp(look: Look, node: Apply) -> Variable | None:
 
 
 def _complement(look: Look, node: Apply) -> Variable | None:
-    """1 − erf(x), 1 + erf(x), erf(x) − 1 and 1 − erfc(x); of tanh x, and 1 − tanh² x"""
+    """1 − erf(x), 1 + erf(x), erf(x) − 1 and 1 − erfc(x); of tanh x, and 1 − tanh² x; those of `differences`"""
     y = node.outputs[0]
     found = _complement_of_tanh(look, y)
     if found is not None:
@@ -288,7 +309,7 @@ def _complement(look: Look, node: Apply) -> Variable | None:
     for u, one in () if len(pair) != 2 else (pair, pair[::-1]) if is_sum else (pair,):
         if look.number(one) == (-1 if is_sum else 1) and (x := look.argument(u, "erf")) is not None:
             return -erfc(x)
-    return None
+    return difference_form(look, node)
 
 
 def _complement_of_tanh(look: Look, y: Variable) -> Variable | None:
@@ -315,6 +336,7 @@ RULES: Final[Mapping[str | type, Callable[[Look, Apply], Variable | None]]] = {
     "reciprocal": _product,
     "exp": _exp,
     "sqrt": _sqrt,
+    "pow": root_form,
     "logit": _logit,
     "arctanh": _arctanh,
     "log1mexp": _log1mexp,

@@ -15,8 +15,8 @@ from aotensor.core import dtypes
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Constant, Variable, constant
 from aotensor.ops.elementwise.arithmetic import abs as absolute
-from aotensor.ops.elementwise.compare import ge, lt, switch
-from aotensor.ops.elementwise.elementary import log
+from aotensor.ops.elementwise.compare import eq, ge, gt, lt, switch
+from aotensor.ops.elementwise.elementary import expm1, log, sinh
 from aotensor.ops.elementwise.parametric.beta import betaln
 from aotensor.ops.elementwise.parametric.modified_bessel import ive, kve
 from aotensor.ops.elementwise.probability import log_ndtr
@@ -31,8 +31,9 @@ from aotensor.ops.shape.axes import DimShuffle
 from aotensor.ops.shape.broadcast import SpecifyShape
 from aotensor.ops.shape.reshape import Reshape
 from aotensor.ops.stable.functions import log_cosh, log_of_gompertz_rest, log_of_softplus
-from aotensor.ops.stable.match import DEEPEST, Look, as_float, kind_of
+from aotensor.ops.stable.match import DEEPEST, Look, as_float, is_same, kind_of
 from aotensor.ops.stable.products import logistic_or_softmax
+from aotensor.ops.stable.quotients import function_of, quotient_of
 
 
 @dataclass(frozen=True)
@@ -199,7 +200,25 @@ def _of_quotient(look: Look, node: Apply, depth: int) -> Logarithm | None:
     if found is not None:
         return stable_logarithm(look, found, depth)
     a, b = node.inputs
+    for one, other, power in ((a, b, 1), (b, a, -1)):
+        quotient = function_of(look, one)
+        if quotient is not None and quotient[0] in ("expm1", "sinh") and is_same(quotient[1], other):
+            return _of_growing_quotient(look, *quotient).times(power)
     return _added(look, [(a, 1), (b, -1)], depth)
+
+
+def _of_growing_quotient(look: Look, name: str, u: Variable, sign: float) -> Logarithm:
+    """log(sinh(u)/u) and log(expm1(u)/u), which is u − log u far out; nan at 0"""
+    size = absolute(u) if name == "sinh" else u
+    is_far = gt(size, 40)
+    near, far = switch(is_far, 1, u), switch(is_far, size, 40)
+    value = (
+        (sinh(near) if name == "sinh" else expm1(near)) / near
+        if look.is_value
+        else switch(eq(near, 0), np.nan, quotient_of(name, near))
+    )
+    term = switch(is_far, far, 0) + log(switch(is_far, (0.5 if name == "sinh" else 1.0) / far, sign * value))
+    return Logarithm(term, overflows=True)
 
 
 def _added(look: Look, factors: list[tuple[Variable, int]], depth: int) -> Logarithm | None:

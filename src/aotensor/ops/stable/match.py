@@ -146,6 +146,17 @@ class Look:
         u = self.one_plus(x)
         return None if u is None else self.opposite(u)
 
+    def less_one(self, x: Variable) -> Variable | None:
+        """u where x is u − 1, or u + (−1)."""
+        node = self.node(x)
+        if node is None or len(node.inputs) != 2:
+            return None
+        first, second = node.inputs
+        if kind_of(node) == "sub":
+            return first if self.number(second) == 1 else None
+        pairs = ((first, second), (second, first)) if kind_of(node) == "add" else ()
+        return next((u for u, one in pairs if self.number(one) == -1), None)
+
     def is_nonnegative(self, x: Variable, depth: int = 0) -> bool:
         """True if every element of x is known to be at least 0, or nan."""
         if isinstance(x, Constant):

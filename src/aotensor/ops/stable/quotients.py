@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from math import factorial
+from math import comb, factorial, pi, sqrt
 from typing import Any, Final
 
 import numpy as np
@@ -21,11 +21,11 @@ from aotensor.core.types import Array
 from aotensor.graph.op import Apply
 from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.arithmetic import abs as absolute
-from aotensor.ops.elementwise.arithmetic import true_div
+from aotensor.ops.elementwise.arithmetic import sqr, true_div
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row
 from aotensor.ops.elementwise.compare import eq, lt, switch
-from aotensor.ops.elementwise.elementary import arctan, expm1, log1p, sin, sinh, tanh
-from aotensor.ops.elementwise.special import bose
+from aotensor.ops.elementwise.elementary import arcsin, arcsinh, arctan, arctanh, expm1, log1p, sin, sinh, tan, tanh
+from aotensor.ops.elementwise.special import bose, erf
 from aotensor.ops.stable.functions import csch
 from aotensor.ops.stable.match import Look, is_same
 from aotensor.ops.stable.products import expm1_of
@@ -60,6 +60,17 @@ def _tanh_terms() -> list[Fraction]:
     return found
 
 
+@cache
+def _tan_terms() -> list[Fraction]:
+    """tan(u)/u has the coefficients of tanh(u)/u, with the sign of those of u⁰, u⁴, …"""
+    return [abs(c) for c in _tanh_terms()]
+
+
+def _arcsin_term(j: int) -> Fraction:
+    """Of u²ʲ in arcsin(u)/u."""
+    return Fraction(comb(2 * j, j), 4**j * (2 * j + 1))
+
+
 _QUOTIENTS: Final[Mapping[str, _Quotient]] = {
     "expm1": _Quotient(expm1, lambda k: Fraction(1, factorial(k + 1)), 1.0, lambda u: bose(-u)),
     "log1p": _Quotient(log1p, lambda k: Fraction((-1) ** k, k + 1), 0.25, lambda u: 1 / log1p(u)),
@@ -70,6 +81,18 @@ _QUOTIENTS: Final[Mapping[str, _Quotient]] = {
     "tanh": _Quotient(tanh, lambda k: _tanh_terms()[k], 0.25, lambda u: 1 / tanh(u)),
     "arctan": _Quotient(
         arctan, lambda k: _odd(k, lambda j: Fraction((-1) ** j, 2 * j + 1)), 0.25, lambda u: 1 / arctan(u)
+    ),
+    "arctanh": _Quotient(arctanh, lambda k: _odd(k, lambda j: Fraction(1, 2 * j + 1)), 0.25, lambda u: 1 / arctanh(u)),
+    "arcsin": _Quotient(arcsin, lambda k: _odd(k, _arcsin_term), 0.25, lambda u: 1 / arcsin(u)),
+    "arcsinh": _Quotient(
+        arcsinh, lambda k: _odd(k, lambda j: (-1) ** j * _arcsin_term(j)), 0.25, lambda u: 1 / arcsinh(u)
+    ),
+    "tan": _Quotient(tan, lambda k: _tan_terms()[k], 0.25, lambda u: 1 / tan(u)),
+    "erf": _Quotient(
+        erf,
+        lambda k: _odd(k, lambda j: Fraction(2 / sqrt(pi)) * Fraction((-1) ** j, factorial(j) * (2 * j + 1))),
+        1.0,
+        lambda u: 1 / erf(u),
     ),
 }
 
@@ -114,24 +137,47 @@ def quotient_form(look: Look, node: Apply) -> Variable | None:
     """f(u)/u and u/f(u), near 0 by their series; at 0 what IEEE makes of 0/0."""
     above, below = node.inputs
     for one, other, is_inverse in ((above, below, False), (below, above, True)):
-        found = _function_of(look, one)
+        found = function_of(look, one)
         if found is None or not is_same(found[1], other):
             continue
         name, u, sign = found
-        quotient = _QUOTIENTS[name]
-        is_near = lt(absolute(u), quotient.radius)
-        near, far = switch(is_near, u, 0), switch(is_near, quotient.radius, u)
-        series = _near(name)(near)
-        form = (
-            switch(is_near, 1 / series, far * quotient.inverse(far))
-            if is_inverse
-            else switch(is_near, series, quotient.function(far) / far)
-        )
-        return switch(eq(u, 0), true_div(above, below), sign * form)
-    return None
+        return switch(eq(u, 0), true_div(above, below), sign * quotient_of(name, u, is_inverse))
+    return _of_versine(look, above, below)
 
 
-def _function_of(look: Look, x: Variable) -> tuple[str, Variable, float] | None:
+def quotient_of(name: str, u: Variable, is_inverse: bool = False) -> Variable:
+    """f(u)/u, or u/f(u); 1, times a number, at 0."""
+    quotient = _QUOTIENTS[name]
+    is_near = lt(absolute(u), quotient.radius)
+    near, far = switch(is_near, u, 0), switch(is_near, quotient.radius, u)
+    series = _near(name)(near)
+    if is_inverse:
+        return switch(is_near, 1 / series, far * quotient.inverse(far))
+    return switch(is_near, series, quotient.function(far) / far)
+
+
+def _of_versine(look: Look, above: Variable, below: Variable) -> Variable | None:
+    """(1 − cos u)/u = sin(h)·sin(h)/h and (1 − cos u)/u² = ½·(sin(h)/h)², for h = u/2"""
+    u = _versine_argument(look, above)
+    if u is None:
+        return None
+    half, square = 0.5 * u, look.squared(below)
+    if is_same(below, u):
+        form = sin(half) * quotient_of("sin", half)
+    elif square is not None and is_same(square, u):
+        form = 0.5 * sqr(quotient_of("sin", half))
+    else:
+        return None
+    return switch(eq(u, 0), true_div(above, below), form)
+
+
+def _versine_argument(look: Look, x: Variable) -> Variable | None:
+    """u where x is 1 − cos u."""
+    cosine = look.one_minus(x)
+    return None if cosine is None else look.argument(cosine, "cos")
+
+
+def function_of(look: Look, x: Variable) -> tuple[str, Variable, float] | None:
     """f, u and a sign where x is ±f(u)."""
     exponential = expm1_of(look, x)
     if exponential is not None:
@@ -142,4 +188,4 @@ def _function_of(look: Look, x: Variable) -> tuple[str, Variable, float] | None:
 
 def is_quotient(look: Look, operands: Sequence[Variable]) -> bool:
     """May the quotient of two values be one of these?"""
-    return any(_function_of(look, x) is not None for x in operands)
+    return any(function_of(look, x) is not None for x in operands) or _versine_argument(look, operands[0]) is not None
