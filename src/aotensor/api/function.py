@@ -244,8 +244,7 @@ class Function(Definition):
         try:
             wish = self.wishes.get(key)
             strict, downcast = (wish.strict, wish.allow_downcast) if wish is not None else (False, None)
-            if downcast is None:
-                downcast = self.allow_input_downcast or None
+            downcast = self.allow_input_downcast or None if downcast is None else downcast
             found = self.arguments[key].tensor_type.filter(value, strict, downcast)
         except GraphTypeError as error:
             raise GraphTypeError(f"{self.name}: {key}: {error.diagnostic.title}", hint=error.diagnostic.hint) from error
@@ -257,12 +256,10 @@ class Function(Definition):
     def ir(self, stage: str, locations: bool = False, short: bool = True, generic: bool = False) -> str:
         """The text of a stage: graph, graph-opt, tensor, tensor-opt, nest, loops, llvm, llvm-opt or asm.
 
-        locations: print the source line of each operation, as MLIR does: `loc("model.py":12:0)`. Graphs
-        always do. generic: print nests in MLIR's generic form, which `mlir-opt --allow-unregistered-dialect` accepts,
-        instead of the short form. short: has no effect; nests are in the short form by default.
+        locations: print the source line of each operation as `loc("model.py":12:0)`; graphs always do. generic: print
+        nests in MLIR's generic form, for `mlir-opt --allow-unregistered-dialect`. short: has no effect.
 
-        Raises: GraphValueError for another stage, for locations at one of LLVM's, and for the generic form of another
-        stage than nest.
+        Raises: GraphValueError for an unknown stage, locations of an LLVM stage, and the generic form of another stage.
         """
         del short
         if generic:
@@ -345,9 +342,7 @@ class Function(Definition):
     def time_by_line(
         self, num_threads: int = 1, seconds: float = 2.0, seed: int = 0, limits: bool = True, **sizes: int
     ) -> TimeByLine:
-        """Measured time by line, its forward and derivative parts, rates, and the limit that a line reaches.
-
-        The function is compiled for that and called on random inputs: Linux, with a C compiler. `f.time_by_line(n=10)`
+        """Measure the time of each line on random inputs: forward and derivative parts, rates, and the limit.
 
         num_threads: as of a call. seconds: of samples. seed: of the inputs. limits: measure the machine, for the
         bounds. sizes: the extent of each dim, 1000 by default.
