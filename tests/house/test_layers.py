@@ -140,8 +140,8 @@ ONLY_IN: Final[Mapping[str, tuple[str, ...]]] = {
 RUNTIME_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "base": ("errors", "systems.scratch"),
     "core": ("arrays.dtypes", "arrays.plain"),
-    "codegen": ("abi", "arrays.dtypes", "manifest", "container", "elf", "errors", "signature", "typed.parameters",
-                "typed.patterns",
+    "codegen": ("abi", "arrays.dtypes", "manifest", "json_node", "container", "elf", "errors", "signature",
+                "typed.parameters", "typed.patterns",
                 "formats.image", "formats.macho", "formats.pe", "formats.wasm", "systems.scratch"),
     "ir": ("arrays.dtypes",),
     "passes": ("systems.scratch",),
