@@ -126,6 +126,7 @@ NEEDS: Final = {
         files=("/usr/include/cvodes/cvodes.h", "/usr/include/suitesparse/klu.h"),
     ),
     "scikit-sundae": Need("CVODE from Python", "pip install scikit-sundae", modules=("sksundae",)),
+    "safetensors": Need("files of weights in their own reader", _extra("test"), modules=("safetensors",)),
     "build": Need("sdists and wheels by python -m build", _extra("test"), modules=("build", "hatchling")),
     "judges": Need(
         "models of posteriordb beside CmdStan",

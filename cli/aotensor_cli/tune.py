@@ -14,8 +14,9 @@ from aotensor.api.cost.inputs import dims_of, dims_text, hint_of_dims, make_inpu
 from aotensor.codegen.files import write_files
 from aotensor.codegen.machine import Machine
 from aotensor.driver.build import Build
+from aotensor.driver.common import package_version
 from aotensor.driver.folder import compiler_identity
-from aotensor.driver.recipe import Options, package_version, stage_text
+from aotensor.driver.recipe import Options, stage_text
 from aotensor.passes.schedule.edit import described
 from aotensor.passes.schedule.library_nest import joined
 from aotensor_cli.benching.inputs import parse_sizes

@@ -54,6 +54,8 @@ class Status(IntEnum):
     BAD_STRUCTURE = 13
     BAD_INDEX = 14
     NOT_CONVERGED = 15
+    NO_WEIGHTS = 16
+    WRONG_WEIGHTS = 17
     CHECK = 1000
 
 
@@ -164,6 +166,9 @@ MAX_THREADS: Final = 64
 
 CANONICAL: Final = 1
 """Flag of a context: sparse inputs are valid and canonical, so a call does not check them."""
+
+WEIGHTS_CHECKED: Final = 1
+"""Flag of `aotensor_set_weights_<library>`: the caller has compared the digest."""
 
 
 class PythonLayout(ctypes.Structure):

@@ -31,12 +31,15 @@ from aotensor_runtime.sparse.values import Compressed, Value
 from aotensor_runtime.state import Cell
 from aotensor_runtime.systems import here
 from aotensor_runtime.threads import check_environment
+from aotensor_runtime.weights.file import Source, provide
 
 __all__ = ["Library", "LibraryFunction", "load", "read", "read_file"]
 
 
-def load(path: str | os.PathLike[str]) -> Library:
+def load(path: str | os.PathLike[str], weights: str | os.PathLike[str] | None = None) -> Library:
     """Load a library from a file.
+
+    weights: the file with its large constants, if it has one; by default the one next to the library.
 
     Raises: LibraryNotFound, ForeignLibrary, DamagedLibrary, TooNewLibrary or UnsupportedMachine, with the path;
     ArgumentValueError for a wrong AOTENSOR_NUM_THREADS in the environment; ArgumentTypeError for anything but a path.
@@ -44,7 +47,7 @@ def load(path: str | os.PathLike[str]) -> Library:
     if not isinstance(path, str | os.PathLike):
         raise ArgumentTypeError(f"load: a path is a str or an os.PathLike, not {path!r:.60}")
     file = Path(path)
-    return Library(read_file(file), file)
+    return Library(read_file(file), file, weights)
 
 
 def read_file(path: Path) -> bytes:
@@ -76,12 +79,12 @@ MAX_FILE_BYTES: Final = 1 << 31
 
 
 class Library:
-    """A loaded library: its functions are attributes. It pickles with its bytes and the state of its shared variables.
+    """A loaded library: its functions are attributes. It pickles with its bytes, its weights and its state.
 
     functions: by name, also those that share a name with an attribute. manifest: its description of itself.
     """
 
-    def __init__(self, data: bytes, path: Path | None = None) -> None:
+    def __init__(self, data: bytes, path: Path | None = None, weights: Source = None) -> None:
         check_environment()
         self._data, self.path = data, path
         try:
@@ -92,6 +95,8 @@ class Library:
             digest = container.recorded_checksum()
             self._handle = map_library(data, digest, self.manifest.name, path)
             check_signatures(self.manifest, self._handle)
+            needs = self.manifest.weights is not None or weights is not None
+            self._weights = provide(self.manifest, self._handle, digest, path, weights) if needs else None
         except LibraryError as error:
             found = error.diagnostic
             raise type(error)(f"{path or 'library'}: {found.title}", lines=found.lines, hint=found.hint) from error
@@ -133,6 +138,11 @@ class Library:
         """The bytes of the file, as checked and loaded."""
         return self._data
 
+    @property
+    def weights(self) -> AnyArray | None:
+        """The content of the file with its large constants, uint8 and read-only; None if it holds them itself."""
+        return self._weights
+
     def section(self, name: str) -> bytes:
         """Content of an extra section, see `manifest.sections`.
 
@@ -141,7 +151,7 @@ class Library:
         return self._container.extra(name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self._data, {offset: cell.value for offset, cell in self._cells.items()})
+        return _restore, (self._data, {offset: cell.value for offset, cell in self._cells.items()}, self._weights)
 
     def _function(self, spec: FunctionSpec, lock: RLock) -> LibraryFunction:
         cells = {}
@@ -227,9 +237,9 @@ def check_signatures(manifest: Manifest, handle: ctypes.CDLL) -> None:
         raise DamagedLibrary("the code has more functions than the manifest")
 
 
-def _restore(data: bytes, state: Mapping[int, Value]) -> Library:
-    """Unpickle: a new library with the pickled state."""
-    library = Library(data)
+def _restore(data: bytes, state: Mapping[int, Value], weights: AnyArray | None = None) -> Library:
+    """Unpickle: a new library with the pickled state and weights."""
+    library = Library(data, weights=weights)
     for offset, value in state.items():
         library._cells[offset].value = value
     return library

@@ -34,11 +34,12 @@ from aotensor_runtime.signature import (
 from aotensor_runtime.typed.inputs import leave_out_usual, read_input, read_output
 from aotensor_runtime.typed.interfaces import OPTIONAL, InterfaceSpec, read_interface
 from aotensor_runtime.typed.patterns import read_sparse
+from aotensor_runtime.weights.spec import WeightsSpec, read_weights
 
 __all__ = [
     "MAX_IDENTIFIER", "MAX_NAME", "SPARSE_PARTS", "ArgumentSpec", "Check", "Default", "FunctionSpec", "InterfaceSpec",
-    "Manifest", "ManifestError", "OutputKind", "OutputSpec", "SparseSpec", "SparseValue", "ValuePool", "form_of",
-    "read_versions", "signature_text", "validate",
+    "Manifest", "ManifestError", "OutputKind", "OutputSpec", "SparseSpec", "SparseValue", "ValuePool", "WeightsSpec",
+    "form_of", "read_versions", "signature_text", "validate",
 ]  # fmt: skip
 
 SCHEMA: Final = 3
@@ -64,7 +65,8 @@ class Manifest:
     compiler's passes, if not the default ones. schedule: the hand-written schedule that it was compiled by, and its
     digest, if it has one. levels: of CPUs above `cpu` that have their own code.
     allocates: may its functions ask the C library for memory? freestanding: does it work without a C library?
-    interfaces: of other projects, in addition to ours.
+    interfaces: of other projects, in addition to ours. weights: the file with its large constants, without which the
+    library is not complete; None if it holds them itself.
     """
 
     name: str
@@ -84,6 +86,7 @@ class Manifest:
     allocates: bool = True
     freestanding: bool = False
     interfaces: tuple[InterfaceSpec, ...] = ()
+    weights: WeightsSpec | None = None
     schema: int = field(default=SCHEMA)
 
     def to_json(self) -> str:
@@ -351,6 +354,7 @@ def _function(node: Node) -> FunctionSpec:
 
 _UNUSUAL: Final[dict[str, object]] = {
     "schedule": "", "levels": [], "allocates": True, "freestanding": False, "interfaces": [],
+    "weights": None,
 }  # fmt: skip
 """Fields that older libraries lack, with their values for these."""
 
@@ -359,9 +363,9 @@ def _manifest(node: Node) -> Manifest:
     names = ("name", "aotensor", "abi", "llvm", "target", "cpu", "features", "fp", "functions", "prefix", "sections")
     name, version, abi, llvm, target, cpu, features, fp, functions, prefix, sections, *rest = node.fields(
         *names, "pipeline", "schedule", "levels", "allocates", "freestanding", "schema",
-        "interfaces", optional=_UNUSUAL,
+        "interfaces", "weights", optional=_UNUSUAL,
     )  # fmt: skip
-    pipeline, schedule, levels, allocates, freestanding, schema, interfaces = rest
+    pipeline, schedule, levels, allocates, freestanding, schema, interfaces, weights = rest
     require(len(sections.items(Node.name)) <= _MAX_SECTIONS, "manifest", f"more than {_MAX_SECTIONS} extra sections")
     require(len(functions.items(lambda x: x)) <= _MAX_FUNCTIONS, "manifest", f"more than {_MAX_FUNCTIONS} functions")
     require(schema.count() == SCHEMA, "manifest", f"schema {schema.value} is not {SCHEMA}")
@@ -383,5 +387,6 @@ def _manifest(node: Node) -> Manifest:
         allocates=allocates.boolean(),
         freestanding=freestanding.boolean(),
         interfaces=interfaces.items(read_interface),
+        weights=weights.optional(read_weights),
         schema=SCHEMA,
     )

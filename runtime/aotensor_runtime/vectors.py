@@ -188,11 +188,14 @@ def is_near(found: AnyArray, expected: AnyArray, allowed: float) -> bool:
     return bool(np.all(near | (found == expected) | (np.isnan(found) & np.isnan(expected))))
 
 
-def main(path: str) -> None:
-    """Print a JSON list of [function, problem or null].   path: of a library, or - for its bytes on stdin"""
-    library = Library(sys.stdin.buffer.read()) if path == "-" else load(path)
+def main(path: str, weights: str | None = None) -> None:
+    """Print a JSON list of [function, problem or null].
+
+    path: of a library, or - for its bytes on stdin. weights: the file with its large constants, if it has one
+    """
+    library = Library(sys.stdin.buffer.read(), weights=weights) if path == "-" else load(path, weights)
     sys.stdout.write(json.dumps([[x.function, x.problem] for x in replay(library)]) + "\n")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -32,7 +32,8 @@ def _constants() -> dict[str, int]:
     """Every constant of the header that Python knows too."""
     codes = {f"AOTENSOR_{name.upper()}": code for name, code in abi.DTYPE_CODES.items()}
     statuses = {f"AOTENSOR_{status.name}": int(status) for status in abi.Status}
-    return codes | statuses | {"AOTENSOR_ABI_VERSION": abi.ABI_VERSION, "AOTENSOR_CANONICAL": abi.CANONICAL}
+    flags = {"AOTENSOR_CANONICAL": abi.CANONICAL, "AOTENSOR_WEIGHTS_CHECKED": abi.WEIGHTS_CHECKED}
+    return codes | statuses | flags | {"AOTENSOR_ABI_VERSION": abi.ABI_VERSION}
 
 
 @pytest.mark.needs("cc")

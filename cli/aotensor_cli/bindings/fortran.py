@@ -12,12 +12,12 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from aotensor.codegen.entry.names import Symbols, c_suffix
+from aotensor.codegen.entry.names import Symbols
 from aotensor_cli.bindings.arguments import Argument, arguments, distinct, wrapped
 from aotensor_runtime.abi import Blas, Status
 from aotensor_runtime.manifest import FunctionSpec, Manifest
 from aotensor_runtime.signature import typed_line
-from aotensor_runtime.typed.parameters import Parameter, entry_parameters
+from aotensor_runtime.typed.parameters import Parameter, c_suffix, entry_parameters
 
 _KINDS: Final = {
     "float64": "real(c_double)", "float32": "real(c_float)", "complex128": "complex(c_double_complex)",

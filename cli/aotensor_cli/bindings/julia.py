@@ -11,11 +11,12 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from aotensor.codegen.entry.names import Symbols, c_suffix
+from aotensor.codegen.entry.names import Symbols
 from aotensor_cli.bindings.arguments import Argument, arguments, distinct, refuse_lapack
 from aotensor_runtime.abi import Status
 from aotensor_runtime.manifest import FunctionSpec, Manifest
 from aotensor_runtime.signature import typed_line
+from aotensor_runtime.typed.parameters import c_suffix
 
 _KINDS: Final = {
     "float64": "Float64", "float32": "Float32", "float16": "Float16", "complex128": "ComplexF64",

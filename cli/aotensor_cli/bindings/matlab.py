@@ -11,11 +11,12 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from aotensor.codegen.entry.names import Symbols, c_suffix
+from aotensor.codegen.entry.names import Symbols
 from aotensor_cli.bindings.arguments import Argument, arguments, distinct, refuse_lapack
 from aotensor_runtime.arrays.dtypes import DTYPES
 from aotensor_runtime.manifest import FunctionSpec, Manifest
 from aotensor_runtime.signature import kind_of
+from aotensor_runtime.typed.parameters import c_suffix
 
 _KINDS: Final = {
     "float64": "double", "float32": "single", "complex128": "double", "complex64": "single", "int8": "int8",

@@ -11,12 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from aotensor.codegen.entry.names import OwnSymbols, Symbols, c_suffix
+from aotensor.codegen.entry.names import OwnSymbols, Symbols
 from aotensor_cli.packaging.cpp_sizes import size_checks
 from aotensor_runtime.abi import STRUCTS
 from aotensor_runtime.manifest import Manifest
 from aotensor_runtime.signature import FunctionSpec, OutputSpec, typed_line
-from aotensor_runtime.typed.parameters import C_TYPES, Parameter, entry_parameters, is_reserved, parameter_names
+from aotensor_runtime.typed.parameters import (
+    C_TYPES,
+    Parameter,
+    c_suffix,
+    entry_parameters,
+    is_reserved,
+    parameter_names,
+)
 
 _COMMON: Final = """#if __cplusplus < 202002L && (!defined(_MSVC_LANG) || _MSVC_LANG < 202002L)
 #error "this header is for C++20, which has std::span; the C header of the library is for any version"

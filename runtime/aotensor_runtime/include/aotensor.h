@@ -67,6 +67,8 @@ enum {
   AOTENSOR_BAD_STRUCTURE  = 13,  /* a sparse matrix whose indptr does not start at 0, rise and end with nnz     */
   AOTENSOR_BAD_INDEX      = 14,  /* a sparse matrix with an index outside of its rows or columns                */
   AOTENSOR_NOT_CONVERGED  = 15,  /* a solver that must converge did not; the message of the context says why  */
+  AOTENSOR_NO_WEIGHTS     = 16,  /* the file of weights is not there, or cannot be read or mapped               */
+  AOTENSOR_WRONG_WEIGHTS  = 17,  /* the weights have another size or digest than those of the library           */
   AOTENSOR_CHECK          = 1000
 };
 
@@ -84,6 +86,11 @@ typedef struct aotensor_array {
 enum {
   AOTENSOR_CANONICAL = 1  /* sparse inputs are valid, and canonical: sorted, without duplicates. Their indices are not
                              looked at before the call, so a wrong one leads to memory outside of the arrays */
+};
+
+/* flags of aotensor_set_weights_<library> */
+enum {
+  AOTENSOR_WEIGHTS_CHECKED = 1  /* the caller has compared the SHA-256: the library does not compute it */
 };
 
 /* A sparse matrix in compressed rows (CSR) or columns (CSC), or in rows of dense blocks of one size (BSR): there

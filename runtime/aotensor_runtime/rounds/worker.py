@@ -6,12 +6,13 @@ import hashlib
 import os
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Final
 
 import numpy as np
 
+from aotensor_runtime.arrays.plain import AnyArray
 from aotensor_runtime.errors import AotensorError, ChunkError, LibraryError
 from aotensor_runtime.library import Library
 from aotensor_runtime.rounds.sources import Part, kind_of_value
@@ -26,15 +27,16 @@ class MissingLibrary(Exception):
 
 @dataclass(frozen=True)
 class Handle:
-    """A library by its digest; its bytes are sent only to workers that ask for them."""
+    """A library by its digest; its bytes and its weights are sent only to workers that ask for them."""
 
     digest: str
     data: bytes | None = None
+    weights: AnyArray | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, library: Library) -> Handle:
         """A handle with the library's bytes."""
-        handle = cls(hashlib.sha256(library.data).hexdigest(), library.data)
+        handle = cls(hashlib.sha256(library.data).hexdigest(), library.data, library.weights)
         _LOADED.setdefault(handle.digest, library)
         return handle
 
@@ -50,7 +52,7 @@ class Handle:
             if self.data is None:
                 raise MissingLibrary(self.digest)
             try:
-                _LOADED[self.digest] = Library(self.data)
+                _LOADED[self.digest] = Library(self.data, weights=self.weights)
             except LibraryError as error:
                 found = error.diagnostic
                 raise ChunkError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import re
 import signal
 from collections.abc import Iterable, Sequence
@@ -138,3 +139,9 @@ def _wanted(spec: FunctionSpec) -> Iterable[tuple[str, str]]:
     yield from (("dim", name) for name in spec.workspace_dims)
     yield from (("input", value.name) for value in spec.arguments)
     yield from (("output", value.name) for value in spec.produced)
+
+
+def c_suffix(name: str) -> str:
+    """The name of a library as a suffix of an identifier; distinct names have distinct suffixes."""
+    clean = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return clean if clean == name else f"{clean}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"

@@ -48,6 +48,8 @@ def compile(
     abi: str | Sequence[str] | None = None,
     memory: int | str | None = None,
     sizes: Mapping[str, int] | None = None,
+    weights: bool | str = False,
+    weights_from: int | str | None = None,
 ) -> Artifact:
     """Write `lib<name>.so` and `<name>.h` into the folder `path`, and return their paths as an `Artifact`.
 
@@ -82,6 +84,9 @@ def compile(
     memory: the most bytes of workspace and stack of a call of each function, as a number or as "64M": loops store fewer
     values for their gradients, and compute them again (docs/howto/memory.md). sizes: of dims that types leave open,
     {"T": 1000}: the bound holds at these.
+    weights: write constants of more than 16 KiB to a file next to the library, `<name>.safetensors` or the one of this
+    name: the library maps it, and is not complete without it (docs/weights.md). weights_from: bytes of the smallest
+    such constant, as a number or as "1M".
 
     Raises: ScheduleError for a schedule that does not compute what the functions do, GraphError for a wrong program,
     GraphValueError for a bound of memory that cannot be met, with the least that can,
@@ -97,6 +102,7 @@ def compile(
         if not isinstance(f, Function):
             raise GraphTypeError(f"expected a Function, found {type(f).__name__} {f!r:.60}")
     from aotensor.driver.artifact import kinds_of, write_artifact
+    from aotensor.driver.memory import wanted_weights
     from aotensor.driver.recipe import Options
 
     kinds = kinds_of(emit)
@@ -108,7 +114,7 @@ def compile(
         chosen, layers = with_interfaces(chosen_interfaces(abi), chosen, name)
     options = Options(target, cpu, features, opt_level, fp, prefix, verify=check, check=check, threads=threads)
     options = replace(options, debug_info=debug_info, opt_size=opt_size, malloc=malloc, freestanding=freestanding)
-    options = replace(options, layers=layers)
+    options = replace(options, layers=layers, weights=wanted_weights(weights, weights_from))
     if passes is not None or disable_passes is not None:
         options = replace(options, pipeline=pipeline_of(passes, () if disable_passes is None else disable_passes))
     if schedule is not None:
@@ -123,11 +129,13 @@ def compile(
     return write_artifact(definitions, Path(path), name, options, kinds)
 
 
-def load(path: str | os.PathLike[str]) -> Library:
+def load(path: str | os.PathLike[str], weights: str | os.PathLike[str] | None = None) -> Library:
     """Load a compiled library; the same as `aotensor_runtime.load`.
+
+    weights: the file with its large constants, if it has one; by default the one next to the library.
 
     Raises: LibraryError for a file that is damaged, foreign or too new.
     """
     from aotensor_runtime import load as load_library
 
-    return load_library(path)
+    return load_library(path, weights)

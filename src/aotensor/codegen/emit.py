@@ -28,6 +28,8 @@ from aotensor.codegen.emit_state import SCALAR_FUNCTION_PREFIX, Emitter, Handler
 from aotensor.codegen.llvm import Function, Module
 from aotensor.codegen.machine import Machine
 from aotensor.codegen.targets.systems import system_of
+from aotensor.codegen.weights.file import Place, WeightsPool
+from aotensor.codegen.weights.reads import kept_inside
 from aotensor.errors import InternalError
 from aotensor.ir.location import Locations, is_located
 from aotensor.ir.upstream import ParallelOp, walk
@@ -51,11 +53,13 @@ def emit_module(
     exported: Container[str] = (),
     threads: bool = True,
     sites: Locations | None = None,
+    pool: WeightsPool | None = None,
 ) -> Module:
     """LLVM IR of a loop-level module.
 
     exported: symbols with default visibility; every other function that is not private is hidden. threads: may loops
     run on several cores, if the target has threads? sites: if given, instructions have line numbers (`debug_info`).
+    pool: if given, receives the large constants, which are read from a file.
 
     Raises: InternalError if the module contains an operation or type that the loop form does not allow.
     """
@@ -63,19 +67,25 @@ def emit_module(
     result.triple, result.data_layout = target.triple, target.data_layout()
     functions: dict[str, Function] = {}
     definitions: list[func.FuncOp] = []
+    places: dict[str, Place] = {}
+    inside = kept_inside(module) if pool is not None else frozenset()
     for op in module.ops:
         if isinstance(op, func.FuncOp):
             functions[op.sym_name.data] = _declare(result, op, exported)
             if op.body.blocks:
                 definitions.append(op)
         elif isinstance(op, memref.GlobalOp):
-            _define_global(result, op)
+            symbol, content = op.sym_name.data, _content(op)
+            if pool is not None and pool.accepts(len(content)) and symbol not in inside:
+                places[symbol] = pool.add(symbol, str(op.type.element_type), op.type.get_shape(), content)
+            else:
+                _define_global(result, op, content)
         else:
             raise InternalError(f"emit: {op.name} cannot stand at the top level of loop IR")
     debug_info, runs = DebugInfo(result, sites), dict[object, Function]()
     for op in definitions:
         told = target.vector_bits, threads and system_of(target.triple).has_threads, target.has_half, debug_info
-        _define(functions, op, runs, *told)
+        _define(functions, op, runs, *told, places)
     keep_variants(result)
     if target.for_size:
         for function in result.functions:
@@ -139,11 +149,12 @@ def _define(
     threads: bool,
     has_half: bool,
     debug_info: DebugInfo,
+    weights: Mapping[str, Place],
 ) -> None:
     function, block = functions[op.sym_name.data], op.body.block
     scopes = view_scopes(function.module, op)
     told = vector_bits, threads, has_half, debug_info, _first_line(op)
-    emitter = Emitter(function, _HANDLERS, functions, scopes, runs, *told)
+    emitter = Emitter(function, _HANDLERS, functions, scopes, runs, *told, weights)
     emitter.bind(block.args, function.args)
     emitter.run(block.ops)
 
@@ -153,13 +164,18 @@ def _first_line(op: func.FuncOp) -> LocationAttr:
     return next((inner.location for inner in walk(op.body) if is_located(inner)), UNKNOWN_LOC)
 
 
-def _define_global(module: Module, op: memref.GlobalOp) -> None:
+def _content(op: memref.GlobalOp) -> bytes:
+    """The elements of a global as in memory."""
+    kind, elements = op.type, op.initial_value
+    assert isinstance(kind, MemRefType)
+    if not isinstance(elements, DenseIntOrFPElementsAttr):
+        raise InternalError(f"emit: global {op.sym_name.data} needs its elements")
+    return _bytes(elements.get_values()) if kind.element_type == IntegerType(1) else elements.data.data
+
+
+def _define_global(module: Module, op: memref.GlobalOp, content: bytes) -> None:
     kind, symbol = op.type, op.sym_name.data
     assert isinstance(kind, MemRefType)
-    if not isinstance(op.initial_value, DenseIntOrFPElementsAttr):
-        raise InternalError(f"emit: global {symbol} needs its elements")
-    elements = op.initial_value
-    content = _bytes(elements.get_values()) if kind.element_type == IntegerType(1) else elements.data.data
     array = llvm.Bytes(content)
     variable = llvm.opaque(llvm.ir.GlobalVariable(module, array.type, symbol))
     variable.initializer = array

@@ -26,6 +26,7 @@ from aotensor.codegen.emit_state import (
 from aotensor.codegen.entry.layout import pointer_bytes
 from aotensor.codegen.llvm import Value
 from aotensor.codegen.targets.systems import system_of
+from aotensor.codegen.weights.reads import address_of, scope_of_reads
 from aotensor.errors import InternalError
 from aotensor.ir.upstream import PrefetchOp, ReallocOp
 from aotensor.passes.direct.lower import RESIZABLE
@@ -223,9 +224,14 @@ def _alloca(e: Emitter, op: memref.AllocaOp) -> None:
 
 
 def _get_global(e: Emitter, op: memref.GetGlobalOp) -> None:
-    kind = _type(op.memref)
-    start = e.module.globals[op.name_.root_reference.data]
-    e.set(op.memref, e.make_buffer(kind, start, kind.get_shape()))
+    kind, symbol = _type(op.memref), op.name_.root_reference.data
+    if symbol not in e.weights:
+        e.set(op.memref, e.make_buffer(kind, e.module.globals[symbol], kind.get_shape()))
+        return
+    with e.builder.goto_entry_block():
+        start = address_of(e.builder, e.weights[symbol])
+    made = e.make_buffer(kind, start, kind.get_shape())
+    e.set(op.memref, replace(made, scope=scope_of_reads(e.module), is_weights=True))
 
 
 # --- views -----------------------------------------------------------------------------------------------------------
@@ -261,6 +267,7 @@ def _subview(e: Emitter, op: memref.SubviewOp) -> None:
         tuple(sizes[axis] for axis in kept),
         tuple(strides[axis] for axis in kept),
         source.scope,
+        source.is_weights,
     )
     e.set(op.result, _with_known(view, kind))
 
@@ -282,7 +289,8 @@ def _reinterpret_cast(e: Emitter, op: memref.ReinterpretCastOp) -> None:
     sizes = e.extents(op.static_sizes.get_values(), op.sizes)
     strides = e.extents(op.static_strides.get_values(), op.strides)
     start = e.shifted(source.base, memory_type(kind.element_type), offset)
-    e.set(op.result, _with_known(Buffer(start, source.base, tuple(sizes), tuple(strides), source.scope), kind))
+    made = replace(source, pointer=start, sizes=tuple(sizes), strides=tuple(strides))
+    e.set(op.result, _with_known(made, kind))
 
 
 def _expand_shape(e: Emitter, op: memref.ExpandShapeOp) -> None:

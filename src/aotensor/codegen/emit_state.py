@@ -21,6 +21,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from aotensor.codegen import llvm
 from aotensor.codegen.debug_info import DebugInfo
 from aotensor.codegen.llvm import Builder, Function, Module, Node, Type, Value
+from aotensor.codegen.weights.file import Place
+from aotensor.codegen.weights.reads import apart_from_weights
 from aotensor.errors import InternalError
 from aotensor.ir.types import DTYPE_OF_FLOAT, register_name
 
@@ -38,7 +40,7 @@ class Buffer:
 
     pointer: the element at index (0, ..., 0), with the offset of a view included. base: the start of the memref that
     this one is a view of. sizes, strides: per axis, in elements. scope: `!alias.scope` and `!noalias` for accesses, for
-    a view that overlaps no other
+    a view that overlaps no other. is_weights: is it a constant in the file of weights?
     """
 
     pointer: Value
@@ -46,6 +48,7 @@ class Buffer:
     sizes: tuple[Extent, ...]
     strides: tuple[Extent, ...]
     scope: Mapping[str, Node] = field(default_factory=dict)
+    is_weights: bool = False
 
 
 # --- types -----------------------------------------------------------------------------------------------------------
@@ -146,7 +149,8 @@ class Emitter:
     handlers: operation class → the function that emits it. functions: every function of the module by symbol. scopes:
     alias metadata of views. runs: the functions by which threads run chunks, by the code of the chunk. vector_bits:
     width of the target's vector registers. has_threads: may loops run on several cores? has_half: has the CPU
-    instructions between float16 and float32? debug_info: provides the lines of instructions. location: of the function
+    instructions between float16 and float32? debug_info: provides the lines of instructions. location: of the function.
+    weights: constants in a file, by symbol
     """
 
     def __init__(
@@ -161,7 +165,9 @@ class Emitter:
         has_half: bool,
         debug_info: DebugInfo,
         location: LocationAttr,
+        weights: Mapping[str, Place],
     ) -> None:
+        self.weights = weights
         self.vector_bits, self.has_threads, self.has_half = vector_bits, has_threads, has_half
         self.function, self.debug_info = function, debug_info
         self.entry = function.append_basic_block("entry")
@@ -184,7 +190,7 @@ class Emitter:
     def inside(self, function: Function, location: LocationAttr) -> Emitter:
         """An emitter for another function of the module, without values."""
         told = self.vector_bits, self.has_threads, self.has_half, self.debug_info, location
-        return Emitter(function, self._handlers, self.functions, self.scopes, self.runs, *told)
+        return Emitter(function, self._handlers, self.functions, self.scopes, self.runs, *told, self.weights)
 
     def run(self, operations: Iterable[Operation]) -> None:
         """Emit operations in order. One without a line has that of the enclosing operation."""
@@ -389,7 +395,8 @@ class Emitter:
 
     def tag(self, access: Any, buffer: Buffer) -> None:
         """Attach alias metadata of the buffer, and access groups of the enclosing loops, to an access."""
-        for name, metadata in buffer.scope.items():
+        is_apart = self.weights and not buffer.is_weights
+        for name, metadata in (apart_from_weights(self.module, buffer.scope) if is_apart else buffer.scope).items():
             access.set_metadata(name, metadata)
         if self.access_groups:
             groups = self.access_groups

@@ -13,7 +13,8 @@ from aotensor.codegen.declarations.patterns import pattern_lines
 from aotensor.codegen.declarations.sundials import sundials_declarations
 from aotensor.codegen.declarations.text import WIDTH as _WIDTH
 from aotensor.codegen.declarations.text import prototype as _prototype
-from aotensor.codegen.entry.names import OwnSymbols, Symbols, c_suffix, has_values, is_for_python
+from aotensor.codegen.declarations.weights import weights_lines
+from aotensor.codegen.entry.names import OwnSymbols, Symbols, has_values, is_for_python
 from aotensor_runtime.abi import ABI_VERSION, HEADER, WORKSPACE_ALIGNMENT
 from aotensor_runtime.manifest import (
     ArgumentSpec,
@@ -24,7 +25,7 @@ from aotensor_runtime.manifest import (
     SparseValue,
     form_of,
 )
-from aotensor_runtime.typed.parameters import Value, parameter_names, typed_parameters
+from aotensor_runtime.typed.parameters import Value, c_suffix, parameter_names, typed_parameters
 from aotensor_runtime.typed.patterns import constant_outputs
 
 
@@ -40,6 +41,7 @@ def header_text(manifest: Manifest) -> str:
         f"#if AOTENSOR_ABI_VERSION != {ABI_VERSION}",
         '#error "a header of another version of aotensor was included before this one"\n#endif',
         *(_function(manifest, spec) for spec in manifest.functions),
+        *("\n".join([_comment(comment), text]) for comment, text in weights_lines(manifest)),
         *(_interface(manifest, interface) for interface in manifest.interfaces),
         _common(manifest),
         _apart(manifest),

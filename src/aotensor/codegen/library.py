@@ -31,6 +31,7 @@ from aotensor.codegen.parts import (
     PartStore,
     compile_part,
     core_part,
+    digest_parts,
     kernel_parts,
     matrix_parts,
     of_level,
@@ -42,6 +43,8 @@ from aotensor.codegen.targets.kinds import KINDS
 from aotensor.codegen.targets.levels import LevelCode, choose_among_levels, name_by_level
 from aotensor.codegen.targets.link import Linked, link
 from aotensor.codegen.targets.systems import MACOS, WASM, System, system_of
+from aotensor.codegen.weights.entries import add_weights
+from aotensor.codegen.weights.file import WeightsFile
 from aotensor.errors import OptionError
 from aotensor.passes.target import Target
 from aotensor_runtime.abi import ABI_VERSION
@@ -54,7 +57,7 @@ class Blueprint:
 
     version: of aotensor. sections: extra content by name, such as IR texts. values: `ValuePool.data`. pipeline,
     schedule, levels, allocates, freestanding: as in `Manifest`. debug_info: keep the module's debug information.
-    layers: interfaces of other projects.
+    layers: interfaces of other projects. weights: the file with large constants, if the kernels read one.
     """
 
     name: str
@@ -72,6 +75,7 @@ class Blueprint:
     allocates: bool = True
     freestanding: bool = False
     layers: Sequence[Layer] = ()
+    weights: WeightsFile | None = None
 
     def manifest(self) -> Manifest:
         return Manifest(
@@ -92,6 +96,7 @@ class Blueprint:
             allocates=self.allocates,
             freestanding=self.freestanding,
             interfaces=tuple(layer.spec for layer in self.layers),
+            weights=None if self.weights is None else self.weights.spec,
         )
 
 
@@ -110,7 +115,7 @@ class Library:
 
     program: LLVM IR of the code that is specific to this library. parts: the shared code. store: provides the objects
     of parts. debug_info: keep it, and internal function names, in the shared library. levels: CPU levels above
-    `machine`. sections: those of the blueprint, which WebAssembly gets at link time.
+    `machine`. sections: those of the blueprint, which WebAssembly gets at link time. weights: the file that it needs.
     """
 
     manifest: Manifest
@@ -122,6 +127,7 @@ class Library:
     debug_info: bool = False
     levels: tuple[Level, ...] = ()
     sections: Mapping[str, bytes] = field(default_factory=dict)
+    weights: WeightsFile | None = None
 
     @property
     def soname(self) -> str:
@@ -196,6 +202,16 @@ class Library:
         found = ceres_header(self.manifest)
         return {} if found is None else {f"{self.manifest.name}_ceres.h": found}
 
+    def weights_files(self) -> dict[str, bytes]:
+        """The file with large constants by name, if there is one.   Raises: OptionError for a name that is taken"""
+        if self.weights is None:
+            return {}
+        name = self.weights.spec.file
+        taken = self.soname, self.archive_name, self.import_name, f"{self.manifest.name}.h", *self.interface_headers()
+        if name in taken:
+            raise OptionError(f"the file of weights cannot be called {name}: another file of the library has that name")
+        return {name: self.weights.content}
+
     def shared(self) -> bytes:
         """The shared library, linked and sealed.
 
@@ -258,14 +274,16 @@ def build_library(
     exported = add_entries(module, manifest)
     for layer in blueprint.layers:
         layer.add(Constants(module), manifest)
+    if blueprint.weights is not None:
+        add_weights(Constants(module), manifest, blueprint.weights.start)
     add_sections(module, manifest, blueprint.sections, blueprint.values)
     products = product_parts(module, threads, facts, blueprint.fp == "strict")
     matrices = matrix_parts(module, threads, blueprint.allocates)
     is_parallel = threads and (PARALLEL in module.globals or bool(products) or bool(matrices))
     kernels = kernel_parts(module, blueprint.fp == "strict")
     core = core_part(blueprint.prefix, is_parallel, blueprint.allocates, blueprint.freestanding)
-    parts = core, *matrices, *products, *kernels
-    told = blueprint.debug_info, others, blueprint.sections
+    parts = core, *matrices, *products, *kernels, *digest_parts(manifest)
+    told = blueprint.debug_info, others, blueprint.sections, blueprint.weights
     return Library(manifest, exported, blueprint.machine, str(module), parts, store, *told)
 
 
@@ -304,6 +322,7 @@ def write_library(
     files = dict(sources or {})
     files |= {name: x for kind, make in KINDS.items() if kind in kinds for name, x in make(library).items()}
     files |= {name: text.encode() for name, text in library.interface_headers().items()}
+    files |= library.weights_files()
     files[f"{library.manifest.name}.h"] = library.header().encode()
     contents = {folder / name: content for name, content in files.items()}
     write_files(contents)

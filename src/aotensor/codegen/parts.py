@@ -5,6 +5,7 @@
     matrices  the fixed functions for sparse matrices, if a function has any          one object per machine
     products  @aot_gemm.*, @aot_gemm_at.*, if kernels call them                       one object per machine and dtype
     kernels   @aot_direct.*, the steps of sparse direct solvers, if called            one object per machine and dtypes
+    digest    SHA-256, if the library has a file of weights                           one object per machine
 
 The content of a part depends only on its name, the machine and the compiler, so a cached object equals a new one.
 """
@@ -31,10 +32,12 @@ from aotensor.codegen.machine import Machine
 from aotensor.codegen.rounding import round_each
 from aotensor.codegen.targets.levels import LevelCode, name_by_level
 from aotensor.codegen.targets.systems import system_of
+from aotensor.codegen.weights.digest import define_compress
 from aotensor.passes.direct.translate import declared_kernels, kernel_module
 from aotensor.passes.gemm.dispatch import declared_products, product_module
 from aotensor.passes.pipeline import PassRunner, library_recipe
 from aotensor.passes.target import Target
+from aotensor_runtime.manifest import Manifest
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,17 @@ def _kernel_part(symbol: str, strict: bool) -> Part:
         return module
 
     return Part(f"kernel {'rounding each ' if strict else ''}{symbol}", make, (symbol,))
+
+
+def digest_parts(manifest: Manifest) -> list[Part]:
+    """The function that computes the digest of a file of weights, if a library has one."""
+
+    def make(machine: Machine) -> Module:
+        module = empty_module(machine)
+        define_compress(module)
+        return module
+
+    return [] if manifest.weights is None else [Part("digest", make)]
 
 
 def empty_module(machine: Machine) -> Module:

@@ -12,7 +12,7 @@ from aotensor.codegen.library import Library, write_library
 from aotensor.codegen.targets.kinds import KINDS
 from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import Options, lower, make_library
-from aotensor.driver.text.c_source import c_source
+from aotensor.driver.text.c_source import c_source, refuse_weights
 from aotensor.errors import GraphValueError
 from aotensor_runtime import Library as LoadedLibrary
 from aotensor_runtime import load
@@ -32,6 +32,7 @@ class Artifact:
 
     library: the shared library, or what was requested instead: the static one, or C source. archive: the static one,
     if any. source: C source, if any.
+    weights: the file with large constants, which the library maps, if any.
     others: files that some callers need: an import library, a module for JavaScript and its types, a header for C++.
     """
 
@@ -40,6 +41,7 @@ class Artifact:
     archive: Path | None = None
     others: tuple[Path, ...] = ()
     source: Path | None = None
+    weights: Path | None = None
 
     def load(self) -> LoadedLibrary:
         """Load the library.   Raises: ForeignLibrary for a static one, which C programs link"""
@@ -50,7 +52,9 @@ class Artifact:
         """The paths of all files that were written."""
         return tuple(
             dict.fromkeys(
-                x for x in (self.library, self.header, self.archive, self.source, *self.others) if x is not None
+                x
+                for x in (self.library, self.header, self.archive, self.source, self.weights, *self.others)
+                if x is not None
             )
         )
 
@@ -106,6 +110,8 @@ def write_artifact(
     Raises: UnsupportedError for what C source does not have, OSError if the folder cannot be written,
     ToolError of the linker, GraphError of the program.
     """
+    if SOURCE in kinds:
+        refuse_weights(options)
     library = compile_to_library(functions, name, options)
     sources = {}
     if SOURCE in kinds:
@@ -115,5 +121,6 @@ def write_artifact(
     source = paths.pop(0) if sources else None
     archive = next((path for path in paths if path.name == library.archive_name), None) if "static" in kinds else None
     first = source or header if {*kinds} == {SOURCE} else paths[0]
-    others = tuple(path for path in paths if path not in (first, archive))
-    return Artifact(first, header, archive, others, source)
+    weights = None if library.weights is None else folder / library.weights.spec.file
+    others = tuple(path for path in paths if path not in (first, archive, weights))
+    return Artifact(first, header, archive, others, source, weights)

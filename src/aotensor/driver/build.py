@@ -17,8 +17,8 @@ from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import Lowered, Options, emit, lower, make_library
 from aotensor.driver.report import Report
 from aotensor.driver.snapshots import Snapshots
-from aotensor.driver.stages import FORMS, IR_STAGES
-from aotensor.driver.text.c_source import c_source
+from aotensor.driver.stages import FORMS, IR_STAGES, WEIGHTS
+from aotensor.driver.text.c_source import c_source, refuse_weights
 from aotensor.driver.text.kernel_text import kernel_text
 from aotensor.errors import OptionError
 from aotensor.ir.context import generic_text
@@ -89,6 +89,8 @@ class Build:
 
     def file_name(self, form: str) -> str:
         """The name of the file that holds `form`."""
+        if form == WEIGHTS:
+            return next(iter(self.library.weights_files()))
         system = system_of(self.lowered.machine.triple)
         return {"lib": system.shared, "static": system.static}.get(form, FORMS[form]).format(self.name)
 
@@ -131,6 +133,7 @@ class Build:
         return makers[form]()
 
     def _c_source(self) -> str:
+        refuse_weights(self.options)
         manifest = self.library.manifest
         with self._timed("write C"):
             return c_source(self.functions, self.options, manifest)

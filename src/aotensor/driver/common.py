@@ -1,8 +1,9 @@
-"""Properties that the functions of one library share: distinct names, one pipeline, one schedule."""
+"""Properties that the functions of one library share: distinct names, one pipeline, one schedule, a compiler."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
 
 from aotensor.driver.definition import Definition
 from aotensor.driver.hand import HandSchedule
@@ -54,3 +55,11 @@ def common_schedule(functions: Sequence[Definition]) -> HandSchedule | None:
             hint="give one schedule for the library: compile(..., schedule=...)",
         )
     return found[0].schedule_text if found else None
+
+
+def package_version() -> str:
+    """Version of aotensor, as installed."""
+    try:
+        return version("aotensor")
+    except PackageNotFoundError:
+        return "0+uninstalled"

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from aotensor.codegen.embedded.stack import stack_bounds
+from aotensor.codegen.weights.file import WeightsOption
 from aotensor.core.types import dim_name
 from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import Lowered, Options, lower, make_library, work_of
@@ -24,18 +25,31 @@ _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 PASS: Final = "checkpoint-loops"
 
 
-def bytes_of(memory: object) -> int:
+def bytes_of(memory: object, what: str = "memory") -> int:
     """A number of bytes, or text such as `64M`, with K, M, G or T for powers of 1024, as bytes.
 
     Raises: GraphTypeError, GraphValueError for anything else, and for numbers below 1.
     """
     if isinstance(memory, bool) or not isinstance(memory, int | str):
-        raise GraphTypeError(f"memory is bytes, such as 64M or 67108864, not {memory!r:.60}")
+        raise GraphTypeError(f"{what} is bytes, such as 64M or 67108864, not {memory!r:.60}")
     match = re.fullmatch(r"(\d{1,18}) ?([KMGT]?)(?:i?B)?", str(memory).strip())
     found = int(match[1]) * _UNITS[match[2]] if match is not None else 0
     if not 1 <= found < 1 << 62:
-        raise GraphValueError(f"memory is bytes, such as 64M or 67108864, not {memory!r:.60}")
+        raise GraphValueError(f"{what} is bytes, such as 64M or 67108864, not {memory!r:.60}")
     return found
+
+
+def wanted_weights(weights: bool | str, least: int | str | None) -> WeightsOption | None:
+    """The file of large constants; None for none.   weights: true, or the file's name. least: bytes of the smallest one
+
+    Raises: GraphValueError for a name with a folder, and for a size that is none.
+    """
+    if weights is False:
+        if least is not None:
+            raise GraphValueError("weights_from is the size of constants in a file of weights", hint="add weights=True")
+        return None
+    option = WeightsOption("" if weights is True else weights)
+    return option if least is None else replace(option, least=bytes_of(least, "weights_from") - 1)
 
 
 class Segments(NamedTuple):

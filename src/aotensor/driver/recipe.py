@@ -7,7 +7,6 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 import aotensor.ir  # noqa: F401  (before xDSL)
@@ -23,10 +22,11 @@ from aotensor.codegen.rounding import round_each
 from aotensor.codegen.targets.facts import math_facts, passes_left_out, product_facts
 from aotensor.codegen.targets.levels import LevelCode, check_levels, full_name, split_levels
 from aotensor.codegen.targets.systems import WASM, system_of
+from aotensor.codegen.weights.file import WeightsOption, WeightsPool, refuse_weights
 from aotensor.config import config
 from aotensor.core.dtypes import INTEGERS
 from aotensor.core.garbage import rare_collections
-from aotensor.driver.common import check_names, common_pipeline, common_schedule
+from aotensor.driver.common import check_names, common_pipeline, common_schedule, package_version
 from aotensor.driver.definition import Definition
 from aotensor.driver.function_spec import SharedValues, function_spec
 from aotensor.driver.hand import HandSchedule
@@ -84,6 +84,7 @@ class Options:
     pipeline: the passes that run; by default those of the functions. schedule: the loops to compile; by
     default those of the functions, or those that passes generate. sections: further ones, by name.
     layers: interfaces of other projects to the functions. by_origin: lines of derivatives, as in `Locations`.
+    weights: the file to which large constants are moved.
     scalar: loops over elements, for C source: no vectors but those of small matrices, no unroll-and-jam.
     """
 
@@ -106,6 +107,7 @@ class Options:
     freestanding: bool = False
     layers: Sequence[Layer] = ()
     by_origin: bool = False
+    weights: WeightsOption | None = None
     scalar: bool = False
 
     @property
@@ -128,6 +130,8 @@ class Options:
             check_levels(Machine.parse(self.target).triple)
         cpu = levels[0] if levels else full_name(self.cpu) if self.cpu else None
         machine = Machine.parse(self.target, cpu, self.features, self.opt_level, self.opt_size)
+        if self.weights is not None:
+            refuse_weights(machine.triple, self.allocates)
         if self.freestanding and not system_of(machine.triple).is_elf:
             raise OptionError(
                 f"freestanding libraries are ELF files, and {machine.triple} has none",
@@ -261,11 +265,13 @@ def _keep_text(lowered: Lowered, stage: str, wanted: Collection[str]) -> None:
         lowered.texts[stage] = text_of(lowered.module, lowered.has_locations, brief=stage == "nest")
 
 
-def emit(lowered: Lowered) -> Module:
-    """Emit loop level as LLVM IR, without the entry points."""
+def emit(lowered: Lowered, pool: WeightsPool | None = None) -> Module:
+    """Emit loop level as LLVM IR, without the entry points.   pool: receives large constants, if they are moved"""
     options = lowered.options
+    if options.weights is not None:
+        pool = pool or WeightsPool(options.weights.least)
     sites = lowered.sites if options.debug_info else None
-    module = emit_module(lowered.module, lowered.machine, threads=options.has_threads, sites=sites)
+    module = emit_module(lowered.module, lowered.machine, threads=options.has_threads, sites=sites, pool=pool)
     define_lapack_calls(module)
     if options.fp == "strict":
         round_each(module)
@@ -309,6 +315,10 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     sections.update(lowered.options.sections)
     if lowered.options.freestanding:  # they would be in the program's memory
         sections = {}
+    options = lowered.options
+    constants = WeightsPool(options.weights.least) if options.weights is not None else None
+    kernels = emit(lowered, constants)
+    levels = [_level_code(lowered, level, constants) for level in options.upper_levels()]
     blueprint = Blueprint(
         name,
         specs,
@@ -325,12 +335,10 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
         lowered.options.allocates,
         lowered.options.freestanding,
         [layer.fitted(specs) for layer in lowered.options.layers],
+        constants.file(options.weights.file_name(name), name) if options.weights and constants else None,
     )
-    kernels = emit(lowered)
     # a separate module: printing fixes the names of a module, and levels rename functions
     lowered.runner.write("llvm", "ll", lambda: str(emit(lowered)))
-    options = lowered.options
-    levels = [_level_code(lowered, level) for level in options.upper_levels()]
     made = (
         stored_part,
         options.has_threads,
@@ -347,10 +355,10 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     return library
 
 
-def _level_code(lowered: Lowered, options: Options) -> LevelCode:
+def _level_code(lowered: Lowered, options: Options, constants: WeightsPool | None) -> LevelCode:
     """The kernels of the same functions for another level of CPUs."""
     again = lower(lowered.functions, options, texts=())
-    return LevelCode(again.machine, emit(again))
+    return LevelCode(again.machine, emit(again, constants))
 
 
 def work_of(lowered: Lowered, spec: FunctionSpec, sizes: Mapping[str, int] | None = None) -> Estimate:
@@ -387,11 +395,3 @@ def stage_text(
         return str(emit(lowered))
     library = make_library(lowered, functions[0].name, is_shipped=False)
     return lowered.machine.assembly(library.optimised) if stage == "asm" else str(library.optimised)
-
-
-def package_version() -> str:
-    """Version of aotensor, as installed."""
-    try:
-        return version("aotensor")
-    except PackageNotFoundError:
-        return "0+uninstalled"

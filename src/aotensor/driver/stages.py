@@ -44,5 +44,11 @@ FORMS: Final = {
 ELSEWHERE: Final = frozenset({"imports", "js", "dts", "ceres"})
 """Forms that exist on some targets, or for some interfaces, only."""
 
-TEXTS: Final = frozenset(FORMS) - {"lib", "imports", "static", "obj"}
+CODE: Final = frozenset({"lib", "static", "obj"})
+"""Forms whose code needs the file of weights, if there is one."""
+
+WEIGHTS: Final = "weights"
+"""The file of weights among the outputs of a compilation; it cannot be requested without code."""
+
+TEXTS: Final = frozenset(FORMS) - CODE - {"imports"}
 """Forms that are text."""

@@ -19,6 +19,8 @@ from aotensor_runtime.library import read
 from aotensor_runtime.machine import check_architecture, check_features, check_libc
 from aotensor_runtime.manifest import Manifest
 from aotensor_runtime.vectors import SECTION as VECTORS
+from aotensor_runtime.weights.file import check_weights, find_weights
+from aotensor_runtime.weights.spec import WeightsSpec
 
 _TIMEOUT: Final = 60.0
 """Most seconds for the test vectors of a library."""
@@ -40,9 +42,11 @@ def verify_library(path: Path, data: bytes) -> Report:
     if not report.run("manifest", lambda: _check_manifest(container, manifest)):
         return report
     report.run("symbols", lambda: check_symbols(data, manifest))
+    spec = manifest.weights
+    has_weights = spec is None or report.run("weights", lambda: _check_weights(spec, path))
     report.run("machine", lambda: _check_machine(container, manifest))
-    if report.checks[-1].verdict == "ok":
-        report.run("test vectors", lambda: _check_vectors(container, manifest))
+    if has_weights and report.checks[-1].verdict == "ok":
+        report.run("test vectors", lambda: _check_vectors(container, manifest, path))
     return report
 
 
@@ -63,6 +67,15 @@ def _check_manifest(container: Container, manifest: Manifest) -> str:
     return f"{count} function{'s' * (count != 1)}, {len(manifest.sections)} sections"
 
 
+def _check_weights(spec: WeightsSpec, path: Path) -> str:
+    try:
+        file = find_weights(spec, path)
+        check_weights(spec, file)
+    except LibraryError as error:
+        raise CheckFailed(error.diagnostic.title) from error
+    return f"{file.name}: {spec.bytes} bytes, SHA-256 {spec.sha256[:16]}... fits"
+
+
 def _check_machine(container: Container, manifest: Manifest) -> str:
     try:
         check_architecture(container.image)
@@ -73,12 +86,13 @@ def _check_machine(container: Container, manifest: Manifest) -> str:
     return f"{manifest.target}, {manifest.processors}"
 
 
-def _check_vectors(container: Container, manifest: Manifest) -> str:
+def _check_vectors(container: Container, manifest: Manifest, path: Path) -> str:
     """Run the vectors in a child process, on the checked bytes: a crash is a finding and does not end this process."""
     if VECTORS not in manifest.sections:
         raise CheckSkipped("the library has none")
     read(container.image.data)
-    command = [sys.executable, "-m", "aotensor_runtime.vectors", "-"]
+    weights = [] if manifest.weights is None else [str(find_weights(manifest.weights, path))]
+    command = [sys.executable, "-m", "aotensor_runtime.vectors", "-", *weights]
     environment = {**os.environ, POISON: "1"}
     try:
         done = subprocess.run(

@@ -13,7 +13,7 @@ from aotensor.api.interfaces.derivatives import second_derivatives
 from aotensor.codegen.abi.bridgestan import READABLE, DensityModel, ReadValue
 from aotensor.core.types import TensorType
 from aotensor.densities.density import Density, density_of, joined, raveled
-from aotensor.driver.recipe import package_version
+from aotensor.driver.common import package_version
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.gradient import grad
 from aotensor.graph.variable import Variable

@@ -79,7 +79,7 @@ def _same(c: Code, value: Value) -> Value:
     return value
 
 
-def _call(name: str, result: Type, *kinds: Type) -> _Make:
+def c_function(name: str, result: Type, *kinds: Type) -> _Make:
     """A call of the C library, whose narrow integers are widened with their sign."""
 
     def make(c: Code, *given: Value) -> Value | None:
@@ -156,15 +156,15 @@ obtain = Number(_obtain)
 shift_right = Number(lambda c, x, count: c.builder.lshr(x, count))
 """The bits of x, zeros before them."""
 square_root = Real(lambda c, x: intrinsic(c.builder, "sqrt", [x]))
-allocate = Number(_call("malloc", pointer, i64))
-release = Effect(_call("free", void, pointer))
-length = Number(_call("strlen", i64, pointer))
-copy = Number(_call("memcpy", pointer, pointer, pointer, i64))
-to_real = Real(_call("strtod", f64, pointer, pointer))
-to_integer = Number(_call("strtoll", i64, pointer, pointer, i32))
-open_file = Number(_call("fopen", pointer, pointer, pointer))
-read_file = Number(_call("fread", i64, pointer, i64, i64, pointer))
-close_file = Number(_call("fclose", i32, pointer))
+allocate = Number(c_function("malloc", pointer, i64))
+release = Effect(c_function("free", void, pointer))
+length = Number(c_function("strlen", i64, pointer))
+copy = Number(c_function("memcpy", pointer, pointer, pointer, i64))
+to_real = Real(c_function("strtod", f64, pointer, pointer))
+to_integer = Number(c_function("strtoll", i64, pointer, pointer, i32))
+open_file = Number(c_function("fopen", pointer, pointer, pointer))
+read_file = Number(c_function("fread", i64, pointer, i64, i64, pointer))
+close_file = Number(c_function("fclose", i32, pointer))
 """Functions of the C library."""
 
 

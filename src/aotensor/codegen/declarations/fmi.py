@@ -19,10 +19,10 @@ from aotensor.codegen.abi.fmi.variables import (
     token_of,
     variables_of,
 )
-from aotensor.codegen.entry.names import c_suffix
 from aotensor_runtime.json_node import require
 from aotensor_runtime.manifest import FunctionSpec, InterfaceSpec, Manifest
 from aotensor_runtime.signature import typed_line
+from aotensor_runtime.typed.parameters import c_suffix
 
 _KINDS: Final = ("dependent", "constant", "tunable", "discrete")
 _TIME: Final = 'valueReference="0" causality="independent" variability="continuous"'

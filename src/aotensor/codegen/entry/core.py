@@ -62,6 +62,7 @@ def _define_prepare_uniform(
     s = Step(shared, "entry.prepare", [pointer, pointer])
     _, inputs, outputs = s.arguments
     s.do(refuse_context)
+    s.do_of_table("weights")
     n_inputs, n_outputs, n_dims = (s.of_table(name) for name in ("inputs", "outputs", "dims"))
     holders, dims = s.room(pointer, n_dims), s.of_frame("dims")
     for arrays, count, what in ((inputs, n_inputs, "inputs"), (outputs, n_outputs, "outputs")):
@@ -122,6 +123,7 @@ def _define_prepare_typed(
     """entry.prepare_typed(frame): shapes from the dims; the frame holds dims and data as passed by the caller."""
     s = Step(shared, "entry.prepare_typed")
     s.do(refuse_context)
+    s.do_of_table("weights")
     n_inputs, dims, data = s.of_table("inputs"), s.of_frame("dims"), s.of_frame("data")
     with s.loop(s.of_table("dims")) as dim:
         value = s.item(dims, dim)

@@ -22,6 +22,7 @@ from aotensor.codegen.entry.text import check_template, define_check_message, de
 from aotensor.codegen.entry.values import define_values
 from aotensor.codegen.llvm import Bytes, Function, Module, Type, Value, i32, i64, pointer
 from aotensor.codegen.targets.systems import system_of
+from aotensor.codegen.weights.state import declare_base, declare_ready, missing_weights
 from aotensor.errors import InternalError, UnsupportedError
 from aotensor_runtime.abi import ABI_VERSION, MANIFEST_SECTION, WORKSPACE_ALIGNMENT, Status
 from aotensor_runtime.manifest import (
@@ -56,7 +57,7 @@ def add_entries(module: Module, manifest: Manifest) -> tuple[str, ...]:
         validate(spec)
         own = [codes[spec.name, number] for number in range(1, len(spec.checks) + 1)]
         symbols = Symbols.in_library(manifest, spec.name)
-        _define_function(constants, core, symbols, spec, own)
+        _define_function(constants, core, symbols, spec, own, manifest.weights is not None)
         if has_values(manifest, spec):
             define_values(module, symbols.values, module.globals[symbols.typed], spec)
         texts |= {
@@ -71,7 +72,8 @@ def add_entries(module: Module, manifest: Manifest) -> tuple[str, ...]:
 def _define_library_entries(constants: Constants, manifest: Manifest, texts: Mapping[int, str]) -> None:
     """Define the entries that describe the library.   texts: of its checks, by status code"""
     module, prefix, names = constants.module, manifest.prefix, OwnSymbols.of(manifest)
-    check_message = define_check_message(constants, names.check_message, "entry.check_message", texts)
+    missing = missing_weights(manifest)
+    check_message = define_check_message(constants, names.check_message, "entry.check_message", texts, missing)
     define_status_message(constants, f"{prefix}aotensor_status_message", check_message)
     text = Bytes(manifest.to_json().encode() + b"\0")
     data = constants.data("entry.manifest", text, section=MANIFEST_SECTION, align=1)
@@ -92,22 +94,23 @@ def _define_signature(constants: Constants, symbol: str, texts: Sequence[str]) -
 
 
 def _define_function(
-    constants: Constants, core: Core, symbols: Symbols, spec: FunctionSpec, codes: Sequence[int]
+    constants: Constants, core: Core, symbols: Symbols, spec: FunctionSpec, codes: Sequence[int], has_weights: bool
 ) -> None:
     module = constants.module
+    weights = declare_ready(module) if has_weights else NULL
     sizes = module.globals.get(f"{spec.name}.workspace_bytes")
     kept = _kept_count(module, spec)
     extents, kernel = _define_extents_adapter(module, spec, kept), _define_kernel_adapter(module, spec, kept)
     checks = [check_template(spec, check) for check in spec.checks]
-    table = function_table(constants, spec, extents, kernel, kept, sizes is not None, checks, codes)
-    _define_typed(module, core, symbols.typed, spec, table, sizes if kept == 0 else None)
+    table = function_table(constants, spec, extents, kernel, kept, sizes is not None, checks, codes, weights)
+    _define_typed(module, core, symbols.typed, spec, table, sizes if kept == 0 else None, has_weights)
     _define_workspace(module, symbols.workspace, spec, sizes)
     c = Code(module, symbols.uniform, i32, [pointer] * 3, exported=True)
     c.give(c.builder.call(core.uniform, [*c.arguments, table]))
 
 
 def _define_typed(
-    module: Module, core: Core, symbol: str, spec: FunctionSpec, table: Value, sizes: Function | None
+    module: Module, core: Core, symbol: str, spec: FunctionSpec, table: Value, sizes: Function | None, has_weights: bool
 ) -> None:
     """i32 f([context,] dims..., inputs..., outputs..., workspace)
 
@@ -125,7 +128,7 @@ def _define_typed(
     context = arguments.pop(0) if spec.takes_context else NULL
     workspace = arguments.pop()
     if sizes is not None and _is_static(spec):
-        _call_directly(c, module, sizes, spec, arguments, workspace)
+        _call_directly(c, module, sizes, spec, arguments, workspace, has_weights)
     dims, data = c.room(i64, len(spec.dims)), c.room(pointer, len(spec.values))
     given = dict(zip(names, arguments[: len(names)], strict=True))
     for k, name in enumerate(spec.dims):
@@ -144,8 +147,9 @@ def _is_static(spec: FunctionSpec) -> bool:
 
 
 def _call_directly(
-    c: Code, module: Module, sizes: Function, spec: FunctionSpec, arrays: Sequence[Value], workspace: Value
-) -> None:
+    c: Code, module: Module, sizes: Function, spec: FunctionSpec, arrays: Sequence[Value], workspace: Value,
+    has_weights: bool,
+) -> None:  # fmt: skip
     """Call the kernel and return, if there is all memory and it succeeds; otherwise the core finds out what is wrong.
 
     Of a small function the core takes longer than the kernel.
@@ -153,6 +157,8 @@ def _call_directly(
     b, size = c.builder, c.builder.call(sizes, [])
     needed = [x for x, value in zip(arrays, spec.values, strict=True) if 0 not in value.shape]
     has_room = b.or_(c.same(size, number(0)), c.all(c.less(number(0), size), b.not_(c.is_null(workspace))))
+    if has_weights:
+        has_room = c.all(has_room, b.not_(c.is_null(b.load_atomic(declare_base(module), "acquire", 8, typ=pointer))))
     with c.when(c.all(has_room, *(b.not_(c.is_null(x)) for x in needed))):
         start = c.align_up(workspace, WORKSPACE_ALIGNMENT)
         given = [*arrays, start, size, c.room(i64, 4), NULL]

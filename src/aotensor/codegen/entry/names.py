@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Final
 
-from aotensor.codegen.targets.systems import system_of
+from aotensor.codegen.targets.systems import LINUX, MACOS, system_of
 from aotensor.core.c_names import is_of_c_library
 from aotensor.errors import GraphValueError
 from aotensor_runtime.manifest import FunctionSpec, Manifest
-from aotensor_runtime.typed.parameters import is_reserved
+from aotensor_runtime.typed.parameters import c_suffix, is_reserved
 from aotensor_runtime.typed.patterns import constant_outputs
 
 
@@ -77,21 +75,26 @@ class OwnSymbols:
 
     check_message: str
     manifest: str
+    set_weights: str
+    weights: str
 
     @staticmethod
     def of(manifest: Manifest) -> OwnSymbols:
         start, name = f"{manifest.prefix}aotensor_", c_suffix(manifest.name)
-        return OwnSymbols(f"{start}check_message_{name}", f"{start}manifest_{name}")
+        kinds = "check_message", "manifest", "set_weights", "weights"
+        return OwnSymbols(*(f"{start}{kind}_{name}" for kind in kinds))
 
-    @property
-    def all(self) -> tuple[str, str]:
-        return self.check_message, self.manifest
+    def exported(self, manifest: Manifest) -> tuple[str, ...]:
+        """Those that a library has."""
+        usual = self.check_message, self.manifest
+        if manifest.weights is None:
+            return usual
+        return (*usual, self.set_weights, *[self.weights] * maps_files(manifest.target))
 
 
-def c_suffix(name: str) -> str:
-    """The name of a library as a suffix of an identifier; distinct names have distinct suffixes."""
-    clean = re.sub(r"\W", "_", name, flags=re.ASCII)
-    return clean if clean == name else f"{clean}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+def maps_files(triple: str) -> bool:
+    """Do libraries for a target find and map a file of weights? Elsewhere their caller provides its content."""
+    return system_of(triple) in (LINUX, MACOS)
 
 
 def shared_symbols(manifest: Manifest) -> tuple[str, ...]:
@@ -114,7 +117,7 @@ def exported_symbols(manifest: Manifest) -> tuple[str, ...]:
     for spec in manifest.functions:
         symbols = Symbols.in_library(manifest, spec.name)
         names += [*symbols.all, *[symbols.values] * has_values(manifest, spec)]
-    names += [*shared_symbols(manifest), *OwnSymbols.of(manifest).all]
+    names += [*shared_symbols(manifest), *OwnSymbols.of(manifest).exported(manifest)]
     for name in names:
         if is_of_c_library(name) or is_reserved(name):
             raise GraphValueError(

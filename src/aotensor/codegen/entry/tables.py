@@ -73,7 +73,7 @@ class Table(ctypes.Structure):
     checks, codes: templates and status codes of its checks. sized: 1 if the workspace depends on the dims only. needs:
     offsets in aotensor_blas of the functions that it requires; need_names: their names. kept: number of values that
     `extents` keeps for the kernel. matrices: its sparse inputs; the functions take_matrices, check_matrices,
-    give_matrix are NULL if there are none.
+    give_matrix are NULL if there are none. weights: makes sure that the file of weights is mapped, NULL without one.
     """
 
     _fields_ = (
@@ -90,6 +90,7 @@ class Table(ctypes.Structure):
         ("take_matrices", ctypes.c_void_p),
         ("check_matrices", ctypes.c_void_p),
         ("give_matrix", ctypes.c_void_p),
+        ("weights", ctypes.c_void_p),
         ("inputs", ctypes.c_int32),
         ("outputs", ctypes.c_int32),
         ("dims", ctypes.c_int32),
@@ -177,8 +178,12 @@ def function_table(
     sized: bool,
     texts: Sequence[bytes],
     codes: Sequence[int],
+    weights: Value = NULL,
 ) -> Value:
-    """Define the table of one function; `texts` are the templates of its checks, `codes` their status codes."""
+    """Define the table of one function; `texts` are the templates of its checks, `codes` their status codes.
+
+    weights: the function that makes sure that the weights are mapped
+    """
     kinds = [*_kinds(spec.inputs, spec.sparse_inputs), *_kinds(spec.outputs, spec.sparse_outputs)]
     arguments = [_argument(constants, spec, value, kind) for value, kind in zip(spec.values, kinds, strict=True)]
     matrices = [_matrix(spec, group) for group in spec.sparse_inputs]
@@ -196,6 +201,7 @@ def function_table(
         "take_matrices": sparse_step(constants.module, TAKE_MATRICES) if matrices else NULL,
         "check_matrices": sparse_step(constants.module, CHECK_MATRICES) if matrices else NULL,
         "give_matrix": sparse_step(constants.module, GIVE_MATRIX) if spec.sparse_outputs else NULL,
+        "weights": weights,
         "inputs": len(spec.inputs),
         "outputs": len(spec.outputs),
         "dims": len(spec.dims),

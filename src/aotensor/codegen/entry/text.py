@@ -13,6 +13,7 @@ from typing import Final
 from aotensor.codegen.entry.code import NULL, Code, number
 from aotensor.codegen.entry.tables import Constants
 from aotensor.codegen.llvm import Function, Value, constant, i8, i32, i64, pointer
+from aotensor.codegen.weights.state import declare_base
 from aotensor_runtime.abi import DTYPE_NAMES, Context, Status
 from aotensor_runtime.manifest import Check, FunctionSpec
 
@@ -33,6 +34,8 @@ STATUS_TEXTS: Final[dict[Status, str]] = {
     Status.BAD_STRUCTURE: "a sparse matrix has an indptr that does not start at 0, rise and end with nnz",
     Status.BAD_INDEX: "a sparse matrix has an index outside of its rows or columns",
     Status.NOT_CONVERGED: "a solver that must converge did not",
+    Status.NO_WEIGHTS: "the file of weights is not there, or cannot be read",
+    Status.WRONG_WEIGHTS: "the weights have another size or digest than those that the library was compiled with",
 }
 """Status → the text that aotensor_status_message returns."""
 
@@ -199,17 +202,20 @@ def define_status_message(constants: Constants, name: str, check_message: Functi
     code = c.builder.sext(c.arguments[0], i64)
     texts = [STATUS_TEXTS[Status(k)] for k in range(len(STATUS_TEXTS))]
     table = constants.pointers([constants.text(text) for text in texts])
+    own = c.builder.call(check_message, [c.arguments[0]])
+    c.give_when(c.builder.not_(c.is_null(own)), own)
     with c.when(c.below(code, number(len(texts)))):
         c.give(c.item(table, code, pointer))
-    text = c.builder.call(check_message, [c.arguments[0]])
-    c.give_when(c.builder.not_(c.is_null(text)), text)
     c.give(constants.text("unknown status"))
 
 
-def define_check_message(constants: Constants, name: str, private: str, checks: Mapping[int, str]) -> Function:
+def define_check_message(
+    constants: Constants, name: str, private: str, checks: Mapping[int, str], missing: Mapping[int, str]
+) -> Function:
     """const char *aotensor_check_message_<library>(status): the text of a check of this library, NULL for the rest.
 
-    checks: text by status code. private: name of the internal function that does it, which is returned.
+    checks: text by status code. private: name of the internal function that does it, which is returned. missing: texts
+    for a library with a file of weights, as long as these are not in memory.
     """
     c = Code(constants.module, private, pointer, [i32], attributes=("optsize", "noinline"))
     code = c.builder.sext(c.arguments[0], i64)
@@ -217,6 +223,10 @@ def define_check_message(constants: Constants, name: str, private: str, checks: 
     texts = constants.pointers([constants.text(text) for text in checks.values()])
     with c.loop(number(len(checks))) as k, c.when(c.same(c.item(codes, k), code)):
         c.give(c.item(texts, k, pointer))
+    if missing:
+        with c.when(c.is_null(c.builder.load_atomic(declare_base(constants.module), "acquire", 8, typ=pointer))):
+            for status, text in missing.items():
+                c.give_when(c.same(code, number(status)), constants.text(text))
     c.give(NULL)
     exported = Code(constants.module, name, pointer, [i32], exported=True)
     exported.give(exported.builder.call(c.function, exported.arguments))

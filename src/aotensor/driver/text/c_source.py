@@ -9,7 +9,16 @@ from aotensor.codegen.c_source.file import c_file
 from aotensor.codegen.c_source.shared_modules import line_of, shared_modules
 from aotensor.driver.definition import Definition
 from aotensor.driver.recipe import Options, lower
+from aotensor.errors import OptionError
 from aotensor_runtime.manifest import Manifest
+
+
+def refuse_weights(options: Options) -> None:
+    """Raises: OptionError if a file of weights is requested: C source has none"""
+    if options.weights is not None:
+        raise OptionError(
+            "C source holds its constants itself: it has no file of weights", hint="leave out --weights (weights=False)"
+        )
 
 
 def c_source(functions: Sequence[Definition], options: Options, manifest: Manifest) -> str:
@@ -17,8 +26,9 @@ def c_source(functions: Sequence[Definition], options: Options, manifest: Manife
 
     options, manifest: of the library
 
-    Raises: UnsupportedError for what C source does not have; as `recipe.lower`.
+    Raises: UnsupportedError for what C source does not have; OptionError for a file of weights; as `recipe.lower`.
     """
+    refuse_weights(options)
     lowered = lower(functions, replace(options, scalar=True, threads=False), texts=())
     own = lowered.options
     shared = shared_modules(lowered.module, lowered.machine, own.fp, own.allocates, own.facts)

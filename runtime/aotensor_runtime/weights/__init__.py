@@ -1,0 +1,1 @@
+"""The file of weights of a library: its record in the manifest, and how it is found, mapped and checked."""

@@ -1,0 +1,143 @@
+"""The file of weights: large constants in the layout of safetensors, each at a multiple of 64 bytes.
+
+    8 bytes      length of the header, little-endian
+    header       JSON: name → dtype, shape, [begin, end) after the header; padded with spaces to a multiple of 64 bytes
+    data         the elements, row-major and little-endian
+
+The layout allows no gaps between tensors: bytes that only align the next one are a tensor `padding.<k>`.
+Source: https://github.com/huggingface/safetensors, README, "Format".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from aotensor.codegen.targets.systems import system_of
+from aotensor.errors import GraphValueError, OptionError
+from aotensor_runtime.weights.spec import WEIGHTS_ALIGNMENT, WeightsSpec, is_file_name
+
+LEAST_BYTES: Final = 1 << 14
+"""Size in bytes above which a constant is moved by default: larger ones are left out of the library's IR texts, too."""
+SUFFIX: Final = ".safetensors"
+
+_DTYPES: Final = {
+    "i1": "BOOL", "i8": "I8", "ui8": "U8", "i16": "I16", "ui16": "U16", "i32": "I32", "ui32": "U32", "i64": "I64",
+    "ui64": "U64", "index": "I64", "f16": "F16", "bf16": "BF16", "f32": "F32", "f64": "F64",
+}  # fmt: skip
+"""MLIR's element type → the dtype's name in the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsOption:
+    """A request to move large constants to a file.
+
+    file: its name; by default that of the library with `.safetensors`. least: bytes above which a constant is moved
+    """
+
+    file: str = ""
+    least: int = LEAST_BYTES
+
+    def __post_init__(self) -> None:
+        if self.file and not is_file_name(self.file):
+            raise GraphValueError(
+                f"the file of weights is next to the library: {self.file[:80]!r} is not the name of a file",
+                hint="give a name without a folder, such as model.safetensors",
+            )
+        if self.least < 0:
+            raise GraphValueError(f"constants of more than {self.least} bytes: the number is negative")
+
+    def file_name(self, library: str) -> str:
+        """The name of the file of a library."""
+        return self.file or library + SUFFIX
+
+
+def refuse_weights(triple: str, allocates: bool) -> None:
+    """Raises: OptionError for targets and options whose libraries cannot have a file of weights"""
+    if not allocates:
+        raise OptionError(
+            "a library that allocates no memory holds its constants itself: it maps no file of weights",
+            hint="leave out --weights, or --no-malloc and --freestanding (malloc=False)",
+        )
+    if system_of(triple).pointer_bytes != 8:
+        raise OptionError(
+            f"a file of weights needs addresses of 64 bits, which {triple} does not have", hint="leave out --weights"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A constant in the file.   offset: of its first byte from the start of the data. size: in bytes"""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsFile:
+    """A complete file.   start: of the data, in bytes from the start of the file"""
+
+    spec: WeightsSpec
+    content: bytes
+    start: int
+
+
+class WeightsPool:
+    """Collects the constants of one library; equal bytes are stored once, also those of several CPU levels."""
+
+    def __init__(self, least: int = LEAST_BYTES) -> None:
+        self.least = least
+        self._places: dict[bytes, Place] = {}
+        self._names: set[str] = set()
+        self._parts: list[tuple[Place, bytes]] = []
+        self._end = 0
+
+    def accepts(self, size: int) -> bool:
+        """Is a constant of so many bytes moved?"""
+        return size > self.least
+
+    def add(self, name: str, element: str, shape: Sequence[int], content: bytes) -> Place:
+        """Store a constant.   name: preferred one. element: MLIR's element type, or a vector of it"""
+        key = hashlib.sha256(content).digest()
+        if key not in self._places:
+            dtype, shape = _DTYPES.get(element), tuple(shape)
+            if dtype is None:  # vectors are bytes for other readers
+                dtype, shape = "U8", (len(content),)
+            padding = -self._end % WEIGHTS_ALIGNMENT
+            if padding:
+                self._store(self._unique("padding.0"), "U8", (padding,), bytes(padding))
+            self._places[key] = self._store(self._unique(name), dtype, shape, content)
+        return self._places[key]
+
+    def file(self, name: str, library: str) -> WeightsFile | None:
+        """The file of that name; None if no constant is large.   library: its name, for readers"""
+        if not self._parts:
+            return None
+        header: dict[str, object] = {"__metadata__": {"format": "aotensor", "library": library}}
+        for place, _ in self._parts:
+            ends = [place.offset, place.offset + place.size]
+            header[place.name] = {"dtype": place.dtype, "shape": list(place.shape), "data_offsets": ends}
+        text = json.dumps(header, separators=(",", ":")).encode()
+        text += b" " * (-(8 + len(text)) % WEIGHTS_ALIGNMENT)
+        content = b"".join([len(text).to_bytes(8, "little"), text, *(part for _, part in self._parts)])
+        spec = WeightsSpec(name, len(content), hashlib.sha256(content).hexdigest())
+        return WeightsFile(spec, content, 8 + len(text))
+
+    def _store(self, name: str, dtype: str, shape: tuple[int, ...], content: bytes) -> Place:
+        place = Place(name, dtype, shape, self._end, len(content))
+        self._parts.append((place, content))
+        self._end += len(content)
+        return place
+
+    def _unique(self, name: str) -> str:
+        stem, number = name.rpartition(".")[0] or name, 0
+        while name in self._names:
+            name, number = f"{stem}.{number}", number + 1
+        self._names.add(name)
+        return name
