@@ -21,7 +21,7 @@ from aotensor_cli.benching.inputs import known_dims, parse_sizes
 from aotensor_cli.benching.plot import Bar, check_plot, write_plot
 from aotensor_cli.model import load_model
 from aotensor_cli.options import Exit, Refusal, percent, similar
-from aotensor_cli.reading.library import is_library, naming, read_library, split_name
+from aotensor_cli.reading.library import is_library, read_library, split_name
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress, show, show_json, show_table, talk, time_text
 from aotensor_runtime import Library, LibraryFunction
@@ -147,8 +147,7 @@ def _library(subject: str) -> Library:
 
 
 def _loaded(path: Path) -> Library:
-    with naming(path):
-        return Library(read_library(path))
+    return Library(read_library(path), path)
 
 
 def _chosen(library: Library, subject: str) -> list[LibraryFunction]:

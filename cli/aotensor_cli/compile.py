@@ -16,11 +16,13 @@ import click
 from aotensor.api.interfaces.registry import with_interfaces
 from aotensor.codegen.files import made_folder, write_file, write_files
 from aotensor.codegen.targets.systems import system_of
+from aotensor.codegen.weights.file import WeightsOption
 from aotensor.driver.build import Build
 from aotensor.driver.definition import Definition
-from aotensor.driver.memory import within
+from aotensor.driver.memory import wanted_weights, within
 from aotensor.driver.recipe import Options
-from aotensor.driver.stages import TEXTS
+from aotensor.driver.stages import CODE, TEXTS, WEIGHTS
+from aotensor.errors import GraphValueError
 from aotensor_cli.benching.inputs import parse_sizes
 from aotensor_cli.model import Model, load_model
 from aotensor_cli.options import Refusal, Session
@@ -89,6 +91,8 @@ def _compile(models: Sequence[str], flags: dict[str, Any]) -> None:
     ):
         wanted = list(dict.fromkeys(forms)) or build.usual_forms
         contents = {form: build.content(form) for form in wanted}
+        if options.weights is not None and CODE & set(wanted):
+            contents |= dict(zip((WEIGHTS,), build.library.weights_files().values(), strict=False))
     printed = [] if folder is not None else [form for form in wanted if form in TEXTS and forms]
     kept = {form: x for form, x in contents.items() if form not in printed}
     written = _write(
@@ -115,8 +119,11 @@ def _compile(models: Sequence[str], flags: dict[str, Any]) -> None:
 def _say_where_it_runs(build: Build, cpu: str | None, forms: Collection[str]) -> None:
     """Warn that code for this machine's CPU may not run elsewhere, and if loops run on one core only."""
     machine = build.lowered.machine
-    if not {"lib", "static", "obj"} & set(forms):
+    if not CODE & set(forms):
         return
+    if build.options.weights is not None and WEIGHTS not in forms:
+        most = build.options.weights.least
+        talk(f"note: there is no file of weights, as no constant has more than {most} bytes")
     system = system_of(machine.triple)
     if build.options.has_threads and not system.has_threads:
         talk(f"note: loops run on one core: there are no threads of ours on {system.name}")
@@ -142,7 +149,17 @@ def _options(flags: dict[str, Any]) -> Options:
         opt_size=flags["opt_size"],
         malloc=flags["malloc"],
         freestanding=flags["freestanding"],
+        weights=_weights(flags["weights"], flags["weights_from"]),
     )
+
+
+def _weights(file: str | None, least: str | None) -> WeightsOption | None:
+    if file is None and least is not None:
+        raise Refusal("--weights-from is the size of constants in a file of weights", "add --weights")
+    try:
+        return wanted_weights(False if file is None else file or True, least)
+    except GraphValueError as error:
+        raise Refusal(error.diagnostic.title, error.diagnostic.hint) from error
 
 
 def _prefix(text: str) -> str:

@@ -229,6 +229,29 @@ def library_options(command: _Command) -> _Command:
     return command
 
 
+def _name_weights(_context: click.Context, _: click.Parameter, value: str | None) -> str | None:
+    if value is not None and value.endswith((".py", ".onnx", ".mlir")):
+        raise Refusal(f"--weights {value}: this is a model, not a file to write", "write --weights after the model")
+    return value
+
+
+def weights_options(command: _Command) -> _Command:
+    """`--weights` and `--weights-from`: large constants in a file of their own."""
+    for option in (
+        click.option(
+            "--weights-from", metavar="BYTES",
+            help="With --weights: bytes of the smallest constant that is moved, such as 1M. Default: above 16 KiB.",
+        ),
+        click.option(
+            "--weights", metavar="[FILE]", is_flag=False, flag_value="", callback=_name_weights,
+            help="Write large constants to FILE next to the library, by default NAME.safetensors: the library maps "
+            "it, and is not complete without it.",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
 def training_options(command: _Command) -> _Command:
     """`--train`, `--optimizer` and `--wrt`: a training step from a model."""
     for option in (

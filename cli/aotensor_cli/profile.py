@@ -31,6 +31,7 @@ from aotensor_runtime.formats.image import SHARED
 from aotensor_runtime.machine import check_architecture, check_features, check_libc
 from aotensor_runtime.notebook.html import clipped
 from aotensor_runtime.systems.scratch import scratch_folder
+from aotensor_runtime.weights.file import find_weights
 
 _FEWEST: Final = 50
 """Samples by which shares mean something."""
@@ -93,10 +94,12 @@ def _read(subject: str) -> _Subject:
         check_architecture(image)
         check_libc(description.manifest)
         check_features(description.manifest, image.machine)
+        spec = description.manifest.weights
+        weights = None if spec is None else find_weights(spec, path).resolve()
     names = [spec.name for spec in description.manifest.functions]
     if name is not None and name not in names:
         raise Refusal(f"{path}: there is no function {name}", similar(name, names) or what_there_is(names))
-    return _Subject(LinedLibrary(data), [name] if name else names, Sources([]))
+    return _Subject(LinedLibrary(data, weights=weights), [name] if name else names, Sources([]))
 
 
 def _compiled(subject: str, sizes: Mapping[str, int], grad: str | None) -> _Subject:

@@ -45,7 +45,7 @@ def binding_files(languages: Sequence[str], libraries: Sequence[Shipped]) -> dic
                     raise Refusal(f"{library.path}: two files would be called {name}", "rename the function")
                 texts[name] = text
         found |= {name: text.encode(errors="backslashreplace") for name, text in texts.items()}
-        found[library.file_name] = library.data
+        found |= {library.file_name: library.data, **library.weights_files}
         if library.imports is not None:
             found[f"lib{library.name}.dll.a"] = library.imports
     return found

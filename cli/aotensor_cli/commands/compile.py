@@ -17,6 +17,7 @@ from aotensor_cli.options import (
     nest_options,
     pass_options,
     training_options,
+    weights_options,
 )
 from aotensor_cli.reading.completion import complete_subject
 
@@ -55,6 +56,7 @@ from aotensor_cli.reading.completion import complete_subject
     metavar="T=1000,n=10",
     help="With --memory: extents of dims that the model leaves open; the bound is for these.",
 )
+@weights_options
 @click.option("--grad", metavar="WRT,...", help="Add <name>_grad: the first output and its gradients.")
 @click.option("--hvp", metavar="WRT,...", help="Add <name>_hvp: also the Hessian times tangent_<WRT>.")
 @training_options

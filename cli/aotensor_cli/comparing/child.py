@@ -156,7 +156,8 @@ def _say(row: Row) -> None:
 def main(folder: Path) -> None:
     """Run the task, and print one line of JSON for each result."""
     task = json.loads((folder / "task.json").read_bytes())
-    libraries = Library((folder / "old").read_bytes()), Library((folder / "new").read_bytes())
+    files, weights = [(folder / name).read_bytes() for name in ("old", "new")], task["weights"]
+    libraries = Library(files[0], weights=weights[0]), Library(files[1], weights=weights[1])
     for number, names in enumerate(task["functions"]):
         try:
             for row in steps(libraries, tuple(names), task):

@@ -11,7 +11,7 @@ from typing import Any, Final
 from aotensor.graph.passes.remarks import Remark, by_line
 from aotensor_cli.comparing.sides import Side
 from aotensor_cli.reading.describe import signature
-from aotensor_runtime.manifest import FunctionSpec, SparseValue
+from aotensor_runtime.manifest import FunctionSpec, Manifest, SparseValue
 
 _LINE: Final = re.compile(r"[^\s(`]+\.\w+:\d+")
 """A line of a file, as remarks name others: an edit above moves it, and the file may have another name."""
@@ -106,6 +106,7 @@ def library_facts(old: Side, new: Side) -> list[Fact]:
         ("allocates memory", _yes(a.allocates), _yes(b.allocates)),
         ("interfaces", *_lists([f"{x.name} {x.version}" for x in a.interfaces],
                                [f"{x.name} {x.version}" for x in b.interfaces])),
+        ("weights", _weights(a), _weights(b)),
         ("exports", *_lists(linked[0].exported, linked[1].exported)),
         ("needs", *_lists(linked[0].needed, linked[1].needed)),
         ("calls", *_lists(linked[0].undefined, linked[1].undefined)),
@@ -113,6 +114,10 @@ def library_facts(old: Side, new: Side) -> list[Fact]:
     ]  # fmt: skip
     sizes = [("file, bytes", old.description.size, new.description.size), ("code, bytes", old.code, new.code)]
     return [Fact(*row) for row in texts] + [_number(what, x, y) for what, x, y in sizes]
+
+
+def _weights(manifest: Manifest) -> str:
+    return "none" if manifest.weights is None else f"{manifest.weights.file}, {manifest.weights.expectation}"
 
 
 def _yes(value: bool) -> str:

@@ -72,6 +72,8 @@ def obstacle(side: Side) -> str | None:
         return f"{side.label} is damaged"
     if container.image.kind != SHARED:
         return f"{side.label} is object code that is not linked"
+    if manifest.weights is not None and side.weights is None:
+        return f"the weights {manifest.weights.file} are not next to {side.label}"
     try:
         check_architecture(container.image)
         check_libc(manifest)
@@ -92,9 +94,10 @@ def measured(old: Side, new: Side, pairs: Sequence[Pair], task: Task) -> dict[st
         folder = Path(name)
         (folder / "old").write_bytes(old.data)
         (folder / "new").write_bytes(new.data)
+        weights = old.weights, new.weights
         while rest:
             names = [(pair.old.name, pair.new.name) for pair in rest]
-            (folder / "task.json").write_text(json.dumps({**asdict(task), "functions": names}))
+            (folder / "task.json").write_text(json.dumps({**asdict(task), "functions": names, "weights": weights}))
             done, ended_in = _child(folder, [x for x, _ in names], found, task)
             rest = rest[done:]
             if ended_in is not None:

@@ -18,8 +18,9 @@ from aotensor_cli.reading.library import is_library, naming, read_library, split
 from aotensor_cli.reading.remarks import recorded_remarks
 from aotensor_cli.terminal.remarks import without_remarks
 from aotensor_cli.terminal.render import progress
-from aotensor_runtime.errors import LibraryError
+from aotensor_runtime.errors import LibraryError, LibraryNotFound
 from aotensor_runtime.manifest import FunctionSpec, Manifest
+from aotensor_runtime.weights.file import find_weights
 
 _CODE_SECTIONS = (".text", "__text")
 
@@ -28,6 +29,7 @@ _CODE_SECTIONS = (".text", "__text")
 class Side:
     """A library that is compared.   label: as the user wrote it. names: of the functions that are looked at
 
+    weights: the path of its file of weights, None where it has none or it is missing.
     remarks: None where the library carries none. code: bytes of machine code, None where the format does not tell
     """
 
@@ -36,6 +38,7 @@ class Side:
     description: Description
     names: tuple[str, ...]
     remarks: list[Remark] | None
+    weights: str | None = None
 
     @property
     def manifest(self) -> Manifest:
@@ -107,4 +110,8 @@ def _side(text: str, path: Path, name: str | None, data: bytes) -> Side:
     remarks: list[Remark] = []
     with suppress(LibraryError):  # a damaged section is among the damages of the description
         remarks = recorded_remarks(description.container)
-    return Side(text, data, description, (name,) if name else tuple(names), remarks or None)
+    weights = None
+    if description.manifest.weights is not None:
+        with suppress(LibraryNotFound):
+            weights = str(find_weights(description.manifest.weights, path).resolve())
+    return Side(text, data, description, (name,) if name else tuple(names), remarks or None, weights)

@@ -15,6 +15,7 @@ from packaging.version import Version
 
 from aotensor_cli.packaging.libraries import Shipped
 from aotensor_runtime.manifest import Manifest
+from aotensor_runtime.weights.spec import WeightsSpec
 
 BILL: Final = "aotensor.cdx.json"
 PROVENANCE: Final = "aotensor.provenance.json"
@@ -52,8 +53,27 @@ def _bill(name: str, version: Version, libraries: Sequence[Shipped]) -> dict[str
                 ],
             }
             for library, digest in zip(libraries, digests, strict=True)
+        ]
+        + [_weights(spec) for library in libraries if (spec := library.manifest.weights) is not None],
+        "dependencies": [
+            {"ref": purl, "dependsOn": [f"file:{library.file_name}" for library in libraries]},
+            *(
+                {"ref": f"file:{library.file_name}", "dependsOn": [f"file:{spec.file}"]}
+                for library in libraries
+                if (spec := library.manifest.weights) is not None
+            ),
         ],
-        "dependencies": [{"ref": purl, "dependsOn": [f"file:{library.file_name}" for library in libraries]}],
+    }
+
+
+def _weights(spec: WeightsSpec) -> dict[str, Any]:
+    """The component of a file of weights, on which its library depends."""
+    return {
+        "type": "data",
+        "bom-ref": f"file:{spec.file}",
+        "name": spec.file,
+        "hashes": [{"alg": "SHA-256", "content": spec.sha256}],
+        "properties": [{"name": "aotensor:bytes", "value": str(spec.bytes)}],
     }
 
 
@@ -61,7 +81,8 @@ def _provenance(libraries: Sequence[Shipped]) -> dict[str, Any]:
     """An unsigned in-toto statement: the compiler and the options that produced the files."""
     return {
         "_type": "https://in-toto.io/Statement/v1",
-        "subject": [{"name": library.file_name, "digest": {"sha256": _digest(library)}} for library in libraries],
+        "subject": [{"name": library.file_name, "digest": {"sha256": _digest(library)}} for library in libraries]
+        + [{"name": spec.file, "digest": {"sha256": spec.sha256}} for x in libraries if (spec := x.manifest.weights)],
         "predicateType": "https://slsa.dev/provenance/v1",
         "predicate": {
             "buildDefinition": {

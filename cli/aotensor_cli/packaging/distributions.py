@@ -35,7 +35,9 @@ def package_wheel(name: str, version: Version, libraries: Sequence[Shipped]) -> 
     project, module = distribution_name(name), module_name(name)
     text = module_text(name, version, libraries).encode(errors="backslashreplace")
     files = {f"{module}/__init__.py": text, f"{module}/py.typed": b""}
-    files |= {f"{module}/{library.file_name}": library.data for library in libraries}
+    for library in libraries:
+        shipped = {library.file_name: library.data, **library.weights_files}
+        files |= {f"{module}/{name}": content for name, content in shipped.items()}
     needs = [NUMPY, runtime_requirement([library.manifest.aotensor for library in libraries])]
     needs += [SCIPY] if any(library.needs_scipy for library in libraries) else []
     versions = {version for library in libraries for version in library.versions}

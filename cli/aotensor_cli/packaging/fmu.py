@@ -1,6 +1,6 @@
 """A Functional Mock-up Unit of a library with the interface `fmi`: modelDescription.xml and the library, in a zip file.
 
-NAME.fmu: modelDescription.xml   binaries/x86_64-linux/NAME.so ...   documentation/licenses/license.txt
+NAME.fmu: modelDescription.xml   binaries/x86_64-linux/NAME.so and its weights ...   documentation/licenses/license.txt
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ def fmu_files(paths: Sequence[Path], version: Version) -> dict[str, bytes]:
         if place in files:
             raise Refusal(f"{path}: a library for {library.platform} was given before", "leave one of them out")
         files[place] = library.data
+        folder = place.rpartition("/")[0]
+        files |= {f"{folder}/{name}": content for name, content in library.weights_files.items()}
     return {f"{identifier}.fmu": zipped(files | {"documentation/licenses/license.txt": LICENCE.encode()})}
 
 

@@ -21,6 +21,8 @@ from aotensor_runtime.errors import DamagedLibrary, ForeignLibrary
 from aotensor_runtime.formats.image import BUNDLE_MAGIC, SHARED, unbundle
 from aotensor_runtime.formats.macho import MachFile
 from aotensor_runtime.manifest import Manifest
+from aotensor_runtime.weights.file import check_weights, find_weights
+from aotensor_runtime.weights.spec import WeightsSpec
 
 _ARCHIVE: Final = b"!<arch>\n"
 _MEMBER: Final = 60
@@ -35,7 +37,8 @@ class Shipped:
     """A library of a package.
 
     versions: of symbols that it imports. oldest: the macOS that it asks for, if it is for macOS. archive: its static
-    library, if that is given. imports: its import library, which programs for Windows link with.
+    library, if that is given. imports: its import library, which programs for Windows link with. weights: the content
+    of its file of weights, if it has one.
     """
 
     path: Path
@@ -46,6 +49,14 @@ class Shipped:
     oldest: tuple[int, int] | None = None
     archive: bytes | None = None
     imports: bytes | None = None
+    weights: bytes | None = None
+
+    @property
+    def weights_files(self) -> dict[str, bytes]:
+        """The file of weights by its name, which is next to the library; empty if there is none."""
+        return (
+            {} if self.weights is None or self.manifest.weights is None else {self.manifest.weights.file: self.weights}
+        )
 
     @property
     def file_name(self) -> str:
@@ -119,7 +130,15 @@ def _shared(path: Path, data: bytes, with_imports: bool) -> Shipped:
     platform = platform_of(container.image.machine, manifest.target, linkage.needed)
     oldest = container.image.oldest if isinstance(container.image, MachFile) else None
     imports = _imports(path, manifest) if with_imports else None
-    return Shipped(path, data, manifest, platform, linkage.versions, oldest, imports=imports)
+    weights = None if manifest.weights is None else _weights(path, manifest.weights)
+    return Shipped(path, data, manifest, platform, linkage.versions, oldest, imports=imports, weights=weights)
+
+
+def _weights(path: Path, spec: WeightsSpec) -> bytes:
+    """The content of the file of weights.   Raises: LibraryError if it is missing or another one"""
+    file = find_weights(spec, path)
+    check_weights(spec, file)
+    return file.read_bytes()
 
 
 def _imports(path: Path, manifest: Manifest) -> bytes | None:
@@ -172,6 +191,7 @@ def _check_together(libraries: Sequence[Shipped]) -> None:
             )
     _no_doubles("library", ((library, library.name) for library in libraries))
     _no_doubles("function", ((library, spec.name) for library in libraries for spec in library.manifest.functions))
+    _no_doubles("file of weights", ((library, name) for library in libraries for name in library.weights_files))
     _no_doubles("symbol", ((library, name) for library in libraries for name in _own_symbols(library.manifest)))
 
 

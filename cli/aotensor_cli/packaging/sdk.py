@@ -1,7 +1,8 @@
 """The SDK of a package: one relocatable folder for C, C++, CMake and pkg-config, as a .tar.gz.
 
 <name>-<version>/include/<library>.h .hpp
-                 lib/lib<library>.so .a             of Windows bin/<library>.dll, lib/lib<library>.dll.a
+                 lib/lib<library>.so .a             and its file of weights, if it has one
+                                                    of Windows bin/<library>.dll, lib/lib<library>.dll.a
                  lib/cmake/<name>/<name>-config.cmake, <name>-config-version.cmake
                  lib/pkgconfig/<name>.pc
                  README.md LICENSE
@@ -78,7 +79,7 @@ endif()
 _PKG_CONFIG: Final = """prefix=${{pcfiledir}}/../..
 libdir=${{prefix}}/lib
 includedir=${{prefix}}/include
-
+{weights}
 Name: {name}
 Description: Functions that aotensor has compiled
 Version: {version}
@@ -102,6 +103,7 @@ def sdk_content(name: str, version: Version, libraries: Sequence[Shipped]) -> by
             files[f"include/{library.name}_ceres.h"] = for_ceres.encode()
         files[f"include/{library.name}.hpp"] = cpp_text(library.manifest).encode()
         files[_place(library)] = library.data
+        files |= {f"{_folder(library)}/{name}": content for name, content in library.weights_files.items()}
         if library.imports is not None:
             files[f"lib/lib{library.name}.dll.a"] = library.imports
         if library.archive is not None:
@@ -115,6 +117,9 @@ def sdk_content(name: str, version: Version, libraries: Sequence[Shipped]) -> by
             name=name,
             version=version,
             libs=" ".join(f"-l{library.name}" for library in libraries),
+            weights="".join(
+                f"weights_{x.name}=${{prefix}}/{_folder(x)}/{f}\n" for x in libraries for f in x.weights_files
+            ),
             private="Libs.private: -lm -lpthread\n" if libraries[0].platform.is_linux else "",
         ),
         "README.md": _readme(name, version, libraries),
@@ -126,7 +131,11 @@ def sdk_content(name: str, version: Version, libraries: Sequence[Shipped]) -> by
 
 def _place(library: Shipped) -> str:
     """The folder of a shared library in the SDK: `bin` for a DLL, else `lib`."""
-    return f"{'lib' if library.imports is None else 'bin'}/{library.file_name}"
+    return f"{_folder(library)}/{library.file_name}"
+
+
+def _folder(library: Shipped) -> str:
+    return "lib" if library.imports is None else "bin"
 
 
 def _config(name: str, version: Version, libraries: Sequence[Shipped]) -> str:
@@ -141,6 +150,8 @@ def _config(name: str, version: Version, libraries: Sequence[Shipped]) -> str:
             "Darwin": f'IMPORTED_SONAME "@rpath/{library.file_name}"',
             "Windows": f'IMPORTED_IMPLIB "${{_{name}_root}}/lib/lib{library.name}.dll.a"',
         }[system]
+        for weights in library.weights_files:
+            more += f'\n    AOTENSOR_WEIGHTS "${{_{name}_root}}/{_folder(library)}/{weights}"'
         parts.append(_TARGET.format(target=target, kind="SHARED", name=name, file=file, more=f"\n    {more}"))
         if library.archive is not None:
             file = f"lib/lib{library.name}.a"
@@ -164,6 +175,8 @@ def _readme(name: str, version: Version, libraries: Sequence[Shipped]) -> str:
             f"In C++20: `#include <{library.name}.hpp>`, `aotensor::{namespace(library.manifest)}`.",
             "",
         ]
+        for file in library.weights_files:
+            lines += [f"Its constants are in `{_folder(library)}/{file}`: keep that file next to the library.", ""]
     path = "" if libraries[0].imports is not None else " -Wl,-rpath,$PWD/lib"
     lines += [
         "## Use", "",

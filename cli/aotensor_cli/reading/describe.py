@@ -64,6 +64,7 @@ class Description:
             *([("passes", manifest.pipeline)] if manifest.pipeline else []),
             *([("schedule", manifest.schedule)] if manifest.schedule else []),
             *((f"interface {x.name}", f"{x.version}: {', '.join(x.symbols)}") for x in manifest.interfaces),
+            *([("weights", f"{x.file}, {x.expectation}; not self-contained")] if (x := manifest.weights) else []),
             ("size", f"{self.size} bytes" if is_linked else f"{self.size} bytes of object code, not linked"),
             ("needs", ", ".join(linkage.needed) or ("nothing" if is_linked else "not linked")),
             ("calls", ", ".join(linkage.undefined) or "nothing"),

@@ -93,7 +93,7 @@ def main(folder: Path) -> None:
     """Profile every function of the task, each in a process of its own."""
     task = json.loads((folder / "task.json").read_bytes())
     try:
-        library = Library((folder / "library").read_bytes())
+        library = Library((folder / "library").read_bytes(), weights=task["weights"])
         found = profiled(library, task["function"], folder / "libsampler.so", task)
     except AotensorError as error:
         found = {"refusal": [error.diagnostic.title, error.diagnostic.hint]}

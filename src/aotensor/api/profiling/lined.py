@@ -25,13 +25,18 @@ _STREAMED: float = 0.05
 
 
 class LinedLibrary:
-    """A library with line tables.   functions: that it was compiled from, by name; none if these are not known
+    """A library with line tables.
+
+    functions: that it was compiled from, by name; none if these are not known. weights: its file of weights, if it has
+    one
 
     Raises: LibraryError for what is not a library, or is damaged.
     """
 
-    def __init__(self, data: bytes, functions: Mapping[str, Definition] | None = None) -> None:
-        self.data, self.functions = data, functions or {}
+    def __init__(
+        self, data: bytes, functions: Mapping[str, Definition] | None = None, weights: Path | None = None
+    ) -> None:
+        self.data, self.functions, self.weights = data, functions or {}, weights
         self.container = Container(data)
         self.manifest = self.container.manifest()
         self.code = Code(self.container.image)
@@ -50,7 +55,7 @@ class LinedLibrary:
 
         Raises: ArgumentValueError for sizes that do not fit; ToolError if the process ends early
         """
-        raw, samples = sampled(self.data, sampler, task)
+        raw, samples = sampled(self.data, self.weights, sampler, task)
         flops = evaluated(formulas(self.container).get(task.function, ""), raw["dims"])[0]
         total = evaluated(argument_bytes(self.manifest.function(task.function)), raw["dims"])[0]
         if limits is not None and total:  # arrays that stay in caches are streamed over faster than memory is

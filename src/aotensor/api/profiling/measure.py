@@ -69,15 +69,18 @@ class Profile:
         }
 
 
-def sampled(data: bytes, sampler: Path, task: Task) -> tuple[dict[str, Any], list[Sample]]:
-    """Call and sample one function in a process of its own.   data: the library. sampler: compiled
+def sampled(data: bytes, weights: Path | None, sampler: Path, task: Task) -> tuple[dict[str, Any], list[Sample]]:
+    """Call and sample one function in a process of its own.
+
+    data: the library. weights: its file of weights, if it has one. sampler: compiled
 
     Raises: ArgumentValueError for sizes that do not fit, and if the process ends early
     """
     with scratch_folder() as folder:
         (folder / "library").write_bytes(data)
         (folder / "libsampler.so").write_bytes(sampler.read_bytes())
-        (folder / "task.json").write_text(json.dumps({**vars(task), "sizes": dict(task.sizes)}), encoding="utf-8")
+        told = {**vars(task), "sizes": dict(task.sizes), "weights": None if weights is None else str(weights)}
+        (folder / "task.json").write_text(json.dumps(told), encoding="utf-8")
         command = [sys.executable, "-m", "aotensor.api.profiling.child", str(folder)]
         environment = {**{name: str(task.threads) for name in _BLAS_THREADS}, **os.environ}
         try:
