@@ -35,6 +35,7 @@ from aotensor.ir.nest.names import loop_names
 from aotensor.ir.nest.ops import DoOp, ValueOp
 from aotensor.ir.upstream import walk
 from aotensor.passes.remark_texts import Expressions
+from aotensor.passes.report.formula import Formulas
 
 SIZES: Final = "sizes"
 """The group of arithmetic on extents."""
@@ -42,6 +43,8 @@ UNKNOWN: Final = "?"
 """An extent that nothing names."""
 _LONGEST: Final = 240
 """Characters of an attribute; the rest is cut."""
+_LONGEST_SIZE: Final = 30
+"""Characters of an extent; a longer one is `UNKNOWN`."""
 _LEFT_OUT: Final = ("operandSegmentSizes", "positions", "subscripts")
 
 
@@ -113,6 +116,7 @@ class _Reader:
         """Tensor or scalar → the node that gives it, the last one that has written it."""
         self.shapes: dict[SSAValue, tuple[str, ...]] = {}
         self.loops: dict[LoopOp, str] = {}
+        self.formulas = Formulas(lambda x: x.name_hint or "\u2026")
 
     def function(self, op: func.FuncOp, stage: str) -> Flow:
         """The graph of a function."""
@@ -205,14 +209,9 @@ class _Reader:
         return self.shapes[alike[-1]] if alike else _shape(kind, [])
 
     def _size_name(self, x: SSAValue) -> str:
-        """The text of an extent: a number, a name, or that of the axis of an argument."""
-        op = x.owner
-        if isinstance(op, arith.ConstantOp):
-            return _number(op)
-        if isinstance(op, tensor.DimOp) and isinstance(op.index.owner, arith.ConstantOp):
-            shape, axis = self.shapes.get(op.source, ()), int(_number(op.index.owner))
-            return shape[axis] if axis < len(shape) else ""
-        return x.name_hint or ""
+        """The text of an extent in terms of dims: `n`, `n - 1`; "" if it is long."""
+        text = self.formulas.value(x)
+        return text if len(text) <= _LONGEST_SIZE and "\u2026" not in text else ""
 
 
 def _number(op: arith.ConstantOp) -> str:
