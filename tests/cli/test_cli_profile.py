@@ -24,6 +24,7 @@ from aotensor.driver.recipe import Options
 from aotensor.driver.report import Report
 from aotensor.passes.report.line_work import Work
 from aotensor_cli.model import load_model
+from aotensor_cli.page.profiles import read_profiles
 from aotensor_runtime.container import Container
 from aotensor_runtime.elf import ElfFile
 from aotensor_runtime.errors import DamagedLibrary
@@ -74,6 +75,9 @@ def test_a_model(spawn: Call, profiled: Path) -> None:
     answer = spawn("profile", profiled, *QUICK, "--threads", "2", "--json")
     assert answer.code == 0, answer.err
     (found,) = json.loads(answer.out)["profiles"]
+    path = profiled.parent / "p.json"
+    path.write_text(answer.out)
+    assert [len(x.rows) for x in read_profiles(path)] == [len(found["rows"])], "as pages read it"
     rows = {row["name"]: row for row in found["rows"]}
     assert sum(row["share"] for row in found["rows"]) == pytest.approx(1, abs=1e-3)
     assert found["samples"] > 20 and found["seconds"] > 0 and found["threads"] == 2

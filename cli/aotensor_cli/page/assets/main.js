@@ -76,7 +76,20 @@ const source = {
       this.view = new TextView('source', lines, 'python', DATA.loops[state.name] || measured() ? () => new Map([...shares()].filter(([key]) => key.startsWith(`${file.name}:`)).map(([key, share]) => [Number(key.slice(file.name.length + 1)) - 1, share])) : null);
       body = this.view.element;
     }
-    this.element.replaceChildren(make('div', { class: 'tools' }, make('h2', {}, 'source'), DATA.sources.length > 1 ? choice : make('span', {}, name ?? ''), this.count), body);
+    this.columns = make('button', { 'aria-pressed': 'false', title: 'parts, rates and bounds of the measured time beside each line', onclick: () => this.widen(this.columns.getAttribute('aria-pressed') !== 'true') }, 'columns');
+    this.heads = make('div', { class: 'l heads', hidden: true }, make('span', { class: 'n' }), make('span', { class: 'h' }, make('b', {}, 'time')), make('span', { class: 'cells' }, ...COLUMNS.map((x) => make('span', {}, x))));
+    this.element.replaceChildren(make('div', { class: 'tools' }, make('h2', {}, 'source'), DATA.sources.length > 1 ? choice : make('span', {}, name ?? ''), ...(this.view && DATA.profiles.length ? [this.columns] : []), this.count), this.heads, body);
+    if (this.isWide) this.widen(true);
+  },
+  /** Show, or hide, the columns of the profile. */
+  widen(isOn) {
+    this.isWide = isOn;
+    if (!this.view || !DATA.profiles.length) return;
+    this.columns.setAttribute('aria-pressed', String(isOn));
+    this.heads.hidden = !isOn;
+    this.view.cells = isOn ? (n) => cellsOf(measured()?.rows.find((x) => x.line === n + 1 && x.file === this.file)) : null;
+    document.getElementById('columns').style.gridTemplateColumns = isOn ? '50fr 7px 28fr 7px 22fr' : '';
+    this.view.draw(true);
   },
   tell(change) {
     const name = state.key.slice(0, state.key.lastIndexOf(':'));

@@ -3,6 +3,15 @@
 const rateText = (x) => (x === null ? '' : (x / 1e9).toFixed(2));
 const tenths = (x) => (x ? `${(100 * x).toFixed(1)} %` : '');
 
+const COLUMNS = ['forward', 'derivative', 'GB/s', 'GFLOP/s', 'bound by'];
+
+/** The texts of a row, one for each of COLUMNS. */
+function cellsOf(row) {
+  if (!row) return COLUMNS.map(() => '');
+  const bound = row.of_limit === null ? row.bound : `${row.bound}, ${Math.round(100 * row.of_limit)} % of a limit`;
+  return [tenths(row.forward), tenths(row.derivative), ...row.rates.map(rateText), bound];
+}
+
 /** The bar of a row: the forward part, then the derivative part, as parts of the longest row. */
 function stackedBar(row, most) {
   const rest = row.share - row.forward - row.derivative;
@@ -40,17 +49,17 @@ class ProfileView {
     const most = Math.max(...this.data.rows.map((x) => x.share), 1e-9);
     const head = make('p', { class: 'none' }, `${state.name}${sizes ? ` at ${sizes}` : ''} on ${threads} thread${threads > 1 ? 's' : ''}: ${micro(seconds)} per call, ${samples} samples. A derivative belongs to the line that is differentiated. `,
       make('i', { class: 'swatch forward' }), ' forward ', make('i', { class: 'swatch derivative' }), ' derivative ', make('i', { class: 'swatch other' }), ' no line');
-    const names = make('tr', {}, ...['', 'time', 'forward', 'derivative', 'GB/s', 'GFLOP/s', 'bound by'].map((x) => make('th', { scope: 'col' }, x)));
+    const names = make('tr', {}, ...['', 'time', ...COLUMNS].map((x) => make('th', { scope: 'col' }, x)));
     this.shown = this.rows();
     this.element.replaceChildren(head, make('table', {}, make('thead', {}, names), ...this.shown.map((row) => this.row(row, most))));
   }
 
   row(row, most) {
-    const key = row.line ? row.where : '', bound = row.of_limit === null ? row.bound : `${row.bound}, ${Math.round(100 * row.of_limit)} % of a limit`;
+    const key = row.line ? row.where : '';
     const kernels = Object.entries(row.kernels).filter(([, share]) => share >= 0.003).map(([name, share]) => `${name} ${Math.round(100 * share)} %`);
     const names = ['line', key && 'linked', key && key === state.key && 'picked', row === this.chosen && 'chosen', this.matches(row) && 'found'];
     const title = make('th', { colspan: '7', scope: 'rowgroup' }, make('span', { class: 'where' }, row.where), make('code', {}, ...tinted(sourceLine(row).trim(), 'python')), kernels.length ? make('span', { class: 'where' }, `in ${kernels.join(', ')}`) : null);
-    const cells = [tenths(row.share), tenths(row.forward), tenths(row.derivative), ...row.rates.map(rateText), bound];
+    const cells = [tenths(row.share), ...cellsOf(row)];
     const body = make('tbody', { class: names.filter(Boolean).join(' '), role: 'option', title: `${micro(row.seconds)} of a call` },
       make('tr', {}, title), make('tr', {}, make('td', { class: 'track' }, stackedBar(row, most)), ...cells.map((x) => make('td', {}, x))));
     body.addEventListener('click', () => this.choose(row));

@@ -29,7 +29,7 @@ function tinted(line, language) {
 class TextView {
   /** lines: a Lines. heat: gives line number → share of time, or nothing. */
   constructor(name, lines, language, heat = null) {
-    Object.assign(this, { name, lines, language, heat, cursor: 0, picked: new Set(), hits: [] });
+    Object.assign(this, { name, lines, language, heat, cells: null, cursor: 0, picked: new Set(), hits: [] });
     this.sheet = make('div', { class: 'sheet' });
     this.element = make('div', { class: 'body lines', tabindex: '0', role: 'listbox', 'aria-label': name }, this.sheet);
     this.element.addEventListener('scroll', () => this.draw());
@@ -70,7 +70,7 @@ class TextView {
       heat = make('span', { class: 'h', title: share ? `${percent(share)} of the ${measured() ? 'measured' : 'estimated'} time` : null }, ...(share >= 0.005 ? [make('span', { class: 'track' }, bar), make('b', {}, percent(share))] : []));
     }
     const row = make('div', { class: names.filter(Boolean).join(' '), role: 'option', id: `${this.name}-${n}`, 'data-n': n, 'aria-selected': this.picked.has(n), title: key || null },
-      make('span', { class: 'n' }, `${n + 1}`), heat, make('span', {}, ...tinted(this.lines.lines[n], this.language)));
+      make('span', { class: 'n' }, `${n + 1}`), heat, this.cells ? make('span', { class: 'cells' }, ...this.cells(n).map((x) => make('span', {}, x))) : null, make('span', {}, ...tinted(this.lines.lines[n], this.language)));
     row.style.top = `${n * ROW}px`;
     return row;
   }
