@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from aotensor.api.function import Function
+from aotensor.api.interfaces.checks import refuse_state
 from aotensor.api.interfaces.derivatives import second_derivatives
 from aotensor.codegen.abi.bridgestan import READABLE, DensityModel, ReadValue
 from aotensor.core.types import TensorType
@@ -37,10 +38,7 @@ def for_bridgestan(functions: Sequence[Function], library: str) -> tuple[list[Fu
             f"abi bridgestan: one function is a log density with parameters, found {names}", hint=_HINT
         )
     f = found[0]
-    if f.state:
-        raise GraphValueError(
-            f"abi bridgestan: {f.name} has shared variables, {', '.join(f.state)}", hint="make them inputs, as data"
-        )
+    refuse_state("bridgestan", f.name, f.state, "make them inputs, as data")
     density = f.density() if f.density is not None else _of_function(f)
     data = [_data_value(f.name, name, x, density) for name, x in density.data.items()]
     roles = _functions(f.name, density)

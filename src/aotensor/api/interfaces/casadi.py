@@ -11,11 +11,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from aotensor.api.function import Function
+from aotensor.api.interfaces.checks import refuse_state, static_shape
 from aotensor.api.interfaces.derivatives import NO_DERIVATIVE
 from aotensor.codegen.abi.casadi import Block, CasadiLayer, Slot
 from aotensor.core.types import Array, TensorType
 from aotensor.densities.density import pieces, raveled
-from aotensor.errors import GraphTypeError, GraphValueError
+from aotensor.errors import GraphTypeError
 from aotensor.gradient import Lop, Rop, jacobian
 from aotensor.graph.sparse_type import SparseVariable
 from aotensor.graph.variable import Variable
@@ -77,10 +78,7 @@ def for_casadi(functions: Sequence[Function], library: str) -> tuple[list[Functi
     made: list[Function] = []
     blocks: list[Block] = []
     for f in functions:
-        if f.state:
-            raise GraphValueError(
-                f"abi casadi: {f.name} has shared variables, {', '.join(f.state)}", hint="make them inputs"
-            )
+        refuse_state("casadi", f.name, f.state)
         inputs, full = [], dict[Variable, Variable]()
         for key, x in f.arguments.items():
             entry, full[x] = _input(f, key, x)
@@ -101,8 +99,7 @@ def _input(f: Function, key: str, x: Variable) -> tuple[Entry, Variable]:
     shape = _shape(f.name, key, x)
     if not isinstance(x, SparseVariable):
         values = vector(key, dtype="float64", shape=(prod(shape),))
-        extents = tuple(n for n in x.tensor_type.shape if isinstance(n, int))
-        return dense(key, shape, values), next(pieces(values, [(extents, prod(shape))]))
+        return dense(key, shape, values), next(pieces(values, [(static_shape(x), prod(shape))]))
     if key not in f.patterned_arguments:
         raise GraphTypeError(
             f"abi casadi: {key} of {f.name} is {x.type}, and CasADi asks for patterns of inputs before a call",

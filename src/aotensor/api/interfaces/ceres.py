@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import Final
 
 from aotensor.api.function import Function
+from aotensor.api.interfaces.checks import is_static_float64, refuse_state, static_shape
 from aotensor.codegen.abi.ceres import CeresLayer, Residual
 from aotensor.core.types import TensorType
 from aotensor.driver.signature import In
@@ -72,30 +73,21 @@ def _inputs(f: Function) -> list[In]:
 
 def _jacobians(residual: Variable, blocks: Sequence[Variable]) -> list[Variable]:
     """The derivative by each block: (m, n) for m residuals and n elements."""
-    (m,) = _extents(residual)
+    (m,) = static_shape(residual)
     if m > _MOST_ROWS:
         return list(jacobian(residual, list(blocks), disconnected_inputs="ignore"))
     rows = [grad(residual[k], list(blocks), disconnected_inputs="ignore") for k in range(m)]
     return [stack(parts) for parts in zip(*rows, strict=True)]
 
 
-def _extents(x: Variable) -> tuple[int, ...]:
-    return tuple(int(n) for n in x.static_shape if n is not None)
-
-
 def _is_vector(x: Variable) -> bool:
     """Is it a float64 vector of static length, with elements?"""
-    is_dense = isinstance(x.type, TensorType) and x.type.dtype == "float64"
-    return is_dense and x.ndim == 1 and None not in x.static_shape and x.static_shape != (0,)
+    return is_static_float64(x) and x.ndim == 1 and x.static_shape != (0,)
 
 
 def _blocks(f: Function) -> dict[str, Variable]:
     """The parameter blocks by name.   Raises: as `for_ceres`"""
-    if f.state:
-        raise GraphValueError(
-            f"abi ceres: {f.name} has shared variables, {', '.join(f.state)}",
-            hint="make them inputs: aot.In(x, data=True)",
-        )
+    refuse_state("ceres", f.name, f.state, "make them inputs: aot.In(x, data=True)")
     blocks: dict[str, Variable] = {}
     for name, x in f.arguments.items():
         wish = f.declared[name]
@@ -108,7 +100,7 @@ def _blocks(f: Function) -> dict[str, Variable]:
                 lines=[x.describe()],
                 hint=f"{_HINT}aot.In({name}, data=True)",
             )
-        if wish.manifold is not None and not _fits(wish.manifold, *_extents(x)):
+        if wish.manifold is not None and not _fits(wish.manifold, *static_shape(x)):
             raise GraphValueError(
                 f"abi ceres: {name} of {f.name} is {x.type}, and its manifold {wish.manifold} has vectors of "
                 f"{_SIZES[wish.manifold]}",

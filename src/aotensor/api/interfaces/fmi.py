@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from aotensor.api.function import Function
+from aotensor.api.interfaces.checks import refuse_state
 from aotensor.api.interfaces.dependencies import dependencies
 from aotensor.api.interfaces.derivatives import NO_DERIVATIVE
 from aotensor.codegen.abi.fmi.layer import FmiLayer
@@ -30,8 +31,7 @@ def for_fmi(functions: Sequence[Function], library: str) -> tuple[list[Function]
         names = ", ".join(f.name for f in functions)
         raise GraphValueError(f"abi fmi: an FMU is one model, found {names}", hint="compile each function alone")
     (f,) = functions
-    if f.state:
-        raise GraphValueError(f"abi fmi: {f.name} has shared variables, {', '.join(f.state)}", hint="make them inputs")
+    refuse_state("fmi", f.name, f.state)
     if not f.results:
         raise GraphValueError(f"abi fmi: {f.name} has no outputs", hint="give the values that an importer reads")
     for key, x in (*f.arguments.items(), *f.results.items()):

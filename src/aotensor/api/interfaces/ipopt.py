@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aotensor.api.function import Function
+from aotensor.api.interfaces.checks import is_static_float64, refuse_state, static_shape
 from aotensor.api.nlp import NLP, StoredEntries
 from aotensor.codegen.abi.ipopt.layer import IpoptLayer, Program
-from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.variable import Variable
 from aotensor.sparse.construct.create import csm_data
@@ -43,7 +43,7 @@ def for_ipopt(functions: Sequence[Function], library: str) -> tuple[list[Functio
                 program.name,
                 program.n,
                 program.m,
-                tuple(tuple(int(n) for n in x.static_shape if n is not None) for x in program.p),
+                tuple(map(static_shape, program.p)),
                 _coordinates(program.jac_g_pattern),
                 _coordinates(program.hess_l_pattern) if has_curvature else ((), ()),
                 point.name,
@@ -67,13 +67,11 @@ def _coordinates(pattern: StoredEntries) -> tuple[tuple[int, ...], tuple[int, ..
 
 def _check(program: NLP) -> None:
     """Raises: as `for_ipopt`"""
-    if program.f.state or program.g.state:
-        names = ", ".join(dict.fromkeys([*program.f.state, *program.g.state]))
-        raise GraphValueError(f"abi ipopt: {program.label} has shared variables, {names}", hint="make them parameters")
+    refuse_state("ipopt", program.label, [*program.f.state, *program.g.state], "make them parameters")
     if program.n == 0:
         raise GraphValueError(f"abi ipopt: {program.label} has no variables", lines=[x.describe() for x in program.x])
     for what, x in (*(("x", x) for x in program.x), *(("p", x) for x in program.p)):
-        if not isinstance(x.type, TensorType) or x.type.dtype != "float64" or None in x.static_shape:
+        if not is_static_float64(x):
             raise GraphTypeError(
                 f"abi ipopt: {x} in {what} of {program.label} is {x.type}, not a dense float64 array of static shape",
                 lines=[x.describe()],

@@ -10,9 +10,9 @@ from math import prod
 from typing import Any
 
 from aotensor.api.function import Function
+from aotensor.api.interfaces.checks import is_static_float64, refuse_state, static_shape
 from aotensor.api.interfaces.derivatives import NO_DERIVATIVE
 from aotensor.codegen.abi.sundials.layer import RightHandSide, SundialsLayer
-from aotensor.core.types import TensorType
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.gradient import Lop, Rop
 from aotensor.gradient.sparsity.sparse_jacobian import sparse_jacobian
@@ -46,7 +46,7 @@ def for_sundials(functions: Sequence[Function], library: str) -> tuple[list[Func
                 made.append(one)
                 found[role] = one.name
         pattern = system.pattern
-        shapes = tuple(_shape(x) for x in system.parameters)
+        shapes = tuple(static_shape(x) for x in system.parameters)
         indptr, indices = (tuple(map(int, part)) for part in (pattern.indptr, pattern.indices))
         models.append(RightHandSide(f.name, system.n, shapes, indptr, indices, found))
     return made, SundialsLayer(tuple(models))
@@ -70,7 +70,7 @@ class _System:
 
     @property
     def n(self) -> int:
-        return _shape(self.y)[0]
+        return static_shape(self.y)[0]
 
     @cached_property
     def pattern(self) -> Any:
@@ -101,11 +101,11 @@ class _System:
 
     def tangent(self) -> Function:
         """df/dy v + df/dp q, for q of all parameters one after the other."""
-        sizes = [prod(_shape(x)) for x in self.parameters]
+        sizes = [prod(static_shape(x)) for x in self.parameters]
         v, q = self._vector("v", self.n), self._vector("q", sum(sizes))
         parts, start = [], 0
         for x, size in zip(self.parameters, sizes, strict=True):
-            parts.append(reshape(q[start : start + size], _shape(x)))
+            parts.append(reshape(q[start : start + size], static_shape(x)))
             start += size
         found = Rop(self.slope, [self.y, *self.parameters], [v, *parts], disconnected_outputs="ignore")
         return self._function("tangent", found, v, q)
@@ -118,15 +118,9 @@ class _System:
         return Function([*self.inputs, *extra], output, name=f"{self.name}_{role}", on_unused_input="ignore")
 
 
-def _shape(x: Variable) -> tuple[int, ...]:
-    return tuple(int(n) for n in x.static_shape if n is not None)
-
-
 def _system(f: Function) -> _System:
     """Raises: as `for_sundials`"""
-    if f.state:
-        names = ", ".join(f.state)
-        raise GraphValueError(f"abi sundials: {f.name} has shared variables, {names}", hint="make them parameters")
+    refuse_state("sundials", f.name, f.state, "make them parameters")
     for name in (*f.column_arguments, *f.column_results):
         raise GraphValueError(
             f"abi sundials: {name} of {f.name} is column-major, and parameters are row-major",
@@ -140,8 +134,7 @@ def _system(f: Function) -> _System:
             hint=_HINT,
         )
     for name, x in (*inputs, *outputs):
-        is_dense = isinstance(x.type, TensorType) and not x.is_sparse
-        if not is_dense or x.type.dtype != "float64" or None in x.static_shape:
+        if not is_static_float64(x):
             raise GraphTypeError(
                 f"abi sundials: {name} of {f.name} is {x.type}, not a dense float64 array of static shape", hint=_HINT
             )

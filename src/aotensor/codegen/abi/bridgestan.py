@@ -19,6 +19,7 @@ from aotensor.codegen.abi import (
     bridgestan_r,
     bridgestan_start,
     bridgestan_table,
+    calls,
     json_reader,
     linear_algebra,
     messages,
@@ -35,7 +36,8 @@ from aotensor_runtime.manifest import FunctionSpec, Manifest
 
 VERSION: Final = (bridgestan_table.MAJOR, bridgestan_table.MINOR, bridgestan_table.PATCH)
 _SOURCES: Final[tuple[ModuleType, ...]] = (
-    arrays, messages, json_reader, linear_algebra, bridgestan_model, bridgestan_calls, bridgestan_start, bridgestan_r,
+    arrays, messages, calls, json_reader, linear_algebra, bridgestan_model, bridgestan_calls, bridgestan_start,
+    bridgestan_r,
 )  # fmt: skip
 _NUMBERS: Final = ("bs_major_version", "bs_minor_version", "bs_patch_version")
 _OF_HESSIAN: Final = ("bs_log_density_hessian", "bs_log_density_hessian_R")

@@ -11,10 +11,10 @@ from aotensor.codegen.abi.bridgestan_model import (
     is_document,
     measured,
     record_of,
-    run,
     say_wrong,
 )
 from aotensor.codegen.abi.bridgestan_table import (
+    BLAS,
     CONSTRAIN,
     CONSTRAINED,
     DATA_COUNT,
@@ -37,6 +37,7 @@ from aotensor.codegen.abi.bridgestan_table import (
     VALUE_START,
     VALUE_STRIDES,
 )
+from aotensor.codegen.abi.calls import run
 from aotensor.codegen.abi.json_reader import member, store
 from aotensor.codegen.abi.language import (
     WORD,
@@ -113,7 +114,7 @@ def evaluate(
     describe(outputs, 0, value, 0, 0, FLOAT)
     describe(outputs, 1, first, shape, 1, FLOAT)
     describe(outputs, 2, second, shape, 2, FLOAT)
-    return run(entry, inputs, outputs, buffer)
+    return run(entry, table() + WORD * BLAS, inputs, outputs, buffer)
 
 
 def answer(status: int, error: Address, buffer: Address) -> int:
@@ -196,7 +197,7 @@ def constrain(model: Address, theta_unc: Address, theta: Address, others: Addres
     attach_data(inputs, 1, model)
     describe(outputs, 0, theta, shapes + WORD, 1, FLOAT)
     describe(outputs, 1, others, shapes + 2 * WORD, 1, FLOAT)
-    return run(word(table(), CONSTRAIN), inputs, outputs, buffer)
+    return run(word(table(), CONSTRAIN), table() + WORD * BLAS, inputs, outputs, buffer)
 
 
 def bs_param_constrain(
@@ -240,7 +241,7 @@ def unconstrain(model: Address, theta: Address, theta_unc: Address, buffer: Addr
     describe(inputs, 0, theta, shapes, 1, FLOAT)
     attach_data(inputs, 1, model)
     describe(outputs, 0, theta_unc, shapes + WORD, 1, FLOAT)
-    status = run(word(table(), UNCONSTRAIN), inputs, outputs, buffer)
+    status = run(word(table(), UNCONSTRAIN), table() + WORD * BLAS, inputs, outputs, buffer)
     if status != 0:
         return status
     for k in range(count):

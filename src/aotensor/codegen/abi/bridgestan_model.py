@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from aotensor.codegen.abi.arrays import ARRAY, CONTEXT, FLOAT, MESSAGE_BYTES, TRUTH, begin_context, describe
+from aotensor.codegen.abi.arrays import ARRAY, FLOAT, TRUTH, describe
 from aotensor.codegen.abi.bridgestan_table import (
     ALL_NAMES,
     BLAS,
@@ -30,6 +30,7 @@ from aotensor.codegen.abi.bridgestan_table import (
     VALUE_SIZE,
     VALUE_WORDS,
 )
+from aotensor.codegen.abi.calls import run
 from aotensor.codegen.abi.json_reader import (
     NOT_A_NUMBER,
     NOT_AN_INTEGER,
@@ -50,7 +51,6 @@ from aotensor.codegen.abi.language import (
     byte,
     close_file,
     copy,
-    invoke,
     length,
     open_file,
     read_file,
@@ -63,7 +63,7 @@ from aotensor.codegen.abi.language import (
     text,
     word,
 )
-from aotensor.codegen.abi.messages import BUFFER, begin, fail, say, say_number
+from aotensor.codegen.abi.messages import BUFFER, begin, fail, is_same, say, say_number
 from aotensor_runtime.abi import Status
 
 OUTPUTS_NEEDED: Final = int(Status.OUTPUTS_NEEDED)
@@ -72,20 +72,6 @@ OUTPUTS_NEEDED: Final = int(Status.OUTPUTS_NEEDED)
 def attach_data(arrays: Address, k: int, model: Address) -> None:
     """The descriptors of the model's data, from number k on."""
     copy(arrays + k * ARRAY, model, word(table(), DATA_COUNT) * ARRAY)
-
-
-def run(entry: Address, inputs: Address, outputs: Address, buffer: Address) -> int:
-    """The status of a call of a uniform entry; its message goes to the buffer."""
-    message = stack(MESSAGE_BYTES)
-    context = stack(CONTEXT)
-    begin_context(context, table() + WORD * BLAS, message)
-    status = invoke(entry, context, inputs, outputs)
-    if status != 0:
-        say(buffer, message)
-        if byte(message, 0) == 0:
-            say(buffer, text("status "))
-            say_number(buffer, status)
-    return status
 
 
 def record_of(records: Address, k: int) -> int:
@@ -213,7 +199,7 @@ def is_consistent(model: Address, buffer: Address) -> bool:
     describe(outputs, 0, 0, 0, 0, FLOAT)
     messages = stack(BUFFER)
     begin(messages)
-    status = run(word(table(), LOG_DENSITY), inputs, outputs, messages)
+    status = run(word(table(), LOG_DENSITY), table() + WORD * BLAS, inputs, outputs, messages)
     release(point)
     if status != OUTPUTS_NEEDED:
         say(buffer, text("data: "))
@@ -253,22 +239,12 @@ def read_whole_file(path: Address, buffer: Address) -> int:
     return memory
 
 
-def same(x: Address, y: Address) -> bool:
-    """Are two texts the same?"""
-    i = 0
-    while byte(x, i) == byte(y, i):
-        if byte(x, i) == 0:
-            return True
-        i += 1
-    return False
-
-
 def is_path(data: Address) -> bool:
     """Does a text end with ".json"?"""
     size = length(data)
     if size < 5:
         return False
-    return same(data + size - 5, text(".json"))
+    return is_same(data + size - 5, text(".json"))
 
 
 def read_all(model: Address, data: Address, buffer: Address) -> bool:

@@ -11,10 +11,9 @@ from math import prod
 from typing import Final
 
 from aotensor.codegen.abi import arrays, casadi_kernels, linear_algebra
-from aotensor.codegen.abi.interface import Layer
+from aotensor.codegen.abi.interface import Layer, entry
 from aotensor.codegen.abi.substitutes import blas_words, missing_lapack, refuse_lapack
 from aotensor.codegen.abi.translate import add_kernels
-from aotensor.codegen.entry.names import Symbols
 from aotensor.codegen.entry.tables import Constants
 from aotensor.codegen.llvm import Value
 from aotensor_runtime.manifest import FunctionSpec, Manifest
@@ -91,18 +90,18 @@ class CasadiLayer(Layer):
         for block in self.blocks:
             exported = {kernel: block.name + suffix for kernel, suffix in _SUFFIXES.items()}
             sources = (arrays, linear_algebra, casadi_kernels)
-            words = _words(constants, block, Symbols.in_library(manifest, block.function).uniform)
+            words = _words(constants, block, entry(constants, manifest, block.function))
             add_kernels(constants, sources, exported, words, prefix=f"abi.{block.name}.")
 
 
-def _words(constants: Constants, block: Block, entry: str) -> list[Value | int | str]:
+def _words(constants: Constants, block: Block, function: Value) -> list[Value | int | str]:
     sides = (block.inputs, block.outputs)
     names = [constants.pointers([constants.text(slot.name) for slot in side]) for side in sides]
     patterns = [constants.pointers([constants.numbers(slot.pattern) for slot in side]) for side in sides]
     lengths = [constants.numbers([slot.length if slot.is_passed else -1 for slot in side]) for side in sides]
     counts = [len(side) for side in sides]
     forms = [constants.words("abi.forms", [x for slot in side for x in _form(constants, slot)]) for side in sides]
-    return [*counts, *names, *patterns, constants.module.globals[entry], *lengths, *forms, *blas_words()]
+    return [*counts, *names, *patterns, function, *lengths, *forms, *blas_words()]
 
 
 def _form(constants: Constants, slot: Slot) -> list[Value | int]:

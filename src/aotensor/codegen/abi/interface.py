@@ -5,7 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from aotensor.codegen.entry.code import NULL
+from aotensor.codegen.entry.names import Symbols
 from aotensor.codegen.entry.tables import Constants
+from aotensor.codegen.llvm import Value
 from aotensor.codegen.targets.systems import system_of
 from aotensor.errors import OptionError
 from aotensor_runtime.manifest import FunctionSpec, InterfaceSpec, Manifest
@@ -35,6 +38,26 @@ class Layer(ABC):
     @abstractmethod
     def add(self, constants: Constants, manifest: Manifest) -> None:
         """Define the symbols in a module that has our entries."""
+
+
+def entry(constants: Constants, manifest: Manifest, function: str | None) -> Value:
+    """The uniform entry of a function of ours; NULL for None."""
+    if function is None:
+        return NULL
+    return constants.module.globals[Symbols.in_library(manifest, function).uniform]
+
+
+def workspace(constants: Constants, manifest: Manifest, function: str | None) -> Value:
+    """The workspace entry of a function of ours; NULL for None."""
+    if function is None:
+        return NULL
+    return constants.module.globals[Symbols.in_library(manifest, function).workspace]
+
+
+def forms(constants: Constants, shapes: Sequence[Sequence[int]]) -> list[Value]:
+    """Words of a table: ranks of arrays, and addresses of their extents."""
+    ranks, extents = [len(shape) for shape in shapes], [constants.numbers(shape) for shape in shapes]
+    return [constants.numbers(ranks), constants.pointers(extents)]
 
 
 def refuse_without_libc(layers: Sequence[Layer], triple: str, allocates: bool) -> None:

@@ -85,3 +85,13 @@ def say_part(buffer: Address, names: Address, k: int) -> None:
     while byte(names, i) != 44 and byte(names, i) != 0:
         i += 1
     say_bytes(buffer, names + start, i - start)
+
+
+def is_same(a: Address, b: Address) -> bool:
+    """Are two texts equal?"""
+    i = 0
+    while byte(a, i) == byte(b, i):
+        if byte(a, i) == 0:
+            return True
+        i += 1
+    return False

@@ -6,6 +6,8 @@
         return i                                  }
 
 Locals are stack slots, which LLVM turns into registers. A kernel that is exported has the types of C in its signature.
+A module's `VARIANTS`, symbol → (function, values of global names), are kernels that differ in constants only; the
+function itself is then no kernel.
 """
 
 from __future__ import annotations
@@ -63,24 +65,27 @@ def add_kernels(
 
     Raises: InternalError with the line for what the language does not have.
     """
-    kernels = {name: tree for source in sources for name, tree in _trees(source).items() if name not in left_out}
+    kernels = {name: one for source in sources for name, one in _kernels(source).items() if name not in left_out}
     of_c = {*exported, *(x for x in words if isinstance(x, str))}
     declared = {
         name: _declared(constants, exported.get(name, prefix + name), tree, name in of_c)
-        for name, tree in kernels.items()
+        for name, (tree, _) in kernels.items()
     }
     table = constants.words("abi.table", [declared[x] if isinstance(x, str) else x for x in words])
-    for source in sources:
-        for name, tree in _trees(source).items():
-            if name not in left_out:
-                is_exported = name in exported
-                _Body(constants, vars(source), declared, table, tree, name in of_c, is_exported).build()
+    for name, (tree, names) in kernels.items():
+        _Body(constants, names, declared[name], declared, table, tree, name in of_c, name in exported).build()
 
 
 @cache
-def _trees(source: ModuleType) -> dict[str, ast.FunctionDef]:
-    """The functions of a module, private ones too."""
-    return {x.name: x for x in ast.parse(inspect.getsource(source)).body if isinstance(x, ast.FunctionDef)}
+def _kernels(source: ModuleType) -> dict[str, tuple[ast.FunctionDef, Mapping[str, Any]]]:
+    """The functions of a module, private ones too, and its variants: name → tree, global names."""
+    names = vars(source)
+    trees = {x.name: x for x in ast.parse(inspect.getsource(source)).body if isinstance(x, ast.FunctionDef)}
+    variants: Mapping[str, tuple[str, Mapping[str, int | str]]] = names.get("VARIANTS", {})
+    patterns = {function for function, _ in variants.values()}
+    return {name: (tree, names) for name, tree in trees.items() if name not in patterns} | {
+        symbol: (trees[function], {**names, **values}) for symbol, (function, values) in variants.items()
+    }
 
 
 def _kinds(tree: ast.FunctionDef, of_c: bool) -> tuple[Type, list[Type]]:
@@ -110,13 +115,13 @@ class _Body:
     """One kernel while it is translated.   names: of its module's globals. declared: all kernels by name"""
 
     def __init__(
-        self, constants: Constants, names: Mapping[str, Any], declared: Mapping[str, Function], table: Value,
-        tree: ast.FunctionDef, of_c: bool, exported: bool,
+        self, constants: Constants, names: Mapping[str, Any], own: Function, declared: Mapping[str, Function],
+        table: Value, tree: ast.FunctionDef, of_c: bool, exported: bool,
     ) -> None:  # fmt: skip
         self._constants, self._names, self._declared, self._table = constants, names, declared, table
         self._tree = tree
         self._result, kinds = _kinds(tree, of_c)
-        self._c = Code(constants.module, declared[tree.name].name, self._result, kinds, exported=exported)
+        self._c = Code(constants.module, own.name, self._result, kinds, exported=exported)
         self._b = self._c.builder
         self._slots: dict[str, tuple[Value, Type]] = {}
         self._loops: list[tuple[Any, Any]] = []
@@ -336,8 +341,8 @@ class _Body:
     def _call(self, tree: ast.Call) -> Value | None:
         name = tree.func.id if isinstance(tree.func, ast.Name) else ""
         found = self._names.get(name)
-        if isinstance(found, Text) and isinstance(tree.args[0], ast.Constant):
-            return self._c.address(self._constants.text(str(tree.args[0].value)))
+        if isinstance(found, Text):
+            return self._c.address(self._constants.text(self._literal(tree.args[0])))
         if isinstance(found, Table):
             return self._c.address(self._table)
         arguments = [self._value(x) for x in tree.args]
@@ -350,6 +355,13 @@ class _Body:
         if not isinstance(found, FunctionType) or found.__name__ not in self._declared:
             raise self._fail(tree, "no such function")
         return self._called(self._declared[found.__name__], arguments)
+
+    def _literal(self, tree: ast.expr) -> str:
+        """A text, or a global name of one."""
+        found = tree.value if isinstance(tree, ast.Constant) else self._names.get(ast.unparse(tree))
+        if not isinstance(found, str):
+            raise self._fail(tree, "no such text")
+        return found
 
     def _called(self, callee: Function, arguments: Sequence[Value]) -> Value | None:
         """A call of a kernel, whose signature may be that of C."""

@@ -18,7 +18,6 @@ from aotensor.codegen.abi.language import (
     Bool,
     Int32,
     allocate,
-    byte,
     copy,
     notify,
     release,
@@ -30,7 +29,7 @@ from aotensor.codegen.abi.language import (
     text,
     word,
 )
-from aotensor.codegen.abi.messages import BUFFER, begin, say
+from aotensor.codegen.abi.messages import BUFFER, begin, is_same, say
 
 INPUTS: Final = 0
 OUTPUTS: Final = 1
@@ -88,16 +87,6 @@ def clear(p: Address) -> None:
     """Store false."""
     if p != 0:
         set_byte(p, 0, 0)
-
-
-def is_same(a: Address, b: Address) -> bool:
-    """Are two texts equal?"""
-    i = 0
-    while byte(a, i) == byte(b, i):
-        if byte(a, i) == 0:
-            return True
-        i += 1
-    return False
 
 
 def restart(instance: Address) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from aotensor.codegen.abi import arrays, linear_algebra, messages
+from aotensor.codegen.abi import arrays, calls, linear_algebra, messages
 from aotensor.codegen.abi.fmi import instance, typed, values
 from aotensor.codegen.abi.fmi.variables import (
     DERIVATIVES,
@@ -20,19 +20,17 @@ from aotensor.codegen.abi.fmi.variables import (
     token_of,
     variables_of,
 )
-from aotensor.codegen.abi.interface import Layer
+from aotensor.codegen.abi.interface import Layer, entry
 from aotensor.codegen.abi.language import WORD
 from aotensor.codegen.abi.substitutes import blas_words, refuse_lapack
 from aotensor.codegen.abi.translate import add_kernels
-from aotensor.codegen.entry.code import NULL
-from aotensor.codegen.entry.names import Symbols
 from aotensor.codegen.entry.tables import Constants
 from aotensor.codegen.llvm import Value
 from aotensor.core.types import Array
 from aotensor_runtime.abi import DTYPE_CODES
 from aotensor_runtime.manifest import FunctionSpec, InterfaceSpec, Manifest
 
-_SOURCES: Final = (arrays, messages, linear_algebra, instance, values, typed)
+_SOURCES: Final = (arrays, messages, calls, linear_algebra, instance, values, typed)
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class FmiLayer(Layer):
         for source in _SOURCES
         for name, x in vars(source).items()
         if name.startswith("fmi3") and isinstance(x, FunctionType) and inspect.getmodule(x) is source
-    )
+    ) + tuple(typed.VARIANTS)
 
     @property
     def spec(self) -> InterfaceSpec:
@@ -84,18 +82,14 @@ class FmiLayer(Layer):
             records += _record(constants, x, place, slot if x.is_continuous else 0)
             place += _padded(x.count * x.size)
             slot += x.count * WORD if x.is_continuous else 0
-        entries: list[Value] = [constants.module.globals[Symbols.in_library(manifest, self.model).uniform]]
-        for role in DERIVATIVES:
-            name = derivative_name(spec, role, manifest.functions)
-            symbol = None if name is None else Symbols.in_library(manifest, name).uniform
-            entries.append(NULL if symbol is None else constants.module.globals[symbol])
+        functions = [self.model, *(derivative_name(spec, role, manifest.functions) for role in DERIVATIVES)]
         return [
             len(spec.inputs),
             len(spec.outputs),
             constants.words("abi.variables", records),
             slot,
             end - instance.STATE_AT,
-            *entries,
+            *(entry(constants, manifest, function) for function in functions),
             constants.text(token_of(spec, self.spec.starts)),
             self._start(constants, found, end - instance.STATE_AT),
             *blas_words(),

@@ -2,133 +2,70 @@
 
 from __future__ import annotations
 
-from aotensor.codegen.abi.arrays import FLOAT
+from collections.abc import Mapping
+from typing import Final
+
 from aotensor.codegen.abi.fmi.instance import ERROR, done, refuse
-from aotensor.codegen.abi.fmi.values import (
-    BOOL,
-    FLOAT32,
-    INT8,
-    INT16,
-    INT32,
-    INT64,
-    UINT8,
-    UINT16,
-    UINT32,
-    UINT64,
-    get_values,
-    set_values,
-)
+from aotensor.codegen.abi.fmi.values import get_values, set_values
+from aotensor.codegen.abi.fmi.variables import TYPES
 from aotensor.codegen.abi.language import Address, Int32, UInt32, set_word, text
+from aotensor_runtime.abi import DTYPE_CODES
+
+CALL: str = ""
+DTYPE: int = 0
+REASON: str = ""
+"""The name of a variant, the type of its variables, and what a model does not have."""
+
+_NO_CLOCKS: Final = "there are no clocks"
+_NO_STATES: Final = "there are no continuous states"
+_MISSING: Final = {
+    "no_text": {f"{verb}String": "there are no variables of the type String" for verb in ("Get", "Set")},
+    "no_bytes": {f"{verb}Binary": "there are no variables of the type Binary" for verb in ("Get", "Set")},
+    "no_clock": dict.fromkeys(
+        ("GetClock", "SetClock", "GetShiftDecimal", "SetIntervalDecimal", "SetShiftDecimal"), _NO_CLOCKS
+    ),
+    "no_clocks": dict.fromkeys(
+        ("GetIntervalDecimal", "GetShiftFraction", "SetIntervalFraction", "SetShiftFraction"), _NO_CLOCKS
+    ),
+    "no_interval": {"GetIntervalFraction": _NO_CLOCKS},
+    "no_state": {
+        "SetContinuousStates": _NO_STATES,
+        "GetContinuousStateDerivatives": _NO_STATES,
+        "GetContinuousStates": _NO_STATES,
+        "GetNominalsOfContinuousStates": _NO_STATES,
+        "GetEventIndicators": "there are no event indicators",
+    },
+    "no_derivatives": {"GetOutputDerivatives": "there are no derivatives of outputs by the time"},
+    "none_of": {"GetNumberOfContinuousStates": "", "GetNumberOfEventIndicators": ""},
+    "no_mode": dict.fromkeys(("EnterConfigurationMode", "ExitConfigurationMode"), "there are no structural parameters"),
+    "no_number": {"GetNumberOfVariableDependencies": "dependencies of elements are not known"},
+    "no_elements": {"GetVariableDependencies": "dependencies of elements are not known"},
+    "no_partition": {"ActivateModelPartition": _NO_CLOCKS},
+}
+"""Function below → what follows `fmi3` in the names of those that it is, and why."""
+
+VARIANTS: Final[Mapping[str, tuple[str, Mapping[str, int | str]]]] = {
+    **{
+        f"fmi3{verb}{kind}": (function, {"CALL": f"fmi3{verb}{kind}", "DTYPE": DTYPE_CODES[dtype]})
+        for dtype, kind in TYPES.items()
+        for verb, function in (("Get", "get_typed"), ("Set", "set_typed"))
+    },
+    **{
+        f"fmi3{name}": (function, {"CALL": f"fmi3{name}", "REASON": reason})
+        for function, names in _MISSING.items()
+        for name, reason in names.items()
+    },
+}
 
 
-def fmi3GetFloat32(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
-    """Read variables of the type Float32."""
-    return get_values(instance, text("fmi3GetFloat32"), references, count, values, size, FLOAT32)
+def get_typed(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
+    """Read variables of one type."""
+    return get_values(instance, text(CALL), references, count, values, size, DTYPE)
 
 
-def fmi3SetFloat32(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
-    """Set inputs of the type Float32."""
-    return set_values(instance, text("fmi3SetFloat32"), references, count, values, size, FLOAT32)
-
-
-def fmi3GetFloat64(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
-    """Read variables of the type Float64."""
-    return get_values(instance, text("fmi3GetFloat64"), references, count, values, size, FLOAT)
-
-
-def fmi3SetFloat64(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
-    """Set inputs of the type Float64."""
-    return set_values(instance, text("fmi3SetFloat64"), references, count, values, size, FLOAT)
-
-
-def fmi3GetInt8(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
-    """Read variables of the type Int8."""
-    return get_values(instance, text("fmi3GetInt8"), references, count, values, size, INT8)
-
-
-def fmi3SetInt8(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
-    """Set inputs of the type Int8."""
-    return set_values(instance, text("fmi3SetInt8"), references, count, values, size, INT8)
-
-
-def fmi3GetUInt8(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
-    """Read variables of the type UInt8."""
-    return get_values(instance, text("fmi3GetUInt8"), references, count, values, size, UINT8)
-
-
-def fmi3SetUInt8(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
-    """Set inputs of the type UInt8."""
-    return set_values(instance, text("fmi3SetUInt8"), references, count, values, size, UINT8)
-
-
-def fmi3GetInt16(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
-    """Read variables of the type Int16."""
-    return get_values(instance, text("fmi3GetInt16"), references, count, values, size, INT16)
-
-
-def fmi3SetInt16(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
-    """Set inputs of the type Int16."""
-    return set_values(instance, text("fmi3SetInt16"), references, count, values, size, INT16)
-
-
-def fmi3GetUInt16(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
-    """Read variables of the type UInt16."""
-    return get_values(instance, text("fmi3GetUInt16"), references, count, values, size, UINT16)
-
-
-def fmi3SetUInt16(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
-    """Set inputs of the type UInt16."""
-    return set_values(instance, text("fmi3SetUInt16"), references, count, values, size, UINT16)
-
-
-def fmi3GetInt32(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
-    """Read variables of the type Int32."""
-    return get_values(instance, text("fmi3GetInt32"), references, count, values, size, INT32)
-
-
-def fmi3SetInt32(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
-    """Set inputs of the type Int32."""
-    return set_values(instance, text("fmi3SetInt32"), references, count, values, size, INT32)
-
-
-def fmi3GetUInt32(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
-    """Read variables of the type UInt32."""
-    return get_values(instance, text("fmi3GetUInt32"), references, count, values, size, UINT32)
-
-
-def fmi3SetUInt32(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
-    """Set inputs of the type UInt32."""
-    return set_values(instance, text("fmi3SetUInt32"), references, count, values, size, UINT32)
-
-
-def fmi3GetInt64(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
-    """Read variables of the type Int64."""
-    return get_values(instance, text("fmi3GetInt64"), references, count, values, size, INT64)
-
-
-def fmi3SetInt64(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
-    """Set inputs of the type Int64."""
-    return set_values(instance, text("fmi3SetInt64"), references, count, values, size, INT64)
-
-
-def fmi3GetUInt64(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
-    """Read variables of the type UInt64."""
-    return get_values(instance, text("fmi3GetUInt64"), references, count, values, size, UINT64)
-
-
-def fmi3SetUInt64(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
-    """Set inputs of the type UInt64."""
-    return set_values(instance, text("fmi3SetUInt64"), references, count, values, size, UINT64)
-
-
-def fmi3GetBoolean(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
-    """Read variables of the type Boolean."""
-    return get_values(instance, text("fmi3GetBoolean"), references, count, values, size, BOOL)
-
-
-def fmi3SetBoolean(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
-    """Set inputs of the type Boolean."""
-    return set_values(instance, text("fmi3SetBoolean"), references, count, values, size, BOOL)
+def set_typed(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
+    """Set inputs of one type."""
+    return set_values(instance, text(CALL), references, count, values, size, DTYPE)
 
 
 # --- what a model does not have --------------------------------------------------------------------------------------
@@ -141,156 +78,63 @@ def without(instance: Address, call: Address, count: int, reason: Address) -> in
     return done(instance) if count == 0 else refuse(instance, call, reason)
 
 
-def fmi3GetString(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
+def no_text(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
     """There are no strings."""
-    return without(instance, text("fmi3GetString"), count, text("there are no variables of the type String"))
+    return without(instance, text(CALL), count, text(REASON))
 
 
-def fmi3GetBinary(
-    instance: Address, references: Address, count: int, sizes: Address, values: Address, size: int
-) -> Int32:
+def no_bytes(instance: Address, references: Address, count: int, sizes: Address, values: Address, size: int) -> Int32:
     """There is no binary data."""
-    return without(instance, text("fmi3GetBinary"), count, text("there are no variables of the type Binary"))
+    return without(instance, text(CALL), count, text(REASON))
 
 
-def fmi3GetClock(instance: Address, references: Address, count: int, values: Address) -> Int32:
+def no_clock(instance: Address, references: Address, count: int, values: Address) -> Int32:
     """There are no clocks."""
-    return without(instance, text("fmi3GetClock"), count, text("there are no clocks"))
+    return without(instance, text(CALL), count, text(REASON))
 
 
-def fmi3SetString(instance: Address, references: Address, count: int, values: Address, size: int) -> Int32:
-    """There are no strings."""
-    return without(instance, text("fmi3SetString"), count, text("there are no variables of the type String"))
-
-
-def fmi3SetBinary(
-    instance: Address, references: Address, count: int, sizes: Address, values: Address, size: int
-) -> Int32:
-    """There is no binary data."""
-    return without(instance, text("fmi3SetBinary"), count, text("there are no variables of the type Binary"))
-
-
-def fmi3SetClock(instance: Address, references: Address, count: int, values: Address) -> Int32:
+def no_clocks(instance: Address, references: Address, count: int, values: Address, others: Address) -> Int32:
     """There are no clocks."""
-    return without(instance, text("fmi3SetClock"), count, text("there are no clocks"))
+    return without(instance, text(CALL), count, text(REASON))
 
 
-def fmi3GetIntervalDecimal(
-    instance: Address, references: Address, count: int, intervals: Address, qualifiers: Address
-) -> Int32:
-    """There are no clocks."""
-    return without(instance, text("fmi3GetIntervalDecimal"), count, text("there are no clocks"))
-
-
-def fmi3GetIntervalFraction(
+def no_interval(
     instance: Address, references: Address, count: int, counters: Address, resolutions: Address, qualifiers: Address
 ) -> Int32:
     """There are no clocks."""
-    return without(instance, text("fmi3GetIntervalFraction"), count, text("there are no clocks"))
+    return without(instance, text(CALL), count, text(REASON))
 
 
-def fmi3GetShiftDecimal(instance: Address, references: Address, count: int, values: Address) -> Int32:
-    """There are no clocks."""
-    return without(instance, text("fmi3GetShiftDecimal"), count, text("there are no clocks"))
+def no_state(instance: Address, values: Address, count: int) -> Int32:
+    """There are no continuous states, and no event indicators."""
+    return without(instance, text(CALL), count, text(REASON))
 
 
-def fmi3SetIntervalDecimal(instance: Address, references: Address, count: int, values: Address) -> Int32:
-    """There are no clocks."""
-    return without(instance, text("fmi3SetIntervalDecimal"), count, text("there are no clocks"))
-
-
-def fmi3SetShiftDecimal(instance: Address, references: Address, count: int, values: Address) -> Int32:
-    """There are no clocks."""
-    return without(instance, text("fmi3SetShiftDecimal"), count, text("there are no clocks"))
-
-
-def fmi3GetShiftFraction(
-    instance: Address, references: Address, count: int, counters: Address, resolutions: Address
-) -> Int32:
-    """There are no clocks."""
-    return without(instance, text("fmi3GetShiftFraction"), count, text("there are no clocks"))
-
-
-def fmi3SetIntervalFraction(
-    instance: Address, references: Address, count: int, counters: Address, resolutions: Address
-) -> Int32:
-    """There are no clocks."""
-    return without(instance, text("fmi3SetIntervalFraction"), count, text("there are no clocks"))
-
-
-def fmi3SetShiftFraction(
-    instance: Address, references: Address, count: int, counters: Address, resolutions: Address
-) -> Int32:
-    """There are no clocks."""
-    return without(instance, text("fmi3SetShiftFraction"), count, text("there are no clocks"))
-
-
-def fmi3SetContinuousStates(instance: Address, states: Address, count: int) -> Int32:
-    """There are no continuous states."""
-    return without(instance, text("fmi3SetContinuousStates"), count, text("there are no continuous states"))
-
-
-def fmi3GetContinuousStateDerivatives(instance: Address, values: Address, count: int) -> Int32:
-    """There are no continuous states."""
-    return without(instance, text("fmi3GetContinuousStateDerivatives"), count, text("there are no continuous states"))
-
-
-def fmi3GetContinuousStates(instance: Address, states: Address, count: int) -> Int32:
-    """There are no continuous states."""
-    return without(instance, text("fmi3GetContinuousStates"), count, text("there are no continuous states"))
-
-
-def fmi3GetNominalsOfContinuousStates(instance: Address, nominals: Address, count: int) -> Int32:
-    """There are no continuous states."""
-    return without(instance, text("fmi3GetNominalsOfContinuousStates"), count, text("there are no continuous states"))
-
-
-def fmi3GetEventIndicators(instance: Address, values: Address, count: int) -> Int32:
-    """There are no event indicators."""
-    return without(instance, text("fmi3GetEventIndicators"), count, text("there are no event indicators"))
-
-
-def fmi3GetOutputDerivatives(
+def no_derivatives(
     instance: Address, references: Address, count: int, orders: Address, values: Address, size: int
 ) -> Int32:
     """There are no derivatives by the time."""
-    return without(
-        instance, text("fmi3GetOutputDerivatives"), count, text("there are no derivatives of outputs by the time")
-    )
+    return without(instance, text(CALL), count, text(REASON))
 
 
-def fmi3GetNumberOfContinuousStates(instance: Address, number: Address) -> Int32:
+def none_of(instance: Address, number: Address) -> Int32:
     """0"""
     if number != 0:
         set_word(number, 0, 0)
     return done(instance)
 
 
-def fmi3GetNumberOfEventIndicators(instance: Address, number: Address) -> Int32:
-    """0"""
-    if number != 0:
-        set_word(number, 0, 0)
-    return done(instance)
-
-
-def fmi3EnterConfigurationMode(instance: Address) -> Int32:
+def no_mode(instance: Address) -> Int32:
     """There are no structural parameters."""
-    return without(instance, text("fmi3EnterConfigurationMode"), 1, text("there are no structural parameters"))
+    return without(instance, text(CALL), 1, text(REASON))
 
 
-def fmi3ExitConfigurationMode(instance: Address) -> Int32:
-    """There are no structural parameters."""
-    return without(instance, text("fmi3ExitConfigurationMode"), 1, text("there are no structural parameters"))
-
-
-def fmi3GetNumberOfVariableDependencies(instance: Address, reference: UInt32, number: Address) -> Int32:
+def no_number(instance: Address, reference: UInt32, number: Address) -> Int32:
     """Dependencies of single elements are not known."""
-    return without(
-        instance, text("fmi3GetNumberOfVariableDependencies"), 1, text("dependencies of elements are not known")
-    )
+    return without(instance, text(CALL), 1, text(REASON))
 
 
-def fmi3GetVariableDependencies(
+def no_elements(
     instance: Address,
     reference: UInt32,
     elements: Address,
@@ -300,9 +144,9 @@ def fmi3GetVariableDependencies(
     count: int,
 ) -> Int32:
     """Dependencies of single elements are not known."""
-    return without(instance, text("fmi3GetVariableDependencies"), 1, text("dependencies of elements are not known"))
+    return without(instance, text(CALL), 1, text(REASON))
 
 
-def fmi3ActivateModelPartition(instance: Address, clock: UInt32, time: float) -> Int32:
+def no_partition(instance: Address, clock: UInt32, time: float) -> Int32:
     """There are no clocks."""
-    return without(instance, text("fmi3ActivateModelPartition"), 1, text("there are no clocks"))
+    return without(instance, text(CALL), 1, text(REASON))

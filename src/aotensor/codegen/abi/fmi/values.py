@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from aotensor.codegen.abi.arrays import ARRAY, CONTEXT, FLOAT, MESSAGE_AT, MESSAGE_BYTES, begin_context, describe
+from aotensor.codegen.abi.arrays import ARRAY, FLOAT, TRUTH, describe
+from aotensor.codegen.abi.calls import run
 from aotensor.codegen.abi.fmi.instance import (
     ADJOINT,
     BLAS,
@@ -33,7 +34,6 @@ from aotensor.codegen.abi.language import (
     byte,
     copy,
     int32,
-    invoke,
     real,
     set_byte,
     set_real,
@@ -44,7 +44,7 @@ from aotensor.codegen.abi.language import (
     word,
 )
 from aotensor.codegen.abi.messages import BUFFER, begin, say, say_number
-from aotensor_runtime.abi import DTYPE_CODES, Status
+from aotensor_runtime.abi import Status
 
 NAME: Final = 0
 DTYPE: Final = 1
@@ -58,16 +58,6 @@ RECORD: Final = 8
 """Words of a variable's record: name, dtype, bytes of an element, elements, where they are in an instance, rank,
 extents, and where its seeds or sensitivities are, 0 if it has none."""
 
-FLOAT32: Final = DTYPE_CODES["float32"]
-INT8: Final = DTYPE_CODES["int8"]
-INT16: Final = DTYPE_CODES["int16"]
-INT32: Final = DTYPE_CODES["int32"]
-INT64: Final = DTYPE_CODES["int64"]
-UINT8: Final = DTYPE_CODES["uint8"]
-UINT16: Final = DTYPE_CODES["uint16"]
-UINT32: Final = DTYPE_CODES["uint32"]
-UINT64: Final = DTYPE_CODES["uint64"]
-BOOL: Final = DTYPE_CODES["bool"]
 CHECK: Final = int(Status.CHECK)
 
 
@@ -127,18 +117,12 @@ def describe_slots(arrays: Address, instance: Address, first: int, count: int) -
 
 def computed(instance: Address, entry: Address, inputs: Address, outputs: Address) -> int:
     """Call an entry: fmi3OK, fmi3Discard where a check of the model fails, else fmi3Error."""
-    context = stack(CONTEXT)
-    begin_context(context, table() + WORD * BLAS, stack(MESSAGE_BYTES))
-    status = invoke(entry, context, inputs, outputs)
+    buffer = stack(BUFFER)
+    begin(buffer)
+    status = run(entry, table() + WORD * BLAS, inputs, outputs, buffer)
     if status == 0:
         return OK
     result = DISCARD if status >= CHECK else ERROR
-    buffer = stack(BUFFER)
-    begin(buffer)
-    say(buffer, word(context, MESSAGE_AT))
-    if word(buffer, 0) == 0:
-        say(buffer, text("the model gives the status "))
-        say_number(buffer, status)
     log(word(instance, LOG), word(instance, ENVIRONMENT), result, buffer)
     return result
 
@@ -159,13 +143,25 @@ def update(instance: Address) -> int:
     return status
 
 
+def has_arrays(references: Address, count: int, data: Address, size: int) -> bool:
+    """Are the arrays of a call there, as long as they have elements?"""
+    return (references != 0 or count == 0) and (data != 0 or size == 0)
+
+
+def ended(instance: Address, call: Address, used: int, size: int) -> int:
+    """fmi3OK if the variables of a call have as many elements as its array."""
+    if used != size:
+        return refuse(instance, call, text("more values than the variables have"))
+    return OK
+
+
 def get_values(
     instance: Address, call: Address, references: Address, count: int, values: Address, size: int, dtype: int
 ) -> int:
     """Copy the elements of variables of one dtype."""
     if instance == 0:
         return ERROR
-    if (references == 0 and count > 0) or (values == 0 and size > 0):
+    if not has_arrays(references, count, values, size):
         return refuse(instance, call, text("a pointer is NULL"))
     used = 0
     for i in range(count):
@@ -186,9 +182,7 @@ def get_values(
             bytes = field(k, SIZE)
             copy(values + used * bytes, instance + field(k, PLACE), field(k, COUNT) * bytes)
         used += count_of(k)
-    if used != size:
-        return refuse(instance, call, text("more values than the variables have"))
-    return OK
+    return ended(instance, call, used, size)
 
 
 def set_values(
@@ -197,7 +191,7 @@ def set_values(
     """Store the elements of inputs of one dtype."""
     if instance == 0:
         return ERROR
-    if (references == 0 and count > 0) or (values == 0 and size > 0):
+    if not has_arrays(references, count, values, size):
         return refuse(instance, call, text("a pointer is NULL"))
     used = 0
     for i in range(count):
@@ -211,14 +205,12 @@ def set_values(
         bytes = field(k, SIZE)
         place = instance + field(k, PLACE)
         copy(place, values + used * bytes, field(k, COUNT) * bytes)
-        if dtype == BOOL:
+        if dtype == TRUTH:
             for j in range(field(k, COUNT)):
                 set_byte(place, j, 1 if byte(place, j) != 0 else 0)
         set_word(instance, IS_CURRENT, 0)
         used += field(k, COUNT)
-    if used != size:
-        return refuse(instance, call, text("more values than the variables have"))
-    return OK
+    return ended(instance, call, used, size)
 
 
 # --- derivatives -----------------------------------------------------------------------------------------------------
@@ -235,7 +227,7 @@ def exchange(
     seeds: int,
 ) -> int:
     """Store seeds of variables, or copy sensitivities; of inputs or of outputs. Seeds of one variable add up."""
-    if (references == 0 and count > 0) or (data == 0 and size > 0):
+    if not has_arrays(references, count, data, size):
         return refuse(instance, call, text("a pointer is NULL"))
     used = 0
     for i in range(count):
@@ -259,9 +251,7 @@ def exchange(
                 else:
                     set_real(data, used + j, real(slot, j))
         used += count_of(k)
-    if used != size:
-        return refuse(instance, call, text("more values than the variables have"))
-    return OK
+    return ended(instance, call, used, size)
 
 
 def forget(instance: Address, first: int, count: int) -> None:

@@ -9,11 +9,10 @@ from typing import Final
 import numpy as np
 
 from aotensor.codegen.abi import arrays, linear_algebra
-from aotensor.codegen.abi.interface import Layer
+from aotensor.codegen.abi.interface import Layer, entry, forms, workspace
 from aotensor.codegen.abi.ipopt import kernels
 from aotensor.codegen.abi.substitutes import blas_words, missing_lapack, refuse_lapack
 from aotensor.codegen.abi.translate import add_kernels
-from aotensor.codegen.entry.names import Symbols
 from aotensor.codegen.entry.tables import Constants
 from aotensor.codegen.llvm import Bytes, Value
 from aotensor_runtime.manifest import FunctionSpec, Manifest
@@ -87,28 +86,25 @@ class IpoptLayer(Layer):
 
 def _words(constants: Constants, program: Program, manifest: Manifest) -> list[Value | int | str]:
     functions = program.point, program.slopes, program.curvature
-    symbols = [None if function is None else Symbols.in_library(manifest, function) for function in functions]
-    known = constants.module.globals
+    entries = [entry(constants, manifest, function) for function in functions]
 
     def coordinates(values: Sequence[int]) -> Value:
         data = np.asarray(values, "<i4").tobytes()
         return constants.data("abi.coordinates", Bytes(data or b"\0"), align=8)
 
-    shapes = [constants.numbers(shape) for shape in program.parameters]
     return [
         program.n,
         program.m,
         len(program.jacobian[0]),
         len(program.hessian[0]),
-        *(0 if symbol is None else known[symbol.uniform] for symbol in symbols),
+        *entries,
         len(program.parameters),
-        constants.numbers([len(shape) for shape in program.parameters]),
-        constants.pointers(shapes),
+        *forms(constants, program.parameters),
         *(coordinates(values) for values in (*program.jacobian, *program.hessian)),
         program.n,
         program.n,
         program.n + 1,
         *(name if name in program.kernels else 0 for name in _CALLBACKS),
-        *(0 if symbol is None else known[symbol.workspace] for symbol in symbols),
+        *(workspace(constants, manifest, function) for function in functions),
         *blas_words(),
     ]

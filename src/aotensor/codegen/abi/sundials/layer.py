@@ -9,11 +9,10 @@ from typing import Final
 import numpy as np
 
 from aotensor.codegen.abi import arrays, linear_algebra
-from aotensor.codegen.abi.interface import Layer
+from aotensor.codegen.abi.interface import Layer, entry, forms
 from aotensor.codegen.abi.substitutes import blas_words, missing_lapack, refuse_lapack
 from aotensor.codegen.abi.sundials import kernels
 from aotensor.codegen.abi.translate import add_kernels
-from aotensor.codegen.entry.names import Symbols
 from aotensor.codegen.entry.tables import Constants
 from aotensor.codegen.llvm import Bytes, Value
 from aotensor_runtime.manifest import FunctionSpec, Manifest
@@ -88,11 +87,6 @@ class SundialsLayer(Layer):
 
 
 def _words(constants: Constants, model: RightHandSide, manifest: Manifest) -> list[Value | int | str]:
-    def entry(role: str) -> Value | int:
-        if role not in model.functions_of:
-            return 0
-        return constants.module.globals[Symbols.in_library(manifest, model.functions_of[role]).uniform]
-
     indptr, columns = np.array(model.indptr), np.array(model.indices)
     rows = np.repeat(np.arange(model.n), np.diff(indptr))
     order = np.lexsort((rows, columns))
@@ -104,9 +98,8 @@ def _words(constants: Constants, model: RightHandSide, manifest: Manifest) -> li
         len(columns),
         model.size,
         len(model.parameters),
-        constants.numbers([len(shape) for shape in model.parameters]),
-        constants.pointers([constants.numbers(shape) for shape in model.parameters]),
-        *map(entry, ROLES),
+        *forms(constants, model.parameters),
+        *(entry(constants, manifest, model.functions_of.get(role)) for role in ROLES),
         *(constants.data("abi.pattern", Bytes(numbers.astype("<i4").tobytes()), align=8) for numbers in tables),
         *blas_words(),
     ]
