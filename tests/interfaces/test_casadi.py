@@ -69,6 +69,9 @@ def test_arguments_are_column_major_and_may_be_null(layout: str, request: pytest
     np.testing.assert_allclose(T.reshape(3, 2, order="F"), np.tanh(A.T), rtol=1e-15)
     assert call(lib, "mats", [A.ravel(order="F"), None, s], [y, None]) == 0
     assert np.array_equal(y, [0.0, 0.0])
+    given = (ctypes.c_void_p * 3)()
+    assert lib.mats(None, given, None, None, 0) == 1 and lib.mats(given, None, None, None, 0) == 1
+    assert lib.mats(given, given, None, None, 0) == 0
 
 
 def test_symbols_and_patterns(library: Path) -> None:

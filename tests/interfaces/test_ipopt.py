@@ -6,7 +6,7 @@ import ctypes
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -109,6 +109,14 @@ def test_wrong_calls_return_false_and_say_why(made: aot.driver.artifact.Artifact
     assert problem.call("eval_f", None, 1, f) == 0 and problem.public.message == b"x is NULL"
     assert problem.call("eval_jac_g", None, 1, 2, 7, f, f, None) == 0
     assert problem.public.message == b"the number of stored entries is not that of this program"
+    rows, values = np.zeros(10, "int32"), np.zeros(10)
+    for name, given in (
+        ("eval_f", (START, 1, None)), ("eval_g", (START, 1, 2, None)), ("eval_grad_f", (START, 1, None)),
+        ("eval_h", (START, 1, ctypes.c_double(1.0), 2, None, 1, 10, rows, rows, values)),
+    ):  # fmt: skip
+        assert problem.call(name, *given) == 0 and problem.public.message == b"an array is NULL"
+    assert problem.call("eval_jac_g", None, 1, 2, 8, rows, None, None) == 0
+    assert problem.public.message == b"the memory for rows or columns is NULL"
     problem.public.n = 3
     assert problem.call("eval_f", START, 1, f) == 0
     assert problem.public.message == b"n is not the number of variables of this program"
@@ -240,13 +248,16 @@ def test_cyipopt_solves_it(made: aot.driver.artifact.Artifact) -> None:
     np.testing.assert_allclose(x, SOLUTION, atol=2e-8)
 
 
+_LARGE: Final = pytest.mark.level("all", "Ipopt takes 25 s of processor time for a problem of 100,002 variables")
+
+
 @pytest.mark.needs("ipopt")
-@pytest.mark.level("all", "Ipopt takes 25 s of processor time for a problem of 100,002 variables")
-def test_a_problem_of_100000_variables(tmp_path: Path) -> None:
-    made = aot.compile(control(33333), tmp_path, abi="ipopt")
+@pytest.mark.parametrize("steps", [1000, pytest.param(33333, marks=_LARGE)])
+def test_large_problems(steps: int, tmp_path: Path) -> None:
+    made = aot.compile(control(steps), tmp_path, abi="ipopt", opt_level=1 if steps < 10000 else 3)
     (tmp_path / "large.c").write_text(LARGE)
     flags = ["-isystem", "/usr/include/coin", f"-I{tmp_path}", str(made.library), "-lipopt", f"-Wl,-rpath,{tmp_path}"]
     subprocess.run([path_of("cc"), "-O1", "large.c", *flags, "-o", "large"], check=True, cwd=tmp_path)
     found = subprocess.run(["./large"], check=True, cwd=tmp_path, capture_output=True, text=True).stdout
-    # in 300 steps it is 2.99; the weights of the first and last step differ
-    assert "status 0" in found and abs(float(found.split("f ")[-1]) - 2.997) < 1e-3
+    # the first step has the weight of a whole one, half a step of 10 / steps too much
+    assert "status 0" in found and abs(float(found.split("f ")[-1]) - 2.997) < 1e-3 + 5 / steps

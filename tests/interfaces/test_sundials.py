@@ -141,6 +141,35 @@ def test_wrong_calls(made: aot.driver.artifact.Artifact) -> None:
     assert lib.rob_cv_sens_rhs(4, T, y.address, None, None, None, data, None, None) == -1
 
 
+def test_null_pointers(made: aot.driver.artifact.Artifact) -> None:
+    """Each of the pointers that a callback reads, alone."""
+    lib, y, v, data = ctypes.CDLL(str(made.library)), Vector(Y), Vector(np.ones(3)), user_data(RATES)
+    out, none, cj, sparse = Vector(np.zeros(3)), [None] * 3, ctypes.c_double(3.0), Matrix(3, 20, True, 0)
+    nothing, dense = (ctypes.c_void_p * 6)(), Matrix(3, 9, True, None)
+    fields = (ctypes.c_void_p * 2)(None, ctypes.addressof(nothing))  # a vector whose elements are elsewhere
+    away = ctypes.c_void_p(ctypes.addressof(fields))
+    y_, v_, out_, matrix = y.address, v.address, out.address, sparse.address
+    several, targets = (ctypes.c_void_p * 2)(v_, v_), (ctypes.c_void_p * 2)(out_, out_)
+    calls = {
+        "cv_rhs": (T, y_, out_, data), "cv_jtimes": (v_, out_, T, y_, None, data, None),
+        "cv_rhs_b": (T, y_, v_, out_, data), "cv_quad_rhs_b": (T, y_, v_, out_, data),
+        "ida_res": (T, y_, v_, out_, data), "ida_jtimes": (T, y_, None, None, v_, out_, cj, data, None, None),
+        "cv_jac": (T, y_, None, matrix, data, *none), "ida_jac": (T, cj, y_, None, None, matrix, data, *none),
+        "cv_jac_b": (T, y_, None, None, matrix, data, *none),
+        "cv_jac_dense": (T, y_, None, dense.address, data, *none),
+        "cv_sens_rhs": (2, T, y_, None, several, targets, data, None, None),
+    }  # fmt: skip
+    for name, given in calls.items():
+        entry = getattr(lib, f"rob_{name}")
+        assert entry(*given) == 0, name
+        for k, one in enumerate(given):
+            if isinstance(one, ctypes.c_double | int) or one is None:
+                continue
+            assert entry(*given[:k], None, *given[k + 1 :]) == -1, (name, k)
+            if one in (y_, v_, out_):
+                assert entry(*given[:k], away, *given[k + 1 :]) == -1, (name, k)
+
+
 X, S, A = at.vector("x", shape=(2,)), at.scalar("s"), sp.csr_matrix("A", shape=(2, 2))
 REFUSED: list[tuple[Callable[[], aot.Function], type[AotensorError], str]] = [
     (lambda: aot.function([X], X * 2, name="f"), GraphTypeError, "f has 1 inputs and 1 outputs, and is no right-hand"),

@@ -60,6 +60,8 @@ def evaluate(arg: Address, res: Address, iw: Address, w: Address, mem: Int32) ->
     """Evaluate; 0, or a status. NULL as an input is zeros, NULL as an output is not wanted."""
     n = word(table(), INPUTS)
     m = word(table(), OUTPUTS)
+    if (arg == 0 and n > 0) or (res == 0 and m > 0):
+        return 1
     in_lengths = word(table(), INPUT_LENGTHS)
     out_lengths = word(table(), OUTPUT_LENGTHS)
     size = missing(arg, in_lengths, n) + missing(res, out_lengths, m)

@@ -137,8 +137,11 @@ def say(given: Address, what: Address) -> None:
     copy(word(given, MESSAGE), what, length(what) + 1)
 
 
-def is_callable(given: Address, n: int, x: Address, new_x: int) -> bool:
-    """Is a callback called on a problem of this program? A new point forgets the values of the last one."""
+def is_callable(given: Address, n: int, x: Address, new_x: int, out: Address, size: int) -> bool:
+    """Is a callback called on a problem of this program? A new point forgets the values of the last one.
+
+    out, size: memory that the callback needs, and the number of its elements.
+    """
     if given == 0:
         return False
     if n != word(table(), N):
@@ -146,6 +149,9 @@ def is_callable(given: Address, n: int, x: Address, new_x: int) -> bool:
         return False
     if x == 0:
         say(given, text("x is NULL"))
+        return False
+    if out == 0 and size > 0:
+        say(given, text("an array is NULL"))
         return False
     if new_x != 0:
         set_word(given, HAS_POINT, 0)
@@ -194,7 +200,7 @@ def has_slopes(given: Address, x: Address) -> bool:
 
 def eval_f(n: Int32, x: Address, new_x: Bool, obj_value: Address, user_data: Address) -> Int32:
     """The objective."""
-    if not is_callable(user_data, n, x, new_x) or not has_point(user_data, x):
+    if not is_callable(user_data, n, x, new_x, obj_value, 1) or not has_point(user_data, x):
         return 0
     set_real(obj_value, 0, real(user_data, OBJECTIVE))
     return 1
@@ -202,7 +208,7 @@ def eval_f(n: Int32, x: Address, new_x: Bool, obj_value: Address, user_data: Add
 
 def eval_g(n: Int32, x: Address, new_x: Bool, m: Int32, g: Address, user_data: Address) -> Int32:
     """The constraints."""
-    if not is_callable(user_data, n, x, new_x) or not has_point(user_data, x):
+    if not is_callable(user_data, n, x, new_x, g, word(table(), M)) or not has_point(user_data, x):
         return 0
     copy(g, word(user_data, CONSTRAINTS), WORD * word(table(), M))
     return 1
@@ -210,7 +216,7 @@ def eval_g(n: Int32, x: Address, new_x: Bool, m: Int32, g: Address, user_data: A
 
 def eval_grad_f(n: Int32, x: Address, new_x: Bool, grad_f: Address, user_data: Address) -> Int32:
     """The gradient of the objective."""
-    if not is_callable(user_data, n, x, new_x) or not has_slopes(user_data, x):
+    if not is_callable(user_data, n, x, new_x, grad_f, word(table(), N)) or not has_slopes(user_data, x):
         return 0
     copy(grad_f, word(user_data, GRADIENT), WORD * word(table(), N))
     return 1
@@ -221,6 +227,10 @@ def has_structure(given: Address, count: int, found: int, rows: int, columns: in
     if count != found:
         if given != 0:
             say(given, text("the number of stored entries is not that of this program"))
+        return False
+    if count > 0 and (i == 0 or j == 0):
+        if given != 0:
+            say(given, text("the memory for rows or columns is NULL"))
         return False
     copy(i, word(table(), rows), 4 * count)
     copy(j, word(table(), columns), 4 * count)
@@ -235,7 +245,7 @@ def eval_jac_g(
     if values == 0:
         found = word(table(), JACOBIAN_ENTRIES)
         return 1 if has_structure(user_data, nele_jac, found, JACOBIAN_ROWS, JACOBIAN_COLUMNS, iRow, jCol) else 0
-    if not is_callable(user_data, n, x, new_x) or not has_slopes(user_data, x):
+    if not is_callable(user_data, n, x, new_x, values, 1) or not has_slopes(user_data, x):
         return 0
     copy(values, word(user_data, JACOBIAN), WORD * word(table(), JACOBIAN_ENTRIES))
     return 1
@@ -249,7 +259,7 @@ def eval_h(
     entries = word(table(), HESSIAN_ENTRIES)
     if values == 0:
         return 1 if has_structure(user_data, nele_hess, entries, HESSIAN_ROWS, HESSIAN_COLUMNS, iRow, jCol) else 0
-    if not is_callable(user_data, n, x, new_x):
+    if not is_callable(user_data, n, x, new_x, lam, word(table(), M)):
         return 0
     count = word(table(), COUNT)
     factor = stack(WORD)

@@ -65,8 +65,11 @@ BACKWARD: Final = 2
 
 
 def elements(vector: Address) -> Address:
-    """The elements of an N_Vector."""
-    return 0 if vector == 0 else obtain(word(word(vector, OPERATIONS), ARRAY_OF_VECTOR), vector)
+    """The elements of an N_Vector; 0 for none, or one that is not in memory, as on a GPU."""
+    if vector == 0 or word(vector, OPERATIONS) == 0:
+        return 0
+    read = word(word(vector, OPERATIONS), ARRAY_OF_VECTOR)
+    return 0 if read == 0 else obtain(read, vector)
 
 
 def run(
@@ -135,7 +138,7 @@ def cv_sens_rhs(
 ) -> Int32:  # fmt: skip
     """CVSensRhsFn: ySdot[i] = df/dy yS[i] + df/dp[i], for the first Ns elements of the parameters."""
     size = word(table(), SIZE)
-    if Ns > size:
+    if Ns > size or (Ns > 0 and (yS == 0 or ySdot == 0)):
         return -1
     direction = allocate(WORD * size)
     if direction == 0:
@@ -188,7 +191,7 @@ def put_sparse(matrix: Address, values: Address, is_transposed: bool) -> int:
     by_rows = int32(content, 2 * first + 2) == BY_ROWS
     if is_transposed:
         by_rows = not by_rows
-    if room < entries or data == 0:
+    if room < entries or data == 0 or word(content, first + 2) == 0 or word(content, first + 3) == 0:
         return -1
     if by_rows:
         copy(data, values, WORD * entries)
@@ -207,6 +210,8 @@ def put_dense(matrix: Address, values: Address, is_transposed: bool) -> int:
     if not is_fitting(content):
         return -1
     data = word(content, 2) if is_wide(content) else word(content, 1)
+    if data == 0:
+        return -1
     for k in range(n * n):
         set_real(data, k, 0.0)
     for k in range(word(table(), ENTRIES)):
@@ -219,6 +224,8 @@ def put_dense(matrix: Address, values: Address, is_transposed: bool) -> int:
 def fill(t: float, y: Address, matrix: Address, user_data: Address, kind: int, cj: float, is_dense: bool) -> int:
     """The Jacobian of f by y into a matrix; or of another kind: of yp - f by y + cj yp, or of -(df/dy)^T yB by yB."""
     entries = word(table(), ENTRIES)
+    if matrix == 0 or word(matrix, 0) == 0:
+        return -1
     values = allocate(WORD * entries)
     if values == 0:
         return -1
@@ -272,6 +279,8 @@ def ida_res(tt: float, yy: Address, yp: Address, rr: Address, user_data: Address
     """IDAResFn: rr = yp - f(tt, yy, p)"""
     out = elements(rr)
     slope = elements(yp)
+    if slope == 0:
+        return -1
     found = run(word(table(), RHS), tt, elements(yy), user_data, 0, 0, out, table() + WORD * N)
     if found == 0:
         for k in range(word(table(), N)):
