@@ -112,7 +112,7 @@ def _pushed(node: Apply, known: dict[Variable, Variable]) -> list[Variable]:
     moving = {k: t for k, t in real.items() if not (is_still or (is_faithful and is_zeros(t)))}
     if moving:
         results = _by_rule(node, pattern, [moving.get(k, disconnected()) for k in range(len(node.inputs))])
-    for k, x in enumerate(node.outputs):
+    for k, x in enumerate(node.outputs if len(results) > 1 or not moving else ()):
         sources = {position for position, row in enumerate(pattern) if row[k]}
         if sources and not sources & moving.keys():
             results[k] = zero_gradient(x) if sources & real.keys() else disconnected()

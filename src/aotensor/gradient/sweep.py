@@ -139,12 +139,12 @@ class Sweep:
         """Add the cotangent contributions of one node to its inputs."""
         given = [Guarded((), disconnected()) if x in self._stop else self._total(x) for x in node.outputs]
         live = [not is_disconnected(one.term) for one in given]
-        if not any(live):
-            return
         pattern = self._patterns[node]
+        if not any(live) or not pattern:
+            return
         null = next((one.term for one in given if is_null(one.term)), None)
         is_poisoned = [is_null(one.term) for one in given]
-        used = [any(row[k] for row in pattern) for k in range(len(node.outputs))]
+        used = map(any, zip(*pattern, strict=True))
         live = [on and use and not poison for on, use, poison in zip(live, used, is_poisoned, strict=True)]
         given = [one if on else Guarded((), disconnected()) for one, on in zip(given, live, strict=True)]
         terms = self._guarded_terms(node, pattern, given, live) if any(live) else []
