@@ -84,6 +84,9 @@ def test_symbolic_extents_are_named_dims() -> None:
     empty = from_jax(lambda x: lax.scan(lambda c, row: (c + row, c * row), 7.0, x), spec(n))
     assert [x.tolist() for x in empty.reference(np.zeros(0))] == [7, []]
     assert [x.tolist() for x in empty(np.zeros(0))] == [7, []]
+    extremes = from_jax(lambda x: (jnp.max(x, initial=-jnp.inf), lax.reduce_min_p.bind(x, axes=(0,))), spec(n))
+    for call in (extremes, extremes.reference):
+        assert [float(y) for y in call(np.zeros(0))] == [-np.inf, np.inf]
 
 
 def test_an_extent_that_is_only_part_of_others_is_refused() -> None:

@@ -120,3 +120,32 @@ def test_dims_without_a_name_may_differ(name: str) -> None:
     f = function_of(whole, None, "f", fixed=Fixed({}, {"x": (2, 3)}))
     assert f.inputs[0].type.shape == (2, 3)
     assert function_of(whole, None, "f").inputs[0].type.shape == (None, None)
+
+
+@pytest.mark.parametrize(("op", "limit"), [("ReduceMax", -np.inf), ("ReduceMin", np.inf)])
+def test_an_extreme_of_nothing_is_the_limit(op: str, limit: float) -> None:
+    whole = model([helper.make_node(op, ["x"], ["y"], keepdims=0)], {"x": (FLOAT, ["n", "m"])})
+    f = function_of(whole, None, "extreme")
+    for call in (f, f.reference):
+        assert call(np.zeros((0, 2), "float32"))["y"] == limit
+        assert call(np.array([[1, 2]], "float32"))["y"] == (2 if limit < 0 else 1)
+
+
+def test_bytes_of_nothing_and_of_zeros() -> None:
+    """The scale of zeros is 1/255, as in ONNX's reference; onnxruntime gives 1. Nothing is quantized as zeros are."""
+    nodes = [
+        helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
+        helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"]),
+    ]
+    whole = model(nodes, {"x": (FLOAT, ["n"])})
+    whole.graph.output.extend(
+        [helper.make_tensor_value_info("s", FLOAT, []), helper.make_tensor_value_info("z", 2, [])]
+    )
+    f = function_of(whole, None, "quantized")
+    zeros = np.zeros(3, "float32")
+    wanted = ReferenceEvaluator(whole).run(None, {"x": zeros})
+    for call in (f, f.reference):
+        for x in (zeros, zeros[:0]):
+            found = call(x)
+            np.testing.assert_array_equal(found["y"], x)
+            assert (found["s"], found["z"]) == (wanted[1], wanted[2]) == (np.float32(1) / np.float32(255), 0)

@@ -14,7 +14,7 @@ from aotensor.gradient import DisconnectedInputError, grad
 from aotensor.graph.variable import Variable
 from aotensor.graph.vectorize import vectorize_graph
 from aotensor.ops.linalg.norms import norm
-from aotensor.ops.reduce.extremum import argmax, max, min
+from aotensor.ops.reduce.extremum import argmax, max, max_or_limit, min, min_or_limit
 from aotensor.ops.reduce.moments import std, var
 from aotensor.ops.reduce.normalise import logsumexp, softmax
 from aotensor.ops.reduce.quantiles import median
@@ -175,3 +175,23 @@ def test_options_may_be_constants_of_the_graph() -> None:
     for axis, shown in ((k, "k"), (at.constant(1.0), "1.0")):
         with pytest.raises(TypeError, match=f"sum: axis is an int, a sequence of ints or None, not {shown}"):
             at.sum(x, axis=axis)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint16"])
+def test_extremes_of_nothing_for_importers(dtype: str) -> None:
+    """−inf and inf, or the ends of an integer dtype, along axes of 0 elements; vectors of them, too."""
+    x = symbol(dtype, "n", "m")
+    ends = (-np.inf, np.inf) if dtype.startswith("f") else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    total = max_or_limit(x)
+    f = function([x], [total, min_or_limit(x), max_or_limit(x, axis=1), min_or_limit(x, axis=0, keepdims=True)])
+    for call in (f, f.reference):
+        for shape in ((0, 0), (0, 2), (2, 0)):
+            found = call(np.zeros(shape, dtype))
+            assert (found[0], found[1]) == ends
+            np.testing.assert_array_equal(found[2], np.full(shape[0], ends[0]))
+            np.testing.assert_array_equal(found[3], np.full((1, shape[1]), ends[1]))
+        assert [np.ravel(y).tolist() for y in call(np.array([[3, 1], [2, 5]], dtype))] == [[5], [1], [3, 5], [2, 1]]
+    if dtype.startswith("f"):
+        slope = function([x], grad(total, x))
+        assert slope(np.zeros((0, 2), dtype)).shape == (0, 2)
+        assert slope(np.array([[3, 1], [2, 5]], dtype)).tolist() == [[0, 0], [0, 1]]

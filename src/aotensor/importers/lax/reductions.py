@@ -11,6 +11,7 @@ import aotensor as aot
 import aotensor.tensor as at
 from aotensor.core import dtypes
 from aotensor.importers.lax.table import Context, Convert, Equation, enter
+from aotensor.ops.reduce.extremum import max_or_limit, min_or_limit
 
 
 def _axes(equation: Equation) -> tuple[int, ...]:
@@ -50,9 +51,7 @@ def extremum(function: Callable[..., at.Variable], is_upper: bool) -> Convert:
     """max or min along axes; of no elements what is below or above all."""
 
     def convert(context: Context, equation: Equation, x: at.Variable) -> at.Variable:
-        axes, shape = _axes(equation), equation.outvars[0].aval.shape
-        if any(equation.invars[0].aval.shape[axis] == 0 for axis in axes):
-            return at.full(context.extents(shape), bound(x.dtype, not is_upper), dtype=x.dtype)
+        axes = _axes(equation)
         if not axes:
             return x
         if x.dtype == "bool":
@@ -71,9 +70,8 @@ def bound(dtype: str, is_upper: bool) -> Any:
     return np.iinfo(dtype).max if is_upper else np.iinfo(dtype).min
 
 
-_EMPTY = "an axis of symbolic extent that is empty in a call is an error there"
-enter("reduce_max", extremum(at.max, is_upper=True), note=_EMPTY)
-enter("reduce_min", extremum(at.min, is_upper=False), note=_EMPTY)
+enter("reduce_max", extremum(max_or_limit, is_upper=True))
+enter("reduce_min", extremum(min_or_limit, is_upper=False))
 
 
 def _position(function: Callable[..., at.Variable]) -> Convert:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from aotensor.core import dtypes
 from aotensor.core.builders import Extent, Scalar, ScalarBuilder, Tensor, TensorBuilder
 from aotensor.core.types import Array, TensorType, normalise_axes, normalise_axis
 from aotensor.errors import GraphValueError
@@ -53,23 +54,30 @@ def _lower_check(b: TensorBuilder, kind: str, axes: Sequence[int], x: Tensor) ->
 class Extremum(AxisOp):
     """The largest or smallest element over axes; nan if there is one.
 
-    Derivatives: every tied element gets the full cotangent; a nan result sends it to the first nan.
+    of_nothing: of an empty axis, return the least number of the dtype for max (−inf), the largest for min, instead of
+    an error. Derivatives: every tied element gets the full cotangent; a nan result sends it to the first nan.
     """
 
     kind: str
     axes: tuple[int, ...]
+    of_nothing: bool = False
 
     @property
     def name(self) -> str:  # type: ignore[override]
         return self.kind
 
     def infer_type(self, x: TensorType) -> TensorType:
-        _check_static(self.kind, self.axes, x)
+        if not self.of_nothing:
+            _check_static(self.kind, self.axes, x)
         return without_axes(x, self.axes)
 
     def reference(self, x: Array) -> Array:
+        function = {"max": np.max, "min": np.min}[self.kind]
+        if self.of_nothing:
+            neutral = dtypes.neutral_element(_REDUCTION[self.kind], str(x.dtype))
+            return np.asarray(function(x, axis=self.axes, initial=neutral))
         _check_extents(self.kind, self.axes, x)
-        return np.asarray({"max": np.max, "min": np.min}[self.kind](x, axis=self.axes))
+        return np.asarray(function(x, axis=self.axes))
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (x,), (y,), (ct,) = inputs, outputs, cotangents
@@ -80,7 +88,8 @@ class Extremum(AxisOp):
         return [sum_over(switch(ExtremumMask(self.axes)(x, y), tx, 0), axis=self.axes)]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        _lower_check(b, self.kind, self.axes, x)
+        if not self.of_nothing:
+            _lower_check(b, self.kind, self.axes, x)
         return b.reduce((_BOOL_KIND if x.dtype == "bool" else _REDUCTION)[self.kind], x, self.axes)
 
 
@@ -170,9 +179,19 @@ def min(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     return _extremum("min", as_tensor(x), axis, keepdims)
 
 
-def _extremum(kind: str, x: Variable, axis: Axes, keepdims: bool) -> Variable:
+def max_or_limit(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
+    """The largest element over axes, as max; of none −inf, or the least number of the dtype. For importers."""
+    return _extremum("max", as_tensor(x), axis, keepdims, of_nothing=True)
+
+
+def min_or_limit(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
+    """The smallest element over axes, as min; of none inf, or the largest number of the dtype. For importers."""
+    return _extremum("min", as_tensor(x), axis, keepdims, of_nothing=True)
+
+
+def _extremum(kind: str, x: Variable, axis: Axes, keepdims: bool, of_nothing: bool = False) -> Variable:
     axes = normalise_axes(axis, x.ndim)
-    return finished(Extremum(kind, axes)(x), axes, x, keepdims) if axes else x
+    return finished(Extremum(kind, axes, of_nothing)(x), axes, x, keepdims) if axes else x
 
 
 @coerced

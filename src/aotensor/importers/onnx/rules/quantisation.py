@@ -9,6 +9,7 @@ from aotensor.importers.onnx.node import Node, Unsuited
 from aotensor.importers.onnx.rules.elementwise import scalar
 from aotensor.importers.onnx.rules.table import rule
 from aotensor.importers.onnx.rules.windows import convolution
+from aotensor.ops.reduce.extremum import max_or_limit, min_or_limit
 
 
 @rule("MatMulInteger")
@@ -48,8 +49,8 @@ def qlinear_conv(
 
 @rule("DynamicQuantizeLinear")
 def dynamic_quantize(node: Node, x: Any) -> list[Any]:
-    """Bytes whose scale and zero point cover the range of x and 0"""
-    low, high = at.minimum(at.min(x), scalar(0, x)), at.maximum(at.max(x), scalar(0, x))
+    """Bytes whose scale and zero point cover the range of x and 0; of nothing those of zeros"""
+    low, high = at.minimum(min_or_limit(x), scalar(0, x)), at.maximum(max_or_limit(x), scalar(0, x))
     scale = at.switch(at.eq(low, high), scalar(1, x), high - low) / scalar(255, x)
     zero = at.clip(at.round_half_to_even(-low / scale), scalar(0, x), scalar(255, x))
     y = at.clip(at.round_half_to_even(x / scale) + zero, scalar(0, x), scalar(255, x))

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf
 from typing import Any, Final
-
-import numpy as np
 
 import aotensor.tensor as at
 from aotensor.importers.onnx.node import Node
 from aotensor.importers.onnx.rules.elementwise import is_float, scalar, widened
 from aotensor.importers.onnx.rules.table import RULES, Rule, rule
+from aotensor.ops.reduce.extremum import max_or_limit, min_or_limit
 from aotensor.ops.reduce.lengths import Length
 from aotensor.ops.reduce.sums import finished
 
@@ -61,15 +59,7 @@ def _extreme(compute: Callable[..., Any], is_max: bool) -> Callable[[Any, tuple[
     def extreme(x: Any, axes: Any, keepdims: bool) -> Any:
         if x.type.dtype == "bool":
             return (at.any if is_max else at.all)(x, axis=axes, keepdims=keepdims)
-        if any(x.type.shape[i] == 0 for i in axes):
-            return _nothing(x, axes, keepdims)
         return compute(x, axis=axes, keepdims=keepdims)
-
-    def _nothing(x: Any, axes: Any, keepdims: bool) -> Any:
-        limits = None if is_float(x) else np.iinfo(x.type.dtype)
-        end: Any = (-inf if is_max else inf) if limits is None else (limits.min if is_max else limits.max)
-        zeros = at.sum(at.zeros_like(x), axis=axes, dtype=x.type.dtype, keepdims=keepdims)
-        return at.full_like(zeros, scalar(end, x))
 
     return extreme
 
@@ -78,8 +68,8 @@ _ROWS: Final[dict[str, tuple[Callable[..., Any], Callable[[Any], Any]]]] = {
     "ReduceSum": (_sum, lambda x: x),
     "ReduceMean": (_mean, lambda x: x),
     "ReduceProd": (_product, lambda x: x),
-    "ReduceMax": (_extreme(at.max, is_max=True), lambda x: x),
-    "ReduceMin": (_extreme(at.min, is_max=False), lambda x: x),
+    "ReduceMax": (_extreme(max_or_limit, is_max=True), lambda x: x),
+    "ReduceMin": (_extreme(min_or_limit, is_max=False), lambda x: x),
     "ReduceL1": (lambda x, axes, keepdims: _sum(at.abs(x), axes, keepdims), at.abs),
     "ReduceL2": (_norm, at.abs),
     "ReduceSumSquare": (lambda x, axes, keepdims: _sum(at.sqr(x), axes, keepdims), at.sqr),
