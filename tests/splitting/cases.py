@@ -93,6 +93,16 @@ def _whitened(s: Any) -> Any:
     return [loss, grad(loss, s.B), z]
 
 
+def _row_wise(s: Any) -> Any:
+    """Sparse ops that a chunk applies as a whole."""
+    part, thin = s.S[:, 1:], sp.csr_from_dense(at.switch(s.X > 0, s.X, 0))
+    both = s.S + thin
+    loss = at.exp(part @ s.w[1:]).mean() + ((both @ s.w - s.y) ** 2).sum()
+    products = [s.S.T @ s.S, (s.S * s.S).T @ both, s.S.T @ s.X]
+    kept = [both, s.S * thin, s.S[:, [2, 0]], s.S * s.X, sp.sampling_dot(s.X, s.B, s.S), sp.remove0(s.S * 0)]
+    return [*products, *kept, s.S + s.X, sp.true_dot(s.S, sp.csr_from_dense(s.B)), loss, grad(loss, s.w)]
+
+
 class Names:
     """Symbols as attributes."""
 
@@ -151,6 +161,7 @@ CASES: Final[dict[str, Callable[[Any], Any]]] = {
     "positions": lambda s: [at.arange(s.y.shape[0]) * 2, (at.arange(s.y.shape[0]) * s.y).sum()],
     "global": lambda s: [s.w * 2, s.y + 1],
     "stacked": _stacked,
+    "row_wise": _row_wise,
 }
 """Outputs by symbols."""
 
@@ -173,6 +184,9 @@ REFUSED: Final[dict[str, tuple[Callable[[Any], Any], str]]] = {
     "broadcast": (lambda s: at.broadcast_to(at.vector("u"), (s.y.shape[0],)), "name its dim"),
     "narrow": (lambda s: s.X[at.cast(at.arange(s.y.shape[0]), "int8"), s.k], "rows of other chunks"),
     "unnamed": (lambda s: s.y * at.vector("u"), "name its dim"),
-    "transposed_sparse": (lambda s: sp.dot(s.S.T, s.S), ""),
+    "transposed_sparse": (lambda s: sp.true_dot(s.S.T, s.S), "pattern of a sum of sparse products depends on all rows"),
+    "sparse_gram": (lambda s: sp.dot(s.S, s.S.T), "each element needs rows of several chunks"),
+    "sparse_rows": (lambda s: s.S[1:], "it picks rows by their position"),
+    "csc": (lambda s: s.S.tocsc(), "the entries of a row go to many columns"),
 }
 """Outputs by symbols, and words of the reason."""

@@ -7,11 +7,12 @@ two loops            →    one loop                merge-loops
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
 from aotensor.graph.expansion import expanded_once
+from aotensor.graph.op import Apply
 from aotensor.graph.passes.pipeline import DEFAULT, Pipeline
 from aotensor.graph.passes.run import GraphPass, PassRecord, run_passes
 from aotensor.graph.unify import unify
@@ -59,14 +60,16 @@ def passes_over(
     yield from run_passes(expanded, stop, chosen)
 
 
-def expand_composites(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """Replace composite ops by their expansions (`Op.expand`), repeatedly.
+def expand_composites(
+    outputs: Sequence[Variable], stop: Collection[Variable], is_wanted: Callable[[Apply], bool] = lambda node: True
+) -> list[Variable]:
+    """Replace composite ops that `is_wanted` selects by their expansions (`Op.expand`), repeatedly.
 
     Before each expansion `rewrite_sparse` runs, while ops on sparse matrices are still whole.
     """
     found, is_changed = list(outputs), True
     while is_changed:
-        found, is_changed = expanded_once(rewrite_sparse(found, stop), stop)
+        found, is_changed = expanded_once(rewrite_sparse(found, stop), stop, is_wanted)
     return found
 
 

@@ -20,6 +20,7 @@ from aotensor.graph.walk import toposort
 from aotensor.ops.elementwise.base import Elementwise
 from aotensor.ops.shape.extents import ShapeI
 from aotensor.splitting.places import GLOBAL, Merge, NodeView, NotSplittable, Place, Rewrite, Role, Rows, Splitting
+from aotensor.splitting.row_wise import is_row_wise
 from aotensor.splitting.rules import COUNTING, rule_of
 
 
@@ -53,7 +54,9 @@ def analyse(outputs: Sequence[Variable], inputs: Sequence[Variable], over: str) 
         )
     found = list(outputs)
     while True:
-        found = unify(_named_extents(expand_composites(found, inputs), given, over), inputs)
+        found = unify(
+            _named_extents(expand_composites(found, inputs, lambda node: not is_row_wise(node)), given, over), inputs
+        )
         places, verdicts, rewrites = _walk(found, given, over)
         if not rewrites:
             return Analysis(over, found, places, verdicts)

@@ -42,8 +42,10 @@ from aotensor.ops.shape.reshape import Reshape
 from aotensor.sparse.checks import CheckedStructure
 from aotensor.sparse.compressed_axes import ExpandSlices, SegmentSum, SumAt, TakeAt
 from aotensor.sparse.csm import CSM, CSMProperties, MatrixExtent, MatrixShape
+from aotensor.sparse.patterns import OtherFormat
 from aotensor.splitting import along_axes, elementwise_rules, indexing_rules, sparse_rules
 from aotensor.splitting.places import NodeView, NotSplittable, Splitting
+from aotensor.splitting.row_wise import ROW_WISE
 
 Rule: TypeAlias = Callable[[NodeView], Splitting]
 
@@ -94,6 +96,10 @@ RULES: Final[dict[Any, Rule]] = {
     MatrixExtent: sparse_rules.matrix_extent,
     MatrixShape: sparse_rules.matrix_shape,
     Noise: _RANDOM,
+    OtherFormat: refused(
+        "the entries of a row go to many columns, and in which order depends on all rows",
+        "keep csr; of csr matrices A.T @ A, A.T @ (A @ w) and A + B are split",
+    ),
     Nonzero: refused("how many elements there are depends on all rows", "use switch(condition, x, 0)"),
     Permute: along_axes.along,
     PermuteRowElements: along_axes.along_last,
@@ -118,6 +124,7 @@ RULES: Final[dict[Any, Rule]] = {
     TrailingOp: along_axes.trailing,
     TriangularOp: along_axes.solve,
     ViewOp: elementwise_rules.view,
+    **ROW_WISE,
 }
 """Rules by class; a class without one inherits that of its base."""
 
