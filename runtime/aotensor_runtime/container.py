@@ -62,12 +62,12 @@ class Container:
         return Section(section.name, section.offset + len(CHECKSUM_MAGIC), section.size - len(CHECKSUM_MAGIC))
 
     def check(self) -> None:
-        """Raises: DamagedLibrary if code or data have changed since linking."""
+        """Verify the checksum.   Raises: DamagedLibrary if code or data have changed since linking"""
         if self.recorded_checksum() != self.computed_checksum():
             raise DamagedLibrary("the checksum does not fit: the file was changed after it was built")
 
     def manifest(self) -> Manifest:
-        """Raises: as `read_manifest`"""
+        """The parsed manifest.   Raises: as `read_manifest`"""
         return read_manifest((self.image.section(abi.MANIFEST_SECTION) or b"").rstrip(b"\0"))
 
     def extra_names(self) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ class Container:
 
 
 def read_manifest(text: bytes) -> Manifest:
-    """Raises: TooNewLibrary, TooOldLibrary, or DamagedLibrary for a manifest that breaks the schema"""
+    """Parse a manifest.   Raises: TooNewLibrary, TooOldLibrary, or DamagedLibrary if it breaks the schema"""
     version, schema = read_versions(text)
     if version > abi.ABI_VERSION:
         raise TooNewLibrary(

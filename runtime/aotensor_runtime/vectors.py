@@ -94,7 +94,7 @@ _PATTERN: Final = "pattern"
 
 
 def _is_pattern(x: AnyArray) -> bool:
-    """Does it only pass the extents of a sparse matrix?"""
+    """Is an array the pattern argument, which only passes the extents of a sparse matrix?"""
     return x.ndim == 2 and x.dtype == bool and x.strides == (0, 0)
 
 

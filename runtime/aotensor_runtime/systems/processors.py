@@ -25,8 +25,9 @@ _NAMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """present: features that the processor has. absent: those that it certainly lacks. is_whole: are all others absent?
+    """Known features of a processor.
 
+    present: features that the processor has. absent: those that it certainly lacks. is_whole: are all others absent?
     With neither, nothing is known.
     """
 

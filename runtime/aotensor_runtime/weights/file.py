@@ -84,7 +84,7 @@ def find_weights(spec: WeightsSpec, library: Path | None, source: Source = None)
 
 
 def check_weights(spec: WeightsSpec, file: Path) -> None:
-    """Raises: LibraryNotFound, DamagedLibrary or LibraryError for a file that is not that of a library"""
+    """Check that a file is that of a library.   Raises: LibraryNotFound, DamagedLibrary or LibraryError"""
     with _Opened(spec, file) as opened:
         _checked(spec, opened.content(), str(file))
 
@@ -137,7 +137,7 @@ def _checked(spec: WeightsSpec, content: AnyArray, name: str) -> AnyArray:
 
 
 def _aligned(content: AnyArray) -> AnyArray:
-    """The same bytes at an address that kernels may assume."""
+    """The same bytes at an address with the alignment that kernels assume."""
     if content.ctypes.data % WEIGHTS_ALIGNMENT == 0:
         return content
     room = np.empty(content.nbytes + WEIGHTS_ALIGNMENT, np.uint8)

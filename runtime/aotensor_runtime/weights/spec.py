@@ -19,7 +19,10 @@ _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class WeightsSpec:
-    """file: its name, next to the library. bytes: its size. sha256: of the whole file, in hexadecimal"""
+    """The record of a file of weights.
+
+    file: its name, next to the library. bytes: its size. sha256: of the whole file, in hexadecimal
+    """
 
     file: str
     bytes: int
@@ -27,7 +30,7 @@ class WeightsSpec:
 
     @property
     def expectation(self) -> str:
-        """The file that is expected, for messages."""
+        """A description of the expected file, for messages."""
         return f"{self.bytes} bytes with SHA-256 {self.sha256}"
 
 
@@ -37,7 +40,7 @@ def is_file_name(text: str) -> bool:
 
 
 def read_weights(node: Node) -> WeightsSpec:
-    """Raises: ManifestError"""
+    """Parse the record of a file of weights.   Raises: ManifestError"""
     file, size, digest = node.fields("file", "bytes", "sha256")
     require(is_file_name(file.name()), file.path, "the name of a file is expected")
     require(0 < size.count() <= MAX_WEIGHTS_BYTES, size.path, f"expected 1 to {MAX_WEIGHTS_BYTES}")

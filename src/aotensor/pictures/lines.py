@@ -1,4 +1,4 @@
-"""Picture of time by line: a bar for each line, with its forward and its derivative part."""
+"""Draw time by line: a bar for each line, with its forward and derivative parts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LABEL, _BAR, _SHARE = 300.0, 260.0, 60.0
 
 
 class Bar(NamedTuple):
-    """A line.   label: its place and text. share: of the time, of which forward and derivative are parts"""
+    """The bar of a line.   label: its place and text. share: of the time, of which forward and derivative are parts"""
 
     label: str
     share: float
@@ -21,7 +21,7 @@ class Bar(NamedTuple):
 
 
 def time_picture(bars: Sequence[Bar], look: Look = "file") -> str:
-    """The bars as SVG, in the order given."""
+    """Draw the bars as SVG, in the given order."""
     most = max((bar.share for bar in bars), default=0.0) or 1.0
     legend = 0.0
     parts = []

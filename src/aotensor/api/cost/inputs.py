@@ -25,7 +25,7 @@ ENTRIES_PER_ROW = 10
 
 
 def dims_text(dims: Mapping[str, int]) -> str:
-    """For people: `n=1000, p=100`, "" without dims."""
+    """Format sizes as `n=1000, p=100`; "" without dims."""
     return ", ".join(f"{name}={n}" for name, n in dims.items())
 
 
@@ -71,7 +71,7 @@ def dims_of(spec: FunctionSpec, sizes: Mapping[str, int]) -> dict[str, int]:
 
 
 def hint_of_dims(name: str, dims: Iterable[str]) -> str:
-    """What to write in place of a name that no dim has."""
+    """The hint for a name that no dim has."""
     names = sorted(dims)
     close = get_close_matches(name, names, n=2, cutoff=0.6)
     return f"did you mean {' or '.join(close)}?" if close else f"the dims are {', '.join(names) or 'all known'}"

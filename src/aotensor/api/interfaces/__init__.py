@@ -1,1 +1,1 @@
-"""Functions as the interfaces of other projects ask for them: what is compiled, and the layer over it."""
+"""Build the functions that interfaces of other projects require, and the layer that exports their symbols."""

@@ -1,4 +1,4 @@
-"""BridgeStan: the functions of a log density that its symbols call."""
+"""BridgeStan: derive the functions of a log density that its symbols call."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _functions(name: str, density: Density) -> dict[str, Function]:
 
 
 def _about() -> str:
-    """What BridgeStan's clients read: that any number of threads may call, and that second derivatives are exact."""
+    """The model info that BridgeStan's clients read: thread-safe, with exact second derivatives."""
     return (
         f"BridgeStan version: {DensityModel.version}\naotensor version: {package_version()}\n"
         "Stan C++ Defines:\n\tSTAN_THREADS=true\n\tSTAN_MPI=false\n\tSTAN_OPENCL=false\n"

@@ -1,4 +1,4 @@
-"""CasADi: a function of matrices and its derivatives, as functions of flat vectors of entries."""
+"""CasADi: turn a function of matrices and its derivatives into functions of vectors of stored entries."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Entry:
 
     @property
     def positions(self) -> Array:
-        """Where the stored entries are among all elements, in column-major order."""
+        """Positions of the stored entries among all elements in column-major order."""
         pointers = np.array(self.pattern[2 : 3 + self.shape[1]])
         columns = np.repeat(np.arange(self.shape[1]), np.diff(pointers))
         found: Array = columns * self.shape[0] + np.array(self.pattern[3 + self.shape[1] :], dtype="int64")
@@ -52,19 +52,19 @@ class Entry:
 
 
 def dense(name: str, shape: tuple[int, int], values: Variable) -> Entry:
-    """One with all entries, in column-major order."""
+    """An entry of a dense matrix, in column-major order."""
     rows, columns = shape
     pointers = [rows * k for k in range(columns + 1)]
     return Entry(name, shape, values, (rows, columns, *pointers, *(i for _ in range(columns) for i in range(rows))))
 
 
 def empty(name: str, shape: tuple[int, int]) -> Entry:
-    """One without entries."""
+    """An entry of a matrix without stored entries."""
     return Entry(name, shape, None, (*shape, *[0] * (shape[1] + 1)))
 
 
 def sparse(name: str, shape: tuple[int, int], values: Variable, rows: Array, columns: Array) -> Entry:
-    """One with some entries, given by columns."""
+    """An entry of a sparse matrix, whose stored entries are given by columns."""
     pointers = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=shape[1]))])
     return Entry(name, shape, values, (*shape, *map(int, pointers), *map(int, rows)))
 
@@ -178,7 +178,7 @@ def _shape(function: str, key: str, x: Variable) -> tuple[int, int]:
 def _block(
     name: str, inputs: Sequence[Entry], outputs: Sequence[Entry], made: list[Function], is_needed: bool = False
 ) -> Block:
-    """A block, whose function is added to `made`."""
+    """Make a block, and add its function to `made`."""
     given = [x.values for x in inputs if x.values is not None]
     results = {f"out_{k}": y.values for k, y in enumerate(outputs) if y.values is not None}
     f = Function(given, results, name=f"{name}_flat", on_unused_input="ignore")
@@ -193,7 +193,7 @@ _Parts: TypeAlias = tuple[str, list[Entry], list[Entry]]
 
 
 def _nominal(outputs: Sequence[Entry]) -> list[Entry]:
-    """The arguments by which CasADi passes values that are known: ours have no use for them."""
+    """Unused arguments of a derivative by which CasADi passes the function's outputs."""
     return [empty(f"out_{y.name}", y.shape) for y in outputs]
 
 

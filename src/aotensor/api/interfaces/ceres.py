@@ -29,7 +29,7 @@ _SIZES: Final = {"quaternion": "4 elements", "eigen_quaternion": "4 elements", "
 
 
 def for_ceres(functions: Sequence[Function], library: str) -> tuple[list[Function], CeresLayer]:
-    """Of each residual the Jacobians by subsets of its parameter blocks.
+    """The Jacobians of each residual by subsets of its parameter blocks.
 
     Up to 3 blocks there is a function for each subset; with more, one for all blocks and one for each.
 
@@ -63,7 +63,7 @@ def _subsets(count: int) -> list[tuple[int, ...]]:
 
 
 def _is_apart(subset: Sequence[int], count: int) -> bool:
-    """Is it one block of many, whose function is called after that of the residual?"""
+    """Is a subset one of more than 3 blocks, whose Jacobian has a function of its own?"""
     return count > _MOST_SUBSETS and len(subset) == 1
 
 
@@ -81,7 +81,7 @@ def _jacobians(residual: Variable, blocks: Sequence[Variable]) -> list[Variable]
 
 
 def _is_vector(x: Variable) -> bool:
-    """Is it a float64 vector of static length, with elements?"""
+    """Is a variable a float64 vector of static length, with at least one element?"""
     return is_static_float64(x) and x.ndim == 1 and x.static_shape != (0,)
 
 
@@ -120,7 +120,7 @@ def _fits(manifold: str, n: int) -> bool:
 
 
 def _check_data(function: str, name: str, x: Variable) -> None:
-    """Raises: GraphTypeError for data that a cost function cannot hold"""
+    """Check an input that is not a parameter block.   Raises: GraphTypeError if a cost function cannot hold it"""
     if not isinstance(x.type, TensorType) or x.is_sparse or None in x.static_shape or x.dtype not in C_TYPES:
         raise GraphTypeError(
             f"abi ceres: {name} of {function} is {x.type}, not a dense array of static shape",
@@ -130,7 +130,7 @@ def _check_data(function: str, name: str, x: Variable) -> None:
 
 
 def _residual(f: Function) -> Variable:
-    """Raises: as `for_ceres`"""
+    """The residual of a function: its only output.   Raises: as `for_ceres`"""
     results = list(f.results.values())
     if len(results) != 1:
         raise GraphTypeError(

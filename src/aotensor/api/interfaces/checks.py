@@ -1,4 +1,4 @@
-"""What several interfaces ask of a function: no state, and dense float64 arrays of static shape."""
+"""Checks that several interfaces share: no state, and dense float64 arrays of static shape."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aotensor.graph.variable import Variable
 
 
 def refuse_state(interface: str, function: str, names: Iterable[str], hint: str = "make them inputs") -> None:
-    """Raises: GraphValueError if a function has shared variables of these names"""
+    """Check that a function has no shared variables.   Raises: GraphValueError that names them"""
     found = ", ".join(dict.fromkeys(names))
     if found:
         raise GraphValueError(f"abi {interface}: {function} has shared variables, {found}", hint=hint)
@@ -22,6 +22,6 @@ def static_shape(x: Variable) -> tuple[int, ...]:
 
 
 def is_static_float64(x: Variable) -> bool:
-    """Is it a dense float64 array of static shape?"""
+    """Is a variable a dense float64 array of static shape?"""
     is_dense = isinstance(x.type, TensorType) and not x.is_sparse
     return is_dense and x.type.dtype == "float64" and None not in x.static_shape

@@ -1,4 +1,4 @@
-"""What outputs depend on: which inputs, and whether each has a factor that is constant while others change."""
+"""Dependencies of outputs on inputs, and whether each is linear with a factor independent of other inputs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _read(node: Apply) -> list[int]:
 
 
 def _reach(outputs: Sequence[Variable], inputs: Sequence[Variable]) -> dict[Variable, frozenset[int]]:
-    """Of each variable, the inputs that it depends on; of those that depend on none, nothing."""
+    """Variable → positions of the inputs that it depends on; variables without dependence are left out."""
     found = {x: frozenset([k]) for k, x in enumerate(inputs)}
     for node in toposort(outputs, stop=list(inputs)):
         union = frozenset[int]().union(*(found.get(node.inputs[k], ()) for k in _read(node)))
@@ -75,7 +75,7 @@ def _reach(outputs: Sequence[Variable], inputs: Sequence[Variable]) -> dict[Vari
 def _factors(
     outputs: Sequence[Variable], x: Variable, reach: Mapping[Variable, frozenset[int]]
 ) -> dict[Variable, _Factors]:
-    """Of each variable that depends on x, how it does."""
+    """Variable → its dependence on x; variables without dependence are left out."""
     found = {x: _Factors(True, frozenset())}
     for node in toposort(outputs, stop=[x]):
         moving = [k for k in _read(node) if node.inputs[k] in found]
@@ -90,7 +90,7 @@ def _of_node(
     found: Mapping[Variable, _Factors],
     reach: Mapping[Variable, frozenset[int]],
 ) -> _Factors:
-    """How the outputs of a node depend on x, by its inputs that do."""
+    """The dependence of a node's outputs on x, from that of its inputs."""
     given = [found[node.inputs[k]] for k in moving]
     group = next((group for group in _groups(node) if {*moving} <= {*group}), None)
     is_linear = group is not None and all(one.is_linear for one in given)

@@ -1,1 +1,1 @@
-"""Where the time of a function goes, by line of the model: `aotensor profile` and `f.time_by_line()`."""
+"""Measure the time of a function by line of the model: `aotensor profile` and `f.time_by_line()`."""

@@ -1,4 +1,4 @@
-"""Samples → lines of the model.
+"""Attribute samples to lines of the model.
 
 in code of a line                                   that line
 in code of no line, in a function made of lines     lines of that function, in proportion
@@ -69,7 +69,7 @@ class Code:
         self._starts, self._names = _functions(image)
 
     def function(self, address: int) -> str:
-        """The name of the function around an address, "" for what is no code of the library."""
+        """The name of the function that contains an address, "" outside of the library."""
         number = bisect_right(self._starts, address) - 1
         return self._names[number] if address in self._text and number >= 0 else ""
 
@@ -78,7 +78,7 @@ class Code:
         return self.lines.place(address) if self.function(address) else None
 
     def charge(self, samples: Iterable[Sample]) -> Charged:
-        """Give the time of samples to lines."""
+        """Charge the time of samples to lines."""
         owners: Counter[Owner] = Counter()
         kernels: Counter[tuple[Owner, str]] = Counter()
         shared: Counter[Owner] = Counter()
@@ -103,7 +103,7 @@ class Code:
         return Charged(owners, kernels, shared)
 
     def _frames(self, addresses: Sequence[int], is_blas: bool) -> Iterator[int]:
-        """Where a thread is, then the calls that led there.   is_blas: it is in a library that is called by pointer
+        """The places of a thread's call stack, innermost first.   is_blas: it is in a library that is called by pointer
 
         Memory of the stack that is not in use holds addresses of earlier calls. A direct call counts if a frame before
         is in the function that it calls; a call by a pointer if such a call leads to it, or if nothing else is known.
@@ -134,7 +134,7 @@ class Code:
         return None
 
     def _is_indirect(self, behind: int) -> bool:
-        """May a call by a pointer be in front of an address?"""
+        """Can the instruction before an address be an indirect call?"""
         if self._machine == _X86:  # ff /2, with up to five bytes that say where the pointer is
             codes = [self._data[behind - k : behind - k + 2] for k in (2, 3, 4, 6, 7)]
             return any(len(x) == 2 and x[0] == 0xFF and x[1] >> 3 & 7 == 2 for x in codes)
@@ -143,7 +143,7 @@ class Code:
         return True
 
     def _owner(self, sample: Sample) -> tuple[Owner | None, str, str]:
-        """Who a sample belongs to, the kernel that it is in, and who it shares out if that is not known.
+        """The owner of a sample, its kernel, and the owners that share it if the line is not known.
 
         That is the function, or the family of the kernel: samples of the same one go to the lines that are known.
         """
@@ -172,7 +172,7 @@ def _family(kernel: str) -> str:
 
 
 def _functions(image: Image) -> tuple[list[int], list[str]]:
-    """Where functions begin, and their names.   Raises: DamagedLibrary"""
+    """Start addresses and names of functions.   Raises: DamagedLibrary"""
     table, names = image.section(".symtab") or b"", image.section(".strtab") or b""
     found: dict[int, str] = {}
     for start in range(0, len(table) - _SYMBOL.size + 1, _SYMBOL.size):

@@ -62,7 +62,7 @@ def profiled(library: Library, name: str, path: Path, task: Mapping[str, Any]) -
 
 
 def _times(run: Callable[[int], int]) -> int:
-    """How many calls take about `_INNER` seconds."""
+    """The number of calls that take about `_INNER` seconds."""
     times, seconds = 1, 0.0
     while seconds < _INNER / 8 and times < 1 << 30:
         start = perf_counter()
@@ -73,7 +73,7 @@ def _times(run: Callable[[int], int]) -> int:
 
 
 def _symbol(library: Library, address: int) -> int:
-    """Where the image of the library begins in this process, told by the dynamic loader; gives the offset in it."""
+    """A function from address to offset in the library, by the load address that the dynamic loader reports."""
 
     class Info(ctypes.Structure):
         _fields_ = (

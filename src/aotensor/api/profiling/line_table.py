@@ -27,7 +27,7 @@ _END_SEQUENCE, _SET_ADDRESS = 1, 2
 
 @dataclass(frozen=True)
 class Place:
-    """A line of the user's, without a folder; 0 for what belongs to none. is_derivative: made by a derivative rule"""
+    """A line of the user's program, without a folder; 0 for code of no line. is_derivative: made by a derivative rule"""
 
     file: str
     line: int
@@ -58,7 +58,7 @@ class LineTable:
                 self._places.append(place)
 
     def place(self, address: int) -> Place | None:
-        """The line that an instruction belongs to; None where the table has nothing of it."""
+        """The line of an instruction; None if the table does not contain it."""
         number = bisect_right(self._starts, address) - 1
         return self._places[number] if number >= 0 else None
 
@@ -68,7 +68,7 @@ class _Reader:
         self.data, self.strings, self.at = data, strings, 0
 
     def unit(self) -> Iterator[tuple[int, Place | None]]:
-        """The rows of one unit: where code of a line begins, None where code ends."""
+        """Parse one unit: (address, line) rows, with line None at the end of code."""
         length = self._number(4)
         end = self.at + length
         version, address_size, _ = self._number(2), self._number(1), self._number(1)
@@ -89,7 +89,7 @@ class _Reader:
         return self._rows(end, files, least, base, spread, opcode_base, lengths)
 
     def _entries(self) -> list[str]:
-        """Names of folders or files."""
+        """Parse a table of folder or file names."""
         formats = [(self._leb(), self._leb()) for _ in range(self._number(1))]
         names = []
         for _ in range(self._leb()):
@@ -123,7 +123,7 @@ class _Reader:
     def _rows(
         self, end: int, files: list[str], least: int, base: int, spread: int, opcode_base: int, lengths: list[int]
     ) -> Iterator[tuple[int, Place | None]]:
-        """Run the program of a unit."""
+        """Run the line number program of a unit."""
         address, file, line, column = 0, 1, 1, 0
         while self.at < end:
             opcode = self._number(1)

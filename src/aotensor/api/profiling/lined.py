@@ -1,4 +1,4 @@
-"""A library with line tables: its functions are sampled, and samples become lines with rates and bounds."""
+"""Profile a library with line tables: sample its functions, and compute rates and bounds by line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Profiles of functions: a child process calls and samples each, and this one makes lines of the samples."""
+"""Profile functions: a child process calls and samples each; this process attributes the samples to lines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BLAS_THREADS: Final = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THR
 
 @dataclass(frozen=True)
 class Task:
-    """What to call, and for how long.   sizes: of dims. threads: that calls may use"""
+    """The function to profile, its sizes and the duration.   sizes: of dims. threads: that calls may use"""
 
     function: str
     sizes: Mapping[str, int]
@@ -41,7 +41,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Profile:
-    """Of one function.   dims: of the inputs. seconds: of a call without samples. samples: how many
+    """The profile of one function.   dims: of the inputs. seconds: of a call without samples. samples: how many
 
     overhead: by how much samples slow a call down, with the interval of 95 %, as parts of the time.
     """
@@ -56,7 +56,7 @@ class Profile:
     rows: list[Row]
 
     def to_json(self) -> dict[str, Any]:
-        """As docs/profile.md says."""
+        """The profile as JSON values, in the schema of docs/profile.md."""
         ratio, low, high = self.overhead
         return {
             "function": self.function,
@@ -104,7 +104,7 @@ def profile_of(
     found: Mapping[str, Any], samples: list[Sample], code: Code, task: Task,
     work: Mapping[tuple[str, int], Work], flops: float | None, limits: Limits | None,
 ) -> Profile:  # fmt: skip
-    """The profile of what a child has found.   work: of lines. flops: of a call"""
+    """Build the profile from the results of the child process.   work: of lines. flops: of a call"""
     charged = code.charge(samples)
     rows = rows_of(charged, found["seconds"], work, flops, limits)
     ratio, low, high = found["overhead"]

@@ -19,7 +19,7 @@ _ELEMENTARY: Final = (4.0, 200.0)
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the model, or what belongs to none.
+    """A row of a profile: a line of the model, or code of no line.
 
     share: of the processor time of all threads. forward, derivative: the parts of it. seconds: of a call. rates: bytes
     and flops per second, None where they are not known. bound: "memory", "arithmetic", "gathers" (elements at positions
@@ -46,7 +46,7 @@ class Row:
         return f"{self.file}:{self.line}" if self.line else self.name
 
     def to_json(self) -> dict[str, Any]:
-        """As docs/profile.md says."""
+        """The row as JSON values, in the schema of docs/profile.md."""
         return {
             "file": self.file,
             "line": self.line,
@@ -91,7 +91,7 @@ def rows_of(
 
 
 def _elementary(works: Sequence[Work], flops: float | None) -> float:
-    """Flops of an elementary function: what all but these leave of the total, for each of them."""
+    """Operations per call of an elementary function: the rest of the formula's total, divided by their number."""
     calls, rest = sum(x.elementary for x in works), sum(x.flops for x in works)
     if not calls or flops is None:
         return _ELEMENTARY[0]
@@ -99,7 +99,7 @@ def _elementary(works: Sequence[Work], flops: float | None) -> float:
 
 
 def _bounded(row: Row, work: Work | None, each: float, limits: Limits | None) -> Row:
-    """The row with its rates, and with what bounds it where limits are known."""
+    """Add rates to a row, and its bound if limits are known."""
     if work is None or row.seconds <= 0:
         return row
     flops = work.flops + each * work.elementary

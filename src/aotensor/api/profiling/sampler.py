@@ -1,4 +1,4 @@
-"""A sampler in C, compiled when it is needed: calls a function in a loop, and notes now and then where its threads are.
+"""A sampler in C, compiled on demand: it calls a function in a loop and records the addresses of its threads.
 
 Each thread has a timer whose signal it gets itself. The handler notes the address that was interrupted, the addresses
 in the library that the stack has above, and the processor time of the thread since its last sample: that is the weight,
@@ -185,9 +185,10 @@ uint64_t sampler_samples(const uint64_t **data) {
 
 @dataclass(frozen=True)
 class Sample:
-    """Where threads were.   module: the file that the first address is in. addresses: from the start of the library
+    """A call stack of a thread and its weight.
 
-    weight: nanoseconds of processor time. count: of samples
+    module: the file that the first address is in. addresses: from the start of the library weight: nanoseconds of
+    processor time. count: of samples
     """
 
     module: str
@@ -197,7 +198,7 @@ class Sample:
 
 
 def check_system() -> None:
-    """Raises: ToolError where the system has no timers of threads."""
+    """Check that the system has per-thread timers.   Raises: ToolError"""
     if not sys.platform.startswith("linux"):
         hint = "see what is estimated: aotensor why MODEL:LINE"
         raise ToolError("profile samples by timers of Linux", hint=hint)
@@ -237,15 +238,15 @@ class Sampler:
         self._low = low
 
     def watch_threads(self) -> int:
-        """Sample also threads that are new; gives how many there are."""
+        """Start sampling new threads; return the number of threads."""
         return int(self._native.sampler_threads())
 
     def run(self, call: int, times: int, is_sampled: bool) -> int:
-        """Call a bound function so often; gives its status.   call: address of an `aotensor_bound_call`"""
+        """Call a bound function `times` times; return its status.   call: address of an `aotensor_bound_call`"""
         return int(self._native.sampler_run(call, times, is_sampled))
 
     def samples(self) -> list[Sample]:
-        """Samples so far, equal ones together."""
+        """The samples so far; equal ones are merged."""
         data = ctypes.POINTER(ctypes.c_uint64)()
         count = int(self._native.sampler_samples(ctypes.byref(data)))
         words = data[: count * _WORDS]
@@ -262,7 +263,7 @@ class Sampler:
 
 
 def _mappings() -> list[tuple[int, int, str]]:
-    """What is mapped into this process: first address, end, and the name of the file without its folder."""
+    """File mappings of this process: start, end, and file name without its folder."""
     found = []
     for line in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines():
         span, _, _, _, _, *name = line.split(maxsplit=5)

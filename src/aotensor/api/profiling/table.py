@@ -1,4 +1,4 @@
-"""The columns of a profile as text: time, its forward and derivative parts, rates, and the limit that is reached."""
+"""Columns of a profile as text: time, its forward and derivative parts, rates, and the limit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LEAST: Final = 0.003
 
 
 def shown_rows(rows: Sequence[Row]) -> list[Row]:
-    """The rows that are shown."""
+    """The rows large enough to be shown."""
     return [row for row in rows if row.share >= LEAST]
 
 
