@@ -80,6 +80,22 @@ def test_what_has_no_bound() -> None:
         aot.compile(aot.function([x], at.exp(x[x > 0])), "unused", memory="1M")
 
 
+def test_a_loop_has_no_bound_if_its_steps_depend_on_values() -> None:
+    x, k = at.vector("x", shape=(3,)), at.lscalar("k")
+    counted = aot.scan(at.sin, [], [x], n_steps=k, return_updates=False)[-1].sum()
+    stopped = aot.scan(lambda x: (at.sin(x), aot.until(x.sum() < 1)), [], [x], n_steps=9, return_updates=False)
+    solved = at.integrate.solve_ivp(lambda t, y: -y * y, (0.0, 1.0), x, t_eval=[1.0]).y.sum()
+    loops = {
+        r"scan\(k, x\)` at test_memory.py": aot.function([x, k], aot.grad(counted, x)),
+        r"scan\(9, x\)": aot.function([x], stopped.sum(axis=0)),
+        r"scan\(10000, 0.0, x, .*` at test_memory.py": aot.function([x], aot.grad(solved, x)),
+    }
+    for place, f in loops.items():
+        with pytest.raises(UnsupportedError, match=f"{place}.* the number of steps depends on values") as caught:
+            aot.compile(f, "unused", memory="1M")
+        assert "a constant or an extent, instead of an argument, until or solve_ivp" in str(caught.value)
+
+
 def test_bytes() -> None:
     assert [bytes_of(x) for x in (5, "64", "64K", "64M", "2 GiB")] == [5, 64, 65536, 1 << 26, 1 << 31]
     for wrong in ("", "64X", "-1", 0, "0"):

@@ -12,9 +12,11 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from aotensor.errors import UnsupportedError
+from aotensor.graph.op import Apply
 from aotensor.graph.passes.remarks import Note
 from aotensor.ir.location import Locations, is_located
 from aotensor.ir.upstream import walk
+from aotensor.ops.scan.op import Scan
 from aotensor.passes.formulas import slice_of
 from aotensor.passes.remark_texts import worded
 
@@ -23,6 +25,11 @@ if TYPE_CHECKING:
 
 ON_SEVERAL_CORES: Final = ("tile-scan-batch", "parallelize")
 """Passes that split loops for several cores: a library without allocation has no threads."""
+
+
+_FIXED_STEPS: Final = (
+    "a scan with a number of steps that is a constant or an extent, instead of an argument, until or solve_ivp"
+)
 
 
 def refuse_heap(
@@ -47,11 +54,23 @@ def refuse_heap(
             note = Note("plan-memory", "missed", function, "{}", (location,))
             (remark,) = worded([note], sites, names)
             where = f" at {remark.file}:{remark.line}" if remark.line else ""
+            node = sites.node(location)
+            if node is not None and _has_steps(node):
+                raise UnsupportedError(
+                    f"{function}: {remark.message}{where} needs memory for values of each step of a loop, and "
+                    f"the number of steps depends on values, {reason}",
+                    hint=f"{_FIXED_STEPS}; or {remedy}",
+                )
             raise UnsupportedError(
                 f"{function}: {remark.message}{where} needs memory whose size depends on values, {reason}",
                 hint="extents that follow from those of the inputs, such as where(mask, x, 0) instead of x[mask]; "
                 f"or {remedy}",
             )
+
+
+def _has_steps(node: Apply) -> bool:
+    """Is a node a loop, or does it read what a loop stores?"""
+    return any(isinstance(one.op, Scan) for one in (node, *(x.owner for x in node.inputs if x.owner is not None)))
 
 
 def _function_of(op: Operation) -> str:
