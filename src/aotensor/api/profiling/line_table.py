@@ -27,7 +27,7 @@ _END_SEQUENCE, _SET_ADDRESS = 1, 2
 
 @dataclass(frozen=True)
 class Place:
-    """A line of the user's program, without a folder; 0 for code of no line. is_derivative: made by a derivative rule"""
+    """A line of the program, without a folder; 0 for code of no line. is_derivative: made by a derivative rule"""
 
     file: str
     line: int
