@@ -167,15 +167,12 @@ class Emitter:
         location: LocationAttr,
         weights: Mapping[str, Place],
     ) -> None:
-        self.weights = weights
         self.vector_bits, self.has_threads, self.has_half = vector_bits, has_threads, has_half
         self.function, self.debug_info = function, debug_info
         self.entry = function.append_basic_block("entry")
         self.builder: Builder = llvm.ir.IRBuilder(self.entry)
         self.builder.debug_metadata = debug_info.begin(function, location)
-        self.functions = functions
-        self.scopes = scopes
-        self.runs = runs
+        self.functions, self.scopes, self.runs, self.weights = functions, scopes, runs, weights
         self.access_groups: list[Node] = []
         self.on_heap: dict[SSAValue, Value] = {}
         self.growing: dict[int, Value] = {}

@@ -1,4 +1,4 @@
-"""Graphs that people already have, as functions of ours: a module per framework, which loads it when it is imported.
+"""Import graphs of other frameworks as Functions: one module per framework, which imports it.
 
 Nothing below knows of these modules, and they use what every user can: symbols, ops, `scan`, `ifelse`, `function`.
 """

@@ -1,4 +1,4 @@
-"""A value behind a check at run time, with the framework's message."""
+"""A value with a run-time check and the framework's message."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Check(aot.Op):
 
 
 def checked(message: str, x: at.Variable, *conditions: at.Variable) -> at.Variable:
-    """x, whose parts are behind the check where it is complex."""
+    """x after the check; of a complex x both parts are checked."""
     check = Check(message)
     if dtypes.is_complex(x.dtype):
         return at.complex(check(at.real(x), *conditions), check(at.imag(x), *conditions))

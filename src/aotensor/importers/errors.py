@@ -1,4 +1,4 @@
-"""What an importer says of operations that it cannot translate: all of them at once, each with its place."""
+"""Errors about operations that an importer cannot translate: all of them at once, each with its place."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Untranslated:
 
 
 class NoCounterpart(UnsupportedError):
-    """Operations of a framework that have no counterpart here.   operations: all of them, each once."""
+    """The error that operations of a framework have no counterpart here.   operations: all of them, each once."""
 
     def __init__(self, framework: str, found: Iterable[Untranslated], hint: str = _HINT) -> None:
         counts = Counter(found)
@@ -49,4 +49,4 @@ class NoCounterpart(UnsupportedError):
 
 
 class NoMatch(OptionError):
-    """A name or pattern of parameters that matches none of a model."""
+    """The error that a name or pattern matches no parameter of a model."""

@@ -1,4 +1,4 @@
-"""Derivatives of the first result of an imported program, as further results."""
+"""Add derivatives of the first result of an imported program as further results."""
 
 from __future__ import annotations
 

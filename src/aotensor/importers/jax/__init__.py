@@ -1,4 +1,4 @@
-"""Programs of JAX as functions of ours.
+"""Import programs of JAX as Functions.
 
 from aotensor.importers.jax import from_jax
 

@@ -95,7 +95,7 @@ def _names(equation: Any, known: Mapping[str, at.Variable]) -> dict[str, at.Vari
 
 @dataclass(frozen=True, eq=False)
 class _Rule:
-    """How JAX differentiates an equation.
+    """The derivative rule of an equation in JAX.
 
     variables: its operands, each once. values: of each the position among the inputs of the op, or a constant.
     names: named extents, likewise. is_wide: whether JAX computed with 64 bits when the program was imported.
@@ -111,7 +111,7 @@ class _Rule:
 
     @property
     def title(self) -> str:
-        """What users call the function: its own name, or that of the primitive."""
+        """The name of the function with the rule, or of the primitive."""
         return str(getattr(self._described, "func_name", None) or self.equation.primitive.name)
 
     @property
@@ -145,7 +145,7 @@ class _Rule:
 
     @property
     def moved(self) -> list[int]:
-        """The results that have derivatives."""
+        """Positions of the results that have derivatives."""
         return [k for k, var in enumerate(self.equation.outvars) if _is_inexact(var.aval)]
 
     def pattern(self, count: int) -> list[list[bool]]:
@@ -206,7 +206,7 @@ class _Rule:
         return self._traced[moving, moved]
 
     def _outputs(self, values: Sequence[Any]) -> list[Any]:
-        """What the equation gives in JAX, at its line.   values: of `variables`"""
+        """Evaluate the equation in JAX, with its line.   values: of `variables`"""
         primitive, known = self.equation.primitive, dict(zip(self.variables, values, strict=True))
         given = [x.val if is_literal(x) else known[x] for x in self.equation.invars]
         params = primitive.get_bind_params(self.equation.params)
@@ -249,7 +249,7 @@ class _Rule:
 
 
 class _Differentiated(OpFromGraph):
-    """What an equation computes, with the derivatives that JAX gives it."""
+    """An op with the values of an equation and JAX's derivatives."""
 
     takes_sparse: ClassVar[bool] = False
 
@@ -265,7 +265,7 @@ class _Differentiated(OpFromGraph):
         )
 
     def convert_inputs(self, inputs: Sequence[Any]) -> list[at.Variable]:
-        """The inputs as they are: the program has been typed by JAX."""
+        """The inputs unchanged, since JAX has typed the program."""
         return list(inputs)
 
     def is_faithful(self) -> bool:
@@ -295,6 +295,6 @@ def _is_reverse_alone(program: Program) -> bool:
 
 
 def _width(is_wide: bool) -> Any:
-    """JAX with or without 64 bits, as a context."""
+    """A context in which JAX has 64-bit types or not."""
     scoped = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
     return scoped(is_wide)

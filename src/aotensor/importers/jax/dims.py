@@ -1,4 +1,4 @@
-"""Extents of JAX as extents of ours: numbers, names, and expressions of names."""
+"""Convert extents of JAX: numbers, names, and expressions of names."""
 
 from __future__ import annotations
 

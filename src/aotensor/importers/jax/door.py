@@ -1,4 +1,4 @@
-"""from_jax: a function of JAX and what it takes, as a Function of ours."""
+"""`from_jax`: import a JAX function with given argument shapes and dtypes as a Function."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def from_jax(
 
 
 def _argument_names(function: Callable[..., Any], count: int, fixed: Mapping[str, object]) -> list[str]:
-    """What the positional arguments are called, those that are fixed left out."""
+    """Names of the positional arguments that are not fixed."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -98,7 +98,7 @@ def _caller(function: Callable[..., Any], names: Sequence[str], fixed: Mapping[s
 
 
 def _own_name(function: Callable[..., Any]) -> str:
-    """That of the function; nothing for one without, as `<lambda>`."""
+    """The name of the function; "" for a lambda."""
     name = str(getattr(function, "__name__", ""))
     return name if name.isidentifier() and name.isascii() else ""
 
@@ -122,7 +122,7 @@ def _aval(label: str, spec: Any) -> jax.ShapeDtypeStruct:
 
 
 def _check_width(label: str, asked: Any, found: Any) -> None:
-    """Raises: GraphTypeError where JAX has made a dtype narrower"""
+    """Check that JAX kept the width of a dtype.   Raises: GraphTypeError"""
     if asked.dtype != found.dtype:
         raise GraphTypeError(
             f"from_jax: {label} is {asked.dtype}, which JAX makes {found.dtype}",
@@ -146,7 +146,7 @@ def _named_extents(inputs: Sequence[at.Variable], avals: Sequence[Any]) -> dict[
 
 
 def _fitted(importer: Importer, x: at.Variable, aval: Any) -> at.Variable:
-    """x, whose extents that are expressions of others are checked at run time."""
+    """x with run-time checks of the extents that are expressions of others."""
     if all(dim_of(dim) is not None for dim in aval.shape):
         return x
     return at.specify_shape(x, [None if dim_of(dim) is not None else importer.extent(dim) for dim in aval.shape])

@@ -1,4 +1,4 @@
-"""A jaxpr, equation by equation, as a graph of ours."""
+"""Translate a jaxpr to a graph, equation by equation."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Importer(Interpreter):
         return extent_of(dim, self._known)
 
     def site(self, equation: Equation) -> Site | None:
-        """The user's line, which JAX keeps."""
+        """The user's line, recorded by JAX."""
         return site_of(equation)
 
     def constant(self, value: Any, dtype: Any = None) -> at.Variable:
@@ -54,7 +54,7 @@ class Importer(Interpreter):
         return dtype_of(aval)
 
     def converted(self, equation: Equation, inputs: Sequence[at.Variable]) -> Any:
-        """What the rule gives, that for keys where there are some."""
+        """Apply the rule of an equation, or that for keys if an operand holds keys."""
         name = equation.primitive.name
         if is_about_keys(equation) and name in on_keys:
             return on_keys[name](self, equation, *inputs)
@@ -63,7 +63,7 @@ class Importer(Interpreter):
         return super().converted(equation, inputs)
 
     def outputs(self, equation: Equation, inputs: Sequence[at.Variable]) -> list[at.Variable]:
-        """What an equation gives, with JAX's derivatives where they are not those of our ops; `odeint` is ours."""
+        """Translate an equation; keep JAX's derivatives where they differ from those of our ops, and map `odeint`."""
         if (call := integration_of(equation)) is not None:
             found = integrated(equation, call, inputs, lambda program, xs: _imported(self._known, program, xs))
             return [self.with_known_type(found[0], equation.outvars[0].aval)]
@@ -107,7 +107,7 @@ def _place(equation: Equation) -> str:
 
 
 def _lacking(equation: Equation) -> str | None:
-    """What of an equation has no counterpart, None if all has."""
+    """The part of an equation that has no counterpart, None if it is translated."""
     name = equation.primitive.name
     if name not in RULES:
         return "" if program_of(equation) is None else None

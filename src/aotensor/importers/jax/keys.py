@@ -46,7 +46,7 @@ def _threefry(
 
 @rule("iota_2x32_shape")
 def _counters(context: Context, equation: Equation) -> list[at.Variable]:
-    """The numbers of all elements in C order, as their high and low words."""
+    """Linear indices of all elements in C order, as high and low words."""
     shape = context.extents(equation.outvars[0].aval.shape)
     count: Any = 1
     for extent in shape:
@@ -134,7 +134,7 @@ def _with_words(equation: Any, **changes: Any) -> Equation:
 
 
 class _Plain:
-    """What rules read of a variable."""
+    """The attributes of a variable that rules read."""
 
     def __init__(self, aval: Any) -> None:
         self.aval = aval

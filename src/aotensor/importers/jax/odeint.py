@@ -57,7 +57,7 @@ class Integration:
 
 
 def integration_of(equation: Equation) -> Integration | None:
-    """What a call of `odeint` says, None for any other equation, and for what `solve_ivp` does not have.
+    """The arguments of a call of `odeint`; None for other equations, and for calls that `solve_ivp` does not support.
 
     That are complex states, and calls under `vmap`, which JAX integrates with common steps.
     """

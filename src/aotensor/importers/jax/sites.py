@@ -1,4 +1,4 @@
-"""Which line of the user's program an equation comes from."""
+"""Find the line of the user's program that an equation comes from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOT_THE_USERS: Final = tuple(
 
 
 def site_of(equation: Any) -> Site | None:
-    """The innermost line that is neither JAX's nor ours; None where JAX has kept no traceback."""
+    """The innermost line outside of JAX and aotensor; None if JAX recorded no traceback."""
     traceback = equation.source_info.traceback
     if traceback is None:
         return None

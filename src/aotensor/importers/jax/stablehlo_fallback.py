@@ -1,4 +1,4 @@
-"""Primitives without a rule, by what JAX itself lowers them to: StableHLO, whose operations have rules."""
+"""Translate primitives without a rule through JAX's own lowering to StableHLO, whose operations have rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from aotensor.importers.stablehlo.translate import Translator
 
 
 class _Lowered(Importer):
-    """Everything is made at the line of the primitive."""
+    """An importer that gives all nodes the line of the primitive."""
 
     def __init__(self, name: str, site: Site | None) -> None:
         super().__init__(name)

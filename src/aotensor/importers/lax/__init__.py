@@ -1,1 +1,1 @@
-"""The primitives of XLA by the names of `jax.lax`, one rule each, for every framework that speaks of them."""
+"""Rules for XLA's primitives by their names in `jax.lax`, shared by the importers of JAX and StableHLO."""

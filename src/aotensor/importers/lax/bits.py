@@ -1,4 +1,4 @@
-"""Bits: logic, shifts, reinterpretation, counts, and what orders or steps through floats by their bits."""
+"""Bit operations: logic, shifts, reinterpretation, counts, and the order and neighbours of floats."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _leading_zeros(x: at.Variable) -> at.Variable:
 
 
 def in_order(x: at.Variable) -> at.Variable:
-    """Integers that are ordered as the floats are, −nan first and nan last; integers themselves."""
+    """Map floats to integers in the same order, −nan first and nan last; integers stay unchanged."""
     if not dtypes.is_float(x.dtype):
         return x
     bits = at.bitcast(x, f"int{_width(x)}")

@@ -1,4 +1,4 @@
-"""Programs inside of programs, and what hands on its operands."""
+"""Calls of inner programs, and primitives that return their operands."""
 
 from __future__ import annotations
 

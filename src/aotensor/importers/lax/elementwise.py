@@ -39,7 +39,7 @@ def _power(x: at.Variable, y: at.Variable) -> at.Variable:
 
 
 def _chosen(which: at.Variable, *cases: at.Variable) -> at.Variable:
-    """The case of that number; a bool counts as 0 or 1."""
+    """Select the case with a given number; a bool counts as 0 or 1."""
     if which.dtype == "bool":
         return at.switch(which, cases[-1], cases[0])
     found = cases[-1]

@@ -1,4 +1,4 @@
-"""Reductions by any function of numbers: rows are folded one after the other, all that is kept at once.
+"""Reductions by arbitrary scalar functions: fold rows one after the other, over all remaining axes at once.
 
 XLA combines in any order, so that functions are associative where their result means something; here it is C order.
 """
@@ -34,7 +34,7 @@ def combined(
 def folded(
     context: Context, program: Program, outer: Values, rows: Values, first: Values, inside: at.Variable | None = None
 ) -> list[at.Variable]:
-    """Rows of arrays combined with what is there before.   rows, inside: (k, …); first: (…), what no rows give"""
+    """Fold the rows of arrays into initial values.   rows, inside: (k, …); first: (…), what no rows give"""
     count, masks = len(rows), [] if inside is None else [inside]
 
     def step(*values: at.Variable) -> list[at.Variable]:
@@ -47,7 +47,7 @@ def folded(
 
 
 def operands_of(equation: Equation, inputs: Values) -> tuple[Values, Values, Values]:
-    """Arrays, what each begins with, and what the program reads from around."""
+    """Split operands into arrays, initial values, and values that the program captures."""
     count = len(equation.outvars)
     return inputs[:count], inputs[count : 2 * count], inputs[2 * count :]
 

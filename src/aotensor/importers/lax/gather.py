@@ -23,7 +23,7 @@ from aotensor.importers.lax.windows import known_value, window
 
 @dataclass(frozen=True)
 class Windows:
-    """Where windows lie.
+    """The positions of windows.
 
     wholes: the extents of the array; sizes: those of a window, by axis of the array. batch: the extents that count the
     windows. kept: the axes of the array along which windows have an axis. start_axes: the axis that each column of
@@ -41,14 +41,14 @@ class Windows:
 
     @cached_property
     def slices(self) -> list[int]:
-        """The axes along which windows are whole, wherever they start; of a batch one axis at least is another."""
+        """The axes along which windows have the full extent; with a batch, at least one axis is excluded."""
         moves = self.start_axes if self.mode == "fill_or_drop" else ()
         found = [d for d in self.kept if d not in moves and _is_same(self.sizes[d], self.wholes[d])]
         return found[1:] if self.batch and len(found) == len(self.wholes) else found
 
     @cached_property
     def indexed(self) -> list[int]:
-        """The other axes, which are in front of the slices: `turned` brings them there."""
+        """The other axes, which `turned` moves to the front."""
         return [d for d in range(len(self.wholes)) if d not in self.slices]
 
     @cached_property
@@ -75,7 +75,7 @@ class Windows:
 
     @cached_property
     def is_inside(self) -> at.Variable | None:
-        """Which windows lie inside, of the shape of the batch; None where all do or outside ones are moved."""
+        """A mask of the windows in bounds, in the shape of the batch; None if all are, or if others are clipped."""
         if self.mode != "fill_or_drop":
             return None
         found = []
@@ -118,7 +118,7 @@ class Windows:
         return at.cast(self.starts[..., number], "int64")
 
     def single(self) -> list[at.Variable | int]:
-        """The starts of a window that is the only one."""
+        """The start of the only window, by axis."""
         axes = list(self.start_axes)
         return [self._column(axes.index(d)) if d in axes else 0 for d in range(len(self.wholes))]
 
@@ -128,7 +128,7 @@ def _is_same(size: Extent, whole: Extent) -> bool:
 
 
 def _lies_inside(start: at.Variable, last: Extent) -> bool:
-    """Is every start known to lie within 0 … last?"""
+    """Is every start known to be within 0 … last?"""
     if not isinstance(last, int) or (values := known_value(start)) is None:
         return False
     return bool(np.all((values >= 0) & (values <= last)))
@@ -139,7 +139,7 @@ def _permuted(x: at.Variable, axes: Sequence[int]) -> at.Variable:
 
 
 def _behind(x: at.Variable, count: int) -> at.Variable:
-    """x with `count` axes of extent 1 behind its own."""
+    """x with `count` trailing axes of extent 1."""
     return at.dimshuffle(x, [*range(x.ndim), *[None] * count]) if count else x
 
 
@@ -149,7 +149,7 @@ def _line(extent: Extent, axis: int, rank: int) -> at.Variable:
 
 
 def mode_of(equation: Equation) -> str:
-    """What becomes of windows outside: "clip", "fill_or_drop", or "promise_in_bounds" that there are none."""
+    """The mode for windows out of bounds: "clip", "fill_or_drop" or "promise_in_bounds"."""
     mode = equation.params["mode"]
     return str(getattr(mode, "name", mode)).lower()
 
@@ -188,7 +188,7 @@ def _gather(context: Context, equation: Equation, x: at.Variable, starts: at.Var
 
 
 def _filling(dtype: str, value: Any) -> Any:
-    """What stands for an element outside: as given, else nan, the least signed or the largest unsigned integer."""
+    """The value of elements out of bounds: as given, else nan, the least signed or the largest unsigned integer."""
     if value is None:
         value = np.nan if dtypes.is_inexact(dtype) else True if dtype == "bool" else None
     if value is None:

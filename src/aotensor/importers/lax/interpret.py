@@ -1,4 +1,4 @@
-"""A program, equation by equation, as a graph of ours."""
+"""Translate a program to a graph, equation by equation."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from aotensor.importers.lax.table import Equation, Extent, Program, body_of, is_
 
 
 class Interpreter:
-    """What frameworks have in common; each says what its extents, lines and constants are."""
+    """The base of importers: subclasses translate extents, lines and constants of their framework."""
 
     def extent(self, dim: Any) -> Extent:
-        """An extent as the framework has it."""
+        """Translate an extent of the framework."""
         raise NotImplementedError
 
     def site(self, equation: Equation) -> Site | None:
@@ -37,11 +37,11 @@ class Interpreter:
         return dtypes.canonical(str(aval.dtype))
 
     def converted(self, equation: Equation, inputs: Sequence[at.Variable]) -> Any:
-        """What the rule of an equation gives."""
+        """Apply the rule of an equation."""
         return RULES[equation.primitive.name].convert(self, equation, *inputs)
 
     def extents(self, dims: Sequence[Any]) -> list[Extent]:
-        """Extents as the framework has them."""
+        """Translate extents of the framework."""
         return [self.extent(dim) for dim in dims]
 
     def run(self, program: Program, inputs: Sequence[at.Variable], is_users: bool = True) -> list[at.Variable]:
@@ -64,7 +64,7 @@ class Interpreter:
         return self.constant(x.val, x.aval.dtype) if is_literal(x) else values[x]
 
     def outputs(self, equation: Equation, inputs: Sequence[at.Variable]) -> list[at.Variable]:
-        """What an equation gives, of the dtypes and static extents that the framework has found."""
+        """Translate an equation; results get the dtypes and static extents that the framework inferred."""
         found = self.converted(equation, inputs)
         outputs = [found] if isinstance(found, at.Variable) else list(found)
         return [self.with_known_type(x, var.aval) for x, var in zip(outputs, equation.outvars, strict=True)]
@@ -83,7 +83,10 @@ class Interpreter:
 def without_counterpart(
     program: Program, lacking: Callable[[Equation], str | None], place: Callable[[Equation], str]
 ) -> Iterator[Untranslated]:
-    """Everything that has none, also inside of loops and branches.   lacking: what of an equation, None for nothing"""
+    """All operations without a counterpart, also inside of loops and branches.
+
+    lacking: what of an equation, None for nothing
+    """
     for equation in body_of(program).eqns:
         name = equation.primitive.name
         if (reason := lacking(equation)) is not None:
@@ -94,7 +97,7 @@ def without_counterpart(
 
 
 def unmet(equation: Equation, dtype_of: Callable[[Any], str]) -> str | None:
-    """What of an equation that has a rule has no counterpart: a dtype, or what the rule says; None if all has."""
+    """The part of an equation with a rule that has no counterpart: a dtype, or what the rule reports; else None."""
     for var in equation.outvars:
         if hasattr(var.aval, "dtype"):
             try:

@@ -1,4 +1,4 @@
-"""Models in ONNX files as Functions of ours.
+"""Import ONNX models as Functions.
 
 from aotensor.importers.onnx import from_onnx
 

@@ -30,7 +30,7 @@ class Formal:
 
 @dataclass(frozen=True)
 class Contributed:
-    """What the walk asks of `onnx.defs.OpSchema`."""
+    """A schema with the attributes of `onnx.defs.OpSchema` that the importer reads."""
 
     name: str
     inputs: Sequence[Formal]
@@ -44,12 +44,12 @@ class Contributed:
 
     @property
     def min_input(self) -> int:
-        """Inputs up to the last that must be there."""
+        """The least number of inputs."""
         return max(k + 1 for k, item in enumerate(self.inputs) if item.option == _Option.Single)
 
     @property
     def max_input(self) -> int:
-        """All inputs."""
+        """The largest number of inputs."""
         return len(self.inputs)
 
 

@@ -1,4 +1,4 @@
-"""What is known of integers that ONNX graphs make of extents: Shape → Gather → Mul → Concat → Reshape.
+"""Track integers that ONNX graphs compute from extents: Shape → Gather → Mul → Concat → Reshape.
 
 Such vectors are followed entry by entry, as numbers where they are known and scalars where they are not, so that
 Reshape, Expand and Slice find the dims that a model names.
@@ -80,7 +80,7 @@ class Extents:
 
 
 def objects(flat: list[Any], shape: tuple[int, ...]) -> Entries:
-    """An array of objects, none of which is taken for a sequence."""
+    """An object array whose elements are not expanded as sequences."""
     found = np.empty(len(flat), object)
     for position, item in enumerate(flat):
         found[position] = item

@@ -102,7 +102,7 @@ def function_of(
 
 @dataclass(frozen=True)
 class Fixed:
-    """Extents that the caller of an importer gives.   dims: by name. shapes: by input, None where it stays open"""
+    """Extents that the caller of an importer fixes.   dims: by name. shapes: by input, None where it stays open"""
 
     dims: Mapping[str, int]
     shapes: Mapping[str, Sequence[int | str | None]]
@@ -124,7 +124,7 @@ class Fixed:
                 raise OptionError(f"input {name!r} cannot have the shape {tuple(shape)}")
 
     def spread(self, inputs: Sequence[Any]) -> Fixed:
-        """The same, where a number for one axis counts for all axes of that name."""
+        """The same extents, with a number for one axis applied to all axes of that name."""
         dims = dict(self.dims)
         for item in inputs:
             for dim, n in zip(item.type.tensor_type.shape.dim, self.shapes.get(item.name, ()), strict=False):

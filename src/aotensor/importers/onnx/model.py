@@ -1,4 +1,4 @@
-"""An ONNX file as a checked ModelProto: nothing of it is executed, and data come from its own folder only."""
+"""Read an ONNX file as a checked ModelProto, without executing it; external data must be in its folder."""
 
 from __future__ import annotations
 

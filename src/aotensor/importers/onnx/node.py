@@ -1,4 +1,4 @@
-"""A node of an ONNX graph as rules see it: attributes with their defaults, inputs, and what is known of them."""
+"""A node of an ONNX graph for rules: attributes with defaults, inputs, and their known values."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ class Node:
 
     @property
     def is_complete(self) -> bool:
-        """Are only the first output and those that follow from it asked for?"""
+        """Is at most one output used?"""
         return len([x for x in self.outputs if x]) <= 1
 
     def wants(self, position: int) -> bool:
-        """Does anybody name this output?"""
+        """Is an output used?"""
         return position < len(self.outputs) and bool(self.outputs[position])
 
     def formal_name(self, position: int) -> str:
-        """What the standard calls an input."""
+        """The name of an input in the standard."""
         return self.formal[min(position, len(self.formal) - 1)] if self.formal else str(position)
 
     def static(self, position: int) -> np.ndarray[Any, Any] | None:

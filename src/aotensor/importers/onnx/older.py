@@ -1,4 +1,4 @@
-"""Nodes of opsets 7 to 12 in the form of opset 13: what were attributes are inputs, and operators have their new names.
+"""Rewrite nodes of opsets 7 to 12 in the form of opset 13: attributes become inputs, operators get new names.
 
 What else an operator meant before, its rule knows by `Node.since`.
 """
@@ -39,30 +39,30 @@ def _ints(values: Sequence[int]) -> Any:
 
 
 def _bounds(node: Node) -> Node:
-    """Clip: min, max"""
+    """The inputs min and max of Clip."""
     like = node.inputs[0].type.dtype
     found = [node[name] for name in ("min", "max")]
     return _with(node, *(None if abs(x) >= _UNBOUNDED else at.constant(x, dtype=like) for x in found))
 
 
 def _pads(node: Node) -> Node:
-    """Pad: pads, value"""
+    """The inputs pads and value of Pad."""
     return _with(node, _ints(node["pads"]), at.constant(node["value"], dtype=node.inputs[0].type.dtype))
 
 
 def _count(node: Node) -> Node:
-    """TopK: k"""
+    """The input k of TopK."""
     return _with(node, _ints([node["k"]]))
 
 
 def _range(node: Node) -> Node:
-    """Slice: starts, ends, axes"""
+    """The inputs starts, ends and axes of Slice."""
     axes = node["axes"]
     return _with(node, _ints(node["starts"]), _ints(node["ends"]), None if axes is None else _ints(axes))
 
 
 def _scattered(node: Node) -> Node:
-    """Scatter, which is ScatterElements"""
+    """Rename Scatter to ScatterElements."""
     return replace(node, op="ScatterElements")
 
 

@@ -1,4 +1,4 @@
-"""What users call: variables and Functions of ours for PyTensor's."""
+"""`from_pytensor` and `function`: import graphs and functions of PyTensor."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def _pairs(given: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> list[tuple[A
 
 
 def _variable(value: Any, target: Any) -> Any:
-    """A value as a variable of PyTensor, of the type of what it stands for."""
+    """A value as a PyTensor variable of the type of its target."""
     return value if hasattr(value, "owner") else target.type.filter_variable(target.type.make_constant(value))
 
 

@@ -1,4 +1,4 @@
-"""Elements and windows: read, replaced, increased; and what finds them."""
+"""Rules of subtensors: read, set, increment, and index computations."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def solve(walk: Walk, node: Any, a: Any, b: Any) -> Any:
 
 @rule("SolveTriangular")
 def solve_triangular(walk: Walk, node: Any, a: Any, b: Any) -> Any:
-    """The same for a triangle."""
+    """x with a·x = b for a triangular a; nan where a is singular."""
     op = node.op
     options = {"lower": op.lower, "unit_diagonal": op.unit_diagonal, "b_ndim": op.b_ndim}
     return at.solve_triangular(a, b, trans=getattr(op, "trans", 0), on_error="nan", **options)
@@ -306,7 +306,7 @@ def irfft(walk: Walk, node: Any, x: Any, extents: Any) -> Any:
 
 
 def _lengths(walk: Walk, node: Any, rank: int) -> list[Any]:
-    """Of each transform, numbers where they are known."""
+    """The length of each transform: numbers where they are known, else scalars."""
     found = walk.extents(node.inputs[1])
     listed = found if isinstance(found, list) else [found[k] for k in range(rank)]
     if len(listed) != rank:

@@ -186,7 +186,7 @@ class _Inner:
         return [*found, *pending]
 
     def outputs(self, results: Sequence[Any], k: Any, rest: Sequence[Any]) -> list[Any]:
-        """What a step of ours gives: states, untraced ones behind the others, then what is not fed back."""
+        """The outputs of a step: states (untraced ones last), then outputs that are not fed back."""
         pending, before = iter(results), iter(rest)
         found: list[Any] = []
         for buffer in self._buffers:

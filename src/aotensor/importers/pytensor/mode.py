@@ -1,4 +1,4 @@
-"""PyTensor's mode "AOTENSOR": a linker that has whole graphs compiled here, behind PyTensor's own rewrites."""
+"""PyTensor's mode "AOTENSOR": a linker that compiles whole graphs after PyTensor's rewrites."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _caller(compiled: Any, kinds: Sequence[str], outputs: Sequence[Any]) -> Call
 
 
 def _as_asked(error: AotensorError) -> Exception:
-    """The exception that a check of the user's asks for, or the error itself."""
+    """The exception type that a PyTensor check declares, or the error itself."""
     text = error.diagnostic.title
     for message, kind in MESSAGES.items():
         if message in text:
@@ -79,7 +79,7 @@ def _as_asked(error: AotensorError) -> Exception:
 
 
 def _register() -> None:
-    """Make the mode known, once."""
+    """Register the mode in PyTensor, once."""
     if MODE not in modes.predefined_modes:
         query = RewriteDatabaseQuery(include=["fast_run"], exclude=list(EXCLUDED))
         modes.register_mode(MODE, modes.Mode(AotensorLinker(), query))

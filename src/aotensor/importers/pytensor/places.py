@@ -1,4 +1,4 @@
-"""Nodes of PyTensor: their order, where each was made, and how errors list it."""
+"""Nodes of PyTensor: topological order, source lines, and entries of errors."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def unsupported(node: Any, reason: str) -> NoCounterpart:
 
 
 def untranslated(node: Any, reason: str = "") -> Untranslated:
-    """A node as errors list it."""
+    """The entry of a node in an error."""
     inner = getattr(node.op, "scalar_op", None) or getattr(node.op, "core_op", None)
     kind = type(node.op).__name__
     shown = kind if inner is None else f"{kind} of {type(inner).__name__}"

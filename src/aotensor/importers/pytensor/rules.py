@@ -113,7 +113,7 @@ class Walk:
         return [self.value(x) for x in outputs]
 
     def value(self, x: Any) -> Any:
-        """What a variable of PyTensor is here; a leaf is asked for when it is first needed."""
+        """The translated value of a PyTensor variable; leaves are created at first use."""
         if x not in self.values:
             if is_constant(x):
                 self.values[x] = from_constant(x)
@@ -174,7 +174,7 @@ def integer_of(n: Any) -> int | None:
 
 
 def as_bool(x: Any) -> Any:
-    """x ≠ 0"""
+    """x as a bool: x ≠ 0."""
     return x if x.dtype == "bool" else at.neq(x, 0)
 
 

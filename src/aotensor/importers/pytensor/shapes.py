@@ -1,4 +1,4 @@
-"""Shapes, axes, and tensors made from nothing but extents."""
+"""Rules of shapes, axes, and tensors created from extents."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _others(x: Any, axis: int) -> list[int]:
 
 @rule("FillDiagonalOffset")
 def fill_diagonal_offset(walk: Walk, node: Any, x: Any, value: Any, offset: Any) -> Any:
-    """The same of a matrix, beside its main diagonal; the offset may be computed."""
+    """A copy of a matrix with one value on the diagonal `offset`, which may be computed."""
     return at.fill_diagonal(x, at.cast(value, x.dtype), number_of(offset))
 
 

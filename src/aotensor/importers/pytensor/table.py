@@ -1,4 +1,4 @@
-"""The whole table of rules: the modules of all families register theirs when they are loaded, here."""
+"""Import the rules of all families, which register themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyTensor's types and values as ours: tensors, scalars, sparse matrices, generators of random numbers."""
+"""Convert PyTensor's types and values: tensors, scalars, sparse matrices, random generators."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def is_tensor(x: Any) -> bool:
 
 
 def is_sparse(x: Any) -> bool:
-    """Is a value of ours a sparse matrix?"""
+    """Is a value a sparse matrix?"""
     return isinstance(x, sp.SparseVariable)
 
 

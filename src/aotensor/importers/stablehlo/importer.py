@@ -1,4 +1,4 @@
-"""Programs that a text was translated to, as a graph of ours: with the text's lines, extents and types."""
+"""Translate the programs of a StableHLO text to a graph with the text's lines, extents and types."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Importer(Interpreter):
         self.checks: list[tuple[str, at.Variable]] = []
 
     def name_extent(self, x: at.Variable, axis: int, size: Extent) -> None:
-        """Enter an extent that x shares with others."""
+        """Record that an extent of x equals that of others."""
         self._extents[x, axis] = size
 
     def extent(self, dim: Any) -> Extent:
@@ -58,7 +58,7 @@ class Importer(Interpreter):
         return self._constants[id(value)]
 
     def converted(self, equation: Any, inputs: Sequence[at.Variable]) -> Any:
-        """What the rule gives, with the extents that operands hold."""
+        """Apply the rule of an equation, with extents that operands hold."""
         name, count = equation.primitive.name, len(inputs) - equation.shapes
         if name == "extent":
             return at.cast(at.as_tensor(self._extent_of(inputs[0], equation.params["axis"])), "int64")
@@ -79,7 +79,7 @@ class Importer(Interpreter):
         return super().converted(equation, inputs)
 
     def outputs(self, equation: Any, inputs: Sequence[at.Variable]) -> list[at.Variable]:
-        """What an equation gives.   Raises: NoCounterpart, and what ops raise, with the line"""
+        """Translate an equation.   Raises: NoCounterpart, and what ops raise, with the line"""
         try:
             found = super().outputs(equation, inputs)
         except Unsuited as error:
@@ -137,7 +137,7 @@ class Importer(Interpreter):
         return None if value is None else [int(n) for n in np.ravel(value)]
 
     def _follow(self, equation: Any, inputs: Sequence[at.Variable], found: Sequence[at.Variable]) -> None:
-        """Enter the integers of a result that rearranges some that are made of extents."""
+        """Record the integers of a result that rearranges integers made of extents."""
         if not found or found[0].ndim > 1 or not found[0].dtype.startswith(("int", "uint")):
             return
         name, x = equation.primitive.name, found[0]
@@ -153,7 +153,7 @@ class Importer(Interpreter):
             self._entries[x] = [n for y in inputs for n in self._held(y)]
 
     def checked(self, outputs: Sequence[at.Variable]) -> list[at.Variable]:
-        """Outputs behind the checks that the text asks for."""
+        """Outputs after the run-time checks that the text requires."""
         found = list(outputs)
         for message, condition in self.checks:
             found = [checked(printable(message) or "a check has failed", x, condition) for x in found]
@@ -165,7 +165,7 @@ def _are_short(xs: Sequence[at.Variable]) -> bool:
 
 
 def _with_extents(x: Any, extents: Sequence[Extent]) -> Any:
-    """What rules read of an operand, with scalars for extents that are not known."""
+    """An operand as rules read it, with scalars for unknown extents."""
     plain = SimpleNamespace(aval=aval_of(extents, x.aval.dtype))
     if hasattr(x, "val"):
         plain.val = x.val

@@ -70,7 +70,7 @@ def _dot(found: Operation) -> Step:
 
 
 def _square(x: Value) -> None:
-    """Raises: Unsuited for what is no stack of square matrices of floats"""
+    """Check for a stack of square float matrices.   Raises: Unsuited"""
     if x.aval.ndim < 2 or x.aval.shape[-2] != x.aval.shape[-1] or None in x.aval.shape[-2:] or not _is_inexact(x):
         raise Unsuited(f"of {x.aval}")
 
@@ -111,7 +111,7 @@ def _solved(
 
 
 def _options(found: Operation) -> Mapping[str, Any]:
-    """What JAX gives to LAPACK: letters as numbers.   Raises: Unsuited"""
+    """The options that JAX passes to LAPACK: letters as numbers.   Raises: Unsuited"""
     config = found.attributes.get("mhlo.backend_config", found.attributes.get("backend_config", {}))
     if not isinstance(config, dict):
         raise Unsuited("in a form of JAX before 0.4.36")

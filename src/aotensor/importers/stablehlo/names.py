@@ -1,4 +1,4 @@
-"""What JAX says of arguments and results beside their types: names, trees, symbolic dims."""
+"""Read names, trees and symbolic dims of arguments and results that JAX recorded in a text."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _extent(x: Value, made: Mapping[int, Operation], places: Mapping[int, int]) 
 def _with_equal_ones(
     main: Function, made: Mapping[int, Operation], places: Mapping[int, int], found: dict[tuple[int, int], str]
 ) -> dict[tuple[int, int], str]:
-    """And of extents that are said to equal them."""
+    """Add the extents that the text declares equal to named ones."""
     for operation in main.body.operations:
         if operation.name != "stablehlo.custom_call" or "shape_assertion" not in map(str, operation.words):
             continue

@@ -1,4 +1,4 @@
-"""All translations, by family: importing this module fills the tables."""
+"""Import all translations, which fill the tables."""
 
 from __future__ import annotations
 

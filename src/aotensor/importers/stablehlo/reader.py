@@ -1,4 +1,4 @@
-"""A text as a module: functions with their arguments, and what it says about both."""
+"""Parse a text to a module: functions with their arguments and attributes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aotensor.importers.stablehlo.text import DamagedText, Text, unquoted
 
 
 def read_module(source: str, file: str) -> Module:
-    """The module of a text.   Raises: DamagedText with the line, for what is none"""
+    """Parse a module.   Raises: DamagedText with the line"""
     return _Reader(Text(source, file)).module()
 
 

@@ -71,7 +71,7 @@ def _reduce_window(to: Translator, found: Operation, equations: list[Equation]) 
 
 
 def _scalar(to: Translator, x: Value) -> Value:
-    """A value, or what it is a copy of: JAX broadcasts numbers to their own shape."""
+    """A value without broadcasts to its own shape, which JAX writes for scalars."""
     made = to.made.get(id(x))
     while made is not None and made.primitive.name == "broadcast_in_dim" and made.invars[0].aval.ndim == 0:
         x = made.invars[0]

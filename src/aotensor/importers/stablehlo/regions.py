@@ -1,4 +1,4 @@
-"""What small regions compute, by their form: sums, positions of extrema, and orders of sorting."""
+"""Recognise small regions by their form: sums, positions of extrema, and sort orders."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Forest:
         return self._known.setdefault(key, Tree(name, parts, argument, value))
 
     def of(self, region: Region, constants: Mapping[int, Any]) -> list[Tree]:
-        """What a region returns.   constants: by the identity of a Value
+        """The trees of the values that a region returns.   constants: by the identity of a Value
 
         Raises: Unsuited if it does more than compute
         """

@@ -1,4 +1,4 @@
-"""Rules for what is no primitive of lax: LAPACK's routines as JAX calls them, extents, bodies for each element.
+"""Rules without a primitive of lax: LAPACK's routines as JAX calls them, extents, elementwise bodies.
 
 What a routine leaves in places that JAX does not read is nan here.
 """

@@ -1,4 +1,4 @@
-"""What moves, repeats, joins and cuts out elements, also with extents that operands hold."""
+"""Operations that move, repeat, join and slice elements, also with extents that operands hold."""
 
 from __future__ import annotations
 

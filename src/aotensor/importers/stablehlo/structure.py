@@ -1,4 +1,4 @@
-"""What a text of StableHLO consists of: functions of operations on values, some with regions inside."""
+"""The parsed form of a StableHLO text: functions of operations on values, some with regions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aotensor.importers.stablehlo.attributes import Aval
 
 @dataclass(eq=False)
 class Value:
-    """What an operation gives, or an argument."""
+    """A result of an operation, or an argument."""
 
     aval: Aval
 

@@ -62,7 +62,7 @@ class Literal(Value):
 
 @dataclass
 class Step:
-    """What an operation becomes: one primitive.   shapes: operands that hold extents, for `late`"""
+    """The translation of an operation to one primitive.   shapes: operands that hold extents, for `late`"""
 
     primitive: str
     invars: Sequence[Any]
@@ -171,7 +171,7 @@ def axes(found: Operation, *keys: str, rank: int) -> list[int]:
 
 
 def different(numbers: list[int], what: str) -> list[int]:
-    """Raises: Unsuited for one that is there twice"""
+    """Check that numbers are distinct.   Raises: Unsuited"""
     if len(set(numbers)) < len(numbers):
         raise Unsuited(f"its attribute {what} has an axis twice")
     return numbers
@@ -184,14 +184,14 @@ def shape_of(found: Operation) -> tuple[Any, ...]:
 
 
 def operands(found: Operation, count: int, results: int = 1) -> list[Value]:
-    """So many operands.   Raises: Unsuited for another number of them, or of results"""
+    """The operands, if there are `count`.   Raises: Unsuited for another number of them, or of results"""
     if len(found.operands) != count or len(found.results) != results:
         raise Unsuited(f"it has {len(found.operands)} operands and {len(found.results)} results")
     return found.operands
 
 
 def is_bool(x: Value) -> bool:
-    """Has it elements of one bit?"""
+    """Does a value have bool elements?"""
     return bool(x.aval.dtype == np.dtype(bool))
 
 
@@ -201,7 +201,7 @@ def may_be(x: Sequence[Any], y: Sequence[Any]) -> bool:
 
 
 def known_or(known: Sequence[Any], given: Sequence[Extent]) -> list[Extent]:
-    """Extents that the text knows, else those that an operand holds.   Raises: Unsuited for another number of them"""
+    """Static extents of the text, else those that an operand holds.   Raises: Unsuited for another number of them"""
     if len(known) != len(given):
         raise Unsuited(f"{len(given)} extents for {len(known)} axes")
     return [g if n is None else n for n, g in zip(known, given, strict=True)]

@@ -1,4 +1,4 @@
-"""The characters of a module, token by token, with the line of each."""
+"""The tokens of a text with their lines."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DamagedText(GraphValueError):
 
 
 class Text:
-    """A text that is read from its beginning.   file: for messages"""
+    """A tokenizer over a text.   file: for messages"""
 
     def __init__(self, source: str, file: str) -> None:
         self.source, self.file = source, file
@@ -46,7 +46,7 @@ class Text:
 
     @property
     def line(self) -> int:
-        """The line of the token that comes next."""
+        """The line of the next token."""
         place, line = self._counted
         if self.place < place:
             place, line = 0, 1
@@ -54,7 +54,7 @@ class Text:
         return self._counted[1]
 
     def advance(self) -> str:
-        """The token that comes next, behind which reading goes on."""
+        """Consume and return the next token."""
         found = self.token
         space = _SPACE.match(self.source, self._end)
         self.place = space.end() if space else self._end
@@ -64,19 +64,19 @@ class Text:
         return found
 
     def fail(self, expected: str) -> NoReturn:
-        """Raises: DamagedText with the line and what is there"""
+        """Fail at the next token.   Raises: DamagedText with the line, what was expected and what was found"""
         found = f"{self.token!r:.40}" if self.token else "the end of the text"
         raise DamagedText(f"{self.file}:{self.line}: expected {expected}, found {found}")
 
     def take(self, token: str) -> bool:
-        """Is this the next token? Then it is read."""
+        """Consume a token if it is the next one; return whether it was."""
         if self.token == token and self.kind != "string":
             self.advance()
             return True
         return False
 
     def need(self, token: str) -> None:
-        """Raises: DamagedText if this is not the next token"""
+        """Consume the given token.   Raises: DamagedText if it is not the next one"""
         if not self.take(token):
             self.fail(repr(token))
 
@@ -87,7 +87,7 @@ class Text:
         return self.advance()
 
     def listed(self, item: Callable[[], T], end: str) -> list[T]:
-        """Items between commas, up to `end`, which is read.   Raises: DamagedText"""
+        """Parse items between commas, and consume `end`.   Raises: DamagedText"""
         found: list[T] = []
         self.deeper()
         if not self.take(end):
@@ -99,17 +99,17 @@ class Text:
         return found
 
     def deeper(self) -> None:
-        """Raises: DamagedText for too many brackets inside of each other"""
+        """Enter a bracket.   Raises: DamagedText for brackets nested too deeply"""
         self._depth += 1
         if self._depth > _DEEPEST:
             raise DamagedText(f"{self.file}:{self.line}: more than {_DEEPEST} brackets inside of each other")
 
     def flatter(self) -> None:
-        """The end of what `deeper` began."""
+        """Leave the bracket that `deeper` entered."""
         self._depth -= 1
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """A pattern that begins at the next token; what it matches is read."""
+        """Match a pattern at the next token, and consume the match."""
         found = pattern.match(self.source, self.place)
         if found:
             self._end = found.end()
@@ -117,7 +117,7 @@ class Text:
         return found
 
     def skip_brackets(self) -> str:
-        """The text between brackets of any kind, which is read.   Raises: DamagedText if one is not closed"""
+        """Consume and return the text between brackets of any kind.   Raises: DamagedText if one is not closed"""
         start, line, stack = self.place, self.line, []
         while True:
             if self.kind == "end":

@@ -1,4 +1,4 @@
-"""A module as programs of primitives of lax: functions and regions, with what has no counterpart on a list."""
+"""Translate functions and regions to programs of lax primitives; collect operations without a counterpart."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ def writes(*names: str, dialect: str = "stablehlo", note: str = "") -> Callable[
 
 
 class Translator:
-    """One module.   missing: what has no counterpart; constants: what is known of values, by identity"""
+    """The translation of one module.
+
+    missing: what has no counterpart; constants: what is known of values, by identity
+    """
 
     def __init__(self, module: Module, file: str) -> None:
         self._module, self._file = module, file
@@ -65,7 +68,7 @@ class Translator:
 
     @property
     def bodies(self) -> Mapping[str, Region]:
-        """What functions consist of."""
+        """The regions of all functions."""
         return {name: f.body for name, f in self._module.functions.items()}
 
     @property
@@ -117,13 +120,13 @@ class Translator:
         return program, list(outer.values())
 
     def found(self, x: Value) -> Value:
-        """What a value is known to be: a constant, another value, or itself."""
+        """The known equivalent of a value: a constant, another value, or itself."""
         while id(x) in self._known:
             x = self._known[id(x)]
         return x
 
     def same(self, x: Value, as_: Value) -> None:
-        """Enter what a value is."""
+        """Record the equivalent of a value."""
         self._known[id(x)] = as_
 
     def constants(self) -> Mapping[int, Any]:
@@ -140,7 +143,7 @@ class Translator:
                 self.miss(found, str(error))
 
     def miss(self, found: Operation, reason: str = "") -> None:
-        """Enter an operation that has no counterpart."""
+        """Record an operation without a counterpart."""
         name = found.name
         if name == "stablehlo.custom_call":
             name = f"{name} @{target_of(found)}"
@@ -195,7 +198,7 @@ class Translator:
 
 
 def target_of(found: Operation) -> str:
-    """What a custom_call calls."""
+    """The target of a custom_call."""
     return str(found.words[0] if found.words else found.attributes.get("call_target_name", ""))
 
 

@@ -50,7 +50,7 @@ def _dynamic_update(found: Operation) -> Step:
 
 
 def _check_window(x: Value, lengths: Sequence[Any], starts: Sequence[Value]) -> None:
-    """Raises: Unsuited for a window that does not fit in, or starts that are not integers"""
+    """Check a window and its starts.   Raises: Unsuited if it is too large, or if starts are not integers"""
     if len(lengths) != x.aval.ndim or any(s.aval.ndim or str(s.aval.dtype)[0] not in "iu" for s in starts):
         raise Unsuited(f"a window of {list(lengths)} in {x.aval}")
     if any(n is not None and m is not None and not 0 <= m <= n for n, m in zip(x.aval.shape, lengths, strict=True)):
@@ -255,7 +255,7 @@ def _order(spec: Any, letters: str, rank: int) -> list[int]:
 
 
 def _check_convolution(found: Operation, x: Value, w: Value, params: Mapping[str, Any]) -> None:
-    """Raises: Unsuited for channels and batches that do not go together"""
+    """Check channels and batches of a convolution.   Raises: Unsuited if they do not match"""
     of_x, of_w, of_y = params["dimension_numbers"]
     groups, batches = params["feature_group_count"], params["batch_group_count"]
     if groups < 1 or batches < 1 or (groups > 1 and batches > 1):
@@ -337,7 +337,7 @@ def _running(x: Value, params: Mapping[str, Any]) -> tuple[int, bool] | None:
 
 
 def is_neutral(name: str, start: Value) -> bool:
-    """Does it change nothing to begin with this value?"""
+    """Is a start value the neutral element of a reduction?"""
     if not isinstance(start, Literal) or start.val is None:
         return False
     value, kind = start.val, start.val.dtype

@@ -1,4 +1,4 @@
-"""Operators of the domain ai.onnx.ml: linear models, scaling, and what is missing."""
+"""Operators of the domain ai.onnx.ml: linear models, scaling, imputation."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _UNROLLED: Final = 64
 
 @rule("If")
 def branches(node: Node, scope: Any, condition: Any) -> Any:
-    """What one of two graphs gives; only that one is computed. One that is known is chosen when the model is read.
+    """The outputs of one of two graphs, computed conditionally. One that is known is chosen when the model is read.
 
     Extents may differ, ranks and dtypes not. A graph whose types do not fit, as one for other extents than those that
     inputs have here, is an error of the call that chooses it.

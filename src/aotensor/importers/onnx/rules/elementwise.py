@@ -26,7 +26,7 @@ RULES.update({("", name): row(function) for name, function in _PLAIN.items()})
 
 
 def is_float(x: Any) -> bool:
-    """Is it of a floating dtype?"""
+    """Is a variable of a floating dtype?"""
     return "float" in x.type.dtype
 
 
