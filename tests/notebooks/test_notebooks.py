@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import aotensor as aot
+import aotensor.sparse as sp
 import aotensor.tensor as at
 from aotensor.api.remarks import Remarks
 from aotensor.codegen.header import header_text
@@ -94,6 +95,9 @@ def test_time_by_line_has_bars_and_columns() -> None:
     assert str(times).splitlines()[1].split()[:4] == ["line", "time", "forward", "derivative"]
     with pytest.raises(GraphValueError, match="logistic has no dim m"):
         f.time_by_line(m=3)
+    A = sp.csr_matrix("A", dtype="float64", shape=("n", "m"))
+    with pytest.raises(GraphValueError, match=r"the dims are A_nnz, m, n$"):
+        aot.function([A], A.sum(), name="f").time_by_line(rows=3)
     with pytest.raises(GraphValueError, match="num_threads is a number from 1"):
         f.time_by_line(num_threads=0)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aotensor import Function
-from aotensor.api.cost.inputs import DEFAULT_EXTENT, dim_names, dims_text
+from aotensor.api.cost.inputs import DEFAULT_EXTENT, dim_names, dims_text, hint_of_dims
 from aotensor.driver.build import Build
 from aotensor.driver.hand import schedule_note
 from aotensor.driver.report import Report
@@ -17,7 +17,7 @@ from aotensor.pictures.graph import graph_picture
 from aotensor.pictures.memory import memory_picture
 from aotensor.pictures.nest import nest_picture
 from aotensor.pictures.nodes import graph_of, sites_of
-from aotensor_cli.options import Refusal, similar
+from aotensor_cli.options import Refusal
 from aotensor_cli.page.content import Content
 from aotensor_cli.page.facts import functions_of, parts_of
 from aotensor_cli.page.html import page_html
@@ -173,9 +173,8 @@ def dim_sets(
     for one in sizes:
         for name in one:
             if name not in known:
-                raise Refusal(
-                    f"no function has a dim {plain(name)}", similar(name, known) or f"dims: {', '.join(known)}"
-                )
+                shown = {n for f in functions for n in dim_names(f, has_parts=False)}
+                raise Refusal(f"no function has a dim {plain(name)}", hint_of_dims(name, shown))
     if measured and not any(name in dims for name, _ in measured):
         raise Refusal(f"the measurements are of {measured[0][0]}, not of {', '.join(dims)}")
     given = [dict(one) for one in sizes] or list(

@@ -51,7 +51,7 @@ def checked_cell(shell: Shell, line: str, cell: str) -> list[Any]:
     functions = list({id(f): f for name, f in made.items() if not name.startswith("_")}.values())
     if not functions:
         raise GraphValueError("%%aotensor: the cell makes no Function", hint="f = aot.function(inputs, outputs)")
-    sizes, known = dict(options.sizes), {name for f in functions for name in dim_names(f)}
+    sizes, known = dict(options.sizes), {name for f in functions for name in dim_names(f, has_parts=False)}
     for name in sizes.keys() - known:
         raise GraphValueError(f"%%aotensor: no function has a dim {name}", hint=hint_of_dims(name, known))
     found: list[Any] = []

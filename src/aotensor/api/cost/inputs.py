@@ -84,10 +84,14 @@ def checked_threads(function: str, threads: int) -> int:
     return threads
 
 
-def dim_names(f: Definition) -> list[str]:
-    """The names of the dims of the arrays of a function that is not compiled."""
+def dim_names(f: Definition, has_parts: bool = True) -> list[str]:
+    """The names of the dims of the arrays of a function that is not compiled.
+
+    has_parts: also those that arrays of a sparse matrix have for themselves, which follow from other sizes
+    """
     shapes = [(key, axis, n) for key, x in f.flat.arguments.items() for axis, n in enumerate(x.tensor_type.shape)]
-    names = [dim_name(key, axis, n) for key, axis, n in shapes if not isinstance(n, int)]
+    own = [x for x in shapes if not isinstance(x[2], int) and (has_parts or x[2] is not None or x[0] in f.arguments)]
+    names = [dim_name(key, axis, n) for key, axis, n in own]
     return [name for name in dict.fromkeys(names) if name.isidentifier()]
 
 

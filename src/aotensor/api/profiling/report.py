@@ -86,7 +86,7 @@ def time_by_line(
     if not _SHORTEST <= seconds <= _LONGEST or seed < 0:
         raise GraphValueError(f"{f.name}: seconds are from {_SHORTEST} to {_LONGEST}, and a seed is at least 0")
     check_system()
-    known = dim_names(f)
+    known = dim_names(f, has_parts=False)
     for name, n in sizes.items():
         if name not in known:
             raise GraphValueError(f"{f.name} has no dim {name}", hint=hint_of_dims(name, known))
