@@ -164,7 +164,7 @@ def digest_parts(manifest: Manifest) -> list[Part]:
 
     def make(machine: Machine) -> Module:
         module = empty_module(machine)
-        define_compress(module)
+        define_compress(module, machine.features)
         return module
 
     return [] if manifest.weights is None else [Part("digest", make)]

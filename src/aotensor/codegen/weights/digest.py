@@ -11,7 +11,7 @@ from typing import Final
 
 from aotensor.codegen.entry.code import Code, number
 from aotensor.codegen.entry.tables import HIDDEN
-from aotensor.codegen.llvm import Builder, Module, Value, constant, i32, i64, intrinsic, pointer, void
+from aotensor.codegen.llvm import Builder, Module, Value, constant, i32, i64, intrinsic, pointer, vector, void
 
 COMPRESS: Final = "weights.compress"
 _BLOCK: Final = 64
@@ -42,13 +42,16 @@ _ROUNDS: Final = tuple(_root_bits(p, 3) for p in _primes(64))
 """The constants of the rounds: of cube roots of primes."""
 
 
-def define_compress(module: Module) -> None:
-    """Define the function; it is visible to the modules of a library only."""
+def define_compress(module: Module, features: str) -> None:
+    """Define the function; it is visible to the modules of a library only.
+
+    features: of the CPU, as LLVM writes them: with `+sha` the instructions of x86 for this digest are used
+    """
     c = Code(module, COMPRESS, void, [pointer, pointer, i64], attributes=("noinline",))
     c.function.linkage = HIDDEN
     state, data, count = c.arguments
     with c.loop(count) as k:
-        _block(c, state, c.at(data, k, _BLOCK))
+        (_block_by_instructions if "+sha" in features.split(",") else _block)(c, state, c.at(data, k, _BLOCK))
     c.builder.ret_void()
 
 
@@ -72,6 +75,42 @@ def _block(c: Code, state: Value, block: Value) -> None:
         x = [b.add(first, b.add(large0, majority)), a, second, third, b.add(d, first), e, f, g]
     for k, (before, after) in enumerate(zip(old, x, strict=True)):
         c.put(state, k, b.add(before, after))
+
+
+_FOUR: Final = vector(i32, 4)
+
+
+def _block_by_instructions(c: Code, state: Value, block: Value) -> None:
+    """The same by SHA256RNDS2, SHA256MSG1 and SHA256MSG2.   Source: Intel, SDM volume 2, for their operands
+
+    The state is in two registers, lowest lane first: (f, e, b, a) and (h, g, d, c).
+    """
+    b = c.builder
+    first, last = (b.load(c.at(state, k, 16), typ=_FOUR, align=4) for k in (0, 1))
+    before = x, y = _lanes(b, first, last, (5, 4, 1, 0)), _lanes(b, first, last, (7, 6, 3, 2))
+    parts = []
+    for k in range(4):
+        part = b.load(c.at(block, k, 16), typ=_FOUR, align=1)
+        parts.append(intrinsic(b, "bswap", [part]))
+    for k in range(16):
+        if k >= 4:
+            started = b.add(_by_x86(b, "msg1", parts[0], parts[1]), _lanes(b, parts[2], parts[3], (1, 2, 3, 4)))
+            parts = [*parts[1:], _by_x86(b, "msg2", started, parts[3])]
+        summed = b.add(parts[min(k, 3)], constant(_FOUR, _ROUNDS[4 * k : 4 * k + 4]))
+        y = _by_x86(b, "rnds2", y, x, summed)
+        x = _by_x86(b, "rnds2", x, y, _lanes(b, summed, summed, (2, 3, 2, 3)))
+    x, y = b.add(x, before[0]), b.add(y, before[1])
+    b.store(_lanes(b, x, y, (3, 2, 7, 6)), c.at(state, 0, 16), align=4)
+    b.store(_lanes(b, x, y, (1, 0, 5, 4)), c.at(state, 1, 16), align=4)
+
+
+def _lanes(b: Builder, x: Value, y: Value, order: tuple[int, ...]) -> Value:
+    """Lanes of two registers, those of y from 4 on."""
+    return b.shuffle_vector(x, y, constant(_FOUR, order))
+
+
+def _by_x86(b: Builder, name: str, *operands: Value) -> Value:
+    return intrinsic(b, f"x86.sha256{name}", operands, overloads=[])
 
 
 def _big_endian(c: Code, block: Value, k: int) -> Value:
