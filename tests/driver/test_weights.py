@@ -80,6 +80,7 @@ def tensors(path: Path) -> dict[str, np.ndarray]:
     return found
 
 
+@pytest.mark.unlimited("its time is that of the library, which the other tests need, too")
 def test_the_file_has_the_large_ones(artifact: Artifact, constants: dict[str, np.ndarray]) -> None:
     assert artifact.weights is not None and artifact.weights.name == "model.safetensors"
     found = {name: x for name, x in tensors(artifact.weights).items() if not name.startswith("padding.")}
@@ -227,3 +228,32 @@ def test_records_are_checked(change: dict[str, object], artifact: Artifact) -> N
     tree["weights"] |= change
     with pytest.raises(ManifestError, match="weights"):
         Manifest.from_json(json.dumps(tree))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_processes_share_the_memory(tmp_path: Path, rng: np.random.Generator) -> None:
+    """Each of two processes at once has few pages of its own, and the pages of the file are those of the other."""
+    weights = rng.normal(size=(1000, 1000))
+    x = at.vector("x", shape=(1000,))
+    made = aot.compile(aot.function([x], x @ weights, name="layer"), tmp_path, weights=True, opt_level=1)
+    program = (
+        "import sys, numpy as np, aotensor_runtime as art\n"
+        "def own(name):\n"
+        "    return sum(int(x.split()[1]) for x in open('/proc/self/smaps_rollup') if x.startswith(name)) << 10\n"
+        "before = own('Private_Dirty:')\n"
+        "library = art.load(sys.argv[1])\n"
+        "y = library.layer(np.ones(1000))\n"
+        "print(own('Private_Dirty:') - before, float(y[7]).hex(), flush=True)\n"
+        "sys.stdin.read()\n"
+        "print(own('Shared_Clean:'))\n"
+    )
+    command = [sys.executable, "-c", program, str(made.library)]
+    kinds = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **kinds) as one, subprocess.Popen(command, **kinds) as other:  # type: ignore[call-overload]
+        for process in (one, other):
+            grown, result = process.stdout.readline().split()
+            assert int(grown) < weights.nbytes / 2, "it has no copy"
+            np.testing.assert_allclose(float.fromhex(result), weights.sum(0)[7], rtol=1e-10)
+        shared, _ = one.communicate("")
+        assert int(shared) > weights.nbytes
+        other.communicate("")

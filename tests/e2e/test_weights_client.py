@@ -66,6 +66,7 @@ def expectation(folder: Path) -> str:
     return f"expected {len(content)} bytes with SHA-256 {hashlib.sha256(content).hexdigest()}"
 
 
+@pytest.mark.unlimited("its time is that of the library, which the other tests need, too")
 def test_the_library_finds_the_file_next_to_it(folder: Path, weights: np.ndarray, tmp_path: Path) -> None:
     for words in (["call"], ["threads"], ["path", FILE], ["given", FILE], ["given", FILE, "checked"]):
         assert is_right(answer(folder, *words), weights), words

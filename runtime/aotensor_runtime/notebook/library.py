@@ -56,6 +56,8 @@ def options_of(manifest: Manifest, path: Path | None) -> Iterator[tuple[str, str
     yield from [("file", str(path))] if path is not None else []
     yield "made by", f"aotensor {manifest.aotensor}, LLVM {manifest.llvm}, ABI {manifest.abi}"
     yield "target", manifest.target
+    if manifest.weights is not None:
+        yield "weights", f"{manifest.weights.file}, {manifest.weights.expectation}"
     yield "CPU", manifest.processors
     yield "features", " ".join(x for x in manifest.features.split(",") if x.startswith("+")) or "none"
     yield "floating point", manifest.fp
