@@ -79,12 +79,13 @@ def test_memory_is_accepted_by_its_digest(size: int, tmp_path: Path, rng: np.ran
 
 
 def test_equal_constants_are_stored_once() -> None:
-    pool = WeightsPool(10)
+    pool = WeightsPool(10, {hashlib.sha256(bytes(range(2, 18))).digest(): "named"})
     assert pool.accepts(11) and not pool.accepts(10)
     assert pool.file("w", "model") is None
     first = pool.add("constant.0", "i8", (3, 5), bytes(range(15)))
     second = pool.add("constant.0", "f32", (2, 2), bytes(range(16)))
     assert pool.add("constant.7", "ui8", (15,), bytes(range(15))) is first
     assert (first.offset, second.offset) == (0, 64)
-    assert [first.name, second.name] == ["constant.0", "constant.1"]
+    assert [first.name, second.name] == ["constant.0", "constant.0.1"]
     assert pool.add("x", "vector<4xf32>", (1,), bytes(range(1, 17))).dtype == "U8"
+    assert pool.add("x", "i8", (16,), bytes(range(2, 18))).name == "named"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +41,8 @@ def test_a_network(tmp_path: Path, rng: np.random.Generator) -> None:
     said = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
     assert "net.safetensors" in said.split()
     content = (tmp_path / "net.safetensors").read_bytes()
+    names = set(json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")]))
+    assert names - {"__metadata__", "padding"} <= {"w", "v", "w.T", "v.T"}
     assert all(x.tobytes() in content or x.T.tobytes() in content for x in (tensors["w"], tensors["v"]))
     library = art.load(tmp_path / "libnet.so")
     assert len(library.data) < len(content) + 150_000 and tensors["b"].tobytes() in library.data

@@ -1,11 +1,12 @@
-"""The manifest entries of functions: arrays, checks, first values of shared variables."""
+"""The manifest entries of functions: arrays, checks, first values of shared variables; and the work of a call."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from aotensor.core.dtypes import INTEGERS
 from aotensor.core.types import Array, dim_name
 from aotensor.driver.definition import Definition
 from aotensor.errors import UnsupportedError
@@ -13,6 +14,7 @@ from aotensor.graph.sparse_type import SparseTensorType
 from aotensor.graph.variable import SharedVariable, Variable
 from aotensor.ir.build import BuiltFunction
 from aotensor.passes.emit.library import calls_product
+from aotensor.passes.estimate import Estimate, count_flops
 from aotensor.passes.lapack.lower import needed_functions
 from aotensor.sparse.boundary import SparseValue
 from aotensor.sparse.construct.pattern import constant_values
@@ -140,3 +142,18 @@ def _words(extent: int | str | None) -> set[int | str]:
 def _output_kind(f: Definition) -> OutputKind:
     kinds: dict[str, OutputKind] = {"single": "single", "list": "list", "dict": "dict", "none": "none"}
     return kinds[f.output_kind]
+
+
+def work_of(module: ModuleOp, spec: FunctionSpec, sizes: Mapping[str, int] | None = None) -> Estimate:
+    """The number of floating point operations of a call, as a formula.   sizes: of dims, numbers instead of names"""
+    slices = {}
+    for group in spec.sparse_inputs:
+        pattern, entries = spec.inputs[group.first : group.first + 2]
+        found = entries.shape[0], pattern.shape[group.major] if len(entries.shape) == 1 else None
+        if found[0] is not None and found[1] is not None:
+            slices[group.first + 3] = (found[0], found[1])
+    known = {n for value in spec.values for n in value.shape}
+    numbers = [(k, x) for k, x in enumerate(spec.inputs) if not x.shape and x.dtype in INTEGERS]
+    counts = {k: x.name for k, x in numbers if x.name not in known}
+    shapes = [[(sizes or {}).get(n, n) if isinstance(n, str) else n for n in shape] for shape in spec.kernel_shapes]
+    return count_flops(module, f"{spec.name}.kernel", shapes, slices, counts)

@@ -12,7 +12,8 @@ from aotensor.codegen.embedded.stack import stack_bounds
 from aotensor.codegen.weights.file import WeightsOption
 from aotensor.core.types import dim_name
 from aotensor.driver.definition import Definition
-from aotensor.driver.recipe import Lowered, Options, lower, make_library, work_of
+from aotensor.driver.function_spec import work_of
+from aotensor.driver.recipe import Lowered, Options, lower, make_library
 from aotensor.errors import GraphTypeError, GraphValueError
 from aotensor.graph.passes.remarks import Note
 from aotensor.ops.scan.rewrite.checkpoint import EVERY, STEPS, Checkpoints
@@ -92,7 +93,7 @@ class Footprint:
     @cached_property
     def work(self) -> str:
         """Floating-point operations at these sizes, as a formula of trip counts that depend on values."""
-        return str(work_of(self.lowered, self.lowered.specs()[0], self.sizes))
+        return str(work_of(self.lowered.module, self.lowered.specs()[0], self.sizes))
 
 
 class Memory:

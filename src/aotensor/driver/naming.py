@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from aotensor.errors import GraphValueError
-from aotensor.graph.variable import Variable
-from aotensor.graph.walk import toposort
+from aotensor.graph.variable import Constant, Variable
+from aotensor.graph.walk import leaves, toposort
 
 C_KEYWORDS: Final = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if"  # noqa: SIM905
@@ -16,6 +17,20 @@ C_KEYWORDS: Final = frozenset(
     " volatile while workspace context class new delete template this operator private public protected bool true"
     " false".split()
 )
+
+
+def constant_names(graphs: Iterable[Iterable[Variable]]) -> dict[bytes, str]:
+    """SHA-256 of a constant's bytes → the name that its user gave it; `<name>.T` for those of its transpose.
+
+    graphs: their results
+    """
+    found: dict[bytes, str] = {}
+    for x in (x for results in graphs for x in leaves(results)):
+        if isinstance(x, Constant) and x.name:
+            forms = {x.name: x.data} | ({f"{x.name}.T": x.data.T} if x.data.ndim == 2 else {})
+            for name, data in forms.items():
+                found.setdefault(hashlib.sha256(data.tobytes()).digest(), name)
+    return found
 
 
 def input_names(function: str, inputs: Sequence[tuple[Variable, str | None]]) -> list[str]:

@@ -24,12 +24,12 @@ from aotensor.codegen.targets.levels import LevelCode, check_levels, full_name, 
 from aotensor.codegen.targets.systems import WASM, system_of
 from aotensor.codegen.weights.file import WeightsOption, WeightsPool, refuse_weights
 from aotensor.config import config
-from aotensor.core.dtypes import INTEGERS
 from aotensor.core.garbage import rare_collections
 from aotensor.driver.common import check_names, common_pipeline, common_schedule, package_version
 from aotensor.driver.definition import Definition
-from aotensor.driver.function_spec import SharedValues, function_spec
+from aotensor.driver.function_spec import SharedValues, function_spec, work_of
 from aotensor.driver.hand import HandSchedule
+from aotensor.driver.naming import constant_names
 from aotensor.driver.part_store import stored_part
 from aotensor.driver.report import Report
 from aotensor.driver.snapshots import Snapshots, kept_text
@@ -47,7 +47,6 @@ from aotensor.ir.location import Locations
 from aotensor.ir.tensor_builder import FP_POLICIES
 from aotensor.ir.text import elided, text_of
 from aotensor.passes.checking.recipe import with_bounds_check, with_poison
-from aotensor.passes.estimate import Estimate, count_flops
 from aotensor.passes.pipeline import (
     TENSOR_RECIPE,
     PassRunner,
@@ -301,7 +300,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     texts = {stage: elided(lowered.texts[stage]).encode() for stage in IR_STAGES if stage in lowered.texts}
     sections = {f"ir.{stage}": kept_text(stage, text) for stage, text in texts.items()}
     sections["passes"] = json.dumps([[x.name, x.before, x.after] for x in lowered.records]).encode()
-    work = {spec.name: work_of(lowered, spec) for spec in specs}
+    work = {spec.name: work_of(lowered.module, spec) for spec in specs}
     sections["work"] = json.dumps({name: str(found) for name, found in work.items()}).encode()
     parts = {name: {kind: str(x) for kind, x in found.parts.items() if x.terms} for name, found in work.items()}
     sections["work.parts"] = json.dumps(parts).encode()
@@ -316,7 +315,9 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     if lowered.options.freestanding:  # they would be in the program's memory
         sections = {}
     options = lowered.options
-    constants = WeightsPool(options.weights.least) if options.weights is not None else None
+    constants = None
+    if options.weights is not None:
+        constants = WeightsPool(options.weights.least, constant_names(f.results.values() for f in lowered.functions))
     kernels = emit(lowered, constants)
     levels = [_level_code(lowered, level, constants) for level in options.upper_levels()]
     blueprint = Blueprint(
@@ -359,21 +360,6 @@ def _level_code(lowered: Lowered, options: Options, constants: WeightsPool | Non
     """The kernels of the same functions for another level of CPUs."""
     again = lower(lowered.functions, options, texts=())
     return LevelCode(again.machine, emit(again, constants))
-
-
-def work_of(lowered: Lowered, spec: FunctionSpec, sizes: Mapping[str, int] | None = None) -> Estimate:
-    """The number of floating point operations of a call, as a formula.   sizes: of dims, numbers instead of names"""
-    slices = {}
-    for group in spec.sparse_inputs:
-        pattern, entries = spec.inputs[group.first : group.first + 2]
-        found = entries.shape[0], pattern.shape[group.major] if len(entries.shape) == 1 else None
-        if found[0] is not None and found[1] is not None:
-            slices[group.first + 3] = (found[0], found[1])
-    known = {n for value in spec.values for n in value.shape}
-    numbers = [(k, x) for k, x in enumerate(spec.inputs) if not x.shape and x.dtype in INTEGERS]
-    counts = {k: x.name for k, x in numbers if x.name not in known}
-    shapes = [[(sizes or {}).get(n, n) if isinstance(n, str) else n for n in shape] for shape in spec.kernel_shapes]
-    return count_flops(lowered.module, f"{spec.name}.kernel", shapes, slices, counts)
 
 
 def stage_text(

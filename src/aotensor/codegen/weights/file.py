@@ -4,16 +4,18 @@
     header       JSON: name → dtype, shape, [begin, end) after the header; padded with spaces to a multiple of 64 bytes
     data         the elements, row-major and little-endian
 
-The layout allows no gaps between tensors: bytes that only align the next one are a tensor `padding.<k>`.
+The layout allows no gaps between tensors: bytes that only align the next one are a tensor `padding`, `padding.1`, ...
 Source: https://github.com/huggingface/safetensors, README, "Format".
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from aotensor.codegen.targets.systems import system_of
@@ -23,6 +25,8 @@ from aotensor_runtime.weights.spec import WEIGHTS_ALIGNMENT, WeightsSpec, is_fil
 LEAST_BYTES: Final = 1 << 14
 """Size in bytes above which a constant is moved by default: larger ones are left out of the library's IR texts, too."""
 SUFFIX: Final = ".safetensors"
+
+PADDING: Final = "padding"
 
 _DTYPES: Final = {
     "i1": "BOOL", "i8": "I8", "ui8": "U8", "i16": "I16", "ui16": "U16", "i32": "I32", "ui32": "U32", "i64": "I64",
@@ -89,12 +93,15 @@ class WeightsFile:
 
 
 class WeightsPool:
-    """Collects the constants of one library; equal bytes are stored once, also those of several CPU levels."""
+    """Collects the constants of one library; equal bytes are stored once, also those of several CPU levels.
 
-    def __init__(self, least: int = LEAST_BYTES) -> None:
-        self.least = least
+    names: of constants, by the SHA-256 of their bytes; the others have the names of their symbols.
+    """
+
+    def __init__(self, least: int = LEAST_BYTES, names: Mapping[bytes, str] = MappingProxyType({})) -> None:
+        self.least, self._given = least, names
         self._places: dict[bytes, Place] = {}
-        self._names: set[str] = set()
+        self._names = {"__metadata__"}
         self._parts: list[tuple[Place, bytes]] = []
         self._end = 0
 
@@ -103,7 +110,7 @@ class WeightsPool:
         return size > self.least
 
     def add(self, name: str, element: str, shape: Sequence[int], content: bytes) -> Place:
-        """Store a constant.   name: preferred one. element: MLIR's element type, or a vector of it"""
+        """Store a constant.   name: for one that has none. element: MLIR's element type, or a vector of it"""
         key = hashlib.sha256(content).digest()
         if key not in self._places:
             dtype, shape = _DTYPES.get(element), tuple(shape)
@@ -111,8 +118,8 @@ class WeightsPool:
                 dtype, shape = "U8", (len(content),)
             padding = -self._end % WEIGHTS_ALIGNMENT
             if padding:
-                self._store(self._unique("padding.0"), "U8", (padding,), bytes(padding))
-            self._places[key] = self._store(self._unique(name), dtype, shape, content)
+                self._store(self._unique(PADDING), "U8", (padding,), bytes(padding))
+            self._places[key] = self._store(self._unique(self._given.get(key, name)), dtype, shape, content)
         return self._places[key]
 
     def file(self, name: str, library: str) -> WeightsFile | None:
@@ -136,8 +143,6 @@ class WeightsPool:
         return place
 
     def _unique(self, name: str) -> str:
-        stem, number = name.rpartition(".")[0] or name, 0
-        while name in self._names:
-            name, number = f"{stem}.{number}", number + 1
-        self._names.add(name)
-        return name
+        free = next(x for k in itertools.count() if (x := f"{name}.{k}" if k else name) not in self._names)
+        self._names.add(free)
+        return free
