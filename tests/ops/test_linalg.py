@@ -176,8 +176,9 @@ def test_the_derivative_of_cholesky_lives_in_the_lower_triangle() -> None:
         at.det,
         lambda a: at.slogdet(a)[1],
         lambda a: at.lu_factor(a)[0],
+        lambda a: grad(at.sin(at.det(a) / 9), a),
     ],
-    ids=["cholesky", "triangular", "solve", "pos", "inv", "det", "slogdet", "lu"],
+    ids=["cholesky", "triangular", "solve", "pos", "inv", "det", "slogdet", "lu", "cofactors"],
 )
 def test_derivatives_can_be_differentiated(build: Callable[[Variable], Variable]) -> None:
     """The Hessian of a sum of sines against central differences of the gradient; by Jacobian, so batches are in it."""

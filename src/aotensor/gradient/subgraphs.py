@@ -12,8 +12,8 @@ from aotensor.graph.variable import Variable, Variables
 
 @coerced
 def pulled_terms(outputs: Variables, wrt: Variables, cotangents: Variables) -> list[Variable]:
-    """The cotangents of wrt for those of `outputs`; they may be disconnected or null."""
-    sweep = Sweep(list(zip(outputs, cotangents, strict=True)), {}, wrt, ())
+    """The cotangents of wrt for those of `outputs`, each with the rest held fixed; they may be disconnected or null."""
+    sweep = Sweep(list(zip(outputs, cotangents, strict=True)), {}, wrt, wrt)
     sweep.run()
     return [sweep.total(x) for x in wrt]
 

@@ -174,13 +174,15 @@ class AdjugateTangent(Op):
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         (a, x), (ct,) = inputs, cotangents
         for_x = matrix_transpose(self(a, matrix_transpose(ct)))
-        (for_a,) = sweeps().pulled_terms([_regular_tangent(a, x)], [a], [ct])
+        for_a, _ = sweeps().pulled_terms([_regular_tangent(a, x)], [a, x], [ct])
         return [unbroadcast(term, y) for term, y in ((for_a, a), (for_x, x))]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        (a, x), (ta, _) = inputs, tangents
-        terms = [self(a, t) for k, t in connected(tangents).items() if k]
-        return [sum_terms([*terms, *sweeps().pushed_terms([_regular_tangent(a, x)], [a], [ta])], add)]
+        (a, x), moving = inputs, connected(tangents)
+        terms = [self(a, moving[1])] if 1 in moving else []
+        if 0 in moving:
+            terms += sweeps().pushed_terms([_regular_tangent(a, x)], inputs, [moving[0], disconnected()])
+        return [sum_terms(terms, add)]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         return self.apply(*all_batched(inputs, is_batched)).outputs
