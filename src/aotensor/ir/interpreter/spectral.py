@@ -11,7 +11,7 @@ import numpy as np
 from aotensor.core.types import Array
 from aotensor.ops.linalg.eigen import TRIANGLES
 from aotensor.ops.linalg.shapes import of_finite
-from aotensor.ops.linalg.signs import paired_signs, signs_of
+from aotensor.ops.linalg.signs import paired_phases, phases_of
 
 Rule: TypeAlias = Callable[..., tuple[Sequence[Array], int]]
 
@@ -29,7 +29,7 @@ def _converged(
 def _eigh(a: Array, *, is_lower: bool) -> tuple[Sequence[Array], int]:
     uplo = "L" if is_lower else "U"
     (w, v), failed = _converged(partial(np.linalg.eigh, UPLO=uplo), a, [a.shape[:1], a.shape], TRIANGLES[uplo])
-    return [w, (v * signs_of(v)).T], failed
+    return [w, (v * phases_of(v)).T], failed
 
 
 def _eigvalsh(a: Array, *, is_lower: bool) -> tuple[Sequence[Array], int]:
@@ -49,7 +49,7 @@ def _full_svd(a: Array) -> tuple[Sequence[Array], int]:
 
 def _with_signs(factors: Sequence[Array], failed: int) -> tuple[Sequence[Array], int]:
     u, s, vt = factors
-    left, right = paired_signs(u, vt)
+    left, right = paired_phases(u, vt)
     return [u * left, s, vt * right[:, None]], failed
 
 

@@ -22,10 +22,10 @@ from aotensor.ops.contract import matmul
 from aotensor.ops.elementwise.compare import eq, switch
 from aotensor.ops.linalg.cholesky import cholesky, symmetric_of_lower
 from aotensor.ops.linalg.general.phases import phases, turn
-from aotensor.ops.linalg.lapack import MatrixOp, adjoint, from_lapack, is_complex, lapack, to_lapack
+from aotensor.ops.linalg.lapack import adjoint, from_lapack, is_complex, lapack, to_lapack
 from aotensor.ops.linalg.matrices import both_floating, check_square, floating, lowered_square
 from aotensor.ops.linalg.shapes import converged, square_type
-from aotensor.ops.linalg.signs import phases_of, signs_of
+from aotensor.ops.linalg.signs import phases_of
 from aotensor.ops.linalg.triangular import solve_triangular
 from aotensor.ops.linear import LinearisedOp
 from aotensor.ops.reduce.sums import sum as sum_over
@@ -43,48 +43,22 @@ def inverse_differences(w: Variable) -> Variable:
 
 
 def symmetric(x: Variable, uplo: str) -> Variable:
-    """The symmetric matrix given by one triangle of x, the lower one ("L") or the upper one ("U")."""
+    """The matrix with one triangle of x, lower ("L") or upper ("U"): symmetric, or Hermitian if complex."""
+    if is_complex(x):
+        return hermitian_of(x, uplo == "L")
     return symmetric_of_lower(x if uplo == "L" else matrix_transpose(x))
 
 
 @dataclass(frozen=True)
 class Eigh(TrailingOp, LinearisedOp):
-    """x → (w, v): x = v·diag(w)·vᵀ, w ascending, signs as in `signs`.   (…, n, n) → (…, n), (…, n, n)
+    """x → (w, v): x = v·diag(w)·vᴴ, w ascending, phases as in `signs`.   (…, n, n) → (…, n), (…, n, n)
 
     Derivatives of v between equal eigenvalues are 0: there v is not unique.
     """
 
     name: ClassVar[str] = "eigh"
+    takes_complex: ClassVar[bool] = True
     uplo: str
-
-    def infer_type(self, x: TensorType) -> tuple[TensorType, TensorType]:
-        square = square_type(x)
-        return TensorType(square.dtype, square.shape[:-1]), square
-
-    def reference(self, x: Array) -> tuple[Array, Array]:
-        check_square(self.name, x)
-        eigh = partial(np.linalg.eigh, UPLO=self.uplo)
-        w, v = converged(self.name, FAILED, eigh, x, read=TRIANGLES[self.uplo])
-        return w, v * signs_of(v)[..., None, :]
-
-    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        (w, v), (tx,) = outputs, tangents
-        moved = matmul(symmetric(tx, self.uplo), v)
-        return [sum_over(v * moved, axis=-2), matmul(v, inverse_differences(w) * matmul(matrix_transpose(v), moved))]
-
-    def lower(self, b: TensorBuilder, x: Tensor) -> tuple[Tensor, Tensor]:
-        extents = lowered_square(b, x)
-        results = [(x.dtype, extents[:-1]), (x.dtype, extents)]
-        w, rows = b.lapack("eigh", [x], results, FAILED, is_lower=self.uplo == "L")
-        axes = range(len(extents))
-        return w, b.permute(rows, [*axes[:-2], axes[-1], axes[-2]])
-
-
-@dataclass(frozen=True)
-class HermitianEigh(LinearisedOp, MatrixOp):
-    """x → (w, v): x = v·diag(w)·vᴴ of the Hermitian matrix with this lower triangle, phases of v as in `signs`."""
-
-    name: ClassVar[str] = "eigh"
 
     def infer_type(self, x: TensorType) -> tuple[TensorType, TensorType]:
         square = square_type(x.with_dtype(dtypes.part_of(x.dtype)))
@@ -92,23 +66,34 @@ class HermitianEigh(LinearisedOp, MatrixOp):
 
     def reference(self, x: Array) -> tuple[Array, Array]:
         check_square(self.name, x)
-        w, v = converged(self.name, FAILED, np.linalg.eigh, x, read=np.tril)
+        eigh = partial(np.linalg.eigh, UPLO=self.uplo)
+        w, v = converged(self.name, FAILED, eigh, x, read=TRIANGLES[self.uplo])
         return w.real, v * phases_of(v)[..., None, :]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (w, v), (tx,) = outputs, tangents
-        by_v = matmul(hermitian_of(tx, lower=True), v)
+        by_v = matmul(symmetric(tx, self.uplo), v)
         moved = matmul(v, inverse_differences(w) * matmul(adjoint(v), by_v))
-        phase = turn(moved, v)
-        return [
-            real(sum_over(conj(v) * by_v, axis=-2)),
-            moved - v * complex_of_parts(0 * phase, phase),
-        ]
+        if is_complex(v):
+            phase = turn(moved, v)
+            moved = moved - v * complex_of_parts(0 * phase, phase)
+        return [real(sum_over(conj(v) * by_v, axis=-2)), moved]
 
-    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
-        w, v = lapack("complex_eigh", [to_lapack(inputs[0])], FAILED)
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        """The results for complex values by LAPACK's pairs."""
+        (x,) = inputs
+        if not is_complex(x):
+            return None
+        w, v = lapack("complex_eigh", [to_lapack(x if self.uplo == "L" else adjoint(x))], FAILED)
         vectors = from_lapack(v, True)
         return [w, vectors * phases(vectors)]
+
+    def lower(self, b: TensorBuilder, x: Tensor) -> tuple[Tensor, Tensor]:
+        extents = lowered_square(b, x)
+        results = [(x.dtype, extents[:-1]), (x.dtype, extents)]
+        w, rows = b.lapack("eigh", [x], results, FAILED, is_lower=self.uplo == "L")
+        axes = range(len(extents))
+        return w, b.permute(rows, [*axes[:-2], axes[-1], axes[-2]])
 
 
 @coerced
@@ -126,20 +111,12 @@ def eigh(a: Any, UPLO: str = "L", b: Any = None) -> list[Variable]:
     """
     uplo = _triangle("eigh", UPLO)
     if b is None:
-        a = floating(a)
-        if is_complex(a):
-            return list(HermitianEigh().apply(a if uplo == "L" else adjoint(a)).outputs)
-        return Eigh(uplo)(a)  # type: ignore[no-any-return]
+        return Eigh(uplo)(floating(a))  # type: ignore[no-any-return]
     a, b = both_floating(a, b)
-    if is_complex(a):
-        factor = cholesky(b if uplo == "L" else adjoint(b))
-        half = solve_triangular(factor, hermitian_of(a, uplo == "L"), lower=True, b_ndim=2)
-        w, v = HermitianEigh().apply(solve_triangular(factor, adjoint(half), lower=True, b_ndim=2)).outputs
-        return [w, solve_triangular(factor, v, lower=True, trans="C", b_ndim=2)]
-    factor = cholesky(b if uplo == "L" else matrix_transpose(b))
+    factor = cholesky(b if uplo == "L" else adjoint(b))
     half = solve_triangular(factor, symmetric(a, uplo), lower=True, b_ndim=2)
-    w, v = Eigh("L")(solve_triangular(factor, matrix_transpose(half), lower=True, b_ndim=2))
-    return [w, solve_triangular(factor, v, lower=True, trans=1, b_ndim=2)]
+    w, v = Eigh("L")(solve_triangular(factor, adjoint(half), lower=True, b_ndim=2))
+    return [w, solve_triangular(factor, v, lower=True, trans="C", b_ndim=2)]
 
 
 @coerced

@@ -21,13 +21,13 @@ from aotensor.ops.complex.parts import conj, real
 from aotensor.ops.contract import matmul
 from aotensor.ops.elementwise.compare import eq, switch
 from aotensor.ops.linalg.general.phases import phases, turn
-from aotensor.ops.linalg.lapack import MatrixOp, adjoint, from_lapack, is_complex, lapack, to_lapack
+from aotensor.ops.linalg.lapack import adjoint, from_lapack, is_complex, lapack, to_lapack
 from aotensor.ops.linalg.matrices import floating
 from aotensor.ops.linalg.shapes import converged, is_at_least, matrix_type, smaller
-from aotensor.ops.linalg.signs import paired_signs, phases_of
+from aotensor.ops.linalg.signs import paired_phases
 from aotensor.ops.linear import LinearisedOp
 from aotensor.ops.reduce.sums import sum as sum_over
-from aotensor.ops.shape.axes import expand_dims, matrix_transpose
+from aotensor.ops.shape.axes import expand_dims
 from aotensor.ops.shape.extents import extent_of
 from aotensor.ops.shape.join import concatenate
 
@@ -37,35 +37,49 @@ _FULL: Final = "singular vectors have derivatives where full_matrices=False, or 
 
 @dataclass(frozen=True)
 class Svd(TrailingOp, LinearisedOp):
-    """x → (u, s, vt): x = u·diag(s)·vt, s descending, signs of the columns of u as in `signs`.   k = min(m, n)
+    """x → (u, s, vh): x = u·diag(s)·vh, s descending, phases of the columns of u as in `signs`.   k = min(m, n)
 
-    (…, m, n) → (…, m, k), (…, k), (…, k, n), or u and vt square if `full_matrices`.
+    (…, m, n) → (…, m, k), (…, k), (…, k, n), or u and vh square if `full_matrices`.
     Between equal singular values the common rotation of u and v is undefined and counts as 0; so do divisions by 0.
     """
 
     name: ClassVar[str] = "svd"
+    takes_complex: ClassVar[bool] = True
     full_matrices: bool
 
     def infer_type(self, x: TensorType) -> tuple[TensorType, ...]:
-        *batch, rows, columns = matrix_type(x).shape
+        *batch, rows, columns = matrix_type(x.with_dtype(dtypes.part_of(x.dtype))).shape
         k = smaller(rows, columns)
         width, height = (rows, columns) if self.full_matrices else (k, k)
-        shapes = [(*batch, rows, width), (*batch, k), (*batch, height, columns)]
-        return tuple(TensorType(x.dtype, shape) for shape in shapes)
+        values = TensorType(dtypes.part_of(x.dtype), (*batch, k))
+        return TensorType(x.dtype, (*batch, rows, width)), values, TensorType(x.dtype, (*batch, height, columns))
 
     def reference(self, x: Array) -> tuple[Array, Array, Array]:
         svd = partial(np.linalg.svd, full_matrices=self.full_matrices)
-        u, s, vt = converged(self.name, FAILED, svd, x)
-        left, right = paired_signs(u, vt)
-        return u * left[..., None, :], s, vt * right[..., :, None]
+        u, s, vh = converged(self.name, FAILED, svd, x)
+        left, right = paired_phases(u, vh)
+        return u * left[..., None, :], s, vh * right[..., :, None]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         (x,), (tx,) = inputs, tangents
         if not self.full_matrices:
             return _svd_tangents(x, outputs, tx)
-        u, _, vt = Svd(full_matrices=False)(x)  # has second derivatives
+        u, _, vh = Svd(full_matrices=False)(x)  # has second derivatives
         null = null_gradient(self, 0, x, "not implemented", _FULL)
-        return [null, sum_over(u * matmul(tx, matrix_transpose(vt)), axis=-2), null]
+        return [null, real(sum_over(conj(u) * matmul(tx, adjoint(vh)), axis=-2)), null]
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        """The results for complex values by LAPACK's pairs."""
+        if not is_complex(inputs[0]):
+            return None
+        kind = "complex_full_svd" if self.full_matrices else "complex_svd"
+        u, s, vh = lapack(kind, [to_lapack(inputs[0])], FAILED)
+        u, vh = from_lapack(u, True), from_lapack(vh, True)
+        left = right = phases(u)
+        if self.full_matrices:
+            k = extent_of(s, -1)
+            right = concatenate([left[..., :k], phases(adjoint(vh))[..., k:]], axis=-1)
+        return [u * left, s, vh * adjoint(right)]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         return lower_svd(b, x, self.full_matrices)
@@ -123,50 +137,12 @@ def _svd_tangents(x: Variable, outputs: Sequence[Variable], tx: Variable) -> lis
     return [t_u, real(sum_over(conj(u) * moved, axis=-2)), adjoint(t_v)]
 
 
-@dataclass(frozen=True)
-class ComplexSvd(LinearisedOp, MatrixOp):
-    """x → (u, s, vh) of complex x as Svd: x = u·diag(s)·vh, the phases of the columns of u are those of `signs`."""
-
-    name: ClassVar[str] = "svd"
-    full_matrices: bool
-
-    def infer_type(self, x: TensorType) -> tuple[TensorType, ...]:
-        u, s, vh = Svd(self.full_matrices).infer_type(x.with_dtype(dtypes.part_of(x.dtype)))
-        return u.with_dtype(x.dtype), s, vh.with_dtype(x.dtype)
-
-    def reference(self, x: Array) -> tuple[Array, Array, Array]:
-        svd = partial(np.linalg.svd, full_matrices=self.full_matrices)
-        u, s, vh = converged(self.name, FAILED, svd, x)
-        left, right = phases_of(u), phases_of(np.swapaxes(vh, -1, -2).conj())
-        paired = min(u.shape[-1], vh.shape[-2])
-        right[..., :paired] = left[..., :paired]
-        return u * left[..., None, :], s, vh * right[..., :, None].conj()
-
-    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        (x,), (tx,) = inputs, tangents
-        if not self.full_matrices:
-            return _svd_tangents(x, outputs, tx)
-        u, _, vh = ComplexSvd(full_matrices=False)(x)
-        null = null_gradient(self, 0, x, "not implemented", _FULL)
-        return [null, real(sum_over(conj(u) * matmul(tx, adjoint(vh)), axis=-2)), null]
-
-    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
-        kind = "complex_full_svd" if self.full_matrices else "complex_svd"
-        u, s, vh = lapack(kind, [to_lapack(inputs[0])], FAILED)
-        u, vh = from_lapack(u, True), from_lapack(vh, True)
-        left = right = phases(u)
-        if self.full_matrices:
-            k = extent_of(s, -1)
-            right = concatenate([left[..., :k], phases(adjoint(vh))[..., k:]], axis=-1)
-        return [u * left, s, vh * adjoint(right)]
-
-
 def singular_values(x: Variable) -> Variable:
     """The singular values of x, descending; the vectors are computed only if a gradient needs them.   → (…, k)
 
     At a zero the derivative is that of one choice of vectors: U·Vᵀ is a subgradient of the sum.
     """
-    return (ComplexSvd if is_complex(x) else Svd)(full_matrices=False).apply(x).outputs[1]
+    return Svd(full_matrices=False).apply(x).outputs[1]
 
 
 @coerced
@@ -185,4 +161,4 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
         return singular_values(a)
     is_square = a.ndim > 1 and is_at_least(*a.tensor_type.shape[-2:]) and is_at_least(*a.tensor_type.shape[:-3:-1])
     is_full = bool(full_matrices) and not is_square
-    return list((ComplexSvd if is_complex(a) else Svd)(is_full).apply(a).outputs)
+    return list(Svd(is_full).apply(a).outputs)
