@@ -186,3 +186,20 @@ def test_second_derivatives_of_angles_and_lengths_do_not_depend_on_the_unit(expo
         scaled, backward, plain, other = run(*given)
         for value in (scaled, backward, other):
             np.testing.assert_allclose(value, plain, rtol=1e-13)
+
+
+def test_bessel_functions_far_out_and_at_their_zeros() -> None:
+    """J₀, J₁ and J_v by the reference, where SciPy's have no digits; the page on accuracy has the compiled ones."""
+    x, v = at.dvector("x"), at.dvector("v")
+    points = np.array([2.404825557695773, -3.8317059702075125, 5.3, 7.015586669815619, 1e3, -1e20, 1e100])
+    with mp.workdps(130):
+        wanted = [[float(mp.besselj(k, float(one))) for one in points] for k in (0, 1)]
+    size = np.where(np.abs(points) > 8, np.sqrt(2 / np.pi / np.abs(points)), 0)
+    for found, truth in zip(aot.function([x], [at.j0(x), at.j1(x)]).reference(points), wanted, strict=True):
+        np.testing.assert_array_less(np.abs(found - truth), 24 * 2.0**-52 * np.maximum(np.abs(truth), size))
+    orders, far = np.array([0.5, -0.5, -2.0, 3.0, 1.5]), np.array([1e20, 1e300, -1e20, -1e20, 1e7])
+    sine, cosine, zero, one = np.sin(far), np.cos(far), wanted[0][-2], wanted[1][-2]
+    closed = [sine[0], cosine[1], 0, 0, sine[4] / far[4] - cosine[4]] * np.sqrt(2 / np.pi / np.abs(far))
+    closed[2:4] = 2 / far[2] * one - zero, 4 / far[3] * (2 / far[3] * one - zero) - one  # DLMF 10.6.1
+    found = aot.function([v, x], at.jv(v, x)).reference(orders, far)
+    np.testing.assert_array_less(np.abs(found - closed), 1e-14 * np.sqrt(2 / np.pi / np.abs(far)))

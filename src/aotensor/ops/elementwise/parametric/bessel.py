@@ -14,6 +14,7 @@ from aotensor.graph.variable import Variable
 from aotensor.ops.elementwise.arithmetic import abs as absolute
 from aotensor.ops.elementwise.base import MAKERS, Elementwise, Row, elementwise
 from aotensor.ops.elementwise.compare import and_, lt, neq, switch
+from aotensor.ops.elementwise.parametric.bessel_reference import first_kind, of_whole_order
 from aotensor.ops.elementwise.parametric.modified_bessel import iv
 from aotensor.ops.elementwise.parametric.quadrature import derivative_of_exponential, of_orders
 from aotensor.ops.elementwise.scipy_reference import scipy_special
@@ -23,11 +24,13 @@ _POINTS = np.arange(-5, 6)
 
 
 def _reference(order: int) -> Callable[..., Array]:
-    """SciPy's function; derivatives in v by differences of tenth order, error 1e-11 while |ln(x/v)| is below 5.
+    """SciPy's function, far out Hankel's expansion; derivatives in v by differences of tenth order.
+
+    Their error is 1e-11 while |ln(x/v)| is below 5.
 
     For x < 1 by differences of its quotient by (x/2)ᵛ/Γ(v + 1), as that power is not a polynomial in v for small x.
     """
-    function = scipy_special("jv")
+    function = first_kind
 
     def reference(v: Array, x: Array) -> Array:
         orders, points = np.broadcast_arrays(v.astype(np.float64), x.astype(np.float64))
@@ -125,11 +128,11 @@ def _jv(order: int) -> Elementwise:
 MAKERS["jv"] = _jv
 
 
-def _of_whole_order(name: str, doc: str, partial: Any) -> Elementwise:
-    return elementwise(name, doc, scipy_special(name), of_orders(name), (partial,))
+def _of_whole_order(name: str, doc: str, reference: Any, partial: Any) -> Elementwise:
+    return elementwise(name, doc, reference, of_orders(name), (partial,))
 
 
-j0 = _of_whole_order("j0", "J₀(x).", lambda g, x, y: -g * j1(x))
-j1: Elementwise = _of_whole_order("j1", "J₁(x).", lambda g, x, y: g * 0.5 * (j0(x) - jv(2, x)))
-i0 = _of_whole_order("i0", "I₀(x).", lambda g, x, y: g * i1(x))
-i1: Elementwise = _of_whole_order("i1", "I₁(x).", lambda g, x, y: g * 0.5 * (i0(x) + iv(2, x)))
+j0 = _of_whole_order("j0", "J₀(x).", of_whole_order(0), lambda g, x, y: -g * j1(x))
+j1: Elementwise = _of_whole_order("j1", "J₁(x).", of_whole_order(1), lambda g, x, y: g * 0.5 * (j0(x) - jv(2, x)))
+i0 = _of_whole_order("i0", "I₀(x).", scipy_special("i0"), lambda g, x, y: g * i1(x))
+i1: Elementwise = _of_whole_order("i1", "I₁(x).", scipy_special("i1"), lambda g, x, y: g * 0.5 * (i0(x) + iv(2, x)))
