@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import aotensor as aot
-import aotensor.tensor as at
-from aotensor.importers.onnx import from_onnx
-
 onnx = pytest.importorskip("onnx", reason="the extra aotensor[onnx] is not installed")
+
+import aotensor as aot  # noqa: E402
+import aotensor.tensor as at  # noqa: E402
+from aotensor.importers.onnx import from_onnx  # noqa: E402
 
 sys.path.append(str(Path(__file__).parents[1] / "interfaces"))
 
