@@ -35,7 +35,7 @@ COMMANDS: Final = {
     "package": "Make a wheel, an SDK or an npm package of libraries.",
     "bench": "Measure the time per call against the machine's limits.",
     "diff": "Show what differs between two libraries, or a library and a model.",
-    "why": "Tell what became of a line, or why two lines share no loop.",
+    "why": "Show how a line was compiled, or why two lines share no loop.",
     "profile": "Show which lines of a model take the time, and what bounds them.",
     "explore": "Look at source, stages, passes, loops and remarks in the terminal.",
     "lsp": "Serve editors: remarks and errors on the lines of models.",

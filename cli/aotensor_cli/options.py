@@ -125,7 +125,7 @@ def extent_options(command: _Command) -> _Command:
     options = (
         click.option(
             "--dim", metavar="NAME=N", multiple=True, expose_value=False, callback=_fix_dims,
-            help="Extent of a dim that an ONNX model names: batch=1; may be repeated.",
+            help="Extent of a named dim of an ONNX model: batch=1; may be repeated.",
         ),
         click.option(
             "--shape", metavar="INPUT=N,...", multiple=True, expose_value=False, callback=_fix_shapes,
@@ -148,7 +148,7 @@ def nest_options(command: _Command) -> _Command:
         "--generic", is_flag=True,
         help="Nests in MLIR's generic form, which mlir-opt --allow-unregistered-dialect reads.",
     )  # fmt: skip
-    short = click.option("--short", is_flag=True, help="Nests in short form, as they are without this option.")
+    short = click.option("--short", is_flag=True, help="Nests in short form (the default).")
     return generic(short(command))
 
 
@@ -157,12 +157,12 @@ def pass_options(command: _Command) -> _Command:
     options = (
         click.option(
             "--passes", metavar="PIPELINE",
-            help="Passes that run, in order, some with options: expand,lower-to-nest,fuse{max-statements=64},... "
-            "All that are needed must be among them.",
+            help="Passes to run, in order, some with options: expand,lower-to-nest,fuse{max-statements=64},... "
+            "Required passes must be among them.",
         ),
         click.option(
             "--disable-pass", "disabled", metavar="NAME", multiple=True, shell_complete=completes(optimisations),
-            help="Leave out an optimisation, to see what it does; may be repeated.",
+            help="Disable an optimisation; may be repeated.",
         ),
     )  # fmt: skip
     for option in reversed(options):
@@ -175,23 +175,24 @@ def machine_options(command: _Command) -> _Command:
     options = (
         click.option(
             "--target", metavar="TRIPLE", shell_complete=completes(targets),
-            help="Triple such as aarch64-linux-gnu or wasm32-wasi; `aotensor doctor` lists them. By default this one.",
+            help="Triple such as aarch64-linux-gnu or wasm32-wasi; `aotensor doctor` lists them. Default: this "
+            "machine's.",
         ),
         click.option(
             "--cpu", metavar="host|generic|NAME|LEVELS", shell_complete=completes(cpus),
-            help="CPU to make code for. Default: host, for CPUs that have all that this one has. v2,v3,v4: "
+            help="CPU to compile for. Default: host, for CPUs with all features of this one. v2,v3,v4: "
             "code for these levels of x86-64, chosen at run time.",
         ),
         click.option(
             "--features", metavar="+a,-b", shell_complete=completes(features),
-            help="CPU features on top of those of the CPU.",
+            help="CPU features to add to or remove from those of --cpu.",
         ),
         click.option(
             "-O", "opt_level", metavar="0..3", type=click.IntRange(0, 3), default=3, help="Level of optimisation."
         ),
         click.option(
             "--fp", type=click.Choice(["strict", "contract", "fast"]), default="contract", show_default=True,
-            help="Floating point: as written; FMA and reassociated sums; or all that is fast.",
+            help="Floating point: IEEE as written; FMA and reassociated sums; or all fast-math flags of LLVM.",
         ),
     )  # fmt: skip
     for option in reversed(options):
@@ -202,27 +203,28 @@ def machine_options(command: _Command) -> _Command:
 def library_options(command: _Command) -> _Command:
     """`--opt-size`, `--no-malloc`, `--freestanding`, `--no-threads`, `-g`, `--check`, `--prefix`."""
     options = (
-        click.option("--opt-size", is_flag=True, help="Small code rather than fast code; with -O 2 or 3."),
+        click.option("--opt-size", is_flag=True, help="Optimise for size instead of speed; with -O 2 or 3."),
         click.option(
             "--malloc/--no-malloc", default=True,
-            help="Let calls allocate memory. Default: yes. Without: the caller's workspace only, loops on one core; "
-            "the manifest says how much workspace and stack a call takes.",
+            help="Let calls allocate memory. Default: yes. Without: calls use only the caller's workspace, on one "
+            "core; the manifest has the sizes of workspace and stack.",
         ),
         click.option(
             "--freestanding", is_flag=True,
-            help="No C library but memcpy, memmove and memset, and no memory: an archive for programs without "
-            "a system.",
+            help="Use only memcpy, memmove and memset of the C library, and do not allocate: an archive for programs "
+            "without an operating system.",
         ),
         click.option("--threads/--no-threads", default=True, help="Let loops run on several cores. Default: yes."),
         click.option(
             "-g", "debug_info", is_flag=True,
-            help="Line tables of the model for debuggers and profilers: gdb, perf, addr2line. The code is the same.",
+            help="Add line tables of the model for debuggers and profilers: gdb, perf, addr2line. The code is the "
+            "same.",
         ),
         click.option(
             "--check", is_flag=True,
-            help="Check the IR after every pass, memory accesses at run time; fill outputs and buffers with nan first.",
+            help="Check the IR after every pass, and memory accesses at run time; fill outputs and buffers with nan.",
         ),
-        click.option("--prefix", metavar="P", default="", help="Before every exported symbol."),
+        click.option("--prefix", metavar="P", default="", help="Prefix of every exported symbol."),
     )  # fmt: skip
     for option in reversed(options):
         command = option(command)
@@ -257,7 +259,8 @@ def training_options(command: _Command) -> _Command:
     for option in (
         click.option(
             "--wrt", metavar="NAME,...",
-            help="What --train changes: inputs, shared variables or ONNX initializers, or patterns such as '*.weight'.",
+            help="Parameters of --train: inputs, shared variables or ONNX initializers, or patterns such as "
+            "'*.weight'.",
         ),
         click.option(
             "--optimizer", metavar="RULE[:OPTION=VALUE,...]",
@@ -265,7 +268,7 @@ def training_options(command: _Command) -> _Command:
         ),
         click.option(
             "--train", metavar="loss=LOSS",
-            help="Add <name>_step and <name>_start, which train in place. LOSS: an output that is one number, or "
+            help="Add <name>_step and <name>_start, which train in place. LOSS: a scalar output, or "
             "mse, mae, cross_entropy or binary_cross_entropy of the first output, or of Y with LOSS:Y.",
         ),
     ):  # fmt: skip

@@ -12,5 +12,5 @@ from aotensor_cli.options import debug_option, json_option
 def command() -> None:
     """Show what aotensor finds on this machine, and what to install.
 
-    Exit code 4 if something is missing that compiling needs.
+    Exit code 4 if something is missing that compilation needs.
     """

@@ -23,7 +23,7 @@ from aotensor_cli.reading.completion import complete_subject, completes, functio
 @click.option("--watch", is_flag=True, help="Compile again when a file of the model is saved.")
 @click.option(
     "--seconds", type=click.FloatRange(min=1), default=120.0, show_default=True,
-    help="After which a compilation that does not end is stopped.",
+    help="Time limit of a compilation.",
 )  # fmt: skip
 @extent_options
 @pass_options
@@ -31,11 +31,11 @@ from aotensor_cli.reading.completion import complete_subject, completes, functio
 def command() -> None:
     """Look at source, stages, passes, loops and remarks in the terminal.
 
-    The source with the share of time of each line, the text of a stage or of what a pass left, and below remarks,
-    loops, cost or passes. Enter chooses the line of the model that a row comes from, in whatever pane: all that comes
-    from it is marked everywhere. ] and [ go to the next and the former pass that changed something, d shows what it
-    changed, / searches, ? shows all keys.
+    Shows the source with the share of time of each line, the text of a stage or of the program after a pass, and below
+    them remarks, loops, cost or passes. In every pane, Enter selects the line of the model that a row comes from, and
+    marks everything from this line. ] and [ go to the next and the previous pass that changed something, d shows the
+    change, / searches, ? shows all keys.
 
-    The model is compiled in a process of its own; --watch does that at every save, and an error is shown at its line.
-    What is shown is what `aotensor inspect MODEL --json --all` writes. Needs textual: pip install 'aotensor[explore]'.
+    The model is compiled in a child process, with --watch after every save; an error is shown at its line.
+    `aotensor inspect MODEL --json --all` writes the same data. Needs textual: pip install 'aotensor[explore]'.
     """

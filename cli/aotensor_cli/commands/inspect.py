@@ -18,19 +18,19 @@ from aotensor_cli.reading.completion import complete_subject, completes, functio
 @click.argument("subject", metavar="MODEL|LIBRARY", shell_complete=complete_subject)
 @click.option(
     "--stage", type=Moment(MEMORY), metavar="STAGE|PASS",
-    help=f"Print the text of one stage: {', '.join(STAGES)}; or of a model what a pass left, such as fuse or "
-    f"canonicalize.1, the first of several runs. With --format svg a picture of {', '.join(DRAWN)}.",
+    help=f"Print the text of one stage: {', '.join(STAGES)}; or of a model after a pass, such as fuse, or "
+    f"canonicalize.1 for the first of several runs. With --format svg a picture of {', '.join(DRAWN)}.",
 )  # fmt: skip
 @click.option(
     "--diff", "base", type=Moment("before"), metavar="STAGE|PASS|before",
-    help="With --stage: what turned this into that; before: what the pass of --stage did.",
+    help="With --stage: show the differences from this stage or pass; before: what the pass of --stage changed.",
 )  # fmt: skip
-@click.option("--locations", is_flag=True, help="With --stage of a model: the line that each operation comes from.")
+@click.option("--locations", is_flag=True, help="With --stage of a model: print the location of each operation.")
 @nest_options
-@click.option("--remarks", is_flag=True, help="What became of each line of the model, and why.")
+@click.option("--remarks", is_flag=True, help="Print the decisions of passes, by line of the model.")
 @click.option(
     "--memory", is_flag=True,
-    help="Bytes of workspace and stack against work, for the checkpoints that compile --memory chooses from.",
+    help="Print the choices of compile --memory: checkpoints, with bytes of workspace and stack, and work.",
 )  # fmt: skip
 @click.option("--line", "lines", metavar="[FILE:]N", multiple=True, help="Remarks about this line; may be repeated.")
 @click.option(
@@ -47,19 +47,19 @@ from aotensor_cli.reading.completion import complete_subject, completes, functio
 )
 @click.option(
     "--function", "name", metavar="F", shell_complete=completes(functions_of_subject),
-    help="Only this function; with --stage asm of a model its kernel alone, with the lines that it is made of.",
+    help="Only this function; with --stage asm of a model only its kernel, with its lines of the model.",
 )  # fmt: skip
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "dot", "svg", "html", *EXPORTS]), default="text",
     show_default=True,
-    help="dot draws --stage graph of a model for Graphviz, svg a stage as a picture, html makes a page of everything; "
+    help="dot writes --stage graph of a model for Graphviz, svg draws a stage, html makes a page of everything; "
     "model-explorer and netron write graphs for these viewers, node-data the time of each line as an overlay for the "
     f"former. With --stage one level of {', '.join(EXPORTED)}; else graph for Netron, graph, tensor-opt and nest.",
 )  # fmt: skip
 @click.option(
     "--all", "everything", is_flag=True,
     help="With --json of a model: one document with the texts of all stages and passes (with --stage, of one), the "
-    "line that each line of text comes from, loops, estimated time by line and remarks.",
+    "location of each line of text, loops, estimated time by line and remarks.",
 )  # fmt: skip
 @extent_options
 @page_options
@@ -71,9 +71,9 @@ def command() -> None:
     """Show what is in a model or a library, at every stage.
 
     Without --stage: signatures, dims and dtypes, target, size, symbols, dependencies, an estimate of the work per
-    call, and what each pass did to the number of operations. A library is read, never executed. What is damaged in it
-    is named, the rest is shown, and the exit code is 2.
+    call, and the number of operations before and after each pass. A library is read, never executed. If a part of it is
+    damaged, the error names the part, the rest is shown, and the exit code is 2.
 
-    --format html -o page.html makes one page that needs no network: source, graph, loops with the time that they are
-    estimated to take, every stage, remarks, memory plan and machine code, linked by location.
+    --format html -o page.html makes one page that needs no network: source, graph, loops with their estimated time,
+    every stage, remarks, memory plan and machine code, linked by location.
     """

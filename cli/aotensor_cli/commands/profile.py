@@ -16,11 +16,15 @@ from aotensor_cli.reading.completion import complete_subject
 @click.option("--sizes", metavar="n=1000,p=100", help="Extents of dims. Default: 1000.")
 @click.option("--threads", metavar="N", help="Number of threads of calls. Default: 1.")
 @click.option(
-    "--seconds", type=click.FloatRange(min=0.1), default=2.0, show_default=True, help="Of samples, for each function."
+    "--seconds",
+    type=click.FloatRange(min=0.1),
+    default=2.0,
+    show_default=True,
+    help="Duration of sampling, for each function.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the inputs.")
-@click.option("--limits/--no-limits", default=True, help="Measure what the machine can do, to say what bounds a line.")
-@click.option("--grad", metavar="WRT,...", help="Of a model: add <name>_grad, as compile does.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random inputs.")
+@click.option("--limits/--no-limits", default=True, help="Measure the machine's limits, to say what bounds a line.")
+@click.option("--grad", metavar="WRT,...", help="For a model: add <name>_grad, as compile does.")
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "folded", "speedscope"]), default="text", show_default=True,
     help="folded: stacks for flame graphs, in microseconds. speedscope: a file for speedscope.app.",
@@ -32,12 +36,12 @@ from aotensor_cli.reading.completion import complete_subject
 def command() -> None:
     """Show which lines of a model take the time, and what bounds them.
 
-    Each function is called in a loop on random inputs, in a process of its own, and a timer of each thread looks where
-    it is: the share of a line is that of the processor time of all threads. A model is compiled with line tables in
-    which a derivative belongs to the line that is differentiated, so a line has the time of its forward and its
-    derivative part. A library needs line tables (compile -g), in which a gradient belongs to the line that asks for it.
+    Calls each function in a loop on random inputs, in a child process, and samples each thread by a timer; shares are
+    those of the processor time of all threads. A model is compiled with line tables in which a derivative belongs to
+    the line that is differentiated, so a line has the time of its forward and its derivative part. A library needs line
+    tables (compile -g), in which a gradient belongs to the line that asks for it.
 
-    A line is bound by memory, arithmetic or gathers (elements at positions that are computed) where it reaches a third
-    of that limit of the machine or more, else by latency: it waits for results or for caches. Linux only; needs a C
-    compiler, and neither root nor perf.
+    A line is bound by memory, arithmetic or gathers (elements at computed positions) if it reaches at least a third of
+    that limit of the machine, else by latency: it waits for results or for caches. Linux only; needs a C compiler, but
+    neither root nor perf.
     """

@@ -32,7 +32,8 @@ from aotensor_cli.reading.completion import complete_subject
 def command() -> None:
     """Call a function of a library on data from files.
 
-    Inputs are files (.npy, .npz, .mtx, .csv, .json) or literals (NAME=3.0, NAME=[1,2]); an array of an .npz file that
-    has another name is FILE.npz:KEY. A sparse input is an .npz of scipy.sparse.save_npz, or an .mtx. Outputs are
-    printed, or saved with -o in files that can be inputs again. With --expect the exit code is 1 if an output differs.
+    Inputs are files (.npy, .npz, .mtx, .csv, .json) or literals (NAME=3.0, NAME=[1,2]). FILE.npz:KEY names an array of
+    an .npz file, by default that with the name of the input. A sparse input is an .npz of scipy.sparse.save_npz, or an
+    .mtx. Outputs are printed, or saved with -o in files that run accepts as inputs. With --expect the exit code is 1 if
+    an output differs.
     """

@@ -44,12 +44,16 @@ def _refused(command: _Command) -> _Command:
     "-o", "folder", metavar="DIR", type=click.Path(path_type=Path), help="Folder of the files. Default: here."
 )
 @click.option("--name", metavar="N", help="Name of the library. Default: that of the function.")
-@click.option("--sizes", metavar="n=1000,p=100", help="Numbers instead of formulas; rows are those of a chunk.")
+@click.option(
+    "--sizes",
+    metavar="n=1000,p=100",
+    help="Print numbers instead of formulas, for these extents; the rows are those of a chunk.",
+)
 @extent_options
 @machine_options
 @click.option(
     "--emit", "kinds", type=click.Choice(list(KINDS)), multiple=True, metavar="FORM",
-    help=f"What to make, instead of lib; may be repeated: {', '.join(KINDS)}.",
+    help=f"What to write, instead of lib; may be repeated: {', '.join(KINDS)}.",
 )  # fmt: skip
 @library_options
 @_refused
@@ -59,8 +63,8 @@ def _refused(command: _Command) -> _Command:
 def command() -> None:
     """Split a function over its rows into rounds of map and merge.
 
-    For data that no machine holds. Prints each round with the bytes that a chunk reads, gets and gives back, and its
-    operations; writes one library with the functions of all rounds, and its header. How they play together is in the
-    library's section `rounds` and in the header. A value that needs rows of several chunks at once is refused, with op,
-    line and reason.
+    For data that does not fit into one machine. Prints each round with the bytes that a chunk reads, receives and
+    returns, and its operations; writes one library with the functions of all rounds, and its header. The library's
+    section `rounds` and the header say how to call them. A value that needs rows of several chunks at once is refused,
+    with op, line and reason.
     """

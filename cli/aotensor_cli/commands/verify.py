@@ -14,7 +14,7 @@ from aotensor_cli.reading.completion import complete_subject
 @click.option(
     "--samples", type=click.IntRange(min=1), default=8, show_default=True, help="Random arguments per comparison."
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the random arguments.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random arguments.")
 @click.option("--rtol", type=click.FloatRange(min=0), help="Relative tolerance. Default: by dtype and condition.")
 @click.option("--gradients/--no-gradients", default=True, help="Check gradients of floating outputs.")
 @click.option(
@@ -27,10 +27,9 @@ from aotensor_cli.reading.completion import complete_subject
 def command() -> None:
     """Check a model or a library, and say what was checked.
 
-    A model: the IR at every stage, interpreted and compiled values against the reference over shapes and layouts,
-    header, symbols, reproducible bytes; and its gradients, as the reference and as compiled code gives them, by
-    duality, the order of the first-order model's error, differences and the complex step. Each gradient is right, wrong
-    (then the first op with a wrong derivative is named) or too noisy to tell (then it is said why). A library: the
-    recorded checksum of its code and data, its symbols, and its test vectors in a child process. Exit code 1 if a check
-    fails.
+    For a model, checks the IR at every stage, interpreted and compiled values against the reference over shapes and
+    layouts, header, symbols and reproducible bytes; and gradients of the reference and of compiled code, by duality,
+    Taylor order, differences and the complex step. Each gradient is right, wrong (with the name of the first op whose
+    derivative is wrong) or too noisy to tell (with the reason). For a library, checks the recorded checksum of its code
+    and data, its symbols, and its test vectors in a child process. Exit code 1 if a check fails.
     """

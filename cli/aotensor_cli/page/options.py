@@ -24,21 +24,21 @@ def page_options(command: _Command) -> _Command:
     options = (
         click.option(
             "--bench", metavar="FILE", type=click.Path(path_type=Path),
-            help="With --format html: what `aotensor bench --json` wrote, as a roofline.",
+            help="With --format html: output of `aotensor bench --json`, shown as a roofline.",
         ),
         click.option(
             "--profile", metavar="FILE", type=click.Path(path_type=Path),
-            help="With --format html or an export: what `aotensor profile --json` wrote, as time, rates and bounds by "
-            "line.",
+            help="With --format html or an export: output of `aotensor profile --json`, shown as time, rates and bounds "
+            "by line.",
         ),
         click.option(
             "--sizes", metavar="n=1000,p=100", multiple=True,
-            help="With --memory, --all, pages, pictures and exports: extents of dims that time and memory are "
-            "estimated for; may be repeated.",
+            help="With --memory, --all, pages, pictures and exports: extents of dims for the estimates of time and "
+            "memory; may be repeated.",
         ),
         click.option(
             "--source", "sources", metavar="FILE", type=click.Path(path_type=Path), multiple=True,
-            help="With --format html: the source of a library, which does not hold it; may be repeated.",
+            help="With --format html: the source of a library, which does not contain it; may be repeated.",
         ),
     )  # fmt: skip
     for option in reversed(options):
