@@ -90,7 +90,7 @@ def summary(records: Iterable[Record]) -> str:
     numbers = sorted({cores for row in rows.values() for cores in row})
     head = ["case"]
     for cores in numbers:
-        head += [f"{_cores(cores)}, bound", "beside the best peer", "of limit", "target"]
+        head += [f"{_cores(cores)}, µs", "ratio to the fastest peer", "of limit", "target"]
     both = [1, 2] if {1, 2} <= set(numbers) else []
     head += ["two cores / one", "target"] if both else []
     lines, counts = [], dict.fromkeys([*map(_cores, numbers), "twice the cores"], (0, 0))

@@ -191,15 +191,16 @@ TABLE = [
 HEAD = """\
 # Special points
 
-What values and first and second derivatives are where a function has none, or where a formula would divide by zero. The
-same in reverse and forward mode, mixed, by the reference and compiled. Where no reason stands, the number is the true
-derivative; at the edge of a domain it is the limit from inside. Made from `tests/gradient/special_points.py`.
+Values and first and second derivatives at points where a function has no derivative, or where a formula would divide by
+zero. They are the same in reverse, forward and mixed mode, in the reference and in compiled code. If the last column is
+empty, the number is the true derivative; at the edge of a domain it is the limit from inside. This page is generated
+from `tests/gradient/special_points.py`.
 """
 
 MATRICES = """\
 ## Matrices
 
-| what | where | what is given |
+| operation | at | result |
 |---|---|---|
 | `det` | singular | cofactors; second derivatives are exact too; third ones are nan |
 | `slogdet` | singular | (0, −∞); derivatives are nan |
@@ -207,10 +208,10 @@ MATRICES = """\
 | `cholesky` | not positive definite | LinAlgError, at the value; nan where `on_error="nan"` |
 | `pinv` | rank below full | the derivative along directions that keep the rank, first and second ones |
 | `qr` | rank below full | not differentiable; an exact zero on the diagonal of R gives nan |
-| `eigh`, `eigvalsh` | equal eigenvalues | derivatives of eigenvalues are vᵢᵀ·dA·vᵢ for the vectors that come; what \
-turns vectors within the space that belongs to one eigenvalue counts as 0, also in second derivatives of eigenvalues |
-| `svd` | equal singular values | the same; what turns U against V, as in U·Vᵀ and the nuclear norm, is exact |
-| `svd` | a singular value 0 | what divides by it counts as 0 |
+| `eigh`, `eigvalsh` | equal eigenvalues | derivatives of eigenvalues are vᵢᵀ·dA·vᵢ for the computed \
+vectors; rotations of vectors within the space of one eigenvalue count as 0, also in second derivatives of eigenvalues |
+| `svd` | equal singular values | the same; rotations of U against V, as in U·Vᵀ and the nuclear norm, are exact |
+| `svd` | a singular value 0 | terms that divide by it count as 0 |
 | `norm` | 0 | derivative 0: Frobenius, spectral, nuclear |
 """
 """What tests/gradient/test_special_points.py checks in functions of their own."""

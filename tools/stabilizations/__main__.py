@@ -15,16 +15,16 @@ from tools.stabilizations.others import JAX, PYTENSOR
 
 _HEAD = """# Stable formulas
 
-Formulas that overflow, underflow or cancel as they are written. Values are compiled, and derivatives taken, of a stable
-form ([0066](decisions/0066-derivatives-are-of-stable-forms.md)). Columns: the largest relative error at the points,
-against mpmath, in float64, of the compiled value and of the first and second derivative; below 1e-100 errors are
-absolute. Made by `python -m tools.stabilizations`.
+Formulas that overflow, underflow or cancel as they are written. aotensor compiles and differentiates a stable form of
+them ([0066](decisions/0066-derivatives-are-of-stable-forms.md)). The columns are the largest relative errors at the
+points, against mpmath, in float64, of the compiled value and of the first and second derivative; errors of results
+below 1e-100 are absolute. `python -m tools.stabilizations` generates this page.
 """
 _FORMULAS = """
 ## Formulas
 
-Reductions and softmax are of x, −2x and x/2. The last column names the rewrite of PyTensor 3.0 that does the same for
-the value; its derivatives are taken before.
+Operands of reductions and of softmax are x, −2x and x/2. The last column names the rewrite of PyTensor 3.0 that does
+the same for the value; PyTensor differentiates before its rewrites.
 
 | formula | at | value | first | second | PyTensor |
 |---|---|---|---|---|---|
@@ -32,7 +32,7 @@ the value; its derivatives are taken before.
 _FUNCTIONS = """
 ## Functions of JAX with a stable formula
 
-| function | ours | at | value | first | second |
+| function | aotensor | at | value | first | second |
 |---|---|---|---|---|---|
 """
 

@@ -41,12 +41,11 @@ Written by `python -m tools.judges cutest --page`. Problems of [CUTEst](https://
 
 - error: the largest of the differences of value, constraints, gradient, Jacobian of the constraints and Hessian of the
   Lagrangian, at the start and at two random points, each relative to the largest element; 1e-8 is allowed.
-- Both differentiate the Lagrangian f + λ·g with fixed random λ: value and gradient, and Hessian, JAX's by
-  `jax.hessian`, dense, ours sparse, the lower triangle. Times are of one core: the shortest of many averages on fixed
-  buffers, and processor seconds from the Python function to a program that can be called.
-- asdex: not measured.
+- Both differentiate the Lagrangian f + λ·g with fixed random λ. Hessians are dense in JAX, by `jax.hessian`, and the
+  sparse lower triangle in aotensor. Times of a call are the shortest of many averages on fixed buffers, on one core;
+  compile times are processor seconds from the Python function to a program that can be called.
 
-Medians of JAX's time by ours, where more than 1 is faster:
+The first table has the medians of JAX's time divided by aotensor's: more than 1 means that aotensor is faster.
 """
 _HEAD: Final = (
     "\n| problem | n | m | entries | error | compile s | JAX | µs | JAX "

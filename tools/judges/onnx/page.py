@@ -25,7 +25,7 @@ Models are compiled from the files as they are, and compared with onnxruntime {t
 - extents: *open*, the library serves all extents that the model leaves open; *given*, aotensor refuses the file
   without extents, and those of the input are given as `shapes=`. The reasons are below the table.
 - compile: processor seconds from the file to the library. first: seconds from the file to the first value.
-- ms: the shortest of many averages on bound buffers, both called so, on one core and on two.
+- ms: the shortest of many averages on bound buffers, for both programs, on one core and on two.
 - gradient: of a random sum of the first output, by the first input of floats, or the largest initializer (weight);
   error against central differences of the reference in float64 along a random direction; 1e-3 is allowed. In brackets
   where float32 is not exact enough: the error of the gradient compiled for float64.

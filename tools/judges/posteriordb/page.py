@@ -39,17 +39,18 @@ def page(rows: Sequence[Row], left_out: Sequence[str]) -> str:
 _INTRODUCTION: Final = """# posteriordb, beside CmdStan
 
 Written by `python -m tools.judges posteriordb --data FOLDER --stan FOLDER --page`. The models of
-[posteriordb](https://github.com/stan-dev/posteriordb), written anew with `aotensor.tensor`; the gradients that CmdStan
-computes of them are published by [stanli](https://github.com/seantalts/stanli), whose interpreter (version {stanli})
-gives the rest of the comparison.
+[posteriordb](https://github.com/stan-dev/posteriordb), rewritten with `aotensor.tensor`. Gradients are compared with
+those of CmdStan, which [stanli](https://github.com/seantalts/stanli) publishes; all other columns compare with the
+interpreter of stanli {stanli}.
 
 - gradient: the largest difference to CmdStan at the recorded point, relative to the largest element; 1e-9 is allowed.
-- elsewhere, values: the same at a random point, and of the difference of the log densities at both points, to stanli.
-- µs: value and gradient on fixed buffers, one core, the shortest of many averages; ratio: stanli's time by ours.
+- elsewhere: the same at a random point, to stanli; values: the error of the difference of the log densities at both
+  points, to stanli.
+- µs: value and gradient on fixed buffers, one core, the shortest of many averages; ratio: stanli's time divided by
+  aotensor's.
 - compile s: processor seconds from symbols to a library. cold s: the same from the start of Python to the first
-  gradient, nothing cached of the model.
-- nutpie's Numba and PyMC's JAX: not measured, these are not models of PyMC.
-- KiB: of the library, with its manifest, its IR and the data set, which is a constant of the program.
+  gradient, with no part of the model cached.
+- KiB: size of the library, with its manifest, its IR and the data set, which is a constant of the program.
 """
 
 
