@@ -36,8 +36,8 @@ _INDEX: Final = IndexType()
 class Form:
     """The operand types of a product's functions: matrices, or elements at positions.
 
-    name: prefix of their symbols. source: types of the arguments that describe A, or B, in the packing functions.
-    result: the same of C, for the functions that write a tile.
+    name: prefix of the functions' symbols. source: types of the arguments that describe A (or B) in packing functions.
+    result: types of the arguments that describe C in functions that write a tile.
     """
 
     name: str
@@ -46,12 +46,12 @@ class Form:
 
     @staticmethod
     def of_matrices(tile: Tile) -> Form:
-        """is_row, X for A and B; C"""
+        """The form of ordinary matrices: (is_row, X) describes A and B, a buffer describes C."""
         matrix = memref_type_of(tile.element, [None, None])
         return Form("aot_gemm", (i1, matrix), (matrix,))
 
     def symbol(self, role: str, tile: Tile) -> str:
-        """The symbol of one of the functions: blocked, panels, tiles, tile, pack12, ..."""
+        """The symbol of the function with a role, such as blocked, panels, tiles, tile or pack12."""
         return f"{self.name}_{role}.{tile.suffix}"
 
 
@@ -59,7 +59,7 @@ class Form:
 
 
 def define_blocked(tile: Tile, target: Target) -> func.FuncOp:
-    """@aot_gemm_blocked(transpose_a, transpose_b, A, B, C, context): C = op(A)·op(B); extents may be 0.
+    """Define @aot_gemm_blocked(transpose_a, transpose_b, A, B, C, context): C = op(A)·op(B); extents may be 0.
 
     Returns 0, or nonzero with C unchanged if there is no memory for panels.
     """
@@ -81,7 +81,7 @@ def define_blocked(tile: Tile, target: Target) -> func.FuncOp:
 
 @dataclass(frozen=True)
 class _Partition:
-    """An axis in `count` blocks of `size` elements; the last one may be shorter."""
+    """An axis divided into `count` blocks of `size` elements; the last block may be shorter."""
 
     extent: Extent
     count: Extent
@@ -117,7 +117,7 @@ class Blocked:
         self.k = _partition(b, extents[2], target.product_depth // dtypes.itemsize(tile.dtype), 1)
 
     def run(self) -> None:
-        """Emit all blocks in order."""
+        """Emit the code of all blocks in order."""
         b, tile = self.b, self.tile
         packed = self._memory(self.m, tile.rows), self._memory(self.n, tile.columns)
 
@@ -141,9 +141,10 @@ class Blocked:
         return op.memref
 
     def _block(self, number: tuple[Scalar, Scalar, Scalar], packed: tuple[SSAValue, SSAValue]) -> None:
-        """Add the product of a block of A and one of B.
+        """Emit code that adds the product of a block of A and a block of B to C.
 
-        The panels of B are reused for all blocks of A; those of A, if it has a single block, for all of B.
+        The packed panels of B are reused for all blocks of A. If A has a single block, its panels are reused for all of
+        B.
         """
         b, tile = self.b, self.tile
         axes = (self.m, self.n, self.k)
@@ -214,9 +215,10 @@ def call_on_cores(
     operands: Sequence[SSAValue],
     on_cores: bool = True,
 ) -> None:
-    """Call a function for units 0 … count, in chunks whose work amortises waking another core.
+    """Emit parallel calls of a function for units 0 … count, in chunks whose work amortises waking another core.
 
-    Its first three arguments are the range, see `range_of_chunk`. work: per unit. on_cores: else make a single call.
+    The function's first three arguments are the range, see `range_of_chunk`. work: estimated work per unit.
+    on_cores: if false, emit a single call instead.
     """
     end = b.index(count).ssa
 
@@ -237,10 +239,10 @@ def range_of_chunk(b: KernelBuilder, args: Sequence[SSAValue]) -> tuple[Scalar, 
 
 
 def define_panels(tile: Tile, form: Form) -> func.FuncOp:
-    """@aot_gemm_panels(start, size, count, new, A, B, i, j, p, m, n, k, panels of A, of B).
+    """Define @aot_gemm_panels(start, size, count, new, A, B, i, j, p, m, n, k, panels of A, of B).
 
-    Pack some panels of the blocks A[i : i + m, p : p + k] and B[p : p + k, j : j + n]: `new` panels of B, then those of
-    A. A and B are described as in the form.
+    It packs some panels of the blocks A[i : i + m, p : p + k] and B[p : p + k, j : j + n]: first `new` panels of B,
+    then the panels of A. A and B are described as in the form.
     """
     width = len(form.source)
     arguments = [*[_INDEX] * 4, *form.source, *form.source, *[_INDEX] * 6, *_panel_types(tile)]
@@ -263,11 +265,11 @@ def define_panels(tile: Tile, form: Form) -> func.FuncOp:
 
 
 def define_tiles(tile: Tile, form: Form) -> func.FuncOp:
-    """@aot_gemm_tiles(start, size, count, is_first, i, j, part, down, across, k, panels of A, panels of B, C).
+    """Define @aot_gemm_tiles(start, size, count, is_first, i, j, part, down, across, k, panels of A, panels of B, C).
 
-    Compute some tiles of a block of C that begins at [i, j] and has `down` × `across` tiles. Within each part of the
-    rows, which has `part` tiles, they are counted panel of B by panel of B. A panel of B stays in the first level cache
-    while those of A are streamed.
+    It computes some tiles of a block of C that begins at [i, j] and has `down` × `across` tiles. Within each part of
+    the rows, which has `part` tiles, tiles are numbered panel of B by panel of B. A panel of B stays in the first level
+    cache while panels of A are streamed.
     """
     arguments = [*[_INDEX] * 3, i1, *[_INDEX] * 6, *_panel_types(tile), *form.result]
 

@@ -32,7 +32,7 @@ def direct_symbol(tile: Tile) -> str:
 
 
 def define_direct(tile: Tile) -> func.FuncOp:
-    """@aot_gemm_direct(start, size, transpose_b, op(A), B, C): C = op(A)·op(B) for `size` rows of C from `start` on.
+    """Define @aot_gemm_direct(start, size, transpose_b, op(A), B, C): `size` rows of C = op(A)·op(B) from `start` on.
 
     Extents may be 0; with `transpose_b` A is row-major. op(A) is a strided view of shape (m, k).
     """
@@ -86,7 +86,7 @@ _Rows: TypeAlias = tuple[Extent, Extent]
 def _rank_one_updates(
     b: KernelBuilder, tile: Tile, rows: _Rows, a: SSAValue, x: SSAValue, c: SSAValue
 ) -> Sequence[Scalar]:
-    """C = Σ_p A[:, p]·B[p, :], tile by tile."""
+    """Emit C = Σ_p A[:, p]·B[p, :], tile by tile."""
     n = b.extent_of(c, 1)
     whole = b.imul(b.ifloordiv(n, tile.columns), tile.columns)
 
@@ -108,7 +108,7 @@ _Update: TypeAlias = Callable[..., Sequence[Scalar]]
 
 
 def _masked_rest(b: KernelBuilder, tile: Tile, start: Extent, n: Extent, update: _Update) -> None:
-    """Compute the remaining columns from `start` on, less than a tile: the fewest vectors, the last one masked."""
+    """Emit the columns from `start` on, fewer than a tile has: as few vectors as possible, the last one masked."""
     rest = b.isub(n, start)
 
     def some(vectors: int) -> Sequence[Scalar]:
@@ -130,7 +130,7 @@ def _masked_rest(b: KernelBuilder, tile: Tile, start: Extent, n: Extent, update:
 
 
 def _rest_in_pieces(b: KernelBuilder, tile: Tile, start: Extent, n: Extent, update: _Update) -> None:
-    """Compute the remaining columns from `start` on: vectors as long as they fit, then scalars."""
+    """Emit the remaining columns from `start` on: whole vectors while they fit, then scalars."""
     vectors = b.imul(b.ifloordiv(b.isub(n, start), tile.lanes), tile.lanes)
     single = b.iadd(start, vectors)
     b.sweep(start, single, (), lambda j, _: update(1, tile.lanes, j), step=tile.lanes)
@@ -144,7 +144,7 @@ def _update(
     matrices: tuple[SSAValue, SSAValue, SSAValue],
     masks: Sequence[SSAValue | None],
 ) -> None:
-    """Compute one tile.   masks: one per vector of columns, or None"""
+    """Emit one tile of C. masks: one mask per vector of columns, or None."""
     i, j = corner
     a, x, c = matrices
     sums = accumulate(
@@ -161,7 +161,7 @@ def _update(
 
 
 def _dot_products(b: KernelBuilder, tile: Tile, some: _Rows, a: SSAValue, x: SSAValue, c: SSAValue) -> Sequence[Scalar]:
-    """C[i, j] = Σ_p A[i, p]·B[j, p], both contiguous along p: several i and j at once, the last p masked."""
+    """Emit C[i, j] = Σ_p A[i, p]·B[j, p], with A and B contiguous along p: several i and j at once, the last p masked."""
     k = b.extent_of(a, 1)
     whole = b.imul(b.ifloordiv(k, tile.lanes), tile.lanes)
     mask_of_rest = b.first_lanes(b.isub(k, whole), tile.lanes)

@@ -63,7 +63,7 @@ def add_gemm_kernels(module: ModuleOp, vector_bytes: int = 32, target: Target = 
 
 
 def declared_products(symbols: Iterable[str]) -> list[str]:
-    """Filter the names of matrix products out of symbols."""
+    """Filter a sequence of symbols: return the names of matrix products."""
     return [symbol for symbol in symbols if symbol in _DTYPES]
 
 
@@ -76,7 +76,7 @@ def product_module(symbol: str) -> ModuleOp:
 
 
 def _arguments(matrix: Attribute) -> list[Attribute]:
-    """The argument types: transpose A, transpose B, A, B, C, and the caller's BLAS."""
+    """The argument types of @aot_gemm: flags to transpose A and B, the buffers A, B and C, and the caller's BLAS."""
     return [i1, i1, matrix, matrix, matrix, memref_type_of(i8, [1])]
 
 
@@ -140,7 +140,7 @@ def _own_kernel(
         return call(direct_symbol(tile), b.index(0).ssa, rows.ssa, is_transposed.ssa, *matrices)
 
     def one_column() -> Sequence[Scalar]:
-        """C as a row: Cᵀ = op(B)ᵀ·op(A)ᵀ, where op(B) is a vector in either storage order."""
+        """Emit a product with one column as a row: Cᵀ = op(B)ᵀ·op(A)ᵀ, where op(B) is a vector in either storage order."""
         row = b.matrix(x, b.constant(False, "bool"), 1, k)
         return direct(b.not_(transpose_a), row, a, b.reinterpret(c, [b.index(1), m]))
 
@@ -164,7 +164,7 @@ def _own_kernel(
         )
 
     def on_cores(view: SSAValue) -> Sequence[Scalar]:
-        """Call the direct kernel for chunks of rows."""
+        """Emit calls of the direct kernel for chunks of rows."""
         work = quotient(b, b.imul(b.imul(n, k), FUSED), tile.lanes)
         size = b.index(rows_of_chunk(b, m, work, target.chunk_work, target.most_chunks, ROWS))
         operands = [size.ssa, transpose_b.ssa, view, x, c]
@@ -186,7 +186,7 @@ def _own_kernel(
 
 
 def _without_memory(b: KernelBuilder, tile: Tile, a: SSAValue, x: SSAValue, c: SSAValue) -> Sequence[Scalar]:
-    """C = A·B element by element, for operands with any strides: slow, but without memory for panels."""
+    """Emit C = A·B element by element, for operands with any strides: slow, but without memory for panels."""
 
     def element(i: Scalar, j: Scalar) -> None:
         def add(p: Scalar, total: list[Scalar]) -> Sequence[Scalar]:
@@ -207,7 +207,7 @@ def _is_direct(
     extents: tuple[Extent, Extent, Extent],
     work: Extent,
 ) -> Scalar:
-    """Is the product one row, or too small to pack (rows, columns or work)? The direct kernel lacks Aᵀ·Bᵀ."""
+    """Emit the test for the direct kernel: is the product one row, or too small to pack? The direct kernel lacks Aᵀ·Bᵀ."""
     m, n, k = extents
     transpose_a, transpose_b = flags
     is_little = b.compare("le", b.index(work), b.index(target.direct_work))
@@ -227,7 +227,7 @@ def _is_in_cache(
     flags: tuple[Scalar, Scalar],
     extents: tuple[Extent, Extent, Extent],
 ) -> Scalar:
-    """Is it faster to read B in place, once per few rows of C, than to pack it?
+    """Emit the test whether reading B in place, once per few rows of C, is faster than packing it.
 
     It is if its rows are so short that the cache lines of some columns span few pages, and if the second level cache
     holds all of B, or it is read only a few times. The same holds for the rows of A if these are columns of op(A).
@@ -246,7 +246,7 @@ def _is_in_cache(
 
 
 def _is_cheaper_by_dots(b: KernelBuilder, tile: Tile, m: Extent, n: Extent, k: Extent) -> Scalar:
-    """Do dot products cost less than packing? In quarters of a cycle, for a core with two vector FMAs per cycle.
+    """Emit the test whether dot products cost less than packing, on a core with two vector FMAs per cycle.
 
     A dot product reduces its lanes at the end; a packed tile is computed whole, and packing an element costs half a
     cycle. Only for products of little work, whose operands fit in cache.

@@ -23,9 +23,10 @@ BLOCK: Final = 4  # lanes of the vectors that are transposed in registers
 
 
 def define_pack(tile: Tile, width: int) -> func.FuncOp:
-    """@aot_gemm_pack<W>(first, last, is_row, X, w₀, p₀, live, count, panels): pack X[w₀ : w₀ + live, p₀ : p₀ + count].
+    """Define @aot_gemm_pack<W>(first, last, is_row, X, w₀, p₀, live, count, panels).
 
-    first, last: the range of panels to pack. is_row: X is stored with w as its second axis
+    It packs X[w₀ : w₀ + live, p₀ : p₀ + count] into panels. first, last: the range of panels to pack. is_row: X is
+    stored with w as its second axis
     """
     index = IndexType()
     matrix = memref_type_of(tile.element, [None, None])
@@ -91,7 +92,7 @@ class _Pack:
         b.branch(is_many, pack_together, pack_all)
 
     def _copy_together(self, panel: Scalar, w: Extent, p: Extent, count: Scalar) -> None:
-        """Copy rows of several panels: elements contiguous in memory are loaded together."""
+        """Emit copies of rows of several panels: elements contiguous in memory are loaded together."""
         b = self.b
 
         def copy_row(q: Scalar) -> None:
@@ -104,7 +105,7 @@ class _Pack:
         b.each(count, copy_row)
 
     def _pack_whole(self, panel: Scalar, w: Extent, p: Extent, count: Scalar) -> list[Scalar]:
-        """Pack a full panel; return how many of its rows are done."""
+        """Emit the packing of a full panel; return how many of its rows are packed."""
         return self.b.branch(
             self.is_row,
             lambda: self._copy_rows(panel, w, p, count),
@@ -123,7 +124,10 @@ class _Pack:
         return [count]
 
     def _transpose(self, panel: Scalar, w: Extent, p: Extent, count: Scalar) -> Sequence[Scalar]:
-        """Transpose by blocks of 4 × 4; the last block of columns overlaps if needed, a remainder of rows is left."""
+        """Emit a transposition by blocks of 4 × 4.
+
+        The last block of columns may overlap; remaining rows are not packed.
+        """
         b = self.b
         blocks = b.ifloordiv(count, BLOCK)
 
@@ -143,7 +147,7 @@ class _Pack:
         return [b.index(b.imul(blocks, BLOCK))]
 
     def _copy_elements(self, panel: Scalar, w: Extent, p: Extent, rows: tuple[Extent, Extent], live: Extent) -> None:
-        """Copy some rows of a panel that has only `live` columns."""
+        """Emit copies of single elements: some rows of a panel that has only `live` columns."""
         b = self.b
 
         def copy_row(q: Scalar, _: list[Scalar]) -> Sequence[Scalar]:

@@ -36,7 +36,10 @@ _ADDED: Final = 2  # the work of adding one number to another, in units of `pass
 
 
 def parts_at(tile: Tile, target: Target, form: Form, arguments: Sequence[Attribute]) -> list[func.FuncOp]:
-    """`@aot_gemm_at.*` and its helpers that split it.   arguments: of the former, the context last"""
+    """Build `@aot_gemm_at.*` and the helper functions that split its product into parts.
+
+    arguments: argument types of `@aot_gemm_at.*`, the context last.
+    """
     *operands, context = arguments
     vector = memref_type_of(tile.element, [None])
     of_parts = [*operands, *[_INDEX] * 4]
@@ -62,7 +65,7 @@ _Body: TypeAlias = "Callable[[KernelBuilder, Tile, Target, Form, Sequence[SSAVal
 
 @dataclass(frozen=True)
 class _Operands:
-    """The arguments of `@aot_gemm_at.*` without the context."""
+    """The arguments of `@aot_gemm_at.*` without the context: buffers of A, B and C, and their tables of positions."""
 
     a: SSAValue
     x: SSAValue
@@ -77,16 +80,16 @@ class _Operands:
         return _Operands(a, x, c, args[3:6], args[6:9], args[9:12])
 
     def into(self, c: SSAValue, of_c: Sequence[SSAValue]) -> list[SSAValue]:
-        """The arguments with another C."""
+        """The argument list with another buffer and other positions for C."""
         return [self.a, self.x, c, *self.of_a, *self.of_x, *of_c]
 
     def extents(self, b: KernelBuilder) -> list[Extent]:
-        """The extents (groups, m, n, k)."""
+        """The extents of the product: (groups, m, n, k)."""
         return [b.extent_of(x, 0) for x in (*self.of_c, self.of_a[2])]
 
 
 def _whole(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Sequence[SSAValue]) -> Sequence[Scalar]:
-    """Choose the sizes of parts; a single part if there is little work."""
+    """Emit the body of `@aot_gemm_at.*`: choose the sizes of parts; a single part if there is little work."""
     groups, m, n, k = _Operands.of(args).extents(b)
     fewest = b.imin(quotient(b, _work(b, tile, groups, m, n, k), target.chunk_work), _MOST_PARTS)
     down, across = b.ceildiv(m, tile.rows), b.ceildiv(n, tile.columns)
@@ -122,7 +125,7 @@ def _whole(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Seque
 
 
 def _work(b: KernelBuilder, tile: Tile, groups: Extent, *extents: Extent) -> Extent:
-    """The work of all tiles, in units of `passes/nest/work.py`."""
+    """The estimated work of all tiles, in units of `passes/nest/work.py`."""
     m, n, k = (b.imin(x, _LONGEST) for x in extents)
     return b.imul(
         b.imin(quotient(b, b.imul(b.imul(m, n), k), tile.lanes), 1 << 40), b.imul(b.imin(groups, _LONGEST), FUSED)
@@ -131,9 +134,9 @@ def _work(b: KernelBuilder, tile: Tile, groups: Extent, *extents: Extent) -> Ext
 
 @dataclass(frozen=True)
 class _Division:
-    """The parts of one product, by (group, part of the sums, of the rows, of the columns), the last one first.
+    """The parts of one product, in reverse order of (group, part of the sums, of the rows, of the columns).
 
-    sizes: m, n and k of a part. stride: between parts of sums in C
+    sizes: m, n and k of a part. stride: elements of C between the partial sums of consecutive parts of the sums.
     """
 
     groups: Extent
@@ -154,7 +157,7 @@ class _Division:
 
 
 def _parts(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Sequence[SSAValue]) -> Sequence[Scalar]:
-    """@aot_gemm_at_parts(…, m, n, k, stride, context): compute all parts of m rows, n columns and k terms each.
+    """Body of @aot_gemm_at_parts(…, m, n, k, stride, context): compute all parts of m rows, n columns and k terms each.
 
     Partial sums are not added, but stored `stride` elements apart in C.
     """
@@ -167,7 +170,7 @@ def _parts(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Seque
 
 
 def _units(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Sequence[SSAValue]) -> Sequence[Scalar]:
-    """@aot_gemm_at_units(start, size, count, …, m, n, k, stride): compute some of the parts."""
+    """Body of @aot_gemm_at_units(start, size, count, …, m, n, k, stride): compute some of the parts."""
     call = _Operands.of(args[3:])
     parts = _Division.of(b, call, args[15:])
 
@@ -201,7 +204,7 @@ def _units(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Seque
 
 
 def _split(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Sequence[SSAValue]) -> Sequence[Scalar]:
-    """@aot_gemm_at_split(…, m, n, k, context): compute partial sums in separate memory, then add them.
+    """Body of @aot_gemm_at_split(…, m, n, k, context): compute partial sums in separate memory, then add them.
 
     Returns 0, or nonzero with C unchanged if there is no memory.
     """
@@ -226,9 +229,9 @@ def _split(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Seque
 
 
 def _sums(b: KernelBuilder, tile: Tile, target: Target, form: Form, args: Sequence[SSAValue]) -> Sequence[Scalar]:
-    """@aot_gemm_at_sums(start, size, count, sums, parts, stride, m, n, C, groups, rows, columns): add partial sums.
+    """Body of @aot_gemm_at_sums(start, size, count, sums, parts, stride, m, n, C, groups, rows, columns).
 
-    Computes some rows of all groups.
+    It adds the partial sums of some rows of all groups.
     """
     sums, c, groups, rows, columns = args[3], *args[8:]
     parts, stride, m, n = (Scalar(x, "index") for x in args[4:8])
@@ -272,5 +275,5 @@ def _memory(b: KernelBuilder, element: Attribute, count: Extent) -> SSAValue:
 
 
 def _fill(b: KernelBuilder, table: SSAValue, extent: Extent, step: Extent) -> None:
-    """Fill a table with 0, step, 2·step, …"""
+    """Fill a table of positions with 0, step, 2·step, …"""
     b.each(extent, lambda at: b.store(b.cast(b.index(b.imul(at, step)), "int64"), table, [at]))

@@ -24,15 +24,15 @@ from aotensor.passes.gemm.tile import KernelBuilder, Tile, define
 
 
 def position(b: KernelBuilder, table: SSAValue, at: Extent) -> Scalar:
-    """An entry of a vector of positions."""
+    """Load an entry of a table of positions."""
     return b.cast(b.fetch(table, [at], "int64"), "index")
 
 
 def define_pack_at(tile: Tile, width: int, form: Form) -> func.FuncOp:
-    """@aot_gemm_at_pack<W>(first, last, X, rows, depths, start, w₀, p₀, live, count, panels): pack elements of X.
+    """Define @aot_gemm_at_pack<W>(first, last, X, rows, depths, start, w₀, p₀, live, count, panels).
 
-    Packs `live` rows from w₀ on, `count` deep from p₀ on. first, last: the range of panels to pack. start: offset of
-    all positions
+    It packs elements of X: `live` rows from w₀ on, `count` elements each from p₀ on. first, last: the range of panels
+    to pack. start: offset added to all positions.
     """
     index = IndexType()
     panels = memref_type_of(tile.element, [None, None, width])
@@ -64,7 +64,7 @@ def define_pack_at(tile: Tile, width: int, form: Form) -> func.FuncOp:
 
 @dataclass(frozen=True)
 class _Vector:
-    """The lanes from `at` on of a panel: the rows from number `row` on; `live` of them are inside the block."""
+    """One vector of a panel: lanes from `at` on hold the rows from number `row` on; `live` rows are inside the block."""
 
     panel: Scalar
     at: Extent
@@ -193,6 +193,6 @@ class _PackAt:
         return self.b.iadd(self.start, position(self.b, self.depths, number))
 
     def _is_at(self, x: _Vector, i: Scalar, start: Extent) -> Scalar:
-        """Is row i of a vector at position `start` + i?"""
+        """Emit the test whether row i of a vector is at position `start` + i."""
         b = self.b
         return b.compare("eq", self._row(b.iadd(x.row, i)), b.index(b.iadd(start, i)))

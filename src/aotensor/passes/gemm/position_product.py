@@ -33,13 +33,13 @@ _TABLE: Final = memref_type_of(i64, [None])
 
 
 def arguments_at(element: Attribute) -> list[Attribute]:
-    """Types of A, B, C; for each the positions along g and its two axes; the context."""
+    """Argument types of `@aot_gemm_at`: A, B, C; for each of these its positions along g and its two axes; the context."""
     flat = memref_type_of(element, [None])
     return [flat, flat, flat, *[_TABLE] * 9, memref_type_of(i8, [1])]
 
 
 def functions_at(tile: Tile, target: Target) -> list[func.FuncOp]:
-    """`@aot_gemm_at.*` and its helpers."""
+    """Build `@aot_gemm_at.*` and its helper functions."""
     form = _form(tile)
     parts = [
         *parts_at(tile, target, form, arguments_at(tile.element)),
@@ -58,20 +58,21 @@ def functions_at(tile: Tile, target: Target) -> list[func.FuncOp]:
 
 
 def _form(tile: Tile) -> Form:
-    """The form: X, positions of its rows and along the depth, its start; the same for C."""
+    """The form of operands at positions: a buffer, positions of its rows and along the depth, and its start index."""
     where = (memref_type_of(tile.element, [None]), _TABLE, _TABLE, IndexType())
     return Form(PREFIX_AT, where, where)
 
 
 def _kinds(form: Form) -> list[Attribute]:
-    """Types of A, B and C, each with its positions and start; the start of a part along m, n and k; its extents."""
+    """Argument types of a part: A, B and C with positions and starts; the part's start and extent along m, n, k."""
     return [*form.source, *form.source, *form.result, *[IndexType()] * 6]
 
 
 def _define_part(tile: Tile, form: Form, packs: bool) -> func.FuncOp:
-    """@aot_gemm_at_part(A, rows, depths, start, B, columns, depths, start, C, rows, columns, start, i, j, p, m, n, k).
+    """Define @aot_gemm_at_part(A, rows, depths, start, B, columns, depths, start, C, rows, columns, start,
+    i, j, p, m, n, k).
 
-    C[i : i + m, j : j + n] = A[…, p : p + k]·B[p : p + k, …]   packs: may it allocate memory?
+    C[i : i + m, j : j + n] = A[…, p : p + k]·B[p : p + k, …]   packs: may it allocate memory for panels?
     """
 
     def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
@@ -86,7 +87,10 @@ def _define_part(tile: Tile, form: Form, packs: bool) -> func.FuncOp:
 
 
 def _define_blocked(tile: Tile, target: Target, form: Form) -> func.FuncOp:
-    """@aot_gemm_at_blocked(the same).   Returns 0, or nonzero with C unchanged if there is no memory."""
+    """Define @aot_gemm_at_blocked, with the arguments of @aot_gemm_at_part.
+
+    It returns 0, or nonzero with C unchanged if there is no memory for panels.
+    """
 
     def body(b: KernelBuilder, args: Sequence[SSAValue]) -> Sequence[Scalar]:
         widest = target.near_bytes // target.product_depth  # few filters, many windows: their panels are reused soon
@@ -99,13 +103,13 @@ def _define_blocked(tile: Tile, target: Target, form: Form) -> func.FuncOp:
 
 
 def _part(args: Sequence[SSAValue]) -> tuple[tuple[Scalar, Scalar, Scalar], tuple[Scalar, Scalar, Scalar]]:
-    """i, j, p and m, n, k."""
+    """The start (i, j, p) and the extents (m, n, k) of a part, from the arguments of its function."""
     i, j, p, m, n, k = (Scalar(x, "index") for x in args[12:])
     return (i, j, p), (m, n, k)
 
 
 def _without_memory(b: KernelBuilder, tile: Tile, operands: Sequence[SSAValue]) -> Sequence[Scalar]:
-    """Compute element by element: slow, but without memory for panels."""
+    """Emit a product element by element: slow, but without memory for panels."""
     a, a_rows, a_depth, a_start, x, x_columns, x_depth, x_start, c, c_rows, c_columns, c_start = operands[:12]
     (i0, j0, p0), (m, n, k) = _part(operands)
 
@@ -132,9 +136,10 @@ def _without_memory(b: KernelBuilder, tile: Tile, operands: Sequence[SSAValue]) 
 
 
 def _define_tile(tile: Tile, form: Form) -> func.FuncOp:
-    """@aot_gemm_at_tile(is_first, i, j, ip, jp, count, panels of A, panels of B, C, rows, columns, start): one tile.
+    """Define @aot_gemm_at_tile(is_first, i, j, ip, jp, count, panels of A, panels of B, C, rows, columns, start).
 
-    Store if `is_first`, else add: Σ_p A[ip, p, r]·B[jp, p, s], p < count, for row i + r and column j + s of C.
+    It computes one tile: stores (if `is_first`) or adds Σ_p A[ip, p, r]·B[jp, p, s], p < count, for row i + r and
+    column j + s of C.
     """
     kinds = [memref_type_of(tile.element, [None, None, width]) for width in (tile.rows, tile.columns)]
     arguments = [i1, *[IndexType()] * 5, *kinds, *form.result]
@@ -159,7 +164,7 @@ def _define_tile(tile: Tile, form: Form) -> func.FuncOp:
 
 
 class _Writer:
-    """Writes the sums of a tile to their positions in C."""
+    """Writes the sums of one tile to their positions in C."""
 
     def __init__(
         self,
@@ -186,7 +191,7 @@ class _Writer:
         b.branch(is_plain, lambda: self._vectors(sums), lambda: self._elements(sums))
 
     def _are_neighbours(self) -> Scalar:
-        """Are the lanes of each vector contiguous in C?"""
+        """Emit the test whether the lanes of each vector are contiguous in C."""
         b, lanes = self.b, self.tile.lanes
         total = b.constant(True, "bool")
         for v in range(self.tile.vectors):
@@ -220,7 +225,7 @@ class _Writer:
         return b.branch(self.is_first, lambda: write(True), lambda: write(False))
 
     def _elements(self, sums: Sequence[Scalar]) -> Sequence[Scalar]:
-        """Write via a scratch tile, only those elements that are inside C."""
+        """Write the sums via a scratch tile, only those elements that are inside C."""
         b, tile = self.b, self.tile
         scratch = memref.AllocaOp.get(tile.element, ALIGNMENT, [tile.rows, tile.columns])
         b.builder.insert(scratch)

@@ -70,7 +70,7 @@ class Tile:
 
     @property
     def suffix(self) -> str:
-        """f32 or f64, the last part of the kernels' symbols."""
+        """The dtype at the end of the kernels' symbols: f32 or f64."""
         return f"f{8 * dtypes.itemsize(self.dtype)}"
 
 
@@ -97,7 +97,7 @@ class KernelBuilder(LoopBuilder):
         return results
 
     def each(self, stop: Extent, body: Callable[[Scalar], None]) -> None:
-        """`sweep` from 0 without carried values."""
+        """Emit a loop from 0 without carried values, which LLVM neither vectorizes nor unrolls."""
 
         def step(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
             body(i)
@@ -106,20 +106,20 @@ class KernelBuilder(LoopBuilder):
         self.sweep(0, stop, (), step)
 
     def read(self, buffer: SSAValue, indices: Sequence[Extent], lanes: int, mask: SSAValue | None = None) -> Scalar:
-        """buffer[…, j : j + lanes]; 0 in masked-off lanes."""
+        """Load buffer[…, j : j + lanes]; masked-off lanes are 0."""
         if lanes == 1:
             return self.fetch(buffer, indices, self.dtype)
         return Scalar(self.load_vector(buffer, indices, lanes, mask).ssa, self.dtype)
 
     def write(self, value: Scalar, buffer: SSAValue, indices: Sequence[Extent], mask: SSAValue | None = None) -> None:
-        """buffer[…, j : j + lanes] = value, in the lanes of the mask."""
+        """Store buffer[…, j : j + lanes] = value, in the lanes of the mask."""
         if isinstance(value.ssa.type, VectorType):
             self.store_vector(value.ssa, buffer, indices, mask)
         else:
             self.store(value, buffer, indices)
 
     def first_lanes(self, count: Extent, lanes: int) -> SSAValue:
-        """The mask of the first `count` lanes: none for a negative number, all for a large one."""
+        """The mask of the first `count` lanes: no lane for a negative count, all lanes for a large one."""
         return self.emit(vector.CreateMaskOp([self.index(count).ssa], VectorType(i1, [lanes])), "raw").ssa
 
     def spread(self, x: Scalar, lanes: int) -> Scalar:
@@ -157,7 +157,7 @@ class KernelBuilder(LoopBuilder):
         return [x]
 
     def _folded(self, x: Scalar, y: Scalar | None, width: int) -> Scalar:
-        """Add the two halves of each group of `width` lanes: those of x, then those of y."""
+        """Add the two halves of each group of `width` lanes: sums of the groups of x, then sums of the groups of y."""
         lanes = self.lanes_of(x) * (1 if y is None else 2)
         low = [at for start in range(0, lanes, width) for at in range(start, start + width // 2)]
         other = x if y is None else y
@@ -183,7 +183,7 @@ class KernelBuilder(LoopBuilder):
         return result
 
     def ceildiv(self, x: Extent, y: Extent) -> Extent:
-        """⌈x / y⌉"""
+        """⌈x / y⌉ of two extents."""
         return self.ifloordiv(self.isub(self.iadd(x, y), 1), y)
 
 
@@ -194,7 +194,7 @@ def accumulate(
     a: Callable[[Scalar, int], Scalar],
     x: Callable[[Scalar, int], Scalar],
 ) -> list[Scalar]:
-    """acc[r, v] = Σ_p a(p, r)·x(p, v) for p < count, scalars times vectors, with all sums in registers."""
+    """Emit acc[r, v] = Σ_p a(p, r)·x(p, v) for p < count, scalars times vectors, with all sums in registers."""
 
     def step(p: Scalar, sums: list[Scalar]) -> Sequence[Scalar]:
         vectors = [x(p, v) for v in range(tile.vectors)]
@@ -208,7 +208,7 @@ def accumulate(
 
 
 def by_height(b: KernelBuilder, tile: Tile, live: Extent, body: Callable[[Tile], None]) -> None:
-    """Call body with the smallest of three tile heights that covers the live rows: a third, two thirds or all rows."""
+    """Emit `body` for the smallest of three tile heights (a third, two thirds or all rows) that covers the live rows."""
 
     def run(chosen: Tile) -> Sequence[Scalar]:
         body(chosen)
@@ -225,7 +225,7 @@ def by_height(b: KernelBuilder, tile: Tile, live: Extent, body: Callable[[Tile],
 
 
 def view_type(dtype: str) -> MemRefType[Attribute]:
-    """The type of a matrix with any strides."""
+    """The memref type of a matrix with any strides."""
     layout = StridedLayoutAttr([None, None], 0)
     return MemRefType(element_type(dtype), [DYNAMIC_INDEX, DYNAMIC_INDEX], layout)
 

@@ -16,7 +16,7 @@ from aotensor.passes.gemm.tile import ALIGNMENT, KernelBuilder, Tile, accumulate
 
 
 def define_tile(tile: Tile) -> func.FuncOp:
-    """@aot_gemm_tile(is_first, i, j, ip, jp, count, panels of A, panels of B, C): one tile over one block of k.
+    """Define @aot_gemm_tile(is_first, i, j, ip, jp, count, panels of A, panels of B, C): one tile over one block of k.
 
     C[i + r, j + s] is set if `is_first`, else incremented by Σ_p A[ip, p, r]·B[jp, p, s], p < count, inside the bounds
     of C.
@@ -91,7 +91,7 @@ def _write_part(
     corner: tuple[Scalar, Scalar],
     live: tuple[Extent, Extent],
 ) -> Sequence[Scalar]:
-    """Write via a scratch tile, only those rows and lanes that are inside C."""
+    """Write a tile at the border of C via a scratch tile: only those rows and lanes that are inside C."""
     scratch = memref.AllocaOp.get(tile.element, ALIGNMENT, [tile.rows, tile.columns])
     b.builder.insert(scratch)
     for number, value in enumerate(sums):

@@ -23,7 +23,7 @@ _BLOCK: Final = 32  # rows of a diagonal block: smaller blocks make the products
 
 
 def cholesky_pullback(job: Job) -> Scalar:
-    """L, L̄ → Ā, lower triangles; zeros above the diagonal."""
+    """Lower `cholesky_pullback`: L and its cotangent L̄ → Ā, lower triangles with zeros above the diagonal."""
     b = job.b
     factor, given, derivative = job.operand(0), job.operand(1), job.result()
     n = factor.rows
@@ -74,7 +74,7 @@ def _pull_block(job: Job, factor: Matrix, derivative: Matrix, work: Matrix, rows
 
 
 def _pull_diagonal(job: Job, d: Matrix, derivative: Matrix, work: Matrix) -> Matrix:
-    """D̄ ← fold(S) with S = D⁻ᵀ·Φ(Dᵀ·D̄)·D⁻¹, zeros above the diagonal; returns S + Sᵀ, which is D̄ + D̄ᵀ."""
+    """Emit D̄ ← fold(S) with S = D⁻ᵀ·Φ(Dᵀ·D̄)·D⁻¹, zeros above the diagonal; returns S + Sᵀ, which is D̄ + D̄ᵀ."""
     b = job.b
     zero, half = b.constant(0.0, job.dtype), b.constant(0.5, job.dtype)
 
@@ -109,7 +109,7 @@ def _pull_diagonal(job: Job, d: Matrix, derivative: Matrix, work: Matrix) -> Mat
 
 
 def _subtract_product(job: Job, c: Matrix, a: Matrix, x: Matrix, is_transposed: bool = False) -> None:
-    """c ← c − op(a)·x"""
+    """Emit c ← c − op(a)·x."""
     inner = a.rows if is_transposed else a.columns
     job.call(
         "gemm", "N", "T" if is_transposed else "N", c.columns, c.rows, inner, -1.0, x, x.lead, a, a.lead, 1.0, c, c.lead
@@ -121,7 +121,7 @@ def _is_some(job: Job, n: Extent) -> Scalar:
 
 
 def _when(job: Job, condition: Scalar, body: Callable[[], None]) -> None:
-    """if condition: body()"""
+    """Emit `body` under a condition."""
 
     def branch() -> Sequence[Scalar]:
         body()

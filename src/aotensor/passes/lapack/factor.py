@@ -24,7 +24,10 @@ _BLOCK: Final = 64  # columns of workspace for LAPACK's blocked algorithms
 
 
 def cholesky(job: Job) -> Scalar:
-    """A → L with L·Lᵀ = A, of the lower triangle of A; zeros above.   Fails where a leading minor is not positive."""
+    """Lower `cholesky`: A → L with L·Lᵀ = A, from the lower triangle of A; zeros above.
+
+    Fails where a leading minor is not positive.
+    """
     a, factor = job.operand(0), job.result()
     n = a.rows
     zero = job.b.constant(0.0, job.dtype)
@@ -42,14 +45,14 @@ def cholesky(job: Job) -> Scalar:
 
 
 def lu(job: Job) -> Scalar:
-    """A → L and U in one matrix, and the 1-based column exchanges.   Fails where U' has a zero pivot."""
+    """Lower `lu`: A → L and U in one matrix, and the 1-based column exchanges. Fails where U' has a zero pivot."""
     a, factors, pivots = job.operand(0), job.result(0), job.result(1)
     job.copy(a, factors)
     return job.call("getrf", a.columns, a.rows, factors, a.columns, pivots)
 
 
 def lu_solve(job: Job) -> Scalar:
-    """The factors of A, exchanges, B → X with op(A)·X = B."""
+    """Lower `lu_solve`: LU factors of A, column exchanges, B → X with op(A)·X = B."""
     factors, pivots, x = job.operand(0), job.operand(1), job.result()
     is_transposed = bool(job.op.option("is_transposed"))
     job.copy(job.operand(2), x)
@@ -68,7 +71,7 @@ def lu_solve(job: Job) -> Scalar:
 
 
 def lu_permutation(job: Job) -> Scalar:
-    """The factors, exchanges → the column of A that is column k of A·P, or the inverse permutation."""
+    """Lower `lu_permutation`: LU factors, exchanges → the column of A that is column k of A·P, or the inverse of that."""
     pivots, order = job.operand(1), job.result()
     job.each(0, order.rows, lambda k: job.store(job.b.cast(k, "int64"), order, k))
     exchange_rows(job, pivots, order, is_forward=not job.op.option("is_inverse"))
@@ -76,7 +79,7 @@ def lu_permutation(job: Job) -> Scalar:
 
 
 def exchange_rows(job: Job, pivots: Matrix, x: Matrix, is_forward: bool) -> None:
-    """Exchange row k of x with row pivots[k] − 1, for all k in ascending or descending order."""
+    """Emit exchanges of row k of x with row pivots[k] − 1, for all k in ascending (`is_forward`) or descending order."""
     b, n = job.b, pivots.rows
 
     def exchange(step: Scalar) -> None:
@@ -97,7 +100,7 @@ def exchange_rows(job: Job, pivots: Matrix, x: Matrix, is_forward: bool) -> None
 
 
 def lu_inverse(job: Job) -> Scalar:
-    """The factors of A, exchanges → A⁻¹.   Fails at a zero pivot."""
+    """Lower `lu_inverse`: LU factors of A, column exchanges → A⁻¹. Fails at a zero pivot."""
     inverse = job.result()
     job.copy(job.operand(0), inverse)
     return _invert(job, inverse)
@@ -110,7 +113,7 @@ def _invert(job: Job, inverse: Matrix) -> Scalar:
 
 
 def lu_adjugate(job: Job) -> Scalar:
-    """The factors of A, exchanges → det(A)·A⁻¹, also for singular A.
+    """Lower `lu_adjugate`: LU factors of A, column exchanges → det(A)·A⁻¹, also for singular A.
 
     A pivot that is zero to rounding is replaced by the smallest nonzero one: the result is the adjugate of a matrix
     that differs from A by no more than the rounding errors of the factorization. The adjugate is a polynomial, so it is
@@ -137,7 +140,7 @@ def lu_adjugate(job: Job) -> Scalar:
 
 
 def _least_pivot(job: Job, factors: Matrix) -> Scalar:
-    """ε times the largest pivot; for a matrix of zeros a number whose powers underflow to 0."""
+    """The smallest nonzero pivot: ε times the largest one; for a matrix of zeros a number whose powers underflow."""
     b, info = job.b, np.finfo(job.dtype)
 
     def step(i: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:

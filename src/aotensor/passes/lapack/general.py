@@ -19,7 +19,7 @@ _BLOCK: Final = 64  # columns of workspace for LAPACK's blocked algorithms
 
 
 def eig(job: Job) -> Scalar:
-    """A, real → its eigenvalues and its eigenvectors, complex."""
+    """Lower `eig`: a real matrix → its eigenvalues and eigenvectors, complex."""
     b, vectors, n = job.b, job.result(1), job.operand(0).rows
     copy, found = job.work(n, n), job.work(n, n)
 
@@ -49,7 +49,7 @@ def eig(job: Job) -> Scalar:
 
 
 def eigvals(job: Job) -> Scalar:
-    """A, real → its eigenvalues."""
+    """Lower `eigvals`: a real matrix → its eigenvalues, complex."""
     n = job.operand(0).rows
     copy, nothing = job.work(n, n), job.work(1)
     return when_finite(job, lambda: _geev(job, "N", copy, nothing)[0])
@@ -76,12 +76,12 @@ def _geev(job: Job, vectors: str, copy: Matrix, found: Matrix) -> tuple[Scalar, 
 
 
 def complex_eig(job: Job) -> Scalar:
-    """A → its eigenvalues and its eigenvectors."""
+    """Lower `complex_eig`: a complex matrix → its eigenvalues and eigenvectors."""
     return _complex_geev(job, "V", job.result(1))
 
 
 def complex_eigvals(job: Job) -> Scalar:
-    """A → its eigenvalues."""
+    """Lower `complex_eigvals`: a complex matrix → its eigenvalues."""
     return _complex_geev(job, "N", job.work(2))
 
 
@@ -100,17 +100,17 @@ def _complex_geev(job: Job, vectors: str, found: Matrix) -> Scalar:
 
 
 def triangular_sylvester(job: Job) -> Scalar:
-    """T, S, F → X with op(T)·X + X·op(S) = F, for Schur forms T and S."""
+    """Lower `triangular_sylvester`: T, S, F → X with op(T)·X + X·op(S) = F, for real Schur forms T and S."""
     return _trsyl(job, is_complex=False)
 
 
 def complex_triangular_sylvester(job: Job) -> Scalar:
-    """As `triangular_sylvester`, for complex matrices."""
+    """Lower `complex_triangular_sylvester`: T, S, F → X with op(T)·X + X·op(S) = F, for complex Schur forms T and S."""
     return _trsyl(job, is_complex=True)
 
 
 def _trsyl(job: Job, is_complex: bool) -> Scalar:
-    """Call trsyl and undo its scaling against overflow; sums of eigenvalues that are 0 count as the smallest number."""
+    """Call trsyl and undo its scaling against overflow. Sums of eigenvalues that are 0 count as the smallest number."""
     b, t, s, x = job.b, job.operand(0), job.operand(1), job.result()
     job.copy(job.operand(2), x)
     scale = job.work(1)
@@ -123,9 +123,9 @@ def _trsyl(job: Job, is_complex: bool) -> Scalar:
 
 
 def stable_subspace(job: Job) -> Scalar:
-    """H, J of 2·n rows → n vectors that span the subspace where H·v = λ·J·v with |λ| < 1.
+    """Lower `stable_subspace`: H, J of 2·n rows → n vectors that span the subspace where H·v = λ·J·v with |λ| < 1.
 
-    Fails where there are not n of them, or their first halves are singular."""
+    Fails where there are fewer than n such vectors, or the matrix of their first halves is singular."""
     b, h, j, u = job.b, job.operand(0), job.operand(1), job.result()
     n, none = h.rows, job.work(1, dtype="int32")
     a, c, z = job.work(n, n), job.work(n, n), job.work(n, n)
@@ -163,7 +163,7 @@ def stable_subspace(job: Job) -> Scalar:
 
 
 def _has_inverse(job: Job, x: Matrix) -> Scalar:
-    """Are all pivots of x above rounding errors?"""
+    """Emit the test whether all pivots of x exceed rounding errors."""
     b, n = job.b, x.rows
     copy = job.work(n, n)
     job.copy(x, copy)
@@ -179,7 +179,7 @@ def _has_inverse(job: Job, x: Matrix) -> Scalar:
 
 
 def diagonal_solve(job: Job) -> Scalar:
-    """A, B → X with D·X = B for the diagonal D of A.   Fails where D has a zero."""
+    """Lower `diagonal_solve`: A, B → X with D·X = B for the diagonal D of A. Fails where D has a zero."""
     b, a, x = job.b, job.operand(0), job.result()
     right = job.operand(1)
     zero, none = b.constant(0.0, job.dtype), b.constant(0, "int64")
@@ -197,7 +197,7 @@ def diagonal_solve(job: Job) -> Scalar:
 
 
 def tridiagonal_solve(job: Job) -> Scalar:
-    """A, B → X with op(A)·X = B for the tridiagonal part of A."""
+    """Lower `tridiagonal_solve`: A, B → X with op(A)·X = B for the tridiagonal part of A."""
     b, a, x, n = job.b, job.operand(0), job.result(), job.operand(0).rows
     is_vector = len(x.extents) == 1
     below, middle, above = job.work(n), job.work(n), job.work(n)

@@ -14,19 +14,19 @@ _BLOCK: Final = 64  # columns of workspace for LAPACK's blocked algorithms
 
 
 def complex_lu(job: Job) -> Scalar:
-    """A → L (unit diagonal) and U in one matrix, and the 1-based row exchanges."""
+    """Lower `complex_lu`: A → L (unit diagonal) and U in one matrix, and the 1-based row exchanges."""
     a, factors, pivots = job.operand(0), job.result(0), job.result(1)
     job.copy(a, factors)
     return job.call("getrf", a.rows, a.rows, factors, a.rows, pivots, is_complex=True)
 
 
 def complex_eigh(job: Job) -> Scalar:
-    """A → the eigenvalues, ascending, and the eigenvectors; reads the lower triangle."""
+    """Lower `complex_eigh`: A, of which the lower triangle is read → eigenvalues, ascending, and eigenvectors."""
     return _heevd(job, "V", job.result(1))
 
 
 def complex_eigvalsh(job: Job) -> Scalar:
-    """A → the eigenvalues, ascending; reads the lower triangle."""
+    """Lower `complex_eigvalsh`: A, of which the lower triangle is read → eigenvalues, ascending."""
     return _heevd(job, "N", job.work(*job.operand(0).extents))
 
 
@@ -50,13 +50,13 @@ def _heevd(job: Job, vectors: str, a: Matrix) -> Scalar:
 
 
 def complex_svd(job: Job) -> Scalar:
-    """A → U with min(m, n) columns, S, and Vᴴ with min(m, n) rows."""
+    """Lower `complex_svd`: A → U with min(m, n) columns, S, and Vᴴ with min(m, n) rows."""
     u, s, vt = (job.result(k) for k in range(3))
     return _gesdd(job, "S", u, s, vt)
 
 
 def complex_full_svd(job: Job) -> Scalar:
-    """A → U and Vᴴ square, and S. If A has no elements, U and Vᴴ are identities."""
+    """Lower `complex_full_svd`: A → U and Vᴴ square, and S. If A has no elements, U and Vᴴ are identities."""
     u, s, vt = (job.result(k) for k in range(3))
 
     def identities() -> Sequence[Scalar]:
@@ -68,7 +68,7 @@ def complex_full_svd(job: Job) -> Scalar:
 
 
 def complex_singular_values(job: Job) -> Scalar:
-    """A → S."""
+    """Lower `complex_singular_values`: A → the singular values."""
     nothing = job.work(2)
     return _gesdd(job, "N", nothing, job.result(), nothing)
 
@@ -93,7 +93,7 @@ def _gesdd(job: Job, vectors: str, u: Matrix, s: Matrix, vt: Matrix) -> Scalar:
 
 
 def complex_qr(job: Job) -> Scalar:
-    """A → Q and R, and the column permutation of A if it `is_pivoted`; Q has as many columns as R has rows."""
+    """Lower `complex_qr`: A → Q with as many columns as R has rows, R, and, if pivoted, the column permutation."""
     b, a, q, r = job.b, job.operand(0), job.result(0), job.result(1)
     rows, columns = _half(job, a), a.rows
     is_pivoted = len(job.op.tensors) > 2
@@ -136,7 +136,7 @@ def complex_qr(job: Job) -> Scalar:
 
 
 def _upper(job: Job, transposed_matrix: Matrix, r: Matrix) -> None:
-    """r = the upper triangle of the factorized matrix, zeros below."""
+    """Emit r = the upper triangle of the factorized matrix, with zeros below."""
     b, zero = job.b, job.b.constant(0.0, r.dtype)
 
     def column(j: Scalar) -> None:
@@ -148,7 +148,7 @@ def _upper(job: Job, transposed_matrix: Matrix, r: Matrix) -> None:
 
 
 def _identity(job: Job, x: Matrix) -> None:
-    """x = 1 on the diagonal, 0 elsewhere."""
+    """Emit x = the identity matrix: 1 on the diagonal, 0 elsewhere."""
     b, zero, one = job.b, job.b.constant(0.0, x.dtype), job.b.constant(1.0, x.dtype)
 
     def element(at: list[Scalar]) -> None:

@@ -51,9 +51,11 @@ class Matrix:
 
 
 class Job:
-    """The interface of the rules to one operation. `entry` is the index of the matrix in its batch.
+    """The interface of the lowering rules to one `aot.lapack` operation.
 
-    calls: are library functions called, which accept whole buffers only?
+    `entry` is the index of the matrix in its batch.
+
+    calls: does the rule call library functions, which accept whole buffers only?
     """
 
     def __init__(
@@ -75,7 +77,7 @@ class Job:
             b.copy(home, own, shape)
 
     def _whole(self, home: SSAValue, shape: Sequence[Extent]) -> Matrix:
-        """All matrices of a tensor in one flat buffer; the extents are those of one matrix."""
+        """All matrices of a tensor in one flat buffer; rows and columns are the extents of one matrix."""
         return Matrix(self._flat(home, shape), 0, tuple(shape[len(self.batch) :]), dtype_of_buffer(home))
 
     def _flat(self, buffer: SSAValue, shape: Sequence[Extent]) -> SSAValue:
@@ -87,7 +89,7 @@ class Job:
         return self._flats[buffer]
 
     def finish(self) -> None:
-        """Copy results that are rows of larger buffers to these."""
+        """Copy results that were computed in private buffers to their destinations, which are rows of larger buffers."""
         for own, home, shape in self._rows[len(self.op.arguments) :]:
             self.b.copy(own, home, shape)
 
@@ -155,7 +157,7 @@ class Job:
         return self.b.fetch(x.buffer, [self._offset(x, at)], x.dtype)
 
     def store(self, value: Scalar, x: Matrix, *at: Extent) -> None:
-        """x[i, j] = value"""
+        """Emit x[i, j] = value."""
         self.b.store(value, x.buffer, [self._offset(x, at)])
 
     def _offset(self, x: Matrix, at: Sequence[Extent]) -> Extent:
@@ -168,7 +170,7 @@ class Job:
         return Matrix(x.buffer, self._offset(x, (rows[0], columns[0])), extents, x.dtype, x.lead)
 
     def each(self, start: Extent, stop: Extent, body: Callable[[Scalar], object], is_vectorisable: bool = True) -> None:
-        """for i = start … stop: body(i)"""
+        """Emit a loop: for i = start … stop: body(i)."""
 
         def step(i: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
             body(i)
@@ -177,17 +179,17 @@ class Job:
         self.b.loop(start, stop, (), step, is_vectorisable=is_vectorisable)
 
     def fill(self, x: Matrix, value: float) -> None:
-        """Every element of x = value"""
+        """Emit code that sets every element of x to `value`."""
         number = self.b.constant(value, x.dtype)
         self.b.nest(x.extents, lambda at: self.store(number, x, *at))
 
     def copy(self, source: Matrix, target: Matrix) -> None:
-        """target = source, element by element in memory order; a no-op if they share memory."""
+        """Emit target = source, element by element in memory order; emit nothing if they share memory."""
         if not self.is_same(source, target):
             self.b.nest(source.extents, lambda at: self.store(self.load(source, *at), target, *at))
 
     def copy_transposed(self, source: Matrix, target: Matrix) -> None:
-        """target[j, i] = source[i, j], in tiles, so that cache lines of both are reused."""
+        """Emit target[j, i] = source[i, j], in tiles, so that cache lines of both are reused."""
         rows, columns = source.extents
         b = self.b
 
@@ -209,7 +211,7 @@ class Job:
         b.loop(0, rows, (), row, step=_TILE)
 
     def is_same(self, x: Matrix, y: Matrix) -> bool:
-        """Do an operand and a result share their memory?"""
+        """Do an operand and a result of the operation share their memory?"""
         return x.buffer is y.buffer
 
 

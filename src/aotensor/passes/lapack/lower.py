@@ -186,7 +186,7 @@ def _on_cores(job: Job, count: Extent, target: Target) -> Scalar:
 
 
 def _one(job: Job) -> Scalar:
-    """Emit the work for one matrix."""
+    """Emit the work for one matrix of the batch."""
     b, kind = job.b, job.op.kind.data
     rule = small_matrix if MATRICES in job.op.attributes else RULES[kind]
     extents = [n for x in _tensors(job) for n in x]

@@ -13,7 +13,7 @@ _BLOCK = 64  # columns of workspace for LAPACK's blocked algorithms
 
 
 def qr(job: Job) -> Scalar:
-    """A → Q with min(m, n) columns, and R."""
+    """Lower `qr`: A → Q with min(m, n) columns, and R."""
     q, r = job.result(0), job.result(1)
     transposed_matrix, factors, failure = _factorised(job, job.operand(0).columns)
     _upper(job, transposed_matrix, r)
@@ -21,7 +21,7 @@ def qr(job: Job) -> Scalar:
 
 
 def complete_qr(job: Job) -> Scalar:
-    """A → Q square, and R with as many rows as A. If A has no elements, Q is the identity."""
+    """Lower `complete_qr`: A → Q square, and R with as many rows as A. If A has no elements, Q is the identity."""
     b, a, q, r = job.b, job.operand(0), job.result(0), job.result(1)
 
     def nothing() -> Sequence[Scalar]:
@@ -37,14 +37,14 @@ def complete_qr(job: Job) -> Scalar:
 
 
 def qr_r(job: Job) -> Scalar:
-    """A → R."""
+    """Lower `qr_r`: A → the factor R of A = Q·R."""
     transposed_matrix, _, failure = _factorised(job, job.operand(0).columns)
     _upper(job, transposed_matrix, job.result())
     return failure
 
 
 def pivoted_qr(job: Job) -> Scalar:
-    """A → Q with as many columns as R has rows, R, and the column permutation: A[:, order] = Q·R."""
+    """Lower `pivoted_qr`: A → Q with as many columns as R has rows, R, and the column permutation: A[:, order] = Q·R."""
     b, a, q, r, order = job.b, job.operand(0), job.result(0), job.result(1), job.result(2)
     one, zero = b.constant(1, "int32"), b.constant(0, "int32")
 
@@ -80,7 +80,7 @@ def _factorised(job: Job, lines: Extent) -> tuple[Matrix, Matrix, Scalar]:
 
 
 def _upper(job: Job, transposed_matrix: Matrix, r: Matrix) -> None:
-    """r = the upper triangle of the matrix whose columns are the rows of `turned`."""
+    """Emit r = the upper triangle of the factorized matrix, whose columns are the rows of `transposed_matrix`."""
     b = job.b
     zero = b.constant(0.0, r.dtype)
 
@@ -93,7 +93,7 @@ def _upper(job: Job, transposed_matrix: Matrix, r: Matrix) -> None:
 
 
 def _orthogonal(job: Job, transposed_matrix: Matrix, factors: Matrix, q: Matrix) -> Scalar:
-    """q = the product of the reflectors, with q's number of columns."""
+    """Emit q = the product of the reflectors that geqrf returned, with q's number of columns."""
     b = job.b
     rows, columns = q.rows, q.columns
     room = b.imul(columns, _BLOCK)

@@ -7,7 +7,7 @@ from aotensor.passes.lapack.job import Job
 
 
 def square_repeatedly(job: Job) -> Scalar:
-    """A, s → A^(2^s), by s squarings."""
+    """Lower `square_repeatedly`: A, s → A^(2^s), by s squarings."""
     b, power = job.b, job.result()
     n = power.rows
     square = job.work(n, n)

@@ -76,7 +76,7 @@ TOO_LARGE: Final = (1 << 31) - 1
 
 
 def function_name(symbol: str) -> str:
-    """`dpotrf` for `aot_lapack_potrf.f64`: the field of aotensor_blas that a symbol refers to."""
+    """The name of the Fortran function that a symbol of loop IR calls: `dpotrf` for `aot_lapack_potrf.f64`."""
     name, suffix = symbol.removeprefix(PREFIX).split(".")
     return {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}[suffix] + name
 

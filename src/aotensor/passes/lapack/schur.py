@@ -21,32 +21,38 @@ _OF_PENCILS: Final[Mapping[str, str]] = {"lhp": "lt", "rhp": "gt", "iuc": "lt", 
 
 
 def schur(job: Job) -> Scalar:
-    """A → T and Z with A = Z·T·Zᵀ, T with 2 × 2 blocks for pairs of complex eigenvalues."""
+    """Lower `schur`: A → T and Z with A = Z·T·Zᵀ, where T has 2 × 2 blocks for pairs of complex eigenvalues."""
     return when_finite(job, lambda: _gees(job, _Values(job, is_complex=False)))
 
 
 def complex_schur(job: Job) -> Scalar:
-    """A → T and Z with A = Z·T·Zᴴ, T triangular."""
+    """Lower `complex_schur`: A → T and Z with A = Z·T·Zᴴ, T triangular."""
     return when_finite(job, lambda: _gees(job, _Values(job, is_complex=True)))
 
 
 def sorted_schur(job: Job) -> Scalar:
-    """A → T, Z and c: as `schur`, with the eigenvalues selected by `sort` first, for which c is 1."""
+    """Lower `sorted_schur`: A → T, Z and c with A = Z·T·Zᵀ.
+
+    Eigenvalues that `sort` selects come first; for them c is 1.
+    """
     return when_finite(job, lambda: _sorted_gees(job, _Values(job, is_complex=False)))
 
 
 def complex_sorted_schur(job: Job) -> Scalar:
-    """As `sorted_schur`, for complex matrices."""
+    """Lower `complex_sorted_schur`: complex A → T, Z and c with A = Z·T·Zᴴ.
+
+    Eigenvalues that `sort` selects come first; for them c is 1.
+    """
     return when_finite(job, lambda: _sorted_gees(job, _Values(job, is_complex=True)))
 
 
 def qz(job: Job) -> Scalar:
-    """A, B → S, T, α, β, Q, Z with A = Q·S·Zᵀ and B = Q·T·Zᵀ, sorted by `sort` unless that is ""."""
+    """Lower `qz`: A, B → S, T, α, β, Q, Z with A = Q·S·Zᵀ and B = Q·T·Zᵀ, sorted by `sort` unless that is ""."""
     return when_finite(job, lambda: _gges(job, _Values(job, is_complex=False)), count=2)
 
 
 def complex_qz(job: Job) -> Scalar:
-    """As `qz`, for complex matrices."""
+    """Lower `complex_qz`: A, B → S, T, α, β, Q, Z with A = Q·S·Zᴴ and B = Q·T·Zᴴ, sorted by `sort` unless ""."""
     return when_finite(job, lambda: _gges(job, _Values(job, is_complex=True)), count=2)
 
 
@@ -59,7 +65,7 @@ class _Values:
         self.arrays = [job.work(job.b.imul(n, 2))] if is_complex else [job.work(n), job.work(n)]
 
     def load(self, k: Scalar) -> tuple[Scalar, Scalar]:
-        """The real and the imaginary part of value k."""
+        """Load the real and the imaginary part of eigenvalue k."""
         job, first = self._job, self.arrays[0]
         if not self.is_complex:
             return job.load(first, k), job.load(self.arrays[1], k)
@@ -67,7 +73,7 @@ class _Values:
         return job.load(first, at), job.load(first, job.b.iadd(at, 1))
 
     def work(self, extent: Scalar | int) -> Matrix:
-        """Allocate memory for `extent` numbers."""
+        """Allocate memory for `extent` eigenvalues."""
         return self._job.work(self._job.b.imul(extent, 2) if self.is_complex else extent)
 
 
@@ -82,13 +88,13 @@ def _gees(job: Job, values: _Values) -> Scalar:
 
 
 def _sorted_gees(job: Job, values: _Values) -> Scalar:
-    """Reorder the Schur form. Fails if two eigenvalues cannot be swapped, or rounding moves one across the boundary."""
+    """Reorder the Schur form. Fails if two eigenvalues cannot be swapped, or if rounding moves one across the boundary."""
     b, t, z, chosen, n = job.b, job.result(0), job.result(1), job.result(2), job.operand(0).rows
     is_chosen = _condition(job, _OF_MATRICES)
     failure = _gees(job, values)
 
     def choose(k: Scalar, carried: Sequence[Scalar]) -> Sequence[Scalar]:
-        """Store whether value k is selected; track whether all selected values come first."""
+        """Store whether eigenvalue k is selected; track whether all selected eigenvalues come first."""
         (are_first, was_chosen) = carried
         one = is_chosen(*values.load(k))
         job.store(b.cast(one, "int32"), chosen, k)
@@ -108,7 +114,7 @@ def _sorted_gees(job: Job, values: _Values) -> Scalar:
 
 
 def _gges(job: Job, values: _Values) -> Scalar:
-    """Compute and reorder the form of a pencil. Fails if two eigenvalues cannot be swapped."""
+    """Compute and reorder the Schur form of a pencil. Fails if two eigenvalues cannot be swapped."""
     b, n, of_complex = job.b, job.operand(0).rows, values.is_complex
     s, t, alpha, beta, q, z = (job.result(k) for k in range(6))
     job.copy(job.operand(0), s)
@@ -154,7 +160,7 @@ def _gges(job: Job, values: _Values) -> Scalar:
 
 
 def _condition(job: Job, border: Mapping[str, str]) -> Callable[[Scalar, Scalar], Scalar]:
-    """Return the predicate that selects an eigenvalue x + i·y to come first."""
+    """Return the predicate on an eigenvalue x + i·y by which the Schur form is sorted: does it come first?"""
     b, sort = job.b, str(job.op.option("sort"))
 
     def is_chosen(x: Scalar, y: Scalar) -> Scalar:

@@ -26,7 +26,7 @@ _BLOCK: Final = 64  # columns of workspace for LAPACK's blocked algorithms
 
 
 def eigh(job: Job) -> Scalar:
-    """A → the eigenvalues, ascending, and the eigenvectors as rows."""
+    """Lower `eigh`: a symmetric matrix → its eigenvalues, ascending, and its eigenvectors as rows."""
     vectors, b = job.result(1), job.b
     n = vectors.rows
     room = b.iadd(b.iadd(1, b.imul(n, 6 + _BLOCK)), b.imul(b.imul(n, n), 2))
@@ -41,7 +41,7 @@ def eigh(job: Job) -> Scalar:
 
 
 def eigvalsh(job: Job) -> Scalar:
-    """A → the eigenvalues, ascending."""
+    """Lower `eigvalsh`: a symmetric matrix → its eigenvalues, ascending."""
     a, b = job.operand(0), job.b
     copy = job.work(*a.extents)
 
@@ -60,7 +60,7 @@ def _syevd(job: Job, vectors: str, a: Matrix, room: Extent, integers: Extent) ->
 
 
 def _triangle(job: Job) -> Callable[[Scalar], tuple[Extent, Extent]]:
-    """The range of columns of a row that are read."""
+    """A function from a row to the range of its columns in the triangle that LAPACK reads."""
     b, n = job.b, job.operand(0).columns
     return (lambda i: (0, b.iadd(i, 1))) if job.op.option("is_lower") else (lambda i: (i, n))
 
@@ -73,7 +73,7 @@ def when_finite(
 ) -> Scalar:
     """Call `decompose` if the first `count` operands are finite; else fill results with nan, integers with 0.
 
-    read: row → the range of its columns that is read, by default all."""
+    read: function from a row to the range of its columns that is tested, by default all columns."""
     b = job.b
     greatest = b.constant(float(np.finfo(job.dtype).max), job.dtype)
     is_finite = b.constant(True, "bool")
@@ -97,13 +97,13 @@ def when_finite(
 
 
 def svd(job: Job) -> Scalar:
-    """A → U with min(m, n) columns, S, and Vᵀ with min(m, n) rows."""
+    """Lower `svd`: A → U with min(m, n) columns, S, and Vᵀ with min(m, n) rows."""
     u, s, vt = (job.result(k) for k in range(3))
     return _gesdd(job, "S", u, s, vt)
 
 
 def full_svd(job: Job) -> Scalar:
-    """A → U and Vᵀ square, and S. If A has no elements, U and Vᵀ are identities."""
+    """Lower `full_svd`: A → U and Vᵀ square, and S. If A has no elements, U and Vᵀ are identities."""
     b, a = job.b, job.operand(0)
     u, s, vt = (job.result(k) for k in range(3))
 
@@ -116,7 +116,7 @@ def full_svd(job: Job) -> Scalar:
 
 
 def singular_values(job: Job) -> Scalar:
-    """A → S."""
+    """Lower `singular_values`: A → its singular values S."""
     nothing = job.work(1)
     return _gesdd(job, "N", nothing, job.result(), nothing)
 
@@ -146,7 +146,7 @@ def _gesdd(job: Job, vectors: str, u: Matrix, s: Matrix, vt: Matrix) -> Scalar:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a matrix, or a column."""
+    """A row of a matrix, or a column of it."""
 
     matrix: Matrix
     number: Extent
@@ -157,12 +157,12 @@ class Line:
         return self.matrix.rows if self.is_column else self.matrix.columns
 
     def indices(self, position: Extent) -> tuple[Extent, Extent]:
-        """The row and the column of an element."""
+        """The row and the column of the line's element at a position."""
         return (position, self.number) if self.is_column else (self.number, position)
 
 
 def _fix_signs(job: Job, u: Matrix, vt: Matrix, k: Extent) -> None:
-    """Fix the signs of the columns of u together with their rows of vt, and those of remaining rows alone."""
+    """Fix the signs of the columns of u together with the rows of vt, and the signs of remaining rows or columns alone."""
     job.each(0, k, lambda j: _fix_sign(job, Line(u, j, True), [Line(vt, j)]), is_vectorisable=False)
     job.each(k, u.columns, lambda j: _fix_sign(job, Line(u, j, True), []), is_vectorisable=False)
     job.each(k, vt.rows, lambda j: _fix_sign(job, Line(vt, j), []), is_vectorisable=False)
@@ -210,13 +210,13 @@ def _negate(job: Job, line: Line) -> None:
 
 
 def has_elements(job: Job, x: Matrix) -> Scalar:
-    """Are all extents of x nonzero?"""
+    """Emit the test whether all extents of x are nonzero."""
     b = job.b
     return b.compare("gt", b.index(b.imin(x.rows, x.columns)), b.index(0))
 
 
 def identity(job: Job, x: Matrix) -> None:
-    """x = 1 on the diagonal, 0 elsewhere."""
+    """Emit x = the identity matrix: 1 on the diagonal, 0 elsewhere."""
     b = job.b
     zero, one = b.constant(0.0, x.dtype), b.constant(1.0, x.dtype)
     b.nest(x.extents, lambda at: job.store(b.select(b.compare("eq", *at), one, zero), x, *at))

@@ -14,7 +14,10 @@ from aotensor.passes.lapack.job import Job, Matrix
 
 
 def solve_triangular(job: Job) -> Scalar:
-    """op(A)·X = B or X·op(A) = B; A, B → X.   Fails at the first zero of the diagonal, unless `is_unit`."""
+    """Lower `solve_triangular`: A, B → X with op(A)·X = B or X·op(A) = B.
+
+    Fails at the first zero of the diagonal, unless `is_unit`.
+    """
     a, x = job.operand(0), job.result()
     if job.op.option("is_unit"):
         job.copy(job.operand(1), x)
@@ -31,7 +34,7 @@ def solve_triangular(job: Job) -> Scalar:
 
 
 def multiply_triangular(job: Job) -> Scalar:
-    """op(A)·B or B·op(A)."""
+    """Lower `multiply_triangular`: A, B → op(A)·B or B·op(A)."""
     job.copy(job.operand(1), job.result())
     return call_triangular(job, "trmm", job.operand(0), job.result(), **_shape_of(job))
 
@@ -52,7 +55,7 @@ def call_triangular(
     is_transposed: bool = False,
     is_unit: bool = False,
 ) -> Scalar:
-    """Call trsm or trmm for row-major matrices, in place of x."""
+    """Call trsm or trmm for row-major matrices; the result replaces x."""
     uplo, diagonal = "U" if is_lower else "L", "U" if is_unit else "N"
     if len(x.extents) == 1:
         transposition = "N" if is_transposed else "T"
@@ -62,7 +65,7 @@ def call_triangular(
 
 
 def first_on_diagonal(job: Job, a: Matrix, is_meant: Callable[[Scalar], Scalar]) -> Scalar:
-    """1 + the position of the first diagonal element that satisfies a predicate, 0 if there is none."""
+    """The position of the first diagonal element that satisfies a predicate, counted from 1; 0 if there is none."""
     b = job.b
     none = b.constant(0, "int64")
 

@@ -27,16 +27,16 @@ _MOST_ROOTS: Final = 100
 
 @dataclass(frozen=True)
 class Pair:
-    """A complex number."""
+    """The real and imaginary parts of a complex number, as scalars of loop IR."""
 
     re: Scalar
     im: Scalar
 
 
 def triangular_sqrt(job: Job) -> Scalar:
-    """T → R with R·R = T, whose eigenvalues are in the right half plane.
+    """Lower `triangular_sqrt`: T → R with R·R = T, whose eigenvalues are in the right half plane.
 
-    Fails, if it `is_real`, at eigenvalues on the negative axis; else if there is no square root.
+    Fails if there is no square root; for a real matrix (`is_real`) also at eigenvalues on the negative axis.
     """
     t, r, b = job.operand(0), job.result(), job.b
     _root(job, t, r)
@@ -45,9 +45,9 @@ def triangular_sqrt(job: Job) -> Scalar:
 
 
 def triangular_log(job: Job) -> Scalar:
-    """T → L with exp(L) = T, whose eigenvalues have imaginary parts from −π to π.
+    """Lower `triangular_log`: T → L with exp(L) = T, whose eigenvalues have imaginary parts from −π to π.
 
-    Fails, if it `is_real`, at eigenvalues on the negative axis; and where an eigenvalue is 0.
+    Fails where an eigenvalue is 0; for a real matrix (`is_real`) also at eigenvalues on the negative axis.
     """
     t, result, b = job.operand(0), job.result(), job.b
     n = t.rows
@@ -68,7 +68,7 @@ def triangular_log(job: Job) -> Scalar:
     scale = b.math("exp2", b.cast(count, job.dtype))
 
     def less_one(j: Scalar) -> None:
-        """exp(log(t)/2ˢ) − 1, without cancellation."""
+        """exp(log(t)/2ˢ) − 1 for diagonal element j, without cancellation."""
         value = _log(b, _load(job, t, j, j))
         x, y = b.div(value.re, scale), b.div(value.im, scale)
         half = b.math("sin", b.mul(y, b.constant(0.5, job.dtype)))
@@ -94,7 +94,7 @@ def triangular_log(job: Job) -> Scalar:
 
 
 def _root(job: Job, t: Matrix, r: Matrix) -> None:
-    """r = √t, column by column: r_ij = (t_ij − Σ r_ik·r_kj)/(r_ii + r_jj)."""
+    """Emit r = √t, column by column: r_ij = (t_ij − Σ r_ik·r_kj)/(r_ii + r_jj)."""
     b = job.b
     zero = b.constant(0.0, job.dtype)
 
@@ -123,7 +123,7 @@ def _root(job: Job, t: Matrix, r: Matrix) -> None:
 
 
 def _add_fraction(job: Job, x: Matrix, y: Matrix, total: Matrix, node: float, weight: Scalar) -> None:
-    """total += weight·(1 + node·X)⁻¹·X, by back substitution; y is the workspace of the solution."""
+    """Emit total += weight·(1 + node·X)⁻¹·X, by back substitution; y is the workspace of the solution."""
     b = job.b
     factor, one = b.constant(node, job.dtype), b.constant(1.0, job.dtype)
 
@@ -174,7 +174,7 @@ def _distance(job: Job, x: Matrix) -> Scalar:
 
 
 def _first(job: Job, n: Extent, is_bad: Callable[[Scalar], Scalar]) -> Scalar:
-    """The first index of n that is bad, counted from 1; 0 if none is."""
+    """The first index below n for which `is_bad` holds, counted from 1; 0 if there is none."""
     b, none = job.b, job.b.constant(0, "int64")
 
     def step(k: Scalar, carried: list[Scalar]) -> Sequence[Scalar]:
@@ -186,7 +186,7 @@ def _first(job: Job, n: Extent, is_bad: Callable[[Scalar], Scalar]) -> Scalar:
 
 
 def _with_axis(job: Job, t: Matrix, failure: Scalar) -> Scalar:
-    """The given failure; if it `is_real`, the first eigenvalue on the negative axis, up to rounding."""
+    """The failure code; for a real matrix the number of the first eigenvalue on the negative axis, if any."""
     b = job.b
     if not job.op.option("is_real"):
         return failure
@@ -208,7 +208,7 @@ def _with_axis(job: Job, t: Matrix, failure: Scalar) -> Scalar:
 
 
 def _is_finite_column(job: Job, x: Matrix, j: Extent) -> Scalar:
-    """Is a column finite, or was it not finite in the input?"""
+    """Emit the test whether column j of x is finite, or was not finite in the input."""
     b = job.b
     greatest = b.constant(float(np.finfo(job.dtype).max), job.dtype)
     t = job.operand(0)
@@ -225,7 +225,7 @@ def _is_finite_column(job: Job, x: Matrix, j: Extent) -> Scalar:
 
 
 def _load(job: Job, x: Matrix, i: Extent, j: Extent) -> Pair:
-    """Element i, j of the matrix."""
+    """Load element (i, j) of a complex matrix."""
     at = job.b.imul(i, 2)
     return Pair(job.load(x, j, at), job.load(x, j, job.b.iadd(at, 1)))
 
@@ -242,7 +242,7 @@ def _times(b: LoopBuilder, x: Pair, y: Pair) -> Pair:
 
 
 def _over(b: LoopBuilder, x: Pair, y: Pair) -> Pair:
-    """x/y, scaled by the larger part of y to avoid overflow of squares."""
+    """The complex quotient x/y, scaled by the larger part of y to avoid overflow of squares."""
     is_flat = b.compare("ge", b.abs(y.re), b.abs(y.im))
     large, small = b.select(is_flat, y.re, y.im), b.select(is_flat, y.im, y.re)
     ratio = b.div(small, large)
@@ -253,7 +253,7 @@ def _over(b: LoopBuilder, x: Pair, y: Pair) -> Pair:
 
 
 def _size(b: LoopBuilder, x: Pair) -> Scalar:
-    """|x|, without overflow of squares."""
+    """The absolute value of a complex number, without overflow of squares."""
     re, im = b.abs(x.re), b.abs(x.im)
     is_flat = b.compare("ge", re, im)
     large, small = b.select(is_flat, re, im), b.select(is_flat, im, re)
@@ -263,7 +263,7 @@ def _size(b: LoopBuilder, x: Pair) -> Scalar:
 
 
 def _sqrt(b: LoopBuilder, x: Pair) -> Pair:
-    """The square root in the right half plane; on the negative axis the sign of the imaginary part selects it."""
+    """The complex square root in the right half plane; on the negative axis the sign of the imaginary part selects it."""
     zero, half = b.constant(0.0, x.re.dtype), b.constant(0.5, x.re.dtype)
     larger = b.math("sqrt", b.mul(half, b.add(b.abs(x.re), _size(b, x))))
     is_zero = b.compare("eq", larger, zero)

@@ -32,8 +32,10 @@ PARTS: Final[Mapping[str, tuple[str, int]]] = {
 
 
 def drop_unused_results(op: LapackOp) -> None:
-    """Replace the operation by one that computes a single result, if only that one is used, or by that of another
-    factorisation of the same matrix."""
+    """Replace a factorization of which only one result is used.
+
+    The replacement computes that result only, or is another factorization of the same matrix.
+    """
     kind, number = PARTS.get(op.kind.data, ("", 0))
     if not kind or _has_used_factors(op, number):
         return
@@ -63,7 +65,7 @@ def _has_used_factors(op: LapackOp, number: int) -> bool:
 
 
 def _factorisation_like(op: LapackOp, kind: str) -> LapackOp | None:
-    """Another operation with the values of `kind` of the same matrix, whose factors are used, moved before `op`."""
+    """Find a factorization of the same matrix with used factors and the values of `kind`; move it before `op`."""
     for use in op.arguments[0].uses:
         other = use.operation
         if other is op or not isinstance(other, LapackOp) or other.parent is not op.parent or other.parent is None:

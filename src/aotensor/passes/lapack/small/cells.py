@@ -23,7 +23,7 @@ from aotensor.passes.lapack.job import Job, Matrix
 
 
 class Cells(Protocol):
-    """A matrix of numbers that are loaded and stored one by one."""
+    """A matrix of numbers that are loaded and stored one by one (interface)."""
 
     @property
     def rows(self) -> int: ...
@@ -36,7 +36,8 @@ class Cells(Protocol):
 class Numbers:
     """Arithmetic on numbers of `lanes` elements.
 
-    dtype: of elements. integer: dtype of positions in a matrix and of failures. is_unrolled: are loops unrolled?
+    dtype: of the elements. integer: dtype of positions in a matrix and of failure codes. is_unrolled: are loops
+    unrolled?
     """
 
     def __init__(self, b: LoopBuilder, dtype: str, lanes: int, is_unrolled: bool) -> None:
@@ -89,7 +90,7 @@ class Numbers:
         return MemoryCells(self, self.b.allocate(element_type(kind), [total]), rows, columns, kind)
 
     def each(self, start: Extent, stop: Extent, body: Callable[[Extent], object]) -> None:
-        """for i = start … stop: body(i)"""
+        """Emit or unroll a loop: for i = start … stop: body(i)."""
 
         def step(i: Extent, _: list[Scalar]) -> Sequence[Scalar]:
             body(i)
@@ -98,7 +99,7 @@ class Numbers:
         self.fold(start, stop, [], step)
 
     def each_outer(self, start: int, stop: int, body: Callable[[int], object]) -> None:
-        """for i = start … stop: body(i), unrolled; descending if start is larger"""
+        """Unroll a loop: for i = start … stop: body(i); descending if start is larger."""
         for i in range(start, stop) if start <= stop else range(start - 1, stop - 1, -1):
             body(i)
 
@@ -106,7 +107,7 @@ class Numbers:
         self, start: Extent, stop: Extent, carried: list[Scalar],
         body: Callable[[Extent, list[Scalar]], Sequence[Scalar]],
     ) -> list[Scalar]:  # fmt: skip
-        """for i = start … stop: carried = body(i, carried)"""
+        """Emit or unroll a loop with carried values: for i = start … stop: carried = body(i, carried)."""
         if self.is_unrolled and isinstance(start, int) and isinstance(stop, int):
             for i in range(start, stop):
                 carried = list(body(i, carried))
@@ -117,7 +118,7 @@ class Numbers:
         self, xs: Sequence[Scalar], start: Extent, stop: Extent,
         term: Callable[[Extent], tuple[Scalar, Sequence[Scalar]]],
     ) -> list[Scalar]:  # fmt: skip
-        """x − Σ u·v for each x, with (u, vs) = term(k) for k = start … stop"""
+        """x − Σ u·v for each x of xs, where (u, vs) = term(k) for k = start … stop, with one v for each x."""
 
         def step(k: Extent, carried: list[Scalar]) -> list[Scalar]:
             factor, others = term(k)
@@ -126,7 +127,7 @@ class Numbers:
         return self.fold(start, stop, list(xs), step)
 
     def less(self, x: Scalar, start: Extent, stop: Extent, term: Callable[[Extent], tuple[Scalar, Scalar]]) -> Scalar:
-        """x − Σ u·v with (u, v) = term(k) for k = start … stop"""
+        """x − Σ u·v, where (u, v) = term(k) for k = start … stop."""
 
         def one(k: Extent) -> tuple[Scalar, list[Scalar]]:
             factor, other = term(k)
@@ -135,7 +136,7 @@ class Numbers:
         return self.subtracted([x], start, stop, one)[0]
 
     def is_first(self, failure: Scalar, condition: Scalar, number: Scalar) -> Scalar:
-        """`number` where the condition holds and `failure` is 0, else `failure`."""
+        """Update a failure code: `number` where the condition holds and `failure` is 0, else `failure`."""
         none = self.compare("eq", failure, self.constant(0, self.integer))
         return self.b.select(self.b.and_(none, condition), number, failure)
 
@@ -156,7 +157,7 @@ class RegisterCells:
 
 
 class MatrixCells:
-    """A matrix of a tensor, in place; vectors are columns."""
+    """A matrix of a tensor, accessed in place; a vector counts as a column."""
 
     def __init__(self, job: Job, matrix: Matrix) -> None:
         self._job, self._matrix = job, matrix
@@ -176,7 +177,7 @@ class MatrixCells:
 
 @dataclass(frozen=True, eq=False)
 class MemoryCells:
-    """A matrix of numbers in separate memory: rows × columns × lanes elements."""
+    """A matrix of numbers in separate memory, a buffer of rows × columns × lanes elements."""
 
     v: Numbers
     memory: SSAValue
@@ -203,13 +204,13 @@ class MemoryCells:
 
 
 def copy(v: Numbers, source: Cells, target: Cells) -> None:
-    """target = source"""
+    """Copy a matrix of numbers."""
     v.each(0, source.rows, lambda i: v.each(0, source.columns, lambda j: target.store(source.load(i, j), i, j)))
 
 
 @dataclass(frozen=True)
 class Line:
-    """A column of a matrix, or a row: the numbers of a right-hand side."""
+    """A column of a matrix, or a row: the numbers of one right-hand side."""
 
     cells: Cells
     number: Extent
@@ -231,7 +232,7 @@ independent."""
 
 
 def each_line(v: Numbers, cells: Cells, body: Callable[[list[Line]], object], is_row: bool = False) -> None:
-    """body(lines) for all columns of a matrix, or all rows, several at a time."""
+    """Call body(lines) for all columns of a matrix, or all rows, several lines at a time."""
     b = v.b
     count, length = (cells.rows, cells.columns) if is_row else (cells.columns, cells.rows)
     in_registers = v.is_unrolled and not isinstance(cells, RegisterCells)

@@ -22,9 +22,9 @@ _SCALE: Final = 2.0**64
 
 
 def cholesky(v: Numbers, a: Cells) -> Scalar:
-    """A → L in place of the lower triangle, column by column; zeros above.
+    """Emit the Cholesky factor L in place of A's lower triangle, column by column; zeros above.
 
-    Fails where a leading minor is not positive, or nan.
+    Fails where a leading minor is nan or not positive.
     """
     b, n = v.b, a.rows
     zero, one = v.constant(0.0), v.constant(1.0)
@@ -51,7 +51,7 @@ def cholesky(v: Numbers, a: Cells) -> Scalar:
 
 
 def cholesky_pullback(v: Numbers, factor: Cells, derivative: Cells) -> Scalar:
-    """L, L̄ → Ā in place of L̄, from the last column to the first; zeros above.
+    """Emit the pullback of a Cholesky factor: L, L̄ → Ā in place of L̄, from the last column to the first; zeros above.
 
     Source: Murray, Differentiation of the Cholesky decomposition (2016), the unblocked algorithm.
     """
@@ -85,7 +85,7 @@ def cholesky_pullback(v: Numbers, factor: Cells, derivative: Cells) -> Scalar:
 
 
 def lu(v: Numbers, a: Cells, pivots: Cells) -> Scalar:
-    """A → L and U in place, and the 1-based column exchanges.   Fails where a pivot is zero."""
+    """Emit the LU factors in place of A, and the 1-based column exchanges. Fails where a pivot is zero."""
     b = v.b
     zero, one, scale = v.constant(0.0), v.constant(1.0), v.constant(_SCALE)
     smallest = v.constant(float(np.finfo(v.dtype).tiny))
@@ -145,7 +145,7 @@ def _exchange(v: Numbers, lines: Sequence[Line], k: int, length: int, where: Sca
 
 
 def _permute(v: Numbers, lines: Sequence[Line], pivots: Cells, is_forward: bool) -> None:
-    """x ← Pᵀ·x, or P·x, for each line x."""
+    """Emit x ← Pᵀ·x (`is_forward`) or x ← P·x for each line x."""
     one, n = v.constant(1, v.integer), pivots.rows
 
     def exchange(k: int) -> None:
@@ -155,7 +155,7 @@ def _permute(v: Numbers, lines: Sequence[Line], pivots: Cells, is_forward: bool)
 
 
 def lu_solve(v: Numbers, factors: Cells, pivots: Cells, x: Cells, is_transposed: bool) -> Scalar:
-    """Solve op(A)·X = B; X in place of B."""
+    """Emit the solution X of op(A)·X = B in place of B, from the LU factors of A."""
     inverses = Inverses(v, factors)
 
     def solve(lines: list[Line]) -> None:
@@ -173,7 +173,7 @@ def lu_solve(v: Numbers, factors: Cells, pivots: Cells, x: Cells, is_transposed:
 
 
 def lu_inverse(v: Numbers, factors: Cells, pivots: Cells, inverse: Cells) -> Scalar:
-    """A⁻¹: the solution for the identity.   Fails at a zero pivot."""
+    """Emit A⁻¹ from the LU factors of A: the solution for the identity. Fails at a zero pivot."""
     zero, one = v.constant(0.0), v.constant(1.0)
 
     def fill(i: int) -> None:
@@ -186,7 +186,7 @@ def lu_inverse(v: Numbers, factors: Cells, pivots: Cells, inverse: Cells) -> Sca
 
 
 def lu_adjugate(v: Numbers, factors: Cells, pivots: Cells, adjugate: Cells) -> Scalar:
-    """det(A)·A⁻¹, also for singular A, see `lapack.factor.lu_adjugate`. Overwrites the factors."""
+    """Emit det(A)·A⁻¹, also for singular A, see `lapack.factor.lu_adjugate`. Overwrites the LU factors."""
     b, info = v.b, np.finfo(v.dtype)
     n = factors.rows
 

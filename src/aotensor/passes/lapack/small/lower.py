@@ -64,7 +64,8 @@ _FRESH: Final = frozenset({"lu_adjugate", "lu_inverse"})
 class _Plan:
     """The roles of an operation's matrices in its algorithm.
 
-    inputs: operands that are passed unchanged. begins: the operand that the first result is initialized with.
+    inputs: numbers of operands that are passed unchanged. begins: number of the operand that initializes the first
+    result.
     """
 
     job: Job
@@ -113,7 +114,7 @@ def small_matrix(job: Job) -> Scalar:
 
 
 def _held(v: Numbers, cells: Cells, is_filled: bool = True, is_copied: bool = False) -> Cells:
-    """The matrix as the algorithm accesses it: a small one is loaded into registers.
+    """The matrix in the storage that the algorithm accesses: a small matrix is loaded into registers.
 
     is_filled: is it initialized? is_copied: must the algorithm use a copy?
     """
@@ -142,7 +143,7 @@ def small_matrices(
 ) -> Scalar:
     """Process `count` matrices, `lanes` at a time; return the failure of the first one that has one (int64).
 
-    erase: fills the results of the current batch entry with nan.
+    erase: emits code that fills the results of the current batch entry with nan.
     """
     b, op = job.b, job.op
     groups = b.ifloordiv(b.iadd(count, lanes - 1), lanes)
@@ -224,7 +225,7 @@ def _group(
 
 
 def _gather(job: Job, v: Numbers, part: Callable[[], Matrix], entries: list[Extent], cells: MemoryCells) -> None:
-    """Copy a matrix of each batch entry into its lane."""
+    """Copy one matrix of each batch entry of the group into the entry's lane."""
     b = job.b
     sources: list[Matrix] = []
     for entry in entries:
@@ -243,7 +244,7 @@ def _gather(job: Job, v: Numbers, part: Callable[[], Matrix], entries: list[Exte
 
 
 def _scatter(job: Job, v: Numbers, cells: MemoryCells, lane: Scalar, target: Matrix) -> None:
-    """Copy the matrix of a lane to its destination."""
+    """Copy the matrix of one lane to its destination."""
     b = job.b
 
     def element(e: Scalar, _: list[Scalar]) -> tuple[()]:
@@ -255,7 +256,7 @@ def _scatter(job: Job, v: Numbers, cells: MemoryCells, lane: Scalar, target: Mat
 
 
 def work_of_group(op: LapackOp, lanes: int) -> int:
-    """The work for `lanes` matrices, in the unit of `nest.work`."""
+    """The estimated work for `lanes` matrices, in the unit of `nest.work`."""
     rank = len(_shape(op.arguments[0])) - 2
     elements = sum(math.prod(_shape(x)[rank:]) for x in (*op.arguments, *op.tensors))
     return lanes * elements * (_MOVE + max(_shape(op.arguments[0])[rank:]))

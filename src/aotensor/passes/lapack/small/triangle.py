@@ -10,7 +10,7 @@ from aotensor.passes.lapack.small.cells import Cells, Line, Numbers, each_line
 
 
 class Inverses:
-    """Reciprocals of a diagonal: divisions have a long latency, and these are independent."""
+    """Reciprocals of a diagonal, computed once: divisions have a long latency, and these are independent."""
 
     def __init__(self, v: Numbers, a: Cells) -> None:
         one = v.constant(1.0)
@@ -24,7 +24,10 @@ class Inverses:
 def solve_lines(
     v: Numbers, a: Cells, xs: Sequence[Line], inverses: Inverses | None, *, is_lower: bool, is_transposed: bool
 ) -> None:
-    """x ← op(A)⁻¹·x for a triangle of A and each line x.   inverses: of its diagonal, None for a unit diagonal"""
+    """Emit x ← op(A)⁻¹·x for a triangle of A and each line x.
+
+    inverses: reciprocals of its diagonal, None for a unit diagonal.
+    """
     n = a.rows
     goes_down = is_lower != is_transposed
 
@@ -48,7 +51,10 @@ def _element(a: Cells, i: Extent, k: Extent, is_transposed: bool) -> Scalar:
 def solve_triangular(
     v: Numbers, a: Cells, x: Cells, is_left: bool, is_lower: bool, is_transposed: bool, is_unit: bool
 ) -> Scalar:
-    """op(A)·X = B or X·op(A) = B; X in place of B.   Fails at the first zero of the diagonal, unless `is_unit`."""
+    """Emit the solution of op(A)·X = B or X·op(A) = B in place of B.
+
+    Fails at the first zero of the diagonal, unless `is_unit`.
+    """
     inverses = None if is_unit else Inverses(v, a)
     transposed = is_transposed == is_left  # a row of X·op(A) is op(A)ᵀ times a column
 
@@ -60,7 +66,7 @@ def solve_triangular(
 
 
 def first_zero(v: Numbers, a: Cells) -> Scalar:
-    """1 + the position of the first zero of the diagonal, 0 if there is none."""
+    """The position of the first zero of the diagonal, counted from 1; 0 if there is none."""
     zero = v.constant(0.0)
 
     def look(i: Extent, carried: list[Scalar]) -> Sequence[Scalar]:
@@ -73,7 +79,7 @@ def first_zero(v: Numbers, a: Cells) -> Scalar:
 def multiply_triangular(
     v: Numbers, a: Cells, x: Cells, is_left: bool, is_lower: bool, is_transposed: bool, is_unit: bool
 ) -> Scalar:
-    """op(A)·B or B·op(A) in place of B."""
+    """Emit op(A)·B or B·op(A) in place of B, for a triangle of A."""
     b, n = v.b, a.rows
     transposed = is_transposed == is_left
     is_low = is_lower != transposed
@@ -97,6 +103,6 @@ def multiply_triangular(
 
 
 def clear_above(v: Numbers, a: Cells) -> None:
-    """Set the elements above the diagonal to 0."""
+    """Emit code that sets the elements above the diagonal to 0."""
     zero = v.constant(0.0)
     v.each_outer(0, a.rows, lambda i: v.each(i + 1, a.columns, lambda j: a.store(zero, i, j)))
