@@ -40,7 +40,7 @@ def assign_memory(module: ModuleOp) -> None:
 
 
 class _Assignment:
-    """Memory assignment of one function.
+    """Assigns memory to the values of one function.
 
     over: value → the value whose memory it reuses. outputs: value → the output buffer that holds it."""
 
@@ -68,7 +68,7 @@ class _Assignment:
         self._write_down()
 
     def _statement(self, op: DoOp, returned: Iterable[SSAValue]) -> None:
-        """Let an output of a statement reuse the memory of an input whose last use is this statement."""
+        """Try to let an output of a statement reuse the memory of an input whose last use is this statement."""
         for y, written in op.writes:
             if not isinstance(y.owner, ValueOp) or not written or y in self.over or sole_writer(y) is not op:
                 continue
@@ -110,7 +110,7 @@ class _Assignment:
         self.taken.add(x)
 
     def _lie_in_output(self, x: SSAValue, number: int) -> None:
-        """Assign output `number` to the value that a returned value is computed in, through reshapes."""
+        """Assign output `number` to the value that holds a returned value, through reshapes."""
         root = self._root(x)
         while isinstance(root.owner, ReshapeOp):
             source = self._root(root.owner.source)
@@ -145,7 +145,7 @@ class _Assignment:
 
 
 def _computing(op: DoOp) -> list[DoOp]:
-    """Return the statements that compute what `op` stores: `op`, and those of its block that write its registers."""
+    """The statements that compute what `op` stores: `op`, and those of its block that write its registers."""
     found, pending = dict[DoOp, None](), [op]
     while pending:
         one = pending.pop()

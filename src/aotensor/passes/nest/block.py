@@ -72,7 +72,7 @@ def _crosses_numbers(loop: ForOp) -> bool:
 
 @dataclass(eq=False)
 class _Phase:
-    """Consecutive operations that become one loop over the rows of a block; `block` is the body of that loop."""
+    """Consecutive operations that become one loop over the rows of a block. `block` is the body of that loop."""
 
     holds_loops: bool
     ops: list[Operation] = field(default_factory=list)
@@ -82,7 +82,7 @@ class _Phase:
 
 
 class _Blocking:
-    """Rewrite one loop into a loop over blocks of rows with one inner loop per phase."""
+    """Rewrites one loop into a loop over blocks of rows, with one inner loop per phase."""
 
     def __init__(self, loop: ForOp, target: Target) -> None:
         self.loop, self.target = loop, target
@@ -112,7 +112,7 @@ class _Blocking:
         self.loop.parent.erase_op(self.loop)
 
     def _block_size(self, b: Builder) -> SSAValue:
-        """Rows per block: as many as fit in cache, rounded to a multiple of the smallest block."""
+        """The number of rows per block: as many as fit in cache, rounded to a multiple of the smallest block."""
         inner = next(op for op in self.loop.body.block.ops if isinstance(op, LoopOp))
         smallest, largest = self.target.smallest_block, self.target.largest_block
 
@@ -152,7 +152,7 @@ class _Blocking:
                 statement.set_accesses(reads, statement.writes)
 
     def _top(self, op: Operation) -> Operation:
-        """Return the operation directly in the loop's body that contains `op`."""
+        """The operation directly in the loop's body that contains `op`, or `op` itself."""
         while op not in self.home:
             parent = op.parent_op()
             assert parent is not None

@@ -82,7 +82,7 @@ def _runs_along_memory(statement: DoOp, counters: Sequence[SSAValue]) -> bool:
 
 
 class _Coalescing:
-    """Rewrites a chain of loops into one loop.   views: (tensor, first axis) → its view with the chain's axes merged"""
+    """Rewrites a chain of nested loops into one loop. views: (tensor, first merged axis) → the view with merged axes."""
 
     def __init__(self, chain: Sequence[ForOp]) -> None:
         self.chain = chain
@@ -145,7 +145,7 @@ def _size(index: Subscript) -> SSAValue:
 
 
 def _loop_of(index: Subscript) -> ForOp | None:
-    """The loop whose counter a subscript is, if that loop covers a whole extent."""
+    """The loop whose counter this subscript is, if that loop covers a whole extent; else None."""
     owner = index.owner if isinstance(index, SSAValue) else None
     loop = owner.parent_op() if isinstance(owner, Block) else None
     return loop if isinstance(loop, ForOp) and loop.is_whole else None

@@ -41,8 +41,8 @@ def eliminate_copies(module: ModuleOp) -> None:
 class _Copy(NamedTuple):
     """A nest that copies each element of one tensor once into a value.
 
-    at, to: subscripts read and written; 0 for a loop of one iteration. extents: those of the other loops, by
-    counter.
+    at: subscripts of the source. to: subscripts of the destination. Both have 0 instead of the counter of a loop of one
+    iteration. extents: counter → extent of each other loop.
     """
 
     root: Operation
@@ -110,7 +110,7 @@ def _read_origin(copy: _Copy) -> None:
 
 
 def _covers(copy: _Copy, dest: ValueOp) -> bool:
-    """Does a copy write all of a value?"""
+    """Does a copy write all elements of the destination?"""
     return all(copy.extents.get(n, 1) == extent for n, extent in zip(copy.to, _extents(dest), strict=True))
 
 
@@ -133,7 +133,7 @@ def _erase_unread(value: ValueOp) -> None:
 
 
 def _is_whole(copy: _Copy) -> bool:
-    """Is all of a value copied, with every element written once by other nests, and without another reader?"""
+    """Is all of the source copied, written once per element by other nests, and read by the copy alone?"""
     source, dest = copy.source.owner, copy.dest.owner
     if not isinstance(source, ValueOp) or not isinstance(dest, ValueOp) or source.init is not None or source is dest:
         return False
@@ -160,7 +160,7 @@ def _extents(value: ValueOp) -> list[SSAValue | int]:
 
 
 def _has_place(copy: _Copy) -> bool:
-    """Can the destination be declared before all nests that will write to it?"""
+    """Can the destination be declared before all nests that will write to it? Its sizes must be computed before them."""
     sizes = [x.owner for x in copy.dest.owner.operands if isinstance(x.owner, Operation)]  # type: ignore[union-attr]
     roots = [_root(writer) for writer in writers(copy.source)]
     return all(size.is_before_in_block(root) for size in sizes for root in roots)
@@ -172,7 +172,7 @@ def _root(op: Operation) -> Operation:
 
 
 def _eliminate(copy: _Copy) -> None:
-    """Let the writers of the source write to the destination, and erase the copy."""
+    """Let the writers of the copy's source write to the destination instead, and erase the copy."""
     source, dest, made, declaration = copy.source, copy.dest, copy.source.owner, copy.dest.owner
     assert isinstance(made, ValueOp) and isinstance(declaration, ValueOp)
     applied("removed the copy of {}: it is computed in the destination", made, size=[source])

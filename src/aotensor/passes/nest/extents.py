@@ -1,4 +1,4 @@
-"""Extents of every tensor in a function; equal extents have one key."""
+"""Extents of every tensor in a function, where equal extents have one key, and their values in IR."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ExtentKey: TypeAlias = "int | SSAValue | tuple[int, int]"
 
 
 class Extents:
-    """Extents of every tensor in a function; equal extents have one key."""
+    """The extents of every tensor in a function; equal extents have one key."""
 
     def __init__(self, function: func.FuncOp) -> None:
         self._shapes: dict[SSAValue, tuple[ExtentKey, ...]] = {}
@@ -111,7 +111,7 @@ class Extents:
                 self._read_same_shape(op)
 
     def _read_same_shape(self, op: Operation) -> None:
-        """Record shapes: of constants from their type, of other ops of our dialect from their source."""
+        """Record the result's shape: a constant's from its type, that of another op of our dialect from its source."""
         for result in op.results:
             if isinstance(result.type, TensorType):
                 static = result.type.get_shape()
@@ -127,7 +127,7 @@ class Extents:
                 self._same[younger] = older
 
     def _seniority(self, n: ExtentKey) -> int:
-        """Sort key of representatives: numbers, then dims of inputs, then computed values in program order."""
+        """Sort key of representatives of equal extents: numbers, then dims of inputs, then computed values in order."""
         if isinstance(n, SSAValue):
             return self._age[n.owner] if isinstance(n.owner, Operation) else 0
         return -1 if isinstance(n, tuple) else -2

@@ -73,11 +73,11 @@ def fuse(module: ModuleOp, most: int | None = None, reorders: bool = True) -> No
 
 @dataclass(eq=False)
 class _Slot:
-    """A position in the new order: a loop that its members share, or a single operation; then scalars made of it.
+    """A position in the new order: a loop that members share, or one operation; then scalars that use its results.
 
-    shared: for each member, the loop that became the shared one. made: written values, with the axes along which
-    members write them. along: the tensors that members read, and the axes along which the loop reads them. arithmetic,
-    gathers: sums over the members. jumps: does a member scatter-add at positions that the loop reads?
+    shared: for each member, the loop that became the shared one. made: written value → the axes that the loop iterates
+    over. along: read tensor → the axes that the loop iterates over. arithmetic, gathers: amounts summed over the
+    members. jumps: does a member scatter-add at positions that the loop reads?
     """
 
     members: list[Item]
@@ -135,7 +135,7 @@ def _fuse_block(block: Block, most: int | None, reorders: bool) -> None:
 
 
 class _Arrangement:
-    """The slots that items have been assigned to."""
+    """The arrangement of a block: the slots to which its items have been assigned."""
 
     def __init__(self, is_top_level: bool, most: int | None) -> None:
         self.is_top_level, self.most = is_top_level, most
@@ -169,7 +169,7 @@ class _Arrangement:
         return self.prologue, self.slots
 
     def _earliest(self, item: Item) -> int:
-        """The first slot that may hold an item, given the slots of the values that it needs."""
+        """The first slot in which an item may be placed, given the slots of the values that it needs."""
         found = (self.slot_of[x] + (x not in self.inside) for x in item.needs if x in self.slot_of)
         return max([self.barrier, *found])
 
@@ -257,7 +257,7 @@ class _Arrangement:
 
 
 def _candidates(loops: Sequence[LoopOp], shared: LoopOp) -> list[LoopOp]:
-    """Loops of a nest that could become both the shared one and the outermost one."""
+    """The loops of a nest that could become both the loop of a slot and the nest's outermost loop."""
     found = [loop for loop in loops if range_of(loop) == range_of(shared)]
     slices = [loop for loop in loops if any(isinstance(e, EntriesOp) and e.slice is loop.counter for e in loops)]
     if slices:  # the loop over slices encloses the loop over entries
@@ -288,7 +288,7 @@ def _meet_within(
 
 
 def _writes_other_parts(item: Item, statement: DoOp, loop: LoopOp, slot: _Slot) -> bool:
-    """True if a member of the slot writes other parts of the same rows."""
+    """True if a member of the slot writes other parts of the rows that the statement writes."""
     return item.is_part and all(_meet_within(x, slot, statement.writes, loop) for x in item.makes)
 
 
@@ -306,7 +306,7 @@ def _scatters(statement: DoOp, loop: LoopOp) -> bool:
 
 
 def _needs_vectors(statement: DoOp, loop: LoopOp, slot: _Slot) -> bool:
-    """Would the scatter of one of the two keep the other from being vectorized, at a cost above the saving?"""
+    """Would a scatter in the slot or the statement prevent vectorization of the other, at a cost above the saving?"""
     jumps = _scatters(statement, loop)
     if jumps == slot.jumps:
         return False

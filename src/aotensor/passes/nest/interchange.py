@@ -48,7 +48,7 @@ def _is_divided(loop: LoopOp, loops: list[LoopOp]) -> bool:
 
 
 def _weight(counter: SSAValue, statement: DoOp) -> float:
-    """Weight of a counter: the farther right in the subscripts, the larger; operands of the highest rank dominate."""
+    """The weight of a loop counter: larger, the farther right it is in subscripts; operands of high rank dominate."""
     weight = 0.0
     for _, subscripts in (*statement.reads, *statement.writes):
         if counter in subscripts:

@@ -44,7 +44,7 @@ def lower_to_nest(module: ModuleOp) -> None:
 
 
 class _Lowering:
-    """Lowering of one function."""
+    """The lowering of one function from tensor level to nest level."""
 
     def __init__(self, function: func.FuncOp) -> None:
         self.block = function.body.block
@@ -76,7 +76,10 @@ class _Lowering:
                 self._declare(op)
 
     def value(self, x: SSAValue, init: SSAValue | None, before: Operation) -> SSAValue:
-        """Declare the nest value of a result before an operation.   init: the number that it starts with, or None"""
+        """Declare the nest value of an operation's result before the operation.
+
+        init: the number that it starts with, or None.
+        """
         assert isinstance(x.type, TensorType)
         shape = zip(x.type.get_shape(), self.extents.shape(x), strict=True)
         sizes = [self.index(key) for n, key in shape if n < 0]
@@ -102,7 +105,7 @@ class _Lowering:
         self._nest(op, op.inputs, results, loops, accesses, op.body.detach_block(0))
 
     def _on_slices(self, op: SegmentSumOp | ExpandSlicesOp) -> None:
-        """Lower to loops (slice, entry, remaining axes): one operand is indexed by slice, the other by entry."""
+        """Lower to loops over (slice, entry, remaining axes): one operand is indexed by slice, the other one by entry."""
         is_sum = isinstance(op, SegmentSumOp)
         start, slices = (op.init, op.result) if isinstance(op, SegmentSumOp) else (op.into, op.source)
         behind = self.extents.shape(op.result)[1:]
@@ -127,7 +130,7 @@ class _Lowering:
         self._nest(op, [op.source, op.indices], results, loops, accesses, _adding(op, 2), scatter=1)
 
     def _part(self, op: tensor.InsertSliceOp, axis: int) -> None:
-        """Lower the insertion of a slice to a copy; all parts are written to one value."""
+        """Lower the insertion of a slice to a copy; all parts of an assembled tensor are written to one value."""
         is_first = isinstance(op.dest.owner, tensor.EmptyOp)
         whole = self.value(op.result, None, op) if is_first else op.dest
         loops = [self._over(n) for other, n in enumerate(self.extents.shape(op.source)) if other != axis]
@@ -208,7 +211,7 @@ class _Lowering:
             )
 
     def _work(self, op: linalg.GenericOp) -> list[object]:
-        """Factors of the flop count of a product, for remarks; empty if remarks are off."""
+        """The factors of a product's flop count, for remarks; empty if remarks are off."""
         if not are_enabled():
             return []
         maps = [m.data for m in op.indexing_maps]
@@ -217,7 +220,7 @@ class _Lowering:
         return [2, *keys]
 
     def _declare(self, op: tensor.EmptyOp | tensor.SplatOp) -> None:
-        """Lower an empty or filled tensor to a declaration, unless it is only the start value of a result."""
+        """Lower an empty or filled tensor to a declaration, unless it only provides the initial value of a result."""
         (result,) = op.results
         if result.uses:
             init = op.input if isinstance(op, tensor.SplatOp) else None
@@ -227,7 +230,7 @@ class _Lowering:
 
 
 def _pin_rounding(function: func.FuncOp, extents: Extents) -> set[Operation]:
-    """Disable reassociation in computed extents of outputs, so that they round alike here and in `@f.extents`."""
+    """Disable reassociation in computed extents of outputs, so that the kernel and `@f.extents` round them alike."""
     returned = function.body.block.last_op
     assert returned is not None
     if function.sym_name.data.endswith(".extents"):
@@ -241,7 +244,7 @@ def _pin_rounding(function: func.FuncOp, extents: Extents) -> set[Operation]:
 def _extent(
     extents: Extents, operands: Sequence[SSAValue], maps: Sequence[AffineMap], inputs: int, dim: int
 ) -> ExtentKey:
-    """The extent of a dim, from the first operand that it indexes: outputs before inputs."""
+    """The extent of a loop dim, from the first operand that it indexes; outputs are searched before inputs."""
     for x, m in [*zip(operands, maps, strict=True)][inputs:] + [*zip(operands, maps, strict=True)][:inputs]:
         for axis, expression in enumerate(m.results):
             if isinstance(expression, AffineDimExpr) and expression.position == dim:
@@ -262,7 +265,7 @@ def _start(x: SSAValue) -> SSAValue | None:
 
 
 def _use_counters(body: Block, counters: Sequence[SSAValue]) -> None:
-    """Replace `linalg.index` by loop counters, and the terminator by that of `nest.do`."""
+    """Replace `linalg.index` by loop counters, and the terminator of the body by `nest.yield`."""
     for op in list(body.ops):
         if isinstance(op, linalg.IndexOp):
             Rewriter.replace_op(op, [], [counters[op.dim.value.data]])
@@ -271,7 +274,7 @@ def _use_counters(body: Block, counters: Sequence[SSAValue]) -> None:
 
 
 def _adding(op: SegmentSumOp | SumAtOp, inputs: int) -> Block:
-    """Body that returns accumulator + first input."""
+    """A statement body that returns accumulator + first input."""
     assert isinstance(op.source.type, TensorType)
     element = op.source.type.element_type
     types = [element] * (inputs + 1)
@@ -287,7 +290,7 @@ def _adding(op: SegmentSumOp | SumAtOp, inputs: int) -> Block:
 
 
 def _passing(op: ExpandSlicesOp | tensor.InsertSliceOp) -> Block:
-    """Body that returns its input."""
+    """A statement body that returns its first input."""
     assert isinstance(op.source.type, TensorType)
     block = Block(arg_types=[op.source.type.element_type] * 2)
     block.add_op(YieldOp(block.args[0]))

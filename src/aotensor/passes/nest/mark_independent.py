@@ -42,7 +42,7 @@ def mark_independent(module: ModuleOp) -> None:
 
 
 def is_parallel(loop: LoopOp) -> bool:
-    """Is a loop innermost, and does each iteration write its own elements or add to registers?"""
+    """Is a loop innermost, and do its iterations write distinct elements or add to registers?"""
     if any(isinstance(op, LoopOp) for op in loop.body.block.ops):
         return False
     return all(
@@ -52,7 +52,7 @@ def is_parallel(loop: LoopOp) -> bool:
 
 
 def _innermost_writer(loop: LoopOp) -> DoOp | None:
-    """The first statement in memory that keeps an innermost loop sequential; None if there is none."""
+    """The first memory-writing statement that keeps an innermost loop sequential; None if there is none."""
     if any(isinstance(op, LoopOp) for op in loop.body.block.ops):
         return None
     statements = (op for op in loop.body.block.ops if isinstance(op, DoOp))

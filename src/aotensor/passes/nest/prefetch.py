@@ -44,7 +44,7 @@ def prefetch(module: ModuleOp, target: Target) -> None:
 
 
 def _is_second(loop: EntriesOp) -> bool:
-    """Has an earlier loop over the same slice, or over its block of slices, already loaded these entries?"""
+    """Has an earlier loop over the same slice, or over its block of slices, already loaded these entries into cache?"""
     around = loop.parent_op()
     assert isinstance(around, ForOp)
     block = around.parent_op()

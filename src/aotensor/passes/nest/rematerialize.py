@@ -40,7 +40,7 @@ def _statement(op: Operation) -> DoOp | None:
 
 
 def _copies_rows(statement: DoOp, root: Operation) -> bool:
-    """Does a nest only copy rows for entries?"""
+    """Does a nest do nothing but copy rows of a matrix for each entry of a sparse one?"""
     if len(statement.outputs) != 1 or sole_writer(statement.outputs[0]) is not statement:
         return False
     kind = statement.outputs[0].type

@@ -45,8 +45,8 @@ def _first(function: func.FuncOp, ops: Container[DoOp]) -> DoOp:
 class _Placement:
     """A value with the statement that writes it (or its first part) and its readers.
 
-    complete: the number of loops around the point where the value is complete. bound: for each axis, the index of the
-    loop that iterates over it, the outermost being 0.
+    complete: the number of loops around the point where the value is complete. bound: for each axis, the number of the
+    loop that iterates over it, counted from 0 for the outermost one.
     """
 
     value: ValueOp
@@ -115,7 +115,7 @@ class _Placement:
     # --- readers -------------------------------------------------------------------------------------------------
 
     def _readers(self) -> tuple[list[DoOp], list[Operation], int]:
-        """Statements that read it from the register, other readers, and how many loops these share with the writer."""
+        """(statements that read the value from a register, other readers, number of loops that all of these share)."""
         near: list[DoOp] = []
         others: list[Operation] = []
         shared = len(self.path)
@@ -143,7 +143,7 @@ class _Placement:
         return count
 
     def _outermost(self, depth: int) -> int:
-        """The smallest loop depth to declare the value at unchanged: each iteration has its own elements there."""
+        """The smallest loop depth at which the value can be declared unchanged: each iteration has elements of its own."""
         while depth and depth - 1 not in self.bound and axis_of(self.written, self.path[depth - 1]) is not None:
             depth -= 1
         return depth
@@ -168,7 +168,7 @@ class _Placement:
         return made.result
 
     def _insert(self, op: Operation, depth: int) -> None:
-        """Insert an operation inside `depth` loops, before the operation that contains the writer there."""
+        """Insert an operation inside `depth` loops, before the loop or statement there that contains the writer."""
         if depth == 0:
             self._home.insert_op_before(op, self.value)
         else:
@@ -178,7 +178,7 @@ class _Placement:
         return self.path[depth] if depth < len(self.path) else self.writer
 
     def _access(self, statements: Sequence[DoOp], target: SSAValue, kept: Sequence[int]) -> None:
-        """Let statements access `target`, with the subscripts of the axes `kept`, instead of the value."""
+        """Rewrite statements to access `target`, with the subscripts of the axes `kept`, instead of the value."""
         if kept and len(kept) == len(self.written):  # the replacement of the value does it
             return
 
@@ -189,7 +189,7 @@ class _Placement:
             op.set_accesses([changed(*read) for read in op.reads], [changed(*write) for write in op.writes])
 
     def _store(self, register: SSAValue, memory: SSAValue, kept: Sequence[int]) -> None:
-        """Copy the complete number from the register to memory."""
+        """Insert a copy of the complete number from the register to memory."""
         block = Block(arg_types=[self._element] * 2)
         block.add_op(YieldOp(block.args[0]))
         copy = DoOp([(register, [])], [(memory, [self.written[axis] for axis in kept])], Region(block))
@@ -199,7 +199,7 @@ class _Placement:
         holder.parent.insert_op_after(copy, holder)
 
     def _fill(self, memory: SSAValue, kept: Sequence[int]) -> None:
-        """Initialize the elements that the loops from depth `complete` on add to."""
+        """Insert loops that initialize the elements to which the loops from depth `complete` on add."""
         assert self.value.init is not None
         outside = {axis for axis, number in enumerate(self.bound) if number is not None and number < self.complete}
         body = Block(arg_types=[self._element])
@@ -230,7 +230,7 @@ class _Placement:
         return constant.result
 
     def _begin_with_numbers(self) -> None:
-        """Let a statement that does not accumulate read the start value as a number."""
+        """If the statement does not accumulate, let it read the initial value as a number."""
         if self.value.init is not None:
             number = len(self.writer.inputs) + list(self.writer.outputs).index(self.value.result)
             self.writer.body.block.args[number].replace_all_uses_with(self.value.init)

@@ -27,7 +27,7 @@ from aotensor.passes.remarks import applied, missed
 
 @dataclass(eq=False)
 class _Nest:
-    """A statement with its loops; `entries` is the loop over entries, or the one that splitting would turn into it."""
+    """A statement with its loops. `entries` is its loop over entries, or the loop that splitting would turn into one."""
 
     root: ForOp
     statement: DoOp
@@ -76,7 +76,7 @@ def _nest(root: ForOp, position: int) -> _Nest:
 
 
 def _neighbours(nests: list[_Nest]) -> dict[_Nest, list[_Nest]]:
-    """For each nest, those that exchange values with it entry by entry, not slice by slice."""
+    """For each nest, the nests that exchange values with it entry by entry, rather than slice by slice."""
     made: dict[SSAValue, tuple[_Nest, int | None]] = {}
     for nest in nests:
         for x, subscripts in nest.statement.writes:
@@ -100,7 +100,7 @@ def _position(x: SSAValue, positions: dict[Operation, int]) -> int:
 
 
 def _divide_one(nest: _Nest, rows: SSAValue, indptr: SSAValue) -> None:
-    """Replace the outermost loop by two: over slices, and over the entries of each, with the old counter."""
+    """Replace the outermost loop by a loop over slices and one over each slice's entries, with the old counter."""
     old, outer = nest.root, Block(arg_types=[IndexType()])
     block = old.parent
     assert block is not None

@@ -53,7 +53,7 @@ def tile_columns(module: ModuleOp, target: Target) -> None:
 
 
 def _columns(loop: EntriesOp) -> ForOp | None:
-    """The loop over columns in a loop over entries, if it can be vectorized."""
+    """The loop over columns inside a loop over entries, if it can be vectorized; else None."""
     held = list(loop.body.block.ops)
     columns = held[-1] if held else None
     if not isinstance(columns, ForOp) or not columns.is_whole:
@@ -74,7 +74,7 @@ def _columns(loop: EntriesOp) -> ForOp | None:
 
 
 def _is_sum(x: SSAValue, loop: EntriesOp | ForOp) -> bool:
-    """Is a value a register from outside a loop?"""
+    """Is a value a register that is declared outside of a loop?"""
     return isinstance(x.owner, ValueOp) and is_register(x) and not loop.is_ancestor(x.owner)
 
 
@@ -136,13 +136,16 @@ class _Tiling:
         self._rest(self.columns, start)
 
     def _masks_the_rest(self) -> bool:
-        """Do remaining columns use a mask?  Only for sums: a scatter would load and store under a mask per entry."""
+        """Are the remaining columns covered by a mask?
+
+        Only for sums: a scatter would load and store under a mask per entry.
+        """
         return self.target.has_masks and all(op.scatter is None for op in self.statements)
 
     def _all_columns(self) -> None:
         """Build blocks of two vectors; a last block of one or two vectors covers the remaining columns under a mask.
 
-        A single remaining column is a sum over the entries, which is vectorized along them.
+        A single remaining column becomes a sum over the entries, vectorized along the entries.
         """
         extent, wide = self.columns.upper, 2 * self.lanes
         known = known_number(extent)
@@ -178,7 +181,10 @@ class _Tiling:
         return self.b.insert(arith.MuliOp(some, few)).result
 
     def _blocks(self, start: SSAValue | None, end: SSAValue, count: int, is_masked: bool = False) -> None:
-        """Build the loop over blocks of `count` vectors.   is_masked: the last vector has the remaining columns only"""
+        """Build the loop over blocks of `count` vectors.
+
+        is_masked: does the last vector hold only the remaining columns?
+        """
         block = Block(arg_types=[IndexType()])
         self._block(builder_at_end(block, self.loop.location), block.args[0], count, is_masked)
         self.b.insert(ForOp(end, block, lower=start, step=self._number(count * self.lanes)))
@@ -189,7 +195,7 @@ class _Tiling:
         return statement.scatter is None and not is_register(x) and goes_on
 
     def _fill_of(self, statement: DoOp) -> ForOp:
-        """The loop over columns that initializes a statement's accumulator."""
+        """The loop over columns that initializes the accumulator of a statement."""
         (x,) = statement.outputs
         for use in x.uses:
             fill = use.operation.parent_op()
@@ -204,7 +210,10 @@ class _Tiling:
         return self.numbers[n]
 
     def _whole(self, start: SSAValue | None, width: SSAValue, extent: SSAValue | None = None) -> SSAValue:
-        """The first column after the blocks of width `width` from `start` on.   extent: by default all columns"""
+        """The first column after all whole blocks of `width` columns from `start` on.
+
+        extent: end of the columns, by default all.
+        """
         extent = self.columns.upper if extent is None else extent
         left = extent if start is None else self.b.insert(arith.SubiOp(extent, start)).result
         blocks = self.b.insert(arith.DivSIOp(left, width)).result
@@ -227,7 +236,7 @@ class _Tiling:
     def _block(self, b: Builder, at: SSAValue, count: int, is_masked: bool) -> None:
         """Build the loop over all entries for `count` vectors of columns from `at` on.
 
-        is_masked: the last vector may be partial."""
+        is_masked: may the last vector be partial?"""
         columns, lanes = [at], [self._number(self.lanes)] * count
         for v in range(1, count):
             columns.append(b.insert(arith.AddiOp(at, self._number(v * self.lanes))).result)
@@ -281,7 +290,7 @@ class _Tiling:
     def _vector(
         self, values: dict[SSAValue, SSAValue], column: SSAValue, lanes: SSAValue, totals: dict[DoOp, SSAValue]
     ) -> ForOp:
-        """Build the loop over lanes with the statements for one vector of columns."""
+        """Build the loop over lanes that executes the statements for one vector of columns."""
         block = Block(arg_types=[IndexType()])
         lane = block.args[0]
         index = arith.AddiOp(column, lane)
@@ -298,7 +307,7 @@ class _Tiling:
         return loop
 
     def _store(self, statement: DoOp, total: SSAValue, column: SSAValue, lanes: SSAValue) -> ForOp:
-        """Build the loop that stores a vector of sums."""
+        """Build the loop over lanes that stores a vector of sums."""
         block = Block(arg_types=[IndexType()])
         index = arith.AddiOp(column, block.args[0])
         block.add_ops([index, self._write(statement, (total, [block.args[0]]), index.result)])
@@ -308,7 +317,7 @@ class _Tiling:
         return loop
 
     def _prefetch(self, b: Builder, entry: SSAValue, columns: Sequence[SSAValue]) -> None:
-        """Prefetch the rows that a later entry adds to: they are scattered in memory."""
+        """Prefetch the rows to which a later entry adds: they are scattered in memory."""
         for op in self.statements:
             if op.scatter is None or not self.target.prefetch_distance:
                 continue

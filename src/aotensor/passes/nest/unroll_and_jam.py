@@ -54,8 +54,8 @@ def unroll_and_jam(module: ModuleOp, target: Target) -> None:
 def _count(loop: LoopOp, target: Target) -> int:
     """The number of iterations to jam.
 
-    More for loops that only add products, since each row is a stream, and more streams hide the latency of memory
-    and sums. If the inner loops compute more, or rows are gathered, more of them only raise register pressure.
+    The number is larger for loops that only add products: each row is a stream, and more streams hide the latency of
+    memory and sums. If the inner loops compute more, or rows are gathered, it would only raise register pressure.
     """
     extent = known_extent(loop)
     is_long = extent is None or extent >= 2 * target.jam_products
@@ -71,7 +71,7 @@ def _multiplies_and_adds(statement: DoOp) -> bool:
 
 
 def _reason_against(loop: LoopOp, count: int, target: Target) -> str | None:
-    """The reason why a loop is not jammed; None if it can be."""
+    """The reason why a loop cannot be jammed by `count`; None if it can be."""
     extent = known_extent(loop)
     if any(around.number("jam") > 1 for around in loops_around(loop)):
         return "an enclosing loop is unrolled and jammed"
@@ -100,7 +100,7 @@ def _reason_against(loop: LoopOp, count: int, target: Target) -> str | None:
 
 
 def _reason_against_nests(loop: LoopOp, count: int, target: Target) -> str | None:
-    """As `_reason_against`, for a loop whose inner loops contain loops: these need known extents."""
+    """The reason why a loop whose inner loops contain loops cannot be jammed; None if it can be. Extents must be known."""
     inside = [op for op in walk(loop) if op is not loop]
     inner = [op for op in inside if isinstance(op, LoopOp)]
     if not isinstance(loop, ForOp) or not loop.is_whole or known_extent(loop) is not None:

@@ -38,7 +38,7 @@ PLAIN: Final = (
 
 
 def vectorize(module: ModuleOp, target: Target) -> None:
-    """Mark the loops of every function to vectorize, if the target has masked loads and stores."""
+    """Mark the loops of every function that are to be vectorized, if the target has masked loads and stores."""
     if not target.has_masks:
         return
     for function in functions_of(module):
@@ -49,7 +49,7 @@ def vectorize(module: ModuleOp, target: Target) -> None:
 
 
 def _schedule(loop: ForOp, kind: Float32Type | Float64Type, target: Target) -> None:
-    """Set the lanes of a loop with a large body; vectors are interleaved, as functions are dependence chains."""
+    """Set the lanes of a loop with a large body; interleave vectors, since functions are dependence chains."""
     held = [op for statement in loop.body.block.ops if isinstance(statement, DoOp) for op in statement.body.block.ops]
     functions = sum(not isinstance(op, PLAIN) for op in held)
     if len(held) + FUNCTION_SIZE * functions >= SMALLEST_BODY:
@@ -60,7 +60,7 @@ def _schedule(loop: ForOp, kind: Float32Type | Float64Type, target: Target) -> N
 
 
 def lane_type(loop: ForOp) -> Float32Type | Float64Type | None:
-    """The element type of a loop's lanes; None if the whole loop cannot run on vectors as it is."""
+    """The element type of a loop's lanes; None if the loop, at its whole range, cannot run on vectors as it is."""
     if not loop.is_whole or loop.number("lanes") > 1:
         return None
     return lanes_of(loop)

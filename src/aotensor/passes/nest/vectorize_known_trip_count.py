@@ -50,7 +50,7 @@ def vectorize_known_trip_count(module: ModuleOp, target: Target) -> None:
 def short_widths(extent: int, lanes: int) -> list[int]:
     """The widths of the one or two vectors that cover an extent, the wider one first.
 
-    Empty if more are needed, or the extent is below half a vector."""
+    Empty if more than two are needed, or the extent is below half a vector."""
     if not lanes // 2 <= extent <= 2 * lanes:
         return []
     first = 1 << min(extent, lanes).bit_length() - 1
@@ -59,13 +59,13 @@ def short_widths(extent: int, lanes: int) -> list[int]:
 
 
 def _is_plain(loop: ForOp) -> bool:
-    """Is every operation of the loop arithmetic of one instruction?"""
+    """Is every operation of the loop arithmetic that takes one instruction?"""
     statements = [op for op in loop.body.block.ops if isinstance(op, DoOp)]
     return all(isinstance(op, PLAIN) for statement in statements for op in statement.body.block.ops)
 
 
 def _sums(loop: LoopOp) -> bool:
-    """Do statements inside a loop add to a number from outside?"""
+    """Do statements inside a loop add to a number that is declared outside of it?"""
     written = (x for op in walk(loop) if isinstance(op, DoOp) for x in op.outputs if is_register(x))
     return any(isinstance(x.owner, ValueOp) and not loop.is_ancestor(x.owner) for x in written)
 

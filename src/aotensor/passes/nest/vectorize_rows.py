@@ -67,7 +67,7 @@ def _most_terms(target: Target) -> int:
 
 
 def _sums(loop: ForOp, rows: int) -> EntriesOp | None:
-    """The only loop over entries in a loop over slices, if it only sums and all else is plain arithmetic."""
+    """The only loop over entries in a loop over slices, if it only sums and the rest is plain arithmetic; else None."""
     extent, held = known_extent(loop), list(loop.body.block.ops)
     entries = [op for op in held if isinstance(op, LoopOp)]
     if (extent is not None and extent < rows) or len(entries) != 1:
@@ -101,7 +101,7 @@ def _is_plain(statement: DoOp, loop: ForOp) -> bool:
 
 
 def adds(statement: DoOp) -> bool:
-    """Does a statement add to its output, in any order?"""
+    """Does a statement add to its output, with permission to reassociate?"""
     last, held = statement.body.block.last_op, statement.body.block.args[-1]
     assert isinstance(last, YieldOp)
     total = last.values[0].owner
@@ -110,14 +110,14 @@ def adds(statement: DoOp) -> bool:
 
 
 class _Terms:
-    """Classifies the values in a loop over entries: one value per slice, or one per entry."""
+    """Classifies the values in a loop over entries: does a value vary by entry, or is it the same for a whole slice?"""
 
     def __init__(self, entries: EntriesOp, rows: ForOp) -> None:
         self.entries, self.rows = entries, rows
         self.by_entry: dict[SSAValue, bool] = {}
 
     def are_zero_outside(self) -> bool:
-        """True if each sum is one of float64 over terms that are 0 where entries are 0, and no value is left over."""
+        """True if the loop only computes float64 sums whose terms are 0 where entries are 0."""
         held = list(self.entries.body.block.ops)
         if not all(isinstance(op, DoOp) or (isinstance(op, ValueOp) and is_register(op.result)) for op in held):
             return False
@@ -176,5 +176,5 @@ class _Terms:
         return is_fit and (op.results[0].type == f64 or not isinstance(op, _BILINEAR))
 
     def _of(self, x: SSAValue) -> bool:
-        """Does x vary by entry?  Vectors do not accept a counter as a value."""
+        """Does x vary by entry? The loop's counter itself does."""
         return x is self.entries.counter or self.by_entry.get(x, False)

@@ -46,19 +46,19 @@ _ROOTS: Final = (arith.DivfOp, math.SqrtOp, math.RsqrtOp, arith.DivSIOp, arith.D
 
 
 def work_of_iteration(b: IndexBuilder, loop: LoopOp) -> Extent:
-    """The work of one iteration, or of one row of a loop over blocks of rows.   b: builds before the loop"""
+    """The estimated work of one iteration, or of one row of a loop over blocks of rows. b: builds before the loop."""
     return _Work(b, loop).total(loop.body.block.ops)
 
 
 class _Work:
-    """Estimates the work of operations inside a loop."""
+    """Estimates the work of operations inside a loop, as a number or as index arithmetic before the loop."""
 
     def __init__(self, b: IndexBuilder, outermost: LoopOp) -> None:
         self.b, self.outermost = b, outermost
         self._trips_of: dict[SSAValue, Extent] = {}
 
     def total(self, ops: Iterable[Operation]) -> Extent:
-        """The work of operations that run once each, as a sum of products of trip counts."""
+        """The work of operations that are executed once each, as a sum of products of trip counts."""
         terms = self._terms(ops)
         total: Extent = terms.pop((), 0)
         for trips, number in terms.items():
@@ -69,7 +69,7 @@ class _Work:
         return total
 
     def _terms(self, ops: Iterable[Operation]) -> Counter[tuple[SSAValue, ...]]:
-        """Trip counts of a product → its number in the sum."""
+        """Terms of the work: trip counts of the loops around operations → work of these operations per iteration."""
         found = Counter[tuple[SSAValue, ...]]({(): 0})
         for op in ops:
             if not isinstance(op, LoopOp):
@@ -114,7 +114,7 @@ class _Work:
         return None if left is None or right is None else makers[type(op)](left, right)
 
     def _mean_length(self, loop: EntriesOp) -> Extent:
-        """The mean number of entries per slice."""
+        """The mean number of entries per slice, plus one."""
         slices = extent(self.b, loop.indptr, 0)
         entries = [
             n for op in statements(loop) for x, subscripts in op.reads
@@ -126,7 +126,7 @@ class _Work:
 
 
 def arithmetic_along(statement: DoOp, loop: LoopOp) -> int:
-    """The work of a statement's scalar floating-point arithmetic, without accesses, if the loop is not vectorized."""
+    """The work of a statement's floating-point arithmetic in a scalar loop, without memory accesses."""
     is_sum = statement.scatter is None and any(axis_of(subscripts, loop) is None for _, subscripts in statement.writes)
     work = _CHAIN if is_sum else 0
     for op in statement.body.block.ops:
@@ -139,7 +139,7 @@ def arithmetic_along(statement: DoOp, loop: LoopOp) -> int:
 def rows_of_chunk(b: IndexBuilder, count: Extent, work: Extent, least: Extent, most: Extent, group: Extent) -> Extent:
     """Iterations per chunk, out of `count`: whole groups, such that the number of chunks is even, or one.
 
-    work: per iteration. least: work per chunk. most: number of chunks.
+    work: work per iteration. least: minimum work per chunk. most: maximum number of chunks.
     """
     pairs = quotient(b, b.imul(count, work), b.imul(least, 2))
     chunks = b.imax(b.imul(b.imin(pairs, quotient(b, most, 2)), 2), 1)
@@ -162,7 +162,7 @@ def extent(b: IndexBuilder, x: SSAValue, axis: int) -> Extent | None:
 
 
 def elements(b: IndexBuilder, x: SSAValue) -> Extent:
-    """The number of elements of a tensor that statements write."""
+    """The number of elements of a value that statements write."""
     assert isinstance(x.owner, ValueOp) and isinstance(x.type, TensorType)
     total: Extent = 1
     for axis in range(len(x.type.get_shape())):
@@ -173,7 +173,7 @@ def elements(b: IndexBuilder, x: SSAValue) -> Extent:
 
 
 def work_of(op: Operation) -> int:
-    """The work of an operation that runs once; 0 for a loop."""
+    """The work of one execution of an operation; 0 for a loop."""
     match op:
         case DoOp():
             jumps = op.scatter is not None
@@ -195,7 +195,7 @@ def work_of(op: Operation) -> int:
 
 
 def quotient(b: IndexBuilder, x: Extent, y: Extent) -> Extent:
-    """x // y for x ≥ 0 and y > 0."""
+    """x // y for x ≥ 0 and y > 0, folded if both are numbers."""
     if isinstance(x, int) and isinstance(y, int):
         return x // y
     return x if y == 1 else b.as_extent(b.div(b.index(x), b.index(y)))

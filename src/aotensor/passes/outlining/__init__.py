@@ -1,1 +1,1 @@
-"""Functions made of loops: outlined, merged, and elementary functions that are called."""
+"""Outlining: functions made of loops, merging of equal ones, and elementary functions that are called."""

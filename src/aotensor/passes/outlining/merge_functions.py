@@ -1,11 +1,11 @@
-"""Merge outlined functions that are equal: one is kept, and all calls call it.
+"""Merge outlined functions that are equal: keep one, and redirect all calls to it.
 
     func.call @f.chunk0(%x, %y, %i)          func.call @f.chunk0(%x, %y, %i)
     func.call @f.chunk1(%z, %t, %i)     →    func.call @f.chunk0(%z, %t, %i)
 
 Layers of a network and terms of a sum give equal loops over different buffers, and buffers are arguments of the
 functions that `outline` and `outline-chunks` have made. Later passes and LLVM compile each such loop once. Equal loops
-of different lines stay apart: line tables and error messages name the lines.
+of different source lines are not merged: line tables and error messages name the lines.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from aotensor.passes.remarks import applied
 
 
 def merge_functions(module: ModuleOp) -> None:
-    """Keep the first of equal outlined functions of a module."""
+    """Merge equal outlined functions of a module: keep the first one of each set."""
     equal: dict[object, list[func.FuncOp]] = {}
     for function in module.body.block.ops:
         if isinstance(function, func.FuncOp) and OUTLINED in function.attributes:

@@ -74,7 +74,7 @@ def _called(outlining: Outlining, loop: scf.ForOp) -> func.FuncOp:
 
 
 def _outermost(block: Block) -> Iterator[scf.ForOp]:
-    """The loops that are not inside another one."""
+    """The outermost loops of a block."""
     for op in block.ops:
         if isinstance(op, scf.ForOp):
             yield op
@@ -87,7 +87,7 @@ def _outermost(block: Block) -> Iterator[scf.ForOp]:
 class Outlining:
     """Moves operations into a new function.
 
-    given: values that become arguments of the function, after those that it needs from outside.
+    given: values that become the last arguments of the function, after the outside values that it uses.
     """
 
     def __init__(self, ops: Sequence[Operation], symbol: str, given: Sequence[SSAValue] = ()) -> None:
@@ -103,7 +103,7 @@ class Outlining:
 
     @property
     def is_apart(self) -> bool:
-        """Are all buffers from outside known not to alias?"""
+        """Are all buffers from outside of the function known not to alias?"""
         return all(_is_whole(_root(x)) for x in self.outside if isinstance(x.type, MemRefType))
 
     def function(self, results: Sequence[SSAValue]) -> func.FuncOp:
@@ -130,7 +130,7 @@ class Outlining:
         return made
 
     def _value(self, x: SSAValue) -> SSAValue:
-        """The counterpart of a value from outside: recreated inside, else an argument."""
+        """The value inside the function for a value from outside: a recreated view or constant, else an argument."""
         if x in self.inside:
             return self.inside[x]
         if isinstance(x.owner, _REMADE):
@@ -165,7 +165,7 @@ def _root(x: SSAValue) -> SSAValue:
 
 
 def _is_whole(x: SSAValue) -> bool:
-    """Is it a buffer, not a view: an argument of the kernel, a constant, or an allocation?"""
+    """Is x a whole buffer (an argument of the kernel, a constant, or an allocation), not a view?"""
     if isinstance(x, BlockArgument):
         return isinstance(x.owner.parent_op(), func.FuncOp)
     return isinstance(x.owner, memref.AllocOp | memref.GetGlobalOp)

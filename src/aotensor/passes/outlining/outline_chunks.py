@@ -51,7 +51,7 @@ def _outlined(loop: ParallelOp, symbol: str) -> func.FuncOp:
 
 
 def _head(ops: Sequence[Operation]) -> set[Operation]:
-    """The operations that stay before the call, with those that they depend on."""
+    """The operations of a chunk that remain before the call, with the operations that they depend on."""
     head: set[Operation] = set()
     pending = [op for op in ops if _is_first(op)]
     while pending:
@@ -63,7 +63,7 @@ def _head(ops: Sequence[Operation]) -> set[Operation]:
 
 
 def _is_first(op: Operation) -> bool:
-    """Does an operation belong to the caller: the lane, a selected buffer, or the bounds of the chunk?"""
+    """Must an operation remain in the caller: is it the lane, a selected buffer, or a bound of the chunk?"""
     return LANE in op.attributes or BALANCED in op.attributes or _is_choice(op)
 
 

@@ -83,12 +83,12 @@ def _blocks(function: func.FuncOp) -> Iterator[Block]:
 
 
 def _is_innermost(block: Block) -> bool:
-    """Is it the body of an innermost loop?"""
+    """Is this block the body of an innermost loop?"""
     return isinstance(block.parent_op(), scf.ForOp) and not any(op.regions for op in block.ops)
 
 
 def _lanes(block: Block, call: func.CallOp, target: Target) -> set[int]:
-    """Lane counts of vectors that LLVM may use for an innermost loop around a call: none or one number."""
+    """The lane count that LLVM may vectorize an innermost loop around a call with, as a set; empty if it would not."""
     loop = block.parent_op()
     if loop is None or "novector" in loop.attributes or not _is_innermost(block):
         return set()
@@ -99,7 +99,7 @@ def _lanes(block: Block, call: func.CallOp, target: Target) -> set[int]:
 
 
 def _outlined(function: func.FuncOp, symbol: str) -> func.FuncOp:
-    """Define a function that calls an inlined one, so that it is called itself."""
+    """Define a function that only calls an inlined function, so that the latter is compiled once out of line."""
     kind = function.function_type
     made = func.FuncOp(symbol, (list(kind.inputs), list(kind.outputs)), visibility="private")
     call = func.CallOp(function.sym_name.data, made.body.block.args, list(kind.outputs))

@@ -26,13 +26,16 @@ _SIZED = (tensor.EmptyOp, tensor.SplatOp, tensor.InsertSliceOp, ReshapeOp)
 
 
 class Dependent(Exception):
-    """Some row depends on another one, or on the number of rows.   str(): how"""
+    """Rows of the results are not independent: a row depends on another row, or on the number of rows.
+
+    str(): the reason.
+    """
 
 
 class IndependentRows:
     """The values of a body with independent rows, and the extents of all values.
 
-    Raises: Dependent if there are none.
+    Raises: Dependent if the rows of the results depend on each other.
     """
 
     def __init__(self, body: func.FuncOp) -> None:
@@ -81,7 +84,7 @@ class IndependentRows:
         return shape[0] if shape else None
 
     def _takes_all_rows(self, op: tensor.InsertSliceOp) -> bool:
-        """Does an insertion replace columns in all rows?"""
+        """Does a slice insertion replace columns in all rows, so that it keeps rows independent?"""
         start, step = op.static_offsets.get_values()[0], op.static_strides.get_values()[0]
         same_rank = len(self.extents.shape(op.source)) == len(self.extents.shape(op.dest))
         return same_rank and (start, step) == (0, 1) and self._first(op.source) == self._first(op.dest)
@@ -116,7 +119,7 @@ class IndependentRows:
             }  # fmt: skip
 
     def _reads_at(self, number: SSAValue) -> None:
-        """Check that a row's number is only used as the first index of a load: in a chunk, rows are numbered anew."""
+        """Check that a row number is only used as the first index of a load: in a chunk, rows are renumbered."""
         for use in number.uses:
             op = use.operation
             if not isinstance(op, tensor.ExtractOp) or use.index != 1:
@@ -154,5 +157,5 @@ def _is_read_by_rows(op: Operation, row: int) -> bool:
 
 
 def argument_number(x: SSAValue) -> int | None:
-    """The number of the body's argument that x is, None for other values."""
+    """The number of the body's argument that x is; None for any other value."""
     return x.index if isinstance(x, BlockArgument) else None

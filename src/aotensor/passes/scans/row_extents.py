@@ -27,13 +27,16 @@ _ROWS: Final = "rows"
 
 
 def are_rows_alone(body: func.FuncOp, rows: IndependentRows) -> bool:
-    """Is the number of rows static, or the extent of row axes only?"""
+    """Is the number of rows static, or are row axes the only axes of that extent?"""
     (key,) = {rows.extents.shape(x)[0] for x in rows.values}
     return isinstance(key, int) or not any(True for _ in _others(body, rows, key))
 
 
 def separate_rows(body: func.FuncOp, rows: IndependentRows) -> None:
-    """Separate the dim of rows; all other loops with this body must be split alike.   Raises: Dependent if ambiguous"""
+    """Give the rows of a body a separate dim; all loops with this body must be tiled alike.
+
+    Raises: Dependent if ambiguous.
+    """
     (key,) = {rows.extents.shape(x)[0] for x in rows.values}
     other, axis = next(_others(body, rows, key))
     first = body.body.block.first_op
@@ -63,7 +66,7 @@ def separate_rows(body: func.FuncOp, rows: IndependentRows) -> None:
 
 
 def _others(body: func.FuncOp, rows: IndependentRows, key: ExtentKey) -> Iterator[tuple[BlockArgument, int]]:
-    """Arguments and axes with the extent of the rows that are not row axes."""
+    """The (argument, axis) pairs that have the extent of the rows but are not row axes."""
     for x in body.body.block.args:
         if isinstance(x.type, TensorType):
             for axis, n in enumerate(rows.extents.shape(x)):
@@ -85,7 +88,7 @@ def _rename(body: func.FuncOp, rows: IndependentRows) -> None:
 
 
 def _sizes(op: Operation) -> Iterator[tuple[SSAValue, list[int]]]:
-    """Operations' tensors with dynamic extents as operands, and the numbers of these operands."""
+    """Yield the tensor of an operation whose extents are operands, with the numbers of these operands."""
     match op:
         case tensor.EmptyOp() | tensor.SplatOp() | ReshapeOp():
             result = op.results[0]

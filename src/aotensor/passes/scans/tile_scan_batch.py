@@ -64,7 +64,7 @@ def tile_scan_batch(module: ModuleOp, target: Target) -> None:
 
 
 class _Chunking:
-    """Tiles one loop over steps."""
+    """Tiles one loop over steps: decides whether and how to split it."""
 
     def __init__(self, module: ModuleOp, op: ScanOp, body: func.FuncOp, target: Target) -> None:
         self.module, self.op, self.body, self.target = module, op, body, target
@@ -150,7 +150,7 @@ class _Chunking:
         return size
 
     def _is_alone(self) -> bool:
-        """Is this loop the only one with its body?"""
+        """Is this loop the only one that uses its body?"""
         loops = [op for op in walk(self.module) if isinstance(op, ScanOp)]
         return [op.body for op in loops].count(self.op.body) == 1
 
@@ -182,7 +182,7 @@ class _Chunking:
     # --- sizes ---------------------------------------------------------------------------------------------------
 
     def _extent(self, key: ExtentKey) -> Extent:
-        """An extent of the body, computed before the loop."""
+        """The value of an extent of the body, computed before the loop."""
         if isinstance(key, int):
             return key
         if isinstance(key, tuple):
@@ -232,7 +232,7 @@ class _Chunking:
         return _divisor(count, size, least)
 
     def _least(self, work: Extent) -> int:
-        """The number that rows per chunk are a multiple of, so that vectors and tiles of products are full."""
+        """The multiple to which rows per chunk are rounded, so that vectors and tiles of products are full."""
         kind = returned_values(self.body)[0].type
         assert isinstance(kind, TensorType)
         if kind.get_num_dims() == 1:
@@ -245,7 +245,7 @@ class _Chunking:
         return any(isinstance(op, linalg.GenericOp) and is_library_product(op) for op in ops)
 
     def _work(self, rows: IndependentRows) -> Extent:
-        """The work of a step for one row."""
+        """The estimated work of a step per row."""
         b = self.b
         total: Extent = 0
         for op in self.body.body.block.ops:
@@ -257,7 +257,10 @@ class _Chunking:
         return total
 
     def _work_of(self, op: linalg.GenericOp, known: Extents, rows: int | None) -> Extent:
-        """The work of an operation of the body per row.   rows: dim of the loop over rows, None for all rows"""
+        """The work of an operation of the body per row.
+
+        rows: dim of the loop over rows; None if the operation covers all rows.
+        """
         b = self.b
         maps = [m.data.results for m in op.indexing_maps]
         extents: dict[int, ExtentKey] = {}
@@ -276,7 +279,7 @@ class _Chunking:
     # --- the body ------------------------------------------------------------------------------------------------
 
     def _resize(self, values: Iterable[SSAValue], rows: int) -> None:
-        """Change the static number of rows in a body to that of a chunk."""
+        """Change the static number of rows in the types of a body's values to that of a chunk."""
         for x in list(values):
             assert isinstance(x.type, TensorType)
             kind = TensorType(x.type.element_type, [rows, *x.type.get_shape()[1:]])
@@ -288,18 +291,18 @@ class _Chunking:
 
 
 def _is_plain(op: Operation) -> bool:
-    """Is an operation elementwise or scalar, in any order, and unable to fail?"""
+    """Is an operation elementwise or scalar, safe to reorder, and unable to fail?"""
     return isinstance(op, linalg.GenericOp | ReshapeOp | func.ReturnOp) or op.name.startswith(("tensor.", "arith."))
 
 
 def _of_arguments(op: ScanOp) -> list[tuple[SSAValue, int]]:
-    """For each argument of the body: the operand that it is a part of, and how many more leading axes that has."""
+    """For each argument of the body: the operand that it is a slice of, and the number of axes that it lacks."""
     states = [(x, 1) for x, lags in zip(op.initial, op.lags, strict=True) for _ in lags]
     return [*((x, 1) for x in op.sequences), *states, *((x, 0) for x in op.constants)]
 
 
 def _follows_from_dims(x: SSAValue) -> bool:
-    """Does an index value depend on extents of tensors only?"""
+    """Does an index value depend only on extents of tensors?"""
     pending = [x]
     while pending:
         op = pending.pop().owner
@@ -313,7 +316,7 @@ def _follows_from_dims(x: SSAValue) -> bool:
 
 
 def _divisor(count: int, size: int, multiple: int) -> int | None:
-    """The divisor of `count` nearest to `size` and at least half of it, preferably a multiple; None for no split."""
+    """The divisor of `count` nearest to `size`, ≥ size/2 and preferably a multiple of `multiple`; None if none suits."""
     if size >= count:
         return None
     found = [n for n in range(max((size + 1) // 2, 2), count // 2 + 1) if count % n == 0]

@@ -35,7 +35,7 @@ _ADDED: Final = 7
 
 
 class Chunks:
-    """Rewrites a loop into a loop over chunks."""
+    """Rewrites a loop into a parallel loop over chunks of its iterations."""
 
     def __init__(self, loop: ForOp, target: Target, sums: Sequence[Sum]) -> None:
         self.loop, self.target, self.sums = loop, target, sums
@@ -45,7 +45,7 @@ class Chunks:
         self.least = target.fill_work if _is_fill(loop) else target.chunk_work
 
     def is_little(self) -> bool:
-        """Is all of the loop known to be too little work for two cores?  If so, a remark says it."""
+        """True if two cores are known not to pay for the work of the whole loop; then a remark is written."""
         extent = known_extent(self.loop)
         least = 2 * self.least
         if extent is None or not isinstance(self.work, int) or extent * self.work >= least:
@@ -78,7 +78,7 @@ class Chunks:
             locate(op, loop.location)
 
     def _report(self) -> None:
-        """Write the remark that says from which size on the loop has two chunks."""
+        """Write the remark on the number of iterations, or the work, from which the loop has two chunks."""
         if any(not sum.is_number for sum in self.sums):
             tensors = [sum.value.result for sum in self.sums if not sum.is_number]
             what = "parallelized loop {}, where its work amortises another private copy of {}"
@@ -124,7 +124,10 @@ class Chunks:
         return b.iadd(b.imax(more, b.imin(two, 1)), 1)
 
     def _work_of_pair(self, counts: Sequence[Extent]) -> Extent:
-        """Work per element of the sums that pays for a second chunk.   counts: elements of each tensor"""
+        """Work per element of the sums from which a second chunk pays.
+
+        counts: number of elements of each summed tensor.
+        """
         b, target = self.b, self.target
         kinds = [sum.kind.element_type for sum in self.sums if not sum.is_number]
         if all(sum.is_scattered and sum.kind.get_num_dims() == 1 for sum in self.sums if not sum.is_number):
@@ -136,7 +139,7 @@ class Chunks:
         return b.as_extent(b.select(is_near, b.index(target.pair_work), b.index(target.far_pair_work)))
 
     def _group(self) -> Extent:
-        """The number of iterations that chunk sizes are a multiple of."""
+        """The group size: chunk sizes are multiples of this number of iterations."""
         loop, target = self.loop, self.target
         if loop.step is not None:
             return self.b.as_extent(Scalar(loop.step, "index"))
@@ -154,7 +157,7 @@ class Chunks:
         balance: tuple[SSAValue, SSAValue] | None,
         inside: LocatedBuilder,
     ) -> None:
-        """Build the body of the loop over chunks: the loop, from the begin of the chunk to its end.
+        """Build the body of the loop over chunks: the original loop, from the start of the chunk to its end.
 
         balance: the group size of rows, and the indptr of compressed rows whose entries are divided evenly among
         chunks.
@@ -176,7 +179,7 @@ class Chunks:
                 inside.insert(_keep(mine, part, number))
 
     def _begin(self, inside: LocatedBuilder, sum: Sum, row: tuple[SSAValue, SSAValue]) -> SSAValue:
-        """Declare the accumulator of a chunk: a private number, or its row of the partial sums, set to neutral.
+        """Declare the accumulator of a chunk: a private number, or its row of the partial sums, initially neutral.
 
         The first chunk adds to the sum itself, so that a single chunk is the original loop.
         """
@@ -189,7 +192,7 @@ class Chunks:
         return inside.insert(own).result
 
     def _combined(self, sum: Sum, part: SSAValue, count: SSAValue) -> ForOp:
-        """Build the loop that adds the chunks' partial sums in order; in parallel over elements if these are many."""
+        """Build the loop that adds the chunks' partial sums in order; parallel over the elements if these are many."""
         outer = Block(arg_types=[IndexType()])
         kind, (chunk,) = sum.kind.element_type, outer.args
 
@@ -235,7 +238,7 @@ class Chunks:
 
 
 def _size(b: IndexBuilder, count: Extent, work: Extent, least: int, most: Extent, group: Extent) -> Extent:
-    """Iterations per chunk (`rows_of_chunk`), as one operation unless all numbers are known."""
+    """Iterations per chunk, see `rows_of_chunk`: a number if all arguments are known, else `nest.chunk_size`."""
     operands = (count, work, most, group)
     if all(isinstance(n, int) for n in operands):
         return rows_of_chunk(b, count, work, least, most, group)
@@ -243,7 +246,7 @@ def _size(b: IndexBuilder, count: Extent, work: Extent, least: int, most: Extent
 
 
 def write_chunks(module: ModuleOp) -> None:
-    """Replace sizes and numbers of chunks by their arithmetic, which is marked."""
+    """Replace `nest.chunk_size` and `nest.chunks` by their arithmetic, and mark the operations of that arithmetic."""
     for op in [x for x in walk(module) if isinstance(x, ChunkSizeOp | ChunksOp)]:
         b = IndexBuilder(builder_before(op), CONTRACT)
         extent, *rest = (b.as_extent(Scalar(x, "index")) for x in op.operands)
@@ -262,7 +265,7 @@ def write_chunks(module: ModuleOp) -> None:
 
 
 def _indptr_of(loop: ForOp) -> SSAValue | None:
-    """The indptr of the slices whose entries a loop's iterations visit; None for a loop that is not over slices."""
+    """The indptr of the slices whose entries a loop's iterations visit; None for a loop over anything else."""
     for op in walk(loop):
         if not isinstance(op, EntriesOp):
             continue
@@ -285,7 +288,7 @@ def _is_fill(loop: ForOp) -> bool:
 
 
 def _part(sum: Sum, count: SSAValue) -> ValueOp:
-    """Declare memory for the partial sums of all chunks."""
+    """Declare memory for the partial sums of all chunks, one row per chunk."""
     kind = TensorType(sum.kind.element_type, [DYNAMIC_INDEX, *sum.kind.get_shape()])
     parts = ValueOp([count, *sum.value.sizes], kind)
     parts.location = sum.value.location
@@ -293,7 +296,7 @@ def _part(sum: Sum, count: SSAValue) -> ValueOp:
 
 
 def _redirect(loop: LoopOp, old: SSAValue, new: SSAValue) -> None:
-    """Redirect the writes and prefetches of `old` in a loop to `new`."""
+    """Replace value `old` by `new` in the writes and prefetches inside a loop."""
     for op in walk(loop):
         if isinstance(op, DoOp) and old in op.outputs:
             op.set_accesses(op.reads, [(new if x is old else x, where) for x, where in op.writes])
@@ -302,7 +305,7 @@ def _redirect(loop: LoopOp, old: SSAValue, new: SSAValue) -> None:
 
 
 def _nest(b: Builder, sum: Sum, make: Callable[[list[SSAValue]], DoOp]) -> None:
-    """Build loops around a statement for each element of a sum."""
+    """Build a loop nest over all elements of a sum, around a statement that `make` builds."""
     sizes = iter(sum.value.sizes)
     uppers = [
         next(sizes) if n == DYNAMIC_INDEX else b.insert(arith.ConstantOp(IntegerAttr(n, IndexType()))).result
@@ -317,7 +320,7 @@ def _nest(b: Builder, sum: Sum, make: Callable[[list[SSAValue]], DoOp]) -> None:
 
 
 def _keep(own: SSAValue, part: SSAValue, number: SSAValue) -> DoOp:
-    """Store the number that a chunk has accumulated as its partial sum."""
+    """Build the statement that stores the number accumulated by a chunk as the chunk's partial sum."""
     assert isinstance(own.type, TensorType)
     body = Block(arg_types=[own.type.element_type] * 2)
     body.add_op(YieldOp(body.args[0]))

@@ -45,10 +45,10 @@ _ALLOWS: Final = {
 
 
 def parallelize(module: ModuleOp, target: Target) -> None:
-    """Parallelize the outermost loops of every function; inner loops where these are short or cannot be split.
+    """Parallelize the outermost loops of every function; inner loops if the outermost are short or cannot be split.
 
     In `.extents` functions only operations on rows of a sparse matrix are parallelized: extents that depend on such
-    rows take as long as the results themselves, others are cheap.
+    rows cost as much as the results, other extents are cheap.
     """
     for function in functions_of(module):
         is_extents = function.sym_name.data.endswith(".extents")
@@ -66,7 +66,7 @@ def parallelize(module: ModuleOp, target: Target) -> None:
 
 
 def _goes_by_lines(op: Operation) -> bool:
-    """Does an operation process lines, or rows of a matrix, independently?"""
+    """Does an operation process independent lines of a tensor, or independent rows of a matrix?"""
     along = CumulateOp | RecurOp | SortOp | SelectOp | tensor.InsertSliceOp
     has_lines = MATRICES in op.attributes or isinstance(op, along)
     kind = op.operands[0].type if has_lines else None
@@ -75,7 +75,7 @@ def _goes_by_lines(op: Operation) -> bool:
 
 
 def _share_out(op: LapackOp) -> None:
-    """Distribute a batch of LAPACK calls over the cores, if the matrices are too small for LAPACK's own threads."""
+    """Distribute a batch of LAPACK calls over the cores, unless the matrices are large enough for LAPACK's own threads."""
     kind, (least, largest) = op.arguments[0].type, CONCURRENT_ROWS.get(op.kind.data, (0, 0))
     assert isinstance(kind, TensorType)
     rank = kind.get_num_dims() - 2
@@ -106,7 +106,7 @@ def _is_line_in_parts(op: Operation) -> bool:
 
 
 def _goes_by_rows(op: Operation) -> bool:
-    """Does an operation process the rows of a compressed matrix independently?"""
+    """Does an operation process independent rows of a compressed matrix?"""
     return isinstance(op, PatternOp) and op.kind.data in _BY_ROWS
 
 

@@ -85,18 +85,18 @@ def _reads(statement: DoOp) -> Iterator[tuple[SSAValue, Sequence[Subscript] | No
 
 
 def _meet_only(read: Sequence[Subscript], written: Sequence[Subscript], loop: LoopOp) -> bool:
-    """Do two accesses touch the same element in equal iterations only?"""
+    """Do two accesses touch the same element only in the same iteration of the loop?"""
     along = axis_of(written, loop)
     return read == written or (along is not None and along == axis_of(read, loop))
 
 
 def _goes_along(subscripts: Sequence[Subscript], loop: LoopOp) -> bool:
-    """Does an access touch different elements in each iteration?"""
+    """Does an access touch a different element in each iteration of the loop?"""
     return axis_of(subscripts, loop) is not None or any(stride_along(x, loop.counter) for x in subscripts)
 
 
 def _memory(x: SSAValue) -> SSAValue:
-    """The value that owns the memory of x, through views and reuse."""
+    """The value that owns the memory of x: follow views and reuse of memory."""
     while True:
         if isinstance(x.owner, ReshapeOp):
             x = x.owner.source
@@ -136,7 +136,7 @@ def _kind(x: SSAValue) -> str:
 
 
 def neutral(sum: Sum) -> FloatAttr[AnyFloat] | IntegerAttr[IntegerType]:
-    """The neutral element of a reduction."""
+    """The neutral element of a reduction, such as 0 for a sum, 1 for a product, −∞ for a maximum."""
     kind = sum.kind.element_type
     if isinstance(kind, AnyFloat):
         return FloatAttr(_NOTHING[type(sum.combine)], kind)

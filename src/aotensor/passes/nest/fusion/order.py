@@ -18,7 +18,7 @@ from aotensor.ir.nest.tree import is_tensor, is_updated, perfect_nest, range_of,
 class Item:
     """An operation of a block, with the declarations of the values that it writes, until `fuse` assigns it a slot.
 
-    loops: those of its nest, the outermost first. needs: values from outside that it uses.
+    loops: the loops of its nest, the outermost first. needs: the outside values that it uses.
     """
 
     root: Operation
@@ -40,7 +40,7 @@ class Item:
 
 
 def items_of(block: Block) -> list[Item]:
-    """The operations of a block, each with the declarations of the values that it writes."""
+    """The items of a block: its operations, each with the declarations of the values that it writes."""
     items: list[Item] = []
     first: dict[SSAValue, Item] = {}
     """Value → the item that writes it, or its first part."""
@@ -70,7 +70,7 @@ def sunk_to_readers(items: Sequence[Item]) -> list[Item]:
     ordered: set[Item] = set()
 
     def release(wanted: Iterable[Item], reader: Item | None = None) -> None:
-        """Append waiting statements, each after those that it needs."""
+        """Append the waiting statements that a reader needs, each after the statements that it needs itself."""
         pending, found = [item for item in wanted if item in waiting], set[Item]()
         while pending:
             item = pending.pop()
@@ -101,8 +101,8 @@ def operands_first(items: list[Item]) -> list[Item]:
     """Reorder items so that a cheap operand of a reader precedes an operand whose nest has the reader's loops.
 
     Then the reader may join the loops of that nest: one sweep over a matrix instead of two with a vector between them.
-    Deferred statements are already placed. A number between two loops stays there: the first loop does not wait for it,
-    and leaves a row in cache.
+    Statements that were deferred to their readers are not moved again, and neither are numbers: the first of two loops
+    does not wait for a number, and leaves a row in cache for the second.
     """
     order, place = list(items), {item: k for k, item in enumerate(items)}
     maker: dict[SSAValue, Item] = {x: item for item in items for x in item.makes}
@@ -127,7 +127,7 @@ def _ranges(item: Item) -> list[object]:
 def _movable_chain(
     item: Item, first: int, place: Mapping[Item, int], maker: Mapping[SSAValue, Item]
 ) -> dict[Item, None]:
-    """The item and all items from `first` on that it needs, in order; empty if one of them must not move."""
+    """The item and all items from place `first` on that it needs, in order; empty if one of them must not move."""
     chain, pending = set[Item](), [item]
     while pending:
         one = pending.pop()
@@ -142,7 +142,7 @@ def _movable_chain(
 
 
 def _joined_last(items: Sequence[Item], reader: Item | None, maker: Mapping[SSAValue, Item]) -> list[Item]:
-    """Items in program order, except that those with the reader's outermost loop come last.
+    """Reorder items: those with the reader's outermost loop, and items that need their results, come last.
 
     A reader cannot join a loop that precedes the producer of one of its operands.
     """
@@ -156,5 +156,8 @@ def _joined_last(items: Sequence[Item], reader: Item | None, maker: Mapping[SSAV
 
 
 def is_scalar(op: Operation) -> bool:
-    """Is the operation scalar arithmetic, which is placed right after its operands?  Checks stay in program order."""
+    """Is the operation scalar arithmetic, to be placed right after its operands?
+
+    Checks are not: they keep program order.
+    """
     return not isinstance(op, CheckOp | LoopOp | DoOp) and not any(map(is_tensor, op.results))
