@@ -31,7 +31,10 @@ _SLACK: Final = 8
 
 
 def balanced_row(b: LoopBuilder, row: Extent, extent: Extent, size: Extent, group: Extent, indptr: SSAValue) -> Scalar:
-    """The start of the chunk that starts at `row` if all rows are equal.   Arguments: as those of `nest.balance`"""
+    """The start of the chunk that would start at `row` if all rows had equally many entries.
+
+    The arguments are those of `nest.balance`.
+    """
 
     def weight(i: Extent) -> Extent:
         return b.iadd(b.position(indptr, i), i)

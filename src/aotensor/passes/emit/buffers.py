@@ -14,7 +14,7 @@ from aotensor.passes.nest.extents import ExtentKey
 
 
 class Buffers(Protocol):
-    """A function whose values have buffers and known shapes."""
+    """Interface: a function under emission, whose values have buffers and known shapes."""
 
     def resolve(self, key: ExtentKey) -> Extent: ...
     def scalar(self, x: SSAValue) -> Scalar: ...
@@ -23,14 +23,14 @@ class Buffers(Protocol):
 
 
 def returned_values(function: func.FuncOp) -> list[SSAValue]:
-    """The operands of a function's return."""
+    """The operands of a function's return operation."""
     terminator = function.body.block.last_op
     assert terminator is not None
     return list(terminator.operands)
 
 
 def dim_names(function: func.FuncOp, argument: SSAValue) -> list[str | None]:
-    """The names of the dims of an argument; None for those without."""
+    """The names of the dims of a function's argument; None for an argument without names."""
     assert isinstance(argument, BlockArgument) and isinstance(argument.type, TensorType)
     table = function.attributes.get("dims")
     if not isinstance(table, ArrayAttr):

@@ -41,7 +41,7 @@ from aotensor.passes.target import Target
 
 
 def emit_loops(module: ModuleOp, target: Target) -> None:
-    """Replace every function at nest level by its loops; inline the bodies of loops and branches."""
+    """Replace every function at nest level by a function of loops; inline the bodies of loops and branches."""
     write_chunks(module)
     functions = functions_of(module)
     called = {op.sym_name.data: op for op in functions if op.sym_visibility is not None}
@@ -56,7 +56,7 @@ def emit_loops(module: ModuleOp, target: Target) -> None:
 
 
 def _lowered(module: ModuleOp, function: func.FuncOp, called: Mapping[str, func.FuncOp], target: Target) -> func.FuncOp:
-    """Return the function over buffers."""
+    """Return the loop-level function over buffers for a function at nest level."""
     arguments, results = list(function.body.block.args), returned_values(function)
     is_extents = function.sym_name.data.endswith(".extents")
     inputs = [_argument_type(a.type) for a in arguments]
@@ -89,7 +89,10 @@ def _lowered(module: ModuleOp, function: func.FuncOp, called: Mapping[str, func.
 
 
 def _extra_names(function: func.FuncOp, is_extents: bool, count: int) -> list[str | None]:
-    """Names of the arguments after the inputs, for readers of the IR.   count: number of kept values"""
+    """Names of the arguments after the inputs, for readers of the IR.
+
+    count: number of values that the shape cache keeps.
+    """
     if is_extents:
         return [*["kept"] * min(count, 1), "extents", "detail", "context"]
     given = function.attributes.get("results")

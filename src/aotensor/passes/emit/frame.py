@@ -1,4 +1,4 @@
-"""The mapping from values of the nest level to emitted values, at one point of the emitted loops."""
+"""Frames: maps from values of the nest level to emitted values, at one point of the emitted loops."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 class Lanes:
     """Iterations that run as the lanes of vectors.
 
-    counter: of the loop; it equals the index of the first lane. mask: the active lanes, None for all.
+    counter: the loop's counter, which equals the index of the first lane. mask: the active lanes, None for all.
     """
 
     counter: SSAValue
@@ -24,7 +24,7 @@ class Frame:
     """The environment of one iteration: counters, scalars, and the numbers that registers hold.
 
     Jammed iterations have a frame each. A register or buffer belongs to the frame that declares it; enclosing frames
-    are shared, so that an iteration continues with the values that the one before has left.
+    are shared, so that an iteration continues with the values of the previous one.
     """
 
     around: Frame | None = None
@@ -41,7 +41,7 @@ class Frame:
         return Frame(self, values, {}, lanes or self.lanes)
 
     def value(self, x: SSAValue) -> SSAValue:
-        """The emitted value of a scalar or a counter.   Raises: KeyError if there is none"""
+        """The emitted value of a scalar or a counter. Raises: KeyError if it has no emitted value in this frame."""
         frame: Frame | None = self
         while frame is not None:
             found = frame.values.get(x)
@@ -61,7 +61,7 @@ class Frame:
         return None
 
     def holder(self, x: SSAValue) -> Frame:
-        """The frame that holds a register.   Raises: KeyError if there is none"""
+        """The frame that holds the value of a register. Raises: KeyError if no frame does."""
         frame: Frame | None = self
         while frame is not None:
             if x in frame.registers:

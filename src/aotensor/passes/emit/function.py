@@ -41,7 +41,7 @@ from aotensor.passes.target import Target
 class Outside:
     """State that all functions of one kernel share: the module, the called functions, the buffer for error details.
 
-    context: the `aotensor_context` of the call, for library kernels. target: facts of the machine. numbers: yields
+    context: the `aotensor_context` of the call, for library kernels. target: properties of the machine. numbers: yields
     unique numbers.
     """
 
@@ -57,8 +57,8 @@ class FunctionEmitter:
     """Emits the loops of one function: a kernel, or the body of a loop or branch inside of one.
 
     arguments: a buffer for each tensor and for each scalar of a kernel; a Scalar for each scalar of a body. outputs: a
-    buffer for each result, None for a scalar that a body returns; in `.extents` the single buffer of all. kept: a
-    buffer for each value that `.extents` leaves to the kernel; in `.extents` the table of these.
+    buffer for each result, None for a scalar that a body returns; in `.extents` one buffer for all results. kept: a
+    buffer for each value that `.extents` computes for the kernel; in `.extents` the table of these buffers.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class FunctionEmitter:
         self.buffers: dict[SSAValue, SSAValue] = {}
 
     def _computed_sizes(self) -> dict[SSAValue, list[tuple[int, int]]]:
-        """Extents that depend on computed tensors → the (output, axis) pairs that have them."""
+        """For each extent that depends on computed tensors, the (output, axis) pairs that have this extent."""
         found: dict[SSAValue, list[tuple[int, int]]] = {}
         is_known = AllSources(is_scalar)
         for number, x in enumerate(returned_values(self.function)):
@@ -93,7 +93,7 @@ class FunctionEmitter:
         return found
 
     def run(self) -> list[Scalar]:
-        """Emit the function; return its status, then the scalars that it returns."""
+        """Emit the function; return its status, then its scalar results."""
         self._bind_arguments(list(self.function.body.block.args))
         return self._emit([op for op in self.function.body.block.ops if not isinstance(op, func.ReturnOp)])
 
@@ -108,13 +108,13 @@ class FunctionEmitter:
         return can_fail(self.outside.called[symbol], self.outside.called)
 
     def bind(self, x: SSAValue, value: Scalar) -> None:
-        """Set the value of a scalar result."""
+        """Set the emitted value of a scalar result."""
         self.root.values[x] = value.ssa
 
     # --- values --------------------------------------------------------------------------------------------------
 
     def resolve(self, key: ExtentKey) -> Extent:
-        """Return an extent at loop level."""
+        """Return the loop-level value of an extent."""
         key = self.extents.key(key)
         if isinstance(key, int):
             return key
@@ -144,11 +144,11 @@ class FunctionEmitter:
         return found
 
     def buffer_in(self, frame: Frame, x: SSAValue) -> SSAValue:
-        """The buffer of a tensor, as seen from an iteration."""
+        """The buffer of a tensor, as one iteration sees it: jammed iterations have buffers of their own."""
         return frame.buffer(x) or self.buffer(x)
 
     def declare(self, value: ValueOp, frame: Frame) -> None:
-        """Create the buffer of a value, and fill it if it has a start value; jammed iterations have one each."""
+        """Create the buffer of a value, one for each jammed iteration, and fill it with its initial value, if any."""
         x = value.result
         shape = self._sized(x, value.sizes, frame)
         if value.over is not None:
@@ -170,12 +170,12 @@ class FunctionEmitter:
             self.b.nest(shape, lambda where: self.b.store(init, buffer, where))
 
     def view(self, op: ReshapeOp, frame: Frame) -> None:
-        """Emit a view: the memory of a tensor with another shape."""
+        """Emit a view: the memory of a tensor under another shape."""
         buffer = self.b.reinterpret(self.buffer_in(frame, op.source), self._sized(op.result, op.sizes, frame))
         self.buffers[op.result] = frame.buffers[op.result] = buffer
 
     def extent(self, op: tensor.DimOp) -> Extent:
-        """The extent of the tensor as stored, for the checks that compare it with another one."""
+        """The extent of a tensor's buffer, which checks compare with other extents."""
         source = op.index.owner
         assert isinstance(source, arith.ConstantOp) and isinstance(source.value, IntegerAttr)
         axis = source.value.value.data
@@ -189,7 +189,7 @@ class FunctionEmitter:
         return [next(unknown) if n == DYNAMIC_INDEX else n for n in x.type.get_shape()]
 
     def _output(self, number: int, x: SSAValue, shape: Sequence[Extent]) -> SSAValue:
-        """The buffer of an output, for a value that may have another shape with as many elements."""
+        """The buffer of output `number`, for a value that may have another shape with as many elements."""
         output = self.outputs[number]
         assert output is not None
         is_same = self.extents.shape(returned_values(self.function)[number]) == self.extents.shape(x)
@@ -225,7 +225,7 @@ class FunctionEmitter:
     # --- emission ------------------------------------------------------------------------------------------------
 
     def _emit(self, ops: Sequence[Operation]) -> list[Scalar]:
-        """Emit operations in order; those after a check go into the branch where it holds."""
+        """Emit operations in order; operations after a check are emitted inside the branch where it holds."""
         for position, op in enumerate(ops):
             self.b.belongs_to(op)
             match op:
@@ -244,7 +244,7 @@ class FunctionEmitter:
         return [self.b.constant(0, "int32"), *self._emit_outputs()]
 
     def _emit_checks(self, ops: Sequence[Operation]) -> list[Scalar]:
-        """Emit the leading group of checks as one branch, with the following operations inside."""
+        """Emit the first group of checks as one branch, with the operations that follow it inside."""
         count = group_length(ops, self._sizes_output)
         checks: list[CheckOp] = []
         for op in ops[:count]:
@@ -264,11 +264,11 @@ class FunctionEmitter:
         return self._guarded(ok, ops[count:], fail)
 
     def _sizes_output(self, op: Operation) -> bool:
-        """True if an output has an extent that this operation computes."""
+        """True if this operation computes an extent of an output."""
         return any(x in self.sizes for x in op.results)
 
     def _emit_size_check(self, op: Operation, rest: Sequence[Operation]) -> list[Scalar]:
-        """Check that an extent equals the one that `@f.extents` computed, so that no write exceeds an output."""
+        """Emit the check that an extent equals the one from `@f.extents`, so that no write exceeds an output."""
         self._emit_plain(op)
         number, axes = self.function.attributes["sizes_check"], self.sizes[op.results[0]]
         assert isinstance(number, IntegerAttr)
@@ -284,12 +284,12 @@ class FunctionEmitter:
         return self._guarded(all_hold(self.b, [self.b.compare("eq", found, n) for n in given]), rest, fail)
 
     def _pass_on(self, status: Scalar, rest: Sequence[Operation]) -> list[Scalar]:
-        """Emit the rest of the function under the condition that a loop or branch has not failed."""
+        """Emit the rest of the function under the condition that the preceding loop or branch has not failed."""
         is_good = self.b.compare("eq", status, self.b.constant(0, "int32"))
         return self._guarded(is_good, rest, lambda: status)
 
     def _guarded(self, condition: Scalar, rest: Sequence[Operation], fail: Callable[[], Scalar]) -> list[Scalar]:
-        """Emit the rest under a condition; otherwise return the failure's status, and zeros for returned scalars."""
+        """Emit the rest under a condition; otherwise return the failure's status, and zeros for scalar results."""
         handed = [
             x.type for x, output in zip(returned_values(self.function), self.outputs, strict=False)
             if output is None and not self.is_extents

@@ -24,9 +24,9 @@ _DIVISIONS = (arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.
 
 
 def group_length(ops: Sequence[Operation], is_apart: Callable[[Operation], bool]) -> int:
-    """The number of leading operations that form a group: checks with harmless operations between them.
+    """The number of operations at the start of `ops` that form a group: checks and harmless operations between them.
 
-    is_apart: operations that end a group.
+    is_apart: predicate of operations that end a group.
     """
     length = 0
     for position, op in enumerate(ops):
@@ -38,7 +38,7 @@ def group_length(ops: Sequence[Operation], is_apart: Callable[[Operation], bool]
 
 
 def is_harmless(op: Operation) -> bool:
-    """True for scalar arithmetic and extents, which cannot trap; false for a division by a possible 0."""
+    """True for scalar arithmetic and shape queries, which cannot trap; false for a division by a possible 0."""
     if isinstance(op, _DIVISIONS):
         return _is_positive_literal(op.rhs)
     is_scalar = not any(isinstance(r.type, TensorType) for r in op.results)
@@ -61,7 +61,7 @@ def all_hold(b: LoopBuilder, conditions: Sequence[Scalar]) -> Scalar:
 def first_failure(
     b: LoopBuilder, checks: Sequence[CheckOp], scalar: Callable[[SSAValue], Scalar]
 ) -> tuple[Scalar, Scalar, Scalar]:
-    """(number, found, expected) of the first check that fails, if one does."""
+    """(number, found, expected): the number of the first check that fails, if any, with its two values."""
     rows = [_record(b, check, scalar) for check in checks]
     result = rows[-1]
     for check, row in zip(reversed(checks[:-1]), reversed(rows[:-1]), strict=True):

@@ -30,7 +30,7 @@ PREFIX: Final = "aot_gemm"
 
 
 def lower_product(b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: ProductOp, context: SSAValue) -> None:
-    """C = op(A)·op(B), all row-major: one call, with flags for operands that are stored transposed.
+    """Emit C = op(A)·op(B), all row-major, as one kernel call, with flags for operands that are stored transposed.
 
     A kernel accepts whole buffers only; a row of a buffer, in a loop over steps, is copied to a temporary one.
     """
@@ -46,7 +46,7 @@ def lower_product(b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: Produc
 
 
 def lower_product_at(b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: ProductAtOp, context: SSAValue) -> None:
-    """Σ a·b at positions: one call, with all tensors as vectors in C order."""
+    """Emit a product of elements at positions as one kernel call, with all tensors as vectors in C order."""
     target, shape = buffers.buffer(op.result), buffers.shape(op.result)
     result = b.own_buffer(target, shape)
     kind = result.type
@@ -60,7 +60,7 @@ def lower_product_at(b: LoopBuilder, buffers: Buffers, module: ModuleOp, op: Pro
 
 
 def _flat(b: LoopBuilder, buffer: SSAValue) -> SSAValue:
-    """A whole buffer as a vector."""
+    """A view of a whole buffer as a vector."""
     assert isinstance(buffer.type, MemRefType)
     extents = [b.extent_of(buffer, axis) for axis in range(len(buffer.type.get_shape()))]
     return b.reinterpret(buffer, [b.index(reduce(b.imul, extents))])
@@ -73,7 +73,7 @@ def _call_product(
     context: SSAValue,
     transposed: tuple[bool, bool] = (False, False),
 ) -> None:
-    """C = op(A)·op(B) for buffers A, B, C of dynamic extents."""
+    """Emit the kernel call C = op(A)·op(B) for buffers A, B, C of dynamic extents."""
     kind = matrices[-1].type
     assert isinstance(kind, MemRefType) and isinstance(kind.element_type, AnyFloat)
     symbol = f"{PREFIX}.f{kind.element_type.bitwidth}"
@@ -83,7 +83,7 @@ def _call_product(
 
 
 def no_blas(b: LoopBuilder) -> SSAValue:
-    """A context whose size field excludes all other fields, so that the product does not call BLAS."""
+    """A context whose size field excludes all other fields, so that the product kernel does not call BLAS."""
     context = b.allocate(i8, [8])
     b.nest([8], lambda where: b.store(b.constant(0, "int8"), context, where))
     return b.reinterpret(context, [1])
@@ -111,7 +111,7 @@ def _declare(module: ModuleOp, symbol: str, arguments: Sequence[Attribute]) -> N
 
 
 def constant_buffer(b: LoopBuilder, module: ModuleOp, op: arith.ConstantOp) -> SSAValue:
-    """A constant tensor as a global of the module."""
+    """Emit a constant tensor as a global of the module; return its buffer."""
     assert isinstance(op.value, DenseIntOrFPElementsAttr) and isinstance(op.result.type, TensorType)
     kind: MemRefType[Attribute] = MemRefType(op.result.type.element_type, op.result.type.get_shape())
     names = [g.sym_name.data for g in module.body.block.ops if isinstance(g, memref.GlobalOp)]

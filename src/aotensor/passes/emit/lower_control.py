@@ -34,7 +34,7 @@ Argument: TypeAlias = SSAValue | Scalar
 
 
 class Caller(Buffers, Protocol):
-    """The emitter of the enclosing function, which inlines the bodies."""
+    """The interface of the enclosing function's emitter, which inlines the bodies of loops and branches."""
 
     def inline(
         self, symbol: str, arguments: Sequence[Argument], outputs: Sequence[SSAValue | None]
@@ -94,7 +94,7 @@ def lower_scan(b: LoopBuilder, caller: Caller, op: ScanOp) -> Scalar | None:
 class _State:
     """One state of a scan: its initial values and its buffer.
 
-    rows: buffer of its values, None for a scalar whose last value alone is used.
+    rows: buffer of its values; None for a scalar state of which only the last value is used.
     """
 
     lags: tuple[int, ...]
@@ -161,9 +161,9 @@ class _ScanLowering:
         return status if fails else None
 
     def _run_chunks(self, size: Extent) -> None:
-        """Run on several cores: each chunk runs all steps for some rows, or some of the steps.
+        """Emit the loop for several cores: each chunk runs all steps for some rows, or some steps.
 
-        A single chunk is the same as the unsplit loop.
+        A single chunk is identical to the unsplit loop.
         """
         b = self.b
         count = self.states[0].extents[0] if self.states else self.n
@@ -194,7 +194,10 @@ class _ScanLowering:
             b.branch(b.compare("lt", b.index(size), b.index(count)), chunks, steps)
 
     def _run_while(self, start: Sequence[Scalar]) -> list[Scalar]:
-        """Emit steps until one fails or stops; return the number of steps, status, stop, and the scalar states."""
+        """Emit a loop that ends when a step fails or stops.
+
+        Returns the number of steps, the status, the stop flag, and the scalar states.
+        """
         b = self.b
         good, no = b.constant(0, "int32"), b.constant(False, "bool")
 
@@ -213,7 +216,7 @@ class _ScanLowering:
     # --- one step ------------------------------------------------------------------------------------------------
 
     def _step(self, t: Scalar, carried: Sequence[Scalar]) -> tuple[Scalar, Scalar | None, list[Scalar]]:
-        """Emit step t; return its status, whether to stop, and the scalar states after it."""
+        """Emit step t; return its status, whether to stop, and the scalar states after the step."""
         b = self.b
         row = b.isub(b.isub(self.n, 1), t) if self.op.reversed is not None else t
         registers = self._registers(carried)
@@ -239,7 +242,7 @@ class _ScanLowering:
         return status, scalars[-1] if stops else None, self._keep(row, registers, iter(scalars))
 
     def _registers(self, carried: Sequence[Scalar]) -> list[list[Scalar]]:
-        """The former values of each scalar state, the oldest first."""
+        """The former values of each scalar state, the oldest value first."""
         values = iter(carried)
         return [[next(values) for _ in range(s.depth)] if s.is_scalar else [] for s in self.states]
 
@@ -257,7 +260,7 @@ class _ScanLowering:
         return self.b.part(buffer, start, [count, *extents[1:]])
 
     def _former(self, state: _State, t: Scalar, row: Extent, lag: int) -> SSAValue:
-        """The value of a state at step t + lag; in the first steps one of the initial values."""
+        """The value of a state at step t + lag (lag < 0); in the first steps one of the initial values."""
         b = self.b
         assert state.rows is not None
         first = b.row(state.initial, b.iadd(t, state.depth + lag), state.extents)
@@ -270,12 +273,12 @@ class _ScanLowering:
         return b.choose(is_first, *(self._some(x, state.extents) for x in (first, later)))
 
     def _slot(self, state: _State, step: Extent) -> Scalar:
-        """The row of the ring buffer that holds the value of a step, from -depth on."""
+        """The row of the ring buffer that holds a state's value of a step. Steps are numbered from −depth."""
         length = state.depth + 1
         return self.b.rem(self.b.index(self.b.iadd(step, length)), self.b.index(length))
 
     def _output(self, state: _State, t: Scalar, row: Extent) -> SSAValue | None:
-        """The buffer for the new value of a state; None for a scalar, which the body returns."""
+        """The buffer for the new value of a state; None for a scalar state, whose value the body returns."""
         if state.is_scalar:
             return None
         assert state.rows is not None
@@ -283,7 +286,7 @@ class _ScanLowering:
         return self._some(self.b.row(state.rows, slot, state.extents), state.extents)
 
     def _keep(self, row: Extent, registers: Sequence[list[Scalar]], made: Iterator[Scalar]) -> list[Scalar]:
-        """Store the scalars of a step; return the scalar states for the next step."""
+        """Store the scalar states of a step to their buffers; return the scalar states for the next step."""
         carried: list[Scalar] = []
         for state, values in zip(self.states, registers, strict=True):
             if state.is_scalar:
@@ -299,7 +302,7 @@ class _ScanLowering:
     # --- behind the loop -----------------------------------------------------------------------------------------
 
     def _finish(self, taken: Extent, carried: Sequence[Scalar]) -> None:
-        """Copy out the last values of states that are not stacked, and bind the number of steps."""
+        """Copy out the last values of states that are not stacked, and bind the number of completed steps."""
         b = self.b
         for state, values in zip(self.states, self._registers(carried), strict=True):
             if state.is_stacked:

@@ -1,4 +1,4 @@
-"""Dispatch of operations along the lines of a tensor to their lowerings."""
+"""Dispatch of operations along the lines of a tensor (sort, select, running sums) to their lowerings."""
 
 from __future__ import annotations
 

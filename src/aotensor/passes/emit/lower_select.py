@@ -106,7 +106,10 @@ class _Memory:
 
 
 def _key(b: LoopBuilder, x: Scalar) -> Scalar:
-    """An int64 in the order of x; equal for 0 and −0, and for all nan, which are larger than all numbers."""
+    """An int64 key in the order of x.
+
+    Keys of 0 and −0 are equal; keys of all nan are equal, and larger than all others.
+    """
     if x.dtype in ("float32", "float64"):
         x = b.cast(x, "float64")
         bits = b.bitcast(b.select(b.compare("eq", x, b.constant(0, "float64")), b.constant(0, "float64"), x), "int64")
@@ -120,7 +123,10 @@ def _key(b: LoopBuilder, x: Scalar) -> Scalar:
 
 @dataclass(frozen=True)
 class _State:
-    """Candidates with keys of low … high, and the wanted rank among them; half: halve the range next."""
+    """The state of a search.
+
+    low, high: range of the candidates' keys. count: their number. rank: of the wanted one. half: halve the range next?
+    """
 
     low: Scalar
     high: Scalar
@@ -137,9 +143,9 @@ class _State:
 
 
 def _next(b: LoopBuilder, key: Keys, length: Extent, rank: Scalar, before: list[Scalar]) -> Sequence[Scalar]:
-    """The result of `_find` for the rank of the last call or the next one, in one sweep.
+    """The result of `_find` for the previous rank or the rank after it, in one sweep over the keys.
 
-    before: that rank, and its result.
+    before: the previous rank, and the result of `_find` for it.
     """
     last, found, equal = before
     most, zero, one = b.constant(_MOST, "int64"), b.index(0), b.index(1)
@@ -156,7 +162,7 @@ def _next(b: LoopBuilder, key: Keys, length: Extent, rank: Scalar, before: list[
 
 
 def _find(b: LoopBuilder, memory: _Memory, key: Keys, length: Extent, rank: Scalar) -> tuple[Scalar, Scalar]:
-    """The key at a rank, and how many equal keys precede it."""
+    """The key at a rank, and how many keys equal to it precede it in the sorted line."""
     least, most = (b.constant(x, "int64") for x in (_LEAST, _MOST))
     start = _State(least, most, b.index(length), rank, b.constant(False, "bool"))
     state = _round(b, memory, key, start)
@@ -180,7 +186,7 @@ def _find(b: LoopBuilder, memory: _Memory, key: Keys, length: Extent, rank: Scal
 
 
 def _round(b: LoopBuilder, memory: _Memory, key: Keys, state: _State) -> _State:
-    """One round: choose two keys, and keep the candidates below, between or above them that contain the rank."""
+    """Emit one round: choose two keys; of the candidates below, between and above, keep the part with the rank."""
     u, v = b.branch(state.half, lambda: _middle(b, state), lambda: _pivots(b, memory, key, state))
     zero, one = b.index(0), b.index(1)
 
@@ -222,7 +228,7 @@ def _round(b: LoopBuilder, memory: _Memory, key: Keys, state: _State) -> _State:
 
 
 def _middle(b: LoopBuilder, state: _State) -> Sequence[Scalar]:
-    """The middle of the range of keys, twice."""
+    """Twice the middle of the range of keys, as two equal keys to partition by."""
     one = b.constant(1, "int64")
     differ = b.shift_right(b.xor(state.low, state.high), one)
     middle = b.add(b.and_(state.low, state.high), differ)
@@ -230,7 +236,7 @@ def _middle(b: LoopBuilder, state: _State) -> Sequence[Scalar]:
 
 
 def _pivots(b: LoopBuilder, memory: _Memory, key: Keys, state: _State) -> Sequence[Scalar]:
-    """Two keys of a sample, spaced so that they likely enclose the wanted key."""
+    """Two keys of a sample, chosen by rank so that they likely enclose the wanted key."""
     size = b.imax(b.imin(b.div(state.count, b.index(_SHARE)), _SAMPLE), 1)
     n = b.index(size)
     distance = b.div(state.count, n)
@@ -248,7 +254,7 @@ def _pivots(b: LoopBuilder, memory: _Memory, key: Keys, state: _State) -> Sequen
 
 
 def _of_few(b: LoopBuilder, key: Keys, count: Scalar, first: Scalar, second: Scalar) -> list[Scalar]:
-    """The keys at two ranks, and how many keys are smaller than each; compares every pair of keys."""
+    """The keys at two ranks, and how many keys are smaller than each, for few keys: compares every pair."""
     zero, one = b.index(0), b.index(1)
 
     def rank(i: Scalar, found: list[Scalar]) -> list[Scalar]:
@@ -268,7 +274,7 @@ def _of_few(b: LoopBuilder, key: Keys, count: Scalar, first: Scalar, second: Sca
 
 
 def _position(b: LoopBuilder, key: Keys, found: Scalar, equal: Scalar) -> Scalar:
-    """The position of the key `found` that is preceded by `equal` keys like it."""
+    """The position of the element with key `found` that has `equal` elements of the same key before it."""
     zero, one = b.index(0), b.index(1)
 
     def goes_on(carried: list[Scalar]) -> Scalar:
@@ -287,10 +293,9 @@ def _collect(
     b: LoopBuilder, memory: _Memory, key: Keys, length: Extent, count: Extent, is_last: bool,
     put: Callable[[Scalar, Scalar], None],
 ) -> None:  # fmt: skip
-    """Put the positions of the `count` first, or last, elements in order: those beyond a key, and some equal ones.
+    """Put the positions of the `count` smallest, or largest (`is_last`), elements, in their order along the line.
 
-    Of the keys equal to the bound, the first `equal` precede it; these belong to the first elements, the others to the
-    last ones.
+    A bound separates both parts. Of the keys equal to it, the first `equal` count as smaller, the others as larger.
     """
     if count == 0:
         return
@@ -326,9 +331,9 @@ def _sweep(
     b: LoopBuilder, length: Scalar, carried: Sequence[Scalar], step: Callable[[Scalar, list[Scalar]], Sequence[Scalar]],
     is_found: Callable[[Scalar], Scalar], found: Scalar,
 ) -> Sequence[Scalar]:  # fmt: skip
-    """The scalar loop carried = step(k, carried) over a line; if few elements are found, only over their blocks.
+    """Emit the scalar loop carried = step(k, carried) over a line, or only over blocks that contain matching elements.
 
-    is_found: whether step does anything for element k. found: about how many elements these are. A block is tested by
+    is_found: does `step` do anything for element k? found: estimated number of such elements. A block is tested by
     vectors, at the rate at which the line is read.
     """
     zero, one, size = b.index(0), b.index(1), b.index(_BLOCK)

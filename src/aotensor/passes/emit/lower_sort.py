@@ -85,7 +85,7 @@ def lower_sort(b: LoopBuilder, buffers: Buffers, op: SortOp, target: Target) -> 
 class _Runs:
     """Elements of a line with their original positions: the line to sort, or scratch memory.
 
-    at: the indices of element k.
+    at(k): the indices of element k.
     """
 
     b: LoopBuilder
@@ -107,7 +107,7 @@ class _Runs:
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two adjacent sorted runs, start … middle … end."""
+    """Two adjacent sorted runs of elements, start … middle and middle … end."""
 
     start: Extent
     middle: Extent
@@ -115,12 +115,12 @@ class _Pair:
 
     @staticmethod
     def of(b: LoopBuilder, start: Extent, width: Extent, stop: Extent) -> _Pair:
-        """Two adjacent runs of `width` elements from `start` on, cut off at `stop`."""
+        """Two adjacent runs of `width` elements from `start` on, both cut off at `stop`."""
         return _Pair(start, b.imin(b.iadd(start, width), stop), b.imin(b.iadd(start, b.imul(width, 2)), stop))
 
 
 def _sort_part(b: LoopBuilder, line: _Runs, scratch: _Runs, start: Extent, stop: Extent) -> None:
-    """Sort the elements from start to stop on one core: sort short runs, and merge them in pairs."""
+    """Emit the sort of elements start … stop on one core: sort short runs, and merge them in pairs."""
     count = b.isub(stop, start)
 
     def back(k: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
@@ -158,7 +158,7 @@ def _sort_part(b: LoopBuilder, line: _Runs, scratch: _Runs, start: Extent, stop:
 
 
 def _sort_run(b: LoopBuilder, source: _Runs, target: _Runs, start: Scalar, stop: Scalar) -> None:
-    """Sort a short run: place each element after the smaller ones and after equal ones that precede it."""
+    """Emit the sort of a short run: place each element after the smaller ones and after equal ones that precede it."""
     zero, one = b.index(0), b.index(1)
 
     def place(k: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
@@ -177,7 +177,7 @@ def _sort_run(b: LoopBuilder, source: _Runs, target: _Runs, start: Scalar, stop:
 
 
 def _merge_whole(b: LoopBuilder, source: _Runs, target: _Runs, start: Scalar, width: Scalar) -> Sequence[Scalar]:
-    """Merge two runs of `width` elements, half of the result from the front and half from the back."""
+    """Emit the merge of two runs of `width` elements: half of the result from the front and half from the back."""
     one, middle = b.index(1), b.add(start, width)
     last = b.sub(b.add(middle, width), one)
 
@@ -207,7 +207,7 @@ def _merge_whole(b: LoopBuilder, source: _Runs, target: _Runs, start: Scalar, wi
 
 
 def _merge_rest(b: LoopBuilder, source: _Runs, target: _Runs, pair: _Pair, stop: Extent) -> Sequence[Scalar]:
-    """Merge the last two runs; the second one may be short or empty."""
+    """Emit the merge of the last two runs of a line; the second one may be short or empty."""
     first = [b.index(pair.start), b.index(pair.middle)]
     b.loop(
         pair.start, pair.end, first, lambda k, at: _merge_step(b, source, target, pair, stop, k, at),
@@ -219,7 +219,7 @@ def _merge_rest(b: LoopBuilder, source: _Runs, target: _Runs, pair: _Pair, stop:
 def _merge_chunks(b: LoopBuilder, line: _Runs, scratch: _Runs, length: Extent, size: Extent, most: int) -> None:
     """Merge at most `most` sorted runs of `size` elements until there is one, on several cores.
 
-    Each iteration makes two passes, to the scratch memory and back; the last pass may find only one run.
+    Each iteration makes two passes, to the scratch memory and back. In the last pass there may be a single run.
     """
 
     def two_passes(number: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
@@ -238,7 +238,7 @@ def _merge_chunks(b: LoopBuilder, line: _Runs, scratch: _Runs, length: Extent, s
 
 
 def _merge_pass(b: LoopBuilder, source: _Runs, target: _Runs, length: Extent, size: Extent, width: Scalar) -> None:
-    """Merge adjacent runs of `width` elements, a multiple of `size`, by independent pieces of `size` elements."""
+    """Emit a pass that merges adjacent runs of `width` elements, a multiple of `size`, by independent pieces of `size`."""
 
     def piece(start: Scalar) -> None:
         double = b.add(width, width)
@@ -255,9 +255,9 @@ def _merge_pass(b: LoopBuilder, source: _Runs, target: _Runs, length: Extent, si
 def _merge_step(
     b: LoopBuilder, source: _Runs, target: _Runs, pair: _Pair, stop: Extent, k: Scalar, carried: list[Scalar]
 ) -> list[Scalar]:
-    """target[k] = the next element of two runs; (left, right) are their next elements, returned as of after it.
+    """Emit one step of a merge: target[k] = the next element of two runs; return the positions (left, right) after it.
 
-    stop: the end of the readable elements.
+    carried: the positions (left, right) before the step. stop: the end of the readable elements.
     """
     left, right = carried
     last = b.isub(stop, 1)
@@ -270,9 +270,9 @@ def _merge_step(
 
 
 def _merge_path(b: LoopBuilder, source: _Runs, pair: _Pair, count: Scalar) -> list[Scalar]:
-    """The next elements (left, right) of two runs when `count` have been merged: a bisection.
+    """The positions (left, right) of the next elements of two runs after `count` merged elements, by bisection.
 
-    low … high are the possible numbers of them that come from the left run.
+    low … high are the possible numbers of merged elements that come from the left run.
     """
     start, middle = b.index(pair.start), b.index(pair.middle)
     low = b.imax(b.sub(count, b.sub(b.index(pair.end), middle)), 0)
@@ -290,7 +290,7 @@ def _merge_path(b: LoopBuilder, source: _Runs, pair: _Pair, count: Scalar) -> li
 
 
 def _less(b: LoopBuilder, x: Scalar, y: Scalar) -> Scalar:
-    """x < y in an order where nan is larger than every number."""
+    """Emit x < y in an order where nan is larger than every number."""
     if x.dtype in ("float32", "float64"):
         return b.or_(b.compare("lt", x, y), b.and_(b.is_nan(y), b.not_(b.is_nan(x))))
     return b.compare("lt", x, y)

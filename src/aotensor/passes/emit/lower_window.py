@@ -30,7 +30,7 @@ STEP: Final = 8
 
 
 def lower_insert(b: LoopBuilder, buffers: Buffers, op: tensor.InsertSliceOp, target: Target) -> None:
-    """result = dest with a strided slice replaced by source; reuses dest's buffer where it is free."""
+    """Emit result = dest with a strided slice replaced by source; reuses dest's buffer where nothing else needs it."""
     result = _copy_of_dest(b, buffers, op, target)
     starts, steps = (
         _mixed(buffers, static, dynamic)
@@ -46,7 +46,7 @@ def lower_insert(b: LoopBuilder, buffers: Buffers, op: tensor.InsertSliceOp, tar
 
 
 def _copy_of_dest(b: LoopBuilder, buffers: Buffers, op: tensor.InsertSliceOp | ScatterOp, target: Target) -> SSAValue:
-    """Return the buffer of the result, initialized with dest."""
+    """Return the buffer of the result, initialized with a copy of dest."""
     result, dest = buffers.buffer(op.result), buffers.buffer(op.dest)
     if result is not dest:
 
@@ -58,7 +58,7 @@ def _copy_of_dest(b: LoopBuilder, buffers: Buffers, op: tensor.InsertSliceOp | S
 
 
 def lower_scatter(b: LoopBuilder, buffers: Buffers, op: ScatterOp, target: Target) -> None:
-    """result = dest with source put to, or added at, the given indices; one element after the other, in C order."""
+    """Emit result = dest with source put to, or added at, the given indices; one element after the other, in C order."""
     result, source = _copy_of_dest(b, buffers, op, target), buffers.buffer(op.source)
     axes, start = op.axes.get_values(), op.start.value.data
     extents, shape = buffers.shape(op.dest), buffers.shape(op.source)
@@ -85,7 +85,7 @@ def lower_scatter(b: LoopBuilder, buffers: Buffers, op: ScatterOp, target: Targe
 
 
 def _index(b: LoopBuilder, buffers: Buffers, indices: SSAValue, counters: list[Scalar], extent: Extent) -> Scalar:
-    """One of the indices, counted from the start; indices broadcast along extents of 1."""
+    """One of the scatter's indices, counted from the start of the axis; indices broadcast along extents of 1."""
     shape = buffers.shape(indices)
     own = counters[len(counters) - len(shape) :]
     at: list[Extent] = [0 if n == 1 else counter for n, counter in zip(shape, own, strict=True)]
@@ -99,7 +99,7 @@ def _mixed(buffers: Buffers, static: DenseArrayBase[Any], dynamic: Sequence[SSAV
 
 
 def lower_nonzero(b: LoopBuilder, buffers: Buffers, op: NonzeroOp) -> None:
-    """positions[axis][p] = the coordinate of true element number p along each axis; one counting sweep in C order.
+    """Emit positions[axis][p] = the coordinate of true element number p along each axis; one counting sweep in C order.
 
     p = 0; for i: for j:  if p < count: rows[p], columns[p] = i, j;  p += mask[i, j]
 
@@ -131,7 +131,7 @@ def lower_nonzero(b: LoopBuilder, buffers: Buffers, op: NonzeroOp) -> None:
 
 
 def lower_cumulate(b: LoopBuilder, buffers: Buffers, op: CumulateOp, target: Target) -> None:
-    """result[…, k, …] = Σ or Π of source[…, 0..k, …], in ascending order unless the operation allows another one."""
+    """Emit result[…, k, …] = Σ or Π of source[…, 0..k, …], in ascending order unless any order is permitted."""
     axis, kind = op.axis.value.data, op.kind.data
     shape = buffers.shape(op.source)
     source, result = buffers.buffer(op.source), buffers.buffer(op.result)
@@ -157,7 +157,7 @@ def lower_cumulate(b: LoopBuilder, buffers: Buffers, op: CumulateOp, target: Tar
 
 
 def lower_recur(b: LoopBuilder, buffers: Buffers, op: RecurOp, target: Target) -> None:
-    """result[…, k, …] = factors[…, k, …]·result[…, k − 1, …] + terms[…, k, …], in ascending order."""
+    """Emit result[…, k, …] = factors[…, k, …]·result[…, k − 1, …] + terms[…, k, …], in ascending order."""
     axis = op.axis.value.data
     shape = buffers.shape(op.terms)
     factors, terms, result = (buffers.buffer(x) for x in (op.factors, op.terms, op.result))

@@ -36,10 +36,10 @@ def each_row(
     own: Extent = 0,
     indptr: SSAValue | None = None,
 ) -> None:
-    """body(i) for i = 0 … count, with body = begin() made for each chunk, which may allocate.
+    """Emit body(i) for i = 0 … count; each chunk calls body = begin(), which may allocate memory for the chunk.
 
-    work: per row. own: elements that each chunk initializes for itself. indptr: of the matrix whose entries are divided
-    evenly among chunks
+    work: estimated work per row. own: elements that each chunk initializes for itself.
+    indptr: row starts of a compressed matrix whose entries are divided evenly among chunks.
     """
 
     def rows(start: Extent, stop: Extent) -> None:
@@ -70,7 +70,10 @@ def each_line(
     b: LoopBuilder, op: Operation, target: Target, others: Sequence[Extent], work: Extent,
     begin: Callable[[], Callable[[list[Scalar]], None]],
 ) -> None:  # fmt: skip
-    """body(where) for all positions along all axes but one, with body = begin().   work: of a line"""
+    """Emit body(where) for all positions along all axes but one; each chunk calls body = begin().
+
+    work: estimate per line.
+    """
     if not others:
         begin()([])
         return
@@ -87,7 +90,7 @@ def each_line(
 def each_element(
     b: LoopBuilder, op: Operation, target: Target, shape: Sequence[Extent], body: Callable[[list[Scalar]], None]
 ) -> None:
-    """body(where) for all positions of a tensor, where body moves an element."""
+    """Emit body(where) for all positions of a tensor, where body moves one element."""
     if PARALLEL_LINES in op.attributes and len(shape) > 1:
         each_line(b, op, target, shape, _MOVE, lambda: body)
     else:

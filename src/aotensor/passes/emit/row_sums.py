@@ -55,7 +55,7 @@ def emit_row_sums(tree: TreeEmitter, loop: EntriesOp, frame: Frame, sums: Sequen
 
 
 class _RowSums:
-    """The sums of `count` slices.   ends: the start of each slice, and the end of the last one"""
+    """Emits the sums of `count` slices, one slice per lane. ends: the start of each slice, and the end of the last one."""
 
     def __init__(self, tree: TreeEmitter, loop: EntriesOp, frame: Frame, sums: Sequence[SSAValue], count: int) -> None:
         self.tree, self.loop, self.frame, self.sums, self.count = tree, loop, frame, sums, count
@@ -68,7 +68,7 @@ class _RowSums:
         self.nothing = [Scalar(b.zero_vector(self.kind), "raw")] * len(sums)
 
     def totals(self) -> list[Scalar]:
-        """For each sum, the vector of the sums of all slices."""
+        """For each summed register, a vector that holds the sum of each slice in one lane."""
         b, most = self.b, self.loop.number("terms")
         if most == 1:
             return self._by_slices()
@@ -80,7 +80,7 @@ class _RowSums:
         return b.branch(b.compare("le", entries, b.index(most)), few, self._by_slices)
 
     def _have_equal_lengths(self) -> Scalar:
-        """Do all slices have equally many entries?"""
+        """Emit the test whether all slices have equally many entries."""
         b = self.b
         starts, ends = (b.load_vector(self.indptr, [at], self.count, None).ssa for at in self.slices[:2])
         lengths = b.emit(arith.SubiOp(ends, starts), "raw").ssa
@@ -96,7 +96,7 @@ class _RowSums:
     # --- the three ways ----------------------------------------------------------------------------------------------
 
     def _one_by_one(self) -> list[Scalar]:
-        """The first algorithm: a scalar loop over entries for each slice."""
+        """Emit the first algorithm: a scalar loop over entries for each slice."""
 
         def of(slice: Scalar, ends: tuple[Scalar, Scalar]) -> list[Scalar]:
             def step(p: Scalar, carried: list[Scalar]) -> list[Scalar]:
@@ -110,7 +110,7 @@ class _RowSums:
         return [self._vector_of(numbers) for numbers in zip(*rows, strict=True)]
 
     def _by_slices(self) -> list[Scalar]:
-        """The third algorithm: one vector of entries of a slice at a time."""
+        """Emit the third algorithm: one vector of entries of a slice at a time."""
 
         def of(low: Scalar, high: Scalar) -> list[Scalar]:
             def step(p: Scalar, carried: list[Scalar]) -> list[Scalar]:
@@ -121,7 +121,7 @@ class _RowSums:
         return self._added([of(low, high) for low, high in pairwise(self.ends)])
 
     def _terms_first(self, entries: Scalar, most: int) -> list[Scalar]:
-        """The second algorithm: store all terms in a buffer, by vectors of entries; then add those of each slice."""
+        """Emit the second algorithm: store all terms in a buffer, then add the terms of each slice."""
         b, low, high = self.b, self.ends[0], self.ends[-1]
         terms = [b.allocate(f64, [most + self.count]) for _ in self.sums]
 
@@ -155,13 +155,13 @@ class _RowSums:
     # --- parts of them -----------------------------------------------------------------------------------------------
 
     def _body(self, inner: Frame, carried: Sequence[Scalar]) -> list[Scalar]:
-        """Emit the statements of the loop with the carried sums; return the updated sums."""
+        """Emit the statements of the loop body with the carried sums; return the updated sums."""
         inner.registers.update((x, value.ssa) for x, value in zip(self.sums, carried, strict=True))
         self.tree.emit(self.loop.body.block.ops, [inner])
         return [Scalar(inner.registers[x], "raw") for x in self.sums]  # type: ignore[arg-type]
 
     def _entries(self, p: Scalar, carried: Sequence[Scalar], mask: SSAValue | None) -> list[Scalar]:
-        """Add the terms of a vector of entries from p on to vectors of sums."""
+        """Emit the terms of a vector of entries from p on, added to the carried vectors of sums; return these."""
         counter = self.loop.counter
         return self._body(self.frame.inside({counter: p.ssa}, Lanes(counter, self.count, mask)), carried)
 
@@ -172,7 +172,7 @@ class _RowSums:
         begun: Sequence[Scalar],
         step: Callable[[Scalar, list[Scalar]], Sequence[Scalar]],
     ) -> list[Scalar]:
-        """Emit the loop over entries after the first vectors of a slice, which few slices have."""
+        """Emit the loop over the entries after the first vector of a slice; few slices have any."""
         return self.b.loop(start, end, begun, step, self.count, is_vectorisable=False, is_unrolled=False)
 
     def _mask(self, n: Scalar) -> SSAValue:
@@ -180,12 +180,12 @@ class _RowSums:
         return self.b.emit(vector.CreateMaskOp([n.ssa], VectorType(i1, [self.count])), "raw").ssa
 
     def _added(self, rows: Sequence[Sequence[Scalar]]) -> list[Scalar]:
-        """For each sum, reduce the vectors of all slices to one vector of sums."""
+        """For each sum, reduce the vectors of all slices (`rows`) to one vector that holds one sum per slice."""
         found = (_add_lanes(self.b, [x.ssa for x in vectors], self.count) for vectors in zip(*rows, strict=True))
         return [Scalar(x, "raw") for x in found]
 
     def _vector_of(self, numbers: Sequence[Scalar]) -> Scalar:
-        """The vector with these numbers in its lanes."""
+        """Build a vector with the given numbers in its lanes."""
         made = self.b.zero_vector(self.kind)
         for lane, x in enumerate(numbers):
             made = self.b.emit(vector.InsertOp(x.ssa, made, [lane]), "raw").ssa
@@ -193,7 +193,7 @@ class _RowSums:
 
 
 def _add_lanes(b: LoopBuilder, rows: list[SSAValue], n: int) -> SSAValue:
-    """Reduce each vector; lane k of the result is the sum over the lanes of vector k."""
+    """Reduce each vector of `rows`; lane k of the result is the sum over the lanes of vector k."""
     neighbours = [[k + odd + n * second for k in range(0, n, 2) for second in (0, 1)] for odd in (0, 1)]
     halves = [[k + j for k in range(start, 2 * n, 4) for j in (0, 1)] for start in (0, 2)]
     orders = neighbours

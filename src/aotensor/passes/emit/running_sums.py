@@ -34,7 +34,7 @@ FEWEST: Final = 4
 
 
 class Line:
-    """A line of a tensor, and the destination of its running sums.   at(k): the indices of element k"""
+    """A line of a tensor, and the line of the result for its running sums. at(k): the indices of element k."""
 
     def __init__(
         self, b: LoopBuilder, dtype: str, buffers: tuple[SSAValue, SSAValue], at: Callable[[Extent], list[Extent]]
@@ -99,7 +99,7 @@ def sum_line(b: LoopBuilder, op: CumulateOp, line: Line, length: Extent, target:
 
 
 def _chunk_size(b: LoopBuilder, block: Extent, target: Target) -> Extent:
-    """Elements per chunk of a block; the whole block if it would have too few chunks."""
+    """The number of elements per chunk of a block; the whole block if it would have too few chunks."""
     size = rows_of_chunk(b, block, STEP, target.chunk_work, target.most_chunks, GROUP)
     all_groups = b.imul(quotient(b, b.iadd(block, GROUP - 1), GROUP), GROUP)
     if isinstance(block, int) and isinstance(size, int):

@@ -1,9 +1,9 @@
-"""Values that `@f.extents` computes and keeps for `@f.kernel` (see the pass `reuse-shape-results`).
+"""Shape cache: values that `@f.extents` computes and passes on to `@f.kernel` (see the pass `reuse-shape-results`).
 
     @f.extents   %t = memref.alloc(%n) {kept}                   @f.kernel   %t = memref.view %kept0[0][%n]
                  its address and its bytes → %kept[0], %kept[1]
 
-The caller of both functions passes the memory on, and frees it at the end of the call.
+The caller of both functions passes the memory from one to the other, and frees it at the end of the call.
 """
 
 from __future__ import annotations
@@ -28,31 +28,34 @@ NOT_FREED: Final = "kept"
 
 
 def set_kept(op: Operation, numbers: Sequence[int]) -> None:
-    """Set the numbers under which the results of an operation are kept."""
+    """Mark results of an operation as kept for the kernel, under the given numbers; −1: not kept."""
     op.attributes[CACHED] = DenseArrayBase.from_list(i64, numbers)
 
 
 def kept_results(op: Operation) -> Iterator[tuple[int, SSAValue]]:
-    """The results of an operation that are kept, with their numbers."""
+    """The results of an operation that are kept for the kernel, with their numbers."""
     numbers = op.attributes.get(CACHED)
     if isinstance(numbers, DenseArrayBase):
         yield from ((int(n), x) for n, x in zip(numbers.get_values(), op.results, strict=True) if n >= 0)
 
 
 def is_wanted(x: OpResult) -> bool:
-    """Is a result used, here or by the kernel that it is kept for?"""
+    """Is a result used in its function, or kept for the kernel?"""
     return bool(x.uses) or any(result is x for _, result in kept_results(x.op))
 
 
 def kept_count(function: func.FuncOp) -> int:
-    """The number of values that a function keeps or receives."""
+    """The number of values that a function keeps for the kernel, or receives as the kernel."""
     return sum(1 for op in function.body.block.ops for _ in kept_results(op))
 
 
 def keep(
     b: LoopBuilder, tables: Sequence[SSAValue], x: SSAValue, op: Operation, buffer: SSAValue, shape: Sequence[Extent]
 ) -> SSAValue:
-    """Return the new buffer; if the value is kept, record it in the table.   tables: one, or none if nothing is kept"""
+    """Return `buffer`; if its value is kept for the kernel, record its address and size in the table.
+
+    tables: the table alone, or nothing if the function keeps no values.
+    """
     for number, result in kept_results(op):
         if result is not x:
             continue
@@ -69,7 +72,7 @@ def keep(
 def take(
     b: LoopBuilder, kept: Sequence[SSAValue], op: Operation, shape: Callable[[SSAValue], Sequence[Extent]]
 ) -> Iterator[tuple[SSAValue, SSAValue]]:
-    """The kept results of an operation, with the buffers that already hold them."""
+    """The results of an operation that an earlier function has kept, with views of the buffers that hold them."""
     for number, x in kept_results(op):
         assert isinstance(x.type, TensorType)
         extents = shape(x)

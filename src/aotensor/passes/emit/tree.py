@@ -40,7 +40,7 @@ _SLICE: Final = 16
 
 
 class Memory(Protocol):
-    """The interface of the function emitter that the emitter of a tree uses."""
+    """The interface of the function emitter that the tree emitter uses: buffers, declarations and extents."""
 
     def buffer(self, x: SSAValue) -> SSAValue: ...
     def buffer_in(self, frame: Frame, x: SSAValue) -> SSAValue: ...
@@ -50,7 +50,7 @@ class Memory(Protocol):
 
 
 class TreeEmitter:
-    """Emits loops and statements at the insertion point of a builder."""
+    """Emits the loops and statements of a nest at the insertion point of a builder."""
 
     def __init__(self, b: LoopBuilder, memory: Memory) -> None:
         self.b, self.memory = b, memory
@@ -135,7 +135,7 @@ class TreeEmitter:
         self._range(loop, frames, whole, high, 1)
 
     def _prefetch(self, loop: EntriesOp, first: Extent) -> None:
-        """Prefetch the streams of a later slice.   first: first entry of the current slice"""
+        """Prefetch operands of a later slice. first: number of the first entry of the current slice."""
         for x in streams(loop):
             assert isinstance(x.type, TensorType)
             line = max(_LINE // element_bytes(x.type.element_type), 1)
@@ -147,7 +147,7 @@ class TreeEmitter:
     ) -> None:
         """Emit all iterations as the lanes of one vector; sums into scalars start at 0 and are reduced at the end.
 
-        mask: the active lanes, for a loop without such sums.
+        mask: the active lanes, only for a loop without sums into scalars.
         """
         sums = [(holder, x, _held(holder, x)) for holder, x in _carried(loop, frames) if not _is_vector(x)]
         assert mask is None or not sums, "lanes that are not there would be added"
@@ -251,7 +251,7 @@ class TreeEmitter:
         return self.memory.buffer_in(frame, x), self._folded(x, where), is_vector
 
     def _folded(self, x: SSAValue, where: list[Extent]) -> list[Extent]:
-        """The indices in a buffer that only holds the last rows: the row modulo their number, a power of two."""
+        """The indices of an element in a folded buffer, which holds the last rows only: the row modulo their number."""
         if not isinstance(x.owner, ValueOp) or x.owner.folded is None:
             return where
         assert isinstance(x.type, TensorType)
@@ -292,7 +292,7 @@ class TreeEmitter:
         return self.b.fetch(buffer, where, "raw").ssa
 
     def _read_if(self, op: ExtractIfOp, frame: Frame, values: dict[SSAValue, SSAValue]) -> SSAValue:
-        """Load an element if a condition holds, otherwise a default."""
+        """Load an element if a condition holds, otherwise use a default."""
         assert frame.lanes is None, "a read under a condition has no vectors"
         buffer = self.memory.buffer_in(frame, op.tensor)
         condition, otherwise, *where = (_value(x, values, frame) for x in (op.condition, op.otherwise, *op.indices))
@@ -304,7 +304,7 @@ class TreeEmitter:
         return found.ssa
 
     def _copy(self, op: Operation, frame: Frame, values: dict[SSAValue, SSAValue]) -> None:
-        """Copy a scalar operation with mapped operands; as a vector operation if one of them is a vector."""
+        """Emit a scalar operation with emitted operands; as a vector operation if an operand is a vector."""
         operands = [_value(x, values, frame) for x in op.operands]
         kind = next((x.type for x in operands if isinstance(x.type, VectorType)), None)
         copy: Operation
@@ -341,7 +341,7 @@ def _is_one_vector(loop: LoopOp, lanes: int) -> bool:
 
 
 def _on(op: Operation, operands: Sequence[SSAValue], lanes: int | None) -> Operation:
-    """The same operation on other operands; lanes: vector length of its results, None for scalars."""
+    """A copy of an operation with other operands. lanes: vector length of its results, None for scalars."""
     if op.regions:  # a scalar loop
         assert lanes is None
         return op.clone(dict(zip(op.operands, operands, strict=True)))
@@ -365,13 +365,13 @@ def _held(holder: Frame, x: SSAValue) -> Scalar:
 
 
 def _value(x: SSAValue, values: Mapping[SSAValue, SSAValue], frame: Frame) -> SSAValue:
-    """The emitted value of a value of a body, or of the enclosing nest."""
+    """The emitted value of a value of a statement's body, or of the enclosing nest."""
     found = values.get(x)
     return frame.value(x) if found is None else found
 
 
 def _carried(loop: LoopOp, frames: Sequence[Frame]) -> list[tuple[Frame, SSAValue]]:
-    """The loop-carried registers, with the frames that hold them."""
+    """The registers that a loop carries, with the frames that hold them."""
     return list(dict.fromkeys((frame.holder(x), x) for x in _updated(loop) for frame in frames))
 
 
@@ -381,6 +381,6 @@ def _is_vector(x: SSAValue) -> bool:
 
 
 def _updated(loop: LoopOp) -> list[SSAValue]:
-    """The registers from outside a loop that its statements update."""
+    """The registers declared outside of a loop that its statements update."""
     written = (x for op in walk(loop) if isinstance(op, DoOp) for x in op.outputs if is_register(x))
     return [x for x in dict.fromkeys(written) if isinstance(x.owner, ValueOp) and not loop.is_ancestor(x.owner)]

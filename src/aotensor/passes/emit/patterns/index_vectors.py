@@ -26,20 +26,20 @@ class IndexVector:
 
     @classmethod
     def allocated(cls, b: LoopBuilder, dtype: str, extent: Extent) -> IndexVector:
-        """Return a new buffer of positions."""
+        """Allocate a buffer of positions."""
         return cls(b, b.allocate(element_type(dtype), [extent]))
 
     def __getitem__(self, at: Extent) -> Scalar:
         return self.b.cast(self.b.fetch(self.buffer, [at], self.dtype), "index")
 
     def put(self, value: Extent, at: Extent) -> Sequence[Scalar]:
-        """Write an element. Returns (), so that it can be the body of a loop without carried values."""
+        """Write element `at`. Returns (), so that a loop without carried values accepts it as body."""
         self.b.store(self.b.cast(self.b.index(value), self.dtype), self.buffer, [at])
         return ()
 
 
 class Pattern:
-    """The indices and indptr of a compressed matrix."""
+    """The pattern of a compressed matrix: its vectors `indices` and `indptr`."""
 
     def __init__(self, b: LoopBuilder, buffers: Buffers, indices: SSAValue, indptr: SSAValue) -> None:
         self.b = b
@@ -48,13 +48,13 @@ class Pattern:
         self.slices = b.isub(buffers.shape(indptr)[0], 1)
 
     def bounds(self, i: Scalar) -> tuple[Scalar, Scalar]:
-        """The start and the end of slice i."""
+        """The first entry of slice i, and the first entry after it."""
         return self.indptr[i], self.indptr[self.b.add(i, self.b.index(1))]
 
     def prefetch(self, e: Scalar, q: Pattern, *values: tuple[SSAValue, Sequence[Scalar]]) -> None:
-        """Prefetch the slices of q that entries after e refer to.
+        """Prefetch the slices of q that later entries than e refer to.
 
-        values: buffers with an element for each entry of q, with their leading indices.
+        values: pairs of a buffer with one element per entry of q, and its leading indices.
         """
         b = self.b
         last = b.index(b.isub(self.count, 1))

@@ -44,7 +44,7 @@ _UNROLLED: Final = 16
 class Piece(NamedTuple):
     """Adjacent elements that are loaded and stored together.
 
-    start: index of the first one. lanes: of its vector, 1 for a scalar. mask: the active lanes, None for all.
+    start: index of the first element. lanes: number of vector lanes, 1 for a scalar. mask: active lanes, None for all.
     """
 
     start: Scalar
@@ -53,7 +53,7 @@ class Piece(NamedTuple):
 
 
 def lower_block_product(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
-    """y = A·x, on several cores if the operation is marked so."""
+    """Lower `block_product`, y = A·x; on several cores if the operation is marked so."""
     own, b.fastmath = b.fastmath, op.fastmath
     loops = _Blocks(b, buffers, op, target)
     blocks = b.iadd(b.ifloordiv(loops.p.count, b.imax(loops.p.slices, 1)), 1)
@@ -63,7 +63,7 @@ def lower_block_product(b: LoopBuilder, buffers: Buffers, op: PatternOp, target:
 
 
 def lower_transposed_product(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
-    """y = Aᵀ·x, on one core."""
+    """Lower `block_product_turned`, y = Aᵀ·x, on one core."""
     own, b.fastmath = b.fastmath, op.fastmath
     loops = _Blocks(b, buffers, op, target)
     y = buffers.buffer(op.tensors[0])
@@ -78,7 +78,7 @@ def lower_transposed_product(b: LoopBuilder, buffers: Buffers, op: PatternOp, ta
 
 
 class _Blocks:
-    """The buffers of one operation, and the code for a row of blocks."""
+    """The buffers of one block product, and the emission of one row of blocks."""
 
     def __init__(self, b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
         self.b, self.target, self.dtype = b, target, element_dtype(op.tensors[0])
@@ -96,7 +96,7 @@ class _Blocks:
         self.registers = 16 if target.register_bits >= 512 else 8
 
     def row(self, i: Scalar) -> None:
-        """Emit all sums of a row of blocks."""
+        """Emit all sums of row of blocks i."""
         if self.columns != 1:
             self._by_columns(lambda pieces: self._several_columns(i, pieces))
             return
@@ -105,7 +105,7 @@ class _Blocks:
             self._one_column(i, rows, pieces)
 
     def turned_row(self, i: Scalar) -> None:
-        """Emit the contributions of a row of blocks to the transposed product."""
+        """Emit what row of blocks i adds to the transposed product."""
         if self.columns == 1:
             self._turned_column(i)
         else:
@@ -212,7 +212,7 @@ class _Blocks:
         ]
 
     def _by_columns(self, body: Callable[[Sequence[Piece]], None]) -> None:
-        """Emit body(pieces) for all columns: two vectors at a time, then one, then the remainder."""
+        """Emit body(pieces) for all columns: two vectors at a time, then one vector, then the remaining columns."""
         b, lanes = self.b, self.most
         done: Extent = 0
         for count in (2, 1):
@@ -283,7 +283,7 @@ class _Blocks:
         return self.b.emit(arith.MulfOp(x.ssa, y.ssa, self.b.fastmath), "raw")
 
     def _total(self, parts: Sequence[Scalar]) -> Scalar:
-        """The sum of all lanes by pairwise halving: add the second half to the first one, until one number is left."""
+        """The sum of all lanes by halving: add the second half of the lanes to the first until one number is left."""
         wide = 1 << (len(parts) - 1).bit_length()
         held = list(parts)
         while wide > 1:

@@ -18,7 +18,7 @@ from aotensor.passes.target import Target
 
 
 def lower_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
-    """Lower one operation by its kind."""
+    """Lower one `aot.pattern` operation by its kind."""
     match op.kind.data:
         case "transpose":
             lower_transpose(b, buffers, op)
@@ -45,7 +45,7 @@ def lower_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Targe
 
 
 def lower_transpose(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
-    """Counting sort: count the entries of each minor index, prefix-sum the counts, then place the entries in order.
+    """Lower `transpose` by a counting sort: count entries per minor index, prefix-sum the counts, place the entries.
 
     for p: starts[indices[p] + 1] += 1
     for j: starts[j + 1] += starts[j];  next[j] = starts[j]
@@ -82,7 +82,7 @@ def lower_transpose(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
 
 
 def lower_positions(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
-    """The position in q of each entry of p."""
+    """Lower `positions`: for each entry of p, its position in q."""
     found = IndexVector(b, buffers.buffer(op.tensors[0]))
     search = _Search(b, buffers, op, found.dtype)
 
@@ -99,9 +99,9 @@ def lower_positions(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
 
 
 def lower_intersection(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
-    """The entries of p that q also has, in order. Branch-free.
+    """Lower `intersection`: the entries of p that q also has, in order. The loops are branch-free.
 
-    The slot of an entry that q lacks is overwritten by the next one: there is room for all entries of p.
+    An entry that q lacks is written as well, and overwritten by the next one: there is room for all entries of p.
     """
     indices, _, in_p, in_q = _wanted(b, buffers, op)
     indptr = IndexVector(b, buffers.buffer(op.tensors[1]))
@@ -160,9 +160,9 @@ class _Search:
 
 
 def lower_union(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
-    """Merge two sorted slices at a time: the smaller index advances, both if they are equal. Branch-free.
+    """Lower `union`: merge pairs of sorted slices. The smaller index advances, or both if they are equal; branch-free.
 
-    The slot of the entry that waits is overwritten in the next step.
+    Both entries are written in each step; the next step overwrites the one that has not advanced.
     """
     p, q = (Pattern(b, buffers, *op.arguments[k : k + 2]) for k in (0, 2))
     indices, _, slot_p, slot_q, in_p, in_q = _wanted(b, buffers, op)
@@ -191,7 +191,10 @@ def lower_union(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
         def rest(
             own: Pattern, vectors: Sequence[IndexVector | None], bounds: tuple[Scalar, Scalar], n: Scalar
         ) -> Scalar:
-            """Append the remaining entries of one matrix.   vectors: its slots, its positions, the other's positions"""
+            """Append the remaining entries of one matrix.
+
+            vectors: its slots, its positions, the other matrix's positions; None for an unused one.
+            """
             slots, positions, others = vectors
 
             def entry(at: Scalar, state: list[Scalar]) -> list[Scalar]:

@@ -30,7 +30,7 @@ WORDS_PER_TERM: Final = 2
 
 
 def lower_product_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
-    """The indptr of the product and, if they are used, its indices."""
+    """Lower `product`: write the indptr of a sparse product and, if they are used, its indices."""
     if not is_wanted(op.tensors[0]):
         lower_product_count(b, buffers, op, target)
         return
@@ -66,7 +66,10 @@ def _writer(b: LoopBuilder, p: Pattern, q: Pattern, minor: Extent, indices: Inde
 
 
 def _span_of_row(b: LoopBuilder, p: Pattern, q: Pattern, i: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """The first and the last word of row i of the product, and its number of terms; the rows of q are sorted."""
+    """The first and last word of the bit set for row i of the product, and the row's number of terms.
+
+    Rows of q are sorted.
+    """
     last = b.isub(q.count, 1)
 
     def entry(e: Scalar, state: list[Scalar]) -> list[Scalar]:
@@ -92,7 +95,10 @@ def _span_of_row(b: LoopBuilder, p: Pattern, q: Pattern, i: Scalar) -> tuple[Sca
 
 
 def lower_product_room(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
-    """Upper bound on the entries of the product: Σ over rows of min(Σ lengths of the rows that contribute, minor)."""
+    """Lower `product_room`: an upper bound on the entries of the product.
+
+    The bound is Σ over rows of min(Σ lengths of the rows of q that contribute, minor).
+    """
     p = Pattern(b, buffers, *op.arguments[:2])
     lengths = IndexVector(b, buffers.buffer(op.arguments[2]))
     (minor,) = (buffers.scalar(n) for n in op.extents)
@@ -110,7 +116,7 @@ def lower_product_room(b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:
 
 
 class _Words:
-    """Words of bits, initially 0."""
+    """A buffer of 64-bit words, initially 0, as a set of bits."""
 
     def __init__(self, b: LoopBuilder, bits: Extent) -> None:
         self.b = b
@@ -144,14 +150,15 @@ class _BitSet:
         self.filled = IndexVector.allocated(b, "int64", b.iadd(self.words.count, 1))
 
     def insert_unnoted(self, j: Scalar) -> Sequence[Scalar]:
-        """Add a column to the set, without recording its word."""
+        """Add a column to the set, without recording its word in the list of non-empty words."""
         self.words.insert(j)
         return ()
 
     def insert(self, j: Scalar, length: Scalar) -> Scalar:
-        """Add a column to the set, given the length of its list of words; return the new length.
+        """Add a column to the set, given the length of the list of non-empty words; return the new length.
 
-        The word is always written after the end of the list, and counted if it was empty: branch-free.
+        The word's index is always written after the end of the list, but counted only if the word was empty:
+        branch-free.
         """
         b = self.b
         word, before = self.words.insert(j)
@@ -161,7 +168,7 @@ class _BitSet:
     def take_between(
         self, low: Scalar, high: Scalar, carried: Scalar, body: Callable[[Scalar, Scalar], Scalar]
     ) -> Scalar:
-        """carried = body(column, carried) for each column in order; scans all words from low to high."""
+        """Emit carried = body(column, carried) for each column in ascending order; scans and clears words low … high."""
         b = self.b
 
         def of_word(number: Scalar, carried: list[Scalar]) -> list[Scalar]:
@@ -170,7 +177,7 @@ class _BitSet:
         return b.loop(low, high, [carried], of_word, is_vectorisable=False, is_unrolled=False)[0]
 
     def take(self, length: Scalar, carried: Scalar, body: Callable[[Scalar, Scalar], Scalar]) -> Scalar:
-        """carried = body(column, carried) for each column in order; empties the set."""
+        """Emit carried = body(column, carried) for each column in ascending order; empties the set."""
         b = self.b
 
         def of_above(number: Scalar, carried: list[Scalar]) -> list[Scalar]:
@@ -183,7 +190,7 @@ class _BitSet:
         return b.loop(*span, [carried], of_above, is_vectorisable=False, is_unrolled=False)[0]
 
     def _span(self, length: Scalar) -> tuple[Scalar, Scalar]:
-        """Move the list to the upper bit set; return the range of its words."""
+        """Move the list of non-empty words to the second bit set; return the range of that set's words."""
         b = self.b
 
         def note(at: Scalar, span: list[Scalar]) -> list[Scalar]:
@@ -198,7 +205,7 @@ class _BitSet:
 def each_bit(
     b: LoopBuilder, word: Scalar, bits: Scalar, carried: Scalar, body: Callable[[Scalar, Scalar], Scalar]
 ) -> Scalar:
-    """carried = body(number, carried) for every set bit of a word, from the lowest one."""
+    """Emit carried = body(number, carried) for every set bit of a word, from the lowest one."""
     first = b.shift_left(word, b.index(LOG_BITS))
 
     def take(state: list[Scalar]) -> list[Scalar]:

@@ -35,7 +35,7 @@ Row: TypeAlias = Callable[[Scalar, Scalar], Scalar]
 
 
 def lower_product_count(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
-    """The indptr of the product, the last result: each column records the last row that it occurred in."""
+    """Lower `product_count`: the indptr of the product. Each column records the last row that it occurred in."""
     p, q = (Pattern(b, buffers, *op.arguments[k : k + 2]) for k in (0, 2))
     (minor,) = (buffers.scalar(n) for n in op.extents)
     indptr = IndexVector(b, buffers.buffer(op.tensors[-1]))
@@ -57,7 +57,7 @@ def lower_product_count(b: LoopBuilder, buffers: Buffers, op: PatternOp, target:
 
 
 def _row_counter(b: LoopBuilder, p: Pattern, q: Pattern, minor: Scalar) -> Callable[[Scalar], Scalar]:
-    """Return a function row → its number of entries, for ascending rows; it has private marks."""
+    """Return a function from a row to its number of entries, for ascending rows, with private marks of columns."""
     seen = _marks(b, minor, q.indptr.dtype)
 
     def row(i: Scalar) -> Scalar:
@@ -72,14 +72,14 @@ def _row_counter(b: LoopBuilder, p: Pattern, q: Pattern, minor: Scalar) -> Calla
 
 
 def _marks(b: LoopBuilder, minor: Scalar, dtype: str) -> IndexVector:
-    """Allocate a workspace with −1 for every column."""
+    """Allocate a workspace of marks with −1 for every column."""
     marks = IndexVector.allocated(b, dtype, minor)
     b.loop(0, minor, (), lambda j, _: marks.put(b.index(-1), j))
     return marks
 
 
 def write_indptr(b: LoopBuilder, p: Pattern, indptr: IndexVector, row: Row) -> None:
-    """Write the indptr of a product with p, row by row; `row` may read the former value of its element."""
+    """Write the indptr of a product with p, row by row. `row(i, start)` returns the end of row i."""
 
     def one_row(i: Scalar, carried: list[Scalar]) -> list[Scalar]:
         end = row(i, carried[0])
@@ -99,7 +99,7 @@ def each_term(
     body: Callable[[Scalar, list[Scalar]], Sequence[Scalar]],
     is_first: bool = False,
 ) -> list[Scalar]:
-    """carried = body(column, carried) for all terms of row i of the product.   is_first: prefetch the terms"""
+    """Emit carried = body(column, carried) for all terms of row i of the product. is_first: prefetch the terms?"""
 
     def entry(e: Scalar, state: list[Scalar]) -> Sequence[Scalar]:
         if is_first:
@@ -114,7 +114,7 @@ def each_term(
 
 
 def lower_product_rows(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
-    """The indices and values of the product, as far as they are used."""
+    """Lower `product_rows`: the indices and values of the product, as far as they are used."""
     own, b.fastmath = b.fastmath, op.fastmath
     rows = _Rows(b, buffers, op)
     (minor,) = (buffers.scalar(n) for n in op.extents)
@@ -134,9 +134,9 @@ _TERM: Final = 32
 
 
 class _Rows:
-    """Emits the loops of one operation.
+    """Emits the loops of one `product_rows` operation.
 
-    Values of a row are summed in place; in a workspace if the accumulator is wider than the stored dtype.
+    Values of a row are summed in the result, or in a workspace if the accumulator's dtype is wider than the stored one.
     """
 
     def __init__(self, b: LoopBuilder, buffers: Buffers, op: PatternOp) -> None:

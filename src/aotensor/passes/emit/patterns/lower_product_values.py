@@ -28,7 +28,7 @@ from aotensor.passes.target import Target
 
 
 def lower_product_values(b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
-    """Lower one operation, for each of its samples."""
+    """Lower `product_values`, `product_left` or `product_right`, for each sample of a batch."""
     own, b.fastmath = b.fastmath, op.fastmath
     result = op.tensors[0]
     samples = buffers.shape(result)[:-1]
@@ -40,7 +40,7 @@ def lower_product_values(b: LoopBuilder, buffers: Buffers, op: PatternOp, target
 
 
 class _Loops:
-    """Emits the loops of one operation."""
+    """Emits the loops of one sum over triples of entries."""
 
     def __init__(self, b: LoopBuilder, buffers: Buffers, op: PatternOp, target: Target) -> None:
         self.op, self.target = op, target
@@ -137,13 +137,13 @@ class _Loops:
         self._each(self.p, i, lambda e, _: entry(e))
 
     def _prefetch(self, e: Scalar, sample: list[Scalar]) -> None:
-        """Prefetch entries of q together with their values."""
+        """Prefetch entries of q together with their values, ahead of entry e of p."""
         values = self.z if self.kind == "product_right" else self.y
         is_of_samples = self.kind == "product_right" or self.has_samples[1]
         self.p.prefetch(e, self.q, (values, sample if is_of_samples else []))
 
     def _each(self, pattern: Pattern, i: Scalar, body: Callable[[Scalar, Scalar], None]) -> None:
-        """body(entry, its index) for the entries of slice i."""
+        """Emit body(entry, index) for the entries of slice i and their minor indices."""
 
         def entry(e: Scalar, _: list[Scalar]) -> Sequence[Scalar]:
             body(e, pattern.indices[e])
@@ -152,7 +152,7 @@ class _Loops:
         self.b.loop(*pattern.bounds(i), (), entry, is_vectorisable=False, is_unrolled=False)
 
     def _fill(self, i: Scalar, value: Callable[[Scalar], Scalar]) -> None:
-        """Write values of row i of c into the workspace."""
+        """Emit code that writes value(e) into the workspace for each entry e of row i of c."""
 
         def entry(e: Scalar, j: Scalar) -> None:
             self.b.store(value(e), self.row, [j])
@@ -165,7 +165,7 @@ class _Loops:
         return self.b.fetch(self.row, [j], self.wide)
 
     def _if_written(self, i: Scalar, j: Scalar, value: Scalar) -> Scalar:
-        """The value, or 0 if row i of c has no entry in column j."""
+        """`value`, or 0 if row i of c has no entry in column j."""
         if self.writer is None:
             return value
         return self.b.select(self.b.compare("eq", self.writer[j], i), value, self.b.constant(0, self.wide))
