@@ -1,1 +1,1 @@
-"""Rewrites of sums of products of tensors among generics: their order, and the layout of their factors."""
+"""Rewrites of sums of products of tensors: the order of sums and products, and the layout of factors."""

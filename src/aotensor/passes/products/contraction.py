@@ -1,4 +1,4 @@
-"""Match matrix products among linalg.generic operations, and decide which use a library kernel."""
+"""Match matrix products among linalg.generic operations, and decide which products call a library kernel."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class MatrixProduct:
 
 
 def matrix_product(op: linalg.GenericOp) -> MatrixProduct | None:
-    """The product that a generic computes if it is one of two matrices, else None."""
+    """The matrix product that a generic computes; None if it computes anything else."""
     if len(op.inputs) != 2 or len(op.results) != 1 or not _is_multiply_add(op):
         return None
     maps = [_dims(m.data) for m in op.indexing_maps]
@@ -49,7 +49,7 @@ def matrix_product(op: linalg.GenericOp) -> MatrixProduct | None:
 
 
 def is_library_product(op: linalg.GenericOp) -> bool:
-    """True for a matrix product that is not known to be small."""
+    """True for a matrix product that is not statically known to be small."""
     product = matrix_product(op)
     if product is None:
         return False

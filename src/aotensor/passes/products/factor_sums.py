@@ -43,7 +43,7 @@ def factor_sums(module: ModuleOp) -> None:
 
 
 def _sum_first(product: SumOfProducts) -> tuple[Factor, Factor] | None:
-    """(the factor to sum first, the other one); None if the product has no more terms than its factors' elements."""
+    """(factor to sum first, other factor); None if the product has no more terms than its factors have elements."""
     one, two = product.factors
     for first, other in ((one, two), (two, one)):
         alone = product.summed.intersection(first.axes) - {*other.axes}
@@ -57,7 +57,7 @@ def _sum_first(product: SumOfProducts) -> tuple[Factor, Factor] | None:
 
 
 def _rewrite(function: func.FuncOp, product: SumOfProducts, first: Factor, other: Factor) -> None:
-    """Sum one factor over the indices that only it has, multiply, and sum over the others."""
+    """Sum one factor over the indices that the other one lacks, multiply, and sum over the remaining indices."""
     root = product.chain[0]
     make = _Maker(function, product)
     rest = tuple(axis for axis in first.axes if axis not in product.summed or axis in other.axes)
@@ -71,7 +71,7 @@ def _rewrite(function: func.FuncOp, product: SumOfProducts, first: Factor, other
 
 
 class _Maker:
-    """Builds generics before the last sum of a product, with its type and flags."""
+    """Builds generics before the last sum of a product, with that sum's element type and fast-math flags."""
 
     def __init__(self, function: func.FuncOp, product: SumOfProducts) -> None:
         self.b, kind = builder_before(product.chain[0]), product.last.result.type
@@ -91,7 +91,7 @@ class _Maker:
                     self.sizes[axis] = values.of(key)
 
     def sum(self, factors: Sequence[Factor], result: tuple[int, ...]) -> SSAValue:
-        """Σ of the product of some factors, over all indices that the result lacks."""
+        """Build the sum of the product of some factors over all indices that the result lacks."""
         summed = tuple(dict.fromkeys(axis for x in factors for axis in x.axes if axis not in result))
         body = Block(arg_types=[*(x.element for x in factors), self.kind])
         b = builder_at_end(body, self.b.location)
@@ -104,7 +104,7 @@ class _Maker:
         return self._generic(factors, body, term, result, summed)
 
     def scaled(self, x: Factor, scales: Sequence[Scale]) -> SSAValue:
-        """x multiplied by scales and signs."""
+        """Multiply x by scales; None stands for a change of sign."""
         body = Block(arg_types=[self.kind, self.kind])
         b = builder_at_end(body, self.b.location)
         value: SSAValue = body.args[0]
@@ -121,7 +121,7 @@ class _Maker:
     def _generic(
         self, factors: Sequence[Factor], body: Block, value: SSAValue, result: tuple[int, ...], summed: tuple[int, ...]
     ) -> SSAValue:
-        """A generic whose body yields a value, for each element of the result or as a term of its sum."""
+        """Build a generic whose body yields a value, as an element of the result or as a term of its sum over `summed`."""
         body.add_op(linalg.YieldOp(value))
         dims = (*result, *summed)
         kind = TensorType(self.kind, [self.numbers.get(axis, DYNAMIC_INDEX) for axis in result])

@@ -33,8 +33,8 @@ _LINEAR: Final = (arith.MulfOp, arith.NegfOp, arith.ExtFOp, arith.TruncFOp)
 class Term:
     """The body of a generic whose result is one product.
 
-    factors: numbers of the inputs that it multiplies. scales: its other factors. sum: the addition that accumulates the
-    product from 0, in any order; None for a generic that stores it.
+    factors: numbers of the inputs that it multiplies. scales: its other factors. sum: the reassociable addition that
+    accumulates the product from 0; None for a generic that stores the product.
     """
 
     factors: tuple[int, ...]
@@ -44,7 +44,7 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """A tensor, and for each of its axes the number of its index."""
+    """A tensor factor of a product, with the number of the index for each of its axes."""
 
     tensor: SSAValue
     axes: tuple[int, ...]
@@ -65,8 +65,8 @@ class Factor:
 class SumOfProducts:
     """Σ a·b over some indices, as computed by several generics.
 
-    chain: these generics, from the last sum to the product. inputs: numbers of the product's inputs that are its
-    factors. result: the indices of the result, which are the dims of the last sum. summed: those of the sums.
+    chain: the generics, from the last sum to the product. inputs: numbers of the product's inputs that are its factors.
+    result: the indices of the result, which are the dims of the last sum. summed: the indices that are summed over.
     """
 
     chain: tuple[linalg.GenericOp, ...]
@@ -79,7 +79,7 @@ class SumOfProducts:
 
 
 def sum_of_products(root: linalg.GenericOp) -> SumOfProducts | None:
-    """The product of two tensors whose sum a generic computes, through linear operations; None if there is none."""
+    """Match a generic that computes a sum of products of two tensors, through linear operations; None if it does not."""
     term, result = _term(root), dims_of(root.indexing_maps.data[-1].data)
     if term is None or term.sum is None or result is None:
         return None
@@ -158,24 +158,27 @@ def _starts_at_zero(op: linalg.GenericOp) -> bool:
 
 
 def _reduced(op: linalg.GenericOp, axes: Sequence[int]) -> set[int]:
-    """The indices that a generic sums over.   axes: the index of each of its dims"""
+    """The numbers of the indices that a generic sums over. axes: the index number of each of its dims."""
     kinds = zip(axes, op.iterator_types, strict=True)
     return {axis for axis, kind in kinds if kind.data == IteratorType.REDUCTION}
 
 
 def dims_of(map: AffineMap) -> tuple[int, ...] | None:
-    """The dims that a tensor is indexed by, if these are all different, else None."""
+    """The dims that index a tensor, if they are all different, else None."""
     found = tuple(e.position for e in map.results if isinstance(e, AffineDimExpr))
     return found if len(set(found)) == len(map.results) else None
 
 
 def _factor(op: linalg.GenericOp, number: int, axes: Sequence[int]) -> Factor | None:
-    """An input of a generic as a factor.   axes: the index of each dim"""
+    """Input `number` of a generic as a factor; None if a dim indexes two of its axes.
+
+    axes: the index number of each dim.
+    """
     dims = dims_of(op.indexing_maps.data[number].data)
     return None if dims is None else Factor(op.inputs[number], tuple(axes[dim] for dim in dims))
 
 
 def _fits(op: linalg.GenericOp, kind: Attribute) -> bool:
-    """Are all types of a generic's body real, and no wider than `kind`?"""
+    """Are all types in a generic's body real, and no wider than `kind`?"""
     assert isinstance(kind, _REAL)
     return all(isinstance(x.type, _REAL) and x.type.bitwidth <= kind.bitwidth for x in op.body.block.args)

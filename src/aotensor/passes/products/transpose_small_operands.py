@@ -39,7 +39,7 @@ FEWEST: Final = 16
 
 
 def transpose_small_operands(module: ModuleOp, target: Target) -> None:
-    """Copy operands of short sums transposed, in every function, for the target's vector width."""
+    """Copy operands of short sums transposed, in every function, where vectors of the target can then hold results."""
     for function in functions_of(module):
         for op in list(function.body.block.ops):
             product = sum_of_products(op) if isinstance(op, linalg.GenericOp) else None
@@ -50,7 +50,7 @@ def transpose_small_operands(module: ModuleOp, target: Target) -> None:
 
 
 def _factor_to_turn(product: SumOfProducts, target: Target) -> int | None:
-    """The number of the input whose last axis a short sum runs over, if it has the result's last axis too, or None."""
+    """The number of the input to transpose: a short sum runs over its last axis, and it has the result's last axis."""
     if len(product.summed) != 1 or not product.result or not _is_plain(product):
         return None
     (summed,), last, (one, two) = product.summed, product.result[-1], product.factors
@@ -68,7 +68,7 @@ def _factor_to_turn(product: SumOfProducts, target: Target) -> int | None:
 
 
 def _is_plain(product: SumOfProducts) -> bool:
-    """Is it one loop over terms, or one that stores and one that sums them, without a library kernel?"""
+    """Is a product one loop over terms, or one that stores and one that sums terms, without a library kernel?"""
     op = product.chain[-1]
     if len(product.chain) > 1:
         map = op.indexing_maps.data[-1].data
@@ -100,7 +100,7 @@ def _turn(function: func.FuncOp, product: SumOfProducts, number: int) -> None:
 
 
 def _keep(op: linalg.GenericOp, order: Sequence[int]) -> None:
-    """Store the result of a generic with permuted axes; axes of unknown extent keep their position."""
+    """Store the result of a generic with permuted axes. Axes of unknown extent keep their position."""
     empty = op.outputs[0].owner
     assert isinstance(empty, tensor.EmptyOp)
     b, kind = builder_before(op), _permuted(op.results[0], order)
@@ -114,12 +114,12 @@ def _keep(op: linalg.GenericOp, order: Sequence[int]) -> None:
 
 
 def _position(map: AffineMap, dim: int) -> int:
-    """The axis of a tensor that a dim indexes."""
+    """The axis of a tensor that dim number `dim` indexes."""
     return next(axis for axis, e in enumerate(map.results) if e == dimension(dim))
 
 
 def _with_last(rank: int, axis: int) -> list[int]:
-    """All axes, with `axis` moved to the end."""
+    """The numbers of all axes, with `axis` moved to the end."""
     return [*(n for n in range(rank) if n != axis), axis]
 
 
@@ -138,7 +138,7 @@ def _permute(op: linalg.GenericOp, number: int, order: Sequence[int]) -> None:
 
 
 def _copy(function: func.FuncOp, b: LocatedBuilder, x: SSAValue, order: Sequence[int]) -> SSAValue:
-    """Copy x with permuted axes."""
+    """Build a copy of x with permuted axes."""
     extents, kind = Extents(function), _permuted(x, order)
     values, shape = ExtentValues(function, extents), extents.shape(x)
     sizes = [values.of(shape[axis]) for axis, n in zip(order, kind.get_shape(), strict=True) if n == DYNAMIC_INDEX]

@@ -60,11 +60,11 @@ from aotensor.passes.target import Target
 
 
 def accept(own: ModuleOp, text: str, name: str, target: Target) -> ModuleOp:
-    """The module that a schedule describes, with source locations of the model.
+    """Parse a schedule, prove that it computes the same as the compiler's nest, and return it with locations.
 
-    own: the compiler's nest. name: of the schedule's file, for messages.
+    own: the compiler's nest. text: the schedule. name: the schedule's file, for messages.
 
-    Raises: ScheduleError with the wrong line of the schedule, and that of the model.
+    Raises: ScheduleError with the wrong line of the schedule, and the corresponding line of the model.
     """
     schedule = Schedule(text, name)
     mine, theirs = ({f.sym_name.data: f for f in functions_of(module)} for module in (own, schedule.module))
@@ -89,7 +89,7 @@ def accept(own: ModuleOp, text: str, name: str, target: Target) -> ModuleOp:
 
 
 class _Comparison:
-    """Compares one function: `own` is the compiler's nest, `given` the schedule's."""
+    """Compares one function of a schedule (`given`) with the compiler's nest (`own`)."""
 
     def __init__(self, schedule: Schedule, own: func.FuncOp, given: func.FuncOp, target: Target) -> None:
         self.schedule, self.own_function, self.given_function, self.target = schedule, own, given, target
@@ -147,7 +147,10 @@ class _Comparison:
         raise ScheduleError(f"{self.schedule.where(self.given_function)}: it makes {len(given) - len(own):+} checks")
 
     def _check_missing(self) -> None:
-        """Raises: ScheduleError with the first statement of the compiler's nest that the schedule has fewer of"""
+        """Check that the schedule has every statement of the compiler's nest.
+
+        Raises: ScheduleError with the first statement that the schedule lacks.
+        """
         left = Counter(map(names_in, statements_of(self.given_function)))
         if not left.keys() <= {*map(names_in, statements_of(self.own_function))}:
             return  # one of them was changed
@@ -170,7 +173,7 @@ class _Comparison:
                 raise Refused(loop, "it cannot be shown that the step is at least 1")
 
     def _check_guards(self, own: list[tuple[Operation, Term]], given: list[tuple[Operation, Term]]) -> None:
-        """Check that no statement precedes a check that it followed, since the check may be of its indices."""
+        """Check that no statement precedes a check that it follows in the compiler's nest: it may guard its indices."""
         before = dict(self._guarded(self.own, [op for op, _ in own]))
         for op, record, count in self._with_counts(self.given, [op for op, _ in given]):
             if count < before.get(term_of(record, self.table), 0):
@@ -191,7 +194,7 @@ class _Comparison:
             yield op, record, sum(mark < places[op] for mark in marks)
 
     def _check_reads(self) -> None:
-        """Check that all reads occur in the model, too; others may be out of bounds."""
+        """Check that the compiler's nest contains all reads of the schedule: other reads may be out of bounds."""
         known = {read_term(record, self.own) for _, record in records_of(self.own)}
         for op, record in records_of(self.given):
             if self._reads(record.made) and read_term(record, self.given) not in known:
@@ -203,7 +206,7 @@ class _Comparison:
                 raise ScheduleError(f"{self.schedule.where(other)}: this is not done in the model")
 
     def _reads(self, x: Term) -> bool:
-        """Does an expression load anything except elements of values, which are checked separately?"""
+        """Does an expression contain loads other than elements of values, which are checked separately?"""
         for y in self.table.parts(x, self.reading):
             node = self.table.nodes[y]
             is_read = node.tag in ("read", "whole", "gathered")
@@ -217,7 +220,10 @@ class _Comparison:
         return least is not None and least >= 1
 
     def _check_blocks(self, op: DoOp) -> None:
-        """Raises: Refused with a loop around a statement that does not cover whole blocks of iterations"""
+        """Check that loops around a statement cover whole blocks of iterations.
+
+        Raises: Refused with a loop that does not.
+        """
         for loop in loops_around(op):
             x = self.given.variable(loop)
             node = self.table.nodes[self.given.domains[x]]
@@ -225,7 +231,7 @@ class _Comparison:
                 raise Refused(loop, "it cannot be shown that this loop goes over all iterations of a block and no more")
 
     def _foreign(self, op: DoOp, record: Record) -> ScheduleError:
-        """The error for a statement that the compiler's nest lacks, with the difference to the nearest one."""
+        """The error for a statement that the compiler's nest lacks, with the difference from the most similar one."""
         nearest, what = None, "this is not a statement of the model"
         if any(has_same_body(op, other) for other in statements_of(self.own_function)):
             what = "it computes with other numbers, functions or fastmath flags than the model"
@@ -250,7 +256,7 @@ class _Comparison:
         return ScheduleError(f"{self.schedule.where(error.op)}: {error.why}", lines=self._lines(error.op))
 
     def _unreadable(self, error: Unreadable) -> ScheduleError:
-        """The error for a value without a term, with the loop that does not cover whole blocks, or the statement."""
+        """The error for a value without a term; it names the statement, or a loop that does not cover whole blocks."""
         try:
             for op in statements_of(self.given_function):
                 self._check_blocks(op)
@@ -274,7 +280,7 @@ class _Comparison:
         )
 
     def _label(self, x: SSAValue) -> str:
-        """The name in the text of an unnamed value."""
+        """The printed name of a value without a name hint."""
         owner = x.owner
         if isinstance(owner, Operation):
             text = self.schedule.source(owner)
@@ -330,7 +336,7 @@ class _Comparison:
                 raise Refused(value, "only chunks on several cores begin with the sum itself")
 
     def _locate(self) -> None:
-        """Copy the model's source locations from the compiler's nest to the operations of the schedule."""
+        """Copy source locations from the compiler's nest to the operations of the schedule."""
         for op, record in records_of(self.given):
             found = self.first.get(term_of(record, self.table))
             if found is not None:

@@ -26,7 +26,7 @@ def missing_line(lines: Sequence[str], message: str) -> tuple[int, str] | None:
 
 
 def _first_use(lines: Sequence[str], name: str) -> tuple[int, str] | None:
-    """The first line that uses a value which its function has not defined before."""
+    """The number of the first line that uses a value without a preceding definition in its function."""
     mention, is_made = re.compile(rf"%{re.escape(name)}(?![\w.$-])(\s*=|\s+in\b)?"), False
     for number, line in enumerate(lines, 1):
         is_head = "func.func " in line
@@ -39,7 +39,7 @@ def _first_use(lines: Sequence[str], name: str) -> tuple[int, str] | None:
 
 
 def _missing_brace(lines: Sequence[str]) -> tuple[int, str] | None:
-    """The first line whose indentation does not match the braces, in a text with unbalanced braces."""
+    """The number of the first line whose indentation does not match the braces, in a text with unbalanced braces."""
     braces = [[x for x in _TOKENS.findall(line) if x in "{}"] for line in lines]
     if sum((x == "{") - (x == "}") for line in braces for x in line) == 0:
         return None

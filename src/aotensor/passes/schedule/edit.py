@@ -36,9 +36,9 @@ Edit: TypeAlias = tuple[str, tuple[str | int, ...]]
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:
-    """Apply edits to the text of a nest, and return the text with loops under their names.
+    """Apply edits to the text of a nest; return the new text, in which loops have their names.
 
-    Raises: ScheduleError for a loop that does not exist, or that an edit does not fit.
+    Raises: ScheduleError for a loop that does not exist, or to which an edit cannot be applied.
     """
     nest = Nest(parse_module(text))
     for name, told in edits:
@@ -55,7 +55,7 @@ def described(text: str, edits: Sequence[Edit]) -> list[str]:
 
 
 class Nest:
-    """A module with names for the loops of its first function."""
+    """A nest-level module, with names for the loops of its first function."""
 
     def __init__(self, module: ModuleOp) -> None:
         self.module = module
@@ -63,7 +63,7 @@ class Nest:
         self.loops = {name: loop for loop, name in loop_names(self.function).items()}
 
     def loop(self, name: str) -> LoopOp:
-        """The loop of a name.   Raises: ScheduleError that lists the loops"""
+        """The loop with this name. Raises: ScheduleError that lists the names of all loops."""
         if name not in self.loops:
             close = get_close_matches(name, self.loops, 1)
             hint = f"did you mean {close[0]}?" if close else None

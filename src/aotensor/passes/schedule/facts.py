@@ -1,4 +1,4 @@
-"""Facts about functions, statements and records, which are equal for equal ones, and their lines in the model."""
+"""Keys that compare functions, statements and records of two nests: equal keys mean equal content; lines in the model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from aotensor.passes.schedule.words import without_names
 
 
 def facts_of(function: func.FuncOp) -> Hashable:
-    """The attributes of a function."""
+    """A key of a function: its attributes."""
     return tuple(sorted((k, str(x)) for k, x in {**function.properties, **function.attributes}.items()))
 
 
@@ -35,7 +35,7 @@ _PURE: Final = (
 
 
 def risky(function: func.FuncOp) -> Iterator[Operation]:
-    """Operations between statements that rely on the compiler's knowledge: existing extents, indices in bounds."""
+    """Operations between statements whose correctness only the compiler knows: extents exist, indices are in bounds."""
     for op in walk(function):
         inner = op.parent_op()
         if op is not function and not isinstance(op, _PURE) and isinstance(inner, LoopOp | func.FuncOp):
@@ -43,7 +43,7 @@ def risky(function: func.FuncOp) -> Iterator[Operation]:
 
 
 def closed(op: Operation, meaning: Meaning) -> Hashable:
-    """A fact that identifies the results of an operation, independent of the loops around it."""
+    """A key that identifies the results of an operation, independent of the loops around it."""
     terms = [meaning.scalar(x) for x in op.results]
     domains = [meaning.domains[x] for term in terms for x in sorted(meaning.table.free(term)) if x in meaning.domains]
     return op.name, without_names([*terms, *domains], meaning.table)
@@ -59,18 +59,18 @@ def records_of(meaning: Meaning) -> Iterator[tuple[DoOp, Record]]:
 
 
 def read_term(record: Record, meaning: Meaning) -> Term:
-    """The term that a statement computes, with its iterations, independent of the destination."""
+    """The term that a statement computes, with its iterations but without its destination."""
     reads = Record("reads", (), record.made, record.domains, record.loops)
     return term_of(without_blocks(reads, meaning), meaning.table)
 
 
 def is_at_line(op: Operation) -> bool:
-    """Is the model's line of an operation known?"""
+    """Does an operation have a line of the model as location?"""
     return isinstance(op.location, FileLineColLoc)
 
 
 def touching(op: Operation) -> Iterator[DoOp]:
-    """The statements in a loop, or those that write a value."""
+    """The statements inside of a loop, or the statements that write a value."""
     if isinstance(op, LoopOp):
         yield from (x for x in walk(op) if isinstance(x, DoOp))
     else:
@@ -83,7 +83,7 @@ def loops_of(function: func.FuncOp) -> list[LoopOp]:
 
 
 def rows_of(function: func.FuncOp) -> Hashable:
-    """A fact that identifies the text of a function."""
+    """A key of a function's operations: names, attributes, operands and result types."""
     numbers: dict[SSAValue, int] = {}
     rows: list[Hashable] = []
     for op in walk(function):
@@ -97,7 +97,7 @@ def rows_of(function: func.FuncOp) -> Hashable:
 
 
 def outputs_of(meaning: Meaning) -> Hashable:
-    """The values that are stored in outputs, and for each result of a function its output."""
+    """The terms that are stored in outputs, and the number of the output that holds each result of a function."""
     values = [op for op in walk(meaning.function) if isinstance(op, ValueOp) and op.output is not None]
     lying = sorted((op.output.value.data, meaning.definition(op.result).closed.term) for op in values if op.output)
     last = meaning.function.body.block.last_op
@@ -122,29 +122,29 @@ def statements_of(function: func.FuncOp) -> Iterator[DoOp]:
 
 
 def names_in(op: DoOp) -> tuple[str, ...]:
-    """The names of a statement's operations."""
+    """The names of the operations in a statement."""
     return tuple(x.name for x in op.body.block.ops)
 
 
 def attributes_of(op: DoOp) -> Hashable:
-    """The attributes of a statement's operations."""
+    """The attributes of the operations in a statement."""
     return tuple(facts(x) for x in op.body.block.ops)
 
 
 def has_same_body(op: DoOp, other: Operation) -> bool:
-    """Do two statements have the same operations, with as many operands?"""
+    """Do two statements consist of the same operations, with equal numbers of operands?"""
     return isinstance(other, DoOp) and names_in(op) == names_in(other) and len(op.operands) == len(other.operands)
 
 
 def facts_of_record(record: Record, t: Table) -> tuple[Hashable, ...]:
-    """The result and the destination of a record, without its iterations."""
+    """A key of a record: its result and its destination, without its iterations."""
     node = t.nodes[term_of(record, t)]
     count = node.fact[1]  # type: ignore[index]
     return (node.fact, node.args[: count + 1], node.args[count + 1 :])
 
 
 def model_line(op: Operation | None) -> str:
-    """The model's line of an operation."""
+    """The line of the model that an operation has as location."""
     location: LocationAttr | None = None if op is None else op.location
     if isinstance(location, FileLineColLoc):
         return f"{location.filename.data}:{location.line.data}"

@@ -12,7 +12,7 @@ from aotensor.ir.upstream import walk
 
 
 def joined(library: str, nests: Mapping[str, str]) -> str:
-    """The nest of a library, with functions replaced by those of separate texts.   nests: function → its nest"""
+    """The nest of a library, in which functions are replaced by the given ones. nests: function name → its new nest."""
     module = parse_module(library)
     known = {op.sym_name.data: op for op in walk(module) if isinstance(op, func.FuncOp)}
     for name, text in nests.items():

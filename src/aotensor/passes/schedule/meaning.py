@@ -41,7 +41,7 @@ _UPDATES = (
 
 @dataclass(frozen=True)
 class Definition:
-    """The meaning of a value: a closed term, and the order in which that has the indices, None for the original one."""
+    """The meaning of a value: a closed term, and the order of that term's indices, None for the original order."""
 
     closed: Closed
     order: tuple[int, ...] | None
@@ -51,7 +51,7 @@ class Definition:
 
 
 class Meaning(Reader):
-    """The definitions of one function.   Raises: Unreadable for a loop or value that is not covered"""
+    """The definitions of the values of one function. Raises: Unreadable for a loop or value without a term."""
 
     def __init__(self, table: Table, function: func.FuncOp) -> None:
         super().__init__(table, function)
@@ -113,7 +113,7 @@ class Meaning(Reader):
         return self._shapes[x]
 
     def definition(self, x: SSAValue) -> Definition:
-        """The definition of a value.   Raises: Unreadable, also for a value that depends on itself"""
+        """The definition of a value. Raises: Unreadable for a value without a term, or one that depends on itself."""
         if x not in self._definitions:
             if x in self._pending:
                 raise Unreadable(f"{name_of(x)} is made of itself")
@@ -149,7 +149,7 @@ class Meaning(Reader):
         return Definition(*close(records, order, init, kind, self))
 
     def _copied(self, record: Record) -> Definition | None:
-        """The definition of a value that is a copy of another one, at the same or permuted indices; else None."""
+        """The definition of a value that copies another one, at the same or permuted indices; None for other values."""
         node = self.table.nodes[record.made]
         if record.kind != SET or node.tag != "apply" or record.free:
             return None
@@ -165,7 +165,10 @@ class Meaning(Reader):
         return Definition(source, tuple(record.at.index(x) for x in args))
 
     def _check_parts(self, part: PartialSums) -> None:
-        """Check that every chunk has a private partial sum, and that all are added.   Raises: Unreadable if not"""
+        """Check that every chunk has a private partial sum, and that all partial sums are added.
+
+        Raises: Unreadable if not.
+        """
         t, total = self.table, part.total
         assert isinstance(total.owner, ValueOp) and isinstance(part.held.owner, ValueOp)
         sizes = self.sizes(total.owner)
@@ -213,7 +216,7 @@ class Meaning(Reader):
         return without_blocks(Record(way, tuple(at), result, domains, tuple(loops)), self)
 
     def _in_order(self, op: DoOp, number: int, made: dict[SSAValue, Term]) -> Term:
-        """The result of a statement in terms of old elements, with the start values of its other outputs."""
+        """The result of a statement in terms of the old elements, where its other outputs have their initial values."""
         t, parts = self.table, [made[y] for y in op.body.block.last_op.operands]  # type: ignore[union-attr]
         for other, held in enumerate(op.body.block.args[len(op.inputs) :]):
             if other == number or not held.uses:
@@ -234,11 +237,11 @@ class Meaning(Reader):
         return t.make("yield", number, parts)
 
     def view(self, view: SSAValue) -> Term:
-        """The term of the shape through which a value is written."""
+        """The term of the shape of the view through which a value is written."""
         return self.table.make("view", str(view.type), [self.scalar(y) for y in view.owner.operands[1:]])  # type: ignore[union-attr]
 
     def way(self, op: DoOp, number: int) -> str:
-        """The kind of a write: it sets an element, updates it in any order, or in sequence."""
+        """The kind of a write: sets an element, updates it in any order, or updates it in sequence."""
         block = op.body.block
         held = block.args[len(op.inputs) :]
         if not any(y.uses for y in held):
@@ -253,7 +256,7 @@ class Meaning(Reader):
         return f"{owner.name}|{facts(owner)}" if is_update and isinstance(owner, Operation) else ORDERED
 
     def body(self, op: DoOp) -> tuple[list[Term], dict[SSAValue, Term]]:
-        """The terms that a statement reads, and those of all values in its body."""
+        """The terms that a statement reads, and the terms of all values in its body."""
         t, block = self.table, op.body.block
         args = [self.read(x, self.subscripts(subscripts)) for x, subscripts in op.reads]
         olds = [t.make("old", k) for k in range(len(op.outputs))]
@@ -278,7 +281,7 @@ class Meaning(Reader):
         return args, made
 
     def read(self, x: SSAValue, subscripts: list[Term]) -> Term:
-        """The term of an element."""
+        """The term of an element that a statement reads."""
         if not isinstance(x.owner, ValueOp):
             return self.table.make("read", None, (self.all_of(x), *subscripts))
         definition = self.definition(x)
@@ -287,5 +290,5 @@ class Meaning(Reader):
 
 
 def name_of(x: SSAValue) -> str:
-    """The name of a value in the text, if it has one."""
+    """The name of a value in the nest's text, if it has one."""
     return f"%{x.name_hint}" if x.name_hint else "a value"

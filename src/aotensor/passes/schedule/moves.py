@@ -33,16 +33,16 @@ _LEAST_SHARE: Final = 0.02
 
 @dataclass(frozen=True)
 class Move:
-    """Edits to apply together, and their loop's share of the estimated time."""
+    """A proposal: edits to apply together, and the share of the estimated time that their loop has."""
 
     edits: tuple[Edit, ...]
     share: float
 
 
 def moves(nest: Nest, dims: Mapping[str, int], threads: int) -> list[Move]:
-    """Possible edits of the loops of a nest, the most promising first.
+    """Propose edits of the loops of a nest, the most promising first.
 
-    dims: extents for the time estimate. threads: number of threads that will run it.
+    dims: extents for the time estimate. threads: number of threads that will execute the nest.
     """
     facts = _Facts(nest, dims, threads)
     found = []
@@ -73,7 +73,7 @@ class _Facts:
         self._total = sum(outline.seconds) or 1.0
 
     def share(self, loop: LoopOp) -> float:
-        """A loop's share of the estimated time."""
+        """The share of the estimated time that a loop has, from 0 to 1."""
         node = self._nodes.get(loop)
         return 0.0 if node is None else sum(node.seconds) / self._total
 
@@ -83,7 +83,7 @@ class _Facts:
         return None if node is None or not node.trips else node.trips[0]
 
     def extent(self, loop: ForOp) -> int | None:
-        """The extent of a loop with a step."""
+        """The extent of a loop over chunks or blocks."""
         return self._numbers[loop.upper]
 
     def chunks(self, loop: ForOp, unit: int) -> list[int]:
@@ -123,7 +123,7 @@ def _edits(facts: _Facts, name: str, loop: LoopOp) -> Iterator[tuple[Edit, ...]]
 
 
 def _sizes(facts: _Facts, name: str, loop: ForOp) -> Iterator[tuple[Edit, ...]]:
-    """Edits to other block sizes, alone and with enclosing chunks that are a multiple of them; to other chunk sizes."""
+    """Propose other block sizes, alone and with enclosing chunks that are multiples of them; and other chunk sizes."""
     around = loop.parent_op()
     is_chunk = isinstance(around, ForOp) and around.step is not None and around.cores is not None
     if loop.cores is not None:
@@ -140,7 +140,7 @@ def _sizes(facts: _Facts, name: str, loop: ForOp) -> Iterator[tuple[Edit, ...]]:
 
 
 def _next_loop(loop: LoopOp) -> ForOp | None:
-    """The next loop in the same block, with only declarations between."""
+    """The next loop in the same block, if only declarations are between the two loops; else None."""
     op = loop.next_op
     while op is not None and op.results and not isinstance(op, LoopOp):
         op = op.next_op

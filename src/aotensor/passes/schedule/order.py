@@ -29,7 +29,7 @@ from aotensor.passes.schedule.writers import are_different, constant_subscripts
 
 
 class Broken(Exception):
-    """A dependence that a nest violates: from which operation to which, by which value, and how."""
+    """A violated dependence of a nest: its source and destination operations, the value, and how it is violated."""
 
     def __init__(self, value: SSAValue, first: Operation, second: Operation, how: str) -> None:
         super().__init__(how)
@@ -38,7 +38,7 @@ class Broken(Exception):
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """An access with the indices of the element, None if these are unknown."""
+    """An access to an element, with the element's indices; None if these are unknown."""
 
     access: Access
     at: list[Term] | None
@@ -46,7 +46,7 @@ class _Step:
 
 
 class Order:
-    """Checks the dependences of one function."""
+    """Checks that one function preserves every dependence."""
 
     def __init__(self, meaning: Meaning) -> None:
         self.meaning = meaning
@@ -58,7 +58,7 @@ class Order:
                 self.steps[root_of(access.view)].append(self._step(access))
 
     def check(self) -> None:
-        """Raises: Broken for a violated dependence"""
+        """Check all dependences. Raises: Broken for a violated one."""
         taken: set[SSAValue] = set()
         for x, steps in list(self.steps.items()):
             if isinstance(x.owner, ValueOp):
@@ -142,7 +142,7 @@ class Order:
         )
 
     def _along(self, x: Term, loop: LoopOp) -> object | None:
-        """How an index depends on a loop: on its counter, or on the iterations of its blocks; None if it does not."""
+        """How an index depends on a loop: by its counter, or by the iterations of its blocks; None if it does not."""
         meaning, variable = self.meaning, self.meaning.variable(loop)
         if x == variable:
             return "counter"
@@ -191,11 +191,11 @@ class Order:
         return any(not self._ways(i, loop, scope).isdisjoint(self._ways(j, loop, scope)) for i, j in pairs)
 
     def _form(self, view: SSAValue) -> Term | None:
-        """The term of the shape through which a value is accessed; None for its own shape."""
+        """The term of the shape of the view through which a value is accessed; None for an access without a view."""
         return None if isinstance(view.owner, ValueOp) else self.meaning.view(view)
 
     def _ways(self, index: Term, loop: LoopOp, scope: set[LoopOp]) -> set[object]:
-        """The ways in which a subscript depends on a loop, each with the loop-invariant rest."""
+        """The ways in which a subscript depends on a loop, each with the loop-invariant remainder of the subscript."""
         meaning, found = self.meaning, set[object]()
         fixed = {meaning.variable(outer) for outer in scope}
         for x in meaning.table.free(index):

@@ -21,7 +21,10 @@ from aotensor.ir.upstream import walk
 
 @dataclass(frozen=True)
 class PartialSums:
-    """A sum with partial sums.   held: the chunk's accumulator. add: adds the parts to the total. loop: over chunks"""
+    """A sum that chunks accumulate partially. held: a chunk's accumulator. loop: the loop over chunks.
+
+    add: the statement that adds the partial sums to the total.
+    """
 
     held: SSAValue
     total: SSAValue
@@ -32,7 +35,7 @@ class PartialSums:
 
 
 def partial_sums(function: func.FuncOp) -> list[PartialSums]:
-    """The sums of a function that match this form."""
+    """Match all sums of a function that have partial sums of this form."""
     values = [op for op in walk(function) if isinstance(op, ValueOp) and op.first is not None]
     return [found for value in values if (found := _found(value)) is not None]
 

@@ -33,7 +33,7 @@ _NOTES: Final = frozenset({"operandSegmentSizes"})
 
 @dataclass(frozen=True)
 class Steps:
-    """A loop with a step: block k begins at low + step·k, and the last one ends at high."""
+    """A loop with a step: block k begins at low + step·k; the last block ends at high."""
 
     low: Term
     high: Term
@@ -41,7 +41,7 @@ class Steps:
 
 
 class Unreadable(Exception):
-    """The meaning of a function cannot be expressed by terms: the reason, and its statement if known."""
+    """Raised where terms cannot express the meaning of a function: the reason, and the statement if known."""
 
     op: Operation | None = None
 
@@ -88,7 +88,7 @@ class Reader:
         self._known[loop.counter] = t.add(low, t.multiply(step, x))
 
     def interval(self, low: Term, high: Term) -> Term:
-        """The domain of iterations from low to high, recognised as a block if it is one."""
+        """The domain of iterations from low to high; a block of a loop with a step if the bounds are those of one."""
         for x in sorted(self.table.free(low)):
             for kind in (self._as_block(x, low, high), self._as_balanced(x, low, high)):
                 if kind is not None:
@@ -111,7 +111,7 @@ class Reader:
         return t.make("in", "block", (steps.low, steps.high, steps.step, x))
 
     def _is_divided(self, steps: Steps) -> bool:
-        """Does an enclosing block consist of whole blocks, so that none exceeds it?"""
+        """Does the enclosing block consist of whole blocks of this loop, so that none exceeds it?"""
         t, outer = self.table, self.table.nodes[steps.high]
         if outer.tag == "balance":
             return outer.args[3] == steps.step
@@ -137,7 +137,7 @@ class Reader:
         return t.make("in", "balanced", (steps.low, steps.high, steps.step, x, *first.args[3:]))
 
     def blocks_of(self, domain: Term) -> list[tuple[Term, Hashable]]:
-        """The blocks that contain iterations, the innermost first: their variables, and how they are divided."""
+        """The blocks that contain a domain's iterations, the innermost first: their variables and their division."""
         found: list[tuple[Term, Hashable]] = []
         while (node := self.table.nodes[domain]).tag == "in":
             found.append((node.args[3], (node.fact, node.args[:3], node.args[4:])))
@@ -145,7 +145,7 @@ class Reader:
         return found
 
     def whole(self, x: Term) -> Term | None:
-        """The domain of a variable over all blocks together, None if they may not cover all of it."""
+        """The domain of a variable over all blocks together; None if the blocks may not cover the extent."""
         domain, t = self.domains.get(x), self.table
         while domain is not None and (node := t.nodes[domain]).tag == "in":
             low, high, step, block = node.args[:4]
@@ -158,7 +158,7 @@ class Reader:
     # --- scalars -------------------------------------------------------------------------------------------------
 
     def scalar(self, x: SSAValue) -> Term:
-        """The term of a scalar from an operation between loops."""
+        """The term of a scalar that an operation between loops computes."""
         pending = [x]
         while pending:
             last = pending[-1]
@@ -172,7 +172,7 @@ class Reader:
         return self._known[x]
 
     def all_of(self, x: SSAValue) -> Term:
-        """The term of a whole tensor: an argument, a result of an operation or, if known, what statements write."""
+        """The term of a whole tensor: an argument, a result, or, if known, the content that statements write."""
         return self.scalar(x)
 
     def subscripts(self, indices: list[Subscript]) -> list[Term]:
@@ -208,14 +208,14 @@ class Reader:
         return t.make("dim", None, (self.all_of(op.source), self.scalar(op.index)))
 
     def sizes(self, value: ValueOp) -> list[Term]:
-        """The extents of a value."""
+        """The terms of a value's extents."""
         unknown = iter(value.sizes)
         kind = value.result.type
         assert isinstance(kind, TensorType)
         return [self.scalar(next(unknown)) if n < 0 else self.table.number(n) for n in kind.get_shape()]
 
     def operation(self, op: Operation, args: list[Term], number: int = 0) -> Term:
-        """The term of result `number` of an operation with given operands."""
+        """The term of result `number` of an operation with the given operands."""
         t = self.table
         if op.results and isinstance(op.results[0].type, IndexType):
             match op:
@@ -242,7 +242,7 @@ class Reader:
 
 
 def facts(op: Operation) -> Hashable:
-    """A fact that identifies an operation without its operands: attributes, and the operations in its regions."""
+    """A key that identifies an operation apart from its operands: attributes, and the operations in its regions."""
     texts = _told(op)
     return (texts, _held(op)) if op.regions else texts
 
@@ -253,12 +253,12 @@ def _told(op: Operation) -> Hashable:
 
 
 def captured(op: Operation) -> list[SSAValue]:
-    """The values from outside that the regions of an operation use."""
+    """The values from outside that operations in the regions of an operation use."""
     return [x for x in used_values(op) if x not in op.operands] if op.regions else []
 
 
 def _held(op: Operation) -> Hashable:
-    """The operations in the regions of another one, with numbers for the values that they use and define."""
+    """A key of the operations in the regions of an operation, with numbers for the values that they use and define."""
     numbers: dict[SSAValue, int] = {}
     for x in (*op.operands, *captured(op)):
         numbers.setdefault(x, len(numbers))
@@ -280,7 +280,7 @@ def _operands(x: SSAValue) -> list[SSAValue]:
 
 
 def root_of(x: SSAValue) -> SSAValue:
-    """The value that a view is based on."""
+    """The value that a view refers to."""
     while isinstance(x.owner, ReshapeOp):
         x = x.owner.source
     return x

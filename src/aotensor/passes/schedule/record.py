@@ -1,4 +1,4 @@
-"""Records: the write of one statement to a value as a nameless term of iterations, indices and result."""
+"""Records: one write of a statement to a value, as a term of iterations, indices and result without names."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class Record:
 
     @property
     def free(self) -> list[Term]:
-        """The variables that are not indices."""
+        """The variables of the record that are not indices."""
         return [x for x in self.domains if x not in self.at]
 
 
 @dataclass(frozen=True)
 class Closed:
-    """A value in terms of its indices, which are `bound` variables, with its record if it has a single one."""
+    """A value as a term of its indices, the `bound` variables; with its record if a single record writes it."""
 
     term: Term
     init: Term | None = None
@@ -49,7 +49,7 @@ class Closed:
 
 
 def without_blocks(record: Record, reader: Reader) -> Record:
-    """Replace iterations of all blocks together by those of the divided extent."""
+    """Replace the iterations over all blocks of a divided extent by iterations over the extent."""
     t, domains = reader.table, dict(record.domains)
     used = set().union(*(t.free(x) for x in (record.made, *record.at)))
     is_changed = True
@@ -78,7 +78,7 @@ def _is_parted(x: Term, block: Term, record: Record) -> bool:
 
 
 def without_parts(record: Record, init: Term | None, reader: Reader, known: dict[Term, Closed]) -> Record:
-    """Flatten a sum of sums to one sum, if each inner sum starts at the neutral element."""
+    """Flatten nested sums to one sum, if each inner sum starts at the neutral element."""
     t = reader.table
     while True:
         node = t.nodes[record.made]
@@ -119,10 +119,10 @@ def _is_neutral(inner: Term | None, outer: Term | None, kind: str, t: Table) -> 
 def close(
     records: Sequence[Record], frames: Sequence[Term] | None, init: Term | None, kind: str, reader: Reader
 ) -> tuple[Closed, tuple[int, ...] | None]:
-    """The closed term of a value, and the order in which it has the indices; None for the original order.
+    """The closed term of a value, and the order of that term's indices; None for the original order.
 
-    records: of all statements that write it. frames: the loops around these, if their order matters. kind: element type
-    of the value.
+    records: the records of all statements that write it. frames: the loops around the statements, if their order
+    matters. kind: element type of the value.
     """
     t = reader.table
     start = [] if init is None else [init]
@@ -147,7 +147,7 @@ def term_of(record: Record, t: Table) -> Term:
 
 
 def _ordered(record: Record, t: Table) -> tuple[Record, dict[Term, int], tuple[int, ...] | None]:
-    """A record with its indices in order of appearance, if they are variables; and the numbers of its variables."""
+    """A record with its variable indices in order of appearance, and the numbers of its variables."""
     names = _numbered(record, t)
     if not record.at or not set(record.at) <= set(record.domains) or len(set(record.at)) < len(record.at):
         return record, names, None
@@ -158,7 +158,7 @@ def _ordered(record: Record, t: Table) -> tuple[Record, dict[Term, int], tuple[i
 
 
 def _numbered(record: Record, t: Table) -> dict[Term, int]:
-    """Numbers for variables in order of appearance; for those that do not appear, by domain."""
+    """Numbers for variables: in order of appearance; variables that do not appear are ordered by domain."""
     names: dict[Term, int] = {}
 
     def below(x: Term) -> tuple[Term, ...]:

@@ -17,9 +17,9 @@ from aotensor.passes.schedule.table import Term
 
 
 class Shape:
-    """Maps a value's subscripts to indices without the blocks that it is declared in.
+    """Maps a value's subscripts to full indices, which do not depend on the block of iterations it is declared in.
 
-    accesses: the subscripts that it is written at.
+    accesses: the subscripts at which it is written.
     """
 
     def __init__(self, reader: Reader, value: ValueOp, accesses: Sequence[Sequence[Term]]) -> None:
@@ -50,7 +50,7 @@ class Shape:
         return bool(self.dropped) or any(x is not None for x in self.shifts)
 
     def at(self, subscripts: Sequence[Term]) -> list[Term]:
-        """The indices of an access.   Raises: Unreadable if it exceeds its block"""
+        """The full indices of an access. Raises: Unreadable if the access exceeds its block."""
         inner = [*self.scope, *self._shifted(subscripts)]
         for block, way in self.dropped.items():
             if not any(self._way(x, block) == way for x in inner):
@@ -67,7 +67,7 @@ class Shape:
         return self._way(x, block) is not None
 
     def _way(self, x: Term, block: Term) -> Hashable | None:
-        """How the iterations of an index are divided by a block, None if they are not."""
+        """How a block divides the iterations of an index; None if it does not."""
         domain = self.reader.domains.get(x)
         found = [] if domain is None else self.reader.blocks_of(domain)
         return next((way for y, way in found if y == block), None)

@@ -20,7 +20,7 @@ _NONE: Final[frozenset[int]] = frozenset()
 
 @dataclass(frozen=True)
 class Node:
-    """An expression: its operation, its constant attributes, its operands."""
+    """An expression of the table: its operation, constant attributes and operands."""
 
     tag: str
     fact: Hashable
@@ -55,11 +55,11 @@ class Table:
         return self.nodes[x].tag == "var"
 
     def free(self, x: Term) -> frozenset[Term]:
-        """The free variables of an expression."""
+        """The free variables of an expression x."""
         return self._free[x]
 
     def parts(self, x: Term, known: Container[Term]) -> list[Term]:
-        """An expression and its subexpressions, operands first, without known ones and their subexpressions."""
+        """An expression and its subexpressions, operands first, without those in `known` and below these."""
         found, pending = set[Term](), [x]
         while pending:
             y = pending.pop()
@@ -69,7 +69,7 @@ class Table:
         return sorted(found)  # operands are created first, and so have smaller numbers
 
     def in_order(self, terms: Iterable[Term], below: Callable[[Term], Sequence[Term]]) -> Iterator[Term]:
-        """Iterate over expressions with variables in order of appearance, each once, before those `below` it."""
+        """Iterate over `terms` and the expressions `below` them, each once and in order, if they contain variables."""
         seen: set[Term] = set()
         for x in terms:
             pending = [x]
@@ -81,7 +81,7 @@ class Table:
                     pending += reversed(below(y))
 
     def replace(self, x: Term, new: Mapping[Term, Term], known: dict[Term, Term] | None = None) -> Term:
-        """Substitute variables in an expression, and normalise it.   known: earlier substitutions"""
+        """Substitute variables in an expression x, and normalise it. known: cache of earlier substitutions."""
         known = {} if known is None else known
         pending = [x]
         while pending:
@@ -100,7 +100,7 @@ class Table:
         return known[x]
 
     def again(self, node: Node, args: Sequence[Term]) -> Term:
-        """The same operation on other operands, normalised."""
+        """Apply the operation of a node to other operands, and normalise the result."""
         rule = _RULES.get(node.tag)
         return rule(self, node, args) if rule is not None else self.make(node.tag, node.fact, args)
 
@@ -110,7 +110,7 @@ class Table:
         return self.make("lin", (value, ()))
 
     def value(self, x: Term) -> int | None:
-        """The number that a constant expression equals, else None."""
+        """The integer that a constant expression equals; None for any other expression."""
         constant, parts = self._parts(x)
         return None if parts else constant
 
@@ -122,7 +122,7 @@ class Table:
         return constant, dict(zip(node.args, coefficients, strict=True))
 
     def sum(self, terms: Iterable[tuple[Term, int]], constant: int = 0) -> Term:
-        """constant + Σ coefficient · term"""
+        """The normalised expression constant + Σ coefficient · term."""
         parts: dict[Term, int] = {}
         for x, factor in terms:
             number, inner = self._parts(x)
@@ -148,7 +148,7 @@ class Table:
         return self.make("mul", None, sorted((x, y)))
 
     def divide(self, x: Term, y: Term) -> Term:
-        """x / y in integers, for nonnegative numbers."""
+        """The normalised integer quotient x / y, for nonnegative numbers."""
         node, divisor = self.nodes[x], self.value(y)
         if divisor == 1:
             return x

@@ -17,7 +17,7 @@ from aotensor.passes.schedule.damage import missing_line
 
 
 class Schedule:
-    """A user-written nest.   name: of the file, for messages. lines: operation → its line in the text
+    """A user-written nest. name: its file, for messages. lines: operation → its line in the text.
 
     Raises: ScheduleError for a text that is not a nest.
     """
@@ -62,7 +62,7 @@ class Schedule:
             raise ScheduleError(f"{self.name}: this is not a nest: {error.diagnostic.title}", hint=_HINT) from error
 
     def _check_uses(self, region: Region, known: set[SSAValue]) -> None:
-        """Raises: ScheduleError for a number that is used before it is computed"""
+        """Check that every value in a region is defined before its uses. Raises: ScheduleError for one that is not."""
         for block in region.blocks:
             inside = {*known, *block.args}
             for op in block.ops:
@@ -76,7 +76,7 @@ class Schedule:
                 inside.update(op.results)
 
     def line(self, op: object) -> int:
-        """The line at which an operation begins."""
+        """The number of the line at which an operation begins."""
         while isinstance(op, Operation) and op not in self.lines:
             op = op.parent_op()
         return self.lines[op] if isinstance(op, Operation) else 1
@@ -85,7 +85,7 @@ class Schedule:
         return f"{self.name}:{self.line(op)}"
 
     def source(self, op: Operation) -> str:
-        """The text of that line."""
+        """The text of the line at which an operation begins."""
         return self._source[self.line(op) - 1].strip()
 
 
@@ -103,7 +103,7 @@ class _Parser(TextParser):
 
     @property
     def line(self) -> int:
-        """The line of the next token."""
+        """The number of the line of the next token."""
         return bisect_right(self._ends, self._current_token.span.start - 1) + 1
 
     def parse_operation(self) -> Operation:

@@ -1,6 +1,6 @@
 """Check that the loops of a nest may run as scheduled: jammed, vectorized, in parallel.
 
-A loop that the compiler's nest also contains, with the same body, may. Any other loop is checked.
+A loop that the compiler's nest also contains, with the same body, is accepted. Any other loop is checked.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _HINTS: Final = ("short", "interleave")
 
 
 class Refused(Exception):
-    """A loop has a property that it must not have; the reason."""
+    """Raised for a loop that may not have one of its scheduling properties, with the reason."""
 
     def __init__(self, op: Operation, why: str) -> None:
         super().__init__(why)
@@ -40,13 +40,13 @@ class Refused(Exception):
 
 
 def words_of(loop: LoopOp) -> tuple[Hashable, ...]:
-    """The schedule of a loop, without hints."""
+    """The scheduling properties of a loop, such as `jam` or `lanes`, without hints."""
     told = ((name, str(x)) for name, x in loop.properties.items() if name not in ("operandSegmentSizes", *_HINTS))
     return tuple(sorted(told))
 
 
 def shape_of(loop: LoopOp, meaning: Meaning) -> Hashable:
-    """A fact that identifies a loop with its body."""
+    """A key that identifies a loop with its body."""
     rows: list[Hashable] = []
     terms: list[Term] = []
     for op in walk(loop):
@@ -65,7 +65,7 @@ def shape_of(loop: LoopOp, meaning: Meaning) -> Hashable:
 
 
 def without_names(terms: Iterable[Term], table: Table) -> tuple[Term, ...]:
-    """Terms with variables numbered in order of appearance."""
+    """Renumber the variables of terms in order of appearance, so that terms of two loops can be compared."""
     whole = table.make("all", None, list(terms))
     found = table.in_order([whole], lambda x: table.nodes[x].args)
     variables = [x for x in found if table.is_variable(x)]
@@ -74,7 +74,7 @@ def without_names(terms: Iterable[Term], table: Table) -> tuple[Term, ...]:
 
 
 def check_words(loop: LoopOp, meaning: Meaning, target: Target) -> None:
-    """Raises: Refused with the reason for what a loop cannot do."""
+    """Check that a loop may run as scheduled. Raises: Refused with the reason if not."""
     if loop.parallel is not None and not is_parallel(loop):
         raise Refused(loop, "parallel: its iterations write the same elements")
     if loop.number("jam") > 1:
@@ -176,7 +176,7 @@ def check_extents(function_ops: Iterable[Operation], meaning: Meaning, trusted: 
 
 
 def _indices(op: DoOp, x: SSAValue, subscripts: Sequence[Subscript], meaning: Meaning) -> list[Term]:
-    """The indices of an access, as terms."""
+    """The indices of an access to x, as terms."""
     at = meaning.subscripts(list(subscripts))
     if op.scatter is not None and x in op.outputs:
         at[0] = meaning.table.make("position", None, [meaning.body(op)[0][op.scatter.value.data]])
@@ -184,7 +184,7 @@ def _indices(op: DoOp, x: SSAValue, subscripts: Sequence[Subscript], meaning: Me
 
 
 def extent_key(i: Term, n: Term, meaning: Meaning) -> Hashable:
-    """A fact that identifies an index and an extent."""
+    """A key of an index and the extent that bounds it."""
     parts = [i, n]
     for x in sorted(meaning.table.free(i)):
         parts.append(meaning.domains.get(x, x))
@@ -192,7 +192,7 @@ def extent_key(i: Term, n: Term, meaning: Meaning) -> Hashable:
 
 
 def extent_keys(meaning: Meaning) -> set[Hashable]:
-    """The facts of all accesses to the values of a function."""
+    """The keys of the index and extent of all accesses to the values of a function."""
     return {
         extent_key(i, n, meaning)
         for op in walk(meaning.function) if isinstance(op, DoOp)
@@ -202,7 +202,7 @@ def extent_keys(meaning: Meaning) -> set[Hashable]:
 
 
 def _ends_by(high: Term, n: Term, t: Table) -> bool:
-    """Is one extent at most another one?"""
+    """Is extent `high` known to be at most n?"""
     node, last, extent = t.nodes[high], t.most(high), t.value(n)
     if high == n or (node.tag == "min" and n in node.args) or last == 0:
         return True

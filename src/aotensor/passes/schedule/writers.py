@@ -1,4 +1,4 @@
-"""Values that several statements write: does their order matter?
+"""Values that several statements write: does the order of the writes matter?
 
     nest.for %i in %n {                                  columns of %z: each element is written by one of them,
       nest.do … -> (%a = %z[%i, 0])                      in any order
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def are_different(one: Sequence[Term], other: Sequence[Term], table: Table) -> bool:
-    """Are two lists of subscripts always different, because they are different constants along an axis?"""
+    """Are two lists of subscripts always different, because they have different constants on an axis?"""
     numbers = ([table.value(i) for i in at] for at in (one, other))
     return len(one) == len(other) and any(
         i is not None and j is not None and i != j for i, j in zip(*numbers, strict=True)
@@ -36,12 +36,12 @@ def are_different(one: Sequence[Term], other: Sequence[Term], table: Table) -> b
 
 
 def constant_subscripts(x: SSAValue, view: SSAValue, subscripts: Sequence[Subscript] | None) -> list[Subscript]:
-    """The subscripts of a value as written; empty for a view, or if they are read from memory."""
+    """The subscripts of an access, as written; empty for an access through a view, or if they are read from memory."""
     return [] if view is not x or subscripts is None else list(subscripts)
 
 
 def frames(x: SSAValue, writers: Sequence[tuple[DoOp, int]], meaning: Meaning) -> list[Term] | None:
-    """For each writer of a value, the loops around it and its subscripts; None if the order does not matter."""
+    """For each statement that writes a value, its loops and subscripts; None if the order does not matter."""
     ways = [meaning.way(op, number) for op, number in writers]
     sets = [writer for writer, way in zip(writers, ways, strict=True) if way == SET]
     if ways.count(ORDERED) < 2 and all(_are_apart(x, one, other, meaning) for one, other in combinations(sets, 2)):

@@ -1,1 +1,1 @@
-"""Windows of tensors: inline slices and producers at shifted indices, split loops by their conditions, tile sweeps."""
+"""Windows of tensors: inlining of slices and of producers at shifted indices, index set splitting, overlapped tiling."""

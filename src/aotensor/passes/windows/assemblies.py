@@ -12,13 +12,13 @@ from aotensor.passes.nest.extents import Extents
 
 
 def assemblies(ops: Iterable[Operation], extents: Extents) -> dict[Operation, int]:
-    """Insertions that assemble a tensor completely, with the axis along which each part has extent 1.
+    """Map each insertion that assembles a tensor completely from parts to the axis along which each part has extent 1.
 
         %1 = tensor.insert_slice %a into %empty[0, 0] [%n, 1] [1, 1]
         %2 = tensor.insert_slice %b into %1[0, 1] [%n, 1] [1, 1]          axis 1
 
     Parts have distinct positions, and cover all other axes: no element is written twice. Scalars that are assembled to
-    a vector do not count: they have no loop to share.
+    a vector are left out: they have no loop to share.
     """
     found: dict[Operation, int] = {}
     for op in ops:
@@ -34,7 +34,7 @@ def assemblies(ops: Iterable[Operation], extents: Extents) -> dict[Operation, in
 
 
 def _chain(last: tensor.InsertSliceOp) -> list[tensor.InsertSliceOp]:
-    """An insertion and those that it builds on; empty if one has another reader, or the first tensor is not empty."""
+    """The chain of insertions that ends with `last`; empty if one has another reader, or the first tensor is not empty."""
     chain = [last]
     while isinstance(made_by := chain[-1].dest.owner, tensor.InsertSliceOp):
         if not made_by.result.has_one_use():
@@ -55,12 +55,12 @@ def _axis_of_parts(chain: list[tensor.InsertSliceOp], extents: Extents) -> int |
 
 
 def position_of(op: tensor.InsertSliceOp, axis: int) -> int:
-    """The position of a part along an axis."""
+    """The position of an inserted part along an axis."""
     return op.static_offsets.get_values()[axis]
 
 
 def _is_whole_beside(op: tensor.InsertSliceOp, axis: int, extents: Extents) -> bool:
-    """Does a part have extent 1 along an axis, and cover all others?"""
+    """Does an inserted part have extent 1 along an axis, and cover all other axes?"""
     if any(step != 1 for step in op.static_strides.get_values()):
         return False
     sizes = zip(extents.shape(op.source), extents.shape(op.dest), strict=True)

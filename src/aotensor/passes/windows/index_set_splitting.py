@@ -59,7 +59,7 @@ def index_set_splitting(module: ModuleOp) -> None:
 
 
 class _Condition(NamedTuple):
-    """The comparison counter + offsets < extent, unsigned.   offsets: values that are added or subtracted"""
+    """The unsigned comparison counter + offsets < extent. offsets: values that are added or subtracted."""
 
     op: arith.CmpiOp
     added: tuple[SSAValue, ...]
@@ -100,7 +100,7 @@ def _split(loop: ForOp) -> None:
 
 
 def _reason_against(loop: ForOp) -> str | None:
-    """The reason why a loop is not split, None if it is."""
+    """The reason why a loop is not split; None if it can be split."""
     extent = known_extent(loop)
     if extent is not None and extent < FEWEST:
         return "its trip count is short"
@@ -117,7 +117,7 @@ def _reason_against(loop: ForOp) -> str | None:
 
 
 def _memory(x: SSAValue) -> SSAValue:
-    """The value that owns the memory of x."""
+    """The value that owns the memory of x, through views and reuse."""
     while isinstance(x.owner, ReshapeOp | ValueOp):
         source = x.owner.source if isinstance(x.owner, ReshapeOp) else x.owner.over
         if source is None:
@@ -130,7 +130,7 @@ def _memory(x: SSAValue) -> SSAValue:
 
 
 def _conditions(loop: ForOp) -> Iterator[_Condition]:
-    """The comparisons of a loop's counter, with a loop-invariant offset, with a loop-invariant bound."""
+    """The conditions in a loop: comparisons of its counter plus a loop-invariant offset with a loop-invariant bound."""
     for statement in statements(loop):
         for op in statement.body.block.ops:
             if isinstance(op, arith.CmpiOp) and op.predicate.value.data == _BELOW and is_fixed(op.rhs, loop):
@@ -140,7 +140,7 @@ def _conditions(loop: ForOp) -> Iterator[_Condition]:
 
 
 def _range(b: IndexBuilder, conditions: list[_Condition], start: Extent, end: Extent) -> tuple[Extent, Extent]:
-    """The subrange of start … end where all conditions hold."""
+    """The subrange of start … end in which all conditions hold."""
     lows, highs = list[Extent](), list[Extent]()
     for extent, added, subtracted in dict.fromkeys((one.op.rhs, one.added, one.subtracted) for one in conditions):
         lows.append(b.isub(_sum(b, subtracted), _sum(b, added)))
@@ -165,7 +165,7 @@ def _extent(x: SSAValue) -> Scalar:
 
 
 def _hold(condition: Operation) -> None:
-    """Remove a condition that always holds from its users."""
+    """Simplify the users of a condition that always holds."""
     for user in [use.operation for use in condition.results[0].uses]:
         match user:
             case arith.AndIOp():

@@ -5,8 +5,8 @@
                                                                  %e · 2
                                                                }
 
-A producer is also inlined at equal indices, if the consumer reads the producer's operands at other ones: these are in
-memory anyway, and a loop that makes them cannot be fused with the consumer.
+A producer is also inlined at equal indices, if the consumer reads the producer's operands at other ones: the operands
+are in memory anyway, and the loop that computes them cannot be fused with the consumer.
 
 A conditional read stays conditional: a value computed from missing elements is not selected. The producer's body has a
 few operations of plain arithmetic and is read once per iteration, so the work does not grow; it may be read by several
@@ -68,7 +68,10 @@ def inline_producers(module: ModuleOp) -> None:
 
 
 def can_be_inlined(x: SSAValue, readers: Sequence[Read] = ()) -> bool:
-    """May readers compute a tensor, and does it pay? Without `readers`: for one that reads each element once."""
+    """May the readers of a tensor compute its elements, and does it pay?
+
+    Without `readers`: a reader that reads each element once.
+    """
     op = x.owner
     if not isinstance(op, linalg.GenericOp) or len(op.results) != 1 or not _is_elementwise(op):
         return False
@@ -93,7 +96,7 @@ def _is_elementwise(op: linalg.GenericOp) -> bool:
 
 
 def _is_once_in_each(read: Read) -> bool:
-    """Does a read use all loop counters, each with an invariant offset, and so read each element at most once?"""
+    """Is each element read at most once: does a read use all loop counters, each with a loop-invariant offset?"""
     generic = read.parent_op()
     if not isinstance(generic, linalg.GenericOp) or len(list(generic.body.block.ops)) > _LARGEST_READER:
         return False
@@ -105,7 +108,7 @@ def _is_once_in_each(read: Read) -> bool:
 
 
 def _counter(x: SSAValue, generic: linalg.GenericOp) -> int | None:
-    """The dim whose counter an index is, up to a loop-invariant offset; else None."""
+    """The dim whose counter an index is, up to a loop-invariant offset; None for any other index."""
     if not generic.is_ancestor(x.owner):
         return None
     match x.owner:
@@ -146,7 +149,7 @@ def _reader_of_sources(op: linalg.GenericOp) -> tuple[linalg.GenericOp, int] | N
 
 
 def _read_at_index(reader: linalg.GenericOp, number: int) -> None:
-    """Turn an input into a load at the loop counters."""
+    """Turn an input of a generic into a load at the loop counters; return the load."""
     body, map = reader.body.block, reader.indexing_maps.data[number].data
     assert body.first_op is not None
     b = builder_before(body.first_op)
@@ -200,7 +203,7 @@ def _inline(op: linalg.GenericOp, read: Read, guarded: set[Operation]) -> None:
 def _element(
     b: LocatedBuilder, x: SSAValue, where: Sequence[SSAValue], condition: SSAValue | None, guarded: set[Operation]
 ) -> SSAValue:
-    """Load an element of a tensor; any number where the condition does not hold."""
+    """Load an element of a tensor; where the condition does not hold, the value is arbitrary."""
     kind: Attribute = x.type.element_type  # type: ignore[attr-defined]
     if condition is None:
         return b.insert(tensor.ExtractOp(x, where, kind)).result
@@ -217,7 +220,7 @@ def _zero(b: LocatedBuilder, kind: Attribute) -> SSAValue:
 
 
 def _indices(b: LocatedBuilder, map: AffineMap, where: Sequence[SSAValue]) -> list[SSAValue]:
-    """The indices of an operand with this map, for the element at `where`."""
+    """The indices of an operand with this map, for the result's element at `where`."""
     found: list[SSAValue] = []
     for expression in map.results:
         if isinstance(expression, AffineDimExpr):

@@ -42,7 +42,7 @@ _LARGE: Final = 0.5
 
 
 def inline_slices(module: ModuleOp) -> None:
-    """Inline slice insertions of every function where it saves memory traffic."""
+    """Inline slice insertions in every function, where that saves memory traffic."""
     for function in functions_of(module):
         inserts = [op for op in function.body.block.ops if isinstance(op, tensor.InsertSliceOp)]
         if inserts:
@@ -54,14 +54,14 @@ def inline_slices(module: ModuleOp) -> None:
 
 
 class _Axis(NamedTuple):
-    """The start and extent of a window along an axis; no start for all of the axis."""
+    """The start and extent of a window along one axis; start is None if the window covers the axis."""
 
     start: SSAValue | None
     extent: SSAValue | None
 
 
 class _Windows:
-    """The windows of one function."""
+    """The slice insertions of one function, and the decision to inline them."""
 
     def __init__(self, function: func.FuncOp) -> None:
         self.function = function
@@ -70,7 +70,7 @@ class _Windows:
         self.probed: dict[SSAValue, int] = {}
 
     def visit(self, op: tensor.InsertSliceOp) -> None:
-        """Replace an insertion where it pays."""
+        """Inline a slice insertion where it pays."""
         if any(step != 1 for step in op.static_strides.get_values()) or isinstance(op.dest.owner, tensor.EmptyOp):
             return
         fill = fill_of(op.dest)
@@ -91,7 +91,7 @@ class _Windows:
     # --- sizes ---------------------------------------------------------------------------------------------------
 
     def _part(self, op: tensor.InsertSliceOp) -> float:
-        """The window's share of the tensor, for typical extents."""
+        """The share of the tensor's elements that the window covers, for typical extents."""
         part = 1.0
         sizes = zip(self.extents.shape(op.source), self.extents.shape(op.dest), strict=True)
         for inner, outer in sizes:
@@ -100,7 +100,7 @@ class _Windows:
         return part
 
     def _probe(self, n: ExtentKey) -> int:
-        """An extent for dims of typical sizes; 0 if it depends on values."""
+        """An extent, evaluated for typical dims; 0 if it depends on values."""
         if not isinstance(n, SSAValue):
             return n if isinstance(n, int) else _TYPICAL
         if n not in self.probed:
@@ -183,7 +183,7 @@ def _is_zero(x: SSAValue) -> bool:
 
 
 def fill_of(x: SSAValue) -> SSAValue | None:
-    """The number that all elements of a tensor equal, else None."""
+    """The number that all elements of a filled tensor equal; None for any other tensor."""
     op = x.owner
     if isinstance(op, tensor.SplatOp):
         return op.input
@@ -196,10 +196,10 @@ def fill_of(x: SSAValue) -> SSAValue | None:
 
 
 def _dies(x: SSAValue) -> bool:
-    """Is a tensor's memory ours, and read once?"""
+    """May a tensor's memory be overwritten: is it not an argument, and read only once?"""
     return not isinstance(x, BlockArgument) and not isinstance(x.owner, arith.ConstantOp) and x.has_one_use()
 
 
 def _is_computed_there(op: tensor.InsertSliceOp) -> bool:
-    """Can the content of a window be computed in place, without memory?"""
+    """Can the content of a window be computed where it is used, without a buffer?"""
     return fill_of(op.source) is not None or (op.source.has_one_use() and can_be_inlined(op.source))

@@ -60,7 +60,7 @@ def overlapped_tiling(module: ModuleOp, target: Target) -> None:
 
 
 def _is_small(loops: Sequence[ForOp], target: Target) -> bool:
-    """Do the intermediate values of loops fit in cache without tiling?"""
+    """Do the intermediate values of these loops fit in cache without tiling?"""
     sizes = [_bytes(value) for loop in loops[:-1] for value in _outside(loop)]
     known = [n for n in sizes if n is not None]
     if len(known) < len(sizes) or 2 * max(known) > target.direct_bytes:
@@ -70,7 +70,7 @@ def _is_small(loops: Sequence[ForOp], target: Target) -> bool:
 
 
 def _bytes(value: ValueOp) -> int | None:
-    """The bytes of a value of static shape, else None."""
+    """The size in bytes of a value of static shape; None for a dynamic shape."""
     kind = value.result.type
     assert isinstance(kind, TensorType)
     shape = kind.get_shape()
@@ -78,7 +78,7 @@ def _bytes(value: ValueOp) -> int | None:
 
 
 def _chains(function: func.FuncOp) -> Iterator[list[ForOp]]:
-    """Chains of loops, in which each loop alone reads the former one's results, at other rows."""
+    """Chains of loops, in which only the next loop reads the results of a loop, at neighbouring rows."""
     chain: list[ForOp] = []
     for op in function.body.block.ops:
         if isinstance(op, ForOp):
@@ -95,7 +95,7 @@ def _chains(function: func.FuncOp) -> Iterator[list[ForOp]]:
 
 
 def _is_sweep(loop: ForOp) -> bool:
-    """May a loop over all rows be run for parts of them, with overlap?"""
+    """Can a loop over all rows be run tile by tile, with overlapping tiles?"""
     return loop.is_whole and loop.properties.keys().isdisjoint(("jam", "lanes", "rows")) and all(
         isinstance(op, LoopOp | ValueOp | DoOp) or op.name.startswith("arith.") or isinstance(op.parent_op(), DoOp)
         for op in walk(loop) if op is not loop
@@ -116,13 +116,13 @@ def _follows(loop: ForOp, before: ForOp) -> bool:
 
 
 def _reach_of(values: Sequence[ValueOp], loop: ForOp) -> Bounds:
-    """The range of row offsets at which a loop reads values, 0 included."""
+    """The range of row offsets, including 0, at which a loop reads values."""
     found = [_reach(i, loop) or (0, 0) for value in values for i in _rows(value.result, loop)]
     return min(low for low, _ in found), max(high for _, high in found)
 
 
 def _outside(loop: ForOp) -> list[ValueOp]:
-    """The values from outside that a loop sets; empty if it updates any."""
+    """The values declared outside of a loop that it sets row by row; empty if it writes one in another way."""
     found: dict[ValueOp, None] = {}
     for statement in statements(loop):
         for x, subscripts in statement.writes:
@@ -138,12 +138,12 @@ def _outside(loop: ForOp) -> list[ValueOp]:
 
 
 def _overwrites(loop: ForOp) -> bool:
-    """Does a loop overwrite memory, which an earlier one may read for another tile?"""
+    """Does a loop overwrite memory of another value, which an earlier loop may read for another tile?"""
     return any(isinstance(x.owner, ValueOp) and x.owner.over is not None for op in statements(loop) for x in op.outputs)
 
 
 def _is_handed_on(value: ValueOp, maker: ForOp, reader: ForOp) -> bool:
-    """Is a value used by only one other loop, at rows near the loop's own?"""
+    """Is `reader` the only other loop that uses a value, at rows near its own row?"""
     if value.output is not None or value.over is not None or value.first is not None:
         return False
     for use in value.result.uses:
@@ -157,7 +157,7 @@ def _is_handed_on(value: ValueOp, maker: ForOp, reader: ForOp) -> bool:
 
 
 def _rows(x: SSAValue, loop: ForOp) -> list[SSAValue | int]:
-    """The row subscripts at which statements of a loop access a value."""
+    """The row subscripts by which statements of a loop access a value."""
     found: list[SSAValue | int] = []
     for op in statements(loop):
         found += [subscripts[0] for y, subscripts in (*op.reads, *op.writes) if y is x]
@@ -166,7 +166,7 @@ def _rows(x: SSAValue, loop: ForOp) -> list[SSAValue | int]:
 
 
 def _reach(row: SSAValue | int, loop: ForOp) -> Bounds | None:
-    """The range of offsets of a row subscript from the loop's own row, None if unknown."""
+    """The range of offsets between a row subscript and the loop's own row; None if unknown."""
     found = moved(row, loop) if isinstance(row, SSAValue) else None
     if found is None:
         return None
@@ -189,7 +189,7 @@ def _reach(row: SSAValue | int, loop: ForOp) -> Bounds | None:
 
 
 def _difference(x: SSAValue, y: SSAValue) -> Bounds | None:
-    """Bounds of x − y, for equal values, or constants clamped by the same extent."""
+    """Bounds of the difference x − y, if x and y are equal, or constants clamped by the same extent; else None."""
     if x is y:
         return 0, 0
     if isinstance(x.owner, arith.MinSIOp) and isinstance(y.owner, arith.MinSIOp):
@@ -202,7 +202,7 @@ def _difference(x: SSAValue, y: SSAValue) -> Bounds | None:
 
 
 def _bounds(x: SSAValue) -> Bounds | None:
-    """Bounds of an index that depends on extents and constants only."""
+    """Bounds of an index that depends only on extents and constants."""
     n = _number(x)
     if n is not None:
         return n, n
@@ -215,7 +215,7 @@ def _bounds(x: SSAValue) -> Bounds | None:
 
 
 def _number(x: SSAValue) -> int | None:
-    """The value of a constant, else None."""
+    """The integer of a constant; None for any other value."""
     op = x.owner
     return op.value.value.data if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr) else None
 
@@ -223,8 +223,8 @@ def _number(x: SSAValue) -> int | None:
 class _Tiling:
     """Tiles a chain of loops.
 
-    before, behind: rows before and after a tile that each loop computes. distances: rows by which each loop lags behind
-    the first one.
+    before, behind: numbers of rows that each loop computes before and after a tile. distances: numbers of rows by which
+    each loop lags behind the first one.
     """
 
     def __init__(self, loops: Sequence[ForOp], target: Target) -> None:
@@ -269,7 +269,7 @@ class _Tiling:
         locate(tiles, last.location)
 
     def _rows(self) -> Extent:
-        """Rows per tile: an even number of tiles of equal length, few enough to repeat little work."""
+        """The number of rows per tile: an even number of tiles of equal length, long enough to repeat little work."""
         b, target, halo = self.b, self.target, max(self.before[0] + self.behind[0], 1)
         upper = b.as_extent(Scalar(self.loops[-1].upper, "index"))
         long = b.imul(quotient(b, upper, 2 * halo * target.tile_per_halo), 2)
@@ -278,7 +278,7 @@ class _Tiling:
         return b.imax(quotient(b, b.iadd(upper, b.isub(count, 1)), count), 1)
 
     def _folded(self, value: ValueOp) -> ValueOp:
-        """Declare a buffer for the last rows of a value in its place."""
+        """Declare a buffer for the last rows of a value, and replace the value by it."""
         kind = value.result.type
         assert isinstance(kind, TensorType) and value.parent is not None
         sizes = list(value.sizes)[int(kind.get_shape()[0] == DYNAMIC_INDEX) :]
@@ -292,7 +292,7 @@ class _Tiling:
 
 @dataclass
 class _Inside:
-    """Index arithmetic inside a loop."""
+    """Builds index arithmetic inside of a loop."""
 
     b: LocatedBuilder
 
