@@ -49,7 +49,7 @@ def canonicalize(module: ModuleOp) -> None:
 
 
 def _fold_generic(op: linalg.GenericOp) -> None:
-    """Let the readers of a copy read its source, and the readers of a fill use its scalar."""
+    """Fold a copy or fill into its readers: they read the source of the copy, or use the scalar of the fill."""
     _hoist_invariant(op)
     if len(op.results) != 1 or any(t.data != IteratorType.PARALLEL for t in op.iterator_types):
         return
@@ -69,7 +69,7 @@ def _fold_generic(op: linalg.GenericOp) -> None:
 
 
 def _users(x: SSAValue) -> list[Operation]:
-    """Operations that use a value, each once."""
+    """The operations that use a value, each listed once."""
     return list(dict.fromkeys(use.operation for use in x.uses))
 
 
@@ -130,7 +130,7 @@ def _use_scalar(user: Operation, fill: SSAValue, value: SSAValue) -> None:
 
 
 def drop_inputs(op: linalg.GenericOp, numbers: Sequence[int], value: SSAValue) -> None:
-    """Remove inputs of a generic whose elements all equal `value`, which may be computed in its body."""
+    """Remove inputs of a generic whose elements all equal `value`, a scalar that may be computed in its body."""
     block = op.body.block
     for number in reversed(numbers):
         block.args[number].replace_all_uses_with(value)
@@ -151,7 +151,7 @@ def drop_inputs(op: linalg.GenericOp, numbers: Sequence[int], value: SSAValue) -
 
 
 def _compose(inner: AffineMap, outer: AffineMap) -> AffineMap:
-    """inner ∘ outer, for inner results that are dims or constants."""
+    """The composed index map inner ∘ outer. The results of `inner` must be dims or constants."""
     results: list[AffineExpr] = []
     for e in inner.results:
         results.append(outer.results[e.position] if isinstance(e, AffineDimExpr) else e)
@@ -159,7 +159,7 @@ def _compose(inner: AffineMap, outer: AffineMap) -> AffineMap:
 
 
 def _covers(maps: Sequence[AffineMap], rank: int) -> bool:
-    """True if the extent of every loop is still determined by some operand."""
+    """True if the maps still determine the extent of every loop: each of the `rank` dims indexes some operand."""
     found = {e.position for m in maps for e in m.results if isinstance(e, AffineDimExpr)}
     return len(found) == rank
 
@@ -188,7 +188,7 @@ def _replace(old: Operation, new: Operation, value: SSAValue) -> None:
 
 
 def _fold_arithmetic(op: Operation) -> None:
-    """x·1, x/1, x−0, x+(−0), −(−x), x/2^k as x·2^−k: exact for every x, nan and signed zeros included."""
+    """Simplify x·1, x/1, x−0, x+(−0), −(−x), and x/2^k to x·2^−k: exact for every x, nan and signed zeros included."""
     match op:
         case _ if type(op) not in _FOLDED:
             pass
@@ -221,7 +221,7 @@ def _exact_inverse(x: SSAValue) -> float | None:
 
 
 def _multiply(op: arith.DivfOp, inverse: float) -> None:
-    """Replace a division by a multiplication: it is as fast as an addition, and cheap enough to inline into readers."""
+    """Replace a division by the cheaper multiplication by `inverse`, which readers can inline."""
     assert isinstance(op.result.type, AnyFloat) and isinstance(op.rhs.owner, Operation)
     applied("replaced the division by a power of two in {} by a multiplication", op)
     constant = arith.ConstantOp(FloatAttr(inverse, op.result.type))

@@ -9,7 +9,7 @@ from xdsl.transforms.dead_code_elimination import would_be_trivially_dead
 
 
 def erase_dead(block: Block, has_no_effect: Callable[[Operation], bool] = would_be_trivially_dead) -> None:
-    """Erase operations without effect whose results nothing uses, last ones first, in regions too.
+    """Erase operations without side effects whose results are unused, also in regions, from the last one to the first.
 
     has_no_effect: may an operation be erased if its results are unused? One backward sweep is enough, as uses come
     after definitions; xDSL's own pass visits every operation again until nothing changes, which takes ten times as
@@ -28,6 +28,6 @@ def erase_dead(block: Block, has_no_effect: Callable[[Operation], bool] = would_
 
 
 def _is_worth_a_look(op: Operation) -> bool:
-    """Skip loops without results unless their body is empty: a query of a loop's effects visits its whole body."""
+    """False for loops without results unless their body is empty: a query of a loop's effects visits its whole body."""
     blocks = [block for region in op.regions for block in region.blocks]
     return bool(op.results) or (bool(blocks) and all(block.first_op is block.last_op for block in blocks))

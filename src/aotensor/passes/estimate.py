@@ -41,14 +41,14 @@ OTHERS: Final = ("bytes", "gathers")
 
 @dataclass(frozen=True)
 class Estimate:
-    """The estimate of one call.   parts: by KINDS and OTHERS. is_exact: false for a lower bound"""
+    """The operations of one call. parts: formula by kind, KINDS and OTHERS. is_exact: false for a lower bound."""
 
     parts: Mapping[str, Polynomial]
     is_exact: bool
 
     @property
     def flops(self) -> Polynomial:
-        """All floating-point operations."""
+        """The sum of all floating-point operations."""
         return sum((self.parts[kind] for kind in KINDS if kind in self.parts), Polynomial())
 
     def __str__(self) -> str:
@@ -64,10 +64,10 @@ def count_flops(
 ) -> Estimate:
     """Count the floating-point operations of function `kernel` of a loop-level module.
 
-    shapes: of its first arguments, in order; an extent is a number, the name of a dim, or unknown. slices: number of an
-    indptr argument → the matrix's number of entries and of slices. counts: number of an integer argument that is a trip
-    count → its name in the formula. One fused multiply-add counts two, a vector operation one per lane, and an expanded
-    elementary function all operations of its polynomial.
+    shapes: shapes of its first arguments, in order; an extent is a number, the name of a dim, or unknown. slices:
+    number of an indptr argument → the matrix's numbers of entries and of slices. counts: number of an integer argument
+    that is a trip count → its name in the formula. One fused multiply-add counts two, a vector operation one per lane,
+    and an expanded elementary function all operations of its polynomial.
     """
     counter = _Counter({op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)})
     function = counter.functions.get(kernel)
@@ -87,13 +87,13 @@ def count_flops(
 
 
 def _tag(kind: str) -> str:
-    """A factor that tags a kind of operations in a polynomial; no dim has such a name."""
+    """The factor by which polynomials tag a kind of operations; no dim has such a name."""
     return f"~{kind}"
 
 
 @dataclass
 class _Starts:
-    """Starts of slices.   mean: entries per slice. known: slice number up to a constant → (that constant, the start)"""
+    """Starts of slices. mean: entries per slice. known: slice number without constant → (constant, start)."""
 
     mean: Polynomial
     known: dict[frozenset[tuple[Monomial, Fraction]], tuple[Fraction, Polynomial]] = field(default_factory=dict)
@@ -115,7 +115,7 @@ class _Counter:
         """Operation counts of called functions, in loops or outside."""
 
     def block(self, block: Block) -> Polynomial:
-        """The operations of one execution of a block."""
+        """Count the operations of one execution of a block."""
         total = Polynomial()
         for op in block.ops:
             total += self._operation(op)
@@ -151,7 +151,7 @@ class _Counter:
         return total
 
     def _counted(self, op: Operation) -> Polynomial:
-        """The count of one operation: its own flops, and the elements that it reads or writes."""
+        """Count one operation: its own flops, and the elements that it reads or writes."""
         if not self._places.isdisjoint(op.operands) or (
             isinstance(op, memref.LoadOp) and op.memref not in self.starts and not _lanes(op.res.type)
         ):
@@ -186,7 +186,7 @@ class _Counter:
         return Polynomial() if number is not None and number < 0 else trips  # partial sums, if there is a single chunk
 
     def _value(self, x: SSAValue) -> Polynomial:
-        """The polynomial of an integer; a new name if it is unknown."""
+        """The polynomial of an integer value; a new name if the value is unknown."""
         return self.values[x] if x in self.values else self._unknown(x)
 
     def _unknown(self, x: SSAValue) -> Polynomial:
@@ -221,7 +221,7 @@ class _Counter:
         return self._called[key]
 
     def _linear_algebra(self, name: str, op: func.CallOp) -> Polynomial:
-        """The count of a LAPACK call, from its integers; of a triangular solve, from its side too."""
+        """Count a LAPACK call, from its integer arguments; for a triangular solve also from its side."""
         routine = name.removeprefix(LAPACK_PREFIX).split(".")[0]
         if routine in ("trsm", "trmm"):
             routine += " from the left" if self._value(op.arguments[0]).number() == ord("L") else " from the right"
@@ -237,7 +237,7 @@ class _Counter:
         return total
 
     def _product(self, op: func.CallOp) -> Polynomial:
-        """The count of a matrix product, 2·m·n·k."""
+        """Count a matrix product: 2·m·n·k."""
         is_transposed = self.values.get(op.arguments[0], Polynomial()).number()
         left, result = (self._extents(op.arguments[number]) for number in (2, 4))
         inner = left[0 if is_transposed else 1] if len(left) == 2 else None
@@ -252,7 +252,7 @@ class _Counter:
         return total
 
     def _product_at(self, op: func.CallOp) -> Polynomial:
-        """The count of a product of elements at positions, 2·g·m·n·k, from the extents of its position vectors."""
+        """Count a product of elements at positions: 2·g·m·n·k, from the extents of its position vectors."""
         kind = op.arguments[0].type
         assert isinstance(kind, MemRefType)
         is_single = isinstance(kind.element_type, Float32Type)
@@ -310,17 +310,17 @@ class _Counter:
             self.values[op.results[0]] = found
 
     def _end_of_block(self, one: SSAValue, other: SSAValue) -> Polynomial | None:
-        """The value of min(i + rows, n), the end of a block: the former, since it nearly always is."""
+        """The value of min(i + rows, n), the end of a block, estimated as i + rows."""
         inside = [value for value in (self._value(one), self._value(other)) if value.has_unknowns()]
         return inside[0] if len(inside) == 1 else None
 
     def _extreme(self, operands: Sequence[SSAValue], choose: Callable[..., Polynomial]) -> Polynomial | None:
-        """The smaller or the larger operand for large dims: max(n - 2, 0) is n - 2."""
+        """The smaller or the larger operand, decided for large dims: max(n − 2, 0) is n − 2."""
         values = [self._value(x) for x in operands]
         return None if any(x.has_unknowns() for x in values) else choose(values, key=Polynomial.typical)
 
     def _start(self, starts: _Starts, number: Polynomial, x: SSAValue) -> Polynomial:
-        """The start of a slice: the mean length times its distance from the first slice of its kind that was read."""
+        """The estimated start of a slice: the mean slice length times the distance from a slice with known start."""
         key = frozenset((name, factor) for name, factor in number.terms.items() if name)
         place = number.terms.get((), Fraction(0))
         if key not in starts.known:
@@ -375,13 +375,13 @@ def _flops(op: Operation) -> int:
 
 @cache
 def _flops_of_a_lane(operation: str) -> int:
-    """Operations per lane, by the name of an operation; a call counts as one instruction."""
+    """Operations per lane, by an operation's name; a call counts as one instruction."""
     dialect, _, name = operation.partition(".")
     return 2 if name == "fma" else int(name == "call" or (dialect in ("arith", "math") and name not in _FREE))
 
 
 def _lanes(kind: Attribute) -> int:
-    """The number of floating-point values in one result."""
+    """The number of floating-point values in a result of this type."""
     if isinstance(kind, VectorType):
         return kind.element_count() if isinstance(kind.element_type, AnyFloat) else 0
     return 1 if isinstance(kind, AnyFloat) else 0
@@ -392,7 +392,7 @@ def _element(kind: Attribute) -> Attribute:
 
 
 def _size(kind: Attribute) -> int:
-    """Bytes of an element."""
+    """The size of an element in bytes."""
     if isinstance(kind, IntegerType):
         return max(int(kind.width.data) // 8, 1)
     return 4 if isinstance(kind, Float32Type) else 8

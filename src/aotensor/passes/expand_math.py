@@ -27,7 +27,7 @@ _PLAIN: Final = Target()
 
 
 def expand_math(module: ModuleOp, target: Target = _PLAIN) -> None:
-    """Replace math operations by calls of `@aot.*` functions, and define all called ones.
+    """Replace math operations by calls of `@aot.*` functions, and define all functions that are called.
 
     Definitions are appended to the module, in order of their first call. A declaration is replaced by its definition,
     or erased if no call is left: earlier passes drop values whose extents alone are used. sqrt, floor, ceil, trunc,
@@ -47,9 +47,9 @@ def expand_math(module: ModuleOp, target: Target = _PLAIN) -> None:
 
 
 def add_definitions(module: ModuleOp, symbols: Sequence[str], target: Target) -> list[str]:
-    """Append missing definitions of `@aot.*` functions to a module; return their names, and those of their callees.
+    """Append missing definitions of `@aot.*` functions and their callees to a module; return all their names.
 
-    Raises: InternalError if there is no function of such a name.
+    Raises: InternalError if there is no function with a given symbol.
     """
     present = {op.sym_name.data: op for op in _functions(module)}
     wanted = list(symbols)
@@ -77,7 +77,7 @@ def _functions(module: ModuleOp) -> list[func.FuncOp]:
 def _share_exponentials(module: ModuleOp) -> None:
     """Let functions of equal arguments in one block use a common exponential.
 
-    LLVM merges the equal exponentials after inlining. A function that is alone is faster in its own form.
+    LLVM merges the equal exponentials after inlining. A function without a partner is faster in its own form.
     """
     found = [(op, family, name, *_argument(op, family)) for op in walk(module) for family, name in family_of(op)]
     beside: dict[object, set[tuple[str, bool]]] = {}
@@ -92,7 +92,7 @@ def _share_exponentials(module: ModuleOp) -> None:
 
 
 def _argument(op: Operation, family: Family) -> tuple[object, bool]:
-    """A key that is equal for functions of one family with the same argument, and whether the argument is negated."""
+    """A key that is equal for functions of one family with the same argument, and whether that is negated."""
     argument = _read(op.operands[0])
     if family.is_even and isinstance(argument, tuple) and argument[0] == arith.NegfOp.name:
         return (op.parent, family, argument[1]), True
@@ -100,7 +100,7 @@ def _argument(op: Operation, family: Family) -> tuple[object, bool]:
 
 
 def _read(x: SSAValue) -> object:
-    """A key of the load that produces a number, which each statement repeats; the number itself if computed."""
+    """A key of an operand: equal for repeated loads of one element; the value itself if it is computed."""
     match x.owner:
         case memref.LoadOp() | vector.LoadOp() | vector.MaskedLoadOp():
             return x.owner.name, *x.owner.operands

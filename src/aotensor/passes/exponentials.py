@@ -32,8 +32,8 @@ PREFIX: Final = "aot."
 class Family:
     """Functions that can be computed from one exponential.
 
-    members: functions that share an argument. replaced: those with a variant `<name>_shared` that uses the exponential.
-    is_even: the exponential is one of |x|, so that f(x) and g(−x) share it too.
+    members: names of the functions. replaced: names of functions with a variant `<name>_shared` that uses the
+    exponential. is_even: is it an exponential of |x|, so that f(x) and g(−x) share it too?
     """
 
     members: frozenset[str]
@@ -64,7 +64,7 @@ def function_of(op: Operation) -> str | None:
 
 
 def family_of(op: Operation) -> Iterator[tuple[Family, str]]:
-    """The family of a function of one argument, and its name there."""
+    """Yield the family of the function that an operation calls, and its name there; nothing without a family."""
     symbol = function_of(op)
     if symbol is not None and not is_vector_symbol(symbol):
         name = symbol.removeprefix(PREFIX).rpartition(".")[0]

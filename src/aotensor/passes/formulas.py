@@ -1,4 +1,4 @@
-"""Index values of a kernel as formulas: their slices, whether they depend on dims only, and hoisting."""
+"""Index values of a kernel as formulas: the operations that compute them, whether dims determine them, and hoisting."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from aotensor.ir.extents import AllSources
 
 
 def follows_from_dims(inputs: Sequence[SSAValue]) -> AllSources:
-    """A predicate: do index values depend on constants and dims of inputs only? Dims of outputs may depend on data."""
+    """A predicate of index values: do they depend on constants and dims of inputs only?
+
+    Dims of outputs may depend on data.
+    """
 
     def may(x: SSAValue) -> bool:
         match x.owner:
@@ -28,7 +31,10 @@ def follows_from_dims(inputs: Sequence[SSAValue]) -> AllSources:
 
 
 def slice_of(values: Iterable[SSAValue]) -> list[Operation]:
-    """The operations that compute some values, each after its operands. Not recursive: sums can be long chains."""
+    """The backward slice of some values: the operations that compute them, each after its operands.
+
+    Not recursive: sums can be long chains.
+    """
     order: dict[Operation, None] = {}
     pending = [x.owner for x in reversed(list(values))]
     while pending:

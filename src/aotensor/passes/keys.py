@@ -20,9 +20,9 @@ def parts_of(
 ) -> Iterator[object]:
     """The operands, attributes and regions of an operation as parts of a key.
 
-    inside: values that are numbered; gets those of the regions. same: values from elsewhere that stand for others.
-    numbered: names of attributes of which only the equality counts. located: does the user's line of each operation
-    inside of the regions count?
+    inside: numbers of values and attributes; values of the regions are added. same: value → another value that is used
+    in its place. numbered: names of attributes of which only the equality counts. located: do keys of operations in the
+    regions include the user's line?
     """
     for x in op.operands:
         yield inside[x] if x in inside else (same or {}).get(x, x)
@@ -41,7 +41,7 @@ def block_parts(
     numbered: Collection[str] = (),
     located: bool = False,
 ) -> Iterator[object]:
-    """The arguments and operations of a block as parts of a key.   inside, same, numbered, located: as in `parts_of`"""
+    """The arguments and operations of a block as parts of a key.   The other arguments are those of `parts_of`."""
     for x in block.args:
         yield inside.setdefault(x, (len(inside), x.type))
     for op in block.ops:

@@ -118,14 +118,14 @@ def _options(pipeline: Pipeline, name: str) -> dict[str, int]:
 
 
 def _facts(target: Target, pipeline: Pipeline, name: str) -> Target:
-    """The target as a pass uses it: the machine's facts, overridden by the options of the pass."""
+    """The target as a pass sees it: properties of the machine, overridden by the options of the pass."""
     options = _options(pipeline, name).items()
     facts: dict[str, Any] = {fact: value for key, value in options for fact in _FACTS[name, key]}
     return replace(target, **facts)
 
 
 def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...]:
-    """Passes from tensor level to nest level, and on nests: one optimisation each."""
+    """The passes from tensor level to nest level and the passes over nests: one optimisation each."""
     fusing = _options(pipeline, "fuse")
     most, reorders = fusing.get("max-statements"), bool(fusing.get("reorder", True))
     block, tile, sums, jams, matrices, lanes, sweeps, chunks, ahead = (
@@ -174,7 +174,7 @@ def nest_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...
 
 
 def loop_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...]:
-    """Passes from nest level to loop level."""
+    """The passes from nest level to loop level."""
     widths, loops = _facts(target, pipeline, "vectorizer-hints"), _facts(target, pipeline, "outline")
     passes = (
         Pass("reuse-shape-results", reuse_shape_results, NEST_FORM, NEST_FORM),
@@ -201,7 +201,7 @@ EXPAND_MATH: Final = Pass("expand-math", expand_math, LOOP_FORM, LOOP_FORM)
 
 
 def math_recipe(target: Target, pipeline: Pipeline = DEFAULT) -> tuple[Pass, ...]:
-    """Passes that define elementary functions, with the variants that suit a machine."""
+    """The passes that define elementary functions, in the variants that suit a machine."""
     calls = _facts(target, pipeline, "outline-math")
     passes = (
         replace(EXPAND_MATH, run=lambda module: expand_math(module, target)),
@@ -214,11 +214,12 @@ MATH_RECIPE: Final = math_recipe(_MOST)
 
 
 def library_recipe(vector_bits: int, target: Target = _MOST) -> tuple[Pass, ...]:
-    """Passes that add the functions that loops call: matrix products and elementary functions.
+    """The passes that add the functions that loops call: matrix products and elementary functions.
 
-    A library has its products in a separate part, built by these passes; its functions need `EXPAND_MATH` only.
+    A library contains its matrix products as a separate part, which these passes build; its other functions need
+    `EXPAND_MATH` only.
 
-    vector_bits: width of the machine's vector registers. target: other facts of the machine
+    vector_bits: width of the machine's vector registers. target: other properties of the machine.
     """
 
     def gemm(module: ModuleOp) -> None:
@@ -237,8 +238,8 @@ class PassRunner:
     """Runs passes over one module.
 
     verify: check the IR and the form after every pass; a violation is an InternalError that names the pass. dump: a
-    folder that receives the text after every pass that changed something. notes: remarks of the passes. observers: are
-    called with each pass, the module, and whether the pass is still to run.
+    folder that receives the text after every pass that changed something. notes: list that receives the passes'
+    remarks. observers: called with the pass name, the module, and whether the pass is still to run.
     """
 
     def __init__(self, verify: bool = False, dump: Path | None = None, observers: Sequence[Observer] = ()) -> None:
@@ -251,7 +252,7 @@ class PassRunner:
 
     @contextmanager
     def noting(self, name: str) -> Iterator[None]:
-        """Record remarks made inside the context in `notes`, under this pass name."""
+        """Context manager: record remarks made inside it in `notes`, under this pass name."""
         with listening(self.notes):
             running(name)
             yield
@@ -301,7 +302,7 @@ class PassRunner:
 
 @contextmanager
 def _named(name: str) -> Iterator[None]:
-    """Report exceptions inside the context as our bug in this pass.   Raises: InternalError that says so"""
+    """Context manager: report an exception inside it as an InternalError that names this pass."""
     try:
         yield
     except (AotensorError, MemoryError):
@@ -311,7 +312,7 @@ def _named(name: str) -> Iterator[None]:
 
 
 def _size(module: ModuleOp) -> int:
-    """The number of operations; faster than `walk`, which needs four times as long."""
+    """The number of operations of a module, counted in a quarter of the time of `walk`."""
     count, pending = 1, [module.body.block]
     while pending:
         op = pending.pop().first_op

@@ -57,7 +57,7 @@ LARGEST_WORKSPACE: Final = 1 << 62  # bytes
 
 
 def plan_memory(module: ModuleOp) -> None:
-    """Assign offsets to the buffers of every `@f.kernel` of the module, and complete its `@f.extents`."""
+    """Assign workspace offsets to the buffers of every `@f.kernel`; let `@f.extents` write the workspace size."""
     functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)}
     for name, kernel in functions.items():
         if name.endswith(".kernel"):
@@ -75,7 +75,7 @@ def plan_memory(module: ModuleOp) -> None:
 
 @dataclass(eq=False)
 class _Slot:
-    """A part of the workspace, and the spans of program order in which it is in use."""
+    """A part of the workspace, with the spans of program order in which it is in use."""
 
     key: tuple[object, ...]
     extents: tuple[Extent, ...]
@@ -134,9 +134,9 @@ def _assign_offsets(kernel: func.FuncOp) -> SSAValue:
 
 
 def _allocate_lanes(extents: func.FuncOp) -> None:
-    """Allocate the buffers of parallel loops in `.extents` before the loop, a part for each lane.
+    """Allocate the buffers of parallel loops in `.extents` before the loop, with one part per concurrent chunk.
 
-    There is no workspace yet, since `.extents` computes its size.
+    `.extents` has no workspace, since it computes the size of the workspace.
     """
     block = extents.body.block
     inputs = block.args[: len(_names_of_dims(extents))]
@@ -158,7 +158,7 @@ def _allocate_lanes(extents: func.FuncOp) -> None:
 
 
 def _lay_out(b: LoopBuilder, slots: Iterable[_Slot]) -> Extent:
-    """Lay out slots consecutively; return their total size in bytes."""
+    """Assign consecutive offsets to slots; return their total size in bytes."""
     total: Extent = 0
     for slot in slots:
         slot.offset = total
@@ -170,7 +170,7 @@ def _lay_out(b: LoopBuilder, slots: Iterable[_Slot]) -> Extent:
 
 
 def _make_serial(kernel: func.FuncOp, inputs: Sequence[SSAValue]) -> None:
-    """Make loops sequential that allocate memory of data-dependent size: a chunk cannot report a failed allocation."""
+    """Make parallel loops with data-dependent allocations sequential: a chunk cannot report a failed allocation."""
     is_known = follows_from_dims(inputs)
     for op in [op for op in walk(kernel) if type(op) is memref.AllocOp]:
         loop = _parallel_loop(op)
@@ -200,7 +200,7 @@ def _parallel_loop(op: Operation) -> ParallelOp | None:
 
 
 def _count(b: LoopBuilder, loop: ParallelOp) -> Extent:
-    """The number of chunks of a loop."""
+    """The number of chunks of a parallel loop."""
     upper, step = (b.as_extent(Scalar(x, "index")) for x in (loop.upper, loop.step))
     raised = b.index(b.iadd(upper, b.isub(step, 1)))
     return b.as_extent(b.div(raised, b.index(step)))
@@ -222,7 +222,7 @@ def _start_of_lane(loop: ParallelOp, slot: _Slot, size: Extent) -> tuple[LoopBui
 
 
 def _saturated(b: LoopBuilder, total: Extent, slots: Sequence[_Slot]) -> Extent:
-    """The total size, or one that no machine has if it overflows 63 bits, so that the allocation fails."""
+    """The total size; if it overflows 63 bits, a size that no machine has, so that the allocation fails."""
     if isinstance(total, int):
         return total
     estimate = b.constant(0.0, "float64")
@@ -256,7 +256,7 @@ def _find_slot(slots: list[_Slot], op: memref.AllocOp, span: tuple[int, int]) ->
 
 
 def _replace(op: memref.AllocOp, workspace: SSAValue, b: LoopBuilder, offset: SSAValue, scope: int) -> None:
-    """Replace an allocation by a view of the workspace, outside all loops: the same memory in each iteration."""
+    """Replace an allocation by a view of the workspace outside all loops, so that each iteration uses the same memory."""
     kind = op.memref.type
     assert isinstance(kind, MemRefType)
     view = memref.ViewOp.create(operands=(workspace, offset, *op.dynamic_sizes), result_types=[kind])
@@ -272,7 +272,7 @@ def _replace(op: memref.AllocOp, workspace: SSAValue, b: LoopBuilder, offset: SS
 
 
 def _program_order(function: func.FuncOp) -> tuple[dict[Operation, int], dict[Operation, int]]:
-    """For each operation, its position in program order, and that of the last one inside it."""
+    """(position of each operation in program order, position of the last operation inside of each operation)."""
     positions = {op: number for number, op in enumerate(walk(function))}
     ends = dict(positions)
     for op in reversed(list(positions)):
@@ -300,7 +300,7 @@ def _span(op: memref.AllocOp, positions: dict[Operation, int], ends: dict[Operat
 
 
 def _outermost_loop(user: Operation, home: Block | None) -> Operation:
-    """The outermost loop around `user` within the buffer's home block: the buffer is live in all its iterations."""
+    """The outermost loop around `user` within the block of the buffer, which is live in all iterations of that loop."""
     result, op = user, user
     while op.parent is not home:
         parent = op.parent_op()

@@ -23,10 +23,10 @@ LONGEST: Final = 60  # characters of an expression
 
 
 def worded(notes: Iterable[Note], locations: Locations, names: Mapping[str, Mapping[Variable, str]]) -> list[Remark]:
-    """The remarks of notes, in the order of functions and passes.
+    """The remarks that render the passes' notes, in the order of functions and passes.
 
-    Decisions of one kind about one line are merged into one remark, with the text of the first. names: function → its
-    arguments
+    Decisions of one kind about one line are merged into one remark, with the text of the first one. names: function →
+    its arguments.
     """
     writer, groups = _Writer(locations), dict[tuple[Any, ...], list[Note]]()
     for note in notes:
@@ -42,7 +42,7 @@ class Expressions:
         self._locations, self._writer = locations, _Writer(locations)
 
     def at(self, location: Any, names: Mapping[Variable, str]) -> str:
-        """The source text of an operation with this location, "" if unknown.   names: of arguments"""
+        """The source text of an operation with this location, "" if unknown. names: names of the function's arguments."""
         if self._locations.node(location) is None:
             return ""
         with called(names):
@@ -55,7 +55,7 @@ class _Writer:
     _texts: dict[tuple[int, int], str] = field(default_factory=dict)
 
     def remark(self, group: list[Note], where: tuple[str, int], names: Mapping[Variable, str]) -> Remark:
-        """One remark for notes that differ only in their subjects."""
+        """Build one remark for notes that differ only in their subjects."""
         first, (file, line) = group[0], where
         with called(names):
             values = [self.text(x, names) for x in first.subjects]
@@ -77,7 +77,7 @@ class _Writer:
         )
 
     def text(self, x: Any, names: Mapping[Variable, str]) -> str:
-        """Render a subject as source text, under the names of a function."""
+        """Render a subject as source text, with the argument names of a function."""
         if _is_plain(x):
             return f"`{x}`" if isinstance(x, str) and x.isidentifier() else str(x)
         key = (id(names), id(x))
@@ -109,18 +109,18 @@ class _Writer:
         return None if site is None else (basename(site.file), site.line)
 
     def _suffix(self, x: Any, here: tuple[str, int]) -> str:
-        """The location of a subject, if it differs from the remark's."""
+        """The location of a subject in parentheses, if it differs from the remark's location; else ""."""
         found = self.where(x)
         return "" if found in (None, here) else f" ({found[0]}:{found[1]})"
 
 
 def _quoted(expression: str) -> str:
-    """Quote an expression; "a value" if it has neither a name nor room for its operands."""
+    """Quote an expression as code; "a value" if it has neither a name nor room for its operands."""
     return "a value" if expression == "..." else f"`{expression}`"
 
 
 def _as_written(x: Variable) -> Variable:
-    """The variable that the user wrote, for one that a rewrite has made of it."""
+    """The variable that the user wrote, if a rewrite has replaced it by x; else x."""
     node = None if x.owner is None or x.site is None else x.site.node
     if node is None or x.name or len(node.outputs) != len(x.owner.outputs):  # type: ignore[union-attr]
         return x
@@ -128,12 +128,12 @@ def _as_written(x: Variable) -> Variable:
 
 
 def _is_plain(x: Any) -> bool:
-    """Is a subject shown as it is?"""
+    """Is a subject text or a number, shown unchanged?"""
     return not isinstance(x, Variable | Apply | LocationAttr)
 
 
 def _total(sizes: Iterable[Size]) -> str:
-    """The sum of sizes as text, "" if one is unknown."""
+    """The sum of sizes as a formula of dims, "" if one is unknown."""
     factors = Counter[tuple[str, ...]]()
     for size in sizes:
         if not size:

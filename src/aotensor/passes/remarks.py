@@ -23,10 +23,11 @@ from aotensor.ir.nest.ops import ProductOp, ValueOp
 
 
 def applied(message: str, *subjects: object, size: Iterable[SSAValue] = (), flops: Sequence[object] = ()) -> None:
-    """Record that a pass has transformed something.
+    """Record the remark that a pass has transformed an operation or a value.
 
-    subjects: operations, values, or objects that are shown as they are; the first one gives the location. size: tensors
-    whose bytes are the cost. flops: factors of a number of operations: numbers, and extents as in `nest.extents`.
+    subjects: operations and values, rendered as source text, or other objects, shown unchanged; the first operation or
+    value provides the location. size: tensors whose bytes are the cost. flops: factors of a number of operations:
+    numbers, and extents as in `nest.extents`.
     """
     _note("applied", message, subjects, size, flops)
 
@@ -34,17 +35,20 @@ def applied(message: str, *subjects: object, size: Iterable[SSAValue] = (), flop
 def missed(
     message: str, *subjects: object, size: Iterable[SSAValue] = (), flops: Sequence[object] = (), hint: str = ""
 ) -> None:
-    """Record that a pass did not apply where it looked; the message says why, and the hint what would allow it."""
+    """Record the remark that a pass did not transform a candidate.
+
+    message: the reason; hint: what the user could change.
+    """
     _note("missed", message, subjects, size, flops, hint)
 
 
 def analysis(message: str, *subjects: object, size: Iterable[SSAValue] = (), flops: Sequence[object] = ()) -> None:
-    """Record a finding of a pass."""
+    """Record a remark on a fact that a pass has found, without a transformation."""
     _note("analysis", message, subjects, size, flops)
 
 
 def are_enabled() -> bool:
-    """Are remarks enabled? For reasons that take time to find."""
+    """Are remarks enabled? Passes ask this before they look for reasons, which takes time."""
     return listener() is not None
 
 
@@ -71,7 +75,7 @@ def _note(
 
 
 def _location(x: object) -> Any:
-    """The location of a subject, which outlives its operation."""
+    """The source location of a subject, which remains valid after its operation is erased."""
     if isinstance(x, Operation):
         return x.location
     if isinstance(x, OpResult):
@@ -95,7 +99,7 @@ def _function_of(x: object) -> func.FuncOp | None:
 
 
 def _flops(notes: Notes, function: func.FuncOp | None, factors: Sequence[object]) -> Size:
-    """A product of numbers and extents; empty if a factor is not a product of dims."""
+    """A product of numbers and extents as a number and names of dims; empty if a factor is not a product of dims."""
     number, names = 1, list[str]()
     for x in factors:
         found = _argument_dim(function, x) if isinstance(x, tuple) else _extent(notes, x)
@@ -107,7 +111,7 @@ def _flops(notes: Notes, function: func.FuncOp | None, factors: Sequence[object]
 
 
 def _bytes(notes: Notes, tensors: Iterable[SSAValue]) -> Size:
-    """The total bytes of some tensors; empty if an extent is not a product of dims."""
+    """The bytes of each tensor as (number, names of dims); empty if an extent is not a product of dims."""
     terms: list[tuple[int, tuple[str, ...]]] = []
     for x in tensors:
         found = _tensor_bytes(notes, x)
@@ -136,7 +140,7 @@ def _tensor_bytes(notes: Notes, x: SSAValue) -> tuple[int, tuple[str, ...]] | No
 
 
 def _size(notes: Notes, x: SSAValue, position: int, axis: int) -> tuple[str, ...] | None:
-    """The extent of a tensor's axis, its dynamic extent number `position`."""
+    """The extent of a tensor's axis, dynamic extent number `position`, as names of dims; None if unknown."""
     owner = x.owner
     if isinstance(owner, GenericOp) and isinstance(x, OpResult):  # it has the shape of its output operand
         return _size(notes, owner.operands[x.index - len(owner.results)], position, axis)
@@ -150,7 +154,7 @@ def _size(notes: Notes, x: SSAValue, position: int, axis: int) -> tuple[str, ...
 
 
 def _extent(notes: Notes, x: object) -> tuple[str, ...] | None:
-    """An extent as a product of dims, None if it is something else."""
+    """An extent as a product of dims: their names; None if it is anything else."""
     if isinstance(x, int):
         return ()
     if not isinstance(x, SSAValue):
@@ -182,7 +186,7 @@ def _dim(x: SSAValue, axis: int) -> tuple[str, ...] | None:
 
 
 def _argument_dim(function: func.FuncOp | None, dim: tuple[int, int]) -> tuple[str, ...] | None:
-    """The name of a dim by (number of the argument, axis), or None."""
+    """The name of a function's dim, which is given as (number of the argument, axis); None if it has none."""
     number, axis = dim
     if function is None or function.sym_visibility is not None:  # the body of a loop has separate names for dims
         return None

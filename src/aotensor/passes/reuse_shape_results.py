@@ -66,12 +66,12 @@ def _pair(function: func.FuncOp, extents: func.FuncOp) -> None:
 
 
 def _is_known(x: SSAValue, twins: dict[SSAValue, SSAValue]) -> bool:
-    """Is a value an argument, a scalar, or the result of a paired operation?"""
+    """Does a value exist in both functions: is it an argument, a scalar, or the result of a paired operation?"""
     return isinstance(x, BlockArgument) or x in twins or not isinstance(x.type, TensorType)
 
 
 def _is_same(op: Operation, twin: Operation, twins: dict[SSAValue, SSAValue]) -> bool:
-    """Do two operations of the two functions compute the same results?"""
+    """Do an operation of the function and one of its `.extents` compute the same results? twins: paired values."""
     if type(op) is not type(twin) or op.name != twin.name or op.properties != twin.properties or op.regions:
         return False
     if any(op.attributes.get(x) != twin.attributes.get(x) for x in {*op.attributes, *twin.attributes} - _NOT_COMPARED):
@@ -93,7 +93,7 @@ def _is_same_value(x: SSAValue, y: SSAValue, twins: dict[SSAValue, SSAValue]) ->
 
 
 def _is_taken(use: Use) -> bool:
-    """May a use let another value overwrite the memory?"""
+    """Does this use permit another value to overwrite the memory?"""
     op = use.operation
     storages = op.attributes.get(STORAGE)
     if isinstance(storages, ArrayAttr):

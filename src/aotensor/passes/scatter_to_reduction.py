@@ -73,7 +73,7 @@ def _reason_against(op: ScatterOp) -> str | None:
 
 
 def _sum(op: ScatterOp, positions: dict[tuple[SSAValue, object], SSAValue]) -> None:
-    """Replace a scatter by a reduction by index.   positions: (indices, extent) → positions computed before"""
+    """Replace a scatter by a reduction by index. positions: cache of (indices, extent) → normalised positions."""
     b, number = builder_before(op), fill_of(op.dest)
     assert number is not None and op.fastmath is not None and isinstance(op.dest.type, TensorType)
     sizes = _sizes(op.dest)
@@ -87,7 +87,7 @@ def _sum(op: ScatterOp, positions: dict[tuple[SSAValue, object], SSAValue]) -> N
 
 
 def _from_start(b: LocatedBuilder, indices: SSAValue, extent: SSAValue | int) -> SSAValue:
-    """Indices counted from the start: negative ones count from the end of an axis of that extent."""
+    """Normalise indices: negative ones count from the end of an axis of that extent."""
     kind = indices.type
     assert isinstance(kind, TensorType) and isinstance(kind.element_type, IntegerType)
     element = kind.element_type
@@ -111,7 +111,7 @@ def _from_start(b: LocatedBuilder, indices: SSAValue, extent: SSAValue | int) ->
 
 
 def _sizes(x: SSAValue) -> list[SSAValue]:
-    """The dynamic extents of a fill."""
+    """The dynamic extents of a filled tensor."""
     op = x.owner
     if isinstance(op, linalg.GenericOp):
         op = op.outputs[0].owner

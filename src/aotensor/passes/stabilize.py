@@ -62,7 +62,7 @@ def _rewrite_body(op: GenericOp) -> None:
 
 
 def _rewrite(reader: Reader, root: Operation) -> bool:
-    """Replace an operation if a rule applies to the formula whose root it is."""
+    """Replace an operation if a rewrite rule matches the formula whose root it is."""
     rule = RULES.get(type(root))
     if rule is None or not root.results[0].uses:
         return False
@@ -77,7 +77,7 @@ def _rewrite(reader: Reader, root: Operation) -> bool:
 
 
 def _name_of(x: SSAValue) -> str:
-    """A readable name of the operation that makes a value: `softplus`."""
+    """A readable name of the operation that computes a value, such as `softplus`."""
     if isinstance(x.owner, func.CallOp):
         return x.owner.callee.root_reference.data.split(".")[1]
     return x.owner.name.split(".")[1] if isinstance(x.owner, math.Log1pOp | math.ExpM1Op) else "a shorter formula"
@@ -104,7 +104,7 @@ def _log(f: Formula) -> Scalar | None:
 
 
 def _log_of_quotient(f: Formula, x: Term) -> Scalar | None:
-    """log(exp(u)/s) = u − log(s), as in the logarithm of a softmax, which contains exp(u)·(1/s)."""
+    """Rewrite log(exp(u)/s) = u − log(s), as in the logarithm of a softmax, which contains exp(u)·(1/s)."""
     for e, s in _quotients(f, x):
         u = f.argument(e, math.ExpOp)
         if u is not None and f.is_nonnegative(s):
@@ -113,7 +113,7 @@ def _log_of_quotient(f: Formula, x: Term) -> Scalar | None:
 
 
 def _quotients(f: Formula, x: Term) -> Iterator[tuple[Term, Term]]:
-    """Numerator and denominator of a quotient, or of a product with an inverse."""
+    """Match x as a quotient: yield numerator and denominator, also for a product with an inverse."""
     if x.made_by(arith.DivfOp):
         numerator, denominator = f.reader.operands(x)
         yield numerator, denominator
@@ -176,7 +176,7 @@ def _product(f: Formula) -> Scalar | None:
 
 
 def _comparison(f: Formula) -> Scalar | None:
-    """y < c is false for y ≥ 0 ≥ c, and for nan."""
+    """Fold a comparison: y < c is false for y ≥ 0 ≥ c, and for nan."""
     assert isinstance(f.root, arith.CmpfOp)
     y, c = f.operands
     bound = constant_of(c, f.reader)

@@ -1,4 +1,4 @@
-"""Facts about the target machine that passes use: one record, so that no pass contains a constant of a machine."""
+"""The record of properties of the target machine that passes use, so that no pass contains a machine constant."""
 
 from __future__ import annotations
 
@@ -107,5 +107,5 @@ class Target:
     row_terms: int = 128
 
     def lanes(self, bits: int) -> int:
-        """The number of elements of a vector."""
+        """The number of elements of `bits` bits in a vector register."""
         return self.vector_bytes * 8 // bits

@@ -62,7 +62,7 @@ def _number(block: Block) -> None:
 
 
 def _is_shared(op: Operation) -> bool:
-    """Is it a generic with inputs, not a fill?"""
+    """Can equal copies of an operation be merged: is it a generic with inputs, rather than a fill?"""
     return isinstance(op, linalg.GenericOp) and bool(op.inputs)
 
 

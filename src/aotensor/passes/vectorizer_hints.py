@@ -76,7 +76,7 @@ def _limit_unrolling(block: Block) -> int:
 
 
 def _iterations(op: scf.ForOp) -> int:
-    """The trip count of a loop if it is known, else 1: LLVM has a separate, small limit for such loops."""
+    """The trip count of a loop if it is known, else 1: LLVM limits unrolling of loops with unknown trip counts itself."""
     bounds = [x.owner.value.value.data for x in (op.lb, op.ub, op.step)
               if isinstance(x.owner, arith.ConstantOp) and isinstance(x.owner.value, IntegerAttr)]  # fmt: skip
     return len(range(*bounds)) if len(bounds) == 3 else 1
@@ -131,19 +131,19 @@ def _annotate(op: scf.ForOp, target: Target) -> None:
 
 
 def _is_over_chunks(op: scf.ForOp) -> bool:
-    """Does a loop sum numbers over the chunks of a parallel loop?"""
+    """Does a loop sum numbers over the chunks of a parallel loop, one partial sum per chunk?"""
     bound = op.ub.owner
     is_count = isinstance(bound, Operation) and CHUNKS in bound.attributes
     return is_count and bool(op.results) and _only_sums(op)
 
 
 def _is_crowded(functions: int, target: Target) -> bool:
-    """Does a loop compute enough elementary functions that interleaving would not be faster?"""
+    """Does a loop compute so many elementary functions that interleaving would not make it faster?"""
     return functions > target.few_functions
 
 
 def _is_for_vectors(op: scf.ForOp) -> bool:
-    """Are the iterations of a loop independent (or sums), and is the loop not written in vectors yet?"""
+    """Are the iterations of a loop independent (or sums), and is the loop not explicitly vectorized yet?"""
     if any(isinstance(x.type, VectorType) for inner in op.body.block.ops for x in inner.results):
         return False
     return ("parallel_accesses" in op.attributes or bool(op.results)) and _only_sums(op)
@@ -175,7 +175,7 @@ def _adds_at_positions(body: Block) -> bool:
 
 
 def _is_read(x: SSAValue, body: Block) -> bool:
-    """Does a position depend on a value that the loop loads?"""
+    """Is an index computed from a value that the loop loads?"""
     op = x.owner
     if not isinstance(op, Operation) or op.parent is not body:
         return False
@@ -189,13 +189,13 @@ def _lane_bits(body: Block) -> int:
 
 
 def _computes_in_float32(body: Block) -> bool:
-    """True for a loop that computes in float32, apart from a sum in float64."""
+    """Does a loop compute in float32, apart from a sum in float64?"""
     kinds = [op.results[0].type for op in body.ops if len(op.results) == 1]
     return kinds.count(f64) in range(1, kinds.count(f32) // 2 + 1)
 
 
 def _only_sums(op: scf.ForOp) -> bool:
-    """True if all loop-carried values are reassociable sums: LLVM warns about hints on other loops."""
+    """Are all loop-carried values reassociable sums? LLVM warns about hints on other loops."""
     block = op.body.block
     last = block.last_op
     assert last is not None

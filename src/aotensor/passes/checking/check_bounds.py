@@ -28,7 +28,7 @@ _FLAG: Final = 2  # the word of `detail` that records an access out of bounds
 
 
 def check_bounds(module: ModuleOp, numbers: Mapping[str, int]) -> None:
-    """Guard the accesses of every kernel.   numbers: function name → the number of its bounds check"""
+    """Guard the accesses of every kernel.   numbers: function name → number of its bounds check."""
     for function in module.body.block.ops:
         if isinstance(function, func.FuncOp) and function.sym_name.data.endswith(".kernel"):
             _guard(function, numbers[function.sym_name.data.removesuffix(".kernel")])
@@ -81,7 +81,7 @@ def _guard_access(op: memref.LoadOp | memref.StoreOp, detail: SSAValue) -> None:
 
 
 def _limits(b: LoopBuilder, op: memref.LoadOp | memref.StoreOp) -> Iterator[tuple[Scalar, Scalar]]:
-    """Pairs of a number and its exclusive upper bound: each index, and the element's offset in the parent buffer."""
+    """Yield pairs (number, exclusive upper bound) to check: each index, and the element's offset in the parent buffer."""
     offset: Extent = 0
     for axis, index in enumerate(op.indices):
         i, n = Scalar(index, "index"), b.extent_of(op.memref, axis)
@@ -93,7 +93,10 @@ def _limits(b: LoopBuilder, op: memref.LoadOp | memref.StoreOp) -> Iterator[tupl
 
 
 def _whole(b: LoopBuilder, buffer: SSAValue) -> tuple[Extent | None, Extent]:
-    """(start, size): the offset of a row in its parent buffer, and the parent's size; start is None if it is whole."""
+    """(start, size): the offset of a row in its parent buffer, and the parent's size in elements.
+
+    start is None for a buffer that is not part of another one.
+    """
     choice = buffer.owner
     if isinstance(choice, arith.SelectOp):
         sides = [_whole(b, x) for x in (choice.lhs, choice.rhs)]

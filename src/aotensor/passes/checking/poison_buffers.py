@@ -26,7 +26,10 @@ from aotensor.passes.direct.lower import RESIZABLE
 
 
 def poison_buffers(module: ModuleOp, outputs: Mapping[str, int]) -> None:
-    """Fill the outputs of every kernel, and the buffers of every function.   outputs: their number, by function name"""
+    """Fill the outputs of every kernel, and the buffers of every function, with a pattern.
+
+    outputs: number of outputs by function name.
+    """
     for function in module.body.block.ops:
         if not isinstance(function, func.FuncOp) or function.is_declaration:
             continue

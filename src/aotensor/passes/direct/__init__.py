@@ -1,1 +1,1 @@
-"""Lowering of `aot.direct`: kernels written in Python become functions, the operation becomes calls of them."""
+"""Lowering of `aot.direct`: kernels written in Python become functions, and the operation becomes calls of these."""

@@ -42,7 +42,7 @@ class DirectEmitter(Buffers, Protocol):
 def lower_direct(
     b: LoopBuilder, function: DirectEmitter, op: DirectOp, module: ModuleOp, numbers: Iterator[int]
 ) -> None:
-    """Lower one operation by its kind.   numbers: yields unique numbers for growing buffers"""
+    """Lower one `aot.direct` operation by its kind. numbers: yields unique numbers for growing buffers."""
     step = _Step(b, function, op, module)
     match op.kind.data:
         case "order":
@@ -70,7 +70,7 @@ def lower_direct(
 
 
 class _Step:
-    """Lowering of one operation."""
+    """The lowering of one `aot.direct` operation: its operands, workspace and results."""
 
     def __init__(self, b: LoopBuilder, function: DirectEmitter, op: DirectOp, module: ModuleOp) -> None:
         self.b, self.function, self.op, self.module = b, function, op, module
@@ -100,7 +100,10 @@ class _Step:
         return self.b.allocate(element_type(dtype), [self.b.index(size)])
 
     def result(self, number: int) -> tuple[SSAValue, SSAValue]:
-        """(own, flat): a buffer for a result, a temporary one if the result is a row, and its 1-D view."""
+        """(own, flat): a buffer for result `number`, and its 1-D view.
+
+        The buffer is temporary if the result is a row of another.
+        """
         x = self.op.tensors[number]
         home, shape = self.function.buffer(x), self.function.shape(x)
         own = self.b.own_buffer(home, shape)
@@ -259,12 +262,12 @@ class _Step:
         self.finish(1, home)
 
     def _known(self, count: int) -> tuple[list[SSAValue], list[SSAValue]]:
-        """The 1-D views, and the buffers, of the first `count` results."""
+        """The 1-D views and the buffers of the first `count` results, whose extents are known."""
         pairs = [self.result(number) for number in range(count)]
         return [flat for _, flat in pairs], [own for own, _ in pairs]
 
     def _extents(self, number: int) -> tuple[Scalar, Scalar]:
-        """The numbers of rows and columns of a right-hand side."""
+        """The numbers of rows and columns of the right-hand side, operand `number`."""
         shape = self.function.shape(self.op.arguments[number])
         return self.b.index(shape[0]), self.b.index(shape[1] if len(shape) > 1 else 1)
 
@@ -277,7 +280,7 @@ class _Step:
         numbers: Iterator[int],
         info: SSAValue,
     ) -> list[SSAValue]:
-        """Allocate results of growing size, filled by `columns`, which returns the first column that did not fit.
+        """Allocate results whose size grows: repeat `columns`, which returns the first column that did not fit.
 
         Stops after the last column, or when info reports a missing pivot.
         """
@@ -314,6 +317,6 @@ class _Step:
         return views
 
     def _give(self, number: int, result: int, buffer: SSAValue, count: Scalar) -> None:
-        """Bind the number of elements of a result, and let the result be the first elements of a buffer."""
+        """Bind the number of elements of a result; the result is the first `count` elements of a buffer."""
         self.function.bind(self.op.counts[number], count)
         self.function.buffers[self.op.tensors[result]] = self.b.reinterpret(buffer, [count])

@@ -61,7 +61,7 @@ def call_kernel(
 ) -> Scalar | None:
     """Call a kernel with scalars and 1-D buffers; declare it in the module if needed.
 
-    dtype: of its floats. Returns its index result, or None.
+    dtype: the dtype of its floats. Returns the index that the kernel returns, or None.
     """
     values = [x.ssa if isinstance(x, Scalar) else x for x in arguments]
     kinds = [x.type for x in values]
@@ -76,12 +76,12 @@ def call_kernel(
 
 
 def declared_kernels(symbols: Iterable[str]) -> list[str]:
-    """Filter the names of kernels out of symbols."""
+    """Filter a sequence of symbols: return the names of kernels."""
     return [x for x in symbols if x.startswith(PREFIX)]
 
 
 def kernel_module(symbol: str) -> ModuleOp:
-    """Return a module that defines one kernel and those that it calls."""
+    """Return a module that defines one kernel and the kernels that it calls."""
     module = ModuleOp([])
     wanted = [symbol]
     for name in wanted:  # grows: a kernel may call further ones
@@ -95,7 +95,7 @@ def kernel_module(symbol: str) -> ModuleOp:
 
 
 def _define(module: ModuleOp, symbol: str) -> None:
-    """Define the function of a symbol, which encodes the kernel's name and the dtypes of its vectors."""
+    """Define the function of a symbol, which encodes the kernel's name and the dtypes of its vector arguments."""
     name, number, *widths = symbol.removeprefix(PREFIX).split(".")
     kernel, dtype, integers = KERNELS[name], number.replace("f", "float"), iter(widths)
     kinds: list[Attribute] = []
@@ -117,7 +117,7 @@ def _define(module: ModuleOp, symbol: str) -> None:
 
 
 def _annotations(kernel: Kernel) -> list[str]:
-    """The annotations of the arguments, as written."""
+    """The annotations of the kernel's arguments, as written in its source."""
     return [str(kind) for name, kind in kernel.__annotations__.items() if name != "return"]
 
 
@@ -138,7 +138,7 @@ def _definition(kernel: Kernel) -> ast.FunctionDef:
 
 
 class _Translation:
-    """Translates one function body.   values: name → number or buffer, at the current statement"""
+    """Translates the body of one kernel. values: variable name → scalar or buffer, at the current statement."""
 
     def __init__(self, b: LoopBuilder, module: ModuleOp, kernel: Kernel, dtype: str) -> None:
         self.b, self.module, self.kernel, self.dtype = b, module, kernel, dtype
@@ -219,7 +219,10 @@ class _Translation:
         self.values.update(zip(changed, found, strict=True))
 
     def inside(self, body: Sequence[ast.stmt], given: dict[str, Scalar], wanted: Sequence[str]) -> list[Scalar]:
-        """Translate a body with some values given; return the final values of `wanted`. Assignments stay local."""
+        """Translate a body with the values of some variables given; return the final values of `wanted`.
+
+        Assignments stay local.
+        """
         outside = dict(self.values)
         self.values.update(given)
         self.block(body)
@@ -228,7 +231,7 @@ class _Translation:
         return found
 
     def assigned(self, body: Sequence[ast.stmt]) -> list[str]:
-        """The names that a body assigns and that have a value before it."""
+        """The names that a body assigns and that have a value before the body."""
         names = (
             x.id for part in body for x in ast.walk(part) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)
         )
@@ -314,5 +317,5 @@ class _Translation:
 
 
 def vector_type(dtype: str) -> MemRefType[Attribute]:
-    """memref<?xT>, the type of vector arguments of kernels."""
+    """memref<?xT>, the type of vector arguments of kernels, for dtype T."""
     return memref_type_of(element_type(dtype), [None])

@@ -26,7 +26,10 @@ LARGEST_PRODUCT: Final = 6  # operations deep
 
 @dataclass(frozen=True)
 class _Factor:
-    """S**s · T**t of one x.   is_delicate: the factor as written may overflow, or divide by an underflowed value"""
+    """The factor S**s · T**t of a product, for one x.
+
+    is_delicate: may the factor as written overflow, or divide by an underflowed value?
+    """
 
     x: Term
     s: int
@@ -35,7 +38,7 @@ class _Factor:
 
 
 def logistic_product(formula: Formula, product: Term) -> Scalar | None:
-    """The product with its logistic factors combined; None unless the powers for some x are nonnegative."""
+    """The product with its logistic factors combined, or None if that gains nothing for any x."""
     walk = _Walk(formula)
     walk.collect(product, is_inverse=False, depth=0)
     powers = walk.combined()
@@ -62,7 +65,7 @@ class _Walk:
         self.factors: list[_Factor] = []
 
     def collect(self, term: Term, is_inverse: bool, depth: int) -> None:
-        """Collect all logistic factors of a product."""
+        """Collect all logistic factors of a product; `is_inverse` for a divisor."""
         factor = self._factor(term)
         if factor is not None:
             sign = -1 if is_inverse else 1
@@ -73,7 +76,7 @@ class _Walk:
                 self.collect(operand, is_inverse != inverts, depth + 1)
 
     def combined(self) -> dict[Term, tuple[int, int]]:
-        """x → powers of S and T, for every x where combining gains."""
+        """x → (power of S, power of T), for every x where combining the factors gains."""
         found: dict[Term, tuple[int, int]] = {}
         for x in dict.fromkeys(f.x for f in self.factors):
             own = [f for f in self.factors if f.x == x]
@@ -83,7 +86,7 @@ class _Walk:
         return found
 
     def rebuilt(self, term: Term, dropped: frozenset[Term], depth: int) -> tuple[Scalar | None, bool]:
-        """(the product without the factors of `dropped`, or None for 1; whether its sign changes)"""
+        """(the product without the logistic factors of `dropped`, or None for 1; whether its sign changes)."""
         factor = self._factor(term)
         if (factor is not None and factor.x in dropped) or self.formula.is_number(term, 1):
             return None, False

@@ -1,4 +1,4 @@
-"""One formula to simplify: queries about its terms, and values to replace it."""
+"""One formula to simplify: queries about its terms, and its replacement by another value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LARGEST_PROOF: Final = 8  # operations deep
 
 
 class Formula:
-    """An operation, the root of the formula, with its terms; `b` builds before it."""
+    """The formula whose root is an operation, with its terms. `b` builds before the root."""
 
     def __init__(self, reader: Reader, root: Operation) -> None:
         self.reader = reader
@@ -38,7 +38,7 @@ class Formula:
         return owner is not None and isinstance(owner.value, IntegerAttr) and owner.value.value.data == 0
 
     def one_plus(self, term: Term) -> Term | None:
-        """x if the term is 1 + x, else None."""
+        """Match 1 + x: return x, or None if the term has another form."""
         if term.made_by(arith.AddfOp):
             x, y = self.reader.operands(term)
             if self.is_number(x, 1) or self.is_number(y, 1):
@@ -46,7 +46,7 @@ class Formula:
         return None
 
     def one_minus(self, term: Term) -> Term | None:
-        """x if the term is 1 − x or 1 + (−x), else None."""
+        """Match 1 − x or 1 + (−x): return x, or None if the term has another form."""
         if term.made_by(arith.SubfOp):
             x, y = self.reader.operands(term)
             return y if self.is_number(x, 1) else None
@@ -54,11 +54,11 @@ class Formula:
         return self.argument(other, arith.NegfOp) if other is not None else None
 
     def argument(self, term: Term, kind: type[Operation]) -> Term | None:
-        """x if the term is f(x) for a unary operation f, else None."""
+        """Match f(x) for a unary operation f: return x, or None if the term has another form."""
         return self.reader.operands(term)[0] if term.made_by(kind) else None
 
     def special_argument(self, term: Term, name: str) -> Term | None:
-        """x if the term is a call of @aot.<name>, else None."""
+        """Match a call of @aot.<name>: return its argument x, or None if the term has another form."""
         call = term.made_by(func.CallOp)
         if call is None or not call.callee.root_reference.data.startswith(f"aot.{name}."):
             return None
@@ -90,13 +90,13 @@ class Formula:
     # --- what is made ------------------------------------------------------------------------------------------------
 
     def use(self, term: Term) -> Scalar:
-        """Materialise a term as an operand of new operations."""
+        """Materialise a term as a value that new operations can use as operand."""
         value = self.reader.materialise(term, self.root)
         assert isinstance(value.type, AnyFloat)
         return Scalar(value, DTYPE_OF_FLOAT[value.type])
 
     def negated(self, term: Term) -> Scalar:
-        """−x; x if the term is −x already."""
+        """−x; the argument of −x if the term is a negation already."""
         inner = self.argument(term, arith.NegfOp)
         return self.use(inner) if inner is not None else self.b.neg(self.use(term))
 

@@ -32,7 +32,7 @@ OpType = TypeVar("OpType", bound=Operation)
 class Term:
     """A scalar that a reader depends on.
 
-    value: a scalar of the body of `scope`, or of the function if scope is None; or a tensor, which is read at `map`.
+    value: a scalar of the body of `scope`, or of the function if scope is None; or a tensor that is read at `map`.
     map: dims of the reader → dims of `scope`, or indices of the tensor.
     """
 
@@ -41,15 +41,14 @@ class Term:
     map: AffineMap | None = None
 
     def made_by(self, kind: type[OpType]) -> OpType | None:
-        """The operation that makes the value, if it is of this kind, else None."""
+        """The operation that computes the term's value, if it is of this kind, else None."""
         return self.value.owner if isinstance(self.value.owner, kind) else None
 
 
 class Reader:
-    """The body of one generic, or the scalars of a function, with their dependences.
+    """The body of one generic, or the scalars of a function, with the values that they depend on.
 
-    reads: the inputs of the generic with their maps; `materialise` appends to them, `finish` makes them the
-    operands.
+    reads: the inputs of the generic with their maps; `materialise` appends inputs, `finish` makes all of them operands.
     """
 
     def __init__(self, op: GenericOp | None) -> None:
@@ -58,20 +57,20 @@ class Reader:
         self._copies: dict[Term, SSAValue] = {}
 
     def term(self, value: SSAValue) -> Term:
-        """The term of a value of the reader's body."""
+        """The term that stands for a value of the reader's body."""
         if self.op is None:
             return Term(value)
         return self._resolve(value, self.op, AffineMap.identity(len(self.op.iterator_types)))
 
     def operands(self, term: Term) -> list[Term]:
-        """The operands of the operation that makes a term; empty for a block argument."""
+        """The operands of the operation that computes a term; empty for a block argument."""
         owner = term.value.owner
         if not isinstance(owner, Operation):
             return []
         return [self._resolve(x, term.scope, term.map) for x in owner.operands]
 
     def summand(self, term: Term) -> Term | None:
-        """For a read of a sum that starts from 0, the summand as a term for inspection only; else None."""
+        """For a term that reads a sum starting from 0: the summand as a term for inspection only; else None."""
         owner = term.value.owner
         if not isinstance(owner, GenericOp) or not isinstance(term.value.type, TensorType):
             return None
@@ -88,13 +87,13 @@ class Reader:
         return self._resolve(other, owner, AffineMap.identity(len(owner.iterator_types)))
 
     def is_only_reader(self, value: SSAValue) -> bool:
-        """True if an operand of the reader has no other use."""
+        """True if a value is used by this reader only."""
         if isinstance(value, BlockArgument) and self.op is not None and value.block is self.op.body.block:
             return value.has_one_use() and self.reads[value.index][0].has_one_use()
         return value.has_one_use()
 
     def _resolve(self, value: SSAValue, scope: GenericOp | None, map: AffineMap | None) -> Term:
-        """Look through block arguments: a read of an elementwise result becomes the value that its body yields."""
+        """Look through block arguments: a read of an elementwise result resolves to the value that its body yields."""
         while True:
             if scope is None or not _is_local(value, scope.body.block):
                 return Term(value)
@@ -195,7 +194,7 @@ def is_elementwise(op: object) -> bool:
 
 
 def constant_of(term: Term, reader: Reader) -> float | None:
-    """The value of a term that is a literal or a conversion of one, else None."""
+    """The value of a term that is a literal, or a conversion of a literal; else None."""
     owner = term.value.owner
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, FloatAttr | IntegerAttr):
         return owner.value.value.data
@@ -210,7 +209,7 @@ def has_no_effect(op: Operation) -> bool:
 
 
 def _stored(term: Term) -> Term | None:
-    """The result of an elementwise operation that holds a value of its body, or None."""
+    """The result of an elementwise operation that holds a value of its body; None if no result does."""
     assert term.scope is not None
     yielded = term.scope.body.block.last_op
     assert yielded is not None
@@ -227,12 +226,12 @@ def _is_local(value: SSAValue, block: Block) -> bool:
 
 
 def _covers(maps: list[AffineMap], rank: int) -> bool:
-    """True if every dim indexes some operand."""
+    """True if every dim indexes some operand, so that the maps determine all extents."""
     return len({e.position for m in maps for e in m.results if isinstance(e, AffineDimExpr)}) == rank
 
 
 def _counter(term: Term, op: IndexOp) -> Operation:
-    """The counter of a producer's loop in terms of the reader's counters."""
+    """The counter of a producer's loop, expressed in the reader's counters."""
     assert term.map is not None
     expression = term.map.results[op.dim.value.data]
     if isinstance(expression, AffineDimExpr):

@@ -41,7 +41,7 @@ def refuse_heap(
 ) -> None:
     """Check that no function of a loop-level module allocates.   names: function → its arguments
 
-    reason, remedy: why this is an error, and the option to leave out instead
+    reason: why an allocation is an error. remedy: the option that the user can leave out instead.
 
     Raises: UnsupportedError that names the first operation that needs memory outside the workspace, and its line.
     """
@@ -86,9 +86,10 @@ def _function_of(op: Operation) -> str:
 def workspace_bound(module: ModuleOp, function: str, dims: Sequence[str], extra: int) -> int | str | None:
     """The bytes of workspace of a function, as a number or a Python expression of its dims.
 
-    None if the expression is too long, or contains operations that sizes do not need, such as signs of a remainder.
+    None if the expression is too long, or contains operations that this syntax does not cover, such as a remainder's
+    sign.
 
-    module: at loop level. extra: bytes to add if the kernel needs a workspace
+    module: a module at loop level. extra: bytes to add if the kernel needs a workspace.
     """
     found = _workspace_function(module, function)
     last = found.body.block.last_op
@@ -105,9 +106,9 @@ def _workspace_function(module: ModuleOp, function: str) -> func.FuncOp:
 
 
 def workspace_at(module: ModuleOp, function: str, sizes: Mapping[str, int], extra: int) -> int:
-    """The bytes of workspace of a function at some sizes of its dims.
+    """The bytes of workspace of a function for given extents of its dims.
 
-    module, extra: as for `workspace_bound`
+    module, extra: as for `workspace_bound`. sizes: dim → extent.
 
     Raises: KeyError with the name of a dim that has no size
     """
@@ -211,6 +212,6 @@ def _folded(symbol: str, compute: Callable[[int, int], int], x: _Size, y: _Size)
 
 
 def _bare(text: str) -> str:
-    """The text without parentheses that enclose all of it."""
+    """The text of a formula without parentheses that enclose all of it."""
     depths = list(accumulate({"(": 1, ")": -1}.get(character, 0) for character in text))
     return text[1:-1] if text.startswith("(") and min(depths[:-1], default=0) > 0 else text

@@ -39,7 +39,10 @@ _ATOM: Final = 100
 
 
 class Formulas:
-    """Renders values as text.   names: value → name, if it has one. name_of: names a tensor or buffer"""
+    """Renders IR values as text.
+
+    names: value → its name, if it has one. name_of: function that names a tensor or buffer.
+    """
 
     def __init__(self, name_of: Callable[[SSAValue], str]) -> None:
         self.names: dict[SSAValue, str] = {}
@@ -51,13 +54,13 @@ class Formulas:
         return self._write(x, 0)[0]
 
     def access(self, x: SSAValue, subscripts: Sequence[Subscript]) -> str:
-        """`X[i, k]`; only the name for a tensor without axes."""
+        """The text of an element such as `X[i, k]`; only the name for a tensor without axes."""
         name = self._name_of(x)
         inside = ", ".join(str(i) if isinstance(i, int) else self.value(i) for i in subscripts)
         return f"{name}[{inside}]" if inside else name
 
     def statement(self, op: DoOp) -> list[str]:
-        """One line for each scalar that a statement writes."""
+        """The text of a statement: one line for each element that it writes."""
         arguments = op.body.block.args
         accesses = [*op.reads, *op.writes]
         for argument, (x, subscripts) in zip(arguments, accesses, strict=True):
@@ -142,7 +145,7 @@ class Formulas:
 
 
 def _counts(op: Operation) -> bool:
-    """Is it the number of a chunk or block, that is, its counter divided by the loop's step?"""
+    """Does an operation compute the number of a chunk or block, by dividing a loop counter by the loop's step?"""
     if not isinstance(op, arith.DivUIOp) or not isinstance(op.lhs, BlockArgument):
         return False
     loop = op.lhs.block.parent_op()

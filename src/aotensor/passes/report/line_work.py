@@ -1,9 +1,9 @@
-"""How much each line of the model does: bytes and elements of memory that it touches, and operations.
+"""The work of each line of the model: bytes and elements of memory that it touches, and operations.
 
     for i in n: for k in p: z += X[i, k] * w[k]      8·n·p bytes of X, 8·p of w, 2·n·p operations
 
-Bytes are those of the elements that the statement touches, each once: what it must move at least. An access belongs to
-the line of its statement, an operation to its own.
+Bytes are counted once per element that a statement touches: the least traffic possible. An access counts for the
+line of its statement, an operation for its own line.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ from aotensor.passes.report.numbers import Numbers
 
 @dataclass
 class Work:
-    """Of one line in one call, at one set of dims.
+    """The work of one line of the model in one call, for one set of dims.
 
-    bytes: of elements, each touched once by its statement. gathers: elements at positions that are computed. flops:
-    additions, multiplications, divisions and the like. elementary: calls of exp and the like, which are many flops each
+    bytes: bytes of elements, each counted once per statement. gathers: number of elements at computed positions.
+    flops: number of additions, multiplications, divisions and similar operations. elementary: number of calls of
+    functions such as exp, each of which is many flops.
     """
 
     bytes: float = 0.0
@@ -40,10 +41,9 @@ class Work:
 
 @dataclass
 class LineWork:
-    """Collects it.   sets: how many sets of dims. trips: of loops, for each set. lines: (file, line) → work
+    """Collects the work of each line. sets: number of sets of dims. trips: trip counts of loops, for each set of dims.
 
-    guesses: how many of the loops around run a number of times that is not known; work in these is left out, and all of
-    the lines that it belongs to.
+    guesses: number of enclosing loops with unknown trip counts; lines with work inside such loops are left out.
     """
 
     sets: int
@@ -54,16 +54,16 @@ class LineWork:
 
     @property
     def lines(self) -> dict[tuple[str, int], list[Work]]:
-        """Those whose work is known."""
+        """(file, line) → work for each set of dims, for the lines whose work is known."""
         return {key: work for key, work in self._lines.items() if key not in self._unknown}
 
     def leave_out(self, op: Operation) -> None:
-        """An operation whose work is not known."""
+        """Leave out the line of an operation whose work is unknown."""
         if isinstance(op.location, FileLineColLoc):
             self._unknown.add((op.location.filename.data, op.location.line.data))
 
     def statement(self, op: DoOp, times: Sequence[float], sets: Sequence[Numbers]) -> None:
-        """Add a statement that runs so often."""
+        """Add the work of a statement that is executed `times` times, for each set of dims."""
         jumps = {*gathers(op), *(op.outputs if op.scatter is not None else ())}
         for x, subscripts in (*op.reads, *op.writes):
             if is_register(x) or not isinstance(x.type, TensorType):
@@ -84,7 +84,7 @@ class LineWork:
     def product(
         self, op: ProductOp, multiplications: Sequence[float], times: Sequence[float], sets: Sequence[Numbers]
     ) -> None:
-        """Add a product of matrices."""
+        """Add the work of a matrix product."""
         for k, work in enumerate(self._at(op)):
             work.flops += 2 * multiplications[k]
             work.bytes += times[k] * sum(_itemsize(x) * _elements(x, sets[k]) for x in (op.a, op.b, op.result))
@@ -99,7 +99,11 @@ class LineWork:
         return self._lines.setdefault(key, [Work() for _ in range(self.sets)])
 
     def _touched(self, op: DoOp, x: SSAValue, subscripts: Sequence[Subscript], sets: Sequence[Numbers]) -> list[float]:
-        """Distinct elements of a tensor: the iterations of the loops that its subscripts follow; at most all of it."""
+        """The number of distinct elements of a tensor that a statement touches, for each set of dims.
+
+        This is the product of the trip counts of the loops that the subscripts depend on, and at most the size of the
+        tensor.
+        """
         used: set[object] = {index for index in subscripts if isinstance(index, SSAValue)}
         found = [1.0] * self.sets
         for loop in reversed(loops_around(op)):
@@ -126,7 +130,7 @@ def _itemsize(x: SSAValue) -> int:
 
 
 def _elements(x: SSAValue, numbers: Numbers) -> float:
-    """Of a tensor, 0 if an extent is not known."""
+    """The number of elements of a tensor; 0 if an extent is unknown."""
     total = 1.0
     for axis in range(len(x.type.get_shape()) if isinstance(x.type, TensorType) else 0):
         total *= numbers.extent(x, axis) or 0

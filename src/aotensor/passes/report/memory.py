@@ -28,9 +28,9 @@ from aotensor.passes.report.numbers import Numbers
 class Buffer:
     """A range of bytes of the workspace during a lifetime.
 
-    value: its content as source text. start, end: steps, the last one included. slot: buffers of one slot share their
-    bytes. chunk: the step of the loop over chunks that replicates it per concurrent chunk; -1 if none. For each set of
-    dims: offset and size in bytes, and the number of replicas, None if unknown.
+    value: source text of its content. start, end: first and last step of its lifetime. slot: buffers of one slot share
+    their bytes. chunk: the step of the loop over chunks that replicates it per concurrent chunk; -1 if none. For each
+    set of dims: offset and size in bytes, and the number of replicas, None if unknown.
     """
 
     value: str
@@ -48,7 +48,7 @@ class Buffer:
 
 @dataclass
 class Step:
-    """A step of the kernel: the operation that runs then, as source text, and its location."""
+    """A step of the kernel: the source text of the operation that is executed then, and its location."""
 
     text: str
     file: str
@@ -57,7 +57,7 @@ class Step:
 
 @dataclass
 class Plan:
-    """The workspace of one function.   total: bytes, for each set of dims"""
+    """The workspace plan of one function. total: bytes, for each set of dims."""
 
     name: str
     steps: list[Step]
@@ -122,7 +122,7 @@ def _plan(
 
 
 def _evaluated(kernel: func.FuncOp, dims: Mapping[str, int], number: int) -> Numbers:
-    """The integers of a kernel, inside the chunk with this number of each parallel loop."""
+    """The integers of a kernel for given dims; every parallel loop is at the chunk with this number."""
     numbers = Numbers(dims)
     for op in walk(kernel):
         numbers.learn(op)
@@ -152,7 +152,7 @@ def _chunks(loop: ParallelOp, numbers: Numbers) -> int | None:
 
 
 def _total(buffers: Sequence[Buffer]) -> int | None:
-    """The end of the last buffer, for the last set of dims; None if unknown."""
+    """The size of the workspace: the end of the last buffer, for the last set of dims; None if unknown."""
     most = 0
     for x in buffers:
         offset, size, count, stride = x.offset[-1], x.size[-1], x.count[-1], x.stride[-1]
@@ -166,7 +166,7 @@ def _total(buffers: Sequence[Buffer]) -> int | None:
 
 
 def _moments(view: memref.ViewOp, block: Block) -> list[Operation]:
-    """The operations of the kernel's top-level block that use a buffer, or contain a user."""
+    """The operations of the kernel's top-level block that use a buffer, directly or in an operation inside."""
     return list(dict.fromkeys(_top(user, block) for user in _users(view.results[0])))
 
 

@@ -23,7 +23,7 @@ _SUM: Final = re.compile(r"(.+?) \+ (\d+)")
 
 
 class Numbers:
-    """The integers that are known so far.   dims: name → extent"""
+    """The integer values that are known so far. dims: name of a dim → extent."""
 
     def __init__(self, dims: Mapping[str, int]) -> None:
         self.dims = dims
@@ -93,7 +93,7 @@ class Numbers:
         return None if name is None else self.named(name)
 
     def named(self, name: str) -> int | None:
-        """The value of a dim, or of a dim plus a constant; None if unknown."""
+        """The value of a named dim, or of a dim plus a constant such as `n + 1`; None if unknown."""
         if name in self.dims:
             return self.dims[name]
         parts = _SUM.fullmatch(name)
@@ -101,7 +101,7 @@ class Numbers:
 
 
 def dim_of(x: SSAValue, axis: int) -> str | None:
-    """The name of the dim of an argument's axis, or None."""
+    """The name of the dim of an argument's axis, or None if the axis has none."""
     function = x.block.parent_op() if isinstance(x, BlockArgument) else None
     table = function.attributes.get("dims") if isinstance(function, func.FuncOp) else None
     if not isinstance(x, BlockArgument) or not isinstance(table, ArrayAttr) or x.index >= len(table.data):

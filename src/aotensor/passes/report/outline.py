@@ -43,9 +43,9 @@ class Node:
 
     kind: "loop", "statement", "product" or "other". text: its code, one line for each scalar that it writes. how: words
     that describe the schedule. value: its result as source text. position: its index among the operations of its name
-    in the module, in textual order. op: that name. name: of a loop, as in `f.schedule`. lines: all source lines of a
-    statement. For each set of dims: trips, the trip count of a loop, None if unknown; seconds, its total time in one
-    call.
+    in the module, in textual order. op: name of the operation. name: name of a loop, as in `f.schedule`. lines: all
+    source lines of a statement. For each set of dims: trips, the trip count of a loop, None if unknown; seconds, its
+    total time in one call.
     """
 
     kind: str
@@ -69,7 +69,10 @@ class Node:
 
 @dataclass
 class Outline:
-    """The tree of a function.   seconds: for each set of dims. lines: (file, line) → seconds of each; work: likewise"""
+    """The loop tree of a function. seconds: total time for each set of dims.
+
+    lines: (file, line) → seconds for each set of dims. work: (file, line) → work for each set of dims.
+    """
 
     name: str
     nodes: list[Node]
@@ -84,7 +87,7 @@ def outlines(
     names: Mapping[str, Mapping[Any, str]],
     dims: Mapping[str, Sequence[Mapping[str, int]]],
 ) -> list[Outline]:
-    """The outlines of a nest-level module.   names: function → its arguments; dims: function → sets of dims"""
+    """The outlines of a nest-level module. names: function → its arguments; dims: function → sets of dims."""
     writer, positions = Expressions(sites), _positions(module)
     found = []
     for op in module.body.block.ops:
@@ -96,7 +99,7 @@ def outlines(
 
 
 def _positions(module: ModuleOp) -> dict[Operation, int]:
-    """For each operation, its index among those of its name, in program order."""
+    """For each operation, its index among the operations of the same name, in program order."""
     counts: dict[str, int] = {}
     found = {}
     for op in walk(module):
@@ -147,7 +150,7 @@ class _Reader:
         return self._expression(x.owner) if isinstance(x.owner, Operation) else ""
 
     def _name(self, x: SSAValue) -> str:
-        """The name of a tensor: that of the argument, or its content as source text."""
+        """The name of a tensor: an argument's name, or the source text of its content."""
         if isinstance(x, BlockArgument):
             return x.name_hint or "…"
         if isinstance(x.owner, ValueOp) and (x.owner.output is not None or x.owner.first is not None):
@@ -164,7 +167,7 @@ class _Reader:
         return self.writer.at(op.location, self.names)
 
     def _block(self, ops: Iterable[Operation], times: Sequence[float]) -> list[Node]:
-        """The nodes of operations that run `times` in each set of dims."""
+        """The nodes of operations that are executed `times` times, for each set of dims."""
         nodes: list[Node] = []
         for op in ops:
             for numbers in self.sets:
@@ -190,7 +193,7 @@ class _Reader:
         return node
 
     def _charge(self, op: Operation, seconds: Sequence[float]) -> None:
-        """Charge an operation's time to source lines; a statement's arithmetic to the line of each inner operation."""
+        """Add an operation's time to its source line; a statement's arithmetic to the line of each inner operation."""
         total = work_of(op)
         inner = list(op.body.block.ops) if isinstance(op, DoOp) and total else []
         parts = [(one.location, work_of(one)) for one in inner if isinstance(one.location, FileLineColLoc)]
@@ -236,12 +239,12 @@ class _Reader:
         return [float(work)] * len(self.sets)
 
     def _product(self, op: ProductOp, numbers: Numbers) -> float:
-        """The work of m·n·k multiply-adds, two at a time."""
+        """The work of a matrix product of m·n·k multiply-adds, which are executed two at a time."""
         inner = numbers.extent(op.a, 0 if op.transpose_a else 1)
         return _times([*(numbers[x] for x in op.sizes[:2]), inner])
 
     def _other(self, op: Operation, numbers: Numbers) -> float:
-        """The work of another operation: the elements of its largest tensor; for linear algebra, times an extent."""
+        """The work of any other operation: elements of its largest tensor; for linear algebra, times an extent."""
         most = 1.0
         for x in (*op.operands, *op.results):
             if isinstance(x.type, TensorType):
@@ -289,7 +292,7 @@ class _Reader:
         return text if len(text) <= 60 else "…"
 
     def _within(self, op: ForOp) -> str:
-        """The range of a loop in words, if it covers a part of an extent."""
+        """The range of a loop as text, such as `chunk c` or `0 … n`."""
         if op.lower is None:
             return self._bound(op.upper)
         lower = op.lower
@@ -299,7 +302,7 @@ class _Reader:
         return f"{self._bound(lower)} … {self._bound(op.upper)}"
 
     def _trips(self, op: LoopOp, numbers: Numbers) -> int | None:
-        """The trip count; binds the counter to its first value."""
+        """The trip count of a loop, or None if unknown; binds the loop's counter to its first value."""
         if isinstance(op, EntriesOp):
             numbers.bind(op.counter, 0)
             return self._mean_length(op, numbers)

@@ -77,13 +77,13 @@ def tri_gamma_fall(a: Value, b: Value) -> Value:
 
 
 def _raised(a: Value) -> tuple[Value, Value]:
-    """a, or a + 8 for a < 8, and whether 8 was added."""
+    """(a, or a + 8 for a < 8; whether 8 was added)."""
     is_raised = a < float(SHIFT)
     return where(is_raised, a + float(SHIFT), a), is_raised
 
 
 def _divided(x: Value, y: Value, coefficients: Sequence[float]) -> tuple[Value, Value]:
-    """(x·P(x) − y·P(y))/(x − y), and x·P(x), by Horner's rule."""
+    """The divided difference (x·P(x) − y·P(y))/(x − y), and x·P(x), by Horner's rule."""
     value, slope = x.like(coefficients[-1]), x.like(0.0)
     for c in (*reversed(coefficients[:-1]), 0.0):
         slope = fma(slope, y, value)

@@ -57,7 +57,7 @@ _EXP2_TAIL: Final = {
 
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """Bounds on x, in units of 1: outside (lowest, highest) e**x is 0 or infinity; past `flat`, 1 + e**-x is 1."""
+    """Range of the exponential: outside (lowest, highest) e**x is 0 or infinity; for x > `flat`, 1 + e**-x rounds to 1."""
 
     lowest: float
     highest: float
@@ -69,7 +69,7 @@ _RANGES: Final = {"float32": _Range(-104.0, 89.0, 18.0), "float64": _Range(-746.
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
-    """x = n·ln 2 + r."""
+    """A reduced argument of the exponential: x = n·ln 2 + r."""
 
     n_bits: Value  # a pattern whose low bits are n in two's complement
     r: Value
@@ -92,7 +92,7 @@ class Reduced:
 
 
 def reduce(x: Value) -> Reduced:
-    """Split x, |x| < 2**10 (float32: 2**8); nan propagates to r."""
+    """Split x into n·ln 2 + r, for |x| < 2**10 (float32: 2**8); nan propagates to r."""
     shifted = fma(x, _INVERSE_LN2, x.format.round_shift)
     n = shifted - x.format.round_shift
     high, low = LN2_PARTS[x.dtype]
@@ -100,7 +100,7 @@ def reduce(x: Value) -> Reduced:
 
 
 def nearest_half(x: Value) -> Value:
-    """About n/2 in the low bits of a pattern, for the n of `reduce`."""
+    """About n/2, in the low bits of a pattern, for the n of `reduce`."""
     return fma(x, 0.5 * _INVERSE_LN2, x.format.round_shift).bits()
 
 
@@ -121,7 +121,10 @@ def times_power_of_two(x: Value, n_bits: Value, half: Value) -> Value:
 
 
 def _exp_by_table(x: Value, *, is_close: bool) -> Value:
-    """e**x for |x| < 2**10, as 2**(n/16)·e**r. Bound: 1.2 ulp; 0.8 ulp if is_close, with the power in two parts."""
+    """e**x for |x| < 2**10, as 2**(n/16)·e**r.
+
+    Bound: 1.2 ulp; 0.8 ulp if `is_close`, which uses the power in two parts.
+    """
     n_bits, n, r = _sixteenths(x)
     return _power_by_table(n_bits, n, r, is_close=is_close)
 
@@ -173,7 +176,7 @@ class _Decay:
 
 
 def _decay(x: Value) -> _Decay:
-    """Reduce e**x for x ≤ 0 or nan."""
+    """Reduce the exponential e**x for x ≤ 0 or nan to a `_Decay`."""
     x = at_least(_RANGES[x.dtype].lowest, x)
     if x.has_tables:
         n_bits, n, r = _sixteenths(x)
@@ -226,7 +229,7 @@ def half_gauss(x: Value) -> Value:
 
 
 def _exp_of_square(x: Value, factor: float) -> Value:
-    """e**(−factor·x²), with x² in two parts: one rounding of it would cost as many ulp as it is large."""
+    """e**(−factor·x²), with x² in two parts, since one rounding error of x² is amplified by its size."""
     if not x.is_double:  # its square is exact in float64
         wide = x.cast("float64")
         return exp_of_negative(-factor * (wide * wide)).cast(x.dtype)
@@ -248,7 +251,7 @@ def expm1(x: Value) -> Value:
 
 
 def reduce_exponent(x: Value) -> tuple[Value, Value]:
-    """x = n + y with |y| ≤ ½: a pattern whose low bits are n in two's complement, and y."""
+    """Split x = n + y with |y| ≤ ½: return a pattern whose low bits are n in two's complement, and y."""
     shifted = x + x.format.round_shift
     return shifted.bits(), x - (shifted - x.format.round_shift)
 

@@ -61,7 +61,7 @@ _COS_PI: Final = (
 
 
 def _expanded(roots: tuple[int, ...]) -> list[int]:
-    """Coefficients of Π (a + k), lowest first."""
+    """Coefficients of Π (a + k) over the given k, lowest power of a first."""
     coefficients = [1]
     for root in roots:
         coefficients = [root * low + high for low, high in zip([*coefficients, 0], [0, *coefficients], strict=True)]
@@ -80,7 +80,7 @@ _SUM_OF_SQUARES: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class _Argument:
-    """|x| and intermediate values that the three functions share."""
+    """The absolute value of an argument x, and intermediate values that log|Γ|, ψ and ψ′ share."""
 
     size: Value
     is_raised: Value
@@ -113,7 +113,7 @@ def _sin_pi(fraction: Value) -> Value:
 
 
 def cot_pi(x: Value) -> tuple[Value, Value]:
-    """cot πx, and whether x is an integer, where it is undefined."""
+    """(cot πx, whether x is an integer, where cot πx is undefined)."""
     size = abs(x)
     fraction = where(size < 2.0**52, size - ((size + 2.0**52) - 2.0**52), 0.0)
     cotangent = polynomial(fraction * fraction, _COS_PI) / _sin_pi(fraction)
@@ -121,7 +121,7 @@ def cot_pi(x: Value) -> tuple[Value, Value]:
 
 
 def _is_negative(x: Value) -> Value:
-    """Whether the sign bit is set."""
+    """Is the sign bit of x set?"""
     return (x.bits() >> 63).ne(0)
 
 

@@ -89,7 +89,7 @@ def arccos(x: Value) -> Value:
 
 
 def _arcsin_of_half(size: Value, precision: str) -> tuple[Value, Value]:
-    """Whether size > ½, and arcsin(s) of s = size or s = √((1 − size)/2); nan for size > 1."""
+    """(whether size > ½; arcsin(s) for s = size, or for s = √((1 − size)/2) if size > ½); nan for size > 1."""
     is_outer = size > 0.5
     z = where(is_outer, (1.0 - size) * 0.5, size * size)
     s = where(is_outer, z.sqrt(), size)

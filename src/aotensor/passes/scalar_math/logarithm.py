@@ -44,7 +44,7 @@ _LOG10_2: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """2**n·(1 + f)."""
+    """The argument of a logarithm, split as 2**n·(1 + f)."""
 
     n: Value
     f: Value
@@ -61,13 +61,13 @@ class Split:
         return half_square, s, fma(z, polynomial(z, _TAIL["float64"]), half_square)
 
     def log(self) -> Value:
-        """The natural logarithm."""
+        """The natural logarithm of the split number."""
         high, low = LN2_PARTS[self.f.dtype]
         half_square, a, b = self.series()
         return fma(self.n, high, self.f - (half_square - fma(a, b, self.n * low)))
 
     def log_to_base(self, inverse: tuple[float, float], log_of_two: tuple[float, float]) -> Value:
-        """The logarithm to a base, from 1/log(base) and log_base(2), each in two parts.
+        """The logarithm of the split number to a base, from 1/log(base) and log_base(2), each in two parts.
 
         The first parts of 1/log(base) and of f − f²/2 have few enough bits that their product is exact.
         """
@@ -126,7 +126,7 @@ def _exponent(pattern: Value, x: Value, bias: Value | float) -> Value:
 
 
 def _with_pole(result: Value, x: Value, pole: float) -> Value:
-    """The result for x above the pole, −∞ at it, nan below it and for nan."""
+    """The result for x > pole, −∞ for x = pole, nan for x < pole and for nan."""
     return where(x > pole, result, where(x.eq(pole), x.like(-math.inf), math.nan))
 
 

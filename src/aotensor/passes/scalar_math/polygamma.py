@@ -64,7 +64,7 @@ def _positive(order: int, a: Value) -> Value:
 
 
 def _power(x: Value, exponent: int) -> Value:
-    """xⁿ by squaring, n ≥ 1."""
+    """x to an integer power ≥ 1, by squaring."""
     result = x
     for bit in f"{exponent:b}"[1:]:
         result = result * result * x if bit == "1" else result * result
@@ -72,7 +72,7 @@ def _power(x: Value, exponent: int) -> Value:
 
 
 def _cotangent_derivatives(order: int) -> list[float]:
-    """Coefficients of the polynomial in cot that is the n-th derivative of cot: P′ ↦ −(1 + c²)·P′."""
+    """Coefficients of the n-th derivative of cot as a polynomial in c = cot: P′ ↦ −(1 + c²)·P′."""
     coefficients = [0, 1]
     for _ in range(order):
         derivative = [k * c for k, c in enumerate(coefficients)][1:]

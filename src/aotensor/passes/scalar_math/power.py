@@ -77,12 +77,12 @@ def _power_single(x: Value, y: Value) -> Value:
 
 
 def _at_the_ends(x: Value, logarithm: Value) -> Value:
-    """The logarithm, or ∓∞ for x = 0 and x = ∞."""
+    """`logarithm` of x, or its limits −∞ for x = 0 and ∞ for x = ∞."""
     return where(x.eq(0.0), x.like(-math.inf), where(x.eq(math.inf), x, logarithm))
 
 
 def _power_double(x: Value, y: Value) -> Value:
-    """x**y for x ≥ 0 in float64: y·log₂ x in two parts, if it is finite and not huge."""
+    """x**y for x ≥ 0 in float64, with y·log₂ x in two parts if it is finite and not huge."""
     parts = split(x)
     high, low = _log2(parts)
     y_high = y.truncated()

@@ -1,4 +1,4 @@
-"""The scalar functions that we define ourselves, by name, and the IR functions built from them."""
+"""The scalar functions that the compiler defines itself, by name, and the IR functions built from them."""
 
 from __future__ import annotations
 
@@ -43,9 +43,10 @@ from aotensor.passes.scalar_math.value import FormulaBuilder, Value
 
 @dataclass(frozen=True, slots=True)
 class ScalarFunction:
-    """A function of some floats of one dtype, which is one of `dtypes`.
+    """A function of floats of one dtype, which is one of `dtypes`.
 
-    is_apart: long, with loops and branches: called instead of inlined, and in float64 only, which float32 uses.
+    is_apart: is it long, with loops and branches? Then it is called instead of inlined, and float32 uses the float64
+    code.
     """
 
     formula: Callable[..., Value]
@@ -92,7 +93,7 @@ RARE_FUNCTIONS: Final = ("aot.far_angle.f64",)
 
 
 def is_lane_function(symbol: str) -> bool:
-    """Is it one of `LANE_FUNCTIONS`, for scalars or vectors?"""
+    """Does a symbol name one of `LANE_FUNCTIONS`, for scalars or vectors?"""
     return split_symbol(symbol)[0] in LANE_FUNCTIONS
 
 
@@ -102,9 +103,9 @@ _DTYPES: Final = {DTYPES[dtype].ir: dtype for dtype in dtypes.FLOATS}
 
 
 def define(symbol: str, has_tables: bool = False) -> func.FuncOp:
-    """The private function `@aot.<name>.<f32|f64>` with its body, or `@aot.<name>.<f32|f64>.x<lanes>` on vectors.
+    """Build the private function `@aot.<name>.<f32|f64>` with its body, or `@aot.<name>.<f32|f64>.x<lanes>` on vectors.
 
-    has_tables: whether the machine has the functions of `LANE_FUNCTIONS`, which are only declared
+    has_tables: does the machine have the functions of `LANE_FUNCTIONS`, which are then only declared?
 
     Raises: InternalError if there is no such function.
     """
@@ -137,7 +138,7 @@ def define(symbol: str, has_tables: bool = False) -> func.FuncOp:
 
 
 def function_named(name: str) -> ScalarFunction | None:
-    """The function of a name: a plain one, the member of a family, or `<name>_apart`; None if there is none."""
+    """Look up a scalar function: a plain one, a member of a family, or `<name>_apart`; None if there is none."""
     plain = FUNCTIONS.get(name.removesuffix("_apart"))
     if plain is not None:
         return plain if name in FUNCTIONS else ScalarFunction(plain.formula, plain.operands, is_apart=True)
@@ -153,19 +154,19 @@ def is_apart(symbol: str) -> bool:
 
 @cache
 def is_straight(symbol: str) -> bool:
-    """Is a function straight-line arithmetic, so that it has a vector form too?"""
+    """Is a function straight-line arithmetic, so that it also has a vector form?"""
     if is_apart(symbol):
         return False
     return all(op.name.startswith(("arith.", "math.", "func.return")) for op in define(symbol).body.block.ops)
 
 
 def vector_symbol(symbol: str, lanes: int) -> str:
-    """The name of the vector form: `aot.exp.f64.x8`."""
+    """The symbol of a function's vector form: `aot.exp.f64.x8`."""
     return f"{symbol}.x{lanes}"
 
 
 def is_vector_symbol(symbol: str) -> bool:
-    """Is it the name of a vector form?"""
+    """Does a symbol name a vector form?"""
     return split_symbol(symbol)[1] is not None
 
 
@@ -173,12 +174,12 @@ OUTLINED: Final = ".outlined"
 
 
 def outlined_symbol(symbol: str) -> str:
-    """The name of the variant that is called instead of inlined: `aot.exp.f64.outlined`."""
+    """The symbol of the variant that is called instead of inlined: `aot.exp.f64.outlined`."""
     return f"{symbol}{OUTLINED}"
 
 
 def split_symbol(symbol: str) -> tuple[str, int | None]:
-    """(name of the scalar function, number of lanes or None)."""
+    """Split a symbol into the name of the scalar function and the number of lanes, None for a scalar form."""
     scalar, _, count = symbol.rpartition(".x")
     return (scalar, int(count)) if scalar and count.isdigit() else (symbol, None)
 
@@ -207,7 +208,7 @@ def _widen(
 ) -> None:
     """Append the vector forms of operations to a block.
 
-    values: operand → its vector. mask: of the active lanes, an argument of called functions
+    values: operand → its vector. mask: the mask of active lanes, an argument of called functions.
     """
     for op in ops:
         if isinstance(op, scf.IfOp):  # rarely executed (`value.rarely`): both sides, selected lane by lane

@@ -49,26 +49,26 @@ _INVERSE_TURN: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Angle:
-    """x = n·π/2 + (r + low) with |r| ≤ π/4, in float64. `low` is below half an ulp of r."""
+    """A reduced angle: x = n·π/2 + (r + low) with |r| ≤ π/4, in float64. `low` is below half an ulp of r."""
 
     r: Value
     low: Value
     n: Value  # uint64; only the last two bits count
 
     def sine(self, precision: str) -> Value:
-        """sin(r + low)."""
+        """sin(r + low) of the reduced angle."""
         r = self.r
         z = r * r
         return r + fma(r * z, polynomial(z, _SIN[precision]), self.low)
 
     def cosine(self, precision: str) -> Value:
-        """cos(r + low)."""
+        """cos(r + low) of the reduced angle."""
         z = self.r * self.r
         return 1.0 + fma(-self.r, self.low, z * polynomial(z, _COS[precision]))
 
 
 def reduce_angle(x: Value) -> Angle:
-    """Reduce any float64 x; an infinite one gives r = nan."""
+    """Reduce any float64 angle x; an infinite x gives r = nan."""
     shifted = fma(x, 2.0 / math.pi, x.format.round_shift)
     n = shifted - x.format.round_shift
     first, second, third, fourth = _HALF_PI
@@ -83,7 +83,7 @@ def reduce_angle(x: Value) -> Angle:
 
 
 def _far_angle(x: Value) -> tuple[Value, ...]:
-    """(r, 0, n) from the one float that the reduction of far angles returns, see `far_angle`."""
+    """(r, 0, n): decode the one float that `far_angle` returns."""
     packed = x.call("far_angle").bits()
     n = ((packed >> 52 & 0x7FF) - _EXPONENT_BASE) >> _SPREAD
     return (packed - (n << 52 + _SPREAD)).bitcast("float64"), x.like(0.0), n
@@ -94,9 +94,9 @@ _EXPONENT_BASE: Final = 1023 - 63
 
 
 def far_angle(x: Value) -> Value:
-    """r of x = n·π/2 + r, with (n mod 4)·64 added to its exponent field, for 2**21 ≤ |x| < ∞.
+    """Reduce a large angle x = n·π/2 + r, 2**21 ≤ |x| < ∞: return r with (n mod 4)·64 added to its exponent field.
 
-    frac(x/(2π)) is a product of integers: 53 bits of x by 192 bits of 1/(2π); 128 bits are kept.
+    frac(x/(2π)) is computed as a product of integers, 53 bits of x by 192 bits of 1/(2π), of which 128 bits are kept.
     """
     bits = x.bits()
     shift = (bits >> 52 & 0x7FF) - (1023 + 21)
@@ -115,7 +115,7 @@ def far_angle(x: Value) -> Value:
 
 
 def _window(shift: Value) -> tuple[Value, Value, Value]:
-    """192 bits of 1/(2π), from bit `shift` of the padded constant on."""
+    """Load 192 bits of 1/(2π), from bit `shift` of the padded constant on."""
     words = [shift.like(word) for word in _INVERSE_TURN]
     for power, count in ((3, 11), (2, 7), (1, 5), (0, 4)):
         is_set = (shift & 64 << power).ne(0)
@@ -135,7 +135,7 @@ def _fraction_product(x: Value, first: Value, second: Value, third: Value) -> tu
 
 
 def _wide_product(x: Value, y: Value) -> tuple[Value, Value]:
-    """Both halves of the product of two 64-bit words, from halves of 32 bits."""
+    """The high and the low word of the product of two 64-bit words, from products of 32-bit halves."""
     mask = 2**32 - 1
     x0, x1, y0, y1 = x & mask, x >> 32, y & mask, y >> 32
     low, cross, other, high = x0 * y0, x1 * y0, x0 * y1, x1 * y1

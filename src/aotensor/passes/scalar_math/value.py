@@ -64,7 +64,7 @@ class FormulaBuilder(ScalarBuilder):
 
     Code built `inside` a block of a branch or a loop may use all values defined before it.
 
-    has_tables: whether the machine has `Value.sixteenth_power` and `Value.scaled` (`passes/target.py`).
+    has_tables: does the machine have `Value.sixteenth_power` and `Value.scaled` (`passes/target.py`)?
     """
 
     def __init__(self, builder: Builder, has_tables: bool = False) -> None:
@@ -86,7 +86,7 @@ class FormulaBuilder(ScalarBuilder):
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[None]:
-        """Build at the end of a block that is nested in the current one."""
+        """Context manager: build operations at the end of a block that is nested in the current one."""
         here, outermost = self.builder, self._outermost
         if outermost is None:
             self._outermost = here.insertion_point.block
@@ -97,7 +97,7 @@ class FormulaBuilder(ScalarBuilder):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Value:
-    """A scalar in a formula."""
+    """A scalar in a formula, with operators that emit operations."""
 
     builder: FormulaBuilder
     scalar: Scalar
@@ -178,7 +178,7 @@ class Value:
         return Value(self.builder, self.builder.shift_left(self.scalar, self.like(other).scalar))
 
     def __rshift__(self, other: Number) -> Value:
-        """Arithmetic for signed integers, logical for unsigned ones."""
+        """Shift right: arithmetic for signed integers, logical for unsigned ones."""
         return Value(self.builder, self.builder.shift_right(self.scalar, self.like(other).scalar))
 
     def bitcast(self, dtype: str) -> Value:
@@ -215,7 +215,7 @@ class Value:
         return Value(self.builder, self.builder.compare(predicate, self.scalar, self.like(other).scalar))
 
     def truncated(self) -> Value:
-        """x with at most 26 significant bits (float32: 12): products of two such numbers are exact."""
+        """x truncated to at most 26 significant bits (float32: 12): products of two such numbers are exact."""
         form = self.format
         dropped = form.fraction_bits // 2 + 1
         return (self.bits() & ~((1 << dropped) - 1)).bitcast(self.dtype)
@@ -240,7 +240,7 @@ class Value:
         return Value(self.builder, self.builder.special("rest_of_sixteenth_power", self.scalar, dtype="float64"))
 
     def scaled(self, n: Value) -> Value:
-        """x·2**⌊n⌋, rounded once; any n."""
+        """x·2**⌊n⌋ for any n, rounded once."""
         return Value(self.builder, self.builder.special("scaled", self.scalar, n.scalar))
 
     # --- functions that LLVM has ------------------------------------------------------------------------------------
@@ -271,12 +271,12 @@ def at_most(bound: float, x: Value) -> Value:
 
 
 def fma(x: Value, y: Number, z: Number) -> Value:
-    """x·y + z with one or two roundings, depending on the target."""
+    """x·y + z, rounded once or twice, depending on the target."""
     return Value(x.builder, x.builder.fma(x.scalar, x.like(y).scalar, x.like(z).scalar))
 
 
 def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
-    """Σ coefficients[i]·xⁱ, even and odd powers apart: half the dependent steps of Horner's rule, one more product."""
+    """Σ coefficients[i]·xⁱ, with even and odd powers summed separately: half the dependent steps of Horner's rule."""
     if len(coefficients) < 4:
         return _horner(x, coefficients)
     square = x * x
@@ -294,7 +294,7 @@ def _horner(x: Value, coefficients: Sequence[float]) -> Value:
 def rarely(
     condition: Value, formula: Callable[[Value], tuple[Value, ...]], x: Value, otherwise: tuple[Value, ...]
 ) -> tuple[Value, ...]:
-    """formula(x) where the condition holds, else `otherwise`: a branch, which skips the work in scalar code."""
+    """formula(x) where the condition holds, else `otherwise`, by a branch that skips the work in scalar code."""
     outer = x.builder
     then, rest = Region(Block()), Region(Block())
     inner = FormulaBuilder(Builder(InsertPoint.at_end(then.block)), outer.has_tables)

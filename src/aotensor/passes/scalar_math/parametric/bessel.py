@@ -119,7 +119,7 @@ def _far(v: Jet, x: Value) -> Jet:
 
 
 def _downwards(v: Jet, x: Value, top: Jet, steps: Value, at_top: Jet, above: Jet) -> Jet:
-    """J at order `top` − `steps`, by the downward recurrence from those at `top` and at the order above."""
+    """J of order `top` − `steps`, by downward recurrence from orders `top` and `top` + 1 (`at_top`, `above`)."""
 
     def step(k: Value, one: Jet, two: Jet) -> Sequence[Item]:
         return k + 1.0, ((top - k) * one * (2.0 / x) - two).dense(), one

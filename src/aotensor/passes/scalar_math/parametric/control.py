@@ -26,7 +26,7 @@ _LONGEST: Final = 1e6
 
 
 def branch(condition: Value, then: Callable[[], T], otherwise: Callable[[], T]) -> T:
-    """then() if the condition holds, else otherwise(); only one is evaluated."""
+    """Evaluate then() if the condition holds, else otherwise(); only one of them is executed."""
     outer = condition.builder
     blocks, items = (Block(), Block()), list[T]()
     for block, formula in zip(blocks, (then, otherwise), strict=True):
@@ -41,7 +41,7 @@ def branch(condition: Value, then: Callable[[], T], otherwise: Callable[[], T]) 
 
 
 def repeat(start: Sequence[Item], goes_on: Callable[..., Value], step: Callable[..., Sequence[Item]]) -> Sequence[Item]:
-    """while goes_on(*items): items = step(*items)"""
+    """Emit a loop: while goes_on(*items): items = step(*items)."""
     flat = _flat(start)
     outer, kinds = flat[0].builder, [v.scalar.ssa.type for v in flat]
     before, after = Block(arg_types=kinds), Block(arg_types=kinds)
@@ -60,7 +60,7 @@ def repeat(start: Sequence[Item], goes_on: Callable[..., Value], step: Callable[
 
 
 def sum_terms(first: Jet, ratio: Callable[[Value], Jet]) -> Jet:
-    """t₀ + t₁ + t₂ + … with t₀ = first and tₖ = tₖ₋₁·ratio(k)."""
+    """The series t₀ + t₁ + t₂ + … with t₀ = first and tₖ = tₖ₋₁·ratio(k)."""
     return _sum((first,), lambda k, term: (term * ratio(k),))
 
 
@@ -80,7 +80,7 @@ def continued_fraction(first: Jet, b: Callable[[Value], Jet], a: Callable[[Value
 
 
 def _sum(first: Sequence[Jet], following: Callable[..., Sequence[Jet]]) -> Jet:
-    """The sum of a series; the first result of `following(k, *state)` is the next term."""
+    """The sum of a series. `following(k, *state)` returns the next term and the next state."""
     start = [jet.dense() for jet in first]
     model = start[0].value
     total, k = start[0], model.like(1.0)
@@ -102,12 +102,12 @@ def _sum(first: Sequence[Jet], following: Callable[..., Sequence[Jet]]) -> Jet:
 
 
 def _flat(items: Sequence[Item]) -> list[Value]:
-    """Flatten items to Values, in a fixed order."""
+    """Flatten Values and jets to a list of Values, in a fixed order."""
     return [v for item in items for v in (item.dense().parts.values() if isinstance(item, Jet) else [item])]
 
 
 def _like(items: Sequence[Item], scalars: Sequence[Scalar]) -> list[Item]:
-    """Rebuild items of the same kinds from other scalars."""
+    """Rebuild Values and jets from a list of Values, of the same kinds as `items`."""
     rest, found = iter(scalars), list[Item]()
     for item in items:
         model = item.value if isinstance(item, Jet) else item

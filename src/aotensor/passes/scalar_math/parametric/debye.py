@@ -20,7 +20,7 @@ _TERMS: Final = 15
 
 @cache
 def _coefficients() -> tuple[tuple[float, ...], ...]:
-    """Vₖ by powers: Uₖ₊₁ = p²(1 − p²)/2·Uₖ′ + ⅛·∫₀ᵖ (1 − 5t²)·Uₖ(t) dt, U₀ = 1."""
+    """The polynomials Vₖ as coefficients, from Uₖ₊₁ = p²(1 − p²)/2·Uₖ′ + ⅛·∫₀ᵖ (1 − 5t²)·Uₖ(t) dt, U₀ = 1."""
     rows = [{0: Fraction(1)}]  # Uₖ by powers of p
     for _ in range(_TERMS - 1):
         following: dict[int, Fraction] = {}
@@ -46,7 +46,7 @@ def hypotenuse(v: Jet, x: Jet) -> Jet:
 
 
 def exponent(v: Jet, w: Jet, x: Jet) -> Jet:
-    """E, which is at most 0: about −v²/(2x) for small v."""
+    """The exponent E of Debye's expansion, which is at most 0: about −v²/(2x) for small v."""
     rest = v / (w + x) * v
     return rest - v * ((v + rest) / x).log1p()
 

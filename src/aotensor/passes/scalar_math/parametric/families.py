@@ -28,7 +28,7 @@ from aotensor.passes.scalar_math.value import Value
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """formula(*operands, *orders), with an order of differentiation for each of the first `parameters` operands."""
+    """A function and its derivatives: formula(*operands, *orders), an order for each of the first `parameters`."""
 
     formula: Callable[..., Value]
     operands: int

@@ -125,7 +125,7 @@ def _gamma(k: Jet, factor: Jet | None = None) -> Jet:
 def _of_domain(
     k: Value, x: Value, order: int, inner: Callable[[Jet, Value], Jet], nothing: float, whole: float
 ) -> Value:
-    """inner(k, x) inside the domain; 0 at x = `nothing`, and Γ(k) or its derivative at x = `whole`."""
+    """inner(k, x) inside the domain; 0 where x equals `nothing`, and Γ(k) or its derivative where x equals `whole`."""
     is_proper = (k >= 0.0) & (k < math.inf) & (x >= 0.0)
     is_inside = is_proper & (x > 0.0) & (x < math.inf)
     (own,) = Jet.parameters([where(is_inside, k, 1.0)], (order,))

@@ -106,7 +106,7 @@ def slope_of_mean_of_psi(a: Jet, b: Jet) -> Jet:
     """(`mean_of_psi` for a − `mean_of_psi` for 0)/a, without cancellation for small a."""
 
     def near() -> Jet:
-        """∫₀¹∫₀¹ ψ′(1 + t·a + s·b) ds dt"""
+        """The integral ∫₀¹∫₀¹ ψ′(1 + t·a + s·b) ds dt, for small a and b."""
         inner = [b * node + (a * other + 1.0) for node in _GAUSS[0] for other in _GAUSS[0]]
         weights = [one * two for one in _GAUSS[1] for two in _GAUSS[1]]
         return _mean(inner, weights, 1).dense()
@@ -115,7 +115,7 @@ def slope_of_mean_of_psi(a: Jet, b: Jet) -> Jet:
 
 
 def _mean(points: Iterable[Jet], weights: Sequence[float] | None = None, order: int = 0) -> Jet:
-    """Σ weights[i]·ψ⁽ⁿ⁾(points[i]).   order: n, 0 or 1"""
+    """Σ weights[i]·ψ⁽ⁿ⁾(points[i]) for n = order, 0 or 1."""
     terms = [
         point.compose(partial(_psi_taylor, count=point.order, order=order)) * weight
         for point, weight in zip(points, weights or _GAUSS[1], strict=True)
@@ -175,7 +175,7 @@ def exponential_times(exponent: Jet, factor: Jet) -> Jet:
 
 
 def is_gamma_negative(x: Value) -> Value:
-    """Γ(x) < 0: below 0 where ⌊x⌋ is odd."""
+    """Is Γ(x) negative? It is for x < 0 where ⌊x⌋ is odd."""
     half = floor(x) * 0.5
     return (x < 0.0) & floor(half).ne(half)
 

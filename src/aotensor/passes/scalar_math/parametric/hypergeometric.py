@@ -63,7 +63,7 @@ def hyp2f1(
 
 
 def _ends(x: Value) -> Value:
-    """Whether x is an integer ≤ 0."""
+    """Is x an integer ≤ 0, so that the power series is finite?"""
     return (x <= 0.0) & floor(x).eq(x)
 
 
@@ -90,7 +90,7 @@ def _by_steps(a: Jet, b: Jet, c: Jet, z: Value) -> Jet:
 
 
 def _taylor(a: Jet, b: Jet, c: Jet, here: Value, step: Value, value: Jet, slope: Jet) -> tuple[Jet, Jet]:
-    """F and F′ at here + step from those at here.
+    """F and F′ at z = here + step from their values at z = here.
 
     By z(1 − z)·F″ + (c − (a + b + 1)·z)·F′ − a·b·F = 0, term by term."""
     inverse = 1.0 / (here * (1.0 - here))

@@ -73,7 +73,7 @@ def beta_density(a: Value, b: Value, x: Value, order_a: int = 0, order_b: int = 
 
 
 def _at_end(a: Value, b: Value, order_a: int, order_b: int) -> Value:
-    """The density at x = 0, or its derivative: 0 for a > 1; b for a = 1; ±∞ for a < 1."""
+    """The beta density at x = 0, or its derivative in a and b: 0 for a > 1; b for a = 1; ±∞ for a < 1."""
     infinite = (-1.0) ** order_a * math.inf
     at_one = a.like(infinite) if order_a else b if not order_b else a.like(float(order_b == 1))
     return where(a > 1.0, a.like(0.0), where(a.eq(1.0), at_one, infinite))
@@ -123,7 +123,7 @@ def _distribution(a: Jet, b: Jet, x: Value) -> Jet:
 
 
 def _kernel(a: Jet, b: Jet, point: _Point, divisor: Value | None = None) -> Jet:
-    """xᵃyᵇ·(a + b)/(a·b·B(a, b)), or that over a divisor: relative error about 2⁻⁵²·(3 + |ln|).
+    """xᵃyᵇ·(a + b)/(a·b·B(a, b)), divided by a divisor if there is one: relative error about 2⁻⁵²·(3 + |ln|).
 
     That is e^{a·ln x + b·ln y − ln Γ(1 + a) + ln Γ(1 + a + b) − ln Γ(1 + b)}, finite for a → 0 as all its derivatives.
     """

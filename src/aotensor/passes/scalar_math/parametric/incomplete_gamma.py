@@ -100,7 +100,7 @@ def ratio(a: Jet, x: Value, is_upper: bool) -> Jet:
 
 
 def density_factor(a: Jet, x: Value, divisor: Value | None = None) -> Jet:
-    """D = xᵃe⁻ˣ/Γ(a + 1) for x > 0, or that over a divisor: relative error about 2⁻⁵²·(2 + |ln D|)."""
+    """D = xᵃe⁻ˣ/Γ(a + 1) for x > 0, divided by a divisor if there is one: relative error about 2⁻⁵²·(2 + |ln D|)."""
     from_stirling = a.value >= 8.0
 
     def by_stirling() -> Jet:
@@ -178,7 +178,7 @@ _ORDERS: Final = 8
 
 @cache
 def _temme_coefficients() -> tuple[tuple[float, ...], ...]:
-    """Cₖ in powers of η, from Cₖ = (Cₖ₋₁′ + γₖ·(1/μ − C₀ …))/η; see DLMF 8.12.10 to 8.12.12.
+    """Temme's coefficients Cₖ in powers of η, from Cₖ = (Cₖ₋₁′ + γₖ·(1/μ − C₀ …))/η; see DLMF 8.12.10 to 8.12.12.
 
     With μ = x/a − 1 = η + η²/3 + …: C₀ = 1/μ − 1/η, and η·Cₖ = Cₖ₋₁′ + γₖ·η/μ, where γₖ makes the right side vanish at
     η = 0.

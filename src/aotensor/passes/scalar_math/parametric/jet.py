@@ -22,18 +22,18 @@ Operand: TypeAlias = "Jet | Value | float"
 
 
 def indices_up_to(top: Index) -> list[Index]:
-    """All indices ≤ `top` componentwise, each after those below it."""
+    """All multi-indices ≤ `top` componentwise, each after the indices below it."""
     return list(product(*(range(n + 1) for n in top)))
 
 
 def units(top: Index) -> list[Index]:
-    """The indices of the first derivatives."""
+    """The multi-indices of the first derivatives."""
     return [tuple(int(i == axis) for i in range(len(top))) for axis in range(len(top))]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Jet:
-    """Σ parts[α]·δ^α for |δ| → 0 and α ≤ top: parts[α] is the derivative ∂^α over α!."""
+    """A truncated Taylor expansion Σ parts[α]·δ^α for |δ| → 0 and α ≤ top: parts[α] is the derivative ∂^α over α!."""
 
     top: Index
     parts: Mapping[Index, Value]
@@ -55,7 +55,7 @@ class Jet:
 
     @property
     def derivative(self) -> Value:
-        """The derivative ∂^top."""
+        """The derivative ∂^top, of the highest order that the jet holds."""
         size = math.prod(math.factorial(n) for n in self.top)
         found = self.parts.get(self.top)
         return self.value.like(0.0) if found is None else found if size == 1 else found * float(size)
@@ -70,7 +70,7 @@ class Jet:
         return (0,) * len(self.top)
 
     def constant(self, x: Operand) -> Jet:
-        """x as a jet with the same parameters."""
+        """A constant x as a jet with the same parameters."""
         return x if isinstance(x, Jet) else Jet(self.top, {self._zero: self.value.like(x)})
 
     def dense(self) -> Jet:
@@ -153,7 +153,7 @@ class Jet:
     # --- functions ------------------------------------------------------------------------------------------------
 
     def compose(self, taylor: Callable[[Value], Iterable[Value]]) -> Jet:
-        """f(self) from f(v), f′(v), f″(v)/2, …; only as many are evaluated as the order needs."""
+        """f(self) from the Taylor coefficients f(v), f′(v), f″(v)/2, …, evaluated as far as the order needs them."""
         rest = Jet(self.top, {index: part for index, part in self.parts.items() if index != self._zero})
         varying = (n for n, *indices in zip(self.top, *rest.parts, strict=True) if any(indices))
         coefficients = [c for _, c in zip(range(sum(varying) + 1), taylor(self.value), strict=False)]

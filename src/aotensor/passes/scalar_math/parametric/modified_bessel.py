@@ -61,12 +61,12 @@ def kve(v: Value, x: Value, order: int = 0, order_x: int = 0) -> Value:
 
 
 def is_whole(v: Value) -> Value:
-    """Whether v is an integer."""
+    """Is v an integer?"""
     return floor(v).eq(v)
 
 
 def is_odd(v: Value) -> Value:
-    """Whether an integer is odd."""
+    """Is an integer v odd?"""
     half = v * 0.5
     return floor(half).ne(half)
 
@@ -79,7 +79,7 @@ def _operands(v: Value, x: Value, order: int, order_x: int) -> tuple[Jet, Jet]:
 
 @dataclass(frozen=True)
 class _Units:
-    """Converts derivatives in relative changes to those in x: by a factor x⁻ʲ, or a term of the exponent."""
+    """Converts derivatives in relative changes of x to derivatives in x: by a factor x⁻ʲ, or a term of the exponent."""
 
     term: Value | None
     factor: Value | None
@@ -228,7 +228,7 @@ def _first_kind(v: Value, x: Value, order: int, order_x: int, is_scaled: bool) -
 
 
 def _at_zero(v: Value, whole: Value, order: int, order_x: int, is_scaled: bool) -> Value:
-    """A derivative of I at x = 0, also of the one scaled by e^{−|x|}, which has a kink there."""
+    """A derivative of I_v at x = 0. If `is_scaled`, a derivative of e^{−|x|}·I_v, which has a kink there."""
     if order:
         infinite = v.like((-1.0) ** order * math.inf)
         return where(v > float(order_x), v.like(0.0), where(v.eq(float(order_x)), infinite, math.nan))

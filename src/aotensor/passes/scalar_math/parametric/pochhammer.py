@@ -75,7 +75,7 @@ def _with_rest(z: Jet, m: Value, rest: Jet, product: Jet) -> Value:
         return exponential_times(main + (stirling_rest(total) - stirling_rest(z)), product).dense()
 
     def near() -> Jet:
-        """Near the pole at 0, with 1/Γ(z) = z/Γ(1 + z)."""
+        """The symbol near the pole of Γ at z = 0, by 1/Γ(z) = z/Γ(1 + z)."""
 
         def log_gamma(v: Value) -> Iterable[Value]:
             yield v.call("gammaln_apart")
