@@ -256,7 +256,7 @@ def _find_slot(slots: list[_Slot], op: memref.AllocOp, span: tuple[int, int]) ->
 
 
 def _replace(op: memref.AllocOp, workspace: SSAValue, b: LoopBuilder, offset: SSAValue, scope: int) -> None:
-    """Replace an allocation by a view of the workspace outside all loops, so that each iteration uses the same memory."""
+    """Replace an allocation by a view of the workspace outside all loops, shared by all iterations."""
     kind = op.memref.type
     assert isinstance(kind, MemRefType)
     view = memref.ViewOp.create(operands=(workspace, offset, *op.dynamic_sizes), result_types=[kind])

@@ -42,7 +42,7 @@ class Expressions:
         self._locations, self._writer = locations, _Writer(locations)
 
     def at(self, location: Any, names: Mapping[Variable, str]) -> str:
-        """The source text of an operation with this location, "" if unknown. names: names of the function's arguments."""
+        """The source text of an operation with this location, "" if unknown. names: names of arguments."""
         if self._locations.node(location) is None:
             return ""
         with called(names):

@@ -76,7 +76,7 @@ def _limit_unrolling(block: Block) -> int:
 
 
 def _iterations(op: scf.ForOp) -> int:
-    """The trip count of a loop if it is known, else 1: LLVM limits unrolling of loops with unknown trip counts itself."""
+    """The trip count of a loop if it is known, else 1: LLVM itself limits unrolling of unknown trip counts."""
     bounds = [x.owner.value.value.data for x in (op.lb, op.ub, op.step)
               if isinstance(x.owner, arith.ConstantOp) and isinstance(x.owner.value, IntegerAttr)]  # fmt: skip
     return len(range(*bounds)) if len(bounds) == 3 else 1

@@ -81,7 +81,7 @@ def _guard_access(op: memref.LoadOp | memref.StoreOp, detail: SSAValue) -> None:
 
 
 def _limits(b: LoopBuilder, op: memref.LoadOp | memref.StoreOp) -> Iterator[tuple[Scalar, Scalar]]:
-    """Yield pairs (number, exclusive upper bound) to check: each index, and the element's offset in the parent buffer."""
+    """Yield pairs (number, exclusive bound) to check: each index, and the element's offset in the parent buffer."""
     offset: Extent = 0
     for axis, index in enumerate(op.indices):
         i, n = Scalar(index, "index"), b.extent_of(op.memref, axis)

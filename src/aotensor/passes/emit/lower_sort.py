@@ -238,7 +238,7 @@ def _merge_chunks(b: LoopBuilder, line: _Runs, scratch: _Runs, length: Extent, s
 
 
 def _merge_pass(b: LoopBuilder, source: _Runs, target: _Runs, length: Extent, size: Extent, width: Scalar) -> None:
-    """Emit a pass that merges adjacent runs of `width` elements, a multiple of `size`, by independent pieces of `size`."""
+    """Emit a pass that merges adjacent runs of `width` elements, by independent pieces of `size` elements."""
 
     def piece(start: Scalar) -> None:
         double = b.add(width, width)

@@ -58,7 +58,7 @@ def _copy_of_dest(b: LoopBuilder, buffers: Buffers, op: tensor.InsertSliceOp | S
 
 
 def lower_scatter(b: LoopBuilder, buffers: Buffers, op: ScatterOp, target: Target) -> None:
-    """Emit result = dest with source put to, or added at, the given indices; one element after the other, in C order."""
+    """Emit result = dest with source put to, or added at, the given indices; in C order, one by one."""
     result, source = _copy_of_dest(b, buffers, op, target), buffers.buffer(op.source)
     axes, start = op.axes.get_values(), op.start.value.data
     extents, shape = buffers.shape(op.dest), buffers.shape(op.source)

@@ -55,7 +55,7 @@ def emit_row_sums(tree: TreeEmitter, loop: EntriesOp, frame: Frame, sums: Sequen
 
 
 class _RowSums:
-    """Emits the sums of `count` slices, one slice per lane. ends: the start of each slice, and the end of the last one."""
+    """Emits the sums of `count` slices, one slice per lane. ends: the start of each slice, and the last end."""
 
     def __init__(self, tree: TreeEmitter, loop: EntriesOp, frame: Frame, sums: Sequence[SSAValue], count: int) -> None:
         self.tree, self.loop, self.frame, self.sums, self.count = tree, loop, frame, sums, count

@@ -161,7 +161,7 @@ def _update(
 
 
 def _dot_products(b: KernelBuilder, tile: Tile, some: _Rows, a: SSAValue, x: SSAValue, c: SSAValue) -> Sequence[Scalar]:
-    """Emit C[i, j] = Σ_p A[i, p]·B[j, p], with A and B contiguous along p: several i and j at once, the last p masked."""
+    """Emit C[i, j] = Σ_p A[i, p]·B[j, p], contiguous along p: several i and j at once, the last p masked."""
     k = b.extent_of(a, 1)
     whole = b.imul(b.ifloordiv(k, tile.lanes), tile.lanes)
     mask_of_rest = b.first_lanes(b.isub(k, whole), tile.lanes)

@@ -140,7 +140,7 @@ def _own_kernel(
         return call(direct_symbol(tile), b.index(0).ssa, rows.ssa, is_transposed.ssa, *matrices)
 
     def one_column() -> Sequence[Scalar]:
-        """Emit a product with one column as a row: Cᵀ = op(B)ᵀ·op(A)ᵀ, where op(B) is a vector in either storage order."""
+        """Emit a product with one column as a row: Cᵀ = op(B)ᵀ·op(A)ᵀ, where op(B) is a vector in any order."""
         row = b.matrix(x, b.constant(False, "bool"), 1, k)
         return direct(b.not_(transpose_a), row, a, b.reinterpret(c, [b.index(1), m]))
 
@@ -207,7 +207,7 @@ def _is_direct(
     extents: tuple[Extent, Extent, Extent],
     work: Extent,
 ) -> Scalar:
-    """Emit the test for the direct kernel: is the product one row, or too small to pack? The direct kernel lacks Aᵀ·Bᵀ."""
+    """Emit the test for the direct kernel: is the product one row, or too small to pack? It lacks Aᵀ·Bᵀ."""
     m, n, k = extents
     transpose_a, transpose_b = flags
     is_little = b.compare("le", b.index(work), b.index(target.direct_work))

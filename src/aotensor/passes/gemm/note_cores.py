@@ -14,7 +14,7 @@ from aotensor.passes.target import Target
 
 
 def note_cores(op: Operation, target: Target) -> None:
-    """Write the remark whether a product runs on several cores. The shared product kernel is parallel, not its caller."""
+    """Write the remark whether a product runs on several cores, which the shared product kernel splits."""
     if isinstance(op, ProductAtOp):
         applied("parallelized {}, where its work amortises a second core", op)
     if not isinstance(op, ProductOp):

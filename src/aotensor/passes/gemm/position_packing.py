@@ -64,7 +64,7 @@ def define_pack_at(tile: Tile, width: int, form: Form) -> func.FuncOp:
 
 @dataclass(frozen=True)
 class _Vector:
-    """One vector of a panel: lanes from `at` on hold the rows from number `row` on; `live` rows are inside the block."""
+    """One vector of a panel: lanes from `at` on hold the rows from `row` on, `live` of them inside the block."""
 
     panel: Scalar
     at: Extent

@@ -33,7 +33,7 @@ _TABLE: Final = memref_type_of(i64, [None])
 
 
 def arguments_at(element: Attribute) -> list[Attribute]:
-    """Argument types of `@aot_gemm_at`: A, B, C; for each of these its positions along g and its two axes; the context."""
+    """Argument types of `@aot_gemm_at`: A, B, C; the positions of each along g and its two axes; the context."""
     flat = memref_type_of(element, [None])
     return [flat, flat, flat, *[_TABLE] * 9, memref_type_of(i8, [1])]
 

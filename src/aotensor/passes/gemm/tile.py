@@ -208,7 +208,7 @@ def accumulate(
 
 
 def by_height(b: KernelBuilder, tile: Tile, live: Extent, body: Callable[[Tile], None]) -> None:
-    """Emit `body` for the smallest of three tile heights (a third, two thirds or all rows) that covers the live rows."""
+    """Emit `body` for the smallest of three tile heights (⅓, ⅔ or all of the rows) that covers the live rows."""
 
     def run(chosen: Tile) -> Sequence[Scalar]:
         body(chosen)

@@ -71,7 +71,7 @@ def lu_solve(job: Job) -> Scalar:
 
 
 def lu_permutation(job: Job) -> Scalar:
-    """Lower `lu_permutation`: LU factors, exchanges → the column of A that is column k of A·P, or the inverse of that."""
+    """Lower `lu_permutation`: exchanges → the column of A that is column k of A·P, or the inverse of that."""
     pivots, order = job.operand(1), job.result()
     job.each(0, order.rows, lambda k: job.store(job.b.cast(k, "int64"), order, k))
     exchange_rows(job, pivots, order, is_forward=not job.op.option("is_inverse"))
@@ -79,7 +79,7 @@ def lu_permutation(job: Job) -> Scalar:
 
 
 def exchange_rows(job: Job, pivots: Matrix, x: Matrix, is_forward: bool) -> None:
-    """Emit exchanges of row k of x with row pivots[k] − 1, for all k in ascending (`is_forward`) or descending order."""
+    """Emit exchanges of row k of x with row pivots[k] − 1, for all k, ascending if `is_forward`, else descending."""
     b, n = job.b, pivots.rows
 
     def exchange(step: Scalar) -> None:

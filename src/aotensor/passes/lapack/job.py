@@ -89,7 +89,7 @@ class Job:
         return self._flats[buffer]
 
     def finish(self) -> None:
-        """Copy results that were computed in private buffers to their destinations, which are rows of larger buffers."""
+        """Copy results that were computed in private buffers to their rows of larger buffers."""
         for own, home, shape in self._rows[len(self.op.arguments) :]:
             self.b.copy(own, home, shape)
 

@@ -44,7 +44,7 @@ def qr_r(job: Job) -> Scalar:
 
 
 def pivoted_qr(job: Job) -> Scalar:
-    """Lower `pivoted_qr`: A → Q with as many columns as R has rows, R, and the column permutation: A[:, order] = Q·R."""
+    """Lower `pivoted_qr`: A → Q with as many columns as R has rows, R, and `order`: A[:, order] = Q·R."""
     b, a, q, r, order = job.b, job.operand(0), job.result(0), job.result(1), job.result(2)
     one, zero = b.constant(1, "int32"), b.constant(0, "int32")
 

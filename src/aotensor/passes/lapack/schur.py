@@ -88,7 +88,7 @@ def _gees(job: Job, values: _Values) -> Scalar:
 
 
 def _sorted_gees(job: Job, values: _Values) -> Scalar:
-    """Reorder the Schur form. Fails if two eigenvalues cannot be swapped, or if rounding moves one across the boundary."""
+    """Reorder the Schur form. Fails if two eigenvalues cannot be swapped, or one crosses the boundary by rounding."""
     b, t, z, chosen, n = job.b, job.result(0), job.result(1), job.result(2), job.operand(0).rows
     is_chosen = _condition(job, _OF_MATRICES)
     failure = _gees(job, values)

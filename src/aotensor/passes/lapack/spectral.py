@@ -162,7 +162,7 @@ class Line:
 
 
 def _fix_signs(job: Job, u: Matrix, vt: Matrix, k: Extent) -> None:
-    """Fix the signs of the columns of u together with the rows of vt, and the signs of remaining rows or columns alone."""
+    """Fix the signs of columns of u with the rows of vt, and the signs of remaining rows or columns alone."""
     job.each(0, k, lambda j: _fix_sign(job, Line(u, j, True), [Line(vt, j)]), is_vectorisable=False)
     job.each(k, u.columns, lambda j: _fix_sign(job, Line(u, j, True), []), is_vectorisable=False)
     job.each(k, vt.rows, lambda j: _fix_sign(job, Line(vt, j), []), is_vectorisable=False)

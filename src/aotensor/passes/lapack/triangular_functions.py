@@ -263,7 +263,7 @@ def _size(b: LoopBuilder, x: Pair) -> Scalar:
 
 
 def _sqrt(b: LoopBuilder, x: Pair) -> Pair:
-    """The complex square root in the right half plane; on the negative axis the sign of the imaginary part selects it."""
+    """The complex square root in the right half plane; the sign of Im x selects it on the negative axis."""
     zero, half = b.constant(0.0, x.re.dtype), b.constant(0.5, x.re.dtype)
     larger = b.math("sqrt", b.mul(half, b.add(b.abs(x.re), _size(b, x))))
     is_zero = b.compare("eq", larger, zero)

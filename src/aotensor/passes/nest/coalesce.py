@@ -82,7 +82,7 @@ def _runs_along_memory(statement: DoOp, counters: Sequence[SSAValue]) -> bool:
 
 
 class _Coalescing:
-    """Rewrites a chain of nested loops into one loop. views: (tensor, first merged axis) → the view with merged axes."""
+    """Rewrites a chain of nested loops into one. views: (tensor, first merged axis) → view with merged axes."""
 
     def __init__(self, chain: Sequence[ForOp]) -> None:
         self.chain = chain

@@ -160,7 +160,7 @@ def _extents(value: ValueOp) -> list[SSAValue | int]:
 
 
 def _has_place(copy: _Copy) -> bool:
-    """Can the destination be declared before all nests that will write to it? Its sizes must be computed before them."""
+    """Can the destination be declared before all nests that will write to it? Its sizes must be known there."""
     sizes = [x.owner for x in copy.dest.owner.operands if isinstance(x.owner, Operation)]  # type: ignore[union-attr]
     roots = [_root(writer) for writer in writers(copy.source)]
     return all(size.is_before_in_block(root) for size in sizes for root in roots)

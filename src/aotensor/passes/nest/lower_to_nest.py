@@ -105,7 +105,7 @@ class _Lowering:
         self._nest(op, op.inputs, results, loops, accesses, op.body.detach_block(0))
 
     def _on_slices(self, op: SegmentSumOp | ExpandSlicesOp) -> None:
-        """Lower to loops over (slice, entry, remaining axes): one operand is indexed by slice, the other one by entry."""
+        """Lower to loops over (slice, entry, other axes): one operand is indexed by slice, the other by entry."""
         is_sum = isinstance(op, SegmentSumOp)
         start, slices = (op.init, op.result) if isinstance(op, SegmentSumOp) else (op.into, op.source)
         behind = self.extents.shape(op.result)[1:]

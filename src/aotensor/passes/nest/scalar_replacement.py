@@ -143,7 +143,7 @@ class _Placement:
         return count
 
     def _outermost(self, depth: int) -> int:
-        """The smallest loop depth at which the value can be declared unchanged: each iteration has elements of its own."""
+        """The smallest loop depth to declare the value at unchanged: iterations there have separate elements."""
         while depth and depth - 1 not in self.bound and axis_of(self.written, self.path[depth - 1]) is not None:
             depth -= 1
         return depth

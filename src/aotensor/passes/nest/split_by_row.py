@@ -27,7 +27,7 @@ from aotensor.passes.remarks import applied, missed
 
 @dataclass(eq=False)
 class _Nest:
-    """A statement with its loops. `entries` is its loop over entries, or the loop that splitting would turn into one."""
+    """A statement with its loops. `entries` is its loop over entries, or the loop to be split into one."""
 
     root: ForOp
     statement: DoOp

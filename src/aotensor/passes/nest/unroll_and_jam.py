@@ -100,7 +100,7 @@ def _reason_against(loop: LoopOp, count: int, target: Target) -> str | None:
 
 
 def _reason_against_nests(loop: LoopOp, count: int, target: Target) -> str | None:
-    """The reason why a loop whose inner loops contain loops cannot be jammed; None if it can be. Extents must be known."""
+    """The reason why a loop around nested loops cannot be jammed, such as unknown extents; None if it can be."""
     inside = [op for op in walk(loop) if op is not loop]
     inner = [op for op in inside if isinstance(op, LoopOp)]
     if not isinstance(loop, ForOp) or not loop.is_whole or known_extent(loop) is not None:

@@ -121,7 +121,7 @@ class _Maker:
     def _generic(
         self, factors: Sequence[Factor], body: Block, value: SSAValue, result: tuple[int, ...], summed: tuple[int, ...]
     ) -> SSAValue:
-        """Build a generic whose body yields a value, as an element of the result or as a term of its sum over `summed`."""
+        """Build a generic whose body yields a value, as an element of the result or as a term of its sum."""
         body.add_op(linalg.YieldOp(value))
         dims = (*result, *summed)
         kind = TensorType(self.kind, [self.numbers.get(axis, DYNAMIC_INDEX) for axis in result])

@@ -79,7 +79,7 @@ class SumOfProducts:
 
 
 def sum_of_products(root: linalg.GenericOp) -> SumOfProducts | None:
-    """Match a generic that computes a sum of products of two tensors, through linear operations; None if it does not."""
+    """Match a generic that computes a sum of products of two tensors, through linear operations; else None."""
     term, result = _term(root), dims_of(root.indexing_maps.data[-1].data)
     if term is None or term.sum is None or result is None:
         return None

@@ -57,7 +57,7 @@ _EXP2_TAIL: Final = {
 
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """Range of the exponential: outside (lowest, highest) e**x is 0 or infinity; for x > `flat`, 1 + e**-x rounds to 1."""
+    """Range of x: outside (lowest, highest) e**x is 0 or infinity; for x > `flat`, 1 + e**-x rounds to 1."""
 
     lowest: float
     highest: float

@@ -316,7 +316,7 @@ def _follows_from_dims(x: SSAValue) -> bool:
 
 
 def _divisor(count: int, size: int, multiple: int) -> int | None:
-    """The divisor of `count` nearest to `size`, ≥ size/2 and preferably a multiple of `multiple`; None if none suits."""
+    """The divisor of `count` nearest to `size`, ≥ size/2 and preferably a multiple of `multiple`; else None."""
     if size >= count:
         return None
     found = [n for n in range(max((size + 1) // 2, 2), count // 2 + 1) if count % n == 0]

@@ -1,4 +1,4 @@
-"""Keys that compare functions, statements and records of two nests: equal keys mean equal content; lines in the model."""
+"""Keys that compare functions, statements and records of two nests: equal keys mean equal content."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Windows of tensors: inlining of slices and of producers at shifted indices, index set splitting, overlapped tiling."""
+"""Windows of tensors: inlining of slices and shifted producers, index set splitting, overlapped tiling."""

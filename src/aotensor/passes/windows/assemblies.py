@@ -34,7 +34,7 @@ def assemblies(ops: Iterable[Operation], extents: Extents) -> dict[Operation, in
 
 
 def _chain(last: tensor.InsertSliceOp) -> list[tensor.InsertSliceOp]:
-    """The chain of insertions that ends with `last`; empty if one has another reader, or the first tensor is not empty."""
+    """The chain of insertions that ends with `last`; empty if one has another reader, or it begins non-empty."""
     chain = [last]
     while isinstance(made_by := chain[-1].dest.owner, tensor.InsertSliceOp):
         if not made_by.result.has_one_use():

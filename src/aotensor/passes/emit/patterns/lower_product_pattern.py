@@ -168,7 +168,7 @@ class _BitSet:
     def take_between(
         self, low: Scalar, high: Scalar, carried: Scalar, body: Callable[[Scalar, Scalar], Scalar]
     ) -> Scalar:
-        """Emit carried = body(column, carried) for each column in ascending order; scans and clears words low … high."""
+        """Emit carried = body(column, carried) for each column in order; scans and clears words low … high."""
         b = self.b
 
         def of_word(number: Scalar, carried: list[Scalar]) -> list[Scalar]:

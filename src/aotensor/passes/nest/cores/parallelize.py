@@ -75,7 +75,7 @@ def _goes_by_lines(op: Operation) -> bool:
 
 
 def _share_out(op: LapackOp) -> None:
-    """Distribute a batch of LAPACK calls over the cores, unless the matrices are large enough for LAPACK's own threads."""
+    """Distribute a batch of LAPACK calls over the cores, unless its matrices suit LAPACK's own threads."""
     kind, (least, largest) = op.arguments[0].type, CONCURRENT_ROWS.get(op.kind.data, (0, 0))
     assert isinstance(kind, TensorType)
     rank = kind.get_num_dims() - 2

@@ -49,7 +49,7 @@ def beta(a: Value, b: Value, order_a: int = 0, order_b: int = 0) -> Value:
 
 
 def _logarithm(a: Value, b: Value, top: Index) -> Jet:
-    """ln |B(a, b)|: derivatives in one operand are differences of polygamma functions, mixed derivatives a single one."""
+    """ln |B(a, b)|: derivatives in one operand are differences of polygamma functions, mixed ones are single."""
     parts: dict[Index, Value] = {(0, 0): a.call("betaln_apart", b)}
     for i, j in indices_up_to(top)[1:]:
         scale = 1.0 / (math.factorial(i) * math.factorial(j))
