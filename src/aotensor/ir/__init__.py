@@ -1,8 +1,8 @@
 """The typed IR: builders over xDSL, our dialect, the forms of each stage, and an interpreter.
 
 xDSL installs a finder on `sys.meta_path`, which queries the current folder whenever an import fails: if that folder was
-deleted, each such import of the user's program raises FileNotFoundError. Nothing here needs the finder, so it is
-removed, unless the user's program has loaded xDSL before.
+deleted, each such import of the user's program raises FileNotFoundError. This package does not need the finder and
+removes it, unless the user's program has loaded xDSL before.
 """
 
 import sys

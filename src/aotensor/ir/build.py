@@ -35,7 +35,7 @@ from aotensor.ir.upstream import value_name
 
 @dataclass(frozen=True)
 class Program:
-    """One function to compile: named inputs and outputs of a graph."""
+    """One function to compile: its name, with the named inputs and outputs of a graph."""
 
     name: str
     inputs: tuple[tuple[str, Variable], ...]
@@ -46,7 +46,7 @@ class Program:
 
 @dataclass(frozen=True)
 class BuiltFunction:
-    """Facts of the importer that the IR lacks: messages of the checks by number, and sources of output extents."""
+    """An imported function, with data that the IR lacks: messages of checks by number, sources of output extents."""
 
     program: Program
     checks: tuple[tuple[str, str], ...]
@@ -56,9 +56,9 @@ class BuiltFunction:
 def build(
     programs: Sequence[Program], fp: str = "contract", locations: Locations | None = None
 ) -> tuple[ModuleOp, list[BuiltFunction]]:
-    """Tensor IR of several functions in one module.
+    """Build tensor IR of several functions in one module.
 
-    fp: strict, contract or fast; see `ir.tensor_builder.FP_POLICIES`. locations: records the source of each operation.
+    fp: strict, contract or fast; see `ir.tensor_builder.FP_POLICIES`. locations: receives the source of each operation.
 
     Raises: MissingInputError for a leaf that is not an input, GraphError from typing rules.
     """
@@ -141,7 +141,7 @@ class _FunctionImporter:
     def _unify(self, checks: Sequence[CheckOp]) -> None:
         """Merge extents that `@f.extents` has checked to be equal; the function runs after it.
 
-        The extent that is computed first replaces both.
+        The extent that is computed first replaces the other one.
         """
         age = {op: number for number, op in enumerate(self.block.ops)}
         for check in checks:
@@ -173,7 +173,7 @@ class _FunctionImporter:
 
 
 def _symbol(x: SSAValue, known: Mapping[SSAValue, str]) -> str | None:
-    """The formula of an extent, or only the names of its dims if the formula is too long."""
+    """The formula of an extent, or the names of its dims if the formula is too long; None if values determine it."""
     formula = _formula(x, known)
     if formula is None or formula.text is not None:
         return None if formula is None else formula.text
@@ -182,7 +182,7 @@ def _symbol(x: SSAValue, known: Mapping[SSAValue, str]) -> str | None:
 
 @dataclass(frozen=True)
 class _Formula:
-    """An extent as a formula of dims, None if that is too long: each extent may occur twice in the next one."""
+    """An extent as a formula of dims, with their names. text is None if the formula is longer than LONGEST_FORMULA."""
 
     text: str | None
     dims: frozenset[str]
@@ -195,7 +195,7 @@ _CALLS = {"arith.minsi": "min", "arith.maxsi": "max"}
 
 
 def _formula(x: SSAValue, known: Mapping[SSAValue, str]) -> _Formula | None:
-    """An extent as a formula of dims, None if it depends on more than dims."""
+    """An extent as a formula of dims; None if it depends on anything else."""
     found: dict[SSAValue, _Formula | None] = {y: _Formula(name, frozenset([name])) for y, name in known.items()}
     pending = [x]
     while pending:  # no recursion: a join of many parts is a long chain of sums
@@ -215,7 +215,7 @@ def _formula(x: SSAValue, known: Mapping[SSAValue, str]) -> _Formula | None:
 
 
 def _combined(op: Operation, parts: Sequence[_Formula | None]) -> _Formula | None:
-    """The formula of an arithmetic operation, from those of its operands."""
+    """The formula of an arithmetic operation, from the formulas of its operands."""
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
         return None

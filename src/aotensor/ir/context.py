@@ -46,7 +46,7 @@ def make_context() -> Context:
 
 
 def parse_module(text: str, name: str = "<text>") -> ModuleOp:
-    """Parse a text of any level, in any form.   name: name of the text in error messages
+    """Parse the text of a module at any level, in any form. name: name of the text in error messages.
 
     Raises: xdsl.utils.exceptions.ParseError, with the position in the text.
     """
@@ -65,7 +65,7 @@ class TextParser(StatementParser):
 
 
 def readable(text: str) -> str:
-    """Convert a text to what xDSL accepts; line numbers are preserved.
+    """Convert the text of a module to a form that xDSL accepts; line numbers are preserved.
 
     Raises: ParseError for an unterminated string: the regular expression of xDSL 0.74 needs time that doubles with each
     character after it.
@@ -78,9 +78,9 @@ def readable(text: str) -> str:
 
 
 def generic_text(text: str, locations: bool = False) -> str:
-    """The text of a level with operations of our own dialects in MLIR's generic form, which other tools read.
+    """Rewrite the text of a module: operations of our own dialects in MLIR's generic form, which other tools read.
 
-    locations: whether the text has them.
+    locations: does the text contain locations?
 
     Raises: InternalError for a text that is not one of ours.
     """
@@ -92,5 +92,5 @@ def generic_text(text: str, locations: bool = False) -> str:
 
 
 def functions_of(module: ModuleOp) -> list[func.FuncOp]:
-    """The functions with a body, in order."""
+    """The functions of a module that have a body, in order."""
     return [op for op in module.body.block.ops if isinstance(op, func.FuncOp) and not op.is_declaration]

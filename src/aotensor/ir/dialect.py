@@ -6,7 +6,7 @@
     aot.cumulate %x {axis, kind} : tensor<?xf64>                  running sum or product
     aot.recur %a, %c {axis, fastmath} : tensor<?xf64>             y[k] = a[k] * y[k - 1] + c[k]
     aot.scatter %y into %x[%i, %j] {kind, axes, start}            %x with %y put to, or added at, the indices %i, %j
-    aot.nonzero %m[%count] : tensor<?xi1> -> tensor<?xi64>       positions of what is true, one vector per axis
+    aot.nonzero %m[%count] : tensor<?xi1> -> tensor<?xi64> positions of true elements, one vector per axis
     aot.lapack "kind" %a, %b [%n] {options} : ... -> ..., i64     linear algebra on matrices, batch by batch
     aot.product_at %a by %b at (%p, ...) [%n]                     sums of products of elements at positions
     aot.sort %x {axis} : tensor<?xf64> -> tensor<?xf64>, tensor<?xi64>   stable, nan last, with the permutation
@@ -64,7 +64,7 @@ DYNAMIC = -(2**63)
 
 @irdl_op_definition
 class CheckOp(IRDLOperation):
-    """Stop with error `number` unless the condition holds; the message may contain `{found}` and `{expected}`."""
+    """A check: stop with error `number` unless the condition holds; the message may have `{found}`, `{expected}`."""
 
     name = "aot.check"
     condition = operand_def(IntegerType(1))
@@ -88,13 +88,13 @@ class CheckOp(IRDLOperation):
         )
 
     def renumber(self, number: int) -> None:
-        """Set the number of the check."""
+        """Set the number of the check's error."""
         self.properties["number"] = IntegerAttr(number, i64)
 
 
 @irdl_op_definition
 class ReshapeOp(IRDLOperation):
-    """The elements of a tensor in C order with another shape.   sizes: one per dynamic dim of the result"""
+    """The elements of a tensor in C order with another shape.   sizes: one extent per dynamic dim of the result"""
 
     name = "aot.reshape"
     source = operand_def(TensorType)
@@ -173,7 +173,7 @@ class CumulateOp(IRDLOperation):
 
 @irdl_op_definition
 class RecurOp(IRDLOperation):
-    """result[k] = factors[k]·result[k − 1] + terms[k] along an axis, from 0."""
+    """A linear recurrence along an axis: result[k] = factors[k]·result[k − 1] + terms[k], with result[−1] = 0."""
 
     name = "aot.recur"
     T: ClassVar = VarConstraint("T", base(TensorType))
@@ -196,7 +196,7 @@ class RecurOp(IRDLOperation):
 
 @irdl_op_definition
 class ScatterOp(IRDLOperation):
-    """dest with the elements of source put to (`set`), or added at (`add`), positions along `axes`.
+    """`dest` with the elements of `source` stored (`set`) or added (`add`) at positions along `axes`.
 
     indices: one integer tensor per axis, of rank at least 1, with values from −extent on; they broadcast along static
     extents of 1. source has their axes from axis `start` on, surrounded by the other axes of dest. At a repeated
@@ -258,7 +258,7 @@ IN_PLACE: Final = {
 class LapackOp(IRDLOperation):
     """A LAPACK computation on every matrix of a batch, by `kind`; `ir.interpreter.lapack` defines each kind.
 
-    All operands and results begin with the same batch dims. sizes: one per dynamic dim of the results, in order.
+    All operands and results begin with the same batch dims. sizes: one extent per dynamic dim of the results, in order.
     failure: 0, or the positive failure code of the first matrix of the batch that failed, like LAPACK's `info`. The
     results of a failed matrix are nan if the option `nan_on_failure` is true, else undefined.
     """
@@ -304,7 +304,7 @@ class LapackOp(IRDLOperation):
         return self.arguments[position]
 
     def option(self, name: str) -> bool | int | str:
-        """The value of an option of the kind."""
+        """The value of an option of the operation's kind."""
         match self.options.data[name]:
             case StringAttr() as text:
                 return text.data
@@ -323,7 +323,7 @@ def _literal(value: bool | int | str) -> Attribute:
 
 @irdl_op_definition
 class NonzeroOp(IRDLOperation):
-    """Positions of the true elements in C order, one vector per axis; `count` is their number."""
+    """The positions of the true elements of a mask in C order, one vector per axis; `count` is their number."""
 
     name = "aot.nonzero"
     source = operand_def(TensorType)
@@ -345,7 +345,7 @@ class NonzeroOp(IRDLOperation):
 
 @irdl_op_definition
 class SortOp(IRDLOperation):
-    """Values in ascending order along an axis, stable, nan last; and the permutation that sorts them."""
+    """Sort along an axis, stable, nan last: the values in ascending order, and the permutation that sorts them."""
 
     name = "aot.sort"
     source = operand_def(TensorType)
@@ -370,7 +370,8 @@ class SortOp(IRDLOperation):
 class SelectOp(IRDLOperation):
     """Positions along the last axis of the elements at given ranks, in the order of a stable sort with nan last.
 
-    kind: `ranks`, given by a vector, in its order; `first` or `last`, as many as the result has, ascending.
+    kind: `ranks`: the elements whose ranks a vector contains, in its order; `first` or `last`: the smallest or largest
+    elements, as many as the result has, in ascending order.
     """
 
     name = "aot.select"

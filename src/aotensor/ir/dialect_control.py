@@ -1,4 +1,4 @@
-"""Operations of the `aot` dialect that call other functions of the module at tensor level: loops and branches.
+"""Operations of the `aot` dialect that call private functions of the module at tensor level: loops and branches.
 
     aot.scan @body steps %n (%rows, %initial, %constants) sizes [%sizes] {...}      a loop with carried states
     aot.branch %condition @then @otherwise (%captured) sizes [%sizes]               one of two functions
@@ -41,7 +41,7 @@ from xdsl.utils.exceptions import VerifyException
 
 @irdl_op_definition
 class ScanOp(IRDLOperation):
-    """`steps` calls of a function, each with a row of every sequence and with the states of former calls.
+    """A loop of `steps` calls of a function, each with a row of every sequence and with the states of former calls.
 
     body(rows, states, constants) -> (new states, further rows, stop?). taps: for each state the lags of the values that
     the body uses, negative, ascending; `initial` has -taps[0] rows, the oldest first. Results: all values of a state
@@ -49,7 +49,7 @@ class ScanOp(IRDLOperation):
     with `conditional`, the number of steps until the body's last result was true. Step t reads and writes row t, or row
     steps - 1 - t if `reversed`. Rows after the last executed step are undefined. sizes: the dynamic extents of all
     results in order. chunk: number of rows of the states for which all steps run before the next rows start; the body
-    then has this number of rows. cut: for each sequence and each constant, whether it has such rows, as all states do.
+    then has this number of rows. cut: for each sequence and each constant, does it have such rows? All states do.
     Without states, `chunk` is a number of steps.
     """
 
@@ -103,11 +103,11 @@ class ScanOp(IRDLOperation):
 
     @property
     def lags(self) -> list[tuple[int, ...]]:
-        """The taps of each state as a tuple."""
+        """The lags of each state, from the attribute `taps`, as a tuple."""
         return [lags.get_values() for lags in self.taps]
 
     def result_sizes(self) -> Iterator[tuple[SSAValue, list[SSAValue]]]:
-        """Each tensor result with its dynamic extents."""
+        """The tensor results, each with its dynamic extents."""
         return _sized(self.outputs, self.sizes)
 
     def verify_(self) -> None:
@@ -120,7 +120,7 @@ class ScanOp(IRDLOperation):
 
 @irdl_op_definition
 class BranchOp(IRDLOperation):
-    """The results of `then` if the condition holds, else those of `otherwise`; only one is called."""
+    """A branch: the results of `then` if the condition holds, else those of `otherwise`; only one is called."""
 
     name = "aot.branch"
     condition = operand_def(IntegerType(1))
@@ -152,7 +152,7 @@ class BranchOp(IRDLOperation):
         )
 
     def result_sizes(self) -> Iterator[tuple[SSAValue, list[SSAValue]]]:
-        """Each tensor result with its dynamic extents."""
+        """The tensor results, each with its dynamic extents."""
         return _sized(self.outputs, self.sizes)
 
 

@@ -39,7 +39,7 @@ _TABLES: Final = 9
 
 @irdl_op_definition
 class SegmentSumOp(IRDLOperation):
-    """result[i, …] = init[i, …] + Σ source[p, …] over the entries p of slice i."""
+    """Sum of entries by slice: result[i, …] = init[i, …] + Σ source[p, …] over the entries p of slice i."""
 
     name = "aot.segment_sum"
     T: ClassVar = VarConstraint("T", base(TensorType))
@@ -60,7 +60,10 @@ class SegmentSumOp(IRDLOperation):
 
 @irdl_op_definition
 class ExpandSlicesOp(IRDLOperation):
-    """result[p, …] = source[i, …] for the entries p of slice i; `into` gives the extents."""
+    """Copy of a slice's value to its entries: result[p, …] = source[i, …] for the entries p of slice i.
+
+    `into` is a tensor with the extents of the result.
+    """
 
     name = "aot.expand_slices"
     T: ClassVar = VarConstraint("T", base(TensorType))
@@ -79,7 +82,10 @@ class ExpandSlicesOp(IRDLOperation):
 
 @irdl_op_definition
 class SumAtOp(IRDLOperation):
-    """result[k, …] = init[k, …] + Σ source[p, …] over all p with indices[p] = k; indices must be valid positions."""
+    """Reduction by index: result[k, …] = init[k, …] + Σ source[p, …] over all p with indices[p] = k.
+
+    All indices must be valid positions.
+    """
 
     name = "aot.sum_at"
     T: ClassVar = VarConstraint("T", base(TensorType))
@@ -102,8 +108,8 @@ class SumAtOp(IRDLOperation):
 class PatternOp(IRDLOperation):
     """Computation on the patterns of compressed matrices, by `kind`; `ir.interpreter.patterns` defines each kind.
 
-    extents: of axes that no operand has, such as the bound of the indices. sizes: one per dynamic dim of the results,
-    in order. is_whole: the pattern of a product of values is known to contain all entries of the product.
+    extents: extents of axes that no operand has, such as the bound of the indices. sizes: one extent per dynamic dim of
+    the results, in order. is_whole: is the pattern of a product of values known to contain all entries of the product?
     """
 
     name = "aot.pattern"
@@ -148,7 +154,7 @@ class PatternOp(IRDLOperation):
 class DirectOp(IRDLOperation):
     """A step of a sparse direct solver, by `kind`; `ir.interpreter.direct` defines each kind.
 
-    The dynamic dims of the results have, in order, the extents `sizes`, then `counts`, which the step computes.
+    The extents of the results' dynamic dims are, in order, `sizes` and then `counts`, which the step computes.
     """
 
     name = "aot.direct"
@@ -187,9 +193,9 @@ class DirectOp(IRDLOperation):
 class ProductAtOp(IRDLOperation):
     """result[cg + ci + cj] = Σ_p a[ag + ai + ap]·b[bg + bp + bj] for every g, i and j, in C order of the tensors.
 
-    positions: nine vectors of int64, those of a along g, i and p, of b along g, p and j, of the result along g, i and
-    j. They address each element of the result once and are in bounds, as the creator of the operation must ensure.
-    sizes: one per dynamic dim of the result.
+    positions: nine vectors of int64: for a along g, i and p, for b along g, p and j, for the result along g, i and j.
+    They address each element of the result once and are in bounds, as the creator of the operation must ensure. sizes:
+    one extent per dynamic dim of the result.
     """
 
     name = "aot.product_at"

@@ -1,4 +1,4 @@
-"""@f.extents: the part of a function that computes the extents of its outputs, and the checks that come first.
+"""The function @f.extents: the part of a function f that computes the extents of its outputs, and checks shapes.
 
 %m = … %x …                          check x against y            checks of arguments first
 check x against y                    %m = … %x …
@@ -24,8 +24,8 @@ _TENSOR_PRODUCERS = (tensor.EmptyOp.name, tensor.SplatOp.name, tensor.InsertSlic
 def extents_function(main: func.FuncOp, extents: Sequence[SSAValue]) -> func.FuncOp:
     """A copy of `main` that returns the extents of its outputs.
 
-    It keeps the checks that need no computed tensor, first; and if extents depend on computed tensors, the preceding
-    checks of `main` that may guard these, since excluded computations must not run here either.
+    It begins with the checks that need no computed tensor. If extents depend on computed tensors, it also has the
+    preceding checks of `main` that may guard them.
     """
     block = main.body.block
     mapper: dict[SSAValue, SSAValue] = {}
@@ -45,7 +45,7 @@ def extents_function(main: func.FuncOp, extents: Sequence[SSAValue]) -> func.Fun
 
 
 def _needed(block: Block, roots: Sequence[SSAValue]) -> list[Operation]:
-    """Operations of a block: those of checks on arguments, then those that `roots` depend on, with their guards."""
+    """The operations of @f.extents: those of checks on arguments, then those that `roots` depend on, with guards."""
     checks = [op for op in block.ops if isinstance(op, CheckOp)]
     is_known = AllSources(is_scalar)
     first = _closure(block, [op for op in checks if is_known(op.operands)], ())
@@ -61,7 +61,7 @@ def _needed(block: Block, roots: Sequence[SSAValue]) -> list[Operation]:
 
 
 def _guards(checks: Iterable[CheckOp], ops: Set[Operation]) -> list[CheckOp]:
-    """The checks that some operations may rely on: those that depend on tensors that the operations read.
+    """The checks that may guard some operations: those of tensors that the operations read.
 
     A failed factorization has undefined results: the check guards only their readers.
     """
@@ -74,7 +74,7 @@ def _guards(checks: Iterable[CheckOp], ops: Set[Operation]) -> list[CheckOp]:
 
 
 def _closure(block: Block, ops: Iterable[Operation], values: Iterable[SSAValue]) -> set[Operation]:
-    """Some operations of a block, and all that they and `values` depend on."""
+    """The operations `ops` of a block, with all operations that these and `values` depend on."""
     needed = set(ops)
     pending = [*values, *(x for op in needed for x in op.operands)]
     while pending:
@@ -87,7 +87,7 @@ def _closure(block: Block, ops: Iterable[Operation], values: Iterable[SSAValue])
 
 
 def pin_rounding(block: Block, extents: Iterable[SSAValue]) -> set[Operation]:
-    """Disable reassociation and contraction in computed extents, so that they round alike in every function.
+    """Disable reassociation and contraction in the computation of extents, so that every function rounds them alike.
 
     `@f` and `@f.extents` both compute such an extent, in different loops. Returns the pinned operations.
     """
@@ -101,7 +101,7 @@ def pin_rounding(block: Block, extents: Iterable[SSAValue]) -> set[Operation]:
 
 
 class AllSources:
-    """A predicate: do values, and all that they depend on, have a property?  `AllSources(is_scalar)([n])`
+    """A predicate: do values, and all values that they depend on, have a property? `AllSources(is_scalar)([n])`
 
     Each value is visited once, also for later queries: create a new one after the IR has changed.
     """
@@ -135,7 +135,7 @@ def is_scalar(x: SSAValue) -> bool:
 
 
 def sources(values: Iterable[SSAValue], stop: type[Operation] | None = None) -> Iterator[SSAValue]:
-    """Some values and all that they depend on, each once; does not go beyond operations of the kind `stop`."""
+    """Yield values and all values that they depend on, once each; does not look through operations of type `stop`."""
     pending, seen = list(values), set[SSAValue]()
     while pending:
         x = pending.pop()
@@ -149,5 +149,5 @@ def sources(values: Iterable[SSAValue], stop: type[Operation] | None = None) -> 
 
 
 def _is_computation(op: Operation) -> bool:
-    """True for an operation on tensors instead of scalars."""
+    """Is an operation a computation on tensors, rather than scalars?"""
     return bool(op.regions) or op.name.startswith(("linalg.", "aot.", "nest.")) or op.name in _TENSOR_PRODUCERS

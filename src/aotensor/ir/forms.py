@@ -20,7 +20,10 @@ class Form:
     has_tensors: bool
 
     def check(self, module: ModuleOp, made_by: str) -> None:
-        """Raises: InternalError that names the pass and the first operation that violates the form"""
+        """Check that a module has this form.
+
+        Raises: InternalError that names the pass and the first operation that violates the form.
+        """
         for op in walk(module):
             if op.name.split(".")[0] not in self.dialects:
                 raise InternalError(f"pass {made_by} broke form {self.name}: it has {op.name}")

@@ -23,9 +23,9 @@ from aotensor.ir.tensor_builder import TensorBuilder
 def import_graph(
     builder: TensorBuilder, targets: Sequence[Variable], inputs: Mapping[Variable, Tensor], name: str
 ) -> list[Tensor]:
-    """The values of `targets`, computed from those of `inputs` at the builder's insertion point.
+    """Emit the nodes that compute the variables `targets` from `inputs`; return the IR values of the targets.
 
-    name: of the function, for messages.
+    name: the function's name, for messages.
 
     Raises: MissingInputError for a leaf that is not an input, the errors of typing rules with the operands named.
     """
@@ -68,7 +68,7 @@ class _Importer:
         return [self.values[x] for x in targets]
 
     def _note_contents(self, node: Apply, inputs: Collection[Variable]) -> None:
-        """Say which small tensors of integers follow from constants: positions among them need no check at the call."""
+        """Record which small integer tensors follow from constants: positions from these need no check in each call."""
         if any(x not in self.fixed and (x in inputs or not isinstance(x, Constant)) for x in node.inputs):
             return
         if all(_is_small(x) for x in node.outputs):

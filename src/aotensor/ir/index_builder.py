@@ -26,7 +26,7 @@ Extent: TypeAlias = int | Scalar
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tensor:
-    """A tensor value with its dtype and extents. For rank 0 it is a plain SSA scalar instead of tensor<f64>."""
+    """A tensor value with its dtype and extents. A tensor of rank 0 is a plain scalar, not tensor<f64>."""
 
     ssa: SSAValue
     dtype: str
@@ -42,7 +42,7 @@ class Tensor:
 
 
 def same_extent(a: Extent, b: Extent) -> bool:
-    """True if two extents are known to be equal."""
+    """Are two extents known to be equal?"""
     return a == b if isinstance(a, int) or isinstance(b, int) else a.ssa is b.ssa
 
 
@@ -52,12 +52,12 @@ def static(extents: Sequence[Extent]) -> list[int | None]:
 
 
 def dynamic(extents: Iterable[Extent]) -> list[SSAValue]:
-    """The dynamic extents."""
+    """The dynamic ones of some extents."""
     return [n.ssa for n in extents if isinstance(n, Scalar)]
 
 
 def extreme_of(kind: str, x: Tensor) -> int | None:
-    """The "minimum" or "maximum" of constant integers, None for others."""
+    """The "minimum" or "maximum" (`kind`) of constant integers x; None if x is not constant."""
     value = x.ssa.owner.value if isinstance(x.ssa.owner, arith.ConstantOp) else None
     if kind not in ("minimum", "maximum") or x.dtype not in dtypes.INTEGERS:
         return None
@@ -83,7 +83,7 @@ class IndexBuilder(ScalarBuilder):
         self._numbered: dict[tuple[object, ...], Scalar] = {}
 
     def index(self, value: Extent | int) -> Scalar:
-        """An extent as an index value."""
+        """Convert an extent to an index value."""
         if isinstance(value, Scalar):
             return value
         return self._once(("constant", value), lambda: self.constant(value, dtypes.INDEX))
@@ -98,11 +98,11 @@ class IndexBuilder(ScalarBuilder):
 
     @property
     def remembered(self) -> set[SSAValue]:
-        """Index values that a later equal computation may return."""
+        """The index values that a later equal computation may reuse."""
         return {x.ssa for x in self._numbered.values()}
 
     def forget(self, values: Set[SSAValue]) -> None:
-        """Forget these index values, so that they are computed again when needed."""
+        """Do not reuse these index values: later equal computations are emitted again."""
         self._numbered = {key: x for key, x in self._numbered.items() if x.ssa not in values}
 
     def iadd(self, x: Extent, y: Extent) -> Extent:
@@ -137,14 +137,14 @@ class IndexBuilder(ScalarBuilder):
         return self._once(("dim", x, axis), lambda: self.emit(tensor.DimOp(x, self.index(axis).ssa), dtypes.INDEX))
 
     def load(self, x: Tensor, *indices: Extent) -> Scalar:
-        """x[indices], which the caller keeps in bounds."""
+        """Load x[indices]; the caller guarantees that the indices are in bounds."""
         if not indices:
             return Scalar(x.ssa, x.dtype)
         where = [self.index(i).ssa for i in indices]
         return self.emit(tensor.ExtractOp(x.ssa, where, element_type(x.dtype)), x.dtype)
 
     def load_if(self, condition: Scalar, x: Tensor, indices: Sequence[Extent], otherwise: Scalar) -> Scalar:
-        """x[indices] if the condition holds and they are in bounds; otherwise nothing is read."""
+        """Load x[indices] if the condition holds and they are in bounds; otherwise the result is `otherwise`."""
         where = [self.index(i).ssa for i in indices]
         return self.emit(ExtractIfOp(condition.ssa, x.ssa, where, otherwise.ssa), x.dtype)
 
@@ -155,9 +155,9 @@ class IndexBuilder(ScalarBuilder):
         goes_on: Callable[..., Scalar],
         step: Callable[..., Sequence[Scalar]],
     ) -> list[Scalar]:
-        """while goes_on(builder, *values, *fixed): values = step(builder, *values, *fixed), as an scf.while.
+        """Emit an scf.while: while goes_on(builder, *values, *fixed): values = step(builder, *values, *fixed).
 
-        All values that the two read are operands, so that the operation can be cloned like one without regions.
+        All values that the regions read are operands, so that the operation can be cloned like one without regions.
         """
         operands = [*start, *fixed]
         kinds = [x.ssa.type for x in operands]
@@ -189,7 +189,7 @@ class IndexBuilder(ScalarBuilder):
 
 
 class BodyBuilder(IndexBuilder):
-    """Scalar operations in the body of a linalg.generic under construction.
+    """Builds scalar operations in the body of a linalg.generic under construction.
 
     A load at plain loop counters becomes an operand of the generic with an affine map; any other load is a
     tensor.extract, whose address the loop computes.
@@ -218,7 +218,7 @@ class BodyBuilder(IndexBuilder):
         return Scalar(argument, x.dtype)
 
     def _affine(self, i: Extent, extent: Extent) -> AffineExpr | None:
-        """The index as an affine expression: a constant, or the counter of a loop over the whole axis; else None."""
+        """An index as an affine expression: a constant, or the counter of a loop over the whole axis; else None."""
         if isinstance(i, int):
             return AffineExpr.constant(i)
         for dim, counter in enumerate(self.indices):
@@ -238,7 +238,7 @@ class BodyBuilder(IndexBuilder):
 
 
 def aligned(x: Tensor, extents: Sequence[Extent], counters: Sequence[Scalar]) -> list[Extent]:
-    """The indices of x at these counters: axes are aligned at the right, an extent of 1 is broadcast."""
+    """The indices of x at these loop counters: axes are aligned at the right, an extent of 1 is broadcast."""
     own = counters[len(counters) - x.rank :]
     wide = extents[len(extents) - x.rank :]
     return [0 if n == 1 and w != 1 else c for n, w, c in zip(x.extents, wide, own, strict=True)]
@@ -251,7 +251,7 @@ def generic(
     maps: Sequence[AffineMapAttr],
     iterators: Sequence[Attribute],
 ) -> linalg.GenericOp:
-    """Create a linalg.generic.
+    """Create a linalg.generic without verifying it.
 
     xDSL's constructor verifies every attribute again, which takes four times as long; most generics have equal ones.
     """
@@ -269,7 +269,7 @@ def generic(
 
 @lru_cache(4096)
 def index_map(rank: int, where: tuple[AffineExpr, ...]) -> AffineMapAttr:
-    """The map (d0, …) -> where, with `rank` dims."""
+    """The affine map (d0, …) -> where, with `rank` dims."""
     return AffineMapAttr(AffineMap(rank, 0, where))
 
 

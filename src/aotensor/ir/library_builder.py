@@ -1,4 +1,4 @@
-"""Tensor functions that become one operation of the `aot` dialect, since linalg cannot express them."""
+"""Builder methods for operations of the `aot` dialect, which linalg cannot express."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class LibraryBuilder(ABC):
-    """The part of the tensor builder that inserts operations of our dialect, based on a few methods of the rest."""
+    """The part of the tensor builder that inserts `aot` operations. The other parts implement its abstract methods."""
 
     scalars: IndexBuilder
     sizes: Sizes
@@ -53,7 +53,7 @@ class LibraryBuilder(ABC):
     @property
     @abstractmethod
     def regions(self) -> Regions:
-        """The functions of the bodies of loops and branches."""
+        """The functions for bodies of loops and branches."""
 
     @abstractmethod
     def empty(self, extents: Sequence[Extent], dtype: str) -> Tensor: ...
@@ -121,7 +121,7 @@ class LibraryBuilder(ABC):
     def _fused_extents(self, body: Subgraph, values: Mapping[Variable, Tensor]) -> tuple[Extent, ...]:
         """The extents of all values that a fused op computes, after the checks of each op in it.
 
-        `where` stays at an op with incompatible operands, so that the importer names it.
+        After an error, `where` is the op with incompatible operands, so that the importer names it.
         """
         known = {x: value.extents for x, value in values.items()}
         outside, block = self.where, self.block
@@ -168,17 +168,17 @@ class LibraryBuilder(ABC):
         return bound is not None and self._is_same(bound, extent)
 
     def know(self, x: Tensor, contents: Callable[[], Array | None]) -> None:
-        """Record that x is computed from constants alone; `contents` evaluates its elements."""
+        """Record that x is computed from constants alone; `contents` is a function that evaluates its elements."""
         self._contents[x.ssa] = contents
 
     def range_of(self, positions: Tensor) -> tuple[int, int] | None:
-        """The least and the largest element of a nonempty tensor that is computed from constants alone, else None."""
+        """The least and largest element of a nonempty tensor that is computed from constants alone; else None."""
         contents = self._contents.get(positions.ssa)
         found = None if contents is None else contents()
         return None if found is None or not found.size else (int(found.min()), int(found.max()))
 
     def bounded_as(self, x: Tensor, other: Tensor) -> Tensor:
-        """Record that `other` has elements of x, and so its bound; return `other`."""
+        """Record that elements of `other` are elements of x, and so have the same bound; return `other`."""
         number = self.sizes.number(x.ssa) if x.rank == 0 else None
         bound = self._bounds.get(x.ssa) if number is None or number < 0 else number + 1
         if bound is not None:

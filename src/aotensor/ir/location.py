@@ -25,10 +25,10 @@ DERIVATIVE: Final = 1
 
 
 class Locations:
-    """Locations of the operations of graph nodes, and the inverse: each node has a distinct object.
+    """Maps graph nodes to the locations of their operations, and back: each node has a distinct location object.
 
-    by_origin: what a derivative rule has made is located where that is written which was differentiated, in column
-    `DERIVATIVE`, and not where the derivative is asked for.
+    by_origin: operations of derivatives get the line of the differentiated expression, in column `DERIVATIVE`, instead
+    of the line that requests the derivative.
     """
 
     def __init__(self, by_origin: bool = False) -> None:
@@ -42,7 +42,7 @@ class Locations:
         """Keyed by the identity of the name in a location, which `_names` keeps alive."""
 
     def of(self, node: Apply) -> LocationAttr:
-        """The location of a node's operations."""
+        """The location that all operations of a node have."""
         found = self._of.get(node)
         if found is None:
             where = self.at(node.outputs[0].site)
@@ -52,7 +52,7 @@ class Locations:
         return found
 
     def at(self, site: Site | None) -> LocationAttr:
-        """The location of a line."""
+        """The location of a source line."""
         if site is None:
             return UNKNOWN_LOC
         column = 0  # a line is all that is known
@@ -66,7 +66,7 @@ class Locations:
         return self._lines[key]
 
     def path(self, location: FileLineColLoc) -> str:
-        """The file of a location with its folder, as Python names it; without a folder for a parsed text."""
+        """The path of a location's file, including its folder; without a folder for a parsed text."""
         return self._paths.get(id(location.filename), location.filename.data)
 
     def node(self, location: LocationAttr) -> Apply | None:
@@ -75,7 +75,7 @@ class Locations:
 
 
 class LocatedBuilder(Builder):
-    """Gives inserted operations a location, if they have none.   location: may be set at any time"""
+    """A builder that gives inserted operations a location, if they have none. location: may be changed at any time."""
 
     def __init__(self, insertion_point: InsertPoint, location: LocationAttr = UNKNOWN_LOC) -> None:
         super().__init__(insertion_point)
@@ -100,7 +100,7 @@ def builder_at_end(block: Block, location: LocationAttr) -> LocatedBuilder:
 
 
 def locate(op: Operation, location: LocationAttr) -> None:
-    """Set the location of an operation, and of all in it, where there is none."""
+    """Set the location of an operation, and of all operations in it, where it is unknown."""
     if op.location is UNKNOWN_LOC:
         op.location = location
     for region in op.regions:
@@ -109,7 +109,7 @@ def locate(op: Operation, location: LocationAttr) -> None:
 
 
 def locate_behind(last: Operation | None, block: Block, location: LocationAttr) -> None:
-    """Set the location of the operations of a block after `last`, where there is none."""
+    """Set the location of all operations of a block after `last`, where it is unknown."""
     op = block.first_op if last is None else last.next_op
     while op is not None:
         locate(op, location)
@@ -117,12 +117,12 @@ def locate_behind(last: Operation | None, block: Block, location: LocationAttr) 
 
 
 def is_located(op: Operation) -> bool:
-    """Is the location of an operation known?"""
+    """Does an operation have a known source location?"""
     return isinstance(op.location, FileLineColLoc)
 
 
 def lines_of(module: ModuleOp, function: str) -> dict[str, list[tuple[str, int]]]:
-    """Symbols at loop level that belong to a function → the source lines of each, as (file, line)."""
+    """(symbol at loop level → source lines) for the symbols that belong to a function. A line is (file, number)."""
     found: dict[str, list[tuple[str, int]]] = {}
     for op in module.ops:
         symbol = op.sym_name.data if isinstance(op, func.FuncOp) else ""

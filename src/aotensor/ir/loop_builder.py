@@ -40,13 +40,13 @@ class LoopBuilder(IndexBuilder):
         self._is_on_cores = False
 
     def belongs_to(self, op: Operation | BlockArgument) -> None:
-        """Set the location of everything built from now on."""
+        """Give everything that is built from now on the location of `op`."""
         if isinstance(self.builder, LocatedBuilder):
             self.builder.location = op.location
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[None]:
-        """Build at the end of `block`. Values numbered outside stay visible, those built inside are forgotten."""
+        """Context manager: build at the end of `block`. Index values built inside are not reused outside."""
         point, numbered = self.builder.insertion_point, dict(self._numbered)
         self.builder.insertion_point = InsertPoint.at_end(block)
         try:
@@ -66,7 +66,7 @@ class LoopBuilder(IndexBuilder):
         is_short: bool = False,
         is_unrolled: bool = True,
     ) -> list[Scalar]:
-        """for i = start … stop by step: carried = body(i, carried).   Returns the carried values after the loop.
+        """Build a loop: for i = start … stop by step: carried = body(i, carried). Returns the final carried values.
 
         is_parallel: no iteration accesses memory that another one writes. is_short: few iterations are likely.
         is_unrolled: LLVM may unroll the loop.
@@ -90,9 +90,9 @@ class LoopBuilder(IndexBuilder):
         return [Scalar(r, c.dtype) for r, c in zip(op.results, carried, strict=True)]
 
     def parallel(self, stop: Extent, step: Extent, body: Callable[[Scalar], None]) -> None:
-        """body(i) for i = 0 … stop by step, in any order and on several cores at once.
+        """Build a parallel loop: body(i) for i = 0 … stop by step, in any order and on several cores.
 
-        Inside another parallel loop it is sequential.
+        Inside another parallel loop, the loop is sequential.
         """
         if self._is_on_cores:
 
@@ -117,7 +117,7 @@ class LoopBuilder(IndexBuilder):
         goes_on: Callable[[list[Scalar]], Scalar],
         body: Callable[[list[Scalar]], Sequence[Scalar]],
     ) -> list[Scalar]:
-        """while goes_on(carried): carried = body(carried).   Returns the carried values after the loop."""
+        """Build a loop: while goes_on(carried): carried = body(carried). Returns the final carried values."""
         kinds = [c.ssa.type for c in carried]
         before, after = Block(arg_types=kinds), Block(arg_types=kinds)
         for block, make in ((before, goes_on), (after, body)):
@@ -135,7 +135,7 @@ class LoopBuilder(IndexBuilder):
     def nest(
         self, extents: Sequence[Extent], body: Callable[[list[Scalar]], None], is_vectorisable: bool = True
     ) -> None:
-        """A perfect nest of loops without carried values; `body` gets the counters, outermost first."""
+        """Build a perfect nest of loops without carried values; `body` gets the counters, outermost first."""
 
         def at(depth: int, counters: list[Scalar]) -> None:
             if depth == len(extents):
@@ -153,7 +153,7 @@ class LoopBuilder(IndexBuilder):
     def branch(
         self, condition: Scalar, then: Callable[[], Sequence[Scalar]], otherwise: Callable[[], Sequence[Scalar]]
     ) -> list[Scalar]:
-        """if condition: then() else: otherwise().   Returns the results of the branch taken."""
+        """Build a branch: if condition: then() else: otherwise(). Returns the results of the branch taken."""
         blocks = [Block(), Block()]
         results: Sequence[Scalar] = ()
         for block, make in zip(blocks, (then, otherwise), strict=True):
@@ -165,7 +165,7 @@ class LoopBuilder(IndexBuilder):
         return [Scalar(r, old.dtype) for r, old in zip(op.results, results, strict=True)]
 
     def zero(self, kind: Attribute) -> Scalar:
-        """0 of an element type."""
+        """The constant 0 of an element type."""
         if isinstance(kind, AnyFloat):
             return self.make(arith.ConstantOp, (), "raw", kind, {"value": FloatAttr(0.0, kind)})
         assert isinstance(kind, IntegerType | IndexType)
@@ -185,13 +185,13 @@ class LoopBuilder(IndexBuilder):
         return op.memref
 
     def fetch(self, buffer: SSAValue, indices: Sequence[Extent], dtype: str) -> Scalar:
-        """buffer[indices]"""
+        """Load buffer[indices] as a scalar of `dtype`."""
         assert isinstance(buffer.type, MemRefType)
         where = [self.index(i).ssa for i in indices]
         return self.make(memref.LoadOp, (buffer, *where), dtype, buffer.type.element_type)
 
     def store(self, value: Scalar, buffer: SSAValue, indices: Sequence[Extent]) -> None:
-        """buffer[indices] = value"""
+        """Store buffer[indices] = value."""
         where = [self.index(i).ssa for i in indices]
         self.builder.insert(memref.StoreOp.create(operands=(value.ssa, buffer, *where)))
 
@@ -213,7 +213,7 @@ class LoopBuilder(IndexBuilder):
             self.builder.insert(vector.MaskedStoreOp(buffer, where, mask, value))
 
     def gather(self, buffer: SSAValue, indices: Sequence[Extent], last: SSAValue, mask: SSAValue | None) -> Scalar:
-        """buffer[indices, last[lane]] for every lane of the mask; 0 for the others."""
+        """Load buffer[indices, last[lane]] for every lane of the mask; 0 in the other lanes."""
         assert isinstance(buffer.type, MemRefType) and isinstance(last.type, VectorType)
         lanes = last.type.get_shape()
         if mask is None:
@@ -241,7 +241,7 @@ class LoopBuilder(IndexBuilder):
         return self.make(arith.IndexCastOp, (self.fetch(positions, [at], "raw").ssa,), "index", IndexType())
 
     def prefetch(self, buffer: SSAValue, indices: Sequence[Extent], is_write: bool = False) -> None:
-        """Prefetch buffer[indices], which may be beyond the last element."""
+        """Prefetch buffer[indices]; the indices may be out of bounds."""
         self.builder.insert(PrefetchOp(buffer, [self.index(i).ssa for i in indices], is_write))
 
     def extent_of(self, buffer: SSAValue, axis: int) -> Extent:
@@ -271,15 +271,15 @@ class LoopBuilder(IndexBuilder):
         return self._view(root, offset, extents, is_row=isinstance(offset, Scalar))
 
     def row(self, buffer: SSAValue, number: Extent, extents: Sequence[Extent]) -> SSAValue:
-        """buffer[number] with these extents: a view of contiguous memory."""
+        """A view of the contiguous row buffer[number], with the given extents."""
         return self._from_row(buffer, number, extents, extents)
 
     def part(self, buffer: SSAValue, start: Extent, extents: Sequence[Extent]) -> SSAValue:
-        """buffer[start : start + extents[0]], with these extents: a view of contiguous memory."""
+        """A view of the contiguous rows buffer[start : start + extents[0]], with the given extents."""
         return self._from_row(buffer, start, extents[1:], extents)
 
     def _from_row(self, buffer: SSAValue, start: Extent, row: Sequence[Extent], extents: Sequence[Extent]) -> SSAValue:
-        """A view that begins at a row.   row: the row's extents; extents: the view's"""
+        """A view that begins at row `start` of a buffer. row: extents of a row; extents: extents of the view."""
         choice = buffer.owner
         if isinstance(choice, arith.SelectOp):
             sides = [self._from_row(x, start, row, extents) for x in (choice.lhs, choice.rhs)]
@@ -291,20 +291,20 @@ class LoopBuilder(IndexBuilder):
         return self._view(root, self.iadd(offset, self.imul(self.index(start), step)), extents, is_row=True)
 
     def own_buffer(self, buffer: SSAValue, extents: Sequence[Extent]) -> SSAValue:
-        """The buffer itself, or a new one of its shape if it is a row: library kernels accept whole buffers only."""
+        """The buffer itself, or a new one of its shape if it is a row: library kernels accept only whole buffers."""
         kind = buffer.type
         assert isinstance(kind, MemRefType)
         return buffer if isinstance(kind.layout, NoneAttr) else self.allocate(kind.element_type, extents)
 
     def copy(self, source: SSAValue, target: SSAValue, extents: Sequence[Extent]) -> None:
-        """target[...] = source[...]; a no-op if they are the same."""
+        """Emit target[...] = source[...]; emit nothing if they are the same buffer."""
         if source is not target:
             self.nest(extents, lambda at: self.store(self.fetch(source, at, "raw"), target, at))
 
     def choose(self, condition: Scalar, x: SSAValue, y: SSAValue) -> SSAValue:
         """Select one of two buffers of equal shape. If one is a row of another buffer, both are viewed as rows.
 
-        Their types may differ in static extents: that of an output often has none.
+        Their types may differ in static extents: the buffer of an output often has none.
         """
         if x.type != y.type:
             assert isinstance(x.type, MemRefType)
@@ -314,7 +314,7 @@ class LoopBuilder(IndexBuilder):
         return self.make(arith.SelectOp, (condition.ssa, x, y), "raw", x.type).ssa
 
     def _as_row(self, buffer: SSAValue, extents: Sequence[Extent]) -> SSAValue:
-        """The buffer viewed as its own single row, with these extents; unchanged if it is such a row."""
+        """View a buffer as a row with these extents; a buffer that is such a row is returned unchanged."""
         assert isinstance(buffer.type, MemRefType)
         known = tuple(n if isinstance(n, int) else DYNAMIC_INDEX for n in extents)
         is_row = not isinstance(buffer.type.layout, NoneAttr)

@@ -1,8 +1,8 @@
 """Loops and branches at tensor level: a private function for each body, and the operation that calls it.
 
 The extents of the results are needed outside the body. They come from a dry run: the body is imported into the caller
-once, with rows that are never computed, and all but the arithmetic of extents is erased. Checks of extents stay in the
-caller, where they run once; data-dependent checks are in the body.
+once, with rows that are never computed, and everything except the arithmetic of extents is erased. Checks of extents
+stay in the caller, where they run once; data-dependent checks are in the body.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from aotensor.ops.scan.op import Scan
 
 
 class Regions:
-    """The bodies of one function's loops and branches, added to its module."""
+    """The private functions of the bodies of one function's loops and branches, which are added to its module."""
 
     def __init__(self, module: ModuleOp, name: str) -> None:
         self._module = module
@@ -48,7 +48,7 @@ class Regions:
     # --- loops ---------------------------------------------------------------------------------------------------
 
     def scan(self, b: TensorBuilder, op: Scan, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        """Build the loop of `op`.   Raises: GraphValueError if the extents of a result would change between steps"""
+        """Build a scan. Raises: GraphValueError if the extents of a result would change between steps."""
         given = op.operands(operands)
         n = _steps(b, given)
         if op.needs_step and not (isinstance(n, int) and n > 0):
@@ -79,7 +79,7 @@ class Regions:
     # --- branches ------------------------------------------------------------------------------------------------
 
     def branch(self, b: TensorBuilder, op: Branch, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        """Build the results of a branch between two functions of the same values."""
+        """Build a branch between two bodies that read the same values; return its results."""
         condition, *values = operands
         chosen = b.item(condition)
         sides = [
@@ -123,7 +123,7 @@ class Regions:
     def _define(
         self, kind: str, b: TensorBuilder, body: Subgraph, given: Sequence[Tensor], keeps_shape_checks: bool
     ) -> str:
-        """Define a private function for the body; `given` are the arguments as the caller sees them."""
+        """Define a private function for a body. given: the arguments as the caller's values."""
         symbol = f"{self._name}.{kind}{self._count}"
         self._count += 1
         block = Block(arg_types=[value_type(x.dtype, x.static_shape) for x in given])
@@ -177,11 +177,11 @@ class _Probe:
         self._protected.update(n.ssa for n in extents if isinstance(n, Scalar))
 
     def empty_tensors(self) -> Set[Operation]:
-        """The empty tensors of the dry run, some of them placeholders for values that only a step computes."""
+        """The empty tensors of the dry run; some are placeholders for values that only a step computes."""
         return {op for op in self._added() if isinstance(op, tensor.EmptyOp)}
 
     def clean(self) -> None:
-        """Erase operations that only values needed; renumber the remaining checks."""
+        """Erase the operations of the dry run that extents do not need; renumber the remaining checks."""
         texts = self._b.checks[self._checks :]
         del self._b.checks[self._checks :]
         added = self._added()
@@ -201,7 +201,7 @@ class _Probe:
                 Rewriter.erase_op(op)
 
     def _read_from_tensors(self, added: Sequence[Operation]) -> Set[SSAValue]:
-        """Scalars that depend on elements of tensors, which are placeholders."""
+        """The scalars of the dry run that depend on elements of tensors, which are placeholders."""
         found: set[SSAValue] = set()
         for op in added:
             is_arithmetic = op.name.startswith("arith.") or isinstance(op, tensor.DimOp)
@@ -228,7 +228,7 @@ def _inputs(body: Subgraph, values: Sequence[Tensor]) -> dict[Variable, Tensor]:
 
 
 def _steps(b: TensorBuilder, given: Operands[Tensor]) -> Extent:
-    """The number of steps as an extent, after a check that every sequence has as many rows."""
+    """The number of steps as an extent, after a check that every sequence has that many rows."""
     v = b.scalars
     n = b.canonical(v.as_extent(v.cast(b.item(given.n_steps), dtypes.INDEX)))
     lengths = [b.canonical(x.extents[0]) for x in given.sequences]
@@ -252,7 +252,7 @@ def _body_arguments(b: TensorBuilder, op: Scan, given: Operands[Tensor]) -> list
 
 
 def _known(b: TensorBuilder, x: Tensor, slot: Variable) -> Tensor:
-    """A value with the static extents that the body assumes, after checks."""
+    """A value with the static extents that the body assumes, after checks of the actual ones."""
     extents = [
         b.same_extent([n, dim], f"extents of {slot}") if isinstance(dim, int) else n
         for n, dim in zip(x.extents, slot.tensor_type.shape, strict=True)
@@ -261,7 +261,7 @@ def _known(b: TensorBuilder, x: Tensor, slot: Variable) -> Tensor:
 
 
 def _unknown(b: TensorBuilder, dtype: str, extents: Sequence[Extent]) -> Tensor:
-    """A placeholder that is never computed."""
+    """A placeholder tensor with the given extents, which is never computed."""
     if extents:
         return b.empty(extents, dtype)
     memory = b.empty([1], dtype)
@@ -272,7 +272,7 @@ def _unknown(b: TensorBuilder, dtype: str, extents: Sequence[Extent]) -> Tensor:
 
 @dataclass(frozen=True)
 class _StepResult:
-    """A result of a step.   extents: per axis, all possible ones, which must be equal;  what: for the message"""
+    """A result of a step. extents: per axis, the possible extents, which must be equal. what: its name in messages."""
 
     dtype: str
     what: str
@@ -296,7 +296,10 @@ def _step_results(
 
 
 def _alternatives(b: TensorBuilder, n: Extent, stand_ins: Set[Operation]) -> tuple[Extent, ...]:
-    """An extent of a step, or both sides of a branch in the step.   Raises: GraphValueError if it depends on values"""
+    """The possible extents of an axis after a step: one, or one per side of a branch in the step.
+
+    Raises: GraphValueError if the extent depends on values.
+    """
     if isinstance(n, int) or not any(x.owner in stand_ins for x in sources([n.ssa])):
         return (n,)
     chosen_by = n.ssa.owner
@@ -323,7 +326,7 @@ def _result_extents(
 
 
 def _until(b: TensorBuilder, op: Scan, results: Sequence[Tensor]) -> Iterator[Tensor]:
-    """The results of a loop that stopped early: the rows of the executed steps."""
+    """The results of a loop that stopped early, cut to the rows of the executed steps."""
     *others, taken = results
     count = b.scalars.cast(b.item(taken), dtypes.INDEX)
     for position, x in enumerate(others):
@@ -335,7 +338,7 @@ def _until(b: TensorBuilder, op: Scan, results: Sequence[Tensor]) -> Iterator[Te
 
 
 def _on_side(b: TensorBuilder, x: Tensor, condition: Scalar, is_then: bool) -> Tensor:
-    """A value as seen in one side of a branch: results of an earlier branch by this condition are of that side."""
+    """A value as one side of a branch uses it: extents that the same condition selected are those of that side."""
     extents = []
     for n in x.extents:
         choice = n.ssa.owner if isinstance(n, Scalar) else None
@@ -348,7 +351,7 @@ def _on_side(b: TensorBuilder, x: Tensor, condition: Scalar, is_then: bool) -> T
 
 
 def _chosen(b: TensorBuilder, condition: Scalar, m: Extent, n: Extent) -> Extent:
-    """The extent on the side that is executed."""
+    """The extent on the executed side of a branch: m if the condition holds, else n."""
     if same_extent(m, n):
         return m
     return b.scalars.select(condition, b.scalars.index(m), b.scalars.index(n))

@@ -80,7 +80,7 @@ class ScalarBuilder:
         self.fastmath = fastmath
 
     def emit(self, op: Operation, dtype: str) -> Scalar:
-        """Insert an operation of one result."""
+        """Insert an operation with one result; return it as a scalar of `dtype`."""
         self.builder.insert(op)
         return Scalar(op.results[0], dtype)
 
@@ -92,7 +92,7 @@ class ScalarBuilder:
         result: Attribute | None = None,
         properties: Mapping[str, Attribute] = _NOTHING,
     ) -> Scalar:
-        """Insert an operation of one result, by default of the type of its first operand.
+        """Insert an operation with one result, by default of the type of its first operand, without verification.
 
         Constructors of xDSL infer types and check operands, which takes four times as long.
         """
@@ -102,7 +102,7 @@ class ScalarBuilder:
     # --- constants -----------------------------------------------------------------------------------------------
 
     def constant(self, value: bool | int | float, dtype: str) -> Scalar:
-        """A literal. Integers wrap into their width; floats may be nan or inf."""
+        """A constant. Integers wrap into their width; floats may be nan or infinite."""
         attr: Attribute
         attr = FloatAttr(float(value), element_type(dtype)) if dtypes.is_float(dtype) else _integer(int(value), dtype)
         return self.make(arith.ConstantOp, (), dtype, element_type(dtype), {"value": attr})
@@ -113,22 +113,22 @@ class ScalarBuilder:
     # --- arithmetic ----------------------------------------------------------------------------------------------
 
     def add(self, x: Scalar, y: Scalar) -> Scalar:
-        """x + y; integers wrap, bool adds as `or`."""
+        """x + y; integers wrap, bools are combined by `or`."""
         return self._arithmetic(arith.AddfOp, arith.OrIOp if x.dtype == "bool" else arith.AddiOp, x, y)
 
     def sub(self, x: Scalar, y: Scalar) -> Scalar:
         return self._arithmetic(arith.SubfOp, arith.SubiOp, x, y)
 
     def mul(self, x: Scalar, y: Scalar) -> Scalar:
-        """x · y; integers wrap, bool multiplies as `and`."""
+        """x · y; integers wrap, bools are combined by `and`."""
         return self._arithmetic(arith.MulfOp, arith.AndIOp if x.dtype == "bool" else arith.MuliOp, x, y)
 
     def div(self, x: Scalar, y: Scalar) -> Scalar:
-        """x / y of floats by IEEE. Integers: truncating, undefined for y = 0, which the caller must exclude."""
+        """x / y: of floats by IEEE; of integers truncated, and undefined for y = 0, which the caller must exclude."""
         return self._arithmetic(arith.DivfOp, arith.DivSIOp if dtypes.is_signed(x.dtype) else arith.DivUIOp, x, y)
 
     def rem(self, x: Scalar, y: Scalar) -> Scalar:
-        """Remainder of the truncating division, with the sign of x. Of integers it is undefined for y = 0."""
+        """The remainder of the truncating division, with the sign of x; of integers undefined for y = 0."""
         if dtypes.is_float(x.dtype):
             return self.emit(RemfOp(x.ssa, y.ssa, NO_FAST_MATH), x.dtype)
         return self._on_ints(arith.RemSIOp if dtypes.is_signed(x.dtype) else arith.RemUIOp, x, y)
@@ -144,11 +144,11 @@ class ScalarBuilder:
         return self.make(arith.AddfOp, (product.ssa, z.ssa), x.dtype, properties=_CONTRACTED)
 
     def maximum(self, x: Scalar, y: Scalar) -> Scalar:
-        """The larger one; nan if either is nan. Of 0 and -0 either one if sums may be reassociated."""
+        """The larger of x and y; nan if either is nan. Of 0 and -0 either one, if sums may be reassociated."""
         return self._extremum(arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp, x, y)
 
     def minimum(self, x: Scalar, y: Scalar) -> Scalar:
-        """The smaller one; nan if either is nan."""
+        """The smaller of x and y; nan if either is nan."""
         return self._extremum(arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp, x, y)
 
     def abs(self, x: Scalar) -> Scalar:
@@ -179,7 +179,7 @@ class ScalarBuilder:
     # --- comparison, logic, choice -------------------------------------------------------------------------------
 
     def compare(self, predicate: str, x: Scalar, y: Scalar) -> Scalar:
-        """eq ne lt le gt ge. A nan compares false, except for ne."""
+        """Compare x and y: eq ne lt le gt ge. With a nan the result is false, except for ne."""
         if dtypes.is_float(x.dtype):
             return self.make(arith.CmpfOp, (x.ssa, y.ssa), "bool", i1, _FLOAT_PREDICATES[predicate])
         table = _SIGNED_PREDICATES if dtypes.is_signed(x.dtype) else _UNSIGNED_PREDICATES
@@ -199,14 +199,14 @@ class ScalarBuilder:
         return self._on_ints(arith.XOrIOp, x, y)
 
     def not_(self, x: Scalar) -> Scalar:
-        """Bitwise complement; logical for bool."""
+        """The bitwise complement of x; the logical one of a bool."""
         return self.xor(x, self.constant(1 if x.dtype == "bool" else -1, x.dtype))
 
     def shift_left(self, x: Scalar, y: Scalar) -> Scalar:
         return self._on_ints(arith.ShLIOp, x, y)
 
     def shift_right(self, x: Scalar, y: Scalar) -> Scalar:
-        """Arithmetic shift for signed integers, logical for unsigned ones."""
+        """Shift x right by y bits: arithmetic for signed integers, logical for unsigned ones."""
         return self._on_ints(arith.ShRSIOp if dtypes.is_signed(x.dtype) else arith.ShRUIOp, x, y)
 
     def is_nan(self, x: Scalar) -> Scalar:
@@ -218,13 +218,13 @@ class ScalarBuilder:
     # --- conversion ----------------------------------------------------------------------------------------------
 
     def bitcast(self, x: Scalar, dtype: str) -> Scalar:
-        """The same bits as another dtype of the same width."""
+        """Reinterpret the bits of x as another dtype of the same width."""
         if element_type(dtype) == x.ssa.type:
             return Scalar(x.ssa, dtype)
         return self.make(arith.BitcastOp, (x.ssa,), dtype, element_type(dtype))
 
     def cast(self, x: Scalar, dtype: str) -> Scalar:
-        """`astype`: float to int truncates, saturates at the bounds and gives 0 for nan; to bool is `x != 0`.
+        """Convert x like `astype`: float to int truncates, saturates at the bounds and maps nan to 0; bool is `x != 0`.
 
         A cast of uint64 to index saturates too.
         """
@@ -315,14 +315,14 @@ class ScalarBuilder:
 
 @lru_cache(4096)
 def _integer(value: int, dtype: str) -> Attribute:
-    """A literal, wrapped into the width of its dtype."""
+    """An integer literal, wrapped into the width of its dtype."""
     bits = 8 * dtypes.itemsize(dtype)
     number = value if dtype == "bool" else (value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
     return IntegerAttr(number, element_type(dtype))
 
 
 def integer_properties(kind: type[Operation]) -> Mapping[str, Attribute]:
-    """The properties of an operation on two integers whose result wraps."""
+    """The properties of an operation on two integers whose result may wrap."""
     return _WRAPS if kind in (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.ShLIOp) else _NOTHING
 
 

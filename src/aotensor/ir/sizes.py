@@ -1,4 +1,4 @@
-"""Numbers of elements never overflow: no tensor has more than MAX_ELEMENTS, and unknown sizes are checked.
+"""Checks that numbers of elements do not overflow: no tensor has more than MAX_ELEMENTS elements.
 
     %t = linalg.generic … -> tensor<?x?xf64>       %n · %m, as a float64, against 2^60: an `aot.check` before it
 
@@ -41,7 +41,7 @@ _UNSIGNED: Final = 6
 
 
 class Sizes:
-    """Knowledge about numbers of elements while a function is built."""
+    """The facts about numbers of elements that are known while a function is built."""
 
     def __init__(self) -> None:
         self._given: list[_Shape] = []
@@ -50,14 +50,14 @@ class Sizes:
         self._ranges: dict[SSAValue, tuple[int, int]] = {}
 
     def copy(self) -> Sizes:
-        """A copy of the knowledge, for a builder whose checks hold at one insertion point only."""
+        """A copy, for a builder whose checks hold at one insertion point only."""
         other = Sizes()
         other._given, other._bounds, other._ranges = self._given, self._bounds, self._ranges
         other._checked = set(self._checked)
         return other
 
     def admit(self, extents: Sequence[Extent]) -> None:
-        """Record the extents of an existing array: it fits, and so does any part of its shape."""
+        """Record the extents of an existing array: its number of elements fits, and so does any part of its shape."""
         self._given.append(_shape(extents))
 
     def bound(self, extent: Scalar, shape: Sequence[Extent]) -> None:
@@ -65,12 +65,12 @@ class Sizes:
         self._bounds[extent.ssa] = shape
 
     def number(self, x: SSAValue) -> int | None:
-        """The value of integer arithmetic on constants, else None."""
+        """The integer value of arithmetic on constants, else None."""
         low, high = self._range(x)
         return low if low == high else None
 
     def decided(self, condition: SSAValue) -> bool | None:
-        """The value of a condition, if constants determine it, else None."""
+        """The truth value of a condition that constants determine, else None."""
         op = condition.owner
         if isinstance(op, arith.CmpiOp):
             (x, y), predicate = map(self.number, op.operands), int(op.predicate.value.data)
@@ -91,9 +91,9 @@ class Sizes:
         return error
 
     def need_check(self, extents: Sequence[Extent]) -> bool:
-        """Is a check needed? True, once for each shape, if its number of elements is not known to fit.
+        """Does a shape need a check that its number of elements fits? True only once for each shape.
 
-        Raises: GraphValueError if it is known not to.
+        Raises: GraphValueError if the number is known not to fit.
         """
         known, unknown = _shape(extents)
         if known > MAX_ELEMENTS:
@@ -115,7 +115,7 @@ class Sizes:
         return any(known <= most and unknown <= others for most, others in self._given)
 
     def _range(self, x: SSAValue) -> tuple[int, int]:
-        """The least and the largest value of integer arithmetic on extents, as far as they are known."""
+        """The least and the largest value of integer arithmetic on extents, as far as these are known."""
         pending = [x]
         while pending:  # no recursion: a join of many parts is a long chain of sums
             y = pending[-1]
@@ -144,7 +144,7 @@ _KNOWN: Final = (
 
 
 def _interval(op: Operation, operands: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Interval arithmetic, as in MLIR's integer range analysis."""
+    """The interval of an operation's result by interval arithmetic, as in MLIR's integer range analysis."""
     match op:
         case arith.ConstantOp() if isinstance(op.value, IntegerAttr):
             return op.value.value.data, op.value.value.data
@@ -178,7 +178,7 @@ def _interval(op: Operation, operands: Sequence[tuple[int, int]]) -> tuple[int, 
 
 
 def has_fitting_count(v: IndexBuilder, extents: Sequence[Extent]) -> tuple[Scalar, Scalar]:
-    """(is the number of elements of a shape at most MAX_ELEMENTS?, that number, or 2^62 if it is not).
+    """(whether a shape has at most MAX_ELEMENTS elements, their number, or 2^62 if there are more).
 
     It is computed as a float64, with an error of a few units of 2^-53 and without overflow.
     """
@@ -193,7 +193,7 @@ def has_fitting_count(v: IndexBuilder, extents: Sequence[Extent]) -> tuple[Scala
 
 
 def _shape(extents: Sequence[Extent]) -> _Shape:
-    """The factors of the extents; products are split: n·m elements along one axis are as many as n by m."""
+    """The constant factor of a number of elements, and its unknown factors; products such as n·m are split."""
     known, unknown = 1, Counter[SSAValue]()
     pending = [n if isinstance(n, int) else n.ssa for n in reversed(extents)]
     while pending:

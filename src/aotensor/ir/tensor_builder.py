@@ -62,8 +62,8 @@ FP_POLICIES: Final = {
 class TensorBuilder(LibraryBuilder):
     """Builds tensor IR at one insertion point.
 
-    where: the op that is being lowered, for the messages of its checks; the importer sets it. locations: of its nodes.
-    dim_names: names of extents. is_certain: is code that is built here executed in every call?
+    where: the op that is being lowered, for the messages of its checks; the importer sets it. locations: locations of
+    graph nodes. dim_names: extent → its name. is_certain: is the code executed in every call?
     """
 
     def __init__(self, builder: Builder, fp: str = "contract", regions: Regions | None = None) -> None:
@@ -145,7 +145,7 @@ class TensorBuilder(LibraryBuilder):
         return tensors if several else tensors[0]
 
     def parallel(self, extents: Sequence[Extent], dtypes: Sequence[str], fn: Callable[..., Any]) -> list[Tensor]:
-        """Tensors of these extents, elementwise: fn(builder at some indices, the elements before)."""
+        """Build tensors with these extents, elementwise. fn: maps a builder and indices to the elements."""
         outputs = [(dtype, range(len(extents)), None) for dtype in dtypes]
         return self._generic(extents, [PARALLEL] * len(extents), outputs, fn)
 
@@ -325,7 +325,7 @@ class TensorBuilder(LibraryBuilder):
         return chosen
 
     def _said(self, extent: Extent, number: str) -> str:
-        """`n = {found}` for an extent that has a name in the user's program."""
+        """`n = {found}` for an extent that the user has named n; for any other extent the field `number` alone."""
         name = self.dim_names.get(extent.ssa) if isinstance(extent, Scalar) else None
         return number if name is None else f"{name} = {number}"
 
@@ -346,7 +346,7 @@ class TensorBuilder(LibraryBuilder):
         return op.results[0] if op.results else None  # type: ignore[return-value]
 
     def empty(self, extents: Sequence[Extent], dtype: str) -> Tensor:
-        """An uninitialized tensor."""
+        """An uninitialized tensor with these extents."""
         self.fit([extents])
         kind = tensor_type(dtype, static(extents))
         made = self.insert_op(tensor.EmptyOp.create(operands=dynamic(extents), result_types=[kind]))
@@ -357,7 +357,7 @@ class TensorBuilder(LibraryBuilder):
         return self._initial([self.canonical(n) for n in extents], dtype, self.scalars.constant(0, dtype))
 
     def _initial(self, extents: Sequence[Extent], dtype: str, start: Scalar | None) -> Tensor:
-        """The `outs` of a generic: uninitialised, or filled with the neutral element."""
+        """The `outs` tensor of a generic: uninitialized, or filled with the neutral element `start`."""
         if start is None:
             return self.empty(extents, dtype)
         self.fit([extents])
@@ -371,7 +371,7 @@ class TensorBuilder(LibraryBuilder):
         outputs: Sequence[tuple[str, Sequence[int], Scalar | None]],
         fn: Callable[[BodyBuilder, Sequence[Scalar]], Any],
     ) -> list[Tensor]:
-        """linalg.generic over `extents`. outputs: (dtype, dims of the iteration space that index it, start value)."""
+        """Build a linalg.generic over `extents`. outputs: (dtype, indexing dims, initial value) for each output."""
         extents = tuple(self.canonical(n) for n in extents)
         rank = len(extents)
         starts = [self._initial([extents[d] for d in dims], dtype, start) for dtype, dims, start in outputs]
@@ -389,7 +389,7 @@ class TensorBuilder(LibraryBuilder):
         return [self._unwrap(x) if x.rank == 0 else x for x in results]
 
     def _unwrap(self, x: Tensor) -> Tensor:
-        """The scalar result of a reduction to rank 0."""
+        """The scalar in a tensor of rank 0, such as the result of a reduction."""
         return Tensor(self.insert_op(tensor.ExtractOp(x.ssa, [], element_type(x.dtype))), x.dtype)
 
     def _combine(self, s: IndexBuilder, kind: str, x: Scalar, y: Scalar) -> Scalar:

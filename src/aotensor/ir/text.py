@@ -1,4 +1,4 @@
-"""The text of a module, as xDSL prints it, in a fraction of the time.
+"""Print the text of a module as xDSL does, in a fraction of the time.
 
 xDSL interprets an assembly format for every operation. Except for the names of its values, the text of an operation
 without regions depends only on its kind, its attributes and its types: each combination is printed once by xDSL. Types
@@ -84,9 +84,11 @@ _LARGE: Final = re.compile(r'dense<"0x[0-9A-Fa-f]{32769,}">')
 
 
 def elided(text: str) -> str:
-    """A text without the elements of constants of more than 16 KiB, as `mlir-opt --mlir-elide-elementsattrs-if-larger`.
+    """The text without the elements of constants of more than 16 KiB, as `mlir-opt
+    --mlir-elide-elementsattrs-if-larger`.
 
-    The library that contains the text has them a second time."""
+    The library that contains the text also contains the constants.
+    """
     return _LARGE.sub("dense_resource<__elided__>", text)
 
 
@@ -136,17 +138,17 @@ class _Printer(Printer):
 
     @property
     def names(self) -> Mapping[SSAValue, str]:
-        """The names assigned so far, without `%`."""
+        """The names that have been assigned so far, without `%`."""
         return self._ssa_values
 
     def print_ssa_value(self, value: SSAValue) -> str:
-        """Print a value's name as xDSL does, but do not reuse names that values of earlier texts have."""
+        """Print a value's name as xDSL does, without reusing names that other values have in earlier texts."""
         name = self._name(value)
         self.print_string(name)
         return name.removeprefix("%")
 
     def print_operation_type(self, op: Operation) -> None:
-        """Print the type, without the location of an operation with regions, which comes after the regions."""
+        """Print the type of an operation. The location of an operation with regions is printed after the regions."""
         if op.regions and Operation.print is not type(op).print and not self.print_generic_format:
             self.print_function_type(op.operand_types, op.result_types)
         else:
@@ -170,7 +172,7 @@ class _Printer(Printer):
         return f"%{name}"
 
     def _unique(self, hint: str) -> str:
-        """A name that begins with a hint and that no other value has."""
+        """A new name that begins with a hint."""
         name = self._hinted(hint)
         while name in self._taken:
             name = self._hinted(hint)
@@ -183,7 +185,7 @@ class _Printer(Printer):
 
 
 class _Brief(_Printer, Writing):
-    """Prints nests for people."""
+    """Prints nests in their readable form."""
 
     _sizes: Sizes | None = None
     _hints: Mapping[SSAValue, str]
@@ -208,7 +210,7 @@ class _Brief(_Printer, Writing):
             super().print_op(op)
 
     def print_statement(self, op: DoOp) -> bool:
-        """Print a statement as an assignment; False if it is not one."""
+        """Print a statement as an assignment; return False if it has a different form."""
         lines = {x.location for x in op.body.block.ops if not isinstance(x, YieldOp | arith.ConstantOp)}
         if op.attributes or (self.print_debuginfo and lines - {op.location}):
             return False
@@ -259,7 +261,7 @@ class _Brief(_Printer, Writing):
         return text if strength >= least else f"({text})"
 
     def _name(self, value: SSAValue) -> str:
-        """The name of a value, or its expression."""
+        """The name of a value, or its expression if that is printed instead."""
         if self._sizes is None:
             return super()._name(value)
         text = self._texts_of.get(value)
@@ -278,7 +280,7 @@ class _Brief(_Printer, Writing):
 
 
 def _hints(function: func.FuncOp) -> dict[SSAValue, str]:
-    """Names of values: of counters by their loops, of results by the user's names."""
+    """Name hints: of loop counters by the loops' names, of results by the user's names."""
     found: dict[SSAValue, str] = {}
     for loop, name in loop_names(function).items():
         known = loop.counter.name_hint or ""
@@ -297,17 +299,17 @@ def _hints(function: func.FuncOp) -> dict[SSAValue, str]:
 
 
 def _compares_vectors(op: Operation) -> bool:
-    """Is it a comparison or selection of vectors? In short form, xDSL mistakes these for scalar ones."""
+    """Is an operation a comparison or selection of vectors? xDSL's parser mistakes these for scalar ones."""
     return isinstance(op, arith.CmpfOp | arith.CmpiOp | arith.SelectOp) and isinstance(op.results[0].type, VectorType)
 
 
 def _exact(x: Attribute) -> object:
-    """An attribute as a key that distinguishes 0.0 and -0.0, which are equal to xDSL."""
+    """A key of an attribute that distinguishes 0.0 from -0.0, which xDSL considers equal."""
     return (x, copysign(1.0, x.value.data)) if isinstance(x, FloatAttr) else x
 
 
 def _template(op: Operation, positions: dict[SSAValue, int], is_generic: bool) -> list[str | int]:
-    """The text of an operation in pieces, with the positions of values between them."""
+    """The text of an operation as a list of pieces, with the numbers of the values between them."""
     stream = StringIO()
     _Holes(stream, positions, is_generic).print_op(op)
     pieces = stream.getvalue().split(_HOLE)
@@ -315,7 +317,7 @@ def _template(op: Operation, positions: dict[SSAValue, int], is_generic: bool) -
 
 
 class _Holes(Printer):
-    """Prints positions instead of the names of values."""
+    """A printer that prints numbers in place of value names, for templates."""
 
     def __init__(self, stream: StringIO, positions: dict[SSAValue, int], is_generic: bool) -> None:
         super().__init__(stream, print_generic_format=is_generic)

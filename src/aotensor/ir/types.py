@@ -48,7 +48,7 @@ def element_type(dtype: str) -> Any:
 
 
 def dtype_of_buffer(buffer: SSAValue) -> str:
-    """The dtype of the elements of a memref; integers count as signed."""
+    """The dtype of a memref's elements; integers count as signed."""
     assert isinstance(buffer.type, MemRefType)
     return _SIGNED[buffer.type.element_type]
 
@@ -59,12 +59,12 @@ def register_name(element: Attribute) -> str:
 
 
 def is_half_type(element: Attribute) -> bool:
-    """Is it f16 or bf16, which are only stored, not computed with?"""
+    """Is an element type f16 or bf16, which are stored but not used in arithmetic?"""
     return isinstance(element, Float16Type | BFloat16Type)
 
 
 def tensor_type(dtype: str, shape: Sequence[int | None]) -> TensorType[Attribute]:
-    """tensor<...> with `None` for a dynamic extent."""
+    """The type tensor<...> of a shape, with `None` for a dynamic extent."""
     return _tensor_type(dtype, tuple(shape))
 
 
@@ -79,12 +79,12 @@ def value_type(dtype: str, shape: Sequence[int | None]) -> Attribute:
 
 
 def memref_type(dtype: str, shape: Sequence[int | None]) -> MemRefType[Attribute]:
-    """memref<...> in row-major order, with `None` for a dynamic extent."""
+    """The type memref<...> of a shape in row-major order, with `None` for a dynamic extent."""
     return MemRefType(element_type(dtype), [DYNAMIC_INDEX if n is None else n for n in shape])
 
 
 def element_bytes(element: Attribute) -> int:
-    """Bytes of an element in memory."""
+    """The size of an element in memory, in bytes."""
     if isinstance(element, IntegerType):
         bits: int = element.width.data
         return max(bits // 8, 1)

@@ -28,9 +28,9 @@ _NUMBERS: Final = re.compile(r"(_\d+)+")
 
 
 def value_name(name: str | None) -> str | None:
-    """A user's name as MLIR accepts it for a value, in ASCII; None for one that MLIR cannot print.
+    """Convert a user's name to an ASCII name of an MLIR value; None if MLIR cannot print it.
 
-    xDSL takes numbers off the end, `_387` of `x_387`: a name of such numbers alone would be left empty.
+    xDSL removes numbers at the end, `_387` of `x_387`: a name that consists of such numbers would be empty.
     """
     if name is None or not name.isidentifier() or not name.isascii() or _NUMBERS.fullmatch(name):
         return None
@@ -39,7 +39,7 @@ def value_name(name: str | None) -> str | None:
 
 @irdl_op_definition
 class RemfOp(FloatingPointLikeBinaryOperation):
-    """Remainder of the truncating division of floats: exact, with the sign of the dividend, as C's fmod."""
+    """The remainder of the truncating division of floats: exact, with the sign of the dividend, as C's fmod."""
 
     name = "arith.remf"
     traits = traits_def(Pure())
@@ -98,7 +98,7 @@ class PrefetchOp(IRDLOperation):
 
 @irdl_op_definition
 class ReallocOp(IRDLOperation):
-    """Reallocates a buffer with another size, keeping its elements."""
+    """Reallocation of a buffer with another size, keeping its elements."""
 
     name = "memref.realloc"
     source = operand_def(MemRefType)
@@ -112,7 +112,7 @@ class ReallocOp(IRDLOperation):
 
 @irdl_op_definition
 class GatherOp(IRDLOperation):
-    """result[l] = base[indices, the last + index_vec[l]] where mask[l], else otherwise[l] without a read."""
+    """A vector gather: result[l] = base[indices, last index + index_vec[l]] where mask[l], else otherwise[l]."""
 
     name = "vector.gather"
     base = operand_def(MemRefType)
@@ -170,7 +170,7 @@ class GatherOp(IRDLOperation):
 
 @irdl_op_definition
 class ReduceOp(IRDLOperation):
-    """scf.reduce: the end of an iteration of scf.parallel, which reduces nothing here."""
+    """The terminator scf.reduce of an iteration of scf.parallel; it reduces nothing here."""
 
     name = "scf.reduce"
     traits = traits_def(IsTerminator())
@@ -184,7 +184,7 @@ class ReduceOp(IRDLOperation):
 class ParallelOp(IRDLOperation):
     """scf.parallel (%i) = (%low) to (%high) step (%step) { … scf.reduce }, with one counter.
 
-    xDSL's has several counters, prints in generic form only, and does not parse other forms.
+    The operation of xDSL has several counters, and can be printed and parsed in generic form only.
     """
 
     name = "scf.parallel"
@@ -232,7 +232,7 @@ SCF: Final = Dialect("scf", [_OWN.get(op.name, op) for op in scf.Scf.operations]
 
 
 def walk(root: Operation | Region | Block) -> Iterator[Operation]:
-    """Every operation in program order, each before those in its regions, and `root` first if it is an operation.
+    """Yield every operation in program order, each before the ones in its regions; `root` first if it is an operation.
 
     xDSL's own `walk` passes each operation through two generators and an iterator per level, and passes visit every
     operation some eighty times: a tenth of the compile time. To filter a class that most operations are not of, compare
@@ -257,7 +257,7 @@ def walk(root: Operation | Region | Block) -> Iterator[Operation]:
 
 
 def _first_operations(regions: Sequence[Region]) -> list[Operation | None]:
-    """The first operation of each block, the last block first."""
+    """Yield the first operation of each block, the last block first."""
     found: list[Operation | None] = []
     for region in reversed(regions):
         block = region.last_block

@@ -10,7 +10,12 @@ from aotensor.ir.dialect_sparse import ExpandSlicesOp, SegmentSumOp, SumAtOp
 
 
 def interpret_compressed(op: SegmentSumOp | ExpandSlicesOp | SumAtOp, x: Array, steering: Array, init: Array) -> Array:
-    """The result of one operation.   Raises: InternalError if indptr or indices do not fit the extents."""
+    """The result of one operation on compressed axes.
+
+    x, init: the tensor operands. steering: indptr, or the indices of `aot.sum_at`.
+
+    Raises: InternalError if indptr or indices do not fit the extents.
+    """
     if isinstance(op, SumAtOp):
         return _sum_at(x, steering, init)
     count = len(init) if isinstance(op, ExpandSlicesOp) else len(x)

@@ -33,7 +33,7 @@ def scan(op: ScanOp, operands: Sequence[Array], run: Run) -> list[Array]:
 
 
 def _chunks(op: ScanOp, operands: Sequence[Array], run: Run) -> list[Array]:
-    """The results of a loop that is run for one chunk of rows after the other."""
+    """The results of a loop that runs all steps for one chunk of rows, then for the next chunk."""
     assert op.cut is not None
     *values, size = operands
     flags, first, last = op.cut.get_values(), 1 + len(op.sequences), 1 + len(op.sequences) + len(op.initial)
@@ -49,7 +49,7 @@ def _chunks(op: ScanOp, operands: Sequence[Array], run: Run) -> list[Array]:
 
 
 def _steps(op: ScanOp, operands: Sequence[Array], run: Run, rows: int | None = None) -> list[Array]:
-    """Run all steps.   rows: number of rows of the states, None for all"""
+    """Run all steps of a loop. rows: number of rows of the states, None for all rows."""
     body, n = _called(op, op.body), int(operands[0])
     first, last = 1 + len(op.sequences), 1 + len(op.sequences) + len(op.initial)
     sequences, initial = operands[1:first], operands[first:last]
@@ -79,12 +79,12 @@ def _steps(op: ScanOp, operands: Sequence[Array], run: Run, rows: int | None = N
 
 
 def _kept(op: ScanOp) -> list[bool]:
-    """For each result, whether it has a row per step."""
+    """For each result of a loop, does it have a row per step?"""
     return [*map(bool, op.stacked.get_values()), *[True] * (len(op.outputs) - len(op.initial))]
 
 
 def _unset(op: ScanOp, sizes: list[int]) -> list[Array]:
-    """The uninitialized results before the first step, without the number of steps."""
+    """The uninitialized results of a loop before its first step, without the number of steps."""
     rest = iter(sizes)
     count = len(op.outputs) - (op.conditional is not None)
     return [_filled(x.type, rest) for x in op.outputs[:count]]
@@ -97,7 +97,7 @@ def _filled(kind: Attribute, sizes: Iterator[int]) -> Array:
 
 
 def _called(op: Operation, symbol: SymbolRefAttr) -> func.FuncOp:
-    """The module's function of a symbol."""
+    """The function of the module that a symbol names."""
     module = op
     while not isinstance(module, ModuleOp):
         parent = module.parent_op()

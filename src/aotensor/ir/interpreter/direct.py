@@ -1,9 +1,9 @@
 """NumPy semantics of `aot.direct`, kind by kind; the results are also those of the graph's op:
 
-order               (indices, indptr, those of the transposed pattern) → an order of elimination, and whether it is that
-                                                        of a pattern with a full diagonal (1 or 0)
-lu                  (data, indices, indptr, order, …)   → factors, in the layout of `sparse.direct.lu`; of rows, lower,
-                                                        segments and upper as much as they need
+order               (indices and indptr of the pattern and of its transpose) → an order of elimination, and 1 if the
+                                                        pattern has a full diagonal, else 0
+lu                  (data, indices, indptr, order, …)   → factors, in the layout of `sparse.direct.lu`; rows, lower,
+                                                        segments and upper have the length that they need
 lu_solve            (factors, b)                        → x with A·x = b
 lu_solve_transposed (factors, b)                        → x with Aᵀ·x = b
 cholesky            (data, indices, indptr, order)      → factors, in the layout of `sparse.direct.cholesky`
@@ -12,7 +12,8 @@ cholesky_pivots     (order, factors)                    → D, in the order of t
 half_solve          (b, order, factors)                 → P·L⁻ᵀ·Pᵀ·b; half_solve_transposed: P·L⁻¹·Pᵀ·b
 selected_entries_k  (directions, indices, indptr, order, factors) → the k-th derivative of A⁻¹ at the stored entries
 triangle_by_…       (data, indices, indptr, b)          → x, and the first slice with a zero on the diagonal, plus 1;
-                                                        by rows or columns, forward or backward, with unit: ones there
+                                                        by rows or columns, forward or backward;
+                                                        `unit`: the diagonal is 1
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from aotensor.sparse.direct.triangle import solve_by_columns, solve_by_rows
 
 
 def interpret_direct(op: DirectOp, arguments: Sequence[Array]) -> list[Array]:
-    """The results of one operation, then the extents of the results that it determines."""
+    """The results of one `aot.direct` operation, then the extents of the results that it determines."""
     match op.kind.data:
         case "order":
             found = EliminationOrder().reference(*arguments)

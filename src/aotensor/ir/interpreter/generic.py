@@ -1,4 +1,4 @@
-"""linalg.generic on NumPy arrays: evaluate all points of its iteration space at once.
+"""Interpret linalg.generic on NumPy arrays: evaluate all points of its iteration space at once.
 
 operands           indexed through their maps, so that each has one axis per dim or broadcasts along it
 body               scalar operations on whole arrays; linalg.index is a grid, tensor.extract an index by arrays
@@ -48,7 +48,7 @@ def evaluate_generic(op: GenericOp, values: Values) -> list[Array]:
 
 
 def gather(x: Array, indices: Sequence[Array], shape: Sequence[int]) -> Array:
-    """x[indices] at every point of `shape`, to which the indices broadcast.
+    """x[indices] at every point of `shape`; the indices are broadcast to this shape.
 
     Raises: InternalError for an index out of bounds.
     """
@@ -61,7 +61,7 @@ def gather(x: Array, indices: Sequence[Array], shape: Sequence[int]) -> Array:
 
 
 def gather_if(condition: Array, x: Array, *rest: Array, shape: Sequence[int]) -> Array:
-    """x[indices] where the condition holds, elsewhere the last of `rest`, where indices may be invalid.
+    """x[indices] where the condition holds, otherwise the default. rest: the indices, then the default.
 
     Raises: InternalError for an index out of bounds where the condition holds.
     """
@@ -88,7 +88,7 @@ def _extents(op: GenericOp, values: Values) -> list[int]:
 
 
 def _indices(map: AffineMap, counters: Sequence[Array]) -> list[Array]:
-    """The indices of an operand with this map."""
+    """The indices into an operand with this indexing map, for the given loop counters."""
     indices: list[Array] = []
     for expression in map.results:
         if isinstance(expression, AffineDimExpr):
@@ -110,7 +110,7 @@ def _output_map(op: GenericOp, number: int) -> AffineMap:
 
 
 def _starts(op: GenericOp, counters: Sequence[Array], values: Values) -> dict[SSAValue, Array]:
-    """The values of the body's accumulators before the first step."""
+    """The initial values of the body's accumulators, at every point."""
     shape = _shape_of(counters)
     return {
         argument: gather(values[x], _indices(_output_map(op, number), counters), shape)
@@ -119,7 +119,7 @@ def _starts(op: GenericOp, counters: Sequence[Array], values: Values) -> dict[SS
 
 
 def _scattered(op: GenericOp, number: int, counters: Sequence[Array], y: Array, values: Values) -> Array:
-    """The result that has y at its points, and the output's elements elsewhere."""
+    """The output with y stored at the points of the iteration space."""
     result = values[op.outputs[number]].copy()
     indices = _indices(_output_map(op, number), counters)
     y = np.broadcast_to(y, _shape_of(counters))
@@ -133,7 +133,7 @@ def _scattered(op: GenericOp, number: int, counters: Sequence[Array], y: Array, 
 def _body(
     op: GenericOp, counters: Sequence[Array], accumulators: Mapping[SSAValue, Array], values: Values
 ) -> list[Array]:
-    """The values that the body yields at every point."""
+    """The values that the body yields at every point, for given values of its accumulators."""
     known = _known(op, counters, accumulators, values)
     terminator = op.body.block.last_op
     assert terminator is not None
@@ -143,7 +143,7 @@ def _body(
 def _known(
     op: GenericOp, counters: Sequence[Array], accumulators: Mapping[SSAValue, Array], values: Values
 ) -> dict[SSAValue, Array]:
-    """Every value of the body at every point, except those that depend on an accumulator that is not given."""
+    """Every value of the body at every point, except values that depend on an accumulator that is not given."""
     block, shape = op.body.block, _shape_of(counters)
     known = dict(accumulators)
     for argument, x, map in zip(block.args, op.inputs, op.indexing_maps, strict=False):
@@ -179,7 +179,7 @@ _COMBINING: Final[dict[type[Operation], np.ufunc]] = {
 
 @dataclass(frozen=True)
 class _Combination:
-    """accumulator = rule(accumulator, term)"""
+    """An accumulation: accumulator = rule(accumulator, term)."""
 
     rule: np.ufunc
     term: SSAValue
@@ -187,7 +187,7 @@ class _Combination:
 
 
 def _combination(op: GenericOp, number: int) -> _Combination | None:
-    """The accumulation of result `number`, if a single combining operation does it; else None."""
+    """Match the accumulation of result `number` by a single combining operation; None if it is different."""
     block = op.body.block
     accumulator = block.args[len(op.inputs) + number]
     assert block.last_op is not None
@@ -231,6 +231,6 @@ def _walk(op: GenericOp, counters: Sequence[Array], reduced: Sequence[int], valu
 
 
 def _at_step(counters: Sequence[Array], reduced: Sequence[int], step: Sequence[int]) -> list[Array]:
-    """Counters of one point of the reduced dims: each a single number, with the rank of the space."""
+    """Loop counters for one point of the reduced dims: a single number for each of them, unchanged for other dims."""
     here: dict[int, Any] = dict(zip(reduced, step, strict=True))
     return [np.full((1,) * c.ndim, here[d]) if d in here else c for d, c in enumerate(counters)]

@@ -122,7 +122,10 @@ def _arguments(function: func.FuncOp, arrays: Sequence[Array]) -> list[Array]:
 
 
 def _argument(who: str, x: SSAValue, array: Array) -> Array:
-    """The array with signed integers.   Raises: GraphTypeError, GraphValueError if it does not fit the type of x."""
+    """Convert an argument to an array of signed integers, or floats.
+
+    Raises: GraphTypeError, GraphValueError if it does not fit the type of x.
+    """
     element = x.type.element_type if isinstance(x.type, TensorType) else x.type
     shape = _static_shape(x.type)
     kind = numpy_dtype(element)
@@ -213,7 +216,7 @@ def _results(op: Operation, operands: Sequence[Array], values: Values) -> Sequen
 
 
 def _call(function: func.FuncOp, arguments: Sequence[Array]) -> list[Array]:
-    """The results of a function of the module."""
+    """Run a function of the module on NumPy arrays; return its results."""
     return _run(function.body.block, dict(zip(function.body.block.args, arguments, strict=True)))
 
 
@@ -248,7 +251,7 @@ def _filled(op: tensor.EmptyOp | tensor.SplatOp, operands: Sequence[Array]) -> A
 
 
 def _shape(type: Attribute, sizes: Sequence[Array]) -> tuple[int, ...]:
-    """The extents of a type, the dynamic ones from `sizes`."""
+    """The extents of a tensor type; the dynamic ones are the next of `sizes`."""
     return tuple(_mixed(_static_shape(type), sizes))
 
 
@@ -314,7 +317,7 @@ def _nonzero(mask: Array, count: Array) -> Sequence[Array]:
 
 
 def _around(batch: Sequence[int], start: int, rank: int) -> tuple[int, ...]:
-    """The extents of the indices, with `start` axes of extent 1 before them and the remaining ones after them."""
+    """The shape of the indices with `start` axes of extent 1 before them, and further ones after them up to `rank`."""
     return (1,) * start + tuple(batch) + (1,) * (rank - start - len(batch))
 
 

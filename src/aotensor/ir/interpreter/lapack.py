@@ -1,13 +1,13 @@
 """Semantics of aot.lapack, kind by kind, on NumPy matrices.
 
 kind                 operands → results                       options
-cholesky             A → L                                    L·Lᵀ = A, of the lower triangle; zeros above
+cholesky             A → L                                    L·Lᵀ = A, from the lower triangle of A; zeros above
 cholesky_pullback    L, L̄ → Ā                                 the cotangent of the lower triangle of A; zeros above
 lu                   A → F, p                                 A = L·U·Pᵀ: L = tril(F), U = triu(F, 1) + 1; p as below
 lu_solve             F, p, B → X                              is_transposed: op(A)·X = B
 lu_inverse           F, p → A⁻¹
-lu_permutation       F, p → q                                 column q[k] of A is column k of A·P; is_inverse: the
-                                                              other way round
+lu_permutation       F, p → q                                 column q[k] of A is column k of A·P;
+                                                              is_inverse: the inverse permutation of q
 lu_adjugate          F, p → det(A)·A⁻¹                        also where A is singular
 solve_triangular     A, B → X                                 op(A)·X = B (is_left) or X·op(A) = B; is_lower,
                                                               is_transposed, is_unit; a zero on the diagonal
@@ -19,10 +19,10 @@ singular_values      A → s
 qr, complete_qr      A → Q, R                                 min(m, n) columns and rows, or all
 qr_r                 A → R                                    min(m, n) rows
 square_repeatedly    A, (s) → A^(2^s)
-diagonal_solve       A, B → X                                 of the diagonal of A
-tridiagonal_solve    A, B → X                                 op(A)·X = B of three diagonals; is_transposed
+diagonal_solve       A, B → X                                 D·X = B for the diagonal D of A
+tridiagonal_solve    A, B → X                                 op(T)·X = B for the tridiagonal part T of A; is_transposed
 
-All others are in `ops.linalg.kinds`.
+The module `ops.linalg.kinds` has all other kinds.
 
 Signs of eigenvectors and singular vectors are those of `ops.linalg.signs`. B may be a vector. p holds, for each k in
 order, the column that is swapped with column k, both counted from 1. Every rule returns its results and a failure: 0,
@@ -50,12 +50,12 @@ Rule: TypeAlias = Callable[..., tuple[Sequence[Array], int]]
 
 
 def _lapack(name: str, x: Array) -> Any:
-    """The LAPACK function for the dtype of x."""
+    """The SciPy wrapper of a LAPACK function for the dtype of x."""
     return scipy_linalg().get_lapack_funcs(name, (x,))
 
 
 def interpret_lapack(op: LapackOp, operands: Sequence[Array], sizes: Sequence[Array]) -> list[Array]:
-    """The results of the operation, then its failure.
+    """The results of an `aot.lapack` operation, then its failure.
 
     Raises: InternalError if the extents of a result differ from those that the operation states.
     """
@@ -105,7 +105,7 @@ def _lu(a: Array) -> tuple[Sequence[Array], int]:
 
 
 def _lower_upper_exchanged(factors: Array, pivots: Array) -> tuple[Array, Array, Array]:
-    """L, U and the matrix Pᵀ of A = L·U·Pᵀ."""
+    """The factors L and U, and the matrix Pᵀ, of A = L·U·Pᵀ."""
     exchanged = np.eye(len(factors), dtype=factors.dtype)
     for k, other in enumerate(exchanged_rows("lapack", pivots)):
         exchanged[[k, other]] = exchanged[[other, k]]
@@ -150,7 +150,7 @@ def _lu_adjugate(factors: Array, pivots: Array) -> tuple[Sequence[Array], int]:
 
 
 def _triangle(a: Array, is_lower: bool, is_transposed: bool, is_unit: bool) -> Array:
-    """op(A): the selected triangle, with ones on its diagonal if `is_unit`."""
+    """op(A) of a triangular matrix: the selected triangle of A, with ones on its diagonal if `is_unit`."""
     read = np.tril(a) if is_lower else np.triu(a)
     if is_unit:
         np.fill_diagonal(read, 1)
@@ -194,7 +194,7 @@ def _tridiagonal_solve(a: Array, b: Array, *, is_transposed: bool) -> tuple[Sequ
 
 
 def _part(kind: str, number: int) -> Rule:
-    """The rule that computes one result of another kind."""
+    """The rule of a kind that computes only result `number` of another kind."""
 
     def rule(*operands: Array) -> tuple[Sequence[Array], int]:
         found, failed = KINDS[kind].meaning(*operands)

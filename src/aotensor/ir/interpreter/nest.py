@@ -1,4 +1,4 @@
-"""Run nests on NumPy arrays, iteration by iteration, in tree order: the reference for schedules.
+"""Interpret nests on NumPy arrays, iteration by iteration, in tree order: the reference for schedules.
 
 A value that has not been written is nan, the largest integer or true, so that a statement that runs too early shows.
 Vectorization, jamming and parallel execution are ignored.
@@ -60,7 +60,7 @@ def run_block(block: Block, values: Values) -> None:
 
 
 def declared(op: ValueOp, values: Mapping[SSAValue, Array]) -> Array:
-    """The array of a value: a new one, or the one whose memory it reuses."""
+    """The array of a declared value: a new one, or the array of the value whose memory it reuses."""
     kind = op.result.type
     assert isinstance(kind, TensorType)
     shape = _shape(op.result, [int(values[n]) for n in op.sizes])
@@ -83,13 +83,16 @@ def declared(op: ValueOp, values: Mapping[SSAValue, Array]) -> Array:
 
 
 class _LastRows(np.ndarray[Any, Any]):
-    """A buffer for the last rows of a value; `held` records which row is stored where."""
+    """A buffer for the last rows of a value; held[k] is the number of the row that is stored in row k."""
 
     held: list[int]
 
 
 def _folded(x: Array, where: Sequence[int], op: Operation, is_write: bool = False) -> Sequence[int]:
-    """The indices of an element in its buffer: in one for the last rows only, a row shares memory with earlier ones."""
+    """The indices of an element in its buffer. A buffer of the last rows stores row i at i modulo its extent.
+
+    Raises: InternalError for a read of a row that has been overwritten.
+    """
     if not isinstance(x, _LastRows) or where[0] < 0:
         return where
     row = where[0] % len(x.held)
@@ -153,7 +156,7 @@ def _element(x: Array, where: Sequence[int], op: Operation) -> Array:
 
 
 def _balanced(row: Array, extent: Array, size: Array, group: Array, indptr: Array) -> int:
-    """The balanced start in place of `row`; a row counts as one entry more."""
+    """The chunk start that `nest.balance` returns instead of `row`; a row counts as one entry more."""
     weights = indptr[: int(extent) + 1].astype(np.int64) + np.arange(int(extent) + 1)
     mean = int(weights[-1]) / int(extent)
     share = int(row) * mean

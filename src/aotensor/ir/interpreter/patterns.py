@@ -1,18 +1,18 @@
 """NumPy semantics of `aot.pattern`, kind by kind; the results are also those of the graph's op:
 
-    transpose        (indices, indptr) over (minor)       → the order of the entries along the other axis, and there
-                                                            indices and indptr, sorted
+    transpose        (indices, indptr) over (minor)       → the order of the entries in the transpose, and the sorted
+                                                            indices and the indptr of the transpose
     positions        (pattern p, q) over (minor)          → for each entry of p its position in q, else −1
     union            (pattern p, q) over ()               → indices, with room for all of p and q, and indptr of all
                                                             entries; where the entries of p and of q are among them
-    product_room     (pattern p, indptr of q) over (minor) → what p·q cannot have more entries than: for each row the
-                                                            lengths of the rows that meet in it, or all columns
+    product_room     (pattern p, indptr of q) over (minor) → an upper bound on the entries of p·q: for each row the
+                                                            lengths of the rows of q that contribute, or minor
     product          (pattern p, q) over (minor)          → indices, with some room to spare, and indptr of p·q
     product_count    (pattern p, q) over (minor)          → indptr of p·q
-    product_rows     (pattern p, q, indptr of p·q, values of p, of q) over (minor) → indices and values of p·q, not
-                                                            sorted: every entry comes where its first term does
-    product_values   (pattern p, q, c, values) over (minor) → Σ over triples at the entries of c; also product_left at
-                                                            those of p, product_right at those of q
+    product_rows     (pattern p, q, indptr of p·q, values of p, of q) over (minor) → indices and values of p·q, in
+                                                            the order in which entries first occur, not sorted
+    product_values   (pattern p, q, c, values) over (minor) → Σ over triples at the entries of c;
+                                                            product_left: at entries of p; product_right: of q
 
     block_product    (pattern p of blocks, blocks, x in rows of blocks) over (rows of blocks of the result) → p·x;
                                                             block_product_turned → the transpose of p, times x
@@ -40,7 +40,7 @@ from aotensor.sparse.sparse_product import SparseProduct
 
 
 def interpret_pattern(op: PatternOp, operands: Sequence[Array]) -> list[Array]:
-    """The results of one operation.   Raises: InternalError for indices out of bounds"""
+    """The results of one `aot.pattern` operation. Raises: InternalError for indices out of bounds."""
     arguments, rest = operands[: len(op.arguments)], operands[len(op.arguments) :]
     found = _found(op.kind.data, arguments, rest[: len(op.extents)])
     if op.kind.data in ("intersection", "union", "product"):
@@ -89,7 +89,7 @@ def _found(kind: str, arguments: Sequence[Any], extents: Sequence[Array]) -> tup
 
 
 def _bound(extent: Array, *indices: Array) -> Array:
-    """The extent, if it bounds the indices.   Raises: InternalError if it does not"""
+    """Return `extent` after a check that all indices are below it. Raises: InternalError if they are not."""
     for x in indices:
         if len(x) and not (x.min() >= 0 and x.max() < extent):
             raise InternalError(f"interpret: indices {x.min()} to {x.max()} on an axis of {extent}")
@@ -97,9 +97,9 @@ def _bound(extent: Array, *indices: Array) -> Array:
 
 
 def _with_room(x: Array, result: SSAValue, sizes: Iterator[Array]) -> Array:
-    """Copy x to the start of a vector of the operation's size.   Raises: InternalError if that is too small
+    """Copy x to the start of a vector with the size that the operation states.
 
-    sizes: the dynamic ones, from this vector's on.
+    sizes: iterator over the operation's dynamic sizes. Raises: InternalError if the vector is too small.
     """
     assert isinstance(result.type, TensorType)
     (extent,) = result.type.get_shape()

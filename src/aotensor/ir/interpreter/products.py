@@ -1,4 +1,4 @@
-"""Semantics of `aot.product_at`."""
+"""NumPy semantics of `aot.product_at`, a product of elements at positions."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def product_at(op: ProductAtOp, operands: Sequence[Array]) -> Array:
 
 
 def rows_by(rows: Array, columns: Array) -> Array:
-    """The matrix rows[i] + columns[j]."""
+    """The matrix with elements rows[i] + columns[j]."""
     return np.asarray(rows[:, None] + columns)

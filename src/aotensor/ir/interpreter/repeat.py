@@ -1,7 +1,7 @@
-"""scf.while of scalars on NumPy arrays: every element has its own number of iterations.
+"""Interpret an scf.while of scalars on NumPy arrays: every element has its own number of iterations.
 
 values = all the elements, flattened
-while some are active:  active elements are replaced by the results of one step; the others stay
+while some are active:  active elements are replaced by the results of one step
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from aotensor.ir.interpreter.scalar_values import compute
 
 
 def repeat(op: scf.WhileOp, operands: Sequence[Array]) -> list[Array]:
-    """The results of a loop with broadcast operands.   Raises: InternalError for an operation without a rule"""
+    """The results of a loop, elementwise over the broadcast operands.
+
+    Raises: InternalError for an operation without a rule.
+    """
     shape = np.broadcast_shapes(*(x.shape for x in operands))
     values = [np.array(np.broadcast_to(x, shape)).ravel() for x in operands]
     results = [np.empty(values[0].size, x.dtype) for x in values]

@@ -71,7 +71,7 @@ def compute(op: Operation, operands: Sequence[Array]) -> Array:
 
 
 def _converted(x: Array, kind: np.dtype[Any]) -> Array:
-    """x converted to `kind`. Integers of the same width keep their bits, one that becomes a bool its lowest."""
+    """Convert x to `kind`. Integers of the same width keep their bits; a conversion to bool keeps the lowest bit."""
     if x.dtype == kind:
         return x
     if kind == np.bool_:
@@ -81,7 +81,7 @@ def _converted(x: Array, kind: np.dtype[Any]) -> Array:
 
 
 def _reference(symbol: str) -> Rule:
-    """The reference of a function such as `@aot.sigmoid.f64`; `@aot.gammainc_1.f64` is a row with a parameter."""
+    """The NumPy reference of a function such as `@aot.sigmoid.f64`, or `@aot.gammainc_1.f64`, a derivative."""
     name = symbol.removeprefix("aot.").rpartition(".")[0]
     base, *orders = re.sub(r"(_[0-9]+)+$", lambda found: found[0].replace("_", "."), name).split(".")
     if symbol.startswith("aot.") and (plain := elementwise_named(name)) is not None:
@@ -102,7 +102,7 @@ def _on_unsigned(rule: Rule) -> Rule:
 
 
 def _divide(x: Array, y: Array) -> Any:
-    """x / y towards zero."""
+    """The quotient x / y, rounded towards zero."""
     floor: Array = np.floor_divide(x, y)
     return floor + ((np.remainder(x, y) != 0) & ((x < 0) != (y < 0)))
 
@@ -144,7 +144,7 @@ def _compare(op: arith.CmpiOp | arith.CmpfOp, x: Array, y: Array) -> Any:
 
 
 def _same(x: Array) -> Array:
-    """A conversion that only changes the dtype, which `compute` does."""
+    """Return x: the rule of conversions that only change the dtype, which `compute` does."""
     return x
 
 

@@ -1,4 +1,4 @@
-"""Semantics of the kinds of aot.lapack that iterate or use reflections; `interpret_lapack` lists them."""
+"""Semantics of kinds of aot.lapack that iterate or use reflections; `interpret_lapack` evaluates them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Rule: TypeAlias = Callable[..., tuple[Sequence[Array], int]]
 def _converged(
     fn: Callable[[Array], Any], a: Array, shapes: Sequence[tuple[int, ...]], read: Callable[[Array], Array] = np.asarray
 ) -> tuple[list[Array], int]:
-    """The results of an iteration, and 0; nan, and 1, if it does not converge."""
+    """The results of an iteration and failure 0; if it does not converge, nan and failure 1."""
     try:
         return of_finite(fn, a, read), 0
     except np.linalg.LinAlgError:

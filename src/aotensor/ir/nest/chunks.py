@@ -1,4 +1,4 @@
-"""Sizes of chunks: how a loop is divided among cores, as one operation with its work instead of arithmetic."""
+"""Chunk sizes: operations that divide a loop among cores by the loop's work, instead of arithmetic."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from xdsl.traits import Pure
 class ChunkSizeOp(IRDLOperation):
     """Iterations per chunk: whole groups, such that the number of chunks is even, or one; each has enough work.
 
-    extent: number of iterations. work: per iteration. most: number of chunks. group: iterations that stay together.
-    least: work per chunk. The formula is `chunk_number`.
+    extent: number of iterations. work: work per iteration. most: maximum number of chunks. group: chunks are multiples
+    of this number of iterations. least: minimum work per chunk. The formula is `chunk_number`.
     """
 
     name = "nest.chunk_size"
@@ -58,7 +58,7 @@ KEYS: Final = ("work", "least", "most", "group")
 
 
 def chunk_number(op: ChunkSizeOp | ChunksOp, operands: Sequence[int]) -> int:
-    """The value of an operation on numbers."""
+    """The integer that an operation of this module computes from integer operands."""
     if isinstance(op, ChunksOp):
         extent, size = operands
         return -(-extent // size)

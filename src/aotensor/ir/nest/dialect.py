@@ -1,4 +1,4 @@
-"""The `nest` dialect, as registered in a context."""
+"""The `nest` dialect object, which contexts register."""
 
 from __future__ import annotations
 

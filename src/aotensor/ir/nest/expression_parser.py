@@ -59,16 +59,16 @@ class ExpressionParser(Parser):
             super()._parse_block_body(block)
 
     def inside(self, block: Block) -> _Inside:
-        """A context in which expressions are computed at the end of a block."""
+        """Context manager: operations of parsed expressions are added at the end of a block."""
         if not hasattr(self, "_scopes"):
             self._scopes = []
         return _Inside(self._scopes, block)
 
     def built(self, op: Operation) -> None:
-        """Called with each operation of an expression."""
+        """Hook for subclasses: called with each operation that an expression adds."""
 
     def emit(self, op: Operation) -> SSAValue:
-        """The value of an operation: of an equal one that is in scope, or of this one, added to the current block."""
+        """Add an operation to the current block and return its value; an equal operation in scope is reused instead."""
         block, known = self._scopes[-1]
         key = type(op), fact_of(op), *op.operands
         if key in known:
@@ -109,7 +109,7 @@ class ExpressionParser(Parser):
         return op
 
     def _check_table(self, function: func.FuncOp) -> None:
-        """Check that an entry with the name of an extent is that extent."""
+        """Check that each entry of the table that is named like a dim is the extent of that dim."""
         assert self._table is not None
         dims = dims_of(function)
         for name, (span, x) in self._table.items():
@@ -125,11 +125,11 @@ class ExpressionParser(Parser):
     # --- expressions -------------------------------------------------------------------------------------------------
 
     def expression(self, kind: Attribute = _INDEX, first: Node | None = None) -> Node:
-        """Parse a sum of products.   kind: its type. first: its first operand, if that is parsed already"""
+        """Parse an expression. kind: its type. first: its first operand, if that has been parsed."""
         return self._operations(1, kind, first)
 
     def value(self, node: Node, kind: Attribute) -> SSAValue:
-        """An expression as a value.   Raises: ParseError for a literal that is not of this type"""
+        """Convert a parsed expression to an SSA value.   Raises: ParseError for a literal that is not of this type"""
         if isinstance(node, SSAValue):
             return node
         op = constant(node, kind)
@@ -138,7 +138,7 @@ class ExpressionParser(Parser):
         return self.emit(op)
 
     def _operations(self, least: int, kind: Attribute, first: Node | None) -> Node:
-        """Parse operations of at least this strength, the weakest of which come last."""
+        """Parse infix operations whose operator binds at least as strongly as `least`."""
         left = self.atom(kind) if first is None else first
         while (found := _SIGNS.get(self._current_token.text)) is not None and found[1] >= least:
             sign = self._consume_token()
@@ -147,13 +147,13 @@ class ExpressionParser(Parser):
         return left
 
     def infix(self, kind: type[Operation], operands: Sequence[SSAValue], sign: str) -> SSAValue:
-        """Build an operation of a sign."""
+        """Build the operation of an infix operator."""
         if operands[0].type != _INDEX:
             self.raise_error(f"{sign} of a number of type {operands[0].type} outside of a statement")
         return self.emit(kind(*operands))
 
     def atom(self, kind: Attribute) -> Node:
-        """Parse a number, a name, a call, or an expression in parentheses."""
+        """Parse an operand of an infix operator: a number, a name, a call, or an expression in parentheses."""
         if self.parse_optional_punctuation("(") is not None:
             found = self.expression(kind)
             self.parse_punctuation(")")
@@ -206,12 +206,12 @@ class ExpressionParser(Parser):
         return ChunkSizeOp(least, *operands)
 
     def parse_name(self) -> UnresolvedOperand:
-        """Parse a name, and nothing else."""
+        """Parse a single name."""
         operand = super().parse_optional_unresolved_operand()
         return operand if operand is not None else self.raise_error("a name is expected")
 
     def named(self, operand: UnresolvedOperand) -> SSAValue:
-        """The value of a name.   Raises: ParseError for one that is not defined before"""
+        """The SSA value of a name. Raises: ParseError for a name that is not yet defined."""
         values = self.ssa_values.get(operand.operand_name)
         if values is None or operand.index >= len(values):
             said = f"%{operand.operand_name} is not in the table of sizes, and nothing before makes it"
@@ -234,7 +234,7 @@ class ExpressionParser(Parser):
         return None
 
     def resolve_operand(self, operand: UnresolvedOperand, type: _Type) -> SSAValue[_Type]:
-        """The value of an operand: of a name, an expression, or a literal of this type."""
+        """The SSA value of a parsed operand: of a name, an expression, or a literal of this type."""
         if not isinstance(operand, Computed):
             if self._table is not None and operand.operand_name not in self.ssa_values:
                 self.named(operand)

@@ -1,4 +1,4 @@
-"""Index arithmetic as expressions, and a table of sizes at the head of each function: the text of nests for people.
+"""The readable text of nests: index arithmetic as expressions, and a table of sizes at the head of each function.
 
     %c1 = arith.constant 1 : index                     nest.sizes {
     %n = tensor.dim %x, %c0 : tensor<?xf64>      →       %n = dim(%x, 0)
@@ -51,10 +51,10 @@ Text: TypeAlias = tuple[str, int]
 
 @dataclass
 class Size:
-    """A value without an operation of its own in the text.
+    """A value whose operation is not printed: it is part of an expression, or an entry of the table of sizes.
 
-    is_size: it is computed from extents of arguments and constants alone. uses: by printed operations, and by other
-    expressions. length: of its expression, in operations and operands.
+    is_size: is it computed from extents of arguments and constants alone? uses: number of uses by printed operations.
+    inner: values whose expressions use it. length: number of operations and operands in its expression.
     """
 
     op: Operation
@@ -66,7 +66,7 @@ class Size:
 
 
 class Sizes:
-    """How the index arithmetic of a function is printed: which values are sizes, and which are expressions.
+    """Decides how the index arithmetic of a function is printed: which values are sizes, and which are expressions.
 
     names: value → the name of an extent of an argument, as the user gave it
     """
@@ -87,11 +87,11 @@ class Sizes:
                 size.is_named = size.uses + len(size.inner) > 1 and size.length > _SHORT
 
     def same(self, x: SSAValue) -> SSAValue:
-        """The first of several equal values."""
+        """The representative of all values equal to x: the first one."""
         return self._same.get(x, x)
 
     def is_hidden(self, op: Operation) -> bool:
-        """Is an operation left out of the text, as its result is an expression or an entry of the table?"""
+        """Is an operation not printed, because its result is an expression or an entry of the table?"""
         if len(op.results) != 1 or op.results[0] not in self._same:
             return False
         size = self._folded.get(op.results[0])
@@ -103,7 +103,7 @@ class Sizes:
         return None if size is None or size.is_named else size.op
 
     def _number(self, block: Block, known: ChainMap[object, SSAValue]) -> None:
-        """Find equal values: in the same region, or in one around it."""
+        """Find equal values in a block and in the blocks around it."""
         for op in block.ops:
             if _is_foldable(op):
                 (x,), operands = op.results, [self.same(y) for y in op.operands]
@@ -117,7 +117,7 @@ class Sizes:
                     self._number(inner, known.new_child())
 
     def _is_size(self, op: Operation, operands: Sequence[SSAValue]) -> bool:
-        """Is a value computed from extents of arguments and constants alone, and defined wherever these are?"""
+        """Is the result computed from extents of arguments and constants alone, and defined wherever these are?"""
         found = [self._folded.get(y) for y in operands]
         is_size = all(size is not None and size.is_size for size in found)
         if isinstance(op, tensor.DimOp):
@@ -135,7 +135,7 @@ class Sizes:
         return isinstance(op, arith.MaxSIOp) and any(self._is_positive(self.same(y)) for y in op.operands)
 
     def _count(self, function: func.FuncOp) -> None:
-        """Count the uses of each value, without those by arithmetic that nothing uses."""
+        """Count the uses of each value, except by arithmetic whose result is unused."""
         for op in walk(function):
             is_folded = type(op) in _FOLDABLE and op.results[0] in self._same
             for x in () if is_folded else op.operands:
@@ -170,7 +170,7 @@ class Sizes:
 
 
 def dims_of(function: func.FuncOp) -> dict[tuple[int, int], str]:
-    """(argument, axis) → the user's name of that extent."""
+    """(argument, axis) → the user's name of the extent of that axis."""
     rows = function.attributes.get("dims")
     return {
         (number, axis): name.data
@@ -181,7 +181,7 @@ def dims_of(function: func.FuncOp) -> dict[tuple[int, int], str]:
 
 
 def fact_of(op: Operation) -> object:
-    """A fact that tells an operation from others of its kind with the same operands."""
+    """A key that distinguishes an operation from others of its type with the same operands."""
     match op:
         case arith.ConstantOp():
             return op.value, repr(literal(op))
@@ -193,7 +193,7 @@ def fact_of(op: Operation) -> object:
 
 
 def literal(op: object) -> int | float | None:
-    """The number of a constant that is printed as a literal, else None."""
+    """The number of a constant that is printed as a literal; None for any other operation."""
     if not isinstance(op, arith.ConstantOp) or op.attributes:
         return None
     if type(op.value) is IntegerAttr:
@@ -227,12 +227,12 @@ def _is_foldable(op: Operation) -> bool:
 
 
 def has_no_flags(op: Operation) -> bool:
-    """May an integer operation overflow, as by default?"""
+    """Does an integer operation have no overflow flags?"""
     return op.properties.get("overflowFlags", _NONE) == _NONE
 
 
 def written(op: Operation, text: Callable[[SSAValue, int], str]) -> Text:
-    """The expression of an operation.   text: a value as an operand, in parentheses below a strength"""
+    """The expression of an operation. text: renders an operand, in parentheses if it binds less than a strength."""
     if (number := literal(op)) is not None:
         return number_text(number)
     if type(op) in INFIX:
@@ -247,7 +247,7 @@ def written(op: Operation, text: Callable[[SSAValue, int], str]) -> Text:
 
 
 def constant(value: float, kind: Attribute) -> arith.ConstantOp | None:
-    """A literal as an operation; None if numbers of this type are not written so."""
+    """A constant operation for a literal; None if literals of this type are not printed."""
     if isinstance(kind, IndexType | IntegerType) and isinstance(value, int):
         return arith.ConstantOp(IntegerAttr(value, kind))
     if isinstance(kind, AnyFloat) and isinstance(value, float):

@@ -69,12 +69,12 @@ class LoopOp(IRDLOperation):
         return self.body.block.args[0]
 
     def number(self, name: str, default: int = 1) -> int:
-        """The value of a schedule property, such as `jam`."""
+        """The value of a schedule property, such as `jam`; `default` if it is not set."""
         found = self.properties.get(name)
         return found.value.data if isinstance(found, IntegerAttr) else default
 
     def schedule(self, **numbers: int | bool) -> None:
-        """Set parts of the schedule; 1 and False remove them."""
+        """Set properties of the schedule; the values 1 and False remove them."""
         for name, value in numbers.items():
             if value is False or (value == 1 and value is not True):
                 self.properties.pop(name, None)
@@ -94,7 +94,7 @@ class LoopOp(IRDLOperation):
 
 
 def _parse_loop(parser: Parser, counter: Parser.UnresolvedArgument) -> tuple[Region, dict[str, int | bool]]:
-    """Parse the schedule and the body."""
+    """Parse the schedule and the body of a loop."""
     words: dict[str, int | bool] = {}
     while (word := parser.parse_optional_keyword_in((*_NUMBERS, *_FLAGS))) is not None:
         words[word] = parser.parse_integer() if word in _NUMBERS else True
@@ -126,11 +126,11 @@ class ForOp(LoopOp):
 
     @property
     def is_whole(self) -> bool:
-        """Does it cover all of an extent with step 1?"""
+        """Does the loop cover all of an extent with step 1?"""
         return len(self.operands) == 1
 
     def set_bounds(self, upper: SSAValue, lower: SSAValue) -> None:
-        """Set other bounds, with the same step."""
+        """Replace the bounds of the loop, and keep its step."""
         step = [] if self.step is None else [self.step]
         self.operands = [upper, lower, *step]
         self.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [1, 1, len(step)])

@@ -1,4 +1,4 @@
-"""Names of loops: `n`, `n.1`, `n.blocks`, `entries`. A loop has one name in texts, schedules, pages and remarks."""
+"""Names of loops: `n`, `n.1`, `n.blocks`, `entries`. A loop has the same name in texts, schedules and remarks."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ COUNTER: Final = "i."
 
 
 def loop_names(function: func.FuncOp) -> dict[LoopOp, str]:
-    """Loop → its name, in the order of the text.
+    """Map each loop of a function to its name, in the order of the text.
 
     A loop is named after the dim that it iterates over, `n`, and further ones `n.1`, `n.2`; a loop over blocks of a dim
-    is `n.blocks`, one over chunks for several cores `n.chunks`, and one over stored entries `entries`. `i` is over an
-    extent without a name, or one that MLIR cannot read.
+    is `n.blocks`, one over chunks for several cores `n.chunks`, and one over stored entries `entries`. `i` is a loop
+    over an extent whose name is missing or not an identifier of MLIR.
     """
     dims, counts = dims_of(function), dict[str, int]()
     entry = function.body.block
@@ -30,7 +30,7 @@ def loop_names(function: func.FuncOp) -> dict[LoopOp, str]:
     bases: dict[LoopOp, str] = {}
 
     def dim(x: SSAValue) -> str | None:
-        """The name of an extent, or of that which ends a block: min(i + size, n)."""
+        """The name of an extent n; for the end of a block, min(i + size, n), the name of n."""
         op = x.owner
         if isinstance(op, arith.MinSIOp):
             return next((name for y in op.operands if (name := dim(y)) is not None), None)
@@ -54,7 +54,7 @@ def loop_names(function: func.FuncOp) -> dict[LoopOp, str]:
 
 
 def _divided(lower: SSAValue | None) -> ForOp | None:
-    """The loop over blocks, one of which begins at `lower`."""
+    """The loop over blocks whose counter is the start `lower` of a block; None if `lower` is not such a start."""
     if isinstance(lower, BlockArgument):
         loop = lower.block.parent_op()
         return loop if isinstance(loop, ForOp) and loop.step is not None else None

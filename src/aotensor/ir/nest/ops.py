@@ -63,7 +63,7 @@ from aotensor.ir.nest.syntax import Computing, Subscript, Writing, parse_accesse
 
 @irdl_op_definition
 class YieldOp(IRDLOperation):
-    """The results of a statement: one number for each output."""
+    """The terminator of a statement's body, with one number for each output."""
 
     name = "nest.yield"
     values = var_operand_def()
@@ -116,7 +116,7 @@ class ValueOp(IRDLOperation):
         row: tuple[SSAValue, SSAValue] | None = None,
         is_folded: bool = False,
     ) -> None:
-        """row: `part` and `number`"""
+        """Create a declaration. row: the operands `part` and `number`."""
         part, number = row or (None, None)
         super().__init__(
             operands=[sizes, init, over, first, part, number],
@@ -129,7 +129,7 @@ class ValueOp(IRDLOperation):
         )
 
     def set_memory(self, over: SSAValue | None = None, output: int | None = None) -> None:
-        """Use the memory of another value, or of an output."""
+        """Set the memory of the value: that of another value (`over`), or of an output."""
         single = [[] if x is None else [x] for x in (self.init, over, self.first, self.part, self.number)]
         segments = [list(self.sizes), *single]
         self.operands = [x for segment in segments for x in segment]
@@ -197,7 +197,7 @@ class DoOp(IRDLOperation):
         )
 
     def access(self, number: int) -> list[Subscript]:
-        """The subscripts of an access, inputs first."""
+        """The subscripts of access `number`; inputs are counted first."""
         first = 0
         rows = self.positions.data
         for row in rows[:number]:
@@ -210,7 +210,7 @@ class DoOp(IRDLOperation):
         inputs: Sequence[tuple[SSAValue, Sequence[Subscript]]],
         outputs: Sequence[tuple[SSAValue, Sequence[Subscript]]],
     ) -> None:
-        """Access other tensors, or other subscripts, with the same arguments of the body."""
+        """Replace the accessed tensors and subscripts; the arguments of the body stay the same."""
         accesses = [indices for _, indices in (*inputs, *outputs)]
         values = _values(accesses)
         self.operands = [*(x for x, _ in (*inputs, *outputs)), *values]
@@ -339,7 +339,7 @@ class BalanceOp(IRDLOperation):
 
 @irdl_op_definition
 class ProductOp(IRDLOperation):
-    """result = op(a)·op(b) of two matrices by a library kernel, BLAS or ours; op may take the transpose."""
+    """The matrix product result = op(a)·op(b), by a library kernel (BLAS or ours); op may be a transposition."""
 
     name = "nest.product"
     a = operand_def(TensorType)
@@ -360,14 +360,14 @@ class ProductOp(IRDLOperation):
 
 @irdl_attr_definition
 class OwnAttr(ParametrizedAttribute):
-    """A result has a separate buffer."""
+    """Attribute of a result with a separate buffer."""
 
     name = "nest.own"
 
 
 @irdl_attr_definition
 class OutputAttr(ParametrizedAttribute):
-    """A result is stored in the memory of an output of the function."""
+    """Attribute of a result that is stored in the memory of a function's output."""
 
     name = "nest.output"
     number: IntAttr
@@ -375,7 +375,7 @@ class OutputAttr(ParametrizedAttribute):
 
 @irdl_attr_definition
 class OverAttr(ParametrizedAttribute):
-    """A result reuses the memory of an operand."""
+    """Attribute of a result that reuses the memory of an operand."""
 
     name = "nest.over"
     operand: IntAttr

@@ -1,4 +1,4 @@
-"""Fast access to operands of operations that have several groups of them."""
+"""Fast access to the operands of operations with several groups of operands."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _Segment:
 
 @lru_cache(maxsize=4096)
 def _places(sizes: bytes) -> tuple[tuple[int, int], ...]:
-    """The start and end of each group's operands.   sizes: int32 of the property"""
+    """The start and end of each group of operands. sizes: bytes of the property, an int32 per group."""
     return tuple(pairwise(accumulate(np.frombuffer(sizes, np.int32).tolist(), initial=0)))
 
 
@@ -59,5 +59,5 @@ def _integers(data: bytes) -> tuple[int, ...]:
 
 
 def integers(row: DenseArrayBase[Any]) -> tuple[int, ...]:
-    """The values of an array of int64; equal arrays are decoded once."""
+    """The integers of an int64 array attribute; equal arrays are decoded once."""
     return _integers(row.data.data)

@@ -1,4 +1,4 @@
-"""Statements of one element as assignments: `nest.do %s[] += %x[%i] * %w[%i] fastmath<contract> reassoc`.
+"""Statements of one element as assignments, such as `nest.do %s[] += %x[%i] * %w[%i] fastmath<contract> reassoc`.
 
     nest.do(%a = %x[%i] : tensor<?xf64>, %b = %w[%i] : tensor<?xf64>) -> (%c = %s[] : tensor<f64>) {
       %m = arith.mulf %a, %b fastmath<contract> : f64
@@ -6,8 +6,8 @@
       nest.yield %t : f64
     }
 
-All operations are of the type of the element, and each is used once. They have the same permissions, which follow the
-expression; `reassoc` is a further one of the addition or product that `+=` and `*=` stand for.
+All operations have the element's type, and each result is used once. They have the same fast-math flags, which follow
+the expression; `reassoc` is an additional flag of the addition of `+=` or the product of `*=`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _DEEPEST: Final = 100
 
 
 def _flags(op: Operation) -> frozenset[FastMathFlag] | None:
-    """The permissions of an operation, None for one that has none."""
+    """The fast-math flags of an operation; None for an operation that cannot have any."""
     found = op.attributes.get("fastmath", op.properties.get("fastmath"))
     return frozenset(found.data) if isinstance(found, arith.FastMathFlagsAttr) else None
 
@@ -63,7 +63,7 @@ def _permissions(flags: frozenset[FastMathFlag]) -> str:
 
 
 def _callee(op: Operation, kind: Attribute) -> str | None:
-    """The name of an elementary function, `softplus` of `@aot.softplus.f64`, if its numbers are of one type."""
+    """The name of a called elementary function, `softplus` for `@aot.softplus.f64`; None if it mixes types."""
     if not isinstance(op, func.CallOp) or any(x.type != kind for x in (*op.operands, *op.results)):
         return None
     dialect, _, rest = op.callee.string_value().partition(".")
@@ -73,9 +73,9 @@ def _callee(op: Operation, kind: Attribute) -> str | None:
 
 
 def assignment(op: DoOp, name: Callable[[SSAValue], str], is_hidden: Callable[[Operation], bool]) -> str | None:
-    """The text of a statement as an assignment; None for one that has no such text.
+    """Render a statement as an assignment; None if it has a different form.
 
-    name: of a value outside. is_hidden: is an operation of the body not printed?
+    name: function that names outside values. is_hidden: predicate of operations of the body that are not printed.
     """
     if op.scatter is not None or len(op.outputs) != 1:
         return None
@@ -84,7 +84,7 @@ def assignment(op: DoOp, name: Callable[[SSAValue], str], is_hidden: Callable[[O
 
 
 class _Writer:
-    """ops: those of the body that have a text"""
+    """Renders a statement as an assignment. ops: the operations of the body that have a text."""
 
     def __init__(self, op: DoOp, ops: Sequence[Operation], name: Callable[[SSAValue], str]) -> None:
         self.op, self.ops, self.name = op, ops, name
@@ -95,7 +95,7 @@ class _Writer:
         self.is_plain = len(keys) == len(accesses) and all(x.type == self.kind for x in op.body.block.args)
 
     def text(self) -> str | None:
-        """The assignment."""
+        """The text of the assignment; None if the statement has a different form."""
         ops = self.ops
         last, (*inputs, own) = self.op.body.block.last_op, self.op.body.block.args
         if not self.is_plain or not isinstance(last, YieldOp) or not all(map(self._is_plain, ops)):
@@ -165,7 +165,7 @@ class _Writer:
 
 
 def _depth(ops: Iterable[Operation]) -> int:
-    """The number of parentheses around the innermost operand.   ops: in the order of the block"""
+    """The nesting depth of the expression that operations form. ops: the operations, in the order of the block."""
     depths: dict[Operation, int] = {}
     for op in ops:
         depths[op] = 1 + max((depths.get(x.owner, 0) for x in op.operands if isinstance(x.owner, Operation)), default=0)
@@ -177,7 +177,7 @@ def _depth(ops: Iterable[Operation]) -> int:
 
 @dataclass
 class _Statement:
-    """A statement that is being parsed."""
+    """The parts of a statement that is being parsed: its target, reads and operations."""
 
     kind: Attribute
     target: tuple[SSAValue, list[Subscript]]
@@ -187,7 +187,7 @@ class _Statement:
 
 
 class StatementParser(ExpressionParser, Computing):
-    """A parser that also accepts assignments."""
+    """A parser that also accepts assignments as statements."""
 
     _statement: _Statement | None = None
 
@@ -245,7 +245,7 @@ class StatementParser(ExpressionParser, Computing):
         return x
 
     def value(self, node: Node, kind: Attribute) -> SSAValue:
-        """An expression as a value."""
+        """Convert a parsed expression to an SSA value of this type."""
         now = self._statement
         if now is None or isinstance(node, SSAValue) or kind == IndexType():
             return super().value(node, kind)
@@ -257,7 +257,7 @@ class StatementParser(ExpressionParser, Computing):
         return op.results[0]
 
     def infix(self, kind: type[Operation], operands: Sequence[SSAValue], sign: str) -> SSAValue:
-        """Build an operation of a sign."""
+        """Build the operation of an infix operator."""
         now = self._statement
         if now is None or operands[0].type == IndexType():
             return super().infix(kind, operands, sign)
@@ -274,7 +274,7 @@ class StatementParser(ExpressionParser, Computing):
         return op.results[0]
 
     def atom(self, kind: Attribute) -> Node:
-        """Parse a number, an access, a name, a call, or an expression in parentheses."""
+        """Parse an operand: a number, an access, a name, a call, or an expression in parentheses."""
         now = self._statement
         if now is None or kind == IndexType() or self._current_token.text == "(":
             return super().atom(kind)
@@ -327,7 +327,7 @@ class StatementParser(ExpressionParser, Computing):
 
 
 def _operation(sign: str, kind: Attribute) -> Callable[..., Operation]:
-    """The operation of a sign on numbers of a type; `Operation` if there is none."""
+    """The operation type of an operator on numbers of a type; `Operation` if there is none."""
     table = _FLOATS if isinstance(kind, AnyFloat) else _INTEGERS
     return next((op for op, (known, _) in table.items() if known == sign), Operation)
 

@@ -12,7 +12,7 @@ from aotensor.ir.nest.syntax import Subscript
 
 
 def stride_along(index: Subscript, counter: SSAValue) -> int | None:
-    """The increment of an index from one iteration to the next, if it is a constant; 0 for an invariant index.
+    """The constant increment of an index per iteration of the loop with this counter; 0 for an invariant index.
 
     None for an irregular index, such as one that is read from memory.
     """
@@ -43,7 +43,7 @@ def _of(op: Operation, counter: SSAValue) -> int | None:
 
 
 def moved(index: SSAValue, loop: LoopOp) -> tuple[tuple[SSAValue, ...], tuple[SSAValue, ...]] | None:
-    """The loop-invariant values added to and subtracted from a loop's counter in an index; None for other indices."""
+    """Split an index into a loop's counter and loop-invariant values: (values added, values subtracted); else None."""
     if index is loop.counter:
         return (), ()
     op = index.owner
@@ -61,5 +61,5 @@ def moved(index: SSAValue, loop: LoopOp) -> tuple[tuple[SSAValue, ...], tuple[SS
 
 
 def is_fixed(x: SSAValue, loop: LoopOp) -> bool:
-    """Is a value defined outside a loop?"""
+    """Is a value loop-invariant: defined outside of a loop?"""
     return not loop.is_ancestor(x.owner)

@@ -27,9 +27,9 @@ def print_accesses(
     subscripts: Iterable[Sequence[Subscript]],
     scatter: SSAValue | None = None,
 ) -> None:
-    """Print (%x = %X[%i, %k] : tensor<?x?xf64>, …), with the body's name of each element.
+    """Print accesses as (%x = %X[%i, %k] : tensor<?x?xf64>, …), with the body's name of each element.
 
-    scatter: the element that is the index along the first axis, printed in place of the number.
+    scatter: the element that is the index along the first axis; its name is printed as the first subscript.
     """
 
     def print_access(access: tuple[SSAValue, SSAValue, Sequence[Subscript]]) -> None:
@@ -53,7 +53,7 @@ def print_accesses(
 
 
 class Writing(Printer):
-    """A printer that may write statements as assignments."""
+    """Interface of a printer that can print statements as assignments."""
 
     def print_statement(self, op: DoOp) -> bool:
         """Print a statement as an assignment; False if it is not one."""
@@ -61,7 +61,7 @@ class Writing(Printer):
 
 
 class Computing(Parser):
-    """A parser that may read assignments."""
+    """Interface of a parser that can parse statements written as assignments."""
 
     @property
     def is_assignment(self) -> bool:
@@ -77,7 +77,7 @@ class Computing(Parser):
 class Accesses:
     """The result of `parse_accesses`: arguments of the body, tensors, and the subscripts of each access.
 
-    scattered: the name in the first subscript of an access that is one of `known` instead of a value outside.
+    scattered: the name from `known` that is the first subscript of an access, instead of an outside value.
     """
 
     arguments: list[Parser.Argument] = field(default_factory=list)
@@ -87,7 +87,7 @@ class Accesses:
 
 
 def parse_accesses(parser: Parser, known: Sequence[str] = ()) -> Accesses:
-    """The inverse of `print_accesses`.   known: names of elements that may be the index of a scatter"""
+    """Parse accesses as printed by `print_accesses`. known: names of elements that may be the index of a scatter."""
     found = Accesses()
 
     def subscript() -> Subscript:

@@ -52,8 +52,8 @@ Way: TypeAlias = tuple[SSAValue, ...]
 def axis_of(subscripts: Sequence[Subscript], loop: LoopOp) -> tuple[int, Way] | None:
     """The axis of an access that a loop iterates over, and how the loop's iterations divide that axis.
 
-    A slice corresponds to its entries, as this indptr divides them, and a block of iterations to these iterations, or
-    to the number of the block. Blocks that `nest.balance` has moved differ from those that it has not.
+    The division is (): none; an indptr, which divides entries into slices; or that of a block of iterations, of which
+    the index is a counter or the block's number. Balanced blocks (`nest.balance`) differ from blocks of equal size.
     """
     counter = loop.counter
     for axis, index in enumerate(subscripts):
@@ -79,7 +79,7 @@ def _is_number_of(index: SSAValue, loop: LoopOp) -> bool:
 
 
 def _way_in_block(index: SSAValue, start: SSAValue) -> Way | None:
-    """How an index iterates over the block that starts at `start`, or over one inside it; None if it does not."""
+    """How the loop of an index iterates over the block that starts at `start`; None if it does not."""
     while isinstance(index, BlockArgument):
         loop = index.block.parent_op()
         if not isinstance(loop, ForOp) or loop.lower is None:
@@ -92,7 +92,7 @@ def _way_in_block(index: SSAValue, start: SSAValue) -> Way | None:
 
 
 def _way_from(index: SSAValue, start: SSAValue) -> Way | None:
-    """How an index is derived from `start`: it is that value, its balanced start, or its maximum with another value."""
+    """How `index` derives from `start`: equal, its balanced start, or its maximum with another value; else None."""
     if index is start:
         return ()
     if isinstance(index.owner, BalanceOp):
@@ -103,23 +103,23 @@ def _way_from(index: SSAValue, start: SSAValue) -> Way | None:
 
 
 def gathers(statement: DoOp) -> set[SSAValue]:
-    """Tensors that a statement reads at computed indices."""
+    """The tensors that a statement reads at computed indices."""
     return {x.tensor for x in statement.body.block.ops if isinstance(x, tensor.ExtractOp | ExtractIfOp)}
 
 
 def streams(loop: EntriesOp) -> list[SSAValue]:
-    """Vectors that the statements of a loop read along its entries."""
+    """The vectors that the statements of a loop read along the loop's entries."""
     reads = (read for op in loop.body.block.ops if isinstance(op, DoOp) for read in op.reads)
     return list(dict.fromkeys(x for x, subscripts in reads if len(subscripts) == 1 and subscripts[0] is loop.counter))
 
 
 def scatters_along(statement: DoOp, loop: LoopOp) -> bool:
-    """Does a statement scatter at positions that it reads along a loop?"""
+    """Does a statement scatter at positions that it reads along the loop?"""
     return statement.scatter is not None and loop.counter in statement.access(statement.scatter.value.data)
 
 
 def gives_positions(statement: DoOp) -> bool:
-    """Does a statement compute positions that another one scatters at?"""
+    """Does a statement compute positions at which another statement scatters?"""
     return any(
         isinstance(op := use.operation, DoOp) and op.scatter is not None and op.inputs[op.scatter.value.data] is x
         for x in statement.outputs for use in x.uses
@@ -127,7 +127,7 @@ def gives_positions(statement: DoOp) -> bool:
 
 
 def used_values(op: Operation) -> dict[SSAValue, None]:
-    """Values from outside that an operation and its regions use, each once, in order."""
+    """The outside values that an operation and its regions use, each once, in order."""
     inside: set[object] = set()
     found: dict[SSAValue, None] = {}
     for inner in walk(op):
@@ -145,7 +145,7 @@ def declared(x: SSAValue) -> ValueOp | None:
 
 
 def copied_register(statement: DoOp) -> SSAValue | None:
-    """The register that a statement only copies, else None."""
+    """The register that a statement only copies; None for any other statement."""
     body = statement.body.block
     if len(statement.inputs) != 1 or not is_register(statement.inputs[0]) or len(list(body.ops)) != 1:
         return None
@@ -171,7 +171,7 @@ def sole_writer(x: SSAValue) -> DoOp | None:
 
 
 def is_written(x: SSAValue) -> bool:
-    """Does a value have elements? Not if it is declared and no statement writes it."""
+    """Does a value have defined elements: is it not a declared value that no statement writes?"""
     value = declared(x)
     if value is None or value.init is not None:
         return True
@@ -180,13 +180,13 @@ def is_written(x: SSAValue) -> bool:
 
 
 def is_updated(x: SSAValue) -> bool:
-    """Does a value have a start value, and is updated by a reduction?"""
+    """Is a value a reduction: does it have an initial value that statements update?"""
     value = declared(x)
     return value is not None and value.init is not None
 
 
 def is_tensor(x: SSAValue) -> bool:
-    """Is a value a tensor instead of a scalar?"""
+    """Is a value a tensor, not a scalar?"""
     return isinstance(x.type, TensorType)
 
 
@@ -203,7 +203,7 @@ def known_extent(loop: LoopOp) -> int | None:
 
 
 def known_number(x: SSAValue) -> int | None:
-    """The value of a constant, else None."""
+    """The integer of a constant; None for any other value."""
     source = x.owner
     if isinstance(source, arith.ConstantOp) and isinstance(source.value, IntegerAttr):
         return source.value.value.data
@@ -211,7 +211,7 @@ def known_number(x: SSAValue) -> int | None:
 
 
 def without_loop(loops: Sequence[LoopOp], loop: LoopOp) -> list[Operation]:
-    """Remove one loop from a perfect nest.   Returns: the remaining nest"""
+    """Remove one loop from a perfect nest; return the remaining nest."""
     rest = [other for other in loops if other is not loop]
     ops = [loops[-1].body.block.detach_op(op) for op in list(loops[-1].body.block.ops)]
     for outer in loops[:-1]:
@@ -224,7 +224,7 @@ def without_loop(loops: Sequence[LoopOp], loop: LoopOp) -> list[Operation]:
 
 
 def merged_loops(nests: Sequence[Sequence[LoopOp]], shared: Sequence[LoopOp]) -> LoopOp:
-    """Merge one loop of each of several perfect nests into one loop around all that remains."""
+    """Merge one loop of each of several perfect nests into one loop around the remaining nests."""
     first = shared[0]
     for loops, loop in zip(nests, shared, strict=True):
         first.body.block.add_ops(without_loop(loops, loop))
@@ -235,7 +235,7 @@ def merged_loops(nests: Sequence[Sequence[LoopOp]], shared: Sequence[LoopOp]) ->
 
 
 def range_of(loop: LoopOp) -> object:
-    """A key that is equal for loops of equal extent: their extent, or the indptr of their entries."""
+    """A key that is equal for loops of equal range: their extent, or the indptr of their entries."""
     if isinstance(loop, EntriesOp):
         return "entries", loop.indptr
     assert isinstance(loop, ForOp)

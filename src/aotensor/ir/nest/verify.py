@@ -33,14 +33,17 @@ from aotensor.ir.upstream import walk
 
 
 def verify_nests(module: ModuleOp) -> None:
-    """Raises: VerifyException that names the value, the two statements and the loop of a violated dependence"""
+    """Check every dependence of the nests in a module.
+
+    Raises: VerifyException that names the value, the two statements and the loop of a violated dependence.
+    """
     for function in functions_of(module):
         _Verification(function).run()
 
 
 @dataclass(frozen=True, eq=False)
 class Access:
-    """An access of an operation to a value: the view, and the indices; None if unknown, or for all of the value."""
+    """An access of an operation to a value through a view. subscripts: None if unknown, or for the whole value."""
 
     op: Operation
     view: SSAValue
@@ -116,7 +119,7 @@ class _Verification:
 
 
 def _check_rows(x: SSAValue, accesses: Sequence[Access]) -> None:
-    """Check that rows that are read were written, if all writers use constant positions along an axis."""
+    """Check that all rows that are read are written, if writers use constant positions along an axis."""
     assert isinstance(x.type, TensorType)
     writers = [access for access in accesses if access.is_write]
     if any(access.view is not x or access.subscripts is None for access in writers):
@@ -133,7 +136,7 @@ def _check_rows(x: SSAValue, accesses: Sequence[Access]) -> None:
 
 
 def _positions(reader: Access, axis: int, extent: int) -> set[int]:
-    """The positions along an axis that are certainly read: all, except at a constant index, or in a partial loop."""
+    """The positions along an axis that are certainly read: one constant, all in a whole loop, else none."""
     index = None if reader.subscripts is None else reader.subscripts[axis]
     if isinstance(index, int):
         return {index}
@@ -155,7 +158,7 @@ def _check_window(x: SSAValue, writer: Access, reader: Access) -> None:
 
 
 def are_apart(one: Access, other: Access) -> bool:
-    """Do two accesses have disjoint iterations along an axis, in a loop that begins where the other one ends?"""
+    """Are two accesses disjoint along an axis, because the loop of one begins where the loop of the other ends?"""
     for axis, (i, j) in enumerate(zip(one.subscripts or (), other.subscripts or (), strict=False)):
         loops = [x.block.parent_op() for x in (i, j) if isinstance(x, BlockArgument)]
         match loops:
@@ -170,7 +173,7 @@ def _is_loop(op: Operation) -> bool:
 
 
 def _check_lanes(loop: LoopOp) -> None:
-    """Check that vector lanes are contiguous in memory, or invariant; only gathers may be irregular."""
+    """Check that accesses of vector lanes are contiguous in memory, or invariant; only gathers may be irregular."""
     for op in statements(loop):
         accesses: list[tuple[SSAValue, Sequence[Subscript]]] = [*op.reads, *op.writes]
         read = [x for x in op.body.block.ops if isinstance(x, tensor.ExtractOp | ExtractIfOp)]
@@ -182,7 +185,7 @@ def _check_lanes(loop: LoopOp) -> None:
 
 
 def accesses_of(op: Operation) -> Iterator[Access]:
-    """The accesses of an operation itself; a view has none."""
+    """The accesses of an operation itself, without its regions; a view has none."""
     if isinstance(op, ValueOp):
         if op.part is not None:  # whose row it is
             yield Access(op, op.part, None, is_write=True, is_read=False)
@@ -202,7 +205,7 @@ def accesses_of(op: Operation) -> Iterator[Access]:
 
 
 def _combination(access: Access) -> type[Operation] | None:
-    """The operation by which a statement updates its output, or None."""
+    """The operation by which a statement updates the accessed output; None if it does not update it."""
     if not isinstance(access.op, DoOp):
         return None
     made = access.op.body.block.last_op
