@@ -6,7 +6,7 @@
     aot.cumulate %x {axis, kind} : tensor<?xf64>                  running sum or product
     aot.recur %a, %c {axis, fastmath} : tensor<?xf64>             y[k] = a[k] * y[k - 1] + c[k]
     aot.scatter %y into %x[%i, %j] {kind, axes, start}            %x with %y put to, or added at, the indices %i, %j
-    aot.nonzero %m[%count] : tensor<?xi1> -> tensor<?xi64> positions of true elements, one vector per axis
+    aot.nonzero %m[%count] : tensor<?xi1> -> tensor<?xi64>       positions of true elements, one vector per axis
     aot.lapack "kind" %a, %b [%n] {options} : ... -> ..., i64     linear algebra on matrices, batch by batch
     aot.product_at %a by %b at (%p, ...) [%n]                     sums of products of elements at positions
     aot.sort %x {axis} : tensor<?xf64> -> tensor<?xf64>, tensor<?xi64>   stable, nan last, with the permutation
@@ -370,8 +370,7 @@ class SortOp(IRDLOperation):
 class SelectOp(IRDLOperation):
     """Positions along the last axis of the elements at given ranks, in the order of a stable sort with nan last.
 
-    kind: `ranks`: the elements whose ranks a vector contains, in its order; `first` or `last`: the smallest or largest
-    elements, as many as the result has, in ascending order.
+    kind: `ranks`: those in a vector, in its order; `first`, `last`: as many as the result has, in ascending order.
     """
 
     name = "aot.select"

@@ -1,1 +1,1 @@
-"""Interfaces of other projects as a layer of a library: one module each, over kernels that `translate` compiles."""
+"""Interfaces of other projects as a layer of a library: one module for each, over kernels that `translate` compiles."""

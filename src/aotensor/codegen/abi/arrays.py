@@ -1,4 +1,4 @@
-"""Kernels that describe arrays to our uniform entries, and begin their contexts."""
+"""Kernels that fill array descriptors and call contexts for our uniform entries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ INDEX: Final = DTYPE_CODES["int32"]
 
 
 def describe(arrays: Address, k: int, data: Address, shape: Address, rank: int, dtype: int) -> None:
-    """Descriptor k: a row-major array."""
+    """Fill descriptor number k of `arrays` for a row-major array."""
     array = arrays + k * ARRAY
     set_word(array, 0, data)
     set_word(array, SHAPE_AT, shape)
@@ -38,7 +38,7 @@ def describe(arrays: Address, k: int, data: Address, shape: Address, rank: int, 
 
 
 def begin_context(context: Address, blas: Address, message: Address) -> None:
-    """A context with functions of LAPACK and with memory for a message, which is empty at first."""
+    """Fill a call context with a table of LAPACK functions and memory for an error message, initially empty."""
     for k in range(CONTEXT // WORD):
         set_word(context, k, 0)
     set_word(context, 0, CONTEXT_SIZE)

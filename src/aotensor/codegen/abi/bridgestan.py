@@ -1,4 +1,4 @@
-"""BridgeStan 2: a log density, its derivatives and its transforms, as every client of BridgeStan loads them.
+"""The interface of BridgeStan 2: a log density, its derivatives and its transforms, for all clients of BridgeStan.
 
 The table of a model is made from `DensityModel`; the kernels are in `bridgestan_model`, `bridgestan_calls`,
 `bridgestan_start` and `bridgestan_r`.
@@ -50,10 +50,10 @@ READABLE: Final = ("float64", "float32", "int64", "int32", "bool")
 
 @dataclass(frozen=True)
 class ReadValue:
-    """A data value, or a parameter in JSON.
+    """A value that is read from JSON: a data value of the model, or a parameter.
 
-    shape: None for any extent. default: shape and row-major elements, if there is a default. first: position of the
-    first element of a parameter among all; start, count: its part of the unconstrained vector.
+    shape: extents, None for any extent. default: shape and row-major elements, if there is a default. first: position
+    of a parameter's first element in the constrained vector. start, count: its part of the unconstrained vector.
     """
 
     name: str
@@ -69,8 +69,8 @@ class ReadValue:
 class DensityModel(Layer):
     """A model for BridgeStan.
 
-    functions_of: role → function of the library; `hessian` and `product` may be missing, and so are their symbols then.
-    constrained, transformed, unconstrained: names of all elements, in the order of the vectors, as Stan writes them.
+    functions_of: role → function of the library. Without the roles `hessian` or `product`, their symbols are missing.
+    constrained, transformed, unconstrained: names of the elements of these vectors, in Stan's notation.
     """
 
     title: str
@@ -86,7 +86,7 @@ class DensityModel(Layer):
 
     @property
     def symbols(self) -> tuple[str, ...]:  # type: ignore[override]
-        """In the order of BridgeStan's header, then those of R."""
+        """All exported symbols, in the order of BridgeStan's header, then those of the R interface."""
         return (*_NUMBERS, *self._kernels())
 
     def _kernels(self) -> list[str]:
@@ -97,7 +97,10 @@ class DensityModel(Layer):
         return [name for name in _ALL if name not in left_out]
 
     def fitted(self, functions: Sequence[FunctionSpec]) -> DensityModel:
-        """Second derivatives are left out where they need more of LAPACK than there are kernels of."""
+        """A copy without second derivatives that need LAPACK functions for which there are no kernels.
+
+        Raises: UnsupportedError if the log density or its gradient needs such functions.
+        """
         specs, kept = {spec.name: spec for spec in functions}, {}
         for role, name in self.functions_of.items():
             if role in _SECOND and missing_lapack(specs[name]):
@@ -173,7 +176,7 @@ def _records(constants: Constants, values: Sequence[ReadValue]) -> Value:
 
 
 def _column_major(shape: Sequence[int | None]) -> list[int]:
-    """Elements between neighbours along each axis, the first axis fastest."""
+    """The strides of a column-major array, in elements."""
     strides, step = [], 1
     for n in shape:
         strides.append(step)

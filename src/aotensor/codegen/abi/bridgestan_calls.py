@@ -1,4 +1,4 @@
-"""Kernels of BridgeStan that evaluate a model, and its random numbers.
+"""BridgeStan kernels that evaluate a model, and its random number generator.
 
 Source of the generator: Steele, Lea & Flood (2014), splitmix64.
 """
@@ -62,7 +62,7 @@ from aotensor.codegen.abi.messages import BUFFER, begin, fail, say, say_number, 
 
 
 def is_there(buffer: Address, address: Address, what: Address) -> bool:
-    """Is a pointer not null? Else the buffer says which one is."""
+    """Return whether a pointer is not NULL; otherwise write its name `what` to the buffer."""
     if address == 0:
         say(buffer, what)
         say(buffer, text(" is NULL"))
@@ -70,7 +70,7 @@ def is_there(buffer: Address, address: Address, what: Address) -> bool:
 
 
 def is_finite(point: Address, count: int, what: Address, names: Address, buffer: Address) -> bool:
-    """Are all elements finite? Else the buffer says which one is not."""
+    """Return whether all elements are finite; otherwise write the first one that is not to the buffer."""
     for k in range(count):
         x = real(point, k)
         if x - x != 0.0:
@@ -88,7 +88,9 @@ def evaluate(
     entry: Address, model: Address, jacobian: int, point: Address, vector: Address, value: Address, first: Address,
     second: Address, buffer: Address,
 ) -> int:  # fmt: skip
-    """The status of a log density with derivatives.   first, second: where these go, 0 for none; -1: failed before"""
+    """Evaluate a log density and derivatives; return the status, or -1 for invalid arguments.
+
+    first, second: addresses for the derivatives, or 0."""
     count = word(table(), UNCONSTRAINED)
     if not is_there(buffer, model, text("the model")) or not is_there(buffer, value, text("the result")):
         return -1
@@ -118,7 +120,7 @@ def evaluate(
 
 
 def answer(status: int, error: Address, buffer: Address) -> int:
-    """What BridgeStan returns for a status."""
+    """Convert a status to BridgeStan's return code, 0 or -1; store the error message."""
     if status == 0:
         return 0
     fail(error, buffer)
@@ -128,7 +130,7 @@ def answer(status: int, error: Address, buffer: Address) -> int:
 def bs_log_density(
     model: Address, propto: Bool, jacobian: Bool, theta_unc: Address, lp: Address, error: Address
 ) -> Int32:
-    """The log density. Constants are never dropped."""
+    """Compute the log density. Constant terms are never dropped, whatever `propto` is."""
     buffer = stack(BUFFER)
     begin(buffer)
     say(buffer, text("log_density: "))
@@ -138,7 +140,7 @@ def bs_log_density(
 def bs_log_density_gradient(
     model: Address, propto: Bool, jacobian: Bool, theta_unc: Address, val: Address, grad: Address, error: Address
 ) -> Int32:
-    """The log density and its gradient."""
+    """Compute the log density and its gradient."""
     buffer = stack(BUFFER)
     begin(buffer)
     say(buffer, text("log_density_gradient: "))
@@ -152,7 +154,7 @@ def bs_log_density_hessian(
     model: Address, propto: Bool, jacobian: Bool, theta_unc: Address, val: Address, grad: Address, hessian: Address,
     error: Address,
 ) -> Int32:  # fmt: skip
-    """The log density, its gradient and its Hessian."""
+    """Compute the log density, its gradient and its Hessian."""
     buffer = stack(BUFFER)
     begin(buffer)
     say(buffer, text("log_density_hessian: "))
@@ -166,7 +168,7 @@ def bs_log_density_hessian_vector_product(
     model: Address, propto: Bool, jacobian: Bool, theta_unc: Address, vector: Address, val: Address, hvp: Address,
     error: Address,
 ) -> Int32:  # fmt: skip
-    """The log density and the product of its Hessian with a vector."""
+    """Compute the log density and the product of its Hessian with a vector."""
     buffer = stack(BUFFER)
     begin(buffer)
     say(buffer, text("log_density_hessian_vector_product: "))
@@ -179,7 +181,7 @@ def bs_log_density_hessian_vector_product(
 
 
 def constrain(model: Address, theta_unc: Address, theta: Address, others: Address, buffer: Address) -> int:
-    """The status of writing constrained parameters to `theta`, and transformed ones to `others`."""
+    """Write constrained parameters to `theta` and transformed ones to `others`; return the status."""
     count = word(table(), UNCONSTRAINED)
     if not is_there(buffer, model, text("the model")):
         return -1
@@ -204,7 +206,7 @@ def bs_param_constrain(
     model: Address, include_tp: Bool, include_gq: Bool, theta_unc: Address, theta: Address, rng: Address,
     error: Address,
 ) -> Int32:  # fmt: skip
-    """Write the constrained parameters, and the transformed ones behind them."""
+    """Write the constrained parameters, followed by the transformed ones if requested."""
     buffer = stack(BUFFER)
     begin(buffer)
     say(buffer, text("param_constrain: "))
@@ -225,7 +227,7 @@ def bs_param_constrain(
 
 
 def unconstrain(model: Address, theta: Address, theta_unc: Address, buffer: Address) -> int:
-    """The status of writing the unconstrained vector of constrained parameters."""
+    """Write the unconstrained vector for constrained parameters; return the status."""
     count = word(table(), UNCONSTRAINED)
     if not is_there(buffer, model, text("the model")):
         return -1
@@ -255,7 +257,7 @@ def unconstrain(model: Address, theta: Address, theta_unc: Address, buffer: Addr
 
 
 def bs_param_unconstrain(model: Address, theta: Address, theta_unc: Address, error: Address) -> Int32:
-    """Write the unconstrained vector of constrained parameters."""
+    """Compute the unconstrained vector of constrained parameters."""
     buffer = stack(BUFFER)
     begin(buffer)
     say(buffer, text("param_unconstrain: "))
@@ -263,7 +265,7 @@ def bs_param_unconstrain(model: Address, theta: Address, theta_unc: Address, err
 
 
 def read_parameter(source: Address, record: Address, theta: Address, buffer: Address) -> int:
-    """1 if a parameter is in a JSON text, and its elements in theta; 0 if it is not there; -1 if it does not fit."""
+    """Read a parameter from a JSON text into theta: 1 if it is there, 0 if it is missing, -1 if it does not fit."""
     i = member(source, word(record, VALUE_NAME))
     if i < 0:
         return 0
@@ -280,7 +282,7 @@ def read_parameter(source: Address, record: Address, theta: Address, buffer: Add
 
 
 def bs_param_unconstrain_json(model: Address, json: Address, theta_unc: Address, error: Address) -> Int32:
-    """Write the unconstrained vector of parameters in a JSON text."""
+    """Compute the unconstrained vector of parameters that a JSON text contains."""
     buffer = stack(BUFFER)
     begin(buffer)
     say(buffer, text("param_unconstrain_json: "))
@@ -306,7 +308,7 @@ def bs_param_unconstrain_json(model: Address, json: Address, theta_unc: Address,
 
 
 def bs_rng_construct(seed: UInt32, error: Address) -> Address:
-    """A generator of random numbers."""
+    """Construct a random number generator."""
     rng = allocate(WORD)
     if rng != 0:
         set_word(rng, 0, seed)
@@ -319,12 +321,12 @@ def bs_rng_construct(seed: UInt32, error: Address) -> Address:
 
 
 def bs_rng_destruct(rng: Address) -> None:
-    """Free a generator."""
+    """Free a random number generator."""
     release(rng)
 
 
 def uniform(rng: Address) -> float:
-    """A random number in [0, 1), of 53 bits."""
+    """The next random number in [0, 1), with 53 random bits."""
     state = word(rng, 0) + -7046029254386353131
     set_word(rng, 0, state)
     x = (state ^ shift_right(state, 30)) * -4658895280553007687
@@ -335,9 +337,9 @@ def uniform(rng: Address) -> float:
 def draw(
     model: Address, json: Address, rng: Address, radius: float, point: Address, room: Address, buffer: Address
 ) -> int:
-    """The status of a random point, in which the parameters of a JSON text (0: none) have their values.
+    """Write a random point, in which parameters from a JSON text (0: none) have the given values; return the status.
 
-    What is not given gets a value in [-radius, radius) on the unconstrained scale.   room: for all parameters, twice
+    Other parameters get values in [-radius, radius) on the unconstrained scale. room: memory for all parameters, twice.
     """
     count = word(table(), UNCONSTRAINED)
     for k in range(count):

@@ -1,6 +1,7 @@
-"""Kernels of BridgeStan that construct a model from data, and answer what it is made of.
+"""BridgeStan kernels that construct a model from data, and return its names and sizes.
 
-model: descriptor of every data value (aotensor_array), then the memory that each has of its own (0: none)
+A model is an array of descriptors of all data values (aotensor_array), then for each the address
+of its memory (0: none).
 """
 
 from __future__ import annotations
@@ -70,17 +71,17 @@ OUTPUTS_NEEDED: Final = int(Status.OUTPUTS_NEEDED)
 
 
 def attach_data(arrays: Address, k: int, model: Address) -> None:
-    """The descriptors of the model's data, from number k on."""
+    """Copy the descriptors of the model's data to `arrays`, from number k on."""
     copy(arrays + k * ARRAY, model, word(table(), DATA_COUNT) * ARRAY)
 
 
 def record_of(records: Address, k: int) -> int:
-    """The address of record k."""
+    """The address of record number k."""
     return records + k * VALUE_WORDS * WORD
 
 
 def say_wrong(buffer: Address, what: Address, record: Address, wrong: int) -> None:
-    """Say what is wrong with a value, by the codes of the reader."""
+    """Append a message to the buffer: the value that is wrong, and the reason, by the error code of the JSON reader."""
     say(buffer, what)
     say(buffer, text(": "))
     say(buffer, word(record, VALUE_NAME))
@@ -98,7 +99,7 @@ def say_wrong(buffer: Address, what: Address, record: Address, wrong: int) -> No
 
 
 def is_document(source: Address, what: Address, buffer: Address) -> bool:
-    """Is a text one JSON object? Else the buffer says where it is wrong."""
+    """Return whether a text is a JSON object; otherwise append the position of the error to the buffer."""
     at = document_error(source)
     if at < 0:
         return True
@@ -111,7 +112,7 @@ def is_document(source: Address, what: Address, buffer: Address) -> bool:
 
 
 def measured(source: Address, i: int, record: Address, shape: Address, what: Address, buffer: Address) -> bool:
-    """Find the extents of the value at i; false, and the buffer says why, where they do not fit."""
+    """Store the extents of the value at position i; return false, with a message, if they do not fit the record."""
     rank = word(record, VALUE_RANK)
     for axis in range(rank):
         set_word(shape, axis, -1)
@@ -138,7 +139,7 @@ def measured(source: Address, i: int, record: Address, shape: Address, what: Add
 
 
 def read_data(model: Address, source: Address, k: int, buffer: Address) -> bool:
-    """Take data value k from a JSON text, or its default; false, and the buffer says why, if neither is there."""
+    """Read data value k from a JSON text, or use its default; return false, with a message, if there is neither."""
     record = record_of(word(table(), DATA), k)
     rank = word(record, VALUE_RANK)
     i = -1
@@ -179,7 +180,7 @@ def read_data(model: Address, source: Address, k: int, buffer: Address) -> bool:
 
 
 def is_consistent(model: Address, buffer: Address) -> bool:
-    """Do the extents of all data fit together? A call without memory for its result says so, before it computes."""
+    """Return whether the extents of all data fit together; tested by a call that returns before it computes."""
     count = word(table(), UNCONSTRAINED)
     point = allocate(WORD * (count + 1))
     if point == 0:
@@ -210,7 +211,7 @@ def is_consistent(model: Address, buffer: Address) -> bool:
 
 
 def read_whole_file(path: Address, buffer: Address) -> int:
-    """The text of a file in memory of its own; 0, and the buffer says why, if it cannot be read."""
+    """Read a file into newly allocated memory; return 0, with a message in the buffer, if that fails."""
     file = open_file(path, text("rb"))
     if file == 0:
         say(buffer, text("cannot read the file "))
@@ -240,7 +241,7 @@ def read_whole_file(path: Address, buffer: Address) -> int:
 
 
 def is_path(data: Address) -> bool:
-    """Does a text end with ".json"?"""
+    """Does a text end with ".json", so that it is the path of a file?"""
     size = length(data)
     if size < 5:
         return False
@@ -248,7 +249,7 @@ def is_path(data: Address) -> bool:
 
 
 def read_all(model: Address, data: Address, buffer: Address) -> bool:
-    """Take all data from a JSON text, a file, or defaults."""
+    """Read all data from a JSON text, a file, or defaults; return false, with a message, if that fails."""
     source = data
     if data != 0 and byte(data, 0) == 0:
         source = 0
@@ -273,7 +274,7 @@ def read_all(model: Address, data: Address, buffer: Address) -> bool:
 
 
 def bs_model_construct(data: Address, seed: UInt32, error: Address) -> Address:
-    """A model with data; 0 and a message if they do not fit."""
+    """Construct a model from data; return 0 and a message if the data do not fit."""
     buffer = stack(BUFFER)
     begin(buffer)
     say(buffer, text("construct: "))
@@ -293,7 +294,7 @@ def bs_model_construct(data: Address, seed: UInt32, error: Address) -> Address:
 
 
 def bs_model_destruct(model: Address) -> None:
-    """Free a model."""
+    """Free a model and its data."""
     if model == 0:
         return
     count = word(table(), DATA_COUNT)
@@ -303,35 +304,35 @@ def bs_model_destruct(model: Address) -> None:
 
 
 def bs_free_error_msg(error: Address) -> None:
-    """Free a message."""
+    """Free an error message."""
     release(error)
 
 
 def bs_name(model: Address) -> Address:
-    """The name of the model."""
+    """Return the name of the model."""
     return word(table(), NAME)
 
 
 def bs_model_info(model: Address) -> Address:
-    """What the model was compiled with."""
+    """Return a text about the compilation of the model."""
     return word(table(), INFO)
 
 
 def bs_param_names(model: Address, include_tp: Bool, include_gq: Bool) -> Address:
-    """Names of the constrained parameters, and of the transformed ones; nothing is generated."""
+    """Return the names of the constrained parameters, and of the transformed ones if requested."""
     return word(table(), ALL_NAMES) if include_tp != 0 else word(table(), NAMES)
 
 
 def bs_param_unc_names(model: Address) -> Address:
-    """Names of the unconstrained parameters."""
+    """Return the names of the unconstrained parameters."""
     return word(table(), UNCONSTRAINED_NAMES)
 
 
 def bs_param_num(model: Address, include_tp: Bool, include_gq: Bool) -> Int32:
-    """How many numbers `bs_param_constrain` writes."""
+    """Return the number of values that `bs_param_constrain` writes."""
     return word(table(), CONSTRAINED) + (word(table(), TRANSFORMED) if include_tp != 0 else 0)
 
 
 def bs_param_unc_num(model: Address) -> Int32:
-    """Length of the unconstrained vector."""
+    """Return the length of the unconstrained vector."""
     return word(table(), UNCONSTRAINED)

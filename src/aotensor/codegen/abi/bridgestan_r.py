@@ -1,4 +1,4 @@
-"""Kernels of BridgeStan's client in R, whose `.C` passes addresses of everything.
+"""Kernels for BridgeStan's R client: R's `.C` interface passes every argument by address.
 
 Source: `bridgestanR.h` of BridgeStan 2.
 """
@@ -33,7 +33,7 @@ from aotensor.codegen.abi.language import Address, int32, real, set_int32, set_w
 
 
 def bs_version_R(major: Address, minor: Address, patch: Address) -> None:
-    """The version of the interface."""
+    """Store the version of the interface."""
     set_int32(major, 0, MAJOR)
     set_int32(minor, 0, MINOR)
     set_int32(patch, 0, PATCH)

@@ -1,4 +1,4 @@
-"""Kernels of BridgeStan for a first point, and the callback of prints."""
+"""BridgeStan kernels for an initial point, and for the print callback."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def bs_param_initialize(
     model: Address, json: Address, rng: Address, init_radius: float, max_tries: Int32, jacobian: Bool,
     theta_unc: Address, error: Address,
 ) -> Int32:  # fmt: skip
-    """Write a random point of finite log density, in which given parameters have their values."""
+    """Write a random initial point with finite log density; parameters in the JSON text have the given values."""
     buffer = stack(BUFFER)
     begin(buffer)
     say(buffer, text("param_initialize: "))
@@ -71,5 +71,5 @@ def bs_param_initialize(
 
 
 def bs_set_print_callback(callback: Address, error: Address) -> Int32:
-    """Accept a callback. Models of aotensor have no print statements, so that it is never called."""
+    """Accept a print callback, which is never called: models of aotensor do not print."""
     return 0

@@ -1,4 +1,4 @@
-"""What the kernels of BridgeStan know of a model: positions of words in its tables."""
+"""The layout of the constant table of a BridgeStan model: positions of words in it."""
 
 from __future__ import annotations
 

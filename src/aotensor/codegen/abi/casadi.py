@@ -1,6 +1,7 @@
-"""CasADi's convention for external functions, and so acados': `f` and its derivatives, with sparsities.
+"""CasADi's interface for external functions, which acados uses too: `f` and its derivatives, with sparsities.
 
-Each function of the convention is a block: vectors of entries in column-major order go to one uniform entry of ours.
+Each function of the interface is a block: it passes vectors of entries in column-major order to one of our uniform
+entries.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ _SUFFIXES: Final = {
 
 @dataclass(frozen=True)
 class Slot:
-    """An input or output.
+    """An input or output of a CasADi function.
 
-    pattern: rows, columns, column pointers, rows of entries. is_passed: our entry has it. shape: of the column-major
-    array that our entry has, None for a vector of the entries.
+    pattern: number of rows, number of columns, column pointers, row indices. is_passed: does our entry have this
+    argument? shape: shape of our entry's column-major array; None if it is the vector of the entries.
     """
 
     name: str
@@ -42,13 +43,16 @@ class Slot:
 
     @property
     def length(self) -> int:
-        """The number of entries."""
+        """The number of stored entries."""
         return self.pattern[2 + self.pattern[1]]
 
 
 @dataclass(frozen=True)
 class Block:
-    """A function of the convention.   function: of ours, which computes it. is_needed: the interface needs it"""
+    """A function of CasADi's interface. function: our function that computes it.
+
+    is_needed: is it an error if it cannot be exported?
+    """
 
     name: str
     function: str
@@ -59,7 +63,7 @@ class Block:
 
 @dataclass(frozen=True)
 class CasadiLayer(Layer):
-    """Blocks for CasADi.   owners: our functions whose names are those of blocks"""
+    """All blocks of a library for CasADi. owners: our functions that have the name of a block."""
 
     blocks: tuple[Block, ...]
     owners: tuple[str, ...]
@@ -68,16 +72,19 @@ class CasadiLayer(Layer):
 
     @property
     def symbols(self) -> tuple[str, ...]:  # type: ignore[override]
-        """All symbols of all blocks."""
+        """All exported symbols of all blocks."""
         return tuple(block.name + suffix for block in self.blocks for suffix in _SUFFIXES.values())
 
     @property
     def functions(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Those whose names CasADi's entries take."""
+        """Our functions whose names CasADi's entries use."""
         return self.owners
 
     def fitted(self, functions: Sequence[FunctionSpec]) -> CasadiLayer:
-        """Derivatives are left out where they need more of LAPACK than there are kernels of."""
+        """A copy without derivatives that need LAPACK functions for which there are no kernels.
+
+        Raises: UnsupportedError if a needed function needs them.
+        """
         specs, kept = {spec.name: spec for spec in functions}, []
         for block in self.blocks:
             if block.is_needed:
@@ -105,7 +112,7 @@ def _words(constants: Constants, block: Block, function: Value) -> list[Value | 
 
 
 def _form(constants: Constants, slot: Slot) -> list[Value | int]:
-    """Rank, shape and strides of the array that our entry gets."""
+    """The rank, shape and strides of the array that our entry gets for a slot."""
     shape = (slot.length,) if slot.shape is None else slot.shape
     strides = [prod(shape[:axis]) for axis in range(len(shape))]
     return [len(shape), constants.numbers(shape), constants.numbers(strides)]

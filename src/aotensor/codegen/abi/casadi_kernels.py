@@ -1,4 +1,4 @@
-"""Kernels of CasADi's convention for external functions: one function, of the entries of its arguments.
+"""Kernels of CasADi's interface for external functions, for one function of its arguments' entries.
 
     table: numbers of inputs and outputs; addresses of their names and sparsities; the uniform entry; lengths of inputs
     and outputs; their ranks, shapes and strides; an aotensor_blas
@@ -42,13 +42,13 @@ an array is three words: rank, address of the shape, address of the strides."""
 
 
 def describe_entries(arrays: Address, k: int, data: Address, form: Address) -> None:
-    """Descriptor k: an array of entries in column-major order."""
+    """Fill descriptor k of `arrays` for entries in column-major order. form: its rank, shape and strides."""
     describe(arrays, k, data, word(form, 1), word(form, 0), FLOAT)
     set_word(arrays + k * ARRAY, STRIDES_AT, word(form, 2))
 
 
 def missing(given: Address, lengths: Address, count: int) -> int:
-    """How many elements NULL stands for, of all arguments."""
+    """The total number of elements of all arguments that are NULL, which count as zeros."""
     total = 0
     for k in range(count):
         if word(lengths, k) > 0 and word(given, k) == 0:
@@ -57,7 +57,7 @@ def missing(given: Address, lengths: Address, count: int) -> int:
 
 
 def evaluate(arg: Address, res: Address, iw: Address, w: Address, mem: Int32) -> Int32:
-    """Evaluate; 0, or a status. NULL as an input is zeros, NULL as an output is not wanted."""
+    """Evaluate the function; return 0 or a status. A NULL input counts as zeros; a NULL output is not wanted."""
     n = word(table(), INPUTS)
     m = word(table(), OUTPUTS)
     if (arg == 0 and n > 0) or (res == 0 and m > 0):
@@ -102,37 +102,37 @@ def evaluate(arg: Address, res: Address, iw: Address, w: Address, mem: Int32) ->
 
 
 def n_in() -> int:
-    """The number of inputs."""
+    """Return the number of inputs."""
     return word(table(), INPUTS)
 
 
 def n_out() -> int:
-    """The number of outputs."""
+    """Return the number of outputs."""
     return word(table(), OUTPUTS)
 
 
 def name_in(k: int) -> Address:
-    """The name of an input."""
+    """Return the name of an input."""
     return word(word(table(), INPUT_NAMES), k) if 0 <= k < word(table(), INPUTS) else 0
 
 
 def name_out(k: int) -> Address:
-    """The name of an output."""
+    """Return the name of an output."""
     return word(word(table(), OUTPUT_NAMES), k) if 0 <= k < word(table(), OUTPUTS) else 0
 
 
 def sparsity_in(k: int) -> Address:
-    """Rows, columns, and the pattern of an input in compressed columns."""
+    """Return the sparsity of an input: rows, columns, and the pattern in compressed columns."""
     return word(word(table(), INPUT_SPARSITIES), k) if 0 <= k < word(table(), INPUTS) else 0
 
 
 def sparsity_out(k: int) -> Address:
-    """Rows, columns, and the pattern of an output in compressed columns."""
+    """Return the sparsity of an output: rows, columns, and the pattern in compressed columns."""
     return word(word(table(), OUTPUT_SPARSITIES), k) if 0 <= k < word(table(), OUTPUTS) else 0
 
 
 def work(sz_arg: Address, sz_res: Address, sz_iw: Address, sz_w: Address) -> Int32:
-    """Lengths of `arg`, `res`, `iw` and `w`: no memory beside the arguments."""
+    """Store the lengths of `arg`, `res`, `iw` and `w`: no memory besides the arguments is needed."""
     if sz_arg != 0:
         set_word(sz_arg, 0, word(table(), INPUTS))
     if sz_res != 0:
@@ -145,35 +145,35 @@ def work(sz_arg: Address, sz_res: Address, sz_iw: Address, sz_w: Address) -> Int
 
 
 def alloc_mem() -> Int32:
-    """A call keeps nothing, so that all memory objects are number 0."""
+    """Return memory object 0: calls have no state, so all memory objects are the same."""
     return 0
 
 
 def init_mem(mem: Int32) -> Int32:
-    """Nothing to initialise: 0."""
+    """Initialize a memory object: does nothing, and returns 0."""
     return 0
 
 
 def free_mem(mem: Int32) -> None:
-    """Nothing to free."""
+    """Free a memory object: does nothing."""
     return
 
 
 def checkout() -> Int32:
-    """Memory object 0, for any number of threads."""
+    """Return memory object 0, which any number of threads may use."""
     return 0
 
 
 def release_mem(mem: Int32) -> None:
-    """Nothing to give back."""
+    """Release a memory object: does nothing."""
     return
 
 
 def incref() -> None:
-    """Nothing to count."""
+    """Increment the reference count: does nothing."""
     return
 
 
 def decref() -> None:
-    """Nothing to count."""
+    """Decrement the reference count: does nothing."""
     return

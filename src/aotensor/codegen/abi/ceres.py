@@ -1,8 +1,8 @@
-"""Ceres Solver: for each residual a function of the type of its C interface, which its C++ classes call, too.
+"""The interface of Ceres Solver: for each residual a function with the type of Ceres' C cost functions.
 
     int <f>_ceres(void *user_data, double **parameters, double *residuals, double **jacobians)
 
-The Jacobians that the caller asks for choose among typed entries of ours, so that no work is done for the others.
+The requested Jacobians select one of our typed entries, so that no other Jacobian is computed.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _STACK_BYTES: Final = 1 << 16
 
 @dataclass(frozen=True)
 class Residual:
-    """A residual.
+    """A residual of parameter blocks and data.
 
-    are_blocks: of each input, is it a parameter block? Otherwise it is data. functions: positions of blocks → our
-    function of the residual and of the Jacobians by these blocks. With the empty key it is the residual alone. One
-    block's function lacks the residual where there is not one for each subset.
+    are_blocks: for each input, is it a parameter block or data? functions: positions of blocks → our function that
+    computes the residual and its Jacobians by these blocks; for the empty key the residual alone. If there is no
+    function for each subset of the blocks, functions for one block do not compute the residual.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Residual:
 
 @dataclass(frozen=True)
 class CeresLayer(Layer):
-    """The residuals of a library."""
+    """The residuals of a library, as an interface layer."""
 
     residuals: tuple[Residual, ...]
     name = "ceres"
@@ -54,11 +54,14 @@ class CeresLayer(Layer):
 
     @property
     def symbols(self) -> tuple[str, ...]:  # type: ignore[override]
-        """One for each residual."""
+        """The exported symbols, one for each residual."""
         return tuple(residual.name + SUFFIX for residual in self.residuals)
 
     def fitted(self, functions: Sequence[FunctionSpec]) -> CeresLayer:
-        """The same: every Jacobian is needed.   Raises: UnsupportedError for a function that needs LAPACK"""
+        """Return the layer unchanged, since every Jacobian is needed.
+
+        Raises: UnsupportedError for a function that needs LAPACK functions for which there are no kernels.
+        """
         specs = {spec.name: spec for spec in functions}
         for residual in self.residuals:
             for name in residual.functions.values():
@@ -75,7 +78,7 @@ class CeresLayer(Layer):
 
 
 class _Evaluation:
-    """The function of one residual under construction."""
+    """The code of the function for one residual, under construction."""
 
     def __init__(self, constants: Constants, residual: Residual, manifest: Manifest) -> None:
         self._residual, self._manifest = residual, manifest
@@ -107,7 +110,7 @@ class _Evaluation:
         self._choose(mask)
 
     def _choose(self, mask: Value) -> None:
-        """Call the function for the Jacobians whose bits are set."""
+        """Emit the call of the function that computes the Jacobians whose bits are set in `mask`."""
         c, b, functions, count = self._c, self._c.builder, self._residual.functions, self._residual.count
         is_each = len(functions) == 1 << count
         for subset in functions:
@@ -124,7 +127,7 @@ class _Evaluation:
         c.give(b.zext(done.get(), i32))
 
     def _call(self, subset: tuple[int, ...], has_residual: bool) -> Value:
-        """Is it done?"""
+        """Emit the call of the function for a subset of blocks; return whether it succeeded."""
         c, b = self._c, self._c.builder
         symbols = Symbols.in_library(self._manifest, self._residual.functions[subset])
         size = b.call(self._globals[symbols.workspace], [])

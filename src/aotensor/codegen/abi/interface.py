@@ -1,4 +1,4 @@
-"""What an interface adds to a library: one record, whatever the interface."""
+"""The record of an interface of another project: what it adds to a library."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from aotensor_runtime.manifest import FunctionSpec, InterfaceSpec, Manifest
 class Layer(ABC):
     """The entries of another project's interface, over the entries of one library.
 
-    name, version: of the interface. symbols: all that it exports. functions: those of ours whose names it takes, so
-    that our typed entries are called `<function>_typed`.
+    name, version: name and version of the interface. symbols: all exported symbols. functions: our functions whose
+    names the interface uses; our typed entries of these are called `<function>_typed`.
     """
 
     name: str
@@ -33,11 +33,14 @@ class Layer(ABC):
 
     @abstractmethod
     def fitted(self, functions: Sequence[FunctionSpec]) -> Layer:
-        """The same without what the compiled functions cannot give.   Raises: UnsupportedError if nothing is left"""
+        """A copy without entries that the compiled functions cannot provide.
+
+        Raises: UnsupportedError if nothing is left.
+        """
 
     @abstractmethod
     def add(self, constants: Constants, manifest: Manifest) -> None:
-        """Define the symbols in a module that has our entries."""
+        """Define the interface's symbols in a module that contains our entries."""
 
 
 def entry(constants: Constants, manifest: Manifest, function: str | None) -> Value:
@@ -61,7 +64,7 @@ def forms(constants: Constants, shapes: Sequence[Sequence[int]]) -> list[Value]:
 
 
 def refuse_without_libc(layers: Sequence[Layer], triple: str, allocates: bool) -> None:
-    """Raises: OptionError where interfaces cannot allocate memory, or addresses have 32 bits"""
+    """Check that interfaces may allocate memory, and that addresses have 64 bits. Raises: OptionError if not."""
     if not layers:
         return
     names = ", ".join(layer.name for layer in layers)

@@ -1,7 +1,7 @@
 """Kernels that read arrays out of a JSON text, strictly, and without a tree.
 
-`document_error` looks at all of the text once. After that the others rely on its form: `member` finds a value by its
-name, `measure` its extents, `store` writes its elements. Numbers may be NaN, Infinity and -Infinity, also in quotes, as
+`document_error` validates the text once; the other kernels rely on this: `member` finds a value by its name, `measure`
+its extents, and `store` writes its elements. Numbers may be NaN, Infinity and -Infinity, also in quotes, as
 CmdStan writes them.
 
 Source: RFC 8259; "JSON Format for CmdStan", CmdStan User's Guide.
@@ -51,17 +51,17 @@ def skip_space(source: Address, i: int) -> int:
 
 
 def is_digit(c: int) -> bool:
-    """0 to 9?"""
+    """Is a byte a digit, 0 to 9?"""
     return 48 <= c <= 57
 
 
 def is_hexadecimal(c: int) -> bool:
-    """0 to 9, a to f, A to F?"""
+    """Is a byte a hexadecimal digit: 0 to 9, a to f, A to F?"""
     return is_digit(c) or 97 <= c <= 102 or 65 <= c <= 70
 
 
 def skip_string(source: Address, i: int) -> int:
-    """The end of the string that begins at i; -1 - position where it is wrong."""
+    """The position after the string that begins at i; -1 - position of the error in an invalid one."""
     i += 1
     while byte(source, i) != 34:
         if byte(source, i) < 32:
@@ -81,7 +81,7 @@ def skip_string(source: Address, i: int) -> int:
 
 
 def skip_word(source: Address, i: int, expected: Address) -> int:
-    """The end of a word at i; -1 - i if it is another one."""
+    """The position after the word `expected` at i; -1 - i if there is another text."""
     k = 0
     while byte(expected, k) != 0:
         if byte(source, i + k) != byte(expected, k):
@@ -91,7 +91,7 @@ def skip_word(source: Address, i: int, expected: Address) -> int:
 
 
 def skip_number(source: Address, i: int) -> int:
-    """The end of the number at i; -1 - position where it is wrong."""
+    """The position after the number that begins at i; -1 - position of the error in an invalid one."""
     if byte(source, i) == 45:
         i += 1
     if byte(source, i) == 73:
@@ -120,7 +120,7 @@ def skip_number(source: Address, i: int) -> int:
 
 
 def skip_value(source: Address, i: int, depth: int) -> int:
-    """The end of the value that begins at i; -1 - position where it is wrong."""
+    """The position after the value that begins at i; -1 - position of the error in an invalid one."""
     c = byte(source, i)
     if c == 34:
         return skip_string(source, i)
@@ -164,7 +164,7 @@ def skip_value(source: Address, i: int, depth: int) -> int:
 
 
 def document_error(source: Address) -> int:
-    """Where a text stops to be one JSON object, from 0; -1 for one that is."""
+    """The position of the first error in a text that should be one JSON object; -1 if it is valid."""
     i = skip_space(source, 0)
     if byte(source, i) != 123:
         return i
@@ -185,7 +185,7 @@ def hexadecimal(source: Address, i: int) -> int:
 
 
 def write_character(target: Address, i: int, c: int) -> int:
-    """Store a character in UTF-8 at i; the position behind it."""
+    """Store a character as UTF-8 at position i; return the position after it."""
     if c < 128:
         set_byte(target, i, c)
         return i + 1
@@ -206,7 +206,7 @@ def write_character(target: Address, i: int, c: int) -> int:
 
 
 def is_name(source: Address, i: int, name: Address) -> bool:
-    """Is the string at i, escapes included, a name?"""
+    """Is the string at i, with its escapes decoded, equal to a name?"""
     piece = stack(8)
     k = 0
     i += 1
@@ -243,7 +243,7 @@ def is_name(source: Address, i: int, name: Address) -> bool:
 
 
 def member(source: Address, name: Address) -> int:
-    """Where the value of a member of the document begins, the last one of that name; -1 if there is none."""
+    """The position of the value of the last member with this name in the document; -1 if there is none."""
     found = -1
     i = skip_space(source, skip_space(source, 0) + 1)
     while byte(source, i) != 125:
@@ -258,7 +258,7 @@ def member(source: Address, name: Address) -> int:
 
 
 def measure(source: Address, i: int, axis: int, rank: int, shape: Address) -> int:
-    """What is wrong with the array at i, whose extents go to `shape`: -1 there is one that is not known yet."""
+    """Store the extents of the array at i in `shape`, where -1 stands for unknown ones; return 0 or an error code."""
     if axis == rank:
         return OTHER_RANK if byte(source, i) == 91 or byte(source, i) == 123 else 0
     if byte(source, i) != 91:
@@ -280,7 +280,7 @@ def measure(source: Address, i: int, axis: int, rank: int, shape: Address) -> in
 
 
 def store_element(source: Address, i: int, dtype: int, target: Address, index: int) -> int:
-    """What is wrong with the number at i, which becomes element `index`."""
+    """Store the number at i as element `index` of `target`; return 0 or an error code."""
     c = byte(source, i)
     end = skip_value(source, i, 0)
     if c == 116 or c == 102:
@@ -334,9 +334,9 @@ def store_element(source: Address, i: int, dtype: int, target: Address, index: i
 def store(
     source: Address, i: int, axis: int, rank: int, dtype: int, target: Address, index: int, strides: Address
 ) -> int:
-    """What is wrong with the elements of the array at i, which are stored from element `index` on.
+    """Store the elements of the array at i from element `index` of `target` on; return 0 or an error code.
 
-    strides: between elements of each axis. The array has been measured.
+    strides: strides of `target`, in elements. `measure` must have accepted the array.
     """
     if axis == rank:
         return store_element(source, i, dtype, target, index)

@@ -1,7 +1,7 @@
-"""The words of interface kernels: Python functions that `abi.translate` compiles to LLVM IR.
+"""The primitives of interface kernels, which are Python functions that `abi.translate` compiles to LLVM IR.
 
 A kernel computes with 64-bit integers, float64 and truth values. An address is an integer; `byte(p, i)`, `word(p, i)`
-and `real(p, i)` are element i of memory at p. Annotations say how C passes an argument or a result.
+and `real(p, i)` are element i of memory at p. Annotations are the C types of arguments and results.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _Make: TypeAlias = "Callable[..., Value | None]"
 
 @dataclass(frozen=True)
 class Primitive:
-    """A function of the language.   make: builds it, from `Code` and its arguments, of which addresses are integers"""
+    """A primitive function of the language. make: emits it, from `Code` and its arguments; addresses are integers."""
 
     make: _Make
 
     def refuse(self) -> TypeError:
-        """What calling it in Python raises."""
+        """The error that is raised if Python calls a primitive."""
         return TypeError("a kernel of an interface is compiled, not called")
 
 
@@ -169,11 +169,11 @@ close_file = Number(c_function("fclose", i32, pointer))
 
 
 class Table(Number):
-    """`table()`: the address of the constants of the interface, words that `translate` is given."""
+    """`table()`: the address of the interface's constants, the words that `translate` is given."""
 
 
 class Text(Number):
-    """`text("...")`: the address of a constant text, which ends with NUL."""
+    """`text("...")`: the address of a constant text that ends with NUL."""
 
 
 table = Table(lambda c: None)
@@ -181,7 +181,7 @@ text = Text(lambda c: None)
 
 
 def truth(c: Code, value: Value) -> Value:
-    """value != 0"""
+    """Convert a value to a truth value: value != 0."""
     if value.type == ir.IntType(1):
         return value
     return c.builder.icmp_signed("!=", value, constant(value.type, 0))

@@ -1,7 +1,7 @@
-"""Kernels that take the place of LAPACK where callers cannot give one: float64, in Fortran's convention.
+"""Kernels that replace LAPACK for callers that cannot provide it: float64, with Fortran's calling convention.
 
-A triangle is read by two strides, so that one loop serves both sides, both triangles and both transpositions: where a
-matrix is on the right, its transpose is on the left of rows instead of columns.
+A triangle is read by two strides, so that one loop serves both sides, both triangles and both transpositions: B·A
+is computed as the transpose of A applied to the rows of B.
 
 Source: Golub & Van Loan, Matrix Computations, 4th ed., algorithms 3.1.1, 3.4.1, 4.2.1.
 """
@@ -12,12 +12,12 @@ from aotensor.codegen.abi.language import Address, byte, int32, real, set_int32,
 
 
 def is_letter(flag: Address, letter: int) -> int:
-    """Is a flag of Fortran this capital letter, in either case? 1 or 0."""
+    """1 if a Fortran flag is this capital letter or its lower case, else 0."""
     return 1 if byte(flag, 0) & 223 == letter else 0
 
 
 def reads_across(side: Address, transposed: Address) -> int:
-    """1 if the matrix that multiplies vectors from the left is the transpose of the stored one."""
+    """1 if the matrix that multiplies vectors from the left is the transpose of the stored one, else 0."""
     is_right = is_letter(side, 82)
     is_transposed = 1 - is_letter(transposed, 78)
     return is_right ^ is_transposed
@@ -27,7 +27,7 @@ def dtrsm(
     side: Address, uplo: Address, transposed: Address, diagonal: Address, rows: Address, columns: Address,
     alpha: Address, a: Address, lda: Address, b: Address, ldb: Address,
 ) -> None:  # fmt: skip
-    """B = alpha A^-1 B or alpha B A^-1, of a triangle A or its transpose."""
+    """B = alpha A^-1 B or B = alpha B A^-1, where A is a triangular matrix or its transpose."""
     is_right = is_letter(side, 82)
     across = reads_across(side, transposed)
     is_lower = is_letter(uplo, 76) ^ across
@@ -54,7 +54,7 @@ def dtrmm(
     side: Address, uplo: Address, transposed: Address, diagonal: Address, rows: Address, columns: Address,
     alpha: Address, a: Address, lda: Address, b: Address, ldb: Address,
 ) -> None:  # fmt: skip
-    """B = alpha A B or alpha B A, of a triangle A or its transpose."""
+    """B = alpha A B or B = alpha B A, where A is a triangular matrix or its transpose."""
     is_right = is_letter(side, 82)
     across = reads_across(side, transposed)
     is_lower = is_letter(uplo, 76) ^ across
@@ -78,7 +78,7 @@ def dtrmm(
 
 
 def dpotrf(uplo: Address, size: Address, a: Address, lda: Address, info: Address) -> None:
-    """The Cholesky factor in one triangle; info: 0, or the first column whose pivot is not positive, from 1."""
+    """Replace one triangle by the Cholesky factor; info: 0, or the first column whose pivot is not positive, from 1."""
     is_lower = is_letter(uplo, 76)
     step_i = 1 if is_lower == 1 else int32(lda, 0)
     step_j = int32(lda, 0) if is_lower == 1 else 1
@@ -100,7 +100,7 @@ def dpotrf(uplo: Address, size: Address, a: Address, lda: Address, info: Address
 
 
 def dgetrf(rows: Address, columns: Address, a: Address, lda: Address, pivots: Address, info: Address) -> None:
-    """P L U by rows that are exchanged for the largest element; info: the first column whose pivot is 0, from 1."""
+    """Replace a matrix by its factors P L U, with partial pivoting; info: 0, or the first zero pivot, from 1."""
     m = int32(rows, 0)
     n = int32(columns, 0)
     step = int32(lda, 0)

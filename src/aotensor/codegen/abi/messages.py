@@ -1,6 +1,6 @@
-"""Kernels that write error messages: a text grows in a buffer, and ends in memory that the caller frees.
+"""Kernels that write error messages: they append texts to a buffer, and copy it to memory that the caller frees.
 
-A buffer is a word, the bytes used so far, and `ROOM` bytes. What does not fit is cut off.
+A buffer is a word, the number of bytes used, and `ROOM` bytes of text. Longer texts are truncated.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def begin(buffer: Address) -> None:
 
 
 def say_bytes(buffer: Address, source: Address, count: int) -> None:
-    """Append so many bytes."""
+    """Append `count` bytes to a buffer."""
     used = word(buffer, 0)
     size = count if count < ROOM - used else ROOM - used
     copy(buffer + WORD + used, source, size)
@@ -38,12 +38,12 @@ def say_bytes(buffer: Address, source: Address, count: int) -> None:
 
 
 def say(buffer: Address, source: Address) -> None:
-    """Append a text."""
+    """Append a NUL-terminated text to a buffer."""
     say_bytes(buffer, source, length(source))
 
 
 def say_number(buffer: Address, value: int) -> None:
-    """Append a number."""
+    """Append an integer to a buffer, in decimal."""
     used = word(buffer, 0)
     if used + 20 > ROOM:
         return
@@ -63,7 +63,7 @@ def say_number(buffer: Address, value: int) -> None:
 
 
 def fail(error: Address, buffer: Address) -> None:
-    """Store the text of a buffer at `char **error`, in memory of its own; NULL where there is no memory."""
+    """Copy the text of a buffer to new memory and store its address at `char **error`; NULL without memory."""
     if error == 0:
         return
     used = word(buffer, 0)
@@ -75,7 +75,7 @@ def fail(error: Address, buffer: Address) -> None:
 
 
 def say_part(buffer: Address, names: Address, k: int) -> None:
-    """Append part k of a text of parts with commas between."""
+    """Append part number k of a comma-separated text to a buffer."""
     i = 0
     while k > 0 and byte(names, i) != 0:
         if byte(names, i) == 44:

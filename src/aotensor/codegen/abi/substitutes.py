@@ -1,4 +1,4 @@
-"""The table of BLAS and LAPACK that an interface gives to our entries, where its callers have none."""
+"""The table of BLAS and LAPACK functions that an interface passes to our entries if its callers provide none."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ SUBSTITUTES: Final = tuple(name for name in LAPACK_FUNCTIONS if hasattr(linear_a
 
 
 def blas_words() -> list[int | str]:
-    """An aotensor_blas as words of a table; products are left to our own kernels."""
+    """An aotensor_blas as words of a table. It has no products, for which our own kernels are used."""
     names = [name for name, *_ in Blas._fields_][1:]
     return [ctypes.sizeof(Blas), *(name if name in SUBSTITUTES else 0 for name in names)]
 
 
 def missing_lapack(spec: FunctionSpec) -> list[str]:
-    """What a function needs of LAPACK and has no kernel."""
+    """The names of the LAPACK functions that a function needs and that have no kernel here."""
     return [name for name in spec.lapack if name not in SUBSTITUTES]
 
 
 def refuse_lapack(interface: str, spec: FunctionSpec) -> None:
-    """Raises: UnsupportedError for a function that needs more of LAPACK than there are kernels of"""
+    """Check that all LAPACK functions that a function needs have kernels. Raises: UnsupportedError if not."""
     missing = missing_lapack(spec)
     if missing:
         raise UnsupportedError(

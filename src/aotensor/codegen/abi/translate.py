@@ -1,4 +1,4 @@
-"""LLVM functions out of the kernels of an interface, which are Python functions in modules of their own.
+"""Translate the kernels of an interface, which are functions of Python modules, to LLVM functions.
 
     def skip(at: Address, i: int) -> int:         define internal i64 @abi.skip(i64 %at, i64 %i) {
         while byte(at, i) == 32:             →      load, compare, branch
@@ -59,11 +59,11 @@ def add_kernels(
 ) -> None:
     """Define the kernels of Python modules in an LLVM module.
 
-    exported: the kernels that others can see, and under which names. prefix: before the names of all others.
-    words: what `table()` points to, in order; a name is the address of a kernel, which then has the types of C, too.
-    left_out: kernels that are not there, as nobody calls them.
+    exported: exported kernel → its symbol. prefix: prefix of the other kernels' symbols. words: the words at `table()`,
+    in order; a name stands for the address of a kernel, whose signature then has C types. left_out: kernels that are
+    not defined, since nothing calls them.
 
-    Raises: InternalError with the line for what the language does not have.
+    Raises: InternalError with the line of code outside of the language.
     """
     kernels = {name: one for source in sources for name, one in _kernels(source).items() if name not in left_out}
     of_c = {*exported, *(x for x in words if isinstance(x, str))}
@@ -89,7 +89,7 @@ def _kernels(source: ModuleType) -> dict[str, tuple[ast.FunctionDef, Mapping[str
 
 
 def _kinds(tree: ast.FunctionDef, of_c: bool) -> tuple[Type, list[Type]]:
-    """Types of the result and of the arguments."""
+    """The types of the result and of the arguments. of_c: C types, as annotated, instead of the language's."""
 
     def kind(note: ast.expr | None) -> Type:
         if note is None or (isinstance(note, ast.Constant) and note.value is None):
@@ -112,7 +112,7 @@ def _declared(constants: Constants, symbol: str, tree: ast.FunctionDef, of_c: bo
 
 
 class _Body:
-    """One kernel while it is translated.   names: of its module's globals. declared: all kernels by name"""
+    """The translation of one kernel. names: its module's globals. declared: all kernels by name."""
 
     def __init__(
         self, constants: Constants, names: Mapping[str, Any], own: Function, declared: Mapping[str, Function],
@@ -307,7 +307,7 @@ class _Body:
         return self._b.fcmp_unordered(word, x, y) if word == "!=" else self._b.fcmp_ordered(word, x, y)
 
     def _choice(self, test: ast.expr, choices: Sequence[ast.expr]) -> Value:
-        """`x if test else y`: the other one is not evaluated."""
+        """Translate `x if test else y`; only one of x and y is evaluated."""
         b = self._b
         then, other, after = (b.append_basic_block(name) for name in ("then", "else", "chosen"))
         b.cbranch(self._condition(test), then, other)
@@ -323,7 +323,7 @@ class _Body:
         return chosen
 
     def _either(self, parts: Sequence[ast.expr], is_or: bool) -> Value:
-        """`and` or `or`: what follows is not evaluated once the answer is known."""
+        """Translate `and` or `or`; operands after the decisive one are not evaluated."""
         b = self._b
         with b.goto_entry_block():
             slot = b.alloca(i1)
@@ -364,7 +364,7 @@ class _Body:
         return found
 
     def _called(self, callee: Function, arguments: Sequence[Value]) -> Value | None:
-        """A call of a kernel, whose signature may be that of C."""
+        """Translate a call of a kernel, whose signature may have C types."""
         passed = []
         for value, kind in zip(arguments, callee.function_type.args, strict=True):
             whole = self._b.zext(value, i64) if value.type == i1 and kind != i1 else value

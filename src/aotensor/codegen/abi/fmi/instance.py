@@ -1,4 +1,6 @@
-"""Kernels of FMI 3.0 that create, configure, step and copy instances. A model has no state but its inputs and the time.
+"""Kernels of FMI 3.0 that create, configure, step and copy instances.
+
+The state of a model consists of its inputs and the time.
 
     table: numbers of inputs and outputs; records of variables; bytes of an instance, and of a copy of its state; the
     uniform entries of the model, of its forward and its adjoint derivative (0: none); token; the state that an instance
@@ -60,14 +62,14 @@ ERROR: Final = 3
 
 
 def log(callback: Address, environment: Address, status: int, buffer: Address) -> None:
-    """Give the text of a buffer to fmi3LogMessageCallback."""
+    """Pass the text of a buffer to the instance's fmi3LogMessageCallback."""
     if callback != 0:
         set_byte(buffer + WORD, word(buffer, 0), 0)
         notify(callback, environment, status, text("logStatusError"), buffer + WORD)
 
 
 def refuse(instance: Address, name: Address, reason: Address) -> int:
-    """Log `name: reason`; fmi3Error."""
+    """Log `name: reason` and return fmi3Error."""
     if instance != 0:
         buffer = stack(BUFFER)
         begin(buffer)
@@ -79,12 +81,12 @@ def refuse(instance: Address, name: Address, reason: Address) -> int:
 
 
 def done(instance: Address) -> int:
-    """fmi3OK, or fmi3Error without an instance."""
+    """Return fmi3OK, or fmi3Error if the instance is NULL."""
     return OK if instance != 0 else ERROR
 
 
 def clear(p: Address) -> None:
-    """Store false."""
+    """Store false at p, unless p is NULL."""
     if p != 0:
         set_byte(p, 0, 0)
 
@@ -120,19 +122,19 @@ def instantiated(token: Address, environment: Address, callback: Address) -> int
 
 
 def fmi3GetVersion() -> Address:
-    """3.0"""
+    """Return the version of FMI, "3.0"."""
     return text("3.0")
 
 
 def fmi3SetDebugLogging(instance: Address, on: Bool, count: int, categories: Address) -> Int32:
-    """Errors are always logged, and nothing else is."""
+    """Return fmi3OK: errors are always logged, and nothing else is."""
     return done(instance)
 
 
 def fmi3InstantiateModelExchange(
     name: Address, token: Address, path: Address, visible: Bool, on: Bool, environment: Address, callback: Address
 ) -> Address:
-    """A new instance without continuous states."""
+    """Create an instance, for Model Exchange without continuous states."""
     return instantiated(token, environment, callback)
 
 
@@ -150,7 +152,7 @@ def fmi3InstantiateCoSimulation(
     callback: Address,
     update: Address,
 ) -> Address:
-    """A new instance whose steps move the time only."""
+    """Create an instance, for Co-Simulation: its steps only change the time."""
     return instantiated(token, environment, callback)
 
 
@@ -166,7 +168,7 @@ def fmi3InstantiateScheduledExecution(
     lock: Address,
     unlock: Address,
 ) -> Address:
-    """NULL: a model has no clocks."""
+    """Return NULL, with a logged error: models have no clocks, so Scheduled Execution is not supported."""
     buffer = stack(BUFFER)
     begin(buffer)
     say(buffer, text("no Scheduled Execution: this FMU is for Model Exchange and Co-Simulation"))
@@ -175,14 +177,14 @@ def fmi3InstantiateScheduledExecution(
 
 
 def fmi3FreeInstance(instance: Address) -> None:
-    """Free an instance; NULL does nothing."""
+    """Free an instance; NULL is ignored."""
     release(instance)
 
 
 def fmi3EnterInitializationMode(
     instance: Address, has_tolerance: Bool, tolerance: float, start: float, has_stop: Bool, stop: float
 ) -> Int32:
-    """Set the time."""
+    """Set the time to the start time."""
     if instance == 0:
         return ERROR
     set_real(instance, TIME, start)
@@ -190,17 +192,17 @@ def fmi3EnterInitializationMode(
 
 
 def fmi3ExitInitializationMode(instance: Address) -> Int32:
-    """Outputs are computed when they are read."""
+    """Return fmi3OK: outputs are computed when they are read."""
     return done(instance)
 
 
 def fmi3EnterEventMode(instance: Address) -> Int32:
-    """There are no events."""
+    """Return fmi3OK: models have no events."""
     return done(instance)
 
 
 def fmi3Terminate(instance: Address) -> Int32:
-    """Nothing to end."""
+    """Return fmi3OK: there is nothing to terminate."""
     return done(instance)
 
 
@@ -213,14 +215,14 @@ def fmi3Reset(instance: Address) -> Int32:
 
 
 def fmi3EvaluateDiscreteStates(instance: Address) -> Int32:
-    """There are no discrete states."""
+    """Return fmi3OK: models have no discrete states."""
     return done(instance)
 
 
 def fmi3UpdateDiscreteStates(
     instance: Address, again: Address, stop: Address, nominals: Address, states: Address, next: Address, time: Address
 ) -> Int32:
-    """There are no discrete states, and no events at a time."""
+    """Store false in all flags: models have no discrete states and no events at a given time."""
     clear(again)
     clear(stop)
     clear(nominals)
@@ -230,19 +232,19 @@ def fmi3UpdateDiscreteStates(
 
 
 def fmi3EnterContinuousTimeMode(instance: Address) -> Int32:
-    """Nothing to prepare."""
+    """Return fmi3OK: there is nothing to prepare."""
     return done(instance)
 
 
 def fmi3CompletedIntegratorStep(instance: Address, final: Bool, event: Address, stop: Address) -> Int32:
-    """There are no events."""
+    """Store false in all flags: models have no events."""
     clear(event)
     clear(stop)
     return done(instance)
 
 
 def fmi3SetTime(instance: Address, time: float) -> Int32:
-    """No output depends on the time."""
+    """Set the time, on which no output depends."""
     if instance == 0:
         return ERROR
     set_real(instance, TIME, time)
@@ -250,7 +252,7 @@ def fmi3SetTime(instance: Address, time: float) -> Int32:
 
 
 def fmi3EnterStepMode(instance: Address) -> Int32:
-    """Nothing to prepare."""
+    """Return fmi3OK: there is nothing to prepare."""
     return done(instance)
 
 
@@ -264,7 +266,7 @@ def fmi3DoStep(
     early: Address,
     last: Address,
 ) -> Int32:
-    """Move the time; outputs are those of the inputs."""
+    """Increase the time by a step; outputs depend on the current inputs only."""
     if instance == 0:
         return ERROR
     if not step > 0.0:
@@ -282,7 +284,7 @@ def fmi3DoStep(
 
 
 def fmi3GetFMUState(instance: Address, state: Address) -> Int32:
-    """A copy of time and values, in memory of its own unless `*state` has some."""
+    """Copy the time and all values to `*state`; memory is allocated if `*state` is NULL."""
     if instance == 0 or state == 0:
         return ERROR
     memory = word(state, 0)
@@ -296,7 +298,7 @@ def fmi3GetFMUState(instance: Address, state: Address) -> Int32:
 
 
 def fmi3SetFMUState(instance: Address, state: Address) -> Int32:
-    """Time and values of a copy."""
+    """Restore the time and all values from a copy."""
     if instance == 0 or state == 0:
         return ERROR
     copy(instance + STATE_AT, state, word(table(), STATE_BYTES))
@@ -304,7 +306,7 @@ def fmi3SetFMUState(instance: Address, state: Address) -> Int32:
 
 
 def fmi3FreeFMUState(instance: Address, state: Address) -> Int32:
-    """Free a copy, and set `*state` to NULL."""
+    """Free a copy of the state, and set `*state` to NULL."""
     if instance == 0:
         return ERROR
     if state != 0:
@@ -314,7 +316,7 @@ def fmi3FreeFMUState(instance: Address, state: Address) -> Int32:
 
 
 def fmi3SerializedFMUStateSize(instance: Address, state: Address, size: Address) -> Int32:
-    """The bytes of a copy."""
+    """Store the size of a serialized state in bytes."""
     if instance == 0 or state == 0 or size == 0:
         return ERROR
     set_word(size, 0, word(table(), STATE_BYTES))
@@ -322,7 +324,7 @@ def fmi3SerializedFMUStateSize(instance: Address, state: Address, size: Address)
 
 
 def fmi3SerializeFMUState(instance: Address, state: Address, serialized: Address, size: int) -> Int32:
-    """The bytes of a copy, which another instance of the same FMU on such a machine reads."""
+    """Serialize a state; another instance of the same FMU on the same kind of machine can read it."""
     if instance == 0 or state == 0 or serialized == 0:
         return ERROR
     if size < word(table(), STATE_BYTES):
@@ -332,7 +334,7 @@ def fmi3SerializeFMUState(instance: Address, state: Address, serialized: Address
 
 
 def fmi3DeserializeFMUState(instance: Address, serialized: Address, size: int, state: Address) -> Int32:
-    """A copy from its bytes."""
+    """Create a copy of the state from a serialized one."""
     if instance == 0 or serialized == 0 or state == 0:
         return ERROR
     if size != word(table(), STATE_BYTES):

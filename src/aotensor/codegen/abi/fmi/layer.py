@@ -35,7 +35,7 @@ _SOURCES: Final = (arrays, messages, calls, linear_algebra, instance, values, ty
 
 @dataclass(frozen=True)
 class FmiLayer(Layer):
-    """The functions of FMI over one function, the model, and its derivatives.
+    """The functions of FMI for one function of a library, the model, and its derivatives.
 
     FMI wants every function to be there: those for what a model does not have return fmi3Error, with a message.
 
@@ -62,7 +62,10 @@ class FmiLayer(Layer):
         return replace(super().spec, starts=starts if any(starts) else (), dependencies=tuple(dependencies))
 
     def fitted(self, functions: Sequence[FunctionSpec]) -> FmiLayer:
-        """The same.   Raises: UnsupportedError if the model needs more of LAPACK than there are kernels of"""
+        """Return the layer unchanged.
+
+        Raises: UnsupportedError if the model needs LAPACK functions for which there are no kernels.
+        """
         for spec in functions:
             if spec.name == self.model:
                 refuse_lapack(self.name, spec)
@@ -109,7 +112,7 @@ class FmiLayer(Layer):
 
 
 def _padded(size: int) -> int:
-    """The next multiple of the bytes of a word."""
+    """Round a size in bytes up to a multiple of the word size."""
     return -(-size // WORD) * WORD
 
 

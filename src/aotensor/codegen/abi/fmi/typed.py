@@ -1,4 +1,4 @@
-"""The functions of FMI 3.0 for each type of variables, and those for what a model does not have."""
+"""The functions of FMI 3.0 for each type of variables, and those for features that models lack."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def set_typed(instance: Address, references: Address, count: int, values: Addres
 
 
 def without(instance: Address, call: Address, count: int, reason: Address) -> int:
-    """fmi3OK for none of something, else fmi3Error."""
+    """Return fmi3OK if count is 0, else log `reason` and return fmi3Error: the model lacks a feature."""
     if instance == 0:
         return ERROR
     return done(instance) if count == 0 else refuse(instance, call, reason)

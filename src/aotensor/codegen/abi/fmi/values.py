@@ -62,27 +62,27 @@ CHECK: Final = int(Status.CHECK)
 
 
 def field(k: int, which: int) -> int:
-    """A word of the record of a variable."""
+    """Read word number `which` of the record of variable k."""
     return word(word(table(), RECORDS), (k - 1) * RECORD + which)
 
 
 def is_input(k: int) -> bool:
-    """Is this value reference that of an input?"""
+    """Is k the value reference of an input?"""
     return 1 <= k <= word(table(), INPUTS)
 
 
 def is_output(k: int) -> bool:
-    """Is this value reference that of an output?"""
+    """Is k the value reference of an output?"""
     return word(table(), INPUTS) < k <= word(table(), INPUTS) + word(table(), OUTPUTS)
 
 
 def count_of(k: int) -> int:
-    """Elements of a variable."""
+    """The number of elements of variable k."""
     return 1 if k == 0 else field(k, COUNT)
 
 
 def complain(instance: Address, call: Address, k: int, reason: Address) -> int:
-    """Log what is wrong with a variable; fmi3Error."""
+    """Log what is wrong with variable k, and return fmi3Error."""
     buffer = stack(BUFFER)
     begin(buffer)
     say(buffer, call)
@@ -98,14 +98,14 @@ def complain(instance: Address, call: Address, k: int, reason: Address) -> int:
 
 
 def describe_values(arrays: Address, instance: Address, first: int, count: int) -> None:
-    """Descriptors of the values of so many variables."""
+    """Fill descriptors for the values of `count` variables, from variable `first` on."""
     for k in range(count):
         v = first + k
         describe(arrays, k, instance + field(v, PLACE), field(v, SHAPE), field(v, RANK), field(v, DTYPE))
 
 
 def describe_slots(arrays: Address, instance: Address, first: int, count: int) -> int:
-    """Descriptors of the seeds or sensitivities of those that have some; their number."""
+    """Fill descriptors for the seeds or sensitivities of continuous variables in a range; return their number."""
     used = 0
     for k in range(count):
         v = first + k
@@ -128,7 +128,7 @@ def computed(instance: Address, entry: Address, inputs: Address, outputs: Addres
 
 
 def update(instance: Address) -> int:
-    """Compute the outputs unless they are current."""
+    """Compute the outputs if inputs have changed since the last time."""
     if word(instance, IS_CURRENT) != 0:
         return OK
     n = word(table(), INPUTS)
@@ -158,7 +158,7 @@ def ended(instance: Address, call: Address, used: int, size: int) -> int:
 def get_values(
     instance: Address, call: Address, references: Address, count: int, values: Address, size: int, dtype: int
 ) -> int:
-    """Copy the elements of variables of one dtype."""
+    """Copy the elements of variables of one dtype to `values`."""
     if instance == 0:
         return ERROR
     if not has_arrays(references, count, values, size):
@@ -188,7 +188,7 @@ def get_values(
 def set_values(
     instance: Address, call: Address, references: Address, count: int, values: Address, size: int, dtype: int
 ) -> int:
-    """Store the elements of inputs of one dtype."""
+    """Store elements from `values` in inputs of one dtype."""
     if instance == 0:
         return ERROR
     if not has_arrays(references, count, values, size):
@@ -255,7 +255,7 @@ def exchange(
 
 
 def forget(instance: Address, first: int, count: int) -> None:
-    """Seeds of zero."""
+    """Set the seeds of a range of variables to zero."""
     for k in range(count):
         v = first + k
         if field(v, SLOT) != 0:
@@ -264,7 +264,7 @@ def forget(instance: Address, first: int, count: int) -> None:
 
 
 def differentiate(instance: Address, entry: Address, is_forward: int) -> int:
-    """Sensitivities of outputs from seeds of inputs, or the other way round."""
+    """Compute sensitivities of outputs from seeds of inputs (`is_forward`), or of inputs from seeds of outputs."""
     n = word(table(), INPUTS)
     m = word(table(), OUTPUTS)
     inputs = stack(ARRAY * (2 * n + m + 1))
@@ -283,7 +283,7 @@ def derivative(
     instance: Address, call: Address, is_forward: int, unknowns: Address, m: int, knowns: Address, n: int,
     seed: Address, seeds: int, sensitivity: Address, size: int,
 ) -> int:  # fmt: skip
-    """Both derivatives: seeds are of the knowns forward, of the unknowns backward."""
+    """Compute a directional derivative from seeds of the knowns, or an adjoint one from seeds of the unknowns."""
     if instance == 0:
         return ERROR
     entry = word(table(), FORWARD) if is_forward != 0 else word(table(), ADJOINT)
@@ -311,7 +311,7 @@ def fmi3GetDirectionalDerivative(
     instance: Address, unknowns: Address, m: int, knowns: Address, n: int,
     seed: Address, seeds: int, sensitivity: Address, size: int,
 ) -> Int32:  # fmt: skip
-    """The derivative of outputs along seeds of inputs."""
+    """Compute the derivative of outputs along seeds of inputs."""
     call = text("fmi3GetDirectionalDerivative")
     return derivative(instance, call, 1, unknowns, m, knowns, n, seed, seeds, sensitivity, size)
 
@@ -320,6 +320,6 @@ def fmi3GetAdjointDerivative(
     instance: Address, unknowns: Address, m: int, knowns: Address, n: int,
     seed: Address, seeds: int, sensitivity: Address, size: int,
 ) -> Int32:  # fmt: skip
-    """The derivative by inputs of outputs weighted with seeds."""
+    """Compute the derivative, by inputs, of outputs weighted with seeds."""
     call = text("fmi3GetAdjointDerivative")
     return derivative(instance, call, 0, unknowns, m, knowns, n, seed, seeds, sensitivity, size)

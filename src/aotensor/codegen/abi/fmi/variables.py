@@ -1,4 +1,4 @@
-"""The variables of an FMU, as its functions and its modelDescription.xml have them."""
+"""The variables of an FMU, for its functions and its modelDescription.xml."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DERIVATIVES: Final = {"forward": "Directional", "adjoint": "Adjoint"}
 
 @dataclass(frozen=True)
 class Variable:
-    """An input or output of the model, whose value reference is its position, from 1.   is_data: a parameter"""
+    """An input or output of the model; its value reference is its position, from 1. is_data: is it a parameter?"""
 
     name: str
     dtype: str
@@ -35,7 +35,7 @@ class Variable:
 
     @property
     def is_continuous(self) -> bool:
-        """Does it have derivatives?"""
+        """Is the variable continuous, so that it has derivatives?"""
         return self.dtype in ("float64", "float32")
 
     @property
@@ -50,7 +50,7 @@ class Variable:
 
 
 def variables_of(spec: FunctionSpec) -> list[Variable]:
-    """Inputs, then outputs; an output has `_out` after its name where an input has the same."""
+    """The inputs of a model, then its outputs; an output gets the suffix `_out` if an input has the same name."""
     found: list[Variable] = []
     for value in spec.values:
         shape = tuple(n for n in value.shape if isinstance(n, int))
@@ -62,7 +62,7 @@ def variables_of(spec: FunctionSpec) -> list[Variable]:
 
 
 def time_name(found: Sequence[Variable]) -> str:
-    """The name of the independent variable."""
+    """The name of the independent variable, time; different from the names of all variables."""
     return _free("time", found, "_")
 
 
@@ -83,7 +83,7 @@ def start_text(values: Array | None) -> str:
 
 
 def derivative_name(spec: FunctionSpec, role: str, functions: Sequence[FunctionSpec]) -> str | None:
-    """Our function of a derivative of the model; None if there is none, or FMUs cannot call it."""
+    """Our function that computes a derivative of the model; None if there is none, or if FMUs cannot call it."""
     found = next((x for x in functions if x.name == f"{spec.name}_{role}"), None)
     return None if found is None or missing_lapack(found) else found.name
 

@@ -1,7 +1,7 @@
-"""Kernels of Ipopt's C interface: the callbacks of one nonlinear program, and the object that they work on.
+"""Kernels of Ipopt's C interface: the callbacks of one nonlinear program, and the problem object that they share.
 
-A problem begins with what the header declares as an aotensor_ipopt_problem. What follows belongs to the kernels: values
-at the last point, addresses of parameters, a message. Callbacks read the low byte of a truth value and return an int,
+A problem begins with the fields of aotensor_ipopt_problem in the header. Private fields follow: values at the last
+point, addresses of parameters, a message. Callbacks read the low byte of a truth value and return an int,
 so that they serve Ipopt 3.11, where Bool is an int, as well as Ipopt 3.14, where it is a bool.
 
 Source: `IpStdCInterface.h` of Ipopt 3.11 and 3.14.
@@ -85,7 +85,7 @@ are, addresses of parameters."""
 
 
 def problem(user_data: Address) -> Address:
-    """A problem for CreateIpoptProblem and IpoptSolve; 0 without memory, or where parameters are missing.
+    """Create a problem for CreateIpoptProblem and IpoptSolve; return 0 without memory, or if parameters are missing.
 
     user_data: the address of each parameter, in order; its values are read in every evaluation.
     """
@@ -128,12 +128,12 @@ def problem(user_data: Address) -> Address:
 
 
 def free_problem(given: Address) -> None:
-    """Free a problem; nothing for 0."""
+    """Free a problem; 0 is ignored."""
     release(given)
 
 
 def say(given: Address, what: Address) -> None:
-    """Make a text the message of a problem."""
+    """Store a text as the message of a problem."""
     copy(word(given, MESSAGE), what, length(what) + 1)
 
 
@@ -160,7 +160,7 @@ def is_callable(given: Address, n: int, x: Address, new_x: int, out: Address, si
 
 
 def run(given: Address, entry: Address, inputs: Address, outputs: Address, x: Address) -> bool:
-    """Call a uniform entry, of which x and the parameters are described here; did it succeed?"""
+    """Call a uniform entry, whose first inputs are x and the parameters; return whether it succeeded."""
     describe(inputs, 0, x, table() + WORD * N, 1, FLOAT)
     for k in range(word(table(), COUNT)):
         shape = word(word(table(), SHAPES), k)
@@ -177,7 +177,7 @@ def run(given: Address, entry: Address, inputs: Address, outputs: Address, x: Ad
 
 
 def has_point(given: Address, x: Address) -> bool:
-    """Are objective and constraints known at x? They are evaluated together, once for each point."""
+    """Compute objective and constraints at x, unless they are known; return whether they are. Once for each point."""
     if word(given, HAS_POINT) == 0:
         inputs = stack(ARRAY * (1 + word(table(), COUNT)))
         outputs = stack(2 * ARRAY)
@@ -188,7 +188,7 @@ def has_point(given: Address, x: Address) -> bool:
 
 
 def has_slopes(given: Address, x: Address) -> bool:
-    """Are the gradient of the objective and the Jacobian of the constraints known at x? The same for these."""
+    """Compute the gradient of the objective and the Jacobian at x, unless they are known; return whether they are."""
     if word(given, HAS_SLOPES) == 0:
         inputs = stack(ARRAY * (1 + word(table(), COUNT)))
         outputs = stack(2 * ARRAY)
@@ -223,7 +223,7 @@ def eval_grad_f(n: Int32, x: Address, new_x: Bool, grad_f: Address, user_data: A
 
 
 def has_structure(given: Address, count: int, found: int, rows: int, columns: int, i: Address, j: Address) -> bool:
-    """Write the coordinates of stored entries, whose number the caller must know."""
+    """Write the coordinates of stored entries; fails if the caller expects another number of them."""
     if count != found:
         if given != 0:
             say(given, text("the number of stored entries is not that of this program"))
@@ -241,7 +241,7 @@ def eval_jac_g(
     n: Int32, x: Address, new_x: Bool, m: Int32, nele_jac: Int32, iRow: Address, jCol: Address, values: Address,
     user_data: Address,
 ) -> Int32:  # fmt: skip
-    """The structure of the Jacobian of the constraints if values is NULL, else its values."""
+    """Write the structure of the Jacobian of the constraints if `values` is NULL, else compute its values."""
     if values == 0:
         found = word(table(), JACOBIAN_ENTRIES)
         return 1 if has_structure(user_data, nele_jac, found, JACOBIAN_ROWS, JACOBIAN_COLUMNS, iRow, jCol) else 0
@@ -255,7 +255,7 @@ def eval_h(
     n: Int32, x: Address, new_x: Bool, obj_factor: float, m: Int32, lam: Address, new_lambda: Bool, nele_hess: Int32,
     iRow: Address, jCol: Address, values: Address, user_data: Address,
 ) -> Int32:  # fmt: skip
-    """The structure of the lower triangle of the Hessian of the Lagrangian if values is NULL, else its values."""
+    """Write the structure of the lower triangle of the Lagrangian's Hessian if `values` is NULL, else its values."""
     entries = word(table(), HESSIAN_ENTRIES)
     if values == 0:
         return 1 if has_structure(user_data, nele_hess, entries, HESSIAN_ROWS, HESSIAN_COLUMNS, iRow, jCol) else 0

@@ -1,4 +1,4 @@
-"""Ipopt's C interface: five callbacks for each nonlinear program of a library, and the object that they work on."""
+"""Ipopt's C interface: five callbacks for each nonlinear program of a library, and their problem object."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _SUFFIXES: Final = {"problem": "ipopt_problem", "free_problem": "ipopt_free", **
 
 @dataclass(frozen=True)
 class Program:
-    """A nonlinear program.
+    """A nonlinear program of a library.
 
-    n, m: numbers of variables and of constraints. parameters: the shape of each. jacobian, hessian: rows and columns of
-    their stored entries. point, slopes, curvature: our functions of f and g, of their derivatives, and of the Hessian,
-    which may be None.
+    n, m: numbers of variables and of constraints. parameters: shape of each parameter. jacobian, hessian: row and
+    column indices of the stored entries. point: our function for f and g. slopes: our function for their derivatives.
+    curvature: our function for the Hessian, or None.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Program:
 
     @property
     def kernels(self) -> dict[str, str]:
-        """Exported kernels and their symbols; no `eval_h` where there is no Hessian."""
+        """Exported kernel → its symbol; without `eval_h` if the program has no Hessian."""
         return {
             kernel: f"{self.name}_{suffix}"
             for kernel, suffix in _SUFFIXES.items()
@@ -54,7 +54,7 @@ class Program:
 
 @dataclass(frozen=True)
 class IpoptLayer(Layer):
-    """The nonlinear programs of a library."""
+    """The nonlinear programs of a library, as an interface layer."""
 
     programs: tuple[Program, ...]
     name = "ipopt"
@@ -62,11 +62,14 @@ class IpoptLayer(Layer):
 
     @property
     def symbols(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Of all programs."""
+        """The exported symbols of all programs."""
         return tuple(symbol for program in self.programs for symbol in program.kernels.values())
 
     def fitted(self, functions: Sequence[FunctionSpec]) -> IpoptLayer:
-        """A Hessian is left out where it needs more of LAPACK than there are kernels of."""
+        """A copy without Hessians that need LAPACK functions for which there are no kernels.
+
+        Raises: UnsupportedError if values or first derivatives need them.
+        """
         specs, kept = {spec.name: spec for spec in functions}, []
         for program in self.programs:
             for name in (program.point, program.slopes):

@@ -1,1 +1,1 @@
-"""SUNDIALS: right-hand sides and their derivatives as CVODES and IDAS call them."""
+"""The interface of SUNDIALS: right-hand sides and their derivatives, for CVODES and IDAS."""

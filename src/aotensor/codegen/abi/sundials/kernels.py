@@ -1,8 +1,8 @@
 """Kernels of SUNDIALS' user functions for one right-hand side f(t, y, *p).
 
-A vector is asked for its elements, by its own operations. Of matrices the fields are read: sizes tell whether their
-indices have 32 or 64 bits. Parameters are where user_data says, and are read in every call; nothing is kept, so any
-number of threads may call. A result is 0, 1 if values are not finite, which a solver may recover from, or -1.
+The elements of a vector are accessed by its own operations. The fields of matrices are read; their sizes show whether
+indices have 32 or 64 bits. user_data points to the parameters, which are read in every call. Calls have no state, so
+any number of threads may call. The result is 0, 1 for values that are not finite (a recoverable error), or -1.
 
 Source: headers of SUNDIALS 6.4 and 7, in which these structures are the same.
 """
@@ -76,9 +76,10 @@ def run(
     entry: Address, t: float, y: Address, user_data: Address, first: Address, second: Address, out: Address,
     extent: Address,
 ) -> int:  # fmt: skip
-    """Call a uniform entry on t, y, parameters, and up to two vectors more: as many as states, and as parameters.
+    """Call a uniform entry on t, y, the parameters, and up to two more vectors; write its result to `out`.
 
-    extent: where the number of elements of out is.
+    first: a vector of the states' length, or 0. second: one of the parameters' length, or 0. extent: address of the
+    number of elements of `out`.
     """
     count = word(table(), COUNT)
     if y == 0 or out == 0:
@@ -110,24 +111,24 @@ def run(
 
 
 def cv_rhs(t: float, y: Address, ydot: Address, user_data: Address) -> Int32:
-    """CVRhsFn: ydot = f(t, y, p)"""
+    """CVRhsFn: ydot = f(t, y, p)."""
     return run(word(table(), RHS), t, elements(y), user_data, 0, 0, elements(ydot), table() + WORD * N)
 
 
 def cv_jtimes(v: Address, Jv: Address, t: float, y: Address, fy: Address, user_data: Address, tmp: Address) -> Int32:
-    """CVLsJacTimesVecFn: Jv = df/dy v"""
+    """CVLsJacTimesVecFn: Jv = df/dy v."""
     product = word(table(), PRODUCT)
     return run(product, t, elements(y), user_data, elements(v), 0, elements(Jv), table() + WORD * N)
 
 
 def cv_rhs_b(t: float, y: Address, yB: Address, yBdot: Address, user_dataB: Address) -> Int32:
-    """CVRhsFnB: yBdot = -(df/dy)^T yB"""
+    """CVRhsFnB: yBdot = -(df/dy)^T yB."""
     adjoint = word(table(), ADJOINT)
     return run(adjoint, t, elements(y), user_dataB, elements(yB), 0, elements(yBdot), table() + WORD * N)
 
 
 def cv_quad_rhs_b(t: float, y: Address, yB: Address, qBdot: Address, user_dataB: Address) -> Int32:
-    """CVQuadRhsFnB: qBdot = (df/dp)^T yB"""
+    """CVQuadRhsFnB: qBdot = (df/dp)^T yB."""
     quadrature = word(table(), QUADRATURE)
     return run(quadrature, t, elements(y), user_dataB, elements(yB), 0, elements(qBdot), table() + WORD * SIZE)
 
@@ -158,18 +159,18 @@ def cv_sens_rhs(
 
 
 def is_wide(content: Address) -> bool:
-    """Has the content of a square matrix indices of 64 bits?"""
+    """Does the content of a square matrix have indices of 64 bits?"""
     return word(content, 0) == word(table(), N) and word(content, 1) == word(table(), N)
 
 
 def is_fitting(content: Address) -> bool:
-    """Has a matrix as many rows and columns as there are states?"""
+    """Does a matrix have as many rows and columns as there are states?"""
     n = word(table(), N)
     return is_wide(content) or (int32(content, 0) == n and int32(content, 1) == n)
 
 
 def put_indices(target: Address, source: Address, count: int, wide: bool) -> None:
-    """Indices into memory of a solver."""
+    """Copy indices to the solver's memory, as 64-bit integers if `wide`."""
     if not wide:
         copy(target, source, 4 * count)
         return
@@ -178,7 +179,7 @@ def put_indices(target: Address, source: Address, count: int, wide: bool) -> Non
 
 
 def put_sparse(matrix: Address, values: Address, is_transposed: bool) -> int:
-    """The entries, with their pattern, into a SUNMATRIX_SPARSE by rows or by columns: 0, or -1 if it has no room."""
+    """Store values and pattern in a SUNMATRIX_SPARSE, by rows or by columns; return 0, or -1 if it is too small."""
     content = word(matrix, 0)
     n = word(table(), N)
     entries = word(table(), ENTRIES)
@@ -204,7 +205,7 @@ def put_sparse(matrix: Address, values: Address, is_transposed: bool) -> int:
 
 
 def put_dense(matrix: Address, values: Address, is_transposed: bool) -> int:
-    """The entries into a SUNMATRIX_DENSE, whose columns follow each other: 0, or -1 if it has another size."""
+    """Store values in a SUNMATRIX_DENSE, column by column; return 0, or -1 if it has another size."""
     content = word(matrix, 0)
     n = word(table(), N)
     if not is_fitting(content):
@@ -222,7 +223,7 @@ def put_dense(matrix: Address, values: Address, is_transposed: bool) -> int:
 
 
 def fill(t: float, y: Address, matrix: Address, user_data: Address, kind: int, cj: float, is_dense: bool) -> int:
-    """The Jacobian of f by y into a matrix; or of another kind: of yp - f by y + cj yp, or of -(df/dy)^T yB by yB."""
+    """Store a Jacobian in a matrix, by kind: df/dy, cj - df/dy (of yp - f), or -(df/dy)^T."""
     entries = word(table(), ENTRIES)
     if matrix == 0 or word(matrix, 0) == 0:
         return -1
@@ -248,14 +249,14 @@ def fill(t: float, y: Address, matrix: Address, user_data: Address, kind: int, c
 def cv_jac(
     t: float, y: Address, fy: Address, Jac: Address, user_data: Address, tmp1: Address, tmp2: Address, tmp3: Address
 ) -> Int32:
-    """CVLsJacFn for SUNMATRIX_SPARSE."""
+    """CVLsJacFn for SUNMATRIX_SPARSE: df/dy."""
     return fill(t, y, Jac, user_data, FORWARD, 0.0, False)
 
 
 def cv_jac_dense(
     t: float, y: Address, fy: Address, Jac: Address, user_data: Address, tmp1: Address, tmp2: Address, tmp3: Address
 ) -> Int32:
-    """CVLsJacFn for SUNMATRIX_DENSE."""
+    """CVLsJacFn for SUNMATRIX_DENSE: df/dy."""
     return fill(t, y, Jac, user_data, FORWARD, 0.0, True)
 
 
@@ -263,7 +264,7 @@ def cv_jac_b(
     t: float, y: Address, yB: Address, fyB: Address, JacB: Address, user_dataB: Address, tmp1B: Address,
     tmp2B: Address, tmp3B: Address,
 ) -> Int32:  # fmt: skip
-    """CVLsJacFnB for SUNMATRIX_SPARSE: -(df/dy)^T"""
+    """CVLsJacFnB for SUNMATRIX_SPARSE: -(df/dy)^T."""
     return fill(t, y, JacB, user_dataB, BACKWARD, 0.0, False)
 
 
@@ -271,12 +272,12 @@ def cv_jac_b_dense(
     t: float, y: Address, yB: Address, fyB: Address, JacB: Address, user_dataB: Address, tmp1B: Address,
     tmp2B: Address, tmp3B: Address,
 ) -> Int32:  # fmt: skip
-    """CVLsJacFnB for SUNMATRIX_DENSE: -(df/dy)^T"""
+    """CVLsJacFnB for SUNMATRIX_DENSE: -(df/dy)^T."""
     return fill(t, y, JacB, user_dataB, BACKWARD, 0.0, True)
 
 
 def ida_res(tt: float, yy: Address, yp: Address, rr: Address, user_data: Address) -> Int32:
-    """IDAResFn: rr = yp - f(tt, yy, p)"""
+    """IDAResFn: rr = yp - f(tt, yy, p)."""
     out = elements(rr)
     slope = elements(yp)
     if slope == 0:
@@ -292,7 +293,7 @@ def ida_jac(
     t: float, c_j: float, y: Address, yp: Address, r: Address, Jac: Address, user_data: Address, tmp1: Address,
     tmp2: Address, tmp3: Address,
 ) -> Int32:  # fmt: skip
-    """IDALsJacFn for SUNMATRIX_SPARSE: c_j - df/dy"""
+    """IDALsJacFn for SUNMATRIX_SPARSE: c_j - df/dy."""
     return fill(t, y, Jac, user_data, RESIDUAL, c_j, False)
 
 
@@ -300,7 +301,7 @@ def ida_jac_dense(
     t: float, c_j: float, y: Address, yp: Address, r: Address, Jac: Address, user_data: Address, tmp1: Address,
     tmp2: Address, tmp3: Address,
 ) -> Int32:  # fmt: skip
-    """IDALsJacFn for SUNMATRIX_DENSE: c_j - df/dy"""
+    """IDALsJacFn for SUNMATRIX_DENSE: c_j - df/dy."""
     return fill(t, y, Jac, user_data, RESIDUAL, c_j, True)
 
 
@@ -308,7 +309,7 @@ def ida_jtimes(
     tt: float, yy: Address, yp: Address, rr: Address, v: Address, Jv: Address, c_j: float, user_data: Address,
     tmp1: Address, tmp2: Address,
 ) -> Int32:  # fmt: skip
-    """IDALsJacTimesVecFn: Jv = c_j v - df/dy v"""
+    """IDALsJacTimesVecFn: Jv = c_j v - df/dy v."""
     out = elements(Jv)
     given = elements(v)
     found = run(word(table(), PRODUCT), tt, elements(yy), user_data, given, 0, out, table() + WORD * N)

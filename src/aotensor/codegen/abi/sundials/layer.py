@@ -1,4 +1,4 @@
-"""SUNDIALS: the functions that CVODES and IDAS call, for each right-hand side of a library."""
+"""The interface of SUNDIALS: the functions that CVODES and IDAS call, for each right-hand side of a library."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _NEEDS: Final = {
 
 @dataclass(frozen=True)
 class RightHandSide:
-    """A function f(t, y, *p).
+    """The right-hand side f(t, y, *p) of a differential equation.
 
-    n: number of states. parameters: the shape of each. indptr, indices: pattern of the Jacobian by rows, with all
-    diagonal entries. functions_of: role → our function; what an op has no derivative for is not there.
+    n: number of states. parameters: shape of each parameter. indptr, indices: pattern of the Jacobian by rows, with all
+    diagonal entries. functions_of: role → our function, without derivatives that an op lacks.
     """
 
     name: str
@@ -45,18 +45,18 @@ class RightHandSide:
 
     @property
     def size(self) -> int:
-        """The number of elements of all parameters."""
+        """The total number of elements of all parameters."""
         return sum(int(np.prod(shape)) for shape in self.parameters)
 
     @property
     def kernels(self) -> dict[str, str]:
-        """Exported kernels and their symbols."""
+        """Exported kernel → its symbol."""
         return {kernel: f"{self.name}_{kernel}" for kernel, role in _NEEDS.items() if role in self.functions_of}
 
 
 @dataclass(frozen=True)
 class SundialsLayer(Layer):
-    """The right-hand sides of a library."""
+    """The right-hand sides of a library, as an interface layer."""
 
     models: tuple[RightHandSide, ...]
     name = "sundials"
@@ -64,11 +64,14 @@ class SundialsLayer(Layer):
 
     @property
     def symbols(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Of all right-hand sides."""
+        """The exported symbols of all right-hand sides."""
         return tuple(symbol for model in self.models for symbol in model.kernels.values())
 
     def fitted(self, functions: Sequence[FunctionSpec]) -> SundialsLayer:
-        """Derivatives are left out where they need more of LAPACK than there are kernels of."""
+        """A copy without derivatives that need LAPACK functions for which there are no kernels.
+
+        Raises: UnsupportedError if a right-hand side itself needs them.
+        """
         specs, kept = {spec.name: spec for spec in functions}, []
         for model in self.models:
             refuse_lapack(self.name, specs[model.functions_of["rhs"]])
