@@ -29,9 +29,9 @@ _INTRINSICS: Final = ("llvm.masked.", "llvm.mem")
 
 
 def mark_conditional_loops(module: Module) -> int:
-    """Disable vectorization of each loop that accesses memory in some iterations only; return the number of loops.
+    """Disable vectorization of each loop that accesses memory only in some iterations; return the number of loops.
 
-    A branch that disables it already is not changed.
+    A loop whose vectorization is already disabled is not changed.
     """
     count = 0
     for function in module.functions:
@@ -43,7 +43,7 @@ def mark_conditional_loops(module: Module) -> int:
 
 
 def _forbid(module: Module, branch: Any) -> None:
-    """Replace the loop properties that request vectorization by one that disables it."""
+    """Replace loop properties that request vectorization by one that disables it, on a loop's branch."""
     node = branch.metadata.get("llvm.loop")
     kept = [one for one in node.operands[1:] if not str(one.operands[0]).startswith(_VECTORS)] if node else []
     forbidden = llvm.node(module, [_ENABLE, llvm.constant(llvm.i1, 0)])
@@ -138,7 +138,7 @@ def _dominates(dominators: Sequence[int], one: int, other: int) -> bool:
 
 
 def _dominators_of(dominators: Sequence[int], number: int) -> set[int]:
-    """The blocks on every path to a block: it and its dominators."""
+    """The blocks on every path to a block: the block and its dominators."""
     found = {0, number}
     while number:
         number = dominators[number]
@@ -147,7 +147,7 @@ def _dominators_of(dominators: Sequence[int], number: int) -> set[int]:
 
 
 def _between(header: int, latch: int, predecessors: Sequence[Sequence[int]]) -> set[int]:
-    """The blocks of the natural loop of a back edge."""
+    """The blocks of the natural loop of a back edge from a latch to a header."""
     blocks, pending = {header}, [latch]
     while pending:
         number = pending.pop()

@@ -27,9 +27,9 @@ _PRESET = 1  # level 6 takes ten times as long on IR texts, and saves a fifth; t
 def add_sections(module: Module, manifest: Manifest, extra: Mapping[str, bytes], values: bytes) -> None:
     """Add the checksum's section, extra sections (compressed), and the values of shared variables.
 
-    extra: by name, as in `Manifest.sections`. They are marked as used, so that neither LLVM nor the linker drops them.
-    PE and Mach-O, whose section names are short, get one section with all of them and the manifest; WebAssembly gets
-    custom sections at link time.
+    extra: section name → content, as in `Manifest.sections`. They are marked as used, so that neither LLVM nor the
+    linker drops them. PE and Mach-O, whose section names are short, get one section with all of them and the manifest;
+    WebAssembly gets custom sections at link time.
     """
     system, constants = system_of(module.triple), Constants(module)
     if system is WASM or not (extra or values or not system.is_elf):
@@ -62,7 +62,7 @@ def _mark_used(module: Module, sections: list[Value]) -> None:
 
 
 def with_sections(module: bytes, manifest: Manifest, extra: Mapping[str, bytes]) -> bytes:
-    """A linked WebAssembly module with the content of `add_sections` in custom sections."""
+    """Add the content of `add_sections` to a linked WebAssembly module, as custom sections."""
     module = add_section(module, MANIFEST_SECTION, manifest.to_json().encode())
     for name, content in extra.items():
         module = add_section(module, EXTRA_SECTION_PREFIX + name, _packed(content))
@@ -70,7 +70,7 @@ def with_sections(module: bytes, manifest: Manifest, extra: Mapping[str, bytes])
 
 
 def seal(library: bytes) -> bytes:
-    """A linked library with its checksum stored in the section reserved for it.
+    """Store the checksum of a linked library in the section reserved for it; return the library.
 
     A library that was signed for macOS is signed again.
     """

@@ -26,14 +26,14 @@ _HERE = ""
 
 
 class DebugInfo:
-    """The debug information of a module.   sites: resolve the files of locations; None for no debug information"""
+    """The debug information of a module. sites: finds the files of locations; None for no debug information."""
 
     def __init__(self, module: Module, sites: Locations | None) -> None:
         self._module, self._sites = module, sites
         self._unit: Node | None = None
 
     def begin(self, function: Function, location: LocationAttr) -> Node | None:
-        """Create the subprogram of a function; return the location for its code without a line.
+        """Create the subprogram of a function; return the location for those of its instructions that have no line.
 
         Returns None, and creates no subprogram, if the location is unknown.
         """
@@ -69,7 +69,7 @@ class DebugInfo:
         return llvm.debug_node(self._module, "DIFile", filename=name, directory=_HERE)
 
     def _compile_unit(self, file: Node) -> Node:
-        """The single compile unit, named after the first file."""
+        """The single compile unit of the module, named after the first file."""
         if self._unit is None:
             self._unit = llvm.debug_node(
                 self._module, "DICompileUnit", is_distinct=True, language=llvm.debug_word("DW_LANG_Python"),

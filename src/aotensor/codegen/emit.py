@@ -55,7 +55,7 @@ def emit_module(
     sites: Locations | None = None,
     pool: WeightsPool | None = None,
 ) -> Module:
-    """LLVM IR of a loop-level module.
+    """Translate a loop-level module to LLVM IR.
 
     exported: symbols with default visibility; every other function that is not private is hidden. threads: may loops
     run on several cores, if the target has threads? sites: if given, instructions have line numbers (`debug_info`).
@@ -127,7 +127,7 @@ def _declare(module: Module, op: func.FuncOp, exported: Container[str]) -> Funct
 
 
 def _mark_pointers(function: Function, op: func.FuncOp) -> None:
-    """Mark a kernel's pointers by the guarantees of all callers: buffers do not alias, no pointer is captured.
+    """Add attributes to a kernel's pointers: callers guarantee that buffers do not alias, and no pointer is captured.
 
     Chunks of parallel loops receive the pointers through memory, which LLVM counts as a capture.
     """
@@ -160,7 +160,7 @@ def _define(
 
 
 def _first_line(op: func.FuncOp) -> LocationAttr:
-    """The location of the first operation that has one: a function has none itself."""
+    """The location of a function's first operation that has one, since the function itself has none."""
     return next((inner.location for inner in walk(op.body) if is_located(inner)), UNKNOWN_LOC)
 
 
@@ -186,5 +186,5 @@ def _define_global(module: Module, op: memref.GlobalOp, content: bytes) -> None:
 
 
 def _bytes(flags: Iterable[int]) -> bytes:
-    """Bools as bytes in memory."""
+    """The bytes that represent bools in memory."""
     return bytes(1 if flag else 0 for flag in flags)

@@ -1,4 +1,4 @@
-"""Alias facts from a function's body: buffers that are only read, views that do not overlap."""
+"""Alias analysis of a function's body: buffers that are only read, views that do not overlap."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LOOPS: Final = (scf.ForOp, scf.WhileOp, ParallelOp)
 
 
 def read_only(buffer: SSAValue) -> bool:
-    """Is this memref, with its views, never written? An unknown use counts as a write."""
+    """Is a memref, with its views, never written? An unknown use counts as a write."""
     for use in buffer.uses:
         op = use.operation
         if isinstance(op, (*_VIEWS, arith.SelectOp)):
@@ -68,7 +68,7 @@ def view_scopes(module: Module, function: func.FuncOp) -> Mapping[SSAValue, Mapp
 
 
 def _roots(function: func.FuncOp) -> dict[SSAValue, SSAValue]:
-    """Memref value → the numbered view that it is derived from, for views created in the function's first block."""
+    """Memref value → the numbered view it is derived from, for views created in the function's first block."""
     roots: dict[SSAValue, SSAValue] = {}
     for op in function.body.block.ops:
         if isinstance(op, memref.ViewOp) and isinstance(op.attributes.get(SCOPE), IntegerAttr):
@@ -100,6 +100,6 @@ def _number(view: SSAValue) -> int:
 
 
 def _scope_nodes(module: Module, symbol: str, views: Sequence[SSAValue]) -> dict[SSAValue, Node]:
-    """One `!alias.scope` entry per view; all views of a function are in one domain."""
+    """View → its `!alias.scope` entry; all views of a function are in one domain."""
     domain = llvm.node(module, [f"{symbol}.views"])
     return {view: llvm.node(module, [f"{symbol}.view{k}", domain]) for k, view in enumerate(views)}

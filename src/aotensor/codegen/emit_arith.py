@@ -79,7 +79,7 @@ def _int_binary(e: Emitter, op: Any) -> None:
 
 
 def _floordivsi(e: Emitter, op: arith.FloorDivSIOp) -> None:
-    """⌊x / y⌋: the truncated quotient, one less if there is a remainder and the signs differ."""
+    """Emit ⌊x / y⌋: the truncated quotient, one less if there is a remainder and the signs differ."""
     x, y = e.value(op.lhs), e.value(op.rhs)
     quotient, inexact, negative = _divide(e, x, y)
     below = e.builder.and_(inexact, negative)
@@ -87,7 +87,7 @@ def _floordivsi(e: Emitter, op: arith.FloorDivSIOp) -> None:
 
 
 def _ceildivsi(e: Emitter, op: arith.CeilDivSIOp) -> None:
-    """⌈x / y⌉: the truncated quotient, one more if there is a remainder and the signs agree."""
+    """Emit ⌈x / y⌉: the truncated quotient, one more if there is a remainder and the signs agree."""
     x, y = e.value(op.lhs), e.value(op.rhs)
     quotient, inexact, negative = _divide(e, x, y)
     above = e.builder.and_(inexact, e.builder.not_(negative))
@@ -95,7 +95,7 @@ def _ceildivsi(e: Emitter, op: arith.CeilDivSIOp) -> None:
 
 
 def _divide(e: Emitter, x: Value, y: Value) -> tuple[Value, Value, Value]:
-    """x / y truncated, whether there is a remainder, whether the signs of x and y differ."""
+    """(truncated quotient x / y, whether there is a remainder, whether the signs of x and y differ)."""
     zero = llvm.constant(x.type, 0)
     inexact = e.builder.icmp_signed("!=", e.builder.srem(x, y), zero)
     negative = e.builder.icmp_signed("<", e.builder.xor(x, y), zero)
@@ -120,7 +120,7 @@ def _extended_product(e: Emitter, op: arith.MulUIExtendedOp | arith.MulSIExtende
 
 
 def _extended_sum(e: Emitter, op: arith.AddUIExtendedOp) -> None:
-    """x + y modulo 2ⁿ, and the carry."""
+    """Emit x + y modulo 2ⁿ, and the carry."""
     total = e.builder.add(e.value(op.lhs), e.value(op.rhs))
     e.set(op.results[0], total)
     e.set(op.results[1], e.builder.icmp_unsigned("<", total, e.value(op.lhs)))

@@ -30,7 +30,7 @@ _BIAS: Final = 112 << 23
 
 
 def is_half(kind: Attribute) -> bool:
-    """Is it f16 or bf16, or a vector of them?"""
+    """Is a type f16 or bf16, or a vector of these?"""
     return isinstance(_lane(kind), Float16Type | BFloat16Type)
 
 
@@ -47,7 +47,7 @@ def emit_conversion(e: Emitter, op: arith.ExtFOp | arith.TruncFOp) -> None:
 
 
 def bits_of(value: float, kind: Attribute) -> int:
-    """The bits of a literal of half type."""
+    """The bits of a constant of half type, as an i16."""
     assert isinstance(kind, Float16Type | BFloat16Type)
     return int.from_bytes(kind.pack([value]), "little")
 
@@ -57,7 +57,7 @@ def _lane(kind: Attribute) -> Attribute:
 
 
 def _extended(e: Emitter, x: Value) -> Value:
-    """float16 to float32, which is exact."""
+    """Convert float16 to float32, which is exact."""
     b, single = e.builder, _with_lanes(x, llvm.f32)
     if e.has_half:
         return b.fpext(b.bitcast(x, _with_lanes(x, llvm.f16)), single)
@@ -78,7 +78,7 @@ def _extended(e: Emitter, x: Value) -> Value:
 
 
 def _rounded(e: Emitter, x: Value) -> Value:
-    """float32 to float16, rounded to nearest even."""
+    """Convert float32 to float16, rounded to nearest even."""
     b, half = e.builder, _with_lanes(x, llvm.integer(16))
     if e.has_half:
         return b.bitcast(b.fptrunc(x, _with_lanes(x, llvm.f16)), half)
@@ -99,13 +99,13 @@ def _rounded(e: Emitter, x: Value) -> Value:
 
 
 def _extended_brain(b: Builder, x: Value) -> Value:
-    """bfloat16 to float32: its upper half."""
+    """Convert bfloat16 to float32: the value's bits are the upper half."""
     wide = b.zext(x, _with_lanes(x, llvm.i32))
     return b.bitcast(b.shl(wide, _same(wide, 16)), _with_lanes(x, llvm.f32))
 
 
 def _rounded_brain(b: Builder, x: Value) -> Value:
-    """float32 to bfloat16, rounded by a carry into the upper half."""
+    """Convert float32 to bfloat16, rounded to nearest even by a carry into the upper half."""
     bits = b.bitcast(x, _with_lanes(x, llvm.i32))
     upper = b.lshr(bits, _same(bits, 16))
     carried = b.add(b.add(bits, _same(bits, 0x7FFF)), b.and_(upper, _same(bits, 1)))
@@ -115,7 +115,7 @@ def _rounded_brain(b: Builder, x: Value) -> Value:
 
 
 def _odd(b: Builder, x: Value) -> Value:
-    """float64 to float32, with the last bit set if inexact (round to odd), so that a second rounding is correct.
+    """Convert float64 to float32, rounded to odd (last bit set if inexact), so that a second rounding is correct.
 
     Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", IEEE Transactions on Computers 57 (2008),
     theorem 1.
@@ -132,7 +132,7 @@ def _odd(b: Builder, x: Value) -> Value:
 
 
 def _with_lanes(x: Value, kind: Type) -> Type:
-    """A type for as many lanes as x has."""
+    """A vector type of `kind` with as many lanes as x has; `kind` itself for a scalar."""
     lanes: Any = llvm.count_of(x.type)
     return kind if lanes is None else llvm.vector(kind, lanes)
 

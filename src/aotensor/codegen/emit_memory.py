@@ -66,7 +66,7 @@ def _dim(e: Emitter, op: memref.DimOp) -> None:
 
 
 def _copy(e: Emitter, op: memref.CopyOp) -> None:
-    """Copy all elements; as one block if both sides are row-major."""
+    """Emit a copy of all elements; a memcpy if both sides are row-major."""
     source, target, kind = e.buffer(op.source), e.buffer(op.destination), _type(op.source)
     if isinstance(kind.layout, NoneAttr) and isinstance(_type(op.destination).layout, NoneAttr):
         size = e.register(e.multiply(e.product(source.sizes), element_bytes(kind)))
@@ -96,7 +96,7 @@ def _copy_elements(e: Emitter, source: Buffer, target: Buffer, kind: MemRefType[
 
 
 def _alloc(e: Emitter, op: memref.AllocOp) -> None:
-    """Allocate on the heap. If that fails, or the size overflows, a kernel returns NO_MEMORY."""
+    """Emit a heap allocation. If it fails, or the size overflows, a kernel returns NO_MEMORY."""
     kind = _type(op.memref)
     sizes = e.extents(kind.get_shape(), op.dynamic_sizes)
     size = _checked_product(e, [*sizes, element_bytes(kind)])
@@ -121,7 +121,7 @@ def _alloc(e: Emitter, op: memref.AllocOp) -> None:
 
 
 def _aligned(e: Emitter, size: Value, alignment: int) -> Value:
-    """Allocate with aligned_alloc, which requires multiples of the alignment; a negative size fails."""
+    """Allocate by aligned_alloc, which requires multiples of the alignment; a negative size fails."""
     padded = e.builder.add(size, llvm.constant(llvm.i64, alignment - 1))
     padded = e.builder.and_(padded, llvm.constant(llvm.i64, -alignment))
     is_fine = e.builder.icmp_signed(">=", size, llvm.constant(llvm.i64, 0))
@@ -130,7 +130,7 @@ def _aligned(e: Emitter, size: Value, alignment: int) -> Value:
 
 
 def _aligned_inside(e: Emitter, size: Value, alignment: int) -> tuple[Value, Value]:
-    """Allocate with malloc, with room for alignment: (the address to free, the address of the elements)."""
+    """Allocate by malloc, with room for alignment: return (address to free, address of the elements)."""
     is_fine = e.builder.icmp_signed(">=", size, llvm.constant(llvm.i64, 0))
     room = e.builder.add(size, llvm.constant(llvm.i64, alignment))
     room = e.builder.select(is_fine, room, llvm.constant(llvm.i64, -1))
@@ -151,7 +151,7 @@ def _slot(e: Emitter) -> Value:
 
 
 def _realloc(e: Emitter, op: ReallocOp) -> None:
-    """Reallocate a buffer; its address is kept in the buffer's stack slot."""
+    """Emit a reallocation; the new address is stored in the buffer's stack slot."""
     kind, source, number = _type(op.result), e.buffer(op.source), op.attributes[RESIZABLE]
     assert isinstance(number, IntegerAttr)
     count = e.extent(op.size)
@@ -168,7 +168,7 @@ def _pointer_as_index(e: Emitter, op: memref.ExtractAlignedPointerAsIndexOp) -> 
 
 
 def _checked_product(e: Emitter, factors: Sequence[Extent]) -> Value:
-    """The product as an i64, or a negative number, for which malloc fails, if it exceeds 63 bits."""
+    """The product of factors as an i64; a negative number, for which malloc fails, if it exceeds 63 bits."""
     zero, none = llvm.constant(llvm.i64, 0), llvm.constant(llvm.i64, -1)
     known = math.prod(factor for factor in factors if isinstance(factor, int))
     size = llvm.constant(llvm.i64, known)
@@ -181,7 +181,7 @@ def _checked_product(e: Emitter, factors: Sequence[Extent]) -> Value:
 
 
 def _return_without_memory(e: Emitter, start: Value, size: Value) -> None:
-    """Free all buffers and return NO_MEMORY if `start` is NULL, unless the size is 0."""
+    """Emit: if `start` is NULL and the size is not 0, free all buffers and return NO_MEMORY."""
     is_null = e.builder.icmp_unsigned("==", start, llvm.ir.Constant(llvm.pointer, None))
     is_needed = e.builder.icmp_signed("!=", size, llvm.constant(llvm.i64, 0))
     failed, present = (e.function.append_basic_block(name) for name in ("without_memory", "with_memory"))
@@ -207,7 +207,7 @@ def _free(e: Emitter, start: Value) -> None:
 
 
 def _alloca(e: Emitter, op: memref.AllocaOp) -> None:
-    """Allocate on the stack, in the function's first block, so that loops do not grow the stack."""
+    """Emit an allocation on the stack, in the function's first block, so that loops do not grow the stack."""
     kind = _type(op.memref)
     sizes = kind.get_shape()
     if DYNAMIC_INDEX in sizes:
@@ -283,7 +283,7 @@ def _kept_axes(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
 
 
 def _reinterpret_cast(e: Emitter, op: memref.ReinterpretCastOp) -> None:
-    """Give the parent memref of the source new extents and strides."""
+    """Emit a view of a memref's parent buffer with new extents and strides."""
     source, kind = e.buffer(op.source), _type(op.result)
     (offset,) = e.extents(op.static_offsets.get_values(), op.offsets)
     sizes = e.extents(op.static_sizes.get_values(), op.sizes)
@@ -294,7 +294,7 @@ def _reinterpret_cast(e: Emitter, op: memref.ReinterpretCastOp) -> None:
 
 
 def _expand_shape(e: Emitter, op: memref.ExpandShapeOp) -> None:
-    """Split axes: in a group the last axis keeps the stride, the others are row-major above it."""
+    """Emit memref.expand_shape: in a group the last axis keeps the stride, the other axes are row-major."""
     source, kind = e.buffer(op.src), _type(op.result)
     sizes = e.extents(op.static_output_shape.get_values(), op.output_shape)
     strides: list[Extent] = [1] * len(sizes)
@@ -307,7 +307,7 @@ def _expand_shape(e: Emitter, op: memref.ExpandShapeOp) -> None:
 
 
 def _collapse_shape(e: Emitter, op: memref.CollapseShapeOp) -> None:
-    """Join axes: a group has the stride of its last axis with more than one element."""
+    """Emit memref.collapse_shape: a group has the stride of its last axis with more than one element."""
     source, kind = e.buffer(op.src), _type(op.result)
     sizes, strides = [], []
     for group in _groups(op):
@@ -335,7 +335,7 @@ def _type(ssa: SSAValue) -> MemRefType[Any]:
 
 
 def _with_known(buffer: Buffer, kind: MemRefType[Any]) -> Buffer:
-    """The buffer with constants in place of registers where the type has static extents or strides."""
+    """A buffer with constants in place of registers where its type has static extents or strides."""
     sizes = tuple(old if new == DYNAMIC_INDEX else new for old, new in zip(buffer.sizes, kind.get_shape(), strict=True))
     strides = tuple(old if new is None else new for old, new in zip(buffer.strides, known_strides(kind), strict=True))
     return replace(buffer, sizes=sizes, strides=strides)

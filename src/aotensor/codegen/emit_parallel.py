@@ -1,4 +1,4 @@
-"""Emit scf.parallel: its chunks as a job for several threads, or sequentially without threads.
+"""Emit scf.parallel: its chunks form a job for several threads, or are executed sequentially without threads.
 
 scf.parallel (%i) = (0) to (%n) step (%k) {        if k < n: entry.parallel(context, &{f.chunk0.run, k, n, …, x})
   func.call @f.chunk0(%x, %i, …)              →    else if 0 < n: f.chunk0(x, 0, …)
@@ -33,13 +33,13 @@ def _parallel(e: Emitter, op: ParallelOp) -> None:
 
 
 def _call(op: ParallelOp) -> func.CallOp | None:
-    """The call of the outlined function in a chunk, or None."""
+    """The only call in a chunk, of the function that was outlined from it; None without outlining."""
     calls = (x for x in op.body.block.ops if isinstance(x, func.CallOp))
     return next((x for x in calls if not x.callee.root_reference.data.startswith(SCALAR_FUNCTION_PREFIX)), None)
 
 
 def _chunk(e: Emitter, op: ParallelOp, start: Value, lane: Value) -> Sequence[Value]:
-    """Emit a chunk that uses the memory of a lane."""
+    """Emit a chunk of a parallel loop that uses the memory of a lane."""
     block = op.body.block
     e.set(block.args[0], start)
     for inner in block.ops:
@@ -76,7 +76,7 @@ def _on_threads(e: Emitter, op: ParallelOp) -> None:
 
 
 def _captured(e: Emitter, op: ParallelOp) -> list[SSAValue]:
-    """The values that a chunk reads from outside, without constants."""
+    """The values that a chunk reads from outside, except constants."""
     return [x for x in _read_around(op) if not isinstance(x.owner, arith.ConstantOp)]
 
 
@@ -92,7 +92,7 @@ _COUNTERS: Final = ("next", "done", "started", "lanes")
 
 
 def _job(e: Emitter, captured: int) -> Value:
-    """Stack memory for a job, followed by the values that its chunks read."""
+    """Allocate stack memory for a job, followed by room for the values that its chunks read."""
     current = e.builder.block
     e.builder.position_at_start(e.entry)
     size = ctypes.sizeof(Job) + 8 * captured

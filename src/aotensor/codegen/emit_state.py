@@ -55,7 +55,7 @@ class Buffer:
 
 
 def register_type(kind: Attribute) -> Type:
-    """The LLVM type of a scalar or vector in a register: index is i64, bool is i1, f16 and bf16 are their bits."""
+    """The LLVM type of a scalar or vector in a register: index is i64, bool is i1, f16 and bf16 are i16."""
     match kind:
         case IndexType():
             return llvm.i64
@@ -75,7 +75,7 @@ def memory_type(kind: Attribute) -> Type:
 
 
 def _in_bytes(kind: Type) -> Type:
-    """The type with a byte for every bool."""
+    """A type with a byte in place of every bool."""
     lanes = llvm.count_of(kind)
     return llvm.i8 if lanes is None else llvm.vector(llvm.i8, lanes)
 
@@ -97,7 +97,7 @@ def dynamic_axes(kind: MemRefType[Any]) -> list[int]:
 
 
 def known_strides(kind: MemRefType[Any]) -> Sequence[int | None]:
-    """The strides in elements that the type determines, None for the others."""
+    """The strides in elements that a memref type determines, None for each other axis."""
     if not isinstance(kind.layout, NoneAttr):
         strides = kind.get_strides()
         if strides is None:
@@ -112,14 +112,14 @@ def known_strides(kind: MemRefType[Any]) -> Sequence[int | None]:
 
 
 def dynamic_strides(kind: MemRefType[Any]) -> list[int]:
-    """The axes with dynamic stride: those of a strided layout without a static one, none of a row-major layout."""
+    """The axes with dynamic stride: axes of a strided layout without a static stride; none if row-major."""
     if isinstance(kind.layout, NoneAttr):
         return []
     return [axis for axis, stride in enumerate(known_strides(kind)) if stride is None]
 
 
 def flat_types(kinds: Iterable[Attribute]) -> list[Type]:
-    """The LLVM types that pass values of these types: a memref as its pointer, dynamic extents, dynamic strides."""
+    """The LLVM types that pass values: for a memref a pointer, its dynamic extents and its dynamic strides."""
     flat: list[Type] = []
     for kind in kinds:
         if isinstance(kind, MemRefType):
@@ -130,7 +130,7 @@ def flat_types(kinds: Iterable[Attribute]) -> list[Type]:
 
 
 def fast_math(flags: FastMathFlagsAttr) -> tuple[str, ...]:
-    """LLVM's names of fast-math flags, in LLVM's order."""
+    """LLVM's names of MLIR's fast-math flags, in LLVM's order."""
     present = {flag.value for flag in flags.data}
     if present.issuperset(_FLAG_ORDER):
         return ("fast",)
@@ -185,12 +185,12 @@ class Emitter:
         return self.function.module
 
     def inside(self, function: Function, location: LocationAttr) -> Emitter:
-        """An emitter for another function of the module, without values."""
+        """A new emitter for another function of the module."""
         told = self.vector_bits, self.has_threads, self.has_half, self.debug_info, location
         return Emitter(function, self._handlers, self.functions, self.scopes, self.runs, *told, self.weights)
 
     def run(self, operations: Iterable[Operation]) -> None:
-        """Emit operations in order. One without a line has that of the enclosing operation."""
+        """Emit operations in order. One without a line has the line of the enclosing operation."""
         around = self.builder.debug_metadata
         for op in operations:
             self.builder.debug_metadata = self.debug_info.at(self.function, op.location) or around
@@ -202,7 +202,7 @@ class Emitter:
         self.builder.debug_metadata = around
 
     def body(self, block: Block) -> Sequence[SSAValue]:
-        """Emit all of a block except its terminator, and return the terminator's operands."""
+        """Emit all operations of a block except its terminator; return the terminator's operands."""
         terminator = block.last_op
         assert terminator is not None
         self.run(op for op in block.ops if op is not terminator)
@@ -214,22 +214,22 @@ class Emitter:
         self._values[ssa] = value
 
     def value(self, ssa: SSAValue) -> Value:
-        """The register of a scalar or vector."""
+        """The LLVM register of a scalar or vector."""
         return self._values[ssa]
 
     def buffer(self, ssa: SSAValue) -> Buffer:
-        """The descriptor of a memref."""
+        """The pointer, sizes and strides of a memref."""
         buffer = self._values[ssa]
         assert isinstance(buffer, Buffer)
         return buffer
 
     def extent(self, ssa: SSAValue) -> Extent:
-        """An index, as a Python int if it is constant."""
+        """An index value, as a Python int if it is constant."""
         value = self.value(ssa)
         return int(value.constant) if llvm.is_constant(value) else value
 
     def extents(self, static: Sequence[int], dynamic: Sequence[SSAValue]) -> list[Extent]:
-        """MLIR's mixed list: static numbers, with dynamic markers replaced by operands."""
+        """MLIR's mixed list of extents: static numbers, and operands in place of dynamic markers."""
         operands = iter(dynamic)
         return [self.extent(next(operands)) if n == DYNAMIC_INDEX else n for n in static]
 
@@ -247,7 +247,7 @@ class Emitter:
         return flat
 
     def bind(self, values: Iterable[SSAValue], flat: Sequence[Value]) -> None:
-        """Bind values to flattened ones, the inverse of `flatten`."""
+        """Bind values to flattened ones; the inverse of `flatten`."""
         supply = iter(flat)
         for ssa in values:
             if isinstance(kind := ssa.type, MemRefType):
@@ -260,7 +260,7 @@ class Emitter:
     def make_buffer(
         self, kind: MemRefType[Any], start: Value, sizes: Sequence[Extent], unknown_strides: Iterable[Value] = ()
     ) -> Buffer:
-        """A buffer of a type that starts at `start`."""
+        """A buffer of a memref type that starts at `start`. unknown_strides: strides that the type lacks."""
         if isinstance(kind.layout, NoneAttr):
             return Buffer(start, start, tuple(sizes), self.row_major(sizes))
         supply = iter(unknown_strides)
@@ -274,7 +274,7 @@ class Emitter:
         return llvm.constant(llvm.i64, extent) if isinstance(extent, int) else extent
 
     def add(self, x: Extent, y: Extent) -> Extent:
-        """x + y of numbers of elements, which stay below 2⁶³."""
+        """x + y of numbers of elements, which are below 2⁶³."""
         if isinstance(x, int) and isinstance(y, int):
             return x + y
         if x == 0 or y == 0:
@@ -282,7 +282,7 @@ class Emitter:
         return self.builder.add(self.register(x), self.register(y), flags=("nsw",))
 
     def multiply(self, x: Extent, y: Extent) -> Extent:
-        """x · y of numbers of elements, which stay below 2⁶³."""
+        """x · y of numbers of elements, which are below 2⁶³."""
         if isinstance(x, int) and isinstance(y, int):
             return x * y
         if x == 1 or y == 1:
@@ -298,7 +298,7 @@ class Emitter:
         return total
 
     def row_major(self, sizes: Sequence[Extent]) -> tuple[Extent, ...]:
-        """Strides in elements of a contiguous array."""
+        """The strides of a contiguous row-major array, in elements."""
         strides: list[Extent] = [1] * len(sizes)
         for axis in range(len(sizes) - 2, -1, -1):
             strides[axis] = self.multiply(sizes[axis + 1], strides[axis + 1])
@@ -315,9 +315,9 @@ class Emitter:
         kind: Type = llvm.i64,
         properties: Mapping[str, Value | Node] | None = None,
     ) -> list[Value]:
-        """for i = lower; i < upper; i += step: carried = body(i, carried); the carried values after the loop.
+        """Emit a loop from lower to upper by step: carried = body(i, carried); return the final carried values.
 
-        Rotated: one test before the loop, one at its end, the form that LLVM's loop passes expect.
+        The loop is rotated: one test before it, one at its end, the form that LLVM's loop passes expect.
         """
         lower, upper, step = bounds
         if isinstance(lower, int) and isinstance(upper, int) and lower >= upper:
@@ -346,7 +346,7 @@ class Emitter:
         return self.merge([(before, initial)] * guarded + [(latch, results)])
 
     def merge(self, incoming: Sequence[tuple[Any, Sequence[Value]]]) -> list[Value]:
-        """Phi nodes for the values from the predecessors of the current block."""
+        """Emit phi nodes for the values from the predecessors of the current block; return them."""
         merged = []
         for column in zip(*(values for _, values in incoming), strict=True):
             phi = self.builder.phi(column[0].type)
@@ -361,7 +361,7 @@ class Emitter:
     # --- memory ------------------------------------------------------------------------------------------------------
 
     def address(self, buffer: Buffer, kind: MemRefType[Any], indices: Sequence[Extent], exists: bool = True) -> Value:
-        """The pointer to an element; with `exists` false it may be out of bounds."""
+        """The address of an element; if `exists` is false, it may be out of bounds."""
         offset: Extent = 0
         for index, stride in zip(indices, buffer.strides, strict=True):
             offset = self.add(offset, self.multiply(index, stride))
@@ -385,7 +385,7 @@ class Emitter:
         return self.builder.icmp_unsigned("!=", value, llvm.constant(stored, 0)) if boolean else value
 
     def store(self, buffer: Buffer, address: Value, value: Value) -> None:
-        """Store a register; a bool becomes a byte, 0 or 1."""
+        """Store a register to memory; a bool becomes a byte, 0 or 1."""
         if llvm.element_of(value.type) == llvm.i1:
             value = self.builder.zext(value, _in_bytes(value.type))
         self.tag(self.builder.store(value, address, align=alignment(value.type)), buffer)

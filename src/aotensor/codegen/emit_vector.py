@@ -1,4 +1,4 @@
-"""Emit vector operations: several elements of one axis at once, in vectors of rank 1."""
+"""Emit vector operations, which process several elements along one axis, as vectors of rank 1."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _transfer_write(e: Emitter, op: vector.TransferWriteOp) -> None:
 
 
 def _check_plain(op: vector.TransferReadOp | vector.TransferWriteOp) -> None:
-    """Check that a transfer is a plain load or store: without mask, in bounds, along the last axis of a memref."""
+    """Check that a transfer is a plain load or store: no mask, in bounds, along the last axis of a memref."""
     last = AffineMapAttr(AffineMap.minor_identity(_type(op.source).get_num_dims(), 1))
     in_bounds = all(bool(flag.value.data) for flag in op.in_bounds.data)
     if op.mask is not None or not in_bounds or op.permutation_map != last:
@@ -64,7 +64,7 @@ def _write(e: Emitter, base: SSAValue, indices: Sequence[Extent], value: Value) 
 
 
 def _create_mask(e: Emitter, op: vector.CreateMaskOp) -> None:
-    """Emit the mask of the first n lanes; empty for a negative n."""
+    """Emit the mask of the first n lanes; no lane for a negative n."""
     (count,) = op.mask_dim_sizes
     lanes = llvm.count_of(register_type(op.mask_vector.type))
     assert lanes is not None
@@ -86,7 +86,7 @@ def _masked_store(e: Emitter, op: vector.MaskedStoreOp) -> None:
 
 
 def _gather(e: Emitter, op: GatherOp) -> None:
-    """Emit a gather of elements at offsets from the indexed one; masked-off elements need not exist."""
+    """Emit a gather of elements at offsets from one element; masked-off elements may be out of bounds."""
     kind = _type(op.base)
     start = e.address(e.buffer(op.base), kind, [e.extent(i) for i in op.indices])
     index_vec = e.value(op.index_vec)

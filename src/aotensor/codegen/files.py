@@ -1,4 +1,4 @@
-"""Write files atomically and durably, several of them together; write through special files.
+"""Write files atomically and durably, several of them together; write special files directly.
 
 regular or new file   written to a temporary file in the same folder, synced, then renamed: readers never see half of it
 several files         all are written before the first is renamed; a failure restores the former files
@@ -22,7 +22,7 @@ _SPECIAL: Final = ("/dev/", "/proc/")
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write one file.   Raises: OSError with the path if it cannot be written; no temporary file is left then"""
+    """Write one file. Raises: OSError with the path if it cannot be written; no temporary file remains."""
     write_files({path: content})
 
 
@@ -46,7 +46,7 @@ def write_files(contents: Mapping[Path, bytes]) -> None:
 
 @contextlib.contextmanager
 def made_folder(folder: Path) -> Iterator[None]:
-    """Create a folder, with missing parents, for files written inside the context; remove it if that fails.
+    """Context manager: create a folder with its parents for files written inside; remove it if that fails.
 
     Raises: OSError if it cannot be created.
     """
@@ -61,7 +61,7 @@ def made_folder(folder: Path) -> Iterator[None]:
 
 
 def is_special(path: Path) -> bool:
-    """Is a path to be written through: a device, a FIFO, a socket, or a name with a special meaning?"""
+    """Must a path be written directly: is it a device, a FIFO, a socket, or a name with a special meaning?"""
     if os.path.abspath(path).startswith(_SPECIAL):
         return True
     try:
@@ -73,7 +73,7 @@ def is_special(path: Path) -> bool:
 
 @dataclass
 class _Staged:
-    """A file that is written, but not yet renamed.   target: its path, with symbolic links resolved"""
+    """A file that is written, but not yet renamed. target: its final path, with symbolic links resolved."""
 
     target: Path
     fresh: str
@@ -81,14 +81,14 @@ class _Staged:
     is_put: bool = field(default=False)
 
     def put(self, is_last: bool) -> None:
-        """Rename it to its target; unless it is the last one, the former file is kept until all are renamed."""
+        """Rename the file to its target; keep the former file until all are renamed, unless this is the last one."""
         if not is_last and self.target.exists():
             self.backup = _copy_beside(self.target)
         os.replace(self.fresh, self.target)
         self.is_put = True
 
     def take_back(self) -> None:
-        """Restore the former file."""
+        """Restore the former file at the target."""
         if self.is_put and self.backup is not None:
             os.replace(self.backup, self.target)
             self.backup = None
@@ -125,7 +125,7 @@ def _staged(path: Path, content: bytes) -> Iterator[_Staged]:
 
 @contextlib.contextmanager
 def _put_back(files: list[_Staged]) -> Iterator[None]:
-    """Restore all files if the renaming fails or is interrupted."""
+    """Context manager: restore all files if the renaming inside it fails or is interrupted."""
     try:
         yield
     except BaseException:
@@ -136,12 +136,12 @@ def _put_back(files: list[_Staged]) -> Iterator[None]:
 
 
 def _named(error: OSError, path: Path) -> OSError:
-    """The same error with the user's path instead of the temporary one."""
+    """A copy of an error with the user's path instead of the temporary one."""
     return type(error)(error.errno, error.strerror, str(path))
 
 
 def _mode(target: Path) -> int:
-    """The mode of the replaced file, else the default for new files; libraries are executable."""
+    """The mode of the file to replace, else the default for new files; libraries are executable."""
     with contextlib.suppress(OSError):
         return stat.S_IMODE(target.stat().st_mode)
     mask = os.umask(0)
@@ -150,7 +150,7 @@ def _mode(target: Path) -> int:
 
 
 def _copy_beside(target: Path) -> str:
-    """The name of another link to a file, or of a copy if the file system has no links."""
+    """The name of a second link to a file, or of a copy if the file system has no links."""
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
     os.close(handle)
     os.unlink(name)

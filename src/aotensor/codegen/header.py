@@ -30,7 +30,7 @@ from aotensor_runtime.typed.patterns import constant_outputs
 
 
 def header_text(manifest: Manifest) -> str:
-    """The text of the header. It is self-contained: the common part comes first."""
+    """The text of the header. It is self-contained: the declarations common to all libraries come first."""
     guard = re.sub(r"\W", "_", f"AOTENSOR_LIBRARY_{manifest.prefix}{manifest.name}_H".upper())
     parts = [
         _comment(
@@ -69,7 +69,7 @@ def _function(manifest: Manifest, spec: FunctionSpec) -> str:
 
 
 def _patterns(manifest: Manifest, spec: FunctionSpec) -> list[str]:
-    """Constant patterns, and the entry that writes values only."""
+    """Declarations of constant patterns, and of the entry that writes only values."""
     found = []
     for comment, text in pattern_lines(manifest, spec):
         found += ["", *([_comment(comment)] if comment else []), text]
@@ -82,7 +82,7 @@ def _patterns(manifest: Manifest, spec: FunctionSpec) -> list[str]:
 
 
 def _in_place(manifest: Manifest, spec: FunctionSpec) -> list[str]:
-    """The entry that overwrites states, for a function with updates."""
+    """Declarations of the entry that overwrites states, for a function with updates."""
     found = in_place_lines(manifest, spec)
     return [] if found is None else ["", _comment([found[0]]), found[1]]
 
@@ -131,7 +131,7 @@ def _typed_text(manifest: Manifest, spec: FunctionSpec) -> list[str]:
 
 
 def _kind(value: Value) -> str:
-    """The format and dtype of a value."""
+    """The format and dtype of a value, as comment text."""
     if not isinstance(value, SparseValue):
         return value.dtype
     return f"{form_of(value)} {value.dtype}"
@@ -154,7 +154,7 @@ def _note(value: Value, states: dict[str, str]) -> str:
 
 
 def _bounds(spec: FunctionSpec, symbol: str) -> list[str]:
-    """The bounds of a call's memory, for a library without allocation."""
+    """Constants for the bounds of a call's memory, for a library without allocation."""
     lines = [""]
     if isinstance(spec.workspace, str):
         lines += [_comment([f"{spec.name}_workspace is {_plain(spec.workspace)}"])]
@@ -199,7 +199,7 @@ _INTEGRAND: Final = (
 
 
 def _common(manifest: Manifest) -> str:
-    """Declarations common to the headers of all libraries with this prefix: the first header included has them."""
+    """Declarations common to all libraries with this prefix; only the first included header declares them."""
     prefix = manifest.prefix
     return "\n".join([
         f"#ifndef {prefix}aotensor_status_message /* a macro once the header of some library was included */",
@@ -286,5 +286,5 @@ def _comment(lines: list[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that cannot end or start a comment, without line breaks."""
+    """Convert a text for a comment: it cannot start or end a comment, and has no line breaks."""
     return " ".join(text.split()).replace("*/", "* /").replace("/*", "/ *").replace("\\", "/")

@@ -55,7 +55,7 @@ from aotensor_runtime.manifest import FunctionSpec, Manifest
 class Blueprint:
     """The contents of a library other than code.
 
-    version: of aotensor. sections: extra content by name, such as IR texts. values: `ValuePool.data`. pipeline,
+    version: version of aotensor. sections: extra content by name, such as IR texts. values: `ValuePool.data`. pipeline,
     schedule, levels, allocates, freestanding: as in `Manifest`. debug_info: keep the module's debug information.
     layers: interfaces of other projects. weights: the file with large constants, if the kernels read one.
     """
@@ -102,7 +102,7 @@ class Blueprint:
 
 @dataclass(frozen=True)
 class Level:
-    """The kernels of one additional CPU level, as text, and the parts that only they call."""
+    """The kernels of one additional CPU level, as LLVM IR text, and the parts that only they call."""
 
     machine: Machine
     program: str
@@ -135,7 +135,7 @@ class Library:
 
     @property
     def import_name(self) -> str:
-        """The name of the import library; empty where programs link with the library itself."""
+        """The name of the import library; empty if programs link with the library itself."""
         return self._system.imports.format(self.manifest.name)
 
     @property
@@ -150,7 +150,7 @@ class Library:
     def objects(self) -> tuple[bytes, ...]:
         """Object code of the program and of the parts, for the linker.   Raises: as `Machine.optimise`.
 
-        For a library without allocation it is one object, whose code is known as a whole.
+        A library without allocation is one object, so that its whole code can be analysed.
         """
         if not self.manifest.allocates:
             return (self.object_code,)
@@ -162,7 +162,7 @@ class Library:
 
     @cached_property
     def optimised(self) -> ModuleRef:
-        """Program and parts in one module, optimised.   Raises: as `Machine.optimise`."""
+        """The program and its parts in one module, optimised. Raises: as `Machine.optimise`."""
         modules: list[Module | str] = []
         for machine, program, parts in self._by_machine():
             modules += [program, *(part.make(machine) for part in parts)]
@@ -180,21 +180,24 @@ class Library:
 
     @cached_property
     def object_code(self) -> bytes:
-        """Program and parts as one object file, with only the exported symbols visible.
+        """The program and its parts as one object file, with only the exported symbols visible.
 
-        Symbols that every library has are weak there, so that one program may link several.
+        Symbols that every library exports are weak, so that one program may link several libraries.
         """
         return self.object_of(self.optimised)
 
     def object_of(self, module: ModuleRef) -> bytes:
-        """The object file of `optimised`.   Raises: UnsupportedError if it is freestanding and needs a C library"""
+        """The object file of an optimised module.
+
+        Raises: UnsupportedError if it is freestanding and needs a C library.
+        """
         code = self.machine.object_code(module)
         if self.manifest.freestanding:
             refuse_foreign(code)
         return code
 
     def header(self) -> str:
-        """The text of the header."""
+        """The text of the C header."""
         return header_text(self.manifest)
 
     def interface_headers(self) -> dict[str, str]:
@@ -220,7 +223,7 @@ class Library:
         return self.linked(self.objects).library
 
     def linked(self, objects: Sequence[bytes]) -> Linked:
-        """The shared library of `objects`, and its import library.   Raises: as `shared`"""
+        """Link `objects`: the shared library, and its import library. Raises: as `shared`."""
         if self.manifest.freestanding:
             hint = "--emit static or obj (emit='static'), which programs without a system are linked with"
             raise OptionError("a freestanding library is an object file or an archive, not a shared library", hint=hint)
@@ -231,7 +234,7 @@ class Library:
         return replace(found, library=seal(found.library))
 
     def shared_files(self) -> dict[str, bytes]:
-        """The shared library and the files that its callers need in addition to the header, by name.
+        """File name → content: the shared library, and the files that its callers need in addition to the header.
 
         Raises: as `shared`; UnsupportedError for a program that JavaScript cannot call, on WebAssembly.
         """
@@ -245,11 +248,11 @@ class Library:
         return {self.soname: found.library, **others}
 
     def static(self) -> bytes:
-        """The static archive."""
+        """The bytes of the static archive."""
         return self.archive_of(self.object_code)
 
     def archive_of(self, code: bytes) -> bytes:
-        """The static archive of `object_code`."""
+        """The static archive that contains an object file."""
         is_bsd = self._system is MACOS
         return archive(code, member=f"{self.manifest.name}.o", exported=self.exported, is_bsd=is_bsd)
 
@@ -264,7 +267,7 @@ def build_library(
 ) -> Library:
     """Add the entries to a module of kernels. The modules are modified.
 
-    threads: as `emit_module`. facts: as `product_parts`. levels: kernels of the same functions for better CPUs
+    threads: as `emit_module`. facts: as `product_parts`. levels: kernels of the same functions for higher CPU levels.
 
     Raises: as `add_entries`.
     """
@@ -290,7 +293,7 @@ def build_library(
 def _add_levels(
     module: Module, blueprint: Blueprint, levels: Sequence[LevelCode], threads: bool, facts: Target | None
 ) -> tuple[Level, ...]:
-    """Let the kernels of a module be dispatched by CPU level; return the other levels."""
+    """Add dispatch by CPU level to the kernels of a module; return the other levels."""
     if not levels:
         return ()
     lowest, is_strict = LevelCode(blueprint.machine, module), blueprint.fp == "strict"
@@ -311,13 +314,13 @@ def _add_levels(
 def write_library(
     library: Library, folder: Path, kinds: Collection[str] = ("lib",), sources: Mapping[str, bytes] | None = None
 ) -> tuple[Path, ...]:
-    """Write the library as each of `kinds`, and its headers, all or none; return their paths, `<name>.h` last.
+    """Write the library as each of `kinds`, and its headers, all or none; return the paths, `<name>.h` last.
 
-    The others are in the order of KINDS, then headers of interfaces.
+    The other paths are in the order of KINDS, then headers of interfaces.
 
-    sources: files that are written before them, by name
+    sources: name → content of files that are written first.
 
-    Raises: ToolError of the linker; OSError if the folder is not writable.
+    Raises: ToolError if linking fails; OSError if the folder is not writable.
     """
     files = dict(sources or {})
     files |= {name: x for kind, make in KINDS.items() if kind in kinds for name, x in make(library).items()}

@@ -46,27 +46,27 @@ NAMED: Final[dict[str, Type]] = {str(kind): kind for kind in (ir.IntType(16), f3
 
 
 def integer(bits: int) -> Type:
-    """The integer type with that many bits."""
+    """The LLVM integer type with that many bits."""
     return ir.IntType(bits)
 
 
 def vector(element: Type, count: int) -> Type:
-    """<count x element>"""
+    """The LLVM vector type <count x element>."""
     return ir.VectorType(element, count)
 
 
 def count_of(kind: Type) -> int | None:
-    """Number of lanes of a vector type, None for a scalar."""
+    """The number of lanes of a vector type, None for a scalar type."""
     return kind.count if isinstance(kind, ir.VectorType) else None
 
 
 def element_of(kind: Type) -> Type:
-    """The lane type of a vector type; a scalar type itself."""
+    """The lane type of a vector type; a scalar type is returned unchanged."""
     return kind.element if isinstance(kind, ir.VectorType) else kind
 
 
 def lane_bits(kind: Type) -> int:
-    """Width of a scalar, or of one lane of a vector, in bits."""
+    """The width of a scalar, or of one lane of a vector, in bits."""
     lane = element_of(kind)
     if isinstance(lane, ir.IntType):
         return int(lane.width)
@@ -82,7 +82,7 @@ def suffix(kind: Type) -> str:
 
 
 def constant(kind: Type, value: bool | int | float | Sequence[bool | int | float]) -> Value:
-    """A literal of an integer, float or vector type. Integers wrap, floats round; a vector gets one value or all."""
+    """A constant of an integer, float or vector type. Integers wrap, floats round; a vector gets one value or all."""
     lanes = count_of(kind)
     if lanes is not None:
         values = value if isinstance(value, Sequence) else [value] * lanes
@@ -95,7 +95,7 @@ def constant(kind: Type, value: bool | int | float | Sequence[bool | int | float
 
 
 class Bytes(ir.Constant):  # type: ignore[misc]
-    """Bytes as a constant array. llvmlite prints single bytes, which is readable for text; most are not text."""
+    """A constant array of bytes. llvmlite's own constant prints byte by byte."""
 
     _LONGEST_TEXT: ClassVar[int] = 4096
 
@@ -108,12 +108,12 @@ class Bytes(ir.Constant):  # type: ignore[misc]
 
 
 def is_constant(value: Value) -> bool:
-    """Is it a literal with a number?"""
+    """Is a value a constant number?"""
     return isinstance(value, ir.Constant) and isinstance(value.constant, int)
 
 
 def opaque(address: Value) -> Value:
-    """The same address with type `ptr`: llvmlite still gives allocas and globals a typed pointer."""
+    """An address as a value of type `ptr`: llvmlite gives allocas and globals a typed pointer."""
     address.type = pointer
     return address
 
@@ -126,7 +126,7 @@ def splat(builder: Builder, value: Value, count: int) -> Value:
 
 
 def hidden(builder: Builder, value: Value) -> Value:
-    """The same integer through `freeze`, which stops analyses from expanding its formula."""
+    """An integer after a `freeze`, which prevents LLVM's analyses from expanding its formula."""
     if isinstance(value, ir.Constant):
         return value
     frozen = ir.Instruction(builder.block, value.type, "freeze", [value])
@@ -138,14 +138,14 @@ def hidden(builder: Builder, value: Value) -> Value:
 
 
 def function(module: Module, name: str, result: Type, arguments: Sequence[Type]) -> Function:
-    """The function of that name; declared if the module has none yet."""
+    """The function of that name; it is declared if the module does not have it yet."""
     if name in module.globals:
         return module.globals[name]
     return ir.Function(module, ir.FunctionType(result, list(arguments)), name=name)
 
 
 def rename(target: Function, name: str) -> None:
-    """Rename a function of a module, in its calls too."""
+    """Rename a function of a module, and update its calls."""
     module = target.module
     del module.globals[target.name]
     module.scope._useset.discard(target.name)  # otherwise the old name could not be used again
@@ -199,7 +199,7 @@ class _EmptyDistinctNode(MDValue):  # type: ignore[misc]
 
 
 def node(module: Module, operands: Sequence[Any]) -> Node:
-    """A uniqued metadata node of strings, constants, nodes, and sequences of those."""
+    """A uniqued metadata node of strings, constants, nodes, and sequences of these."""
     return module.add_metadata(list(operands))
 
 

@@ -57,7 +57,7 @@ machine.emit_object(b.parse_assembly('target triple = "%s"\\ndefine void @f() { 
 class Machine:
     """A target: LLVM triple, CPU name, CPU features as `+a,-b`, the optimisation level 0 to 3.
 
-    for_size: optimise for size instead of speed.
+    for_size: optimise for size instead of speed?
     """
 
     triple: str
@@ -115,27 +115,27 @@ class Machine:
 
     @property
     def abi(self) -> str:
-        """The name of the calling convention, if the triple does not determine it."""
+        """The name of the calling convention; empty if the triple determines it."""
         return _hard_float_abi(self.triple, self.features)
 
     @property
     def comment(self) -> str:
-        """The start of a comment in its assembly."""
+        """The characters that start a comment in the target's assembly."""
         return {"aarch64": "//", "arm64": "//", "arm": "@", "armv7": "@"}.get(self.triple.partition("-")[0], "#")
 
     @property
     def vector_bits(self) -> int:
-        """Width of the vector registers that loops are vectorized for, in bits."""
+        """The width of the vector registers that loops are vectorized for, in bits."""
         return _vector_bits(self)
 
     @property
     def has_half(self) -> bool:
-        """Has the CPU instructions between float16 and float32?"""
+        """Does the CPU have instructions that convert between float16 and float32?"""
         return _has_half(self)
 
     @property
     def facts(self) -> Target:
-        """The machine's facts that passes on loops use."""
+        """The properties of the machine that passes on loops use."""
         bits = self.vector_bits
         has_tables = bits == 512 and has_assembler(self.triple)
         known = self.features.split(",")
@@ -155,10 +155,10 @@ class Machine:
     def optimise(
         self, *modules: Module | str, exported: Container[str] | None = None, shared: Container[str] = ()
     ) -> ModuleRef:
-        """Modules linked into one, after LLVM's default pipeline, O2 for level 3. `str(...)` of it is LLVM IR again.
+        """Link modules into one and run LLVM's default pipeline, O2 for level 3. `str(...)` of the result is LLVM IR.
 
-        exported: if given, other hidden definitions become internal after linking. shared: those of them that other
-        objects of a program may define, too; the linker then keeps one.
+        exported: if given, other hidden definitions become internal after linking. shared: exported symbols that other
+        objects of a program may define, too; the linker then keeps one definition.
 
         Raises: InternalError if LLVM finds the module malformed.
         """
@@ -193,7 +193,7 @@ class Machine:
         return inline_lane_functions(parsed, builder)
 
     def assembly(self, module: ModuleRef) -> str:
-        """Assembly text of an optimised module."""
+        """The assembly text of an optimised module."""
         with _loop_strength_reduction(module):
             return str(self.target_machine().emit_assembly(module))
 
@@ -203,7 +203,7 @@ class Machine:
             return bytes(self.target_machine().emit_object(module))
 
     def target_machine(self) -> Any:
-        """llvmlite's object for this target."""
+        """llvmlite's target machine object for this target."""
         _initialise()
         return binding.Target.from_triple(self.triple).create_target_machine(
             cpu=self.cpu,
@@ -243,7 +243,7 @@ def has_many_loops(text: str) -> bool:
 
 @contextmanager
 def _loop_strength_reduction(module: ModuleRef) -> Iterator[None]:
-    """A context with LLVM's loop strength reduction enabled, unless there are many loops.
+    """Context manager: LLVM's loop strength reduction is enabled unless the module has many loops.
 
     The pass compares every address with every loop: 4 of 4.6 s of code generation for 355 loops, for a gain of a few
     percent in short loops. The option is global to the process, so one module at a time.
@@ -256,20 +256,20 @@ def _loop_strength_reduction(module: ModuleRef) -> Iterator[None]:
 
 @cache
 def _initialise() -> None:
-    """Register LLVM's targets, once."""
+    """Register LLVM's targets, once per process."""
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
     binding.initialize_native_asmparser()
 
 
 def has_assembler(triple: str) -> bool:
-    """Can inline assembly be used? LLVM's parser is available for the architecture that it runs on."""
+    """Can inline assembly be used? llvmlite only has the parser for the architecture that it runs on."""
     return triple.partition("-")[0] == str(binding.get_default_triple()).partition("-")[0]
 
 
 @cache
 def _vector_bits(machine: Machine) -> int:
-    """Query LLVM, which also knows named CPUs: the registers in which it adds two vectors of 512 bits."""
+    """The width of vector registers, found by a query of LLVM: registers in which it adds two vectors of 512 bits."""
     probe = (
         "define <16 x float> @f(<16 x float> %a, <16 x float> %b) { %c = fadd <16 x float> %a, %b ret <16 x float> %c }"
     )
@@ -281,7 +281,7 @@ def _vector_bits(machine: Machine) -> int:
 
 @cache
 def _has_half(machine: Machine) -> bool:
-    """Query LLVM: without such instructions, it calls a function of the compiler runtime."""
+    """Query LLVM for float16 instructions: without them, it calls a function of the compiler runtime."""
     probe = """
 define <4 x float> @f(<4 x i16> %a) { %b = bitcast <4 x i16> %a to <4 x half>
   %c = fpext <4 x half> %b to <4 x float> ret <4 x float> %c }
@@ -297,7 +297,7 @@ def _architecture(triple: str) -> str:
 
 
 def _hard_float_abi(triple: str, features: str) -> str:
-    """RISC-V's calling convention depends on the floating-point registers; elsewhere the triple determines it."""
+    """RISC-V's calling convention, which depends on floating-point registers; empty for other targets."""
     registers = set(features.split(","))
     integers = {"riscv64": "lp64", "riscv32": "ilp32"}.get(_architecture(triple))
     if integers is None:
@@ -339,14 +339,14 @@ def _similar_names(triple: str, name: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names of CPUs and of CPU features."""
+    """LLVM's names of the CPUs and the CPU features of a target."""
 
     cpus: tuple[str, ...]
     features: tuple[str, ...]
 
 
 def known_names(triple: str | None = None) -> Names:
-    """LLVM's names for a target, by default this machine's.   Raises: OptionError for an unknown target"""
+    """LLVM's names for a target, by default this machine's. Raises: OptionError for an unknown target."""
     target = _checked_triple(canonical(triple)) if triple else str(binding.get_default_triple())
     cpus, _, features = _probe(target, "help", "").stderr.partition("features for this target")
     return Names(*(tuple(re.findall(r"^  (\S+) +- ", text, re.MULTILINE)) for text in (cpus, features)))

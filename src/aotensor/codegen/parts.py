@@ -42,9 +42,11 @@ from aotensor_runtime.manifest import Manifest
 
 @dataclass(frozen=True)
 class Part:
-    """name: encodes all that the part depends on, apart from the machine and the compiler. make: builds its LLVM IR.
+    """A module of shared code.
 
-    symbols: those that it defines for kernels.
+    name: encodes everything it depends on except machine and compiler. make: builds its LLVM IR.
+
+    symbols: the symbols that it defines for kernels.
     """
 
     name: str
@@ -62,9 +64,9 @@ def compile_part(part: Part, machine: Machine) -> bytes:
 
 
 def core_part(prefix: str, threads: bool, heap: bool = True, freestanding: bool = False) -> Part:
-    """The fixed functions, and the entries for Python and SciPy with a prefix.
+    """The part with the fixed functions, and with the entries for Python and SciPy, which get a prefix.
 
-    threads: include the pool. heap: may they call malloc? freestanding: omit the entries for Python and SciPy
+    threads: include the pool. heap: may they call malloc? freestanding: omit the entries for Python and SciPy?
     """
 
     def make(machine: Machine) -> Module:
@@ -83,9 +85,9 @@ def core_part(prefix: str, threads: bool, heap: bool = True, freestanding: bool 
 
 
 def matrix_parts(module: Module, threads: bool, heap: bool = True) -> list[Part]:
-    """The fixed functions for sparse matrices, if a module declares one of them.
+    """The part with the fixed functions for sparse matrices, if a module declares one of them.
 
-    threads: they use the pool. heap: as in `core_part`
+    threads: may they use the pool? heap: as in `core_part`
     """
 
     def make(machine: Machine) -> Module:
@@ -108,7 +110,8 @@ STRICT_PRODUCTS: Final = _STRICT_BITS, Target(blas_work=NEVER)
 def product_parts(module: Module, threads: bool, facts: Target | None = None, strict: bool = False) -> list[Part]:
     """One part for every matrix product that a module declares.
 
-    facts: used in place of the machine's. strict: results have the same bits on every machine, so BLAS is not called
+    facts: properties that replace the machine's. strict: must results have the same bits on every machine? Then BLAS is
+    not called.
     """
     names = declared_products(f.name for f in module.functions if f.is_declaration)
     return [_product_part(name, threads, facts, strict) for name in names]
@@ -171,7 +174,7 @@ def digest_parts(manifest: Manifest) -> list[Part]:
 
 
 def empty_module(machine: Machine) -> Module:
-    """An empty module for a machine."""
+    """An empty LLVM module for a machine."""
     module = llvm.ir.Module(name="aotensor", context=llvm.ir.Context())
     module.triple, module.data_layout = machine.triple, machine.data_layout()
     return module

@@ -90,7 +90,8 @@ def evaluate(
 ) -> int:  # fmt: skip
     """Evaluate a log density and derivatives; return the status, or -1 for invalid arguments.
 
-    first, second: addresses for the derivatives, or 0."""
+    first, second: addresses for the derivatives, or 0.
+    """
     count = word(table(), UNCONSTRAINED)
     if not is_there(buffer, model, text("the model")) or not is_there(buffer, value, text("the result")):
         return -1

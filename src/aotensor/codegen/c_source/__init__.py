@@ -1,1 +1,1 @@
-"""C99 from the loop level."""
+"""Translation of loop-level IR to C99."""

@@ -1,4 +1,4 @@
-"""Loops, branches, calls: values that a loop carries are variables, declared before it."""
+"""C of loops, branches and calls: values that a loop carries are variables, declared before the loop."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _return(w: Writer, op: func.ReturnOp) -> None:
 def _declare(
     w: Writer, values: Sequence[SSAValue], initial: Sequence[SSAValue] | None, hints: Sequence[str | None]
 ) -> list[list[str]]:
-    """Declare variables for values, with the initial ones if given; return the names of each."""
+    """Declare C variables for values, with the initial values if given; return the names for each value."""
     found = []
     for k, ssa in enumerate(values):
         names = w.variables(ssa, hints[k])
@@ -74,7 +74,7 @@ def _kinds(w: Writer, ssa: SSAValue) -> list[str]:
 
 
 def _assign(w: Writer, targets: Sequence[Sequence[str]], values: Sequence[SSAValue]) -> None:
-    """Assign values to variables, all at once."""
+    """Assign values to C variables, all at once: targets may occur among the values."""
     pairs = [
         (name, value, lanes_of(ssa.type), kind)
         for names, ssa in zip(targets, values, strict=True)
@@ -151,7 +151,7 @@ def _sum_hint(ssa: SSAValue) -> str | None:
 
 
 def _while(w: Writer, op: scf.WhileOp) -> None:
-    """The first region decides, and passes values to the second region or out of the loop."""
+    """Write scf.while: the first region decides, and passes values to the second region or out of the loop."""
     before, after = op.before_region.block, op.after_region.block
     names = _declare(w, before.args, op.arguments, [x.name_hint for x in before.args])
     results = _declare(w, op.res, None, [None] * len(op.res))
@@ -177,7 +177,7 @@ def _not(value: Expr) -> str:
 
 
 def _parallel(w: Writer, op: ParallelOp) -> None:
-    """Chunks, one after the other, all with the memory of the first lane."""
+    """Write scf.parallel as a sequential loop over its chunks, which all use the memory of lane 0."""
     (counter,) = op.body.block.args
     lower, upper, step = (w.atom(x).text for x in (op.lower, op.upper, op.step))
     i = w.name(counter.name_hint or "chunk")

@@ -1,4 +1,4 @@
-"""The entries in C: the typed one, that of the workspace, and those that say what a status means."""
+"""C of the entries: typed entries, workspace sizes, and functions that return messages for a status."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _NEEDS: Final[dict[str, tuple[str, ...]]] = {
 
 @dataclass
 class Entries:
-    """The text of the entries of one library, and the helpers that it uses."""
+    """Writes the C text of a library's entries, and collects the helper functions that they use."""
 
     manifest: Manifest
     written: Written
     helpers: set[str] = field(default_factory=set)
 
     def text(self) -> str:
-        """All entries."""
+        """The C text of all entries."""
         parts = [_messages(self.manifest), *(self._function(spec) for spec in self.manifest.functions)]
         return "\n".join(parts)
 
     def use(self, name: str) -> str:
-        """A helper, with those that it calls."""
+        """Add a helper function, with the helpers that it calls; return its name."""
         self.helpers.add(name)
         for other in _NEEDS.get(name, ()):
             self.use(other)
@@ -69,7 +69,7 @@ def _workspace(entries: Entries, spec: FunctionSpec) -> str:
 
 
 def _messages(manifest: Manifest) -> str:
-    """aotensor_status_message, aotensor_check_message_<library>, aotensor_abi_version."""
+    """C of aotensor_status_message, aotensor_check_message_<library> and aotensor_abi_version."""
     own, codes = OwnSymbols.of(manifest), manifest.statuses()
     texts: dict[int, str] = {}
     for spec in manifest.functions:
@@ -110,7 +110,7 @@ def _switch(head: str, texts: Mapping[int, str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A literal with a text: ASCII, other characters by their bytes."""
+    """A C string literal: ASCII characters, other characters by their UTF-8 bytes."""
     escaped = "".join(
         f"\\{x}" if x in '"\\' else x if " " <= x < "\x7f" else "".join(f"\\{b:03o}" for b in x.encode()) for x in text
     )

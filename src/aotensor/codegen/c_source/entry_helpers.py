@@ -7,7 +7,7 @@ from typing import Final
 
 
 def entry_helper_text(names: Collection[str]) -> str:
-    """The definitions of some of them, in a fixed order."""
+    """The definitions of the named helper functions, in a fixed order."""
     return "\n\n".join(text for name, text in _ALL.items() if name in names)
 
 

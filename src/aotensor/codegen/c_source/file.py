@@ -1,4 +1,4 @@
-"""The C file of a library: a comment on top, helpers, constants, functions, entries."""
+"""The C file of a library: a comment at the top, then helpers, constants, functions and entries."""
 
 from __future__ import annotations
 
@@ -41,12 +41,13 @@ _INCLUDES = """#include "{name}.h"
 
 
 def c_file(modules: Sequence[ModuleOp], manifest: Manifest, line: Callable[[LocationAttr], tuple[str, str]]) -> str:
-    """The text of `<name>.c`.
+    """The text of the C file `<name>.c` of a library.
 
     modules: the kernels at loop level, with elementary functions expanded; then the functions that they declare.
-    line: as in `Unit`
+    line: as in `Unit`.
 
-    Raises: UnsupportedError for a function with half precision, complex numbers or another thing that it names.
+    Raises: UnsupportedError for a function that C source does not support; the error names the reason, such as half
+    precision or complex numbers.
     """
     for spec in manifest.functions:
         refuse_types(spec)

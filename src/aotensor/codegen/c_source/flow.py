@@ -1,4 +1,4 @@
-"""Which memref values are written through: the others get pointers to constants."""
+"""Find the memref values that are written to; pointers of all others point to constants."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aotensor.passes.gemm.dispatch import BLAS_PREFIX
 
 
 def written_buffers(functions: Mapping[str, func.FuncOp]) -> frozenset[SSAValue]:
-    """The memref values that some operation writes, of all functions: what they are derived from is written, too."""
+    """The memref values that operations of the functions write to, directly or through views."""
     sources: dict[SSAValue, list[SSAValue]] = defaultdict(list)
     found: set[SSAValue] = set()
     pending: list[SSAValue] = []
@@ -61,7 +61,7 @@ def _stored(op: Operation, functions: Mapping[str, func.FuncOp]) -> Iterator[SSA
 
 
 def _flows(op: Operation, functions: Mapping[str, func.FuncOp]) -> Iterator[tuple[SSAValue, SSAValue]]:
-    """(derived value, value that it is derived from)."""
+    """Pairs (derived value, value that it is derived from) of an operation, such as a view or a call."""
     match op:
         case arith.SelectOp():
             yield from ((op.result, x) for x in (op.lhs, op.rhs))

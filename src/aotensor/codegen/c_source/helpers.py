@@ -1,4 +1,4 @@
-"""Small functions that expressions call, each defined in the files that use it.
+"""Small C functions that expressions call; a file defines those that it uses.
 
 They give the results of LLVM's operations where C has no operator, or one that is undefined for some operands.
 """
@@ -13,13 +13,13 @@ _BITS: Final = (("f32", "float", "i32", "int32_t"), ("f64", "double", "i64", "in
 
 
 def helper_text(names: Collection[str]) -> str:
-    """The definitions of some helpers, in a fixed order."""
+    """The C definitions of the named helper functions, in a fixed order."""
     wanted = {*names, *(["aot_high_unsigned_64"] if "aot_high_signed_64" in names else [])}
     return "\n\n".join(text for name, text in _ALL.items() if name in wanted)
 
 
 def _chosen(name: str, suffix: str, kind: str, sign: str) -> str:
-    """IEEE 754's maximum or minimum: not a number if one operand is not; 0 is larger than -0."""
+    """C of IEEE 754's maximum or minimum: nan if one operand is nan; 0 is larger than -0."""
     negative, positive = ("y", "x") if sign == ">" else ("x", "y")
     return f"""static inline {kind} aot_{name}_{suffix}({kind} x, {kind} y) {{
   if (x != x || y != y) {{
@@ -33,7 +33,7 @@ def _chosen(name: str, suffix: str, kind: str, sign: str) -> str:
 
 
 def _number(name: str, suffix: str, kind: str, sign: str) -> str:
-    """The larger or smaller one, or the other one if one is not a number."""
+    """C of the maximum or minimum that ignores nan: if one operand is nan, the result is the other one."""
     return f"""static inline {kind} aot_{name}_{suffix}({kind} x, {kind} y) {{
   if (x != x) {{
     return y;
@@ -58,7 +58,7 @@ def _divided(name: str, kind: str, bits: int, correction: str) -> str:
 
 
 def _to_integer(sign: str, bits: int) -> str:
-    """Outside of the range: what processors of the x86 family give."""
+    """C of a conversion of a float to an integer; outside of the range the result is that of x86 processors."""
     kind = f"{'u' if sign == 'unsigned' else ''}int{bits}_t"
     low, high = ("-1.0", f"0x1p{bits}") if sign == "unsigned" else (f"-0x1p{bits - 1}", f"0x1p{bits - 1}")
     first = ">" if sign == "unsigned" or bits == 32 else ">="

@@ -1,4 +1,4 @@
-"""The caller's LAPACK: a C function for each `@aot_lapack_potrf.f64` and the like, by the table of the context."""
+"""Calls of the caller's LAPACK table: a C function for each symbol such as `@aot_lapack_potrf.f64`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ELEMENTS: Final = {"f32": "float", "f64": "double", "c64": "float", "c128": "do
 
 
 def external_text(symbol: str, name: str) -> str | None:
-    """The definition of a function that loop IR declares only; None if it is not one of the caller's table."""
+    """The C definition of a function that loop IR only declares; None if the BLAS and LAPACK table does not have it."""
     if symbol.startswith(PREFIX):
         return _lapack(symbol, name)
     if symbol.startswith(BLAS_PREFIX):
@@ -21,7 +21,7 @@ def external_text(symbol: str, name: str) -> str | None:
 
 
 def _no_blas(symbol: str, name: str) -> str:
-    """Products are computed here, so that their bits do not depend on the caller."""
+    """C of a BLAS product that always returns false, so that the bits of products do not depend on the caller."""
     element = _ELEMENTS[symbol.rpartition(".")[2]]
     matrices = ", ".join(
         f"{const}{element} *{x}, int64_t {x}_rows, int64_t {x}_columns"

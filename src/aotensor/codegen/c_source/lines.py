@@ -1,7 +1,7 @@
-"""The lines of a C function: text, and the variable that a declaration or an assignment sets, to leave out unused ones.
+"""The lines of a C function, and the removal of lines that set unused variables.
 
-double x_2 = X[i];      declares x_2      left out if no line that stays reads x_2
-x_2 = x_2 + 1.0;        assigns x_2       the same
+double x_2 = X[i];      declares x_2      removed if no remaining line reads x_2
+x_2 = x_2 + 1.0;        assigns x_2       removed likewise
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ _TIGHT: Final = "\x01"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One statement.   depth: of blocks around it. sets: the variable that it declares or assigns, and does no more.
+    """A line of C. depth: number of enclosing blocks. sets: variable that it declares or assigns without other effects.
 
-    ignored: the statement if nothing reads the variable, for a call that is made anyway; a comment's second form.
-    is_comment: is left out in front of another comment and at the end of a block
+    ignored: the text to use if nothing reads the variable, for a call with side effects; for a comment, its second
+    form.
+    is_comment: is it a comment? It is removed before another comment and at the end of a block.
     """
 
     text: str
@@ -35,12 +36,12 @@ class Line:
 
     @property
     def words(self) -> list[str]:
-        """The identifiers in it."""
+        """The identifiers in the line."""
         return [] if self.is_comment else _WORD.findall(self.text)
 
 
 def kept_lines(lines: Sequence[Line]) -> list[Line]:
-    """The lines without variables that nothing reads, and without comments on nothing."""
+    """Remove lines that set variables which nothing reads, and comments that precede no statement."""
     setters: dict[str, list[Line]] = {}
     for line in lines:
         if line.sets and not line.ignored:
@@ -82,17 +83,17 @@ def _without_idle_comments(lines: Sequence[Line]) -> list[Line]:
 
 
 def words_of(lines: Iterable[Line]) -> set[str]:
-    """All identifiers of some lines."""
+    """The set of all identifiers in some lines."""
     return {word for line in lines for word in line.words}
 
 
 def words_in(texts: Iterable[str]) -> set[str]:
-    """All identifiers of some texts."""
+    """The set of all identifiers in some texts."""
     return {word for text in texts for word in _WORD.findall(text)}
 
 
 def printed(lines: Iterable[Line]) -> str:
-    """The lines as text, wrapped between words."""
+    """The C text of the lines, wrapped between words."""
     return "".join(f"{_wrapped(line)}\n" for line in lines)
 
 

@@ -1,4 +1,4 @@
-"""Buffers: loads and stores, views, memory from the stack and, where an extent depends on values, from the heap."""
+"""C of buffers: loads, stores, views, memory on the stack or, where an extent depends on values, on the heap."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _dim(w: Writer, op: memref.DimOp) -> None:
 
 
 def _copy(w: Writer, op: memref.CopyOp) -> None:
-    """All elements; as one block if both sides are row-major."""
+    """Write a copy of all elements; a memcpy if both sides are row-major."""
     source, target, kind = w.buffer(op.source), w.buffer(op.destination), _type(op.source)
     if isinstance(kind.layout, NoneAttr) and isinstance(_type(op.destination).layout, NoneAttr):
         size = w.multiply(w.product(source.sizes), element_bytes(kind))
@@ -66,7 +66,7 @@ def _text(value: Extent) -> str:
 
 
 def _alloc(w: Writer, op: memref.AllocOp) -> None:
-    """From the heap, as zeros. If there is none left, a kernel frees what it has and returns NO_MEMORY."""
+    """Write a heap allocation of zeroed memory. If it fails, a kernel frees its buffers and returns NO_MEMORY."""
     kind = _type(op.memref)
     sizes = w.extents(kind.get_shape(), op.dynamic_sizes)
     size = _bytes(w, sizes, kind)
@@ -104,7 +104,7 @@ def _refuse(w: Writer, name: str, size: str) -> None:
 
 
 def _realloc(w: Writer, op: ReallocOp) -> None:
-    """A larger buffer, whose address is kept to be freed."""
+    """Write a reallocation to a larger buffer, whose address is stored to be freed."""
     kind, source, number = _type(op.result), w.buffer(op.source), op.attributes[RESIZABLE]
     assert isinstance(number, IntegerAttr)
     count = w.known(w.extent(op.size))
@@ -147,7 +147,7 @@ def _global(w: Writer, op: memref.GetGlobalOp) -> None:
 
 
 def _pointer(w: Writer, ssa: SSAValue, start: str, shift: Extent, is_cast: bool = False) -> str:
-    """The name of a pointer `shift` elements after another one."""
+    """Declare a pointer `shift` elements after another one; return its name."""
     if shift == 0 and not is_cast:
         return start
     kind = w.pointer_type(ssa)
@@ -197,7 +197,7 @@ def _reinterpret(w: Writer, op: memref.ReinterpretCastOp) -> None:
 
 
 def _expand(w: Writer, op: memref.ExpandShapeOp) -> None:
-    """In a group the last axis keeps the stride, the others are row-major above it."""
+    """Write memref.expand_shape: in a group the last axis keeps the stride, the other axes are row-major."""
     source, kind = w.buffer(op.src), _type(op.result)
     sizes = w.extents(op.static_output_shape.get_values(), op.output_shape)
     strides: list[Extent] = [1] * len(sizes)
@@ -210,7 +210,7 @@ def _expand(w: Writer, op: memref.ExpandShapeOp) -> None:
 
 
 def _collapse(w: Writer, op: memref.CollapseShapeOp) -> None:
-    """A group has the stride of its last axis with more than one element."""
+    """Write memref.collapse_shape: a group has the stride of its last axis with more than one element."""
     source, kind = w.buffer(op.src), _type(op.result)
     sizes: list[Extent] = []
     strides: list[Extent] = []
@@ -239,7 +239,7 @@ def _type(ssa: SSAValue) -> MemRefType[Any]:
 
 
 def _with_known(buffer: Buffer, kind: MemRefType[Any]) -> Buffer:
-    """The buffer with the numbers that its type has."""
+    """A buffer with constants in place of variables where its type has static extents or strides."""
     sizes = tuple(old if new < 0 else new for old, new in zip(buffer.sizes, kind.get_shape(), strict=True))
     strides = tuple(old if new is None else new for old, new in zip(buffer.strides, known_strides(kind), strict=True))
     return replace(buffer, sizes=sizes, strides=strides)

@@ -1,4 +1,4 @@
-"""What C source does not have: half precision, by the name of the value."""
+"""Checks for what C source does not support: half-precision values, and interfaces of other projects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _HALVES = ("float16", "bfloat16")
 
 
 def refuse_types(spec: FunctionSpec) -> None:
-    """Check the inputs and outputs of a function.   Raises: UnsupportedError that names the first"""
+    """Check the inputs and outputs of a function.   Raises: UnsupportedError that names the first unsupported one."""
     for value in (*spec.arguments, *spec.produced):
         if value.dtype in _HALVES:
             text = f"{spec.name}: {value.name} is {value.dtype}, and C source has no half precision"
@@ -17,7 +17,7 @@ def refuse_types(spec: FunctionSpec) -> None:
 
 
 def refuse_interfaces(manifest: Manifest) -> None:
-    """Check that no other project's interface is asked for.   Raises: UnsupportedError that names it"""
+    """Check that a library has no interface of another project. Raises: UnsupportedError that names the interface."""
     if manifest.interfaces:
         name = manifest.interfaces[0].name
         raise UnsupportedError(

@@ -1,6 +1,6 @@
-"""Arithmetic: the C expression of each arith and math operation, for scalars and for each lane of vectors.
+"""C expressions of arith and math operations, for scalars and for each lane of vectors.
 
-Integers wrap: sums and products are computed without sign, where nothing is undefined.
+Integers wrap: sums and products are computed on unsigned integers, whose overflow is defined.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _OPPOSITE: Final = {"lt": ">=", "le": ">", "gt": "<=", "ge": "<"}
 
 
 def unsigned(kind: Attribute) -> str:
-    """The unsigned type of an integer in C, at least 32 bits: narrower ones would be promoted to int."""
+    """The unsigned C type of an integer, with at least 32 bits: narrower types would be promoted to int."""
     return f"uint{max(bits_of(kind), 32)}_t"
 
 
@@ -62,7 +62,7 @@ def _wrapping(w: Writer, op: Any, given: Sequence[Expr], kind: Attribute) -> str
 
 
 def _wide(x: Expr, kind: Attribute, other: Expr | None = None) -> str:
-    """An integer without its sign, and without casts to and fro.   other: the other operand"""
+    """An integer as an unsigned expression, without redundant casts. other: the other operand."""
     name, wide = c_type(kind), unsigned(kind)
     if x.text.startswith(f"({name})(({wide})") and f"u{name}" == wide:
         return x.text.removeprefix(f"({name})")
@@ -76,7 +76,7 @@ _LARGE: Final = 1 << 31
 
 
 def is_bounded(ssa: SSAValue, depth: int = 8) -> bool:
-    """Is an index made of extents, counters and constants? These have no overflow once extents have been checked."""
+    """Is an index computed from extents, counters and constants only? These do not overflow, as extents are checked."""
     owner = ssa.owner
     if isinstance(ssa, BlockArgument):
         return ssa.index == 0 and isinstance(ssa.block.parent_op(), scf.ForOp | ParallelOp)
@@ -98,7 +98,7 @@ def _shift_left(w: Writer, op: Any, given: Sequence[Expr], kind: Attribute) -> s
 
 
 def _count(given: Expr, kind: Attribute) -> str:
-    """By how much to shift; modulo the width, as the result of a larger shift is not used."""
+    """The C expression of a shift count, modulo the width: the result of a larger shift is not used."""
     return given.text if given.text.isdigit() else f"({given} & {bits_of(kind) - 1})"
 
 
@@ -221,7 +221,7 @@ def _compared(w: Writer, op: arith.CmpiOp, given: Sequence[Expr], kind: Attribut
 
 
 def _constant_against_zero(sign: str, is_right: bool) -> str:
-    """The constant result of an unsigned comparison with 0, which compilers warn of; empty for any other."""
+    """The constant result of an unsigned comparison with 0, which compilers warn of; empty for other comparisons."""
     never, always = ("<", ">=") if is_right else (">", "<=")
     return {never: "false", always: "true"}.get(sign, "")
 
@@ -281,7 +281,7 @@ _REPEATING: Final = (
 
 
 def _any(w: Writer, op: Operation) -> None:
-    """One of `FORMULAS`, on scalars or lane by lane."""
+    """Write an operation with a formula in `FORMULAS`, on scalars or lane by lane."""
     lanes = lanes_of(op.results[0].type)
     kind = element_of(op.operands[-1].type)
     formula = FORMULAS[type(op)]
@@ -298,7 +298,7 @@ def _any(w: Writer, op: Operation) -> None:
 
 
 def lane(w: Writer, ssa: SSAValue, index: str = "l") -> Expr:
-    """Element `index` of a vector; a scalar itself."""
+    """Lane `index` of a vector; a scalar is returned unchanged."""
     value = w.values[ssa]
     if isinstance(value, Lanes):
         return Expr(f"{value.name}[{index}]", is_atom=True)
@@ -339,7 +339,7 @@ def _constant(w: Writer, op: arith.ConstantOp) -> None:
 
 
 def _both_halves(w: Writer, op: arith.MulUIExtendedOp | arith.MulSIExtendedOp) -> None:
-    """Both halves of a product of two n-bit integers."""
+    """Write both halves of the product of two n-bit integers."""
     kind = element_of(op.lhs.type)
     name, wide = c_type(kind), unsigned(kind)
     sign = "unsigned" if isinstance(op, arith.MulUIExtendedOp) else "signed"
@@ -349,7 +349,7 @@ def _both_halves(w: Writer, op: arith.MulUIExtendedOp | arith.MulSIExtendedOp) -
 
 
 def _sum_and_carry(w: Writer, op: arith.AddUIExtendedOp) -> None:
-    """x + y modulo 2ⁿ, and the carry."""
+    """Write x + y modulo 2ⁿ, and the carry."""
     kind = element_of(op.lhs.type)
     name, wide = c_type(kind), unsigned(kind)
     total = f"({name})(({wide}){{0}} + ({wide}){{1}})"

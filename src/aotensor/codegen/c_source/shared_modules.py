@@ -1,4 +1,4 @@
-"""Modules that the kernels of a library share, matrix products and sparse solver steps, and lines of the model."""
+"""Modules that the kernels of a library share (matrix products, sparse solver steps), and source lines of the model."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from aotensor.passes.target import Target
 def shared_modules(
     kernels: ModuleOp, machine: Machine, fp: str, allocates: bool, facts: Target | None
 ) -> list[ModuleOp]:
-    """The matrix products and the steps of sparse solvers that kernels declare.
+    """Modules with the matrix products and the sparse solver steps that kernels declare.
 
-    fp, allocates, facts: as in the options of the kernels
+    fp, allocates, facts: options of the kernels' compilation.
     """
     declared = [op.sym_name.data for op in kernels.ops if isinstance(op, func.FuncOp) and not op.body.blocks]
     found = []
@@ -35,7 +35,7 @@ def shared_modules(
 
 
 def line_of(sites: Locations, where: LocationAttr) -> tuple[str, str]:
-    """The place and the text of a line, ("model.py:12", "loss = ..."); empty where a location has none."""
+    """The position and the text of a source line, ("model.py:12", "loss = ..."); empty if a location has none."""
     if not isinstance(where, FileLineColLoc):
         return "", ""
     source = linecache.getline(sites.path(where), where.line.data).strip()

@@ -1,4 +1,4 @@
-"""The functions of a loop-level module in C: those that kernels reach, callees first."""
+"""C of the functions of a loop-level module: those that kernels call, callees first."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PURE: Final = frozenset(HANDLERS) - frozenset(_IMPURE)
 
 @dataclass(frozen=True)
 class Written:
-    """The text of all functions, the helpers that they call, and their parameters: C types by symbol."""
+    """The C text of all functions, the helpers that they call, and the C types of parameters by symbol."""
 
     text: str
     helpers: frozenset[str]
@@ -48,11 +48,13 @@ def write_functions(
     taken: Iterable[str],
     line: Callable[[LocationAttr], tuple[str, str]],
 ) -> Written:
-    """C of the functions that `roots` reach, with the constants that they read.
+    """Write C of `roots`, the functions that they call, and the constants that these read.
 
-    modules: kernels, then the functions that they share. taken: names of the file's own. line: as in `Unit`
+    modules: kernels, then the functions that they share. taken: names that the rest of the file uses. line: as in
+    `Unit`.
 
-    Raises: UnsupportedError for a type that C99 has not; InternalError for an operation that loop IR does not have.
+    Raises: UnsupportedError for a type that C99 does not have; InternalError for an operation that loop IR does not
+    have.
     """
     functions: dict[str, func.FuncOp] = {}
     constants: dict[str, memref.GlobalOp] = {}
@@ -86,7 +88,7 @@ def write_functions(
 
 
 def _called(texts: Mapping[str, str], symbols: Mapping[str, str], roots: Sequence[str]) -> list[str]:
-    """The functions that are called, in order: a call is left out where nothing reads its result."""
+    """The texts of functions that are still called, in order: a removed line may have contained the only call."""
     kept: list[str] = []
     words: set[str] = set()
     for name in reversed(list(texts)):
@@ -97,7 +99,7 @@ def _called(texts: Mapping[str, str], symbols: Mapping[str, str], roots: Sequenc
 
 
 def _reached(functions: Mapping[str, func.FuncOp], roots: Sequence[str]) -> list[str]:
-    """The functions that `roots` call, directly or not, callees before callers."""
+    """The functions that `roots` call, directly or indirectly, callees before callers."""
     order: dict[str, None] = {}
 
     def visit(name: str, callers: tuple[str, ...]) -> None:
@@ -132,7 +134,7 @@ def _names(symbols: Iterable[str], taken: set[str]) -> dict[str, str]:
 
 
 def _function(unit: Unit, op: func.FuncOp) -> tuple[str, list[str]]:
-    """Its definition, and the types of its parameters."""
+    """The C definition of a function, and the C types of its parameters."""
     w = Writer(unit, op, HANDLERS, PURE)
     hints = _extent_hints(op)
     declared, names = [], []
@@ -160,7 +162,7 @@ def _function(unit: Unit, op: func.FuncOp) -> tuple[str, list[str]]:
 
 
 def _extent_hints(op: func.FuncOp) -> dict[int, list[str]]:
-    """Number of an argument → names for its dynamic extents, from the first `memref.dim` of each that has one."""
+    """Argument number → names for its dynamic extents, from the first `memref.dim` that reads each extent."""
     found: dict[int, list[str]] = {}
     for argument in op.body.block.args:
         if not isinstance(argument.type, MemRefType):

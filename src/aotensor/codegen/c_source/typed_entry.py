@@ -1,4 +1,4 @@
-"""The typed entry of a function in C: checks, extents, outputs, workspace, kernel."""
+"""C of a function's typed entry: checks, extents, outputs, workspace, kernel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOCALS: Final = frozenset({
 
 
 def names_apart(spec: FunctionSpec) -> dict[str, str]:
-    """Names of dims, inputs and outputs in the header → in the C file, where they must not be those of its own."""
+    """Map names of dims, inputs and outputs to names in the C file, which differ from the file's own names."""
     names = parameter_names(spec)
     taken = {*names, *_LOCALS}
     found = {}
@@ -34,7 +34,7 @@ def names_apart(spec: FunctionSpec) -> dict[str, str]:
 
 
 class TypedEntry:
-    """The typed entry of one function, step after step: each is skipped once one has failed."""
+    """Writes the typed entry of one function, step by step; each step is skipped after a failure."""
 
     def __init__(self, manifest: Manifest, written: Written, use: Callable[[str], str], spec: FunctionSpec) -> None:
         self.manifest, self.written, self.use, self.spec = manifest, written, use, spec
@@ -78,7 +78,7 @@ class TypedEntry:
         self.lines.append(Line(text, depth))
 
     def step(self, text: str, depth: int = 1) -> None:
-        """A step that returns a status, if none has failed."""
+        """Write a step that returns a status; it is executed if no step before has failed."""
         self.put("if (status == AOTENSOR_OK) {", depth)
         self.put(f"status = {text};", depth + 1)
         self.put("}", depth)
@@ -212,7 +212,7 @@ class TypedEntry:
     # --- calls -------------------------------------------------------------------------------------------------------
 
     def _arguments(self, symbol: str, outputs: bool) -> Iterable[str]:
-        """The addresses and unknown extents of inputs, and of outputs."""
+        """The kernel's arguments for inputs and outputs: addresses, and the extents that types do not determine."""
         kinds = iter(self.written.parameters[symbol])
         groups = {x.first: x for x in self.spec.sparse_inputs}
         parts = {first + k: (x, k) for first, x in groups.items() for k in (0, 1, 2, 3)}
@@ -273,7 +273,7 @@ class TypedEntry:
         return "(int8_t *)(void *)context"
 
     def _call(self, ranks: int, count: int) -> None:
-        """Take a workspace, and call the kernel."""
+        """Write the allocation of the workspace and the call of the kernel."""
         spec = self.spec
         is_sized = f"{spec.name}.workspace_bytes" in self.written.symbols
         self.put("if (status == AOTENSOR_OK) {")

@@ -1,4 +1,4 @@
-"""Vectors, which matrix products and small matrices use: an array and a loop over its lanes."""
+"""C of vectors, which matrix products and small matrices use: an array and a loop over its lanes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ORDERS: Final = {"minsi": "<", "maxsi": ">", "minui": "<", "maxui": ">"}
 
 
 def _new(w: Writer, result: SSAValue, text: str) -> None:
-    """A vector whose lane l is `text`."""
+    """Declare a vector whose lane l has the value `text`."""
     lanes = lanes_of(result.type)
     name = w.name(result.name_hint or "v")
     w.put(f"{c_type(element_of(result.type))} {name}[{lanes}];", name)
@@ -31,7 +31,7 @@ def _new(w: Writer, result: SSAValue, text: str) -> None:
 
 
 def _place(w: Writer, base: SSAValue, indices: object, index: str = "l") -> str:
-    """The element `index` after one of a buffer."""
+    """The C expression of the element `index` elements after an element of a buffer."""
     buffer = w.buffer(base)
     offset: Extent = w.offset(buffer, [w.extent(i) for i in indices])  # type: ignore[attr-defined]
     return f"{buffer.pointer}[{w.add(w.known(offset, 'at'), Expr(index, is_atom=True))}]".replace("[(", "[").replace(
@@ -125,7 +125,7 @@ def _bitcast(w: Writer, op: vector.BitcastOp) -> None:
 
 
 def _reduction(w: Writer, op: vector.ReductionOp) -> None:
-    """All lanes, one after the other, after the accumulator if there is one."""
+    """Write a reduction: the lanes are combined in order, after the accumulator if there is one."""
     lanes, kind = w.lanes(op.vector), op.kind.data.value
     element = element_of(op.vector.type)
     first = None if op.acc is None else w.expr(op.acc)

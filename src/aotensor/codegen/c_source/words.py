@@ -1,4 +1,4 @@
-"""Types, literals and names of C for those of the loop level."""
+"""C types, literals and names for those of the loop level."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ _PLAIN: Final = 1 << 31
 
 
 class NoType(Exception):
-    """A type of the loop level that C99 has not."""
+    """Raised for a type of the loop level that C99 does not have."""
 
 
 def bits_of(kind: Attribute) -> int:
-    """The width of an integer type; an index has 64 bits."""
+    """The width of an integer type in bits; an index has 64 bits."""
     return 64 if isinstance(kind, IndexType) else kind.width.data if isinstance(kind, IntegerType) else 0
 
 
 def is_float(kind: Attribute) -> bool:
-    """Is it float32 or float64?"""
+    """Is a type float32 or float64?"""
     return kind in (f32, f64)
 
 
 def c_type(kind: Attribute) -> str:
     """The C type of a scalar: double, float, int64_t, bool.
 
-    Raises: NoType for half precision, and for integers that C99 has no type for.
+    Raises: NoType for half precision, and for integers without a C99 type.
     """
     if kind == f64:
         return "double"
@@ -49,12 +49,12 @@ def c_type(kind: Attribute) -> str:
 
 
 def memory_type(kind: Attribute) -> str:
-    """The C type of an element in memory: as of a scalar, but a bool is a byte."""
+    """The C type of an element in memory: that of a scalar, but a byte for a bool."""
     return "uint8_t" if bits_of(kind) == 1 else c_type(kind)
 
 
 def element_of(kind: Attribute) -> Attribute:
-    """The type of an element of a vector or buffer; a scalar type itself."""
+    """The element type of a vector or buffer; a scalar type is returned unchanged."""
     return kind.element_type if isinstance(kind, VectorType | MemRefType) else kind
 
 
@@ -64,7 +64,7 @@ def lanes_of(kind: Attribute) -> int | None:
 
 
 def literal(kind: Attribute, value: Any) -> str:
-    """A constant of a scalar type."""
+    """The C literal of a constant of a scalar type."""
     if is_float(kind):
         return _float(float(value), "f" if kind == f32 else "")
     bits = bits_of(kind)
@@ -95,7 +95,7 @@ def _packed(value: float) -> bytes:
 
 
 def identifier(text: str) -> str:
-    """A name of C for a symbol or a name of the user: letters, digits and _."""
+    """A C identifier for a symbol or a user's name: letters, digits and _."""
     clean = re.sub(r"\W", "_", text, flags=re.ASCII)
     if not clean or clean[0].isdigit():
         clean = f"x_{clean}"
@@ -113,6 +113,6 @@ OWN: Final = frozenset({
 
 
 def comment(text: str) -> str:
-    """A comment with a text that cannot end it."""
+    """A C comment with a text, changed so that it cannot end the comment."""
     plain = " ".join(text.split()).replace("*/", "* /").replace("/*", "/ *").replace("\\", "/")
     return f"/* {plain.encode('ascii', 'replace').decode()} */"

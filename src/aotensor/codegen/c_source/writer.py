@@ -1,6 +1,6 @@
 """One C function under construction: its lines, and the C expression of every SSA value so far.
 
-A pure operation that is used once, in its own block, is written into its user; every other one gets a name.
+A pure operation that is used once, in its own block, becomes part of its user's expression; other results get a name.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _SUM: Final = re.compile(r"[\w\[\]\s+*-]+")
 
 @dataclass(frozen=True, slots=True)
 class Expr:
-    """An expression.   is_atom: it may be repeated. reads: it reads memory"""
+    """A C expression. is_atom: may it be repeated? reads: does it read memory?"""
 
     text: str
     is_atom: bool = False
     reads: bool = False
 
     def __str__(self) -> str:
-        """Its text as an operand of another expression; calls and elements of arrays need no parentheses."""
+        """The text as an operand of another expression; calls and array elements need no parentheses."""
         return self.text if self.is_atom or _POSTFIX.fullmatch(self.text) else f"({self.text})"
 
 
@@ -45,7 +45,7 @@ Extent: TypeAlias = "int | Expr"
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """A memref value. pointer, base: names. sizes, strides: per axis, in elements; atoms"""
+    """A memref value. pointer, base: names of variables. sizes, strides: per axis, in elements; atoms."""
 
     pointer: str
     base: str
@@ -55,7 +55,7 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """A vector: the name of an array."""
+    """A vector value. name: its array."""
 
     name: str
     count: int
@@ -67,10 +67,10 @@ Handler: TypeAlias = "Callable[[Writer, Any], None]"
 
 @dataclass
 class Unit:
-    """What the functions of one C file share.
+    """State that the functions of one C file share.
 
-    symbols: function of the loop level → its C name. written: memref values that are written through. line: the place
-    and the text of the model's line at a location. helpers: names of the functions of `helpers.py` that are called
+    symbols: function of the loop level → its C name. written: memref values that are written to. line: location →
+    position and text of the model's line. helpers: names of the called functions of `helpers.py`.
     """
 
     symbols: Mapping[str, str]
@@ -81,7 +81,7 @@ class Unit:
 
 
 class Writer:
-    """handlers: operation class → the function that writes it. pure: classes without side effects"""
+    """Writes one C function. handlers: operation class → function that writes it. pure: side-effect-free classes."""
 
     def __init__(
         self, unit: Unit, op: func.FuncOp, handlers: Mapping[type[Operation], Handler], pure: frozenset[type[Operation]]
@@ -103,25 +103,25 @@ class Writer:
     # --- lines -------------------------------------------------------------------------------------------------------
 
     def put(self, text: str, sets: str = "", ignored: str = "") -> None:
-        """Write a statement.   sets, ignored: as in `Line`"""
+        """Add a statement. sets, ignored: as in `Line`."""
         self.lines.append(Line(text, self.depth, sets, ignored=ignored))
 
     def declare_first(self, text: str, name: str) -> None:
-        """Declare a variable at the start of the function."""
+        """Add a declaration of a variable at the start of the function."""
         self.top.append(Line(text, 1, name))
 
     def open(self, text: str) -> None:
-        """Begin a block."""
+        """Begin a block, such as a loop or branch."""
         self.put(f"{text} {{")
         self.depth += 1
 
     def close(self, text: str = "}") -> None:
-        """End a block."""
+        """End the current block."""
         self.depth -= 1
         self.put(text)
 
     def name(self, hint: str) -> str:
-        """A new name of a variable."""
+        """A new variable name that begins with a hint."""
         clean = identifier(hint)
         clean = f"x_{clean}" if clean.lower().startswith(("aot_", "aotensor_")) else clean
         found, k = clean, 1
@@ -132,7 +132,7 @@ class Writer:
         return found
 
     def counter(self, hint: str | None) -> str:
-        """A name for the counter of a loop, which `leave` gives back to later loops."""
+        """A name for a loop counter; `leave` makes it available to later loops."""
         if hint is not None:
             found = self.name(hint)
         else:
@@ -144,18 +144,18 @@ class Writer:
         return found
 
     def leave(self) -> None:
-        """End of the innermost loop."""
+        """End the innermost loop, and release the name of its counter."""
         self._active.pop()
 
     def hint(self, ssa: SSAValue, kind: Attribute | None = None) -> str:
-        """A name for a value: the user's, or a letter by its type."""
+        """A name hint for a value: the user's name, or a letter by its type."""
         if ssa.name_hint is not None:
             return ssa.name_hint
         text = c_type(element_of(ssa.type if kind is None else kind))
         return {"double": "x", "float": "x", "bool": "is"}.get(text, "t")
 
     def run(self, operations: Iterable[Operation]) -> None:
-        """Write operations in order, with a comment where the line of the model changes."""
+        """Write operations in order, with a comment where the model's line changes."""
         for op in operations:
             handler = self._handlers.get(type(op))
             if handler is None:
@@ -177,7 +177,7 @@ class Writer:
         )
 
     def say(self, location: LocationAttr) -> None:
-        """Write the line of the model, if it is another one."""
+        """Write a comment with the model's line at a location, if the line has changed."""
         place, text = ("", "") if location is UNKNOWN_LOC else self.unit.line(location)
         if place and place != self._said:
             self._said = place
@@ -185,7 +185,7 @@ class Writer:
             self.lines.append(Line(comment(told), self.depth, is_comment=True, ignored=comment(place)))
 
     def body(self, block: Block) -> Sequence[SSAValue]:
-        """Write all of a block but its terminator; return the operands of that."""
+        """Write all operations of a block except its terminator; return the terminator's operands."""
         terminator = block.last_op
         assert terminator is not None
         self.run(op for op in block.ops if op is not terminator)
@@ -194,38 +194,38 @@ class Writer:
     # --- values ------------------------------------------------------------------------------------------------------
 
     def expr(self, ssa: SSAValue) -> Expr:
-        """The expression of a scalar."""
+        """The C expression of a scalar value."""
         value = self.values[ssa]
         assert isinstance(value, Expr)
         return value
 
     def atom(self, ssa: SSAValue) -> Expr:
-        """The same as a name or a literal, which may be written twice."""
+        """The value of a scalar as a name or literal, which may be used twice."""
         value = self.expr(ssa)
         if not value.is_atom:
             value = self.values[ssa] = self.declared(c_type(ssa.type), value, self.hint(ssa))
         return value
 
     def buffer(self, ssa: SSAValue) -> Buffer:
-        """The parts of a memref."""
+        """The pointer, sizes and strides of a memref value."""
         value = self.values[ssa]
         assert isinstance(value, Buffer)
         return value
 
     def lanes(self, ssa: SSAValue) -> Lanes:
-        """The array of a vector."""
+        """The array of a vector value."""
         value = self.values[ssa]
         assert isinstance(value, Lanes)
         return value
 
     def declared(self, kind: str, value: Expr, hint: str) -> Expr:
-        """A new constant with this value."""
+        """Declare a constant with this value; return its name."""
         name = self.name(hint)
         self.put(f"const {kind} {name} = {value.text};", name)
         return Expr(name, is_atom=True)
 
     def set(self, op: Operation, value: Expr, ssa: SSAValue | None = None) -> None:
-        """The value of a pure operation: written into its user, or named."""
+        """Set the value of a pure operation: an expression for its only user, or a named constant."""
         result = op.results[0] if ssa is None else ssa
         if not value.is_atom and not self._is_inlined(op, result, value):
             value = self.declared(c_type(result.type), value, self.hint(result))
@@ -249,7 +249,7 @@ class Writer:
         return following is user and not user.regions
 
     def is_pure(self, op: Operation) -> bool:
-        """Does an operation neither write memory nor leave the function?"""
+        """Is an operation without side effects: does it neither write memory nor leave the function?"""
         if isinstance(op, func.CallOp):
             return op.callee.root_reference.data.startswith(SCALAR_FUNCTION_PREFIX)
         return type(op) in self._pure
@@ -257,24 +257,24 @@ class Writer:
     # --- extents -----------------------------------------------------------------------------------------------------
 
     def extent(self, ssa: SSAValue) -> Extent:
-        """An index, as a Python int if it is constant."""
+        """An index value, as a Python int if it is constant."""
         value = self.expr(ssa)
         return int(value.text) if value.text.lstrip("-").isdigit() else value
 
     def extents(self, static: Sequence[int], dynamic: Sequence[SSAValue]) -> list[Extent]:
-        """MLIR's mixed list, with names and numbers only."""
+        """MLIR's mixed list of static and dynamic extents, as numbers and names."""
         operands = iter(dynamic)
         return [self.known(self.extent(next(operands))) if n == DYNAMIC_INDEX else n for n in static]
 
     def known(self, value: Extent, hint: str = "size") -> Extent:
-        """An extent as a number or a name."""
+        """An extent as a number or the name of a constant."""
         if isinstance(value, int) or value.is_atom:
             return value
         return self.declared("int64_t", value, hint)
 
     @staticmethod
     def add(x: Extent, y: Extent) -> Extent:
-        """x + y of numbers of elements, which stay below 2⁶³."""
+        """x + y of numbers of elements, which are below 2⁶³."""
         if isinstance(x, int) and isinstance(y, int):
             return x + y
         if x == 0 or y == 0:
@@ -284,7 +284,7 @@ class Writer:
 
     @staticmethod
     def multiply(x: Extent, y: Extent) -> Extent:
-        """x · y of numbers of elements, which stay below 2⁶³."""
+        """x · y of numbers of elements, which are below 2⁶³."""
         if isinstance(x, int) and isinstance(y, int):
             return x * y
         if x == 1 or y == 1:
@@ -301,7 +301,7 @@ class Writer:
         return total
 
     def row_major(self, sizes: Sequence[Extent]) -> tuple[Extent, ...]:
-        """Strides of a contiguous array."""
+        """The strides of a contiguous row-major array, in elements."""
         strides: list[Extent] = [1] * len(sizes)
         for axis in range(len(sizes) - 2, -1, -1):
             strides[axis] = self.known(self.multiply(sizes[axis + 1], strides[axis + 1]), "stride")
@@ -310,14 +310,14 @@ class Writer:
     # --- buffers -----------------------------------------------------------------------------------------------------
 
     def pointer_type(self, ssa: SSAValue) -> str:
-        """`const double *` for a buffer that is only read."""
+        """The C type of a pointer to a buffer: `const double *` for a buffer that is only read."""
         const = "" if ssa in self.unit.written else "const "
         return f"{const}{memory_type(element_of(ssa.type))} *"
 
     def make_buffer(
         self, kind: MemRefType[Any], pointer: str, sizes: Sequence[Extent], strides: Iterable[Extent] = ()
     ) -> Buffer:
-        """A buffer of a type.   strides: those that the type does not have"""
+        """A buffer of a memref type. strides: the strides that the type does not determine."""
         if isinstance(kind.layout, NoneAttr):
             return Buffer(pointer, pointer, tuple(sizes), self.row_major(sizes))
         supply = iter(strides)
@@ -325,14 +325,14 @@ class Writer:
         return Buffer(pointer, pointer, tuple(sizes), tuple(every))
 
     def offset(self, buffer: Buffer, indices: Sequence[Extent]) -> Extent:
-        """The position of an element."""
+        """The position of an element in a buffer, as an expression."""
         total: Extent = 0
         for index, stride in zip(indices, buffer.strides, strict=True):
             total = self.add(total, self.multiply(index, stride))
         return total
 
     def element(self, ssa: SSAValue, indices: Sequence[SSAValue]) -> Expr:
-        """An element of a buffer, `X[i * p + j]`."""
+        """The C expression of an element of a buffer, such as `X[i * p + j]`."""
         buffer = self.buffer(ssa)
         offset = self.offset(buffer, [self.extent(i) for i in indices])
         return Expr(f"{buffer.pointer}[{offset if isinstance(offset, int) else offset.text}]", is_atom=True, reads=True)
@@ -340,14 +340,14 @@ class Writer:
     # --- values as lists of C variables -----------------------------------------------------------------------------
 
     def flat_types(self, ssa: SSAValue) -> list[str]:
-        """The C types that pass a value: a memref as its pointer, dynamic extents, dynamic strides."""
+        """The C types that pass a value: for a memref a pointer, its dynamic extents and its dynamic strides."""
         kind = ssa.type
         if isinstance(kind, MemRefType):
             return [self.pointer_type(ssa), *["int64_t "] * (len(dynamic_axes(kind)) + len(dynamic_strides(kind)))]
         return [f"{c_type(element_of(kind))} "]
 
     def flatten(self, values: Iterable[SSAValue]) -> list[Expr]:
-        """The expressions that pass values."""
+        """The C expressions that pass values to a function, see `flat_types`."""
         flat: list[Expr] = []
         for ssa in values:
             if isinstance(kind := ssa.type, MemRefType):
@@ -363,7 +363,7 @@ class Writer:
         return flat
 
     def bind(self, ssa: SSAValue, names: Sequence[str]) -> None:
-        """Let a value be held by variables, as `flat_types` has them."""
+        """Let variables hold a value. names: one for each type of `flat_types`."""
         kind = ssa.type
         if isinstance(kind, MemRefType):
             pointer, *rest = names
@@ -376,11 +376,11 @@ class Writer:
             self.values[ssa] = Expr(names[0], is_atom=True)
 
     def variables(self, ssa: SSAValue, hint: str | None = None) -> list[str]:
-        """Names for what holds a value."""
+        """New names for the variables that hold a value, see `flat_types`."""
         first = self.name(hint or self.hint(ssa))
         return [first, *(self.name(f"{first}_size") for _ in self.flat_types(ssa)[1:])]
 
     def helper(self, name: str) -> str:
-        """The name of a function of `helpers.py`, which the file then has."""
+        """Add a function of `helpers.py` to the file; return its name."""
         self.unit.helpers.add(name)
         return name

@@ -1,1 +1,1 @@
-"""Calls that need more than a call instruction: of BLAS, LAPACK, machine instructions, and rare functions."""
+"""Calls that need more than a call instruction: BLAS, LAPACK, machine instructions, rarely executed functions."""

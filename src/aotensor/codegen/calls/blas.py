@@ -20,7 +20,7 @@ _MATRIX: Final = [pointer, i64, i64]  # a memref<?x?xf64>: its elements, its ext
 
 
 def define_blas_calls(module: Module) -> None:
-    """Define the declared `@aot_blas_gemm.*`: C = op(A)·op(B) if BLAS can, and the result whether it could.
+    """Define the declared `@aot_blas_gemm.*`: each computes C = op(A)·op(B) by BLAS and returns whether it could.
 
     It cannot if the context has no table, if the table is too short or lacks the function, or if an extent does not fit
     32 bits. Extents must not be 0.
@@ -51,7 +51,7 @@ def _define(module: Module, symbol: str, field: str, element: Type) -> None:
 
 
 def _fortran_arguments(code: Code, element: Type) -> Sequence[Value]:
-    """The arguments of xGEMM as addresses of values: transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc."""
+    """The arguments of xGEMM, by address: transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc."""
     transpose_a, transpose_b, a, a_rows, a_columns, b, _, b_columns, c, c_rows, c_columns, _ = code.arguments
     depth = code.builder.select(transpose_a, a_rows, a_columns)
 

@@ -1,4 +1,4 @@
-"""Functions that are machine instructions, for scalars and for vectors.
+"""Functions that are single machine instructions, for scalars and for vectors.
 
     %y = call double @aot.scaled.f64(double %x, double %n)      in a scalar function, in a loop that LLVM vectorizes
 
@@ -31,7 +31,7 @@ _RESTS: Final = (
 
 
 def _read(table: Sequence[float]) -> Callable[[Builder, list[Value]], Value]:
-    """Return code that looks up a table of 16 by the low four bits of each lane; the instruction ignores other bits.
+    """Return a builder of a table lookup: an entry of 16 by the low four bits of each lane; other bits are ignored.
 
     Written as assembly: if few lanes of the intrinsic's result are read, LLVM's code generator uses other positions of
     its operands (LLVM 22; `tests/codegen/test_lanes.py` has programs).
@@ -48,7 +48,7 @@ def _read(table: Sequence[float]) -> Callable[[Builder, list[Value]], Value]:
 
 
 def _scaled(b: Builder, operands: list[Value]) -> Value:
-    """x·2**⌊n⌋."""
+    """Build x·2**⌊n⌋ for each lane."""
     kind = operands[0].type
     every, rounding = llvm.constant(llvm.i8, -1), llvm.constant(llvm.i32, _CURRENT_ROUNDING)
     name = "x86.avx512.mask.scalef.pd.512"
@@ -64,7 +64,7 @@ _TABLES: Final = {"aot.sixteenth_power.f64": _SIXTEENTHS, "aot.rest_of_sixteenth
 
 
 def define_lane_function(module: Module, symbol: str) -> Function:
-    """Return the function of a symbol, defined with all variants that LLVM may call."""
+    """Define the function of a symbol, with all vector variants that LLVM may call; return the function."""
     scalar, lanes = split_symbol(symbol)
     if scalar not in module.globals:
         _define_scalar(module, scalar)
@@ -86,12 +86,12 @@ def mark_lane_call(call: Value, symbol: str) -> None:
 
 
 def inline_lane_functions(module: ModuleRef, builder: Any) -> ModuleRef:
-    """The module with all calls of lane functions inlined, and without these functions.
+    """Inline all calls of lane functions, and remove these functions; return the module.
 
     Their definitions prevent inlining until then, and llvmlite cannot change the attributes of a function of a parsed
     module (`add_function_attribute` adds them to its result up to 0.50); so the text is parsed again.
 
-    builder: the PassBuilder of the former pipeline
+    builder: the PassBuilder of the preceding pipeline.
     """
     if not any(is_lane_function(function.name) and not function.is_declaration for function in module.functions):
         return module
@@ -110,7 +110,7 @@ _DEFINITION: Final = re.compile(
 
 
 def _inlined(match: re.Match[str]) -> str:
-    """The first line of a function definition; that of a lane function with the attributes for inlining."""
+    """The first line of a function definition; for a lane function with attributes that permit inlining."""
     if not is_lane_function(match[2]):
         return match[0]
     return f"define internal {match[1]}alwaysinline memory(none) willreturn nounwind"
@@ -139,7 +139,7 @@ def _define_scalar(module: Module, symbol: str) -> None:
 
 
 def _read_memory(b: Builder, name: str, table: Sequence[float], bits: Value) -> Value:
-    """Look up the table in memory."""
+    """Build a table lookup in memory."""
     module: Module = b.module
     kind = llvm.ir.ArrayType(llvm.f64, len(table))
     elements = llvm.opaque(llvm.ir.GlobalVariable(module, kind, name))

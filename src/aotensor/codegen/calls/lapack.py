@@ -49,7 +49,7 @@ def _define(module: Module, symbol: str, letters: str, suffix: str) -> None:
 
 
 def _address(code: Code, letter: str, values: list[Value], info: Value, suffix: str) -> Value:
-    """One argument in Fortran's convention."""
+    """Convert one argument to Fortran's convention: return its address. letter: its kind in the signature."""
     match letter:
         case "I":
             return info

@@ -23,7 +23,7 @@ _SIZES: Final = {
 
 
 def sized(module: Module, name: str) -> Function:
-    """The function `malloc`, `aligned_alloc`, `realloc` or `memcpy`, with 64-bit sizes."""
+    """Get or define `malloc`, `aligned_alloc`, `realloc` or `memcpy` with 64-bit sizes; return the function."""
     kinds = [i64 if is_size else pointer for is_size in _SIZES[name]]
     if pointer_bytes(module) == 8:
         return function(module, name, pointer, kinds)
@@ -38,6 +38,6 @@ def sized(module: Module, name: str) -> Function:
 
 
 def _fitting(code: Code, size: Value) -> Value:
-    """The low half of a size, or the largest 32-bit one, which cannot be allocated."""
+    """Convert a size to 32 bits; a larger size becomes the largest one, whose allocation fails."""
     b = code.builder
     return b.trunc(b.select(code.below(size, number(_MOST)), size, number(_MOST)), i32)

@@ -22,7 +22,7 @@ PURE: Final = ("noinline", "memory(none)", "willreturn", "nounwind")
 
 
 def mark_rare(function: Function) -> None:
-    """Keep a function of one float from being inlined, and define its masked vector variants."""
+    """Prevent inlining of a function of one float, and define its masked vector variants."""
     llvm.mark_function(function, "cold", *PURE)
     for count in LANES:
         _define_variant(function, count)
@@ -54,7 +54,7 @@ def mark_rare_call(call: Value, symbol: str) -> None:
 def mark_outlined_call(call: Value, symbol: str, functions: Container[str]) -> None:
     """Declare the existing vector variants of an outlined scalar function on a call, for the vectorizer.
 
-    functions: symbols of the module
+    functions: symbols of the module's functions.
     """
     plain = symbol.removesuffix(OUTLINED)
     variants = {n: name for n in LANES if (name := vector_symbol(plain, n)) in functions}
@@ -70,14 +70,15 @@ def _mark_pure(call: Value, *attributes: str) -> None:
 def variants_attribute(symbol: str, mask: str, operands: str, variants: Mapping[int, str]) -> str:
     """The attribute that lists the vector variants on a call of a scalar function.
 
-    mask: "M" if they have a mask operand, else "N". operands: "v" for each. variants: lanes → symbol
+    mask: "M" if the variants have a mask operand, else "N". operands: "v" for each vector operand. variants: number of
+    lanes → symbol.
     """
     names = ",".join(f"_ZGV_LLVM_{mask}{count}{operands}_{symbol}({name})" for count, name in variants.items())
     return f'"vector-function-abi-variant"="{names}"'
 
 
 def _define_variant(function: Function, count: int) -> None:
-    """Define the variant: the function on every lane if any lane is active; otherwise the result is undefined."""
+    """Define a variant that calls the function on every lane if any lane is active; else its result is undefined."""
     module: Module = function.module
     element = function.function_type.return_type
     lanes, mask = llvm.vector(element, count), llvm.vector(llvm.i1, count)

@@ -96,7 +96,7 @@ _FILES: Final = {
 
 
 def ceres_declarations(manifest: Manifest, interface: InterfaceSpec) -> list[str]:
-    """The prototype of each residual."""
+    """The C prototype of each residual."""
     lines = []
     for residual in _residuals(manifest, interface):
         given = residual.data
@@ -141,13 +141,13 @@ def _residuals(manifest: Manifest, interface: InterfaceSpec) -> Iterator[_Residu
 
 @dataclass
 class _Residual:
-    """A residual: its C++ classes."""
+    """Writes the C++ classes of a residual."""
 
     spec: FunctionSpec
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """Input → its name in C."""
+        """Input name → its name in C."""
         return dict(zip((x.name for x in self.spec.inputs), parameter_names(self.spec), strict=False))
 
     @property
@@ -163,7 +163,7 @@ class _Residual:
         return self.spec.outputs[0].shape[0]
 
     def cost_function(self) -> str:
-        """A class that derives from ceres::SizedCostFunction."""
+        """The text of a class that derives from ceres::SizedCostFunction."""
         sizes = ", ".join(str(n) for n in (self._size, *(x.shape[0] for x in self.blocks)))
         given = [self._parameter(x) for x in self.data]
         return _COST.format(
@@ -177,7 +177,7 @@ class _Residual:
         )
 
     def factor(self) -> str:
-        """A class that derives from gtsam::NoiseModelFactorN, of vectors."""
+        """The text of a class that derives from gtsam::NoiseModelFactorN, for vectors."""
         blocks = self.blocks
         types = [f"Eigen::Matrix<double, {x.shape[0]}, 1>" for x in blocks]
         names = [self.names[x.name] for x in blocks]
@@ -226,7 +226,7 @@ class _Residual:
         )
 
     def _storage(self) -> dict[str, str]:
-        """Members that hold data, and the statements that fill and pass them."""
+        """The texts of members that hold data, and of statements that fill and pass them."""
         if not self.data:
             return {"copies": "", "members": "", "data": "", "user_data": "nullptr"}
         copies, members = [], []

@@ -1,4 +1,4 @@
-"""modelDescription.xml of a library for FMI 3.0: variables, and what an importer may call.
+"""modelDescription.xml of a library for FMI 3.0: variables, and the functions that an importer may call.
 
 Source: "Functional Mock-up Interface Specification", version 3.0, section 2.4.
 """
@@ -29,7 +29,7 @@ _TIME: Final = 'valueReference="0" causality="independent" variability="continuo
 
 
 def model_identifier(manifest: Manifest) -> str:
-    """The name of the library's file in an FMU, an identifier of C."""
+    """The name of the library's file in an FMU, which is a C identifier."""
     name = c_suffix(manifest.name)
     return f"x{name}" if name[:1].isdigit() else name
 

@@ -1,4 +1,4 @@
-"""Entries for C that overwrite states: `static inline` functions of the header around the typed entry."""
+"""C functions that overwrite states in place: `static inline` functions of the header that call the typed entry."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ _ALIGNMENT: Final = 64
 
 
 def in_place_lines(manifest: Manifest, spec: FunctionSpec) -> tuple[str, str] | None:
-    """The comment and the text of `<function>_in_place` and the size of its workspace.
+    """The comment and the C text of `<function>_in_place`, and of the function for its workspace size.
 
-    None for a function without updates, one whose states are not all dense arrays, and where a function of the library
-    has that name.
+    None for a function without updates or with states that are not dense arrays, and if the name is already used.
     """
     symbols = Symbols.in_library(manifest, spec.name)
     name = f"{symbols.typed}_in_place"
@@ -78,7 +77,7 @@ def in_place_lines(manifest: Manifest, spec: FunctionSpec) -> tuple[str, str] | 
 
 
 def _pairs(spec: FunctionSpec) -> list[tuple[ArgumentSpec, OutputSpec]]:
-    """Each state with the output that is its next value; none unless all of them are dense."""
+    """Each state with the output that is its next value; empty unless all states are dense."""
     arguments, outputs = ({value.name: value for value in values} for values in (spec.arguments, spec.produced))
     found = []
     for state, output in spec.updates:
@@ -106,7 +105,7 @@ def _elements(state: ArgumentSpec, dims: dict[str, str]) -> str:
 
 
 def _rounded(state: ArgumentSpec, dims: dict[str, str]) -> str:
-    """The bytes of a state, rounded up: a number if all extents are known."""
+    """The C expression of a state's size in bytes, rounded up; a number if all extents are known."""
     size = DTYPES[state.dtype].size
     if all(isinstance(n, int) for n in state.shape):
         return str(-(-size * int(_elements(state, dims)) // _ALIGNMENT) * _ALIGNMENT)

@@ -59,7 +59,7 @@ _CALLBACKS: Final = {
 
 
 def ipopt_declarations(manifest: Manifest, interface: InterfaceSpec) -> list[str]:
-    """The types, then macros and prototypes of every program."""
+    """The C types, then the macros and prototypes of every program."""
     found = [_COMMON]
     for symbol in interface.symbols:
         name = symbol.removesuffix("_ipopt_problem")

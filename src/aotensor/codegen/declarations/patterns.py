@@ -1,4 +1,4 @@
-"""Header declarations of sparse inputs and outputs with constant pattern."""
+"""C declarations of sparse inputs and outputs with constant pattern."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ _MINORS: Final = {"csr": ("row", "columns", "rows"), "csc": ("column", "rows", "
 
 
 def pattern_lines(manifest: Manifest, spec: FunctionSpec) -> list[tuple[list[str], str]]:
-    """Comment and declarations of every sparse value with constant pattern.   Raises: as `recorded_pattern`"""
+    """The comment and declarations of every sparse value with constant pattern. Raises: as `recorded_pattern`."""
     found = [_constants(spec, *one) for one in _named(manifest, spec)]
     return [([], _UNUSED), *found] if any(text.count("static") for _, text in found) else found
 
 
 def pattern_names(manifest: Manifest, spec: FunctionSpec) -> Mapping[str, tuple[str, str]]:
-    """For each output, the prefix of its macros, and that of its arrays; unique in the header."""
+    """For each sparse output, (prefix of its macros, prefix of its arrays), unique in the header."""
     return {value.name: names for value, is_input, names in _named(manifest, spec) if not is_input}
 
 
 def _named(manifest: Manifest, spec: FunctionSpec) -> list[tuple[SparseValue, bool, tuple[str, str]]]:
-    """Each sparse value with constant pattern, outputs first; whether it is an input; prefixes of macros and arrays."""
+    """(sparse value, is it an input?, prefixes of its macros and arrays) for constant patterns, outputs first."""
     taken: set[str] = set()
     for other in manifest.functions:
         names = parameter_names(other)[len(other.workspace_dims) :]

@@ -47,7 +47,7 @@ _PROTOTYPES: Final = {
 
 
 def sundials_declarations(manifest: Manifest, interface: InterfaceSpec) -> list[str]:
-    """The types, then macros and prototypes of every right-hand side."""
+    """The C types, then the macros and prototypes of every right-hand side."""
     found = [_COMMON]
     for symbol in interface.symbols:
         name = symbol.removesuffix("_cv_rhs")

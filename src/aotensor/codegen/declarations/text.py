@@ -1,4 +1,4 @@
-"""Formatting of declarations, with line breaks."""
+"""Formatting of C declarations, with line breaks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ WIDTH: Final = 116
 
 
 def prototype(result: str, name: str, parameters: Sequence[str]) -> str:
-    """One prototype, with lines broken between parameters."""
+    """The C text of one prototype, with lines broken between parameters."""
     head = f"{result} {name}("
     lines = [head]
     for k, parameter in enumerate(parameters):

@@ -1,1 +1,1 @@
-"""Freestanding libraries: their stack bounds, and the C library functions that they contain."""
+"""Freestanding libraries: bounds of their stack, and the C library functions that they contain."""

@@ -1,4 +1,4 @@
-"""x·y + z with one rounding, in integers of twice the width.
+"""The function fma, x·y + z with one rounding, in integers of twice the width.
 
 product  mx·my            its leading bit near the top, zeros below
 sum      ± mz, aligned    bits shifted out are kept as one sticky bit
@@ -12,7 +12,7 @@ from aotensor.codegen.llvm import Value, constant, integer
 
 
 def define_fma(c: Real) -> None:
-    """Write the body of a function of three numbers, x·y + z."""
+    """Write the body of the function fma(x, y, z) = x·y + z."""
     b = c.builder
     x, y, z = c.arguments
     left, right, added = (c.magnitude(c.raw(value)) for value in c.arguments)
@@ -26,7 +26,7 @@ def define_fma(c: Real) -> None:
 
 
 class _Wide:
-    """Numbers as an integer of twice the width, times a power of two."""
+    """Numbers as integers of twice the width, times a power of two."""
 
     def __init__(self, c: Real) -> None:
         self.c, self.size = c, 2 * c.bits
@@ -40,7 +40,7 @@ class _Wide:
         return self.c.builder.zext(x, self.kind)
 
     def give_sum(self, left: Value, right: Value, added: Value) -> None:
-        """Return x·y + z, from the magnitudes of finite nonzero numbers."""
+        """Write the return of x·y + z. left, right, added: magnitudes of x, y and z, finite and nonzero."""
         c, b = self.c, self.c.builder
         (mx, ex), (my, ey), (mz, ez) = (c.normalised(value) for value in (left, right, added))
         bits = [c.raw(value) for value in c.arguments]
@@ -71,7 +71,7 @@ class _Wide:
         return b.or_(result, b.zext(is_inexact, self.kind))
 
     def rounded(self, total: Value, at: Value) -> Value:
-        """The bits of total·2**at, rounded, without a sign."""
+        """The bits of total·2**at, rounded to the format, without a sign."""
         c, b = self.c, self.c.builder
         leading = b.sub(c.of(self.size - 1), b.trunc(c.zeros_above(total), c.word))
         exponent = b.add(b.add(leading, at), c.of(c.bias))

@@ -30,7 +30,7 @@ _Rounding: TypeAlias = Callable[[Real, Value, Value, Value], Value]
 
 
 def _define_rounding(name: str, module: Module, kind: Type, rounding: _Rounding, small: _Rounding) -> None:
-    """Define rounding to an integer.   small: the result's bits for |x| < 1, from bits, magnitude and sign"""
+    """Define rounding to an integer. small: builds the result for |x| < 1 from x's bits, magnitude and sign."""
     c = Real(module, name, kind, 1)
     b = c.builder
     x = c.arguments[0]
@@ -57,7 +57,7 @@ def _down(c: Real, bits: Value, rest: Value, unit: Value) -> Value:
 
 
 def _to_even(c: Real, bits: Value, rest: Value, unit: Value) -> Value:
-    """Half a unit, minus one bit if the integer part is even."""
+    """The number to add before truncation for rounding to even: half a unit, minus one bit if the integer is even."""
     b = c.builder
     is_odd = b.icmp_unsigned("!=", b.and_(bits, unit), c.of(0))
     return b.add(b.lshr(rest, c.of(1)), b.zext(is_odd, c.word))
@@ -79,7 +79,7 @@ def _small_down(c: Real, bits: Value, magnitude: Value, sign: Value) -> Value:
 
 
 def _small_even(c: Real, bits: Value, magnitude: Value, sign: Value) -> Value:
-    """The result for |x| < 1: 0 up to a half."""
+    """The bits of the rounded result for |x| < 1: zero for |x| ≤ ½, else one, with the sign of x."""
     b = c.builder
     is_large = b.icmp_unsigned(">", magnitude, c.of((c.bias - 1) << c.mantissa))
     return b.select(is_large, b.or_(sign, _one(c)), sign)
@@ -96,7 +96,7 @@ _ROUNDINGS: Final[dict[str, tuple[_Rounding, _Rounding]]] = {
 
 
 def _define_fmod(name: str, module: Module, kind: Type) -> None:
-    """x - y·trunc(x / y), exactly: long division, a bit of the quotient at a time."""
+    """Define fmod: x - y·trunc(x / y), exactly, by long division, one bit of the quotient at a time."""
     c = Real(module, name, kind, 2)
     b = c.builder
     x, y = c.arguments
@@ -142,7 +142,7 @@ def _packed(c: Real, mantissa: Value, exponent: Value) -> Value:
 
 
 def _define_sqrt(name: str, module: Module, kind: Type) -> None:
-    """Define sqrt: one bit of the root at a time, and one more for rounding."""
+    """Define sqrt: computed one bit at a time, with one more bit for rounding."""
     c = Real(module, name, kind, 1)
     b = c.builder
     (x,) = c.arguments
@@ -207,7 +207,7 @@ OWN_MATH: Final = _makers()
 
 
 def add_math(machine: Machine, module: ModuleRef) -> None:
-    """Define the libm functions that the code of an optimised module calls."""
+    """Define the libm functions that the code generated for an optimised module calls."""
     missing = [name for name in undefined_symbols(machine.object_code(module)) if name in OWN_MATH]
     if not missing:
         return

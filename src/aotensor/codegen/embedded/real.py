@@ -1,4 +1,4 @@
-"""Functions of floating-point numbers that are written with integer operations on their bits."""
+"""Builder of floating-point functions that use integer operations on the bits of numbers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from aotensor.codegen.llvm import Module, Type, Value, constant, f64, i1, i32, i
 
 
 class Real(Code):
-    """A function of numbers of one format, float32 or float64.
+    """A function on numbers of one format, float32 or float64, under construction.
 
-    word: the integer type of that width. bits, mantissa: widths of a number, and of its fraction. bias: of its
-    exponent
+    word: the integer type of that width. bits: width of a number. mantissa: width of its fraction. bias: bias of its
+    exponent.
     """
 
     def __init__(self, module: Module, name: str, kind: Type, arguments: int) -> None:
@@ -23,7 +23,7 @@ class Real(Code):
         self.infinity = (2 * self.bias + 1) << self.mantissa
 
     def of(self, value: int) -> Value:
-        """A constant of type `word`."""
+        """A constant of the type `word`."""
         return constant(self.word, value)
 
     def raw(self, x: Value) -> Value:
@@ -39,11 +39,11 @@ class Real(Code):
         return self.builder.and_(bits, self.of(-1 << (self.bits - 1)))
 
     def exponent(self, magnitude: Value) -> Value:
-        """The biased exponent of a magnitude."""
+        """The biased exponent of a number, from the bits of its magnitude."""
         return self.builder.lshr(magnitude, self.of(self.mantissa))
 
     def nan_when(self, condition: Value, x: Value) -> None:
-        """if condition: return a quiet nan, with x's bits if it is one"""
+        """Write: if condition, return a quiet nan, with x's bits if x is a nan."""
         nan = self.builder.or_(self.raw(x), self.of(self.infinity | 1 << (self.mantissa - 1)))
         self.give_when(condition, self.real(nan))
 
@@ -52,7 +52,7 @@ class Real(Code):
         return llvm.intrinsic(self.builder, "ctlz", [x, constant(i1, 0)], overloads=[x.type])
 
     def normalised(self, magnitude: Value) -> tuple[Value, Value]:
-        """The mantissa with its leading bit, and the biased exponent, of a finite nonzero number."""
+        """(mantissa with its leading bit, biased exponent) of a finite nonzero number."""
         b = self.builder
         exponent, fraction = self.exponent(magnitude), b.and_(magnitude, self.of((1 << self.mantissa) - 1))
         is_normal = b.icmp_unsigned("!=", exponent, self.of(0))

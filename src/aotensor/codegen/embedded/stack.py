@@ -50,9 +50,9 @@ _SIZES: Final = {"i8": 1, "i32": 4, "i64": 8, "ptr": 8, "double": 8}
 
 @dataclass
 class _Function:
-    """direct: callees by name. indirect: does it call addresses? growing: bytes for each element of its arrays.
+    """The stack use of one function. direct: names of callees. indirect: does it call function pointers?
 
-    arguments: bound on those of a call
+    growing: bytes per element of each array on its stack. arguments: bound on the bytes of a call's arguments.
     """
 
     direct: set[str] = field(default_factory=set)
@@ -62,9 +62,9 @@ class _Function:
 
 
 def stack_bounds(machine: Machine, module: ModuleRef, specs: Sequence[FunctionSpec], prefix: str) -> dict[str, int]:
-    """Upper bound on the bytes of stack of a call of each function, by its typed or its uniform entry.
+    """An upper bound on the stack use, in bytes, of a call of each function by its typed or uniform entry.
 
-    module: the whole library, optimised
+    module: the whole library, optimised.
 
     Raises: InternalError for recursion, which libraries do not have.
     """
@@ -94,7 +94,10 @@ class _Graph:
         return max(entries) + math + (_RED_ZONE if is_red else 0)
 
     def _depth(self, name: str, count: int, inner: int, known: dict[str, int]) -> int:
-        """Bytes of stack below a function's call.   count: of elements. inner: bytes of callees by address"""
+        """The stack in bytes of a function and its callees.
+
+        count: elements of its arrays. inner: bytes of indirect callees.
+        """
         if name not in self.functions:
             return 0
         if name in known:
@@ -132,7 +135,10 @@ def _functions(text: str) -> dict[str, _Function]:
 
 
 def _frames(machine: Machine, text: str) -> dict[str, int]:
-    """The frame sizes in bytes, except empty ones. LLVM reports them on stderr, so this runs in a separate process."""
+    """Function → frame size in bytes, without empty frames.
+
+    LLVM reports frame sizes on stderr, so this runs in a separate process.
+    """
     marked = _DEFINITION.sub(_with_warning, text)
     arguments = [
         machine.triple,
@@ -151,6 +157,6 @@ def _frames(machine: Machine, text: str) -> dict[str, int]:
 
 
 def _with_warning(match: re.Match[str]) -> str:
-    """The first line of a function definition with one more attribute, inserted before its metadata."""
+    """The first line of a function definition with the attribute for stack warnings inserted before its metadata."""
     head, mark, metadata = match[0].removesuffix("{").partition(" !")
     return f'{head} "warn-stack-size"="0"{mark}{metadata}{{'

@@ -1,4 +1,4 @@
-"""The external functions that an object file calls, and those that every machine has.
+"""The external functions that an object file calls, and those that are available on every machine.
 
 Source: System V ABI, chapter 4: file header, section header, symbol table, for 32 and 64 bits.
 """
@@ -38,7 +38,7 @@ def undefined_symbols(code: bytes) -> list[str]:
 
 
 def _symbols(table: bytes, is_wide: bool) -> Iterator[tuple[int, int, int]]:
-    """For each symbol, (st_name, st_info, st_shndx)."""
+    """(st_name, st_info, st_shndx) of each symbol in a symbol table."""
     if is_wide:
         for name, info, _, section, _, _ in struct.iter_unpack("<IBBHQQ", table):
             yield name, info, section
@@ -48,7 +48,10 @@ def _symbols(table: bytes, is_wide: bool) -> Iterator[tuple[int, int, int]]:
 
 
 def refuse_foreign(code: bytes) -> None:
-    """Check that an object file only calls PROVIDED and compiler runtime functions.   Raises: UnsupportedError"""
+    """Check that an object file calls only functions in PROVIDED and of compiler runtimes.
+
+    Raises: UnsupportedError that names another one.
+    """
     foreign = [name for name in undefined_symbols(code) if name not in PROVIDED and not name.startswith(_COMPILERS)]
     if foreign:
         raise UnsupportedError(

@@ -1,4 +1,4 @@
-"""Functions on one array: its size in bytes, its range of addresses, whether it is row-major; and the strided copy."""
+"""Fixed functions on one array: size in bytes, range of addresses, test for row-major order, strided copy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TILE: Final = 8
 
 @dataclass(frozen=True)
 class Arrays:
-    """The functions of this file in a module."""
+    """The fixed functions on one array, as declared in a module."""
 
     bytes: Function
     is_packed: Function
@@ -37,10 +37,10 @@ def define_arrays(module: Module) -> Arrays:
 
 
 def define_bytes(module: Module) -> Function:
-    """i64 entry.bytes(shape, rank, itemsize): bytes of an array, or -1 if it is too large.
+    """Define i64 entry.bytes(shape, rank, itemsize): bytes of an array, or -1 if it is too large.
 
-    Too large are 2^60 elements or more, 2^59 of 16 bytes, so that sizes in bytes fit 63 bits. Extents of 0 count as 1,
-    as in NumPy.
+    Arrays of 2^60 elements, or 2^59 of 16 bytes, are too large, so that sizes in bytes fit 63 bits. Extents of 0 count
+    as 1, as in NumPy.
     """
     c = Code(module, "entry.bytes", i64, [pointer, i64, i64])
     shape, rank, itemsize = c.arguments
@@ -59,9 +59,9 @@ def define_bytes(module: Module) -> Function:
 
 
 def define_is_packed(module: Module) -> Function:
-    """i1 entry.is_packed(array, shape, rank, itemsize, columns): row-major without gaps, and aligned for its dtype?
+    """Define i1 entry.is_packed(array, shape, rank, itemsize, columns): is it row-major, without gaps, and aligned?
 
-    columns: column-major instead, if it is true.
+    columns: if true, test for column-major order instead.
     """
     c = Code(module, "entry.is_packed", i1, [pointer, pointer, i64, i64, i1])
     array, shape, rank, itemsize, columns = c.arguments
@@ -83,9 +83,9 @@ def define_is_packed(module: Module) -> Function:
 
 
 def define_reach(module: Module) -> Function:
-    """void entry.reach(array, shape, rank, itemsize, bytes, low, high): the range of addresses of an array.
+    """Define void entry.reach(array, shape, rank, itemsize, bytes, low, high): an array's range of addresses.
 
-    From its first byte to the one after its last; both are 0 for an array without elements.
+    low is the address of the first byte, high the one after the last byte; both are 0 for an array without elements.
     """
     c = Code(module, "entry.reach", void, [pointer, pointer, i64, i64, i64, pointer, pointer])
     b = c.builder
@@ -112,7 +112,7 @@ def define_reach(module: Module) -> Function:
 
 
 def define_copy(module: Module) -> Function:
-    """void entry.copy(to, to_strides, from, from_strides, shape, rank, itemsize): a strided copy, axis by axis.
+    """Define void entry.copy(to, to_strides, from, from_strides, shape, rank, itemsize): a strided copy.
 
     Strides are in elements; data may have any alignment. The last two axes are tiled by a few rows, so that a
     transposed array is read and written by whole cache lines.
@@ -152,7 +152,10 @@ def define_copy(module: Module) -> Function:
 
 
 def _define_copy_tile(module: Module) -> Function:
-    """void entry.copy_tile(to, to_step, to_inner, from, step, inner, rows, columns, itemsize): column by column."""
+    """Define void entry.copy_tile(to, to_step, to_inner, from, step, inner, rows, columns, itemsize).
+
+    It copies a tile of two axes, column by column.
+    """
     c = Code(module, "entry.copy_tile", void, [pointer, i64, i64, pointer, i64, i64, i64, i64, i64])
     b = c.builder
     to, to_step, to_inner, source, step, inner, rows, columns, itemsize = c.arguments
@@ -175,7 +178,7 @@ def _define_copy_tile(module: Module) -> Function:
 
 
 def define_strides(module: Module) -> Function:
-    """void entry.strides(shape, rank, strides, columns): row-major or column-major strides, in elements."""
+    """Define void entry.strides(shape, rank, strides, columns): row- or column-major strides, in elements."""
     c = Code(module, "entry.strides", void, [pointer, i64, pointer, i1])
     shape, rank, strides, columns = c.arguments
     step = c.slot(i64, number(1))

@@ -1,6 +1,6 @@
-"""Entries with the callback signatures of SciPy: numbers in, a number out, all other arguments fixed.
+"""Entries with SciPy's callback signatures: numbers are passed, a number is returned, other arguments are fixed.
 
-They run a bound call: `x` is the memory of its free inputs, consecutively; `value` is the memory of its result.
+They execute a bound call: `x` is the memory of its free inputs, consecutively; `value` is the memory of its result.
 Implemented are those of `scipy.integrate` and of `scipy.ndimage.generic_filter`.
 """
 
@@ -19,7 +19,7 @@ def define_callbacks(constants: Constants, prefix: str) -> None:
 
 
 def _define_integrand(constants: Constants, name: str) -> None:
-    """double aotensor_integrand(int32_t count, const double *x, void *call): nan if the call fails."""
+    """Define double aotensor_integrand(int32_t count, const double *x, void *call): nan if the call fails."""
     c = Code(constants.module, name, f64, [i32, pointer, pointer], exported=True)
     count, x, call = c.arguments
     done = _run(c, c.builder.sext(count, i64), x, call)
@@ -28,7 +28,7 @@ def _define_integrand(constants: Constants, name: str) -> None:
 
 
 def _define_filter(constants: Constants, name: str) -> None:
-    """int32_t aotensor_filter(const double *x, int64_t count, double *value, void *call): 1, or 0 if it fails."""
+    """Define int32_t aotensor_filter(const double *x, int64_t count, double *value, void *call): 1, or 0 on failure."""
     c = Code(constants.module, name, i32, [pointer, i64, pointer, pointer], exported=True)
     x, count, value, call = c.arguments
     c.give_when(c.differs(_run(c, count, x, call), status(Status.OK)), status(0))
@@ -37,7 +37,7 @@ def _define_filter(constants: Constants, name: str) -> None:
 
 
 def _run(c: Code, count: Value, x: Value, call: Value) -> Value:
-    """The status of the call with `count` numbers x; WRONG_EXTENT for another count than the call's."""
+    """Run a bound call with `count` numbers x; return its status, or WRONG_EXTENT if the call needs another count."""
     done = c.slot(i32, status(Status.WRONG_EXTENT))
     with c.when(c.same(count, c.field(call, ValueCall, "count"))):
         target = c.field(call, ValueCall, "x")

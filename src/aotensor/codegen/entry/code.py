@@ -1,4 +1,4 @@
-"""Structured code with an LLVM builder, for the fixed functions that every library contains.
+"""A builder of structured LLVM code, for the fixed functions that every library contains.
 
 Locals are stack slots that LLVM turns into registers; structs are those of `aotensor_runtime.abi`, whose ctypes offsets
 are the only layout. Numbers are 64-bit unless a field says otherwise.
@@ -32,12 +32,12 @@ _SCALARS = {ctypes.c_void_p: pointer, ctypes.c_int32: i32, ctypes.c_int64: i64}
 
 
 def number(value: int) -> Value:
-    """A 64-bit literal."""
+    """A 64-bit integer constant."""
     return constant(i64, value)
 
 
 def status(value: int) -> Value:
-    """A 32-bit literal."""
+    """A 32-bit integer constant."""
     return constant(i32, value)
 
 
@@ -45,7 +45,7 @@ NULL: Value = ir.Constant(pointer, None)
 
 
 class Slot:
-    """A local variable."""
+    """A local variable of the function under construction, in a stack slot."""
 
     def __init__(self, code: Code, kind: Type, initial: Value) -> None:
         self._code, self._kind = code, kind
@@ -66,7 +66,7 @@ class Slot:
 class Code:
     """The body of one function under construction.
 
-    attributes: LLVM's, "optsize" by default; a function that kernels may be inlined into must not have it.
+    attributes: LLVM attributes, "optsize" by default, which a function into which kernels are inlined must not have.
     """
 
     def __init__(
@@ -93,14 +93,14 @@ class Code:
         return Slot(self, kind, initial)
 
     def room(self, kind: Type, count: int | Value) -> Value:
-        """Stack memory for `count` values, at least one."""
+        """Allocate stack memory for `count` values, at least one."""
         amount = number(max(count, 1)) if isinstance(count, int) else self.larger(count, number(1))
         memory = self.builder.alloca(kind, size=amount)
         memory.align, memory.type = 8, pointer
         return memory
 
     def structs(self, struct: type[ctypes.Structure], count: Value) -> Value:
-        """Stack memory for `count` structs."""
+        """Allocate stack memory for `count` structs."""
         return self.room(i64, self.builder.mul(count, number(-(-self.size(struct) // 8))))
 
     def at(self, base: Value, index: int | Value, size: int | Value) -> Value:
@@ -109,38 +109,38 @@ class Code:
         return self.builder.gep(base, [self.builder.mul(position, stride)], source_etype=i8)
 
     def element(self, base: Value, index: Value, struct: type[ctypes.Structure]) -> Value:
-        """&base[index], for an array of structs."""
+        """The address &base[index] in an array of structs."""
         return self.at(base, index, self.size(struct))
 
     def item(self, base: Value, index: int | Value, kind: Type = i64) -> Value:
-        """base[index], for an array of pointers or numbers."""
+        """Load base[index] from an array of pointers or numbers."""
         return self.builder.load(self.at(base, index, self._size(kind)), typ=kind)
 
     def cell(self, base: Value, index: int | Value, kind: Type = i64) -> Value:
-        """The pointer or number in 8-byte word `index` of an array of both."""
+        """Load the pointer or number in 8-byte word `index` of a mixed array."""
         return self.builder.load(self.at(base, index, 8), typ=kind)
 
     def put(self, base: Value, index: int | Value, value: Value) -> None:
-        """base[index] = value"""
+        """Store base[index] = value."""
         self.builder.store(value, self.at(base, index, self._size(value.type)))
 
     def put_cell(self, base: Value, index: int | Value, value: Value) -> None:
-        """8-byte word `index` of base = value"""
+        """Store a value in 8-byte word `index` of a mixed array."""
         self.builder.store(value, self.at(base, index, 8))
 
     def field(self, base: Value, struct: type[ctypes.Structure], name: str) -> Value:
-        """base->name, a 32-bit field widened to 64 bits."""
+        """Load base->name; a 32-bit field is widened to 64 bits."""
         kind = _field_type(struct, name)
         value = self.builder.load(self.field_address(base, struct, name), typ=kind)
         return self.builder.sext(value, i64) if kind == i32 else value
 
     def put_field(self, base: Value, struct: type[ctypes.Structure], name: str, value: Value) -> None:
-        """base->name = value"""
+        """Store base->name = value."""
         narrow = _field_type(struct, name) == i32 and value.type == i64
         self.builder.store(self.builder.trunc(value, i32) if narrow else value, self.field_address(base, struct, name))
 
     def exchange_field(self, base: Value, struct: type[ctypes.Structure], name: str, value: Value) -> Value:
-        """Exchange the address base->name for another one atomically; the former one."""
+        """Replace the address base->name atomically; return the previous one."""
         place = self.field_address(base, struct, name)
         return self.builder.inttoptr(self.builder.atomic_rmw("xchg", place, self.address(value), "acq_rel"), pointer)
 
@@ -150,7 +150,7 @@ class Code:
         return self.builder.inttoptr(self.builder.and_(raised, number(-alignment)), pointer)
 
     def field_address(self, base: Value, struct: type[ctypes.Structure], name: str) -> Value:
-        """&base->name"""
+        """The address &base->name."""
         return self.at(base, self.offset(struct, name), 1)
 
     def offset(self, struct: type[ctypes.Structure], name: str) -> int:
@@ -171,12 +171,12 @@ class Code:
     def call_field(
         self, base: Value, struct: type[ctypes.Structure], name: str, kind: Type, arguments: Sequence[Value]
     ) -> Value:
-        """base->name(arguments...), for a pointer to a function of type `kind`."""
+        """Call the function pointer base->name of type `kind` with arguments."""
         callee = self.builder.load(self.field_address(base, struct, name), typ=ir.PointerType(kind))
         return self.builder.call(callee, list(arguments))
 
     def clear(self, base: Value, count: Value, nothing: Value | None = None) -> None:
-        """base[0:count] = 0, for 8-byte elements; or another value, for elements of its type."""
+        """Set base[0:count] to 0, for 8-byte elements, or to `nothing`, for elements of its type."""
         with self.loop(count) as i:
             self.put(base, i, number(0) if nothing is None else nothing)
 
@@ -184,7 +184,7 @@ class Code:
 
     @contextmanager
     def loop(self, count: Value, first: Value | None = None) -> Iterator[Value]:
-        """for i in range(first or 0, count)"""
+        """Context manager: a loop, for i in range(first or 0, count)."""
         b = self.builder
         counter = self.slot(i64, number(0) if first is None else first)
         head, body, after = (b.append_basic_block(name) for name in ("head", "body", "after"))
@@ -201,7 +201,7 @@ class Code:
 
     @contextmanager
     def loop_while(self, condition: Callable[[], Value]) -> Iterator[None]:
-        """while condition(): it is emitted before the body, and may have several blocks."""
+        """Context manager: a loop, while condition(); the condition is emitted before the body."""
         b = self.builder
         head, body, after = (b.append_basic_block(name) for name in ("while", "do", "after"))
         b.branch(head)
@@ -214,7 +214,7 @@ class Code:
 
     @contextmanager
     def when(self, condition: Value) -> Iterator[None]:
-        """if condition:"""
+        """Context manager: code that is executed if the condition holds."""
         with self.builder.if_then(condition):
             yield
 
@@ -222,12 +222,12 @@ class Code:
         self.builder.ret(value)
 
     def give_when(self, condition: Value, value: Value) -> None:
-        """if condition: return value"""
+        """Return a value if the condition holds."""
         with self.when(condition):
             self.give(value)
 
     def give_error(self, code: Value) -> None:
-        """Return a nonzero status."""
+        """Return a status if it is not 0."""
         self.give_when(self.differs(code, status(0)), code)
 
     # --- arithmetic --------------------------------------------------------------------------------------------------
@@ -239,11 +239,11 @@ class Code:
         return self.builder.icmp_unsigned("!=", x, y)
 
     def less(self, x: Value, y: Value) -> Value:
-        """x < y, signed"""
+        """The signed comparison x < y."""
         return self.builder.icmp_signed("<", x, y)
 
     def below(self, x: Value, y: Value) -> Value:
-        """x < y, unsigned: for addresses"""
+        """The unsigned comparison x < y, for addresses."""
         return self.builder.icmp_unsigned("<", x, y)
 
     def larger(self, x: Value, y: Value) -> Value:
@@ -259,14 +259,14 @@ class Code:
         return self.builder.ptrtoint(value, i64)
 
     def all(self, *conditions: Value) -> Value:
-        """Conjunction of all conditions, without short-circuit."""
+        """The conjunction of all conditions, without short-circuit evaluation."""
         result = conditions[0]
         for condition in conditions[1:]:
             result = self.builder.and_(result, condition)
         return result
 
     def any(self, *conditions: Value) -> Value:
-        """Disjunction of all conditions, without short-circuit."""
+        """The disjunction of all conditions, without short-circuit evaluation."""
         result = conditions[0]
         for condition in conditions[1:]:
             result = self.builder.or_(result, condition)
@@ -282,7 +282,7 @@ def _pairs(struct: type[ctypes.Structure]) -> Iterator[tuple[str, Type]]:
 
 
 def constant_struct(struct: type[ctypes.Structure], values: Mapping[str, Value | int]) -> Value:
-    """A literal struct with the layout of `struct`; numbers have the width of their field."""
+    """A constant struct with the layout of `struct`; numbers have the width of their field."""
     fields = []
     for name, kind in _pairs(struct):
         value = values[name]

@@ -1,4 +1,4 @@
-"""The two entry functions of a library, uniform and typed, shared by all functions and driven by their tables.
+"""The fixed functions behind the uniform and the typed entry, shared by all functions and driven by their tables.
 
     uniform:  take inputs → check matrices → extents → take outputs → no overlap → run → copy back → free
     typed:    shapes from dims → check matrices → extents → take outputs → run → copy back → free
@@ -25,14 +25,14 @@ _SHARED = ("optsize", "noinline")
 
 @dataclass(frozen=True)
 class Core:
-    """i32 uniform(context, inputs, outputs, table) and i32 typed(context, dims, data, workspace, table)."""
+    """The functions i32 uniform(context, inputs, outputs, table), i32 typed(context, dims, data, workspace, table)."""
 
     uniform: Function
     typed: Function
 
 
 def declare_core(module: Module) -> Core:
-    """Declare the fixed functions that every entry point calls; they are defined in another module of the library."""
+    """Declare the fixed functions that every entry point calls; another module of the library defines them."""
     uniform = function(module, "entry.uniform", i32, [pointer] * 4)
     typed = function(module, "entry.typed", i32, [pointer] * 5)
     for declared in (uniform, typed):
@@ -41,7 +41,7 @@ def declare_core(module: Module) -> Core:
 
 
 def define_core(constants: Constants, has_heap: bool = True) -> None:
-    """Define what `declare_core` declares; only these two are visible to other modules.   has_heap: as `Shared`"""
+    """Define the functions of `declare_core`; only these are visible to other modules. has_heap: as `Shared`."""
     shared = Shared(constants, has_heap)
     extents, run = steps.define_extents(shared), steps.define_run(shared)
     take_output = steps.define_take_output(shared)
@@ -56,7 +56,7 @@ def define_core(constants: Constants, has_heap: bool = True) -> None:
 def _define_prepare_uniform(
     shared: Shared, refuse_context: Function, extents: Function, take_output: Function
 ) -> Function:
-    """entry.prepare(frame, inputs, outputs): all steps before the kernel runs."""
+    """Define entry.prepare(frame, inputs, outputs): all steps of the uniform entry before the kernel runs."""
     take_input = steps.define_take_input(shared)
     refuse_overlap = _define_refuse_overlap(shared)
     s = Step(shared, "entry.prepare", [pointer, pointer])
@@ -90,7 +90,7 @@ def _define_prepare_uniform(
 
 
 def _define_refuse_overlap(shared: Shared) -> Function:
-    """entry.refuse_overlap(frame, inputs, outputs): check that no output overlaps an input or another output."""
+    """Define entry.refuse_overlap(frame, inputs, outputs): check that no output overlaps another array."""
     s = Step(shared, "entry.refuse_overlap", [pointer, pointer])
     _, inputs, outputs = s.arguments
     n_inputs = s.of_table("inputs")
@@ -120,7 +120,7 @@ def _define_refuse_overlap(shared: Shared) -> Function:
 def _define_prepare_typed(
     shared: Shared, refuse_context: Function, extents: Function, take_output: Function
 ) -> Function:
-    """entry.prepare_typed(frame): shapes from the dims; the frame holds dims and data as passed by the caller."""
+    """Define entry.prepare_typed(frame): all steps of the typed entry before the kernel, from dims and data."""
     s = Step(shared, "entry.prepare_typed")
     s.do(refuse_context)
     s.do_of_table("weights")
@@ -173,7 +173,7 @@ def _need_data(s: Step, k: Value, shape: Value) -> None:
 
 
 def _define_finish(shared: Shared) -> Function:
-    """entry.finish(frame, outputs, status): copy temporaries back if the call succeeded; free them and kept values.
+    """Define entry.finish(frame, outputs, status): copy temporaries back on success; free them and kept values.
 
     Returns the status. outputs: addresses of their arrays; ignored if there is no temporary. Without a heap it does
     nothing.
@@ -203,7 +203,7 @@ def _define_finish(shared: Shared) -> Function:
 
 
 def _frame(c: Code, context: Value, table: Value) -> Value:
-    """Allocate a new frame on the stack; the caller sets dims and data."""
+    """Allocate a new frame on the stack, in which the caller sets dims and data."""
     ranks = c.builder.add(c.field(table, Table, "input_ranks"), c.field(table, Table, "output_ranks"))
     count = c.builder.add(c.field(table, Table, "inputs"), c.field(table, Table, "outputs"))
     frame = c.room(i8, c.size(Frame))
@@ -220,7 +220,7 @@ def _frame(c: Code, context: Value, table: Value) -> Value:
 
 
 def _define_refuse_context(shared: Shared) -> Function:
-    """entry.refuse_context(frame): check the size of the context, and that its fields are valid."""
+    """Define entry.refuse_context(frame): check the size of the context, and that its fields are valid."""
     s = Step(shared, "entry.refuse_context")
     context = s.of_frame("context")
     s.give_when(s.is_null(context), status(0))
@@ -263,7 +263,11 @@ def _define_uniform(shared: Shared, prepare: Function, run: Function, finish: Fu
 
 
 def _define_typed(shared: Shared, prepare: Function, run: Function, finish: Function) -> Function:
-    """entry.typed.   data: elements of each input, elements or array of each output; the matrix for a pattern."""
+    """Define entry.typed(context, dims, data, workspace, table).
+
+    data: for each input the address of its elements, for each output that of its elements or array; for a pattern the
+    address of the matrix.
+    """
     c = Code(shared.constants.module, "entry.typed", i32, [pointer] * 5, attributes=_SHARED)
     context, dims, data, workspace, table = c.arguments
     frame = _frame(c, context, table)

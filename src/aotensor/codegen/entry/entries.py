@@ -37,7 +37,7 @@ from aotensor_runtime.manifest import (
 
 
 def add_entries(module: Module, manifest: Manifest) -> tuple[str, ...]:
-    """Define every entry point except those for Python, which are in the core; return all exported names.
+    """Define every entry point except the entries for Python, which the core part contains; return all exported names.
 
     Kernels become internal. Raises: GraphValueError for names that cannot be exported; ManifestError for an
     inconsistent signature; UnsupportedError for 32-bit addresses on a system that usually has 64; InternalError if a
@@ -70,7 +70,7 @@ def add_entries(module: Module, manifest: Manifest) -> tuple[str, ...]:
 
 
 def _define_library_entries(constants: Constants, manifest: Manifest, texts: Mapping[int, str]) -> None:
-    """Define the entries that describe the library.   texts: of its checks, by status code"""
+    """Define the entries that describe the library. texts: status code → text of the check."""
     module, prefix, names = constants.module, manifest.prefix, OwnSymbols.of(manifest)
     missing = missing_weights(manifest)
     check_message = define_check_message(constants, names.check_message, "entry.check_message", texts, missing)
@@ -84,7 +84,7 @@ def _define_library_entries(constants: Constants, manifest: Manifest, texts: Map
 
 
 def _define_signature(constants: Constants, symbol: str, texts: Sequence[str]) -> None:
-    """const char *aotensor_signature(int32_t function): the signature that its code was compiled for; NULL if none."""
+    """Define const char *aotensor_signature(int32_t function): the signature in the code; NULL if there is none."""
     c = Code(constants.module, symbol, pointer, [i32], exported=True)
     index = c.builder.sext(c.arguments[0], i64)
     table = constants.pointers([constants.text(text) for text in texts])
@@ -112,10 +112,10 @@ def _define_function(
 def _define_typed(
     module: Module, core: Core, symbol: str, spec: FunctionSpec, table: Value, sizes: Function | None, has_weights: bool
 ) -> None:
-    """i32 f([context,] dims..., inputs..., outputs..., workspace)
+    """Define the typed entry i32 f([context,] dims..., inputs..., outputs..., workspace).
 
     For a sparse matrix the core gets the address of its struct instead of the pattern's elements. sizes: computes the
-    bytes of workspace, None if the kernel gets more than arrays and workspace.
+    bytes of workspace, None if the kernel has further arguments.
     """
     names = spec.typed_dims
     numbers = [
@@ -141,7 +141,7 @@ def _define_typed(
 
 
 def _is_static(spec: FunctionSpec) -> bool:
-    """Is there nothing to compute or to check before a kernel runs, except that there is memory?"""
+    """True if a call needs no shape computation or check before the kernel, except for missing memory."""
     are_known = all(isinstance(n, int) for value in spec.values for n in value.shape)
     return are_known and not (spec.checks or spec.takes_context or spec.sparse_inputs or spec.sparse_outputs)
 
@@ -152,7 +152,7 @@ def _call_directly(
 ) -> None:  # fmt: skip
     """Call the kernel and return, if there is all memory and it succeeds; otherwise the core finds out what is wrong.
 
-    Of a small function the core takes longer than the kernel.
+    For a small function the core would take longer than the kernel.
     """
     b, size = c.builder, c.builder.call(sizes, [])
     needed = [x for x, value in zip(arrays, spec.values, strict=True) if 0 not in value.shape]
@@ -167,13 +167,13 @@ def _call_directly(
 
 
 def _array_numbers(values: Sequence[object], groups: Sequence[SparseSpec], first: int = 0) -> list[int]:
-    """Numbers of the arrays that the typed entry has as arguments: only the pattern of a sparse matrix."""
+    """The numbers of the arrays that the typed entry has as arguments; for a sparse matrix only its pattern."""
     hidden = {group.first + part for group in groups for part in (1, 2, 3)}
     return [first + k for k in range(len(values)) if k not in hidden]
 
 
 def _define_workspace(module: Module, symbol: str, spec: FunctionSpec, sizes: Function | None) -> None:
-    """i64 f_workspace(dims...): bytes of workspace including alignment, or -1."""
+    """Define i64 f_workspace(dims...): bytes of workspace including alignment, or -1."""
     c = Code(module, symbol, i64, [i64] * len(spec.workspace_dims), exported=True)
     if sizes is None:
         c.give(number(-1))
@@ -188,7 +188,7 @@ def _define_workspace(module: Module, symbol: str, spec: FunctionSpec, sizes: Fu
 
 
 def _all_dims(c: Code, spec: FunctionSpec, given: dict[str, Value]) -> list[Value]:
-    """The dims of a function in the kernel's order; an indptr has one element more than there are rows or columns."""
+    """The dims of a function in the kernel's order; an indptr is one element longer than rows or columns."""
     for group in spec.sparse_inputs:
         pattern, indptr = spec.inputs[group.first], spec.inputs[group.first + 3]
         extent, name = pattern.shape[group.major], indptr.shape[0]
@@ -199,7 +199,7 @@ def _all_dims(c: Code, spec: FunctionSpec, given: dict[str, Value]) -> list[Valu
 
 
 def _define_extents_adapter(module: Module, spec: FunctionSpec, kept: int) -> Function:
-    """i32 f.extents_of(data, shapes, kept, extents, count, detail, context)"""
+    """Define i32 f.extents_of(data, shapes, kept, extents, count, detail, context)."""
     kinds = [pointer, pointer, pointer, pointer, i64, pointer, pointer]
     c = Code(module, f"{spec.name}.extents_of", i32, kinds)
     data, shapes, table, *rest = c.arguments
@@ -211,7 +211,7 @@ def _define_extents_adapter(module: Module, spec: FunctionSpec, kept: int) -> Fu
 
 
 def _reverse_extents(c: Code, spec: FunctionSpec, extents: Value) -> None:
-    """Reverse the extents of column-major outputs, which the kernel computes as their transposes."""
+    """Reverse the extents of column-major outputs, since the kernel computes them as transposes."""
     offset = 0
     for value in spec.outputs:
         rank = len(value.shape)
@@ -223,7 +223,7 @@ def _reverse_extents(c: Code, spec: FunctionSpec, extents: Value) -> None:
 
 
 def _define_kernel_adapter(module: Module, spec: FunctionSpec, kept: int) -> Function:
-    """i32 f.run(data, shapes, kept, workspace, workspace_bytes, detail, context)"""
+    """Define i32 f.run(data, shapes, kept, workspace, workspace_bytes, detail, context)."""
     c = Code(module, f"{spec.name}.run", i32, [pointer, pointer, pointer, pointer, i64, pointer, pointer])
     data, shapes, table, *rest = c.arguments
     memory = [c.cell(table, k, kind) for k, kind in enumerate([pointer, i64] * kept)]
@@ -233,7 +233,7 @@ def _define_kernel_adapter(module: Module, spec: FunctionSpec, kept: int) -> Fun
 
 
 def _kept_count(module: Module, spec: FunctionSpec) -> int:
-    """The number of values that `.extents` keeps: it has one argument for their table, the kernel two per value."""
+    """The number of values that `.extents` keeps: they are one argument of it, two per value of the kernel."""
     excess = [
         len(found.function_type.args)
         - sum(1 + sum(not isinstance(n, int) for n in value.shape) for value in values)
@@ -247,7 +247,7 @@ def _kept_count(module: Module, spec: FunctionSpec) -> int:
 def _unpack(c: Code, values: Sequence[ArgumentSpec | OutputSpec], data: Value, shapes: Value) -> list[Value]:
     """The kernel arguments of all arrays: address, and the extents that the signature does not fix.
 
-    A column-major array is its transpose: its extents come in reverse.
+    A column-major array is passed as its transpose, with reversed extents.
     """
     arguments, offset = [], 0
     for k, value in enumerate(values):
@@ -267,7 +267,7 @@ def _kernel(module: Module, spec: FunctionSpec, part: str, arguments: Sequence[V
 
 
 def _adopt(kernel: Function, spec: FunctionSpec, arguments: Sequence[Type]) -> Function:
-    """Make a kernel internal, after a check of its signature."""
+    """Make a kernel internal to the module, after a check of its signature."""
     found, expected = list(kernel.function_type.args), list(arguments)
     if found != expected:
         raise InternalError(

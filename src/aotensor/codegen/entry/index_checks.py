@@ -1,4 +1,4 @@
-"""Check compressed indices at memory speed: valid? canonical? And the order that makes them canonical.
+"""Check at memory speed whether compressed indices are valid and canonical; find the order that makes them so.
 
 Canonical means that indices ascend within each major slice. Every function exists for 32-bit and 64-bit indices.
 """
@@ -46,10 +46,13 @@ _KINDS: Final[tuple[tuple[tuple[str, ...], Type, int, int], ...]] = (
 
 @dataclass(frozen=True)
 class Compressed:
-    """i64 scan(indptr, indices, major, minor, nnz, context): CANONICAL, UNSORTED or INVALID.
+    """The fixed functions on compressed indices of one width.
 
-    i64 arrange(indptr, indices, major, new_indptr, new_indices, order, target): entries by slice and index, with
-    duplicates merged; returns their number. order: the former position of entry k. target: its new position.
+    i64 scan(indptr, indices, major, minor, nnz, context): CANONICAL, UNSORTED or INVALID.
+
+    i64 arrange(indptr, indices, major, new_indptr, new_indices, order, target): sort
+    entries by slice and index, merge duplicates, and return their number. order[k]: former position of entry k.
+    target[k]: its new position.
     """
 
     scan: Function
@@ -86,7 +89,7 @@ def _define_arrange(module: Module, kind: Type) -> Function:
 
 
 def _define_sort(module: Module, kind: Type) -> Function:
-    """void sort(indices, order, spare, first, count): order = first + 0..count-1 sorted by indices, stably.
+    """Define void sort(indices, order, spare, first, count): order = first + 0..count-1, sorted stably by index.
 
     A sorted slice costs one pass. If indices fit 32 bits, the sorted numbers have the index as upper half and the
     position as lower half; otherwise positions are sorted by their indices.
@@ -120,7 +123,7 @@ def _define_sort(module: Module, kind: Type) -> Function:
 
 
 def _sort_keys(c: Indices, keys: Value, spare: Value, count: Value, rank: Callable[[Value], Value]) -> Value:
-    """Merge runs of 1, 2, 4, ... numbers between two buffers; return the buffer with the result."""
+    """Emit merges of runs of 1, 2, 4, ... numbers between two buffers; return the buffer with the result."""
     b = c.builder
     source, to = c.slot(pointer, keys), c.slot(pointer, spare)
     rounds = b.sub(number(64), b.ctlz(b.sub(count, number(1)), constant(i1, 0)))
@@ -140,7 +143,7 @@ def _sort_keys(c: Indices, keys: Value, spare: Value, count: Value, rank: Callab
 def _merge(
     c: Indices, source: Value, to: Value, bounds: tuple[Value, Value, Value], rank: Callable[[Value], Value]
 ) -> None:
-    """to[low:high] = the sorted runs source[low:middle] and source[middle:high], merged stably.
+    """Emit a stable merge of the sorted runs source[low:middle] and source[middle:high] into to[low:high].
 
     The merge runs from both ends at once: from one end alone, each step would wait for a comparison. The ends may meet
     in one element, which both of them write.
@@ -169,7 +172,7 @@ def _merge(
 
 
 def define_gather(module: Module) -> Function:
-    """void entry.gather(data, order, target, count, size, dtype, result): result[target[k]] = Σ data[order[k]].
+    """Define void entry.gather(data, order, target, count, size, dtype, result): result[target[k]] = Σ data[order[k]].
 
     size: numbers per entry, contiguous in memory: more than one for blocks. Entries with one target are consecutive.
     Integers wrap, bools are combined by or.

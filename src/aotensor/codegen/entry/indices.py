@@ -1,4 +1,4 @@
-"""Code on index arrays of one width, and the states of a compressed matrix that a scan finds."""
+"""A code builder for index arrays of one width, and the states of a compressed matrix that a scan finds."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ FAST: Final = ("noinline",)
 
 
 class Indices(Code):
-    """Code on index arrays of one width. Unlike other fixed functions it is optimised for speed, not for size."""
+    """A code builder for index arrays of one width. Unlike other fixed functions it optimizes for speed, not size."""
 
     def __init__(self, module: Module, name: str, result: Type, arguments: list[Type], kind: Type) -> None:
         super().__init__(module, f"entry.{name}.{kind}", result, arguments, attributes=FAST)
         self.kind = kind
 
     def index(self, base: Value, position: Value) -> Value:
-        """base[position], extended to 64 bits."""
+        """Load base[position], extended to 64 bits."""
         value = self.item(base, position, self.kind)
         return value if self.kind == i64 else self.builder.sext(value, i64)
 
@@ -32,7 +32,7 @@ class Indices(Code):
         self.put(base, position, value if self.kind == i64 else self.builder.trunc(value, i32))
 
     def pair(self, base: Value, position: Value) -> tuple[Value, Value]:
-        """base[position] and base[position + 1]; 32-bit ones by a single load, as all targets are little-endian."""
+        """Load base[position] and base[position + 1]; 32-bit ones by one load, as all targets are little-endian."""
         b = self.builder
         if self.kind == i64:
             return self.item(base, position), self.item(base, b.add(position, number(1)))

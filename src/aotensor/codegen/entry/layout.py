@@ -1,4 +1,4 @@
-"""Offsets of struct fields on a target: those of ctypes for 64-bit addresses, computed ones for 32-bit addresses.
+"""Offsets of struct fields on a target: from ctypes for 64-bit addresses, computed for 32-bit addresses.
 
 Source: the C ABI of the targets: a field is aligned to its size, 64-bit integers to 8 bytes.
 """
@@ -18,7 +18,7 @@ def pointer_bytes(module: Module) -> int:
 
 
 def size_of(struct: type[ctypes.Structure], pointers: int) -> int:
-    """The size of a struct in bytes.   pointers: bytes of an address"""
+    """The size of a struct in bytes. pointers: bytes of an address."""
     if pointers == ctypes.sizeof(ctypes.c_void_p):
         return ctypes.sizeof(struct)
     end = max((offset + size for _, offset, size, _ in _fields(struct, pointers)), default=0)
@@ -26,17 +26,17 @@ def size_of(struct: type[ctypes.Structure], pointers: int) -> int:
 
 
 def offset_of(struct: type[ctypes.Structure], name: str, pointers: int) -> int:
-    """The offset of a field in bytes.   pointers: bytes of an address"""
+    """The offset of a field in bytes. pointers: bytes of an address."""
     return next(offset for field, offset, _, _ in _fields(struct, pointers) if field == name)
 
 
 def end_of(struct: type[ctypes.Structure], name: str, pointers: int) -> int:
-    """The offset of the end of a field in bytes.   pointers: bytes of an address"""
+    """The offset of the end of a field in bytes. pointers: bytes of an address."""
     return next(offset + size for field, offset, size, _ in _fields(struct, pointers) if field == name)
 
 
 def _fields(struct: type[ctypes.Structure], pointers: int) -> Iterator[tuple[str, int, int, int]]:
-    """Name, offset, size and alignment of each field."""
+    """Yield (name, offset, size, alignment) of each field of a struct, in bytes."""
     at = 0
     for field in struct._fields_:
         size, alignment = _measured(field[1], pointers)

@@ -1,10 +1,10 @@
-"""Sparse matrices at the entries: structs to arrays, validation before the kernel, canonical form, results.
+"""Fixed functions for sparse matrices: conversion from structs to arrays, validation, canonical form, results.
 
     take_matrices(frame)                    typed entry: structs to arrays and dims
     check_matrices(frame)                   both entries: reject malformed matrices, sort unsorted ones
     give_matrix(frame, k, number, shape)    typed entry: fill in the struct of an output
 
-They are a separate part of the library, which libraries without sparse matrices do not contain.
+They form a separate part of the library, which libraries without sparse matrices do not contain.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _DTYPES: Final = ((1, "dtype"), (2, "index_dtype"))
 def define_matrices(constants: Constants, has_threads: bool, has_heap: bool = True) -> None:
     """Define the three functions; only they are visible to other modules.
 
-    has_threads: as `define_compressed`. has_heap: as `Shared`
+    has_threads: as in `define_compressed`. has_heap: as in `Shared`.
     """
     shared = Shared(constants, has_heap)
     _define_take(shared).linkage = HIDDEN
@@ -63,11 +63,11 @@ class _MatrixStep(Step):
         return self.element(self.of_table("matrices"), index, Matrix)
 
     def word(self, axis: Value, plural: str = "s") -> Value:
-        """The word "row" or "column" for an axis."""
+        """The word "row" or "column" for an axis, for messages."""
         return self.item(self._words[plural], axis, pointer)
 
     def entry_word(self, matrix: Value, axis: Value, plural: str = "s") -> Value:
-        """The word "row" or "column" for an axis of entries; of blocks if the entries are blocks."""
+        """The word "row" or "column" for an axis of entries, or "block row" or "block column" for bsr."""
         blocks = self.builder.mul(self.field(matrix, Matrix, "height"), self.field(matrix, Matrix, "width"))
         table = self.builder.select(self.less(number(1), blocks), self._words["block " + plural], self._words[plural])
         return self.item(table, axis, pointer)
@@ -77,14 +77,14 @@ class _MatrixStep(Step):
         return self.at(self.of_frame("shapes"), self.field(matrix, Matrix, "offset"), 8)
 
     def slices(self, matrix: Value, shape: Value, axis: Value) -> Value:
-        """The number of entries of a full matrix along an axis."""
+        """The number of rows or columns of stored entries along an axis: blocks for bsr."""
         block = self.builder.select(
             self.same(axis, number(0)), self.field(matrix, Matrix, "height"), self.field(matrix, Matrix, "width")
         )
         return self.builder.sdiv(self.item(shape, axis), block)
 
     def check_blocks(self, matrix: Value, shape: Value) -> None:
-        """Check that extents are multiples of the block's."""
+        """Check that the extents of a bsr matrix are multiples of its block's."""
         name = self.of_argument(self.field(matrix, Matrix, "first"), "name")
         for axis, side in enumerate(("height", "width")):
             extent, block = self.item(shape, axis), self.field(matrix, Matrix, side)
@@ -97,7 +97,7 @@ class _MatrixStep(Step):
 
 
 def _define_take(shared: Shared) -> Function:
-    """entry.take_matrices(frame): read the structs; data of each pattern is the address of an aotensor_sparse."""
+    """Define entry.take_matrices(frame): convert structs to arrays; the data of a pattern is its aotensor_sparse."""
     s = _MatrixStep(shared, TAKE_MATRICES)
     data = s.of_frame("data")
     with s.loop(s.of_table("matrix_count")) as m:
@@ -128,7 +128,7 @@ def _define_take(shared: Shared) -> Function:
 
 
 def _meet_shape(s: _MatrixStep, first: Value, axis: Value, found: Value) -> None:
-    """Check the rows or columns of a struct against the dim that was passed, or the extent in the signature."""
+    """Check the rows or columns of a struct against the passed dim, or the extent in the signature."""
     name, wanted = s.of_argument(first, "name"), s.item(s.of_argument(first, "dims"), axis)
     with s.builder.if_else(s.less(wanted, number(0))) as (named, fixed):
         with named:
@@ -142,7 +142,7 @@ def _meet_shape(s: _MatrixStep, first: Value, axis: Value, found: Value) -> None
 
 
 def _define_check(shared: Shared, has_threads: bool) -> Function:
-    """entry.check_matrices(frame): make every sparse input valid and canonical, or return the status of the failure."""
+    """Define entry.check_matrices(frame): make every sparse input valid and canonical, or return a failure status."""
     gather = define_gather(shared.constants.module) if shared.has_heap else None
     both = [define_compressed(shared.constants.module, bits, has_threads) for bits in (32, 64)]
     locate = _define_locate(shared)
@@ -172,7 +172,7 @@ def _define_check(shared: Shared, has_threads: bool) -> Function:
 
 
 def _scanned(s: _MatrixStep, matrix: Value, both: Sequence[Compressed]) -> Value:
-    """Scan the indices of a sparse input; return CANONICAL, UNSORTED or INVALID."""
+    """Emit a scan of the indices of a sparse input; return CANONICAL, UNSORTED or INVALID."""
     state, arguments = s.slot(i64, number(0)), [*_arrays(s, matrix), s.of_frame("context")]
     first = s.field(matrix, Matrix, "first")
     _by_width(s, first, both, lambda functions: state.set(s.builder.call(functions.scan, arguments)))
@@ -180,7 +180,7 @@ def _scanned(s: _MatrixStep, matrix: Value, both: Sequence[Compressed]) -> Value
 
 
 def _arrays(s: _MatrixStep, matrix: Value) -> list[Value]:
-    """(indptr, indices, major, minor, nnz) of a sparse input."""
+    """The arguments (indptr, indices, major, minor, nnz) for a sparse input."""
     first, major = s.field(matrix, Matrix, "first"), s.field(matrix, Matrix, "major")
     shape = s.shape_of(matrix)
     indices, indptr = (s.item(s.of_frame("data"), s.builder.add(first, number(part)), pointer) for part in (2, 3))
@@ -189,7 +189,7 @@ def _arrays(s: _MatrixStep, matrix: Value) -> list[Value]:
 
 
 def _by_width(s: _MatrixStep, first: Value, both: Sequence[Compressed], act: Callable[[Compressed], None]) -> None:
-    """Branch on the index dtype of a sparse input, and act with its functions."""
+    """Emit a branch on the index dtype of a sparse input; `act` emits each side with the functions for its width."""
     size = s.of_argument(s.builder.add(first, number(2)), "itemsize")
     with s.builder.if_else(s.same(size, number(4))) as (narrow, wide):
         with narrow:
@@ -199,7 +199,7 @@ def _by_width(s: _MatrixStep, first: Value, both: Sequence[Compressed], act: Cal
 
 
 def _define_locate(shared: Shared) -> Function:
-    """entry.locate(frame, matrix): find the first error of a sparse input, and write a message."""
+    """Define entry.locate(frame, matrix): find the first error of a sparse input, and write a message."""
     s = _MatrixStep(shared, "entry.locate", [pointer])
     matrix = s.arguments[1]
     first, major = s.field(matrix, Matrix, "first"), s.field(matrix, Matrix, "major")
@@ -233,7 +233,7 @@ def _define_locate(shared: Shared) -> Function:
 
 
 def _define_arrange(shared: Shared, both: Sequence[Compressed], gather: Function | None) -> Function:
-    """entry.arrange(frame, matrix): replace a sparse input by a sorted copy without duplicates.
+    """Define entry.arrange(frame, matrix): replace a sparse input by a sorted copy without duplicates.
 
     Without `gather` there is no memory for a copy: the input is rejected.
     """
@@ -277,11 +277,10 @@ def _define_arrange(shared: Shared, both: Sequence[Compressed], gather: Function
 
 
 def _define_give(shared: Shared) -> Function:
-    """entry.give_matrix(frame, k, number, shape): fill in the struct of a sparse output with pattern argument k.
+    """Define entry.give_matrix(frame, k, number, shape): fill in the struct of a sparse output with pattern argument k.
 
-    number: of that output. shape: extents of pattern, data, indices, indptr; those of data are three for bsr. Fields
-    that the caller filled in are checked before anything is written: nonzero dtypes, and with arrays also nnz and a
-    nonzero shape.
+    number: number of the output. shape: extents of pattern, data (three for bsr), indices, indptr. Fields set by the
+    caller are checked first: nonzero dtypes, and with arrays also nnz and a nonzero shape.
     """
     s = _MatrixStep(shared, GIVE_MATRIX, [i64, i64, pointer])
     _, k, index, shape = s.arguments
@@ -331,7 +330,7 @@ def _define_give(shared: Shared) -> Function:
 def _allocate(
     s: _MatrixStep, given: Value, field: str, leaf: Value, request: tuple[Value, Value, Value], needed: Slot
 ) -> None:
-    """Allocate one array of a sparse output by the callback; OUTPUTS_NEEDED if there is none."""
+    """Allocate one array of a sparse output by the callback; return OUTPUTS_NEEDED if there is no callback."""
     index, size, extent = request
     name, context, allocate = s.of_argument(leaf, "name"), s.of_frame("context"), s.slot(pointer, NULL)
     with s.when(s.builder.not_(s.is_null(context))):

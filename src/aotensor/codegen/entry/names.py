@@ -1,4 +1,4 @@
-"""The symbols that a library exports, and names that cannot be exported."""
+"""The symbols that a library exports, and checks for names that cannot be exported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aotensor_runtime.typed.patterns import constant_outputs
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
-    """The entries of one function; `all` contains them all."""
+    """The symbols of the entries of one function; `all` contains them all."""
 
     typed: str
     workspace: str
@@ -40,12 +40,12 @@ class Symbols:
 
     @property
     def values(self) -> str:
-        """The symbol of the entry that writes values only; see `has_values`."""
+        """The symbol of the entry that writes only values; see `has_values`."""
         return self.uniform.removesuffix("call") + "values"
 
 
 def has_values(manifest: Manifest, spec: FunctionSpec) -> bool:
-    """Does a function have an entry that writes only the values of sparse outputs? Their pattern must be known."""
+    """Does a function have an entry that writes only the values of sparse outputs? Their patterns must be constant."""
     return manifest.allocates and bool(constant_outputs(spec))
 
 
@@ -98,7 +98,7 @@ def maps_files(triple: str) -> bool:
 
 
 def shared_symbols(manifest: Manifest) -> tuple[str, ...]:
-    """The symbols that other libraries of the same program may export, too."""
+    """The symbols that several libraries of a program may export."""
     left_out = () if is_for_python(manifest.target, manifest.freestanding) else FOR_PYTHON
     return tuple(manifest.prefix + name for name in LIBRARY_SYMBOLS if name not in left_out)
 

@@ -21,7 +21,7 @@ _PINNED: Final = 1 | 4  # GET_MODULE_HANDLE_EX_FLAG_PIN, _FROM_ADDRESS
 
 
 class Posix:
-    """Threads of POSIX.   ends: they are stopped and joined before their code is unmapped"""
+    """Threads by POSIX. ends: are threads stopped and joined before their code is unmapped?"""
 
     ends = True
 
@@ -53,7 +53,7 @@ class Posix:
         call_libc(c, "sched_yield")
 
     def process(self, c: Code) -> Value:
-        """A number that identifies the process, different in a child of `fork`."""
+        """A number that identifies the process; it is different in a child of `fork`."""
         return c.builder.sext(call_libc(c, "getpid"), i64)
 
     def before_threads(self, c: Code, worker: Function) -> Value:
@@ -75,7 +75,7 @@ class Posix:
 
 
 class Windows:
-    """Threads of Windows.
+    """Threads by the Windows API.
 
     A DLL cannot join threads while it is unloaded, as both need the loader's lock: one that has started threads stays
     loaded until the process ends.
@@ -84,7 +84,7 @@ class Windows:
     ends = False
 
     def prepare(self, c: Code, mutex: Value, *conditions: Value) -> None:
-        """Nothing to do: zero is initialized."""
+        """Does nothing: zeroed memory is a valid mutex and condition."""
 
     def lock(self, c: Code, mutex: Value) -> None:
         call_libc(c, "AcquireSRWLockExclusive", mutex, result=void)
@@ -108,13 +108,13 @@ class Windows:
         return c.builder.zext(call_libc(c, "GetCurrentProcessId"), i64)
 
     def before_threads(self, c: Code, worker: Function) -> Value:
-        """Pin the code of the threads in the process."""
+        """Pin the code of the threads in the process, so that it is not unmapped."""
         module = c.room(pointer, 1)
         call_libc(c, "GetModuleHandleExW", status(_PINNED), worker, module)
         return module
 
     def after_threads(self, c: Code, old: Value) -> None:
-        """Nothing to undo."""
+        """Does nothing: there is nothing to undo."""
 
     def start(self, c: Code, slot: Value, worker: Function) -> Value:
         thread = call_libc(c, "CreateThread", NULL, number(0), worker, NULL, status(0), NULL, result=pointer)
@@ -122,10 +122,10 @@ class Windows:
         return c.builder.not_(c.is_null(thread))
 
     def join(self, c: Code, thread: Value) -> None:
-        """Never called: `ends` is false."""
+        """Never called, since `ends` is false."""
         raise AssertionError("threads of Windows are not waited for")
 
 
 def primitives_of(system: System) -> Posix | Windows:
-    """The primitives of a system with threads."""
+    """The thread primitives of an operating system that has threads."""
     return Windows() if system is WINDOWS else Posix(system)

@@ -1,4 +1,4 @@
-"""entry.limit: the number of threads for a process, from its environment, its affinity and its container.
+"""The function entry.limit: the number of threads of a process, by its environment, affinity and container.
 
 Linux     sched_getaffinity, cgroup files
 macOS     sysconf(_SC_NPROCESSORS_ONLN)
@@ -23,12 +23,12 @@ _ATTRIBUTES: Final = ("optsize", "noinline")
 
 
 def call_libc(c: Code, name: str, *arguments: Value, result: Type = i32) -> Value:
-    """Call a function of libc."""
+    """Call a function of the C library."""
     return c.builder.call(function(c.module, name, result, [x.type for x in arguments]), list(arguments))
 
 
 def define_limit(constants: Constants) -> Function:
-    """i64 entry.limit(): AOTENSOR_NUM_THREADS, else the number of processors available to the process; at least 1."""
+    """Define i64 entry.limit(): AOTENSOR_NUM_THREADS, else the number of available processors; at least 1."""
     system = system_of(constants.module.triple)
     c = Code(constants.module, "entry.limit", i64, [], attributes=_ATTRIBUTES)
     b, text = c.builder, constants.text
@@ -82,7 +82,7 @@ def _linux_processors(constants: Constants, c: Code) -> Value:
 
 
 def _define_read_numbers(constants: Constants) -> Function:
-    """void entry.read_numbers(path, numbers, count): read numbers from the start of a small file, if it exists."""
+    """Define void entry.read_numbers(path, numbers, count): read numbers from the start of a small file, if any."""
     c = Code(constants.module, "entry.read_numbers", void, [pointer, pointer, i64], attributes=_ATTRIBUTES)
     path, numbers, count = c.arguments
     b, size = c.builder, 63

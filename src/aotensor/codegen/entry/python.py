@@ -1,4 +1,4 @@
-"""aotensor_call_python: convert tuples of Python objects to the uniform entry's arguments, without a loop in Python.
+"""Entries for Python: they convert tuples of Python objects to the uniform entry's arguments, without Python code.
 
 Objects are only read: types are compared by address, and offsets are those that the runtime has tested. An object that
 is not a plain NumPy array of the right dtype (or a float for a float64 scalar) gives NOT_PLAIN, and the runtime
@@ -34,7 +34,7 @@ def define_python_entries(constants: Constants, prefix: str) -> None:
 
 
 def _define_call(constants: Constants, describe: Function, name: str) -> None:
-    """i32 aotensor_call_python(call, inputs, outputs): inputs and outputs are tuples, alive until it returns."""
+    """Define i32 aotensor_call_python(call, inputs, outputs): inputs and outputs are tuples that outlive the call."""
     c = Code(constants.module, name, i32, [pointer, pointer, pointer], exported=True)
     call, inputs, outputs = c.arguments
     n_inputs, n_outputs = c.field(call, PythonCall, "inputs"), c.field(call, PythonCall, "outputs")
@@ -46,9 +46,9 @@ def _define_call(constants: Constants, describe: Function, name: str) -> None:
 
 
 def _define_extents(constants: Constants, describe: Function, name: str) -> None:
-    """i32 aotensor_extents_python(call, inputs, extents): write the extents of all outputs; OUTPUTS_NEEDED if done.
+    """Define i32 aotensor_extents_python(call, inputs, extents): write the extents of all outputs.
 
-    OK instead if no output needs memory: then the call is complete.
+    It returns OUTPUTS_NEEDED, or OK if no output needs memory: then the call is complete.
     """
     c = Code(constants.module, name, i32, [pointer, pointer, pointer], exported=True)
     call, inputs, extents = c.arguments
@@ -68,7 +68,7 @@ def _define_extents(constants: Constants, describe: Function, name: str) -> None
 
 
 def _define_bound(constants: Constants, name: str) -> None:
-    """i32 aotensor_call_bound(call): run a bound call."""
+    """Define i32 aotensor_call_bound(call): execute a bound call."""
     c = Code(constants.module, name, i32, [pointer], exported=True)
     call = c.arguments[0]
     kind = ir.FunctionType(i32, [pointer, pointer, pointer])
@@ -77,7 +77,7 @@ def _define_bound(constants: Constants, name: str) -> None:
 
 
 def _define_method(constants: Constants, name: str) -> None:
-    """void *aotensor_run_bound(self, nothing): aotensor_call_bound as a Python method, which returns an int.
+    """Define void *aotensor_run_bound(self, nothing): aotensor_call_bound as a Python method, which returns an int.
 
     self: a `bytes` object that contains a BoundMethod. The interpreter's lock is released while the entry runs.
     """
@@ -94,7 +94,7 @@ def _define_method(constants: Constants, name: str) -> None:
 
 
 def _room(c: Code, call: Value) -> tuple[Value, Value, Value]:
-    """Stack memory: (array descriptors, address of the pointer to the next free stride, end of the strides)."""
+    """Allocate stack memory: (array descriptors, address of the pointer to the next free stride, end of strides)."""
     count = c.builder.add(c.field(call, PythonCall, "inputs"), c.field(call, PythonCall, "outputs"))
     arrays, room = c.structs(Array, count), c.field(call, PythonCall, "strides")
     strides, cursor = c.room(i64, room), c.room(pointer, 1)
@@ -108,7 +108,7 @@ def _call_entry(c: Code, call: Value, arrays: Value, results: Value) -> Value:
 
 
 def _define_describe(constants: Constants, view: Function) -> Function:
-    """i32 entry.describe(call, objects, first, count, arrays, cursor, end): describe `count` objects of a tuple."""
+    """Define i32 entry.describe(call, objects, first, count, arrays, cursor, end): describe `count` tuple items."""
     c = Code(constants.module, "entry.describe", i32, [pointer, pointer, i64, i64, pointer, pointer, pointer])
     call, objects, first, count, arrays, cursor, end = c.arguments
     layout, dtypes = c.field(call, PythonCall, "layout"), c.field(call, PythonCall, "dtypes")
@@ -123,7 +123,7 @@ def _define_describe(constants: Constants, view: Function) -> Function:
 
 
 def _define_view(constants: Constants) -> Function:
-    """i32 entry.view(layout, object, dtype, array, cursor, end): describe one object, with its strides at *cursor."""
+    """Define i32 entry.view(layout, object, dtype, array, cursor, end): describe one object; strides at *cursor."""
     c = Code(constants.module, "entry.view", i32, [pointer, pointer, i64, pointer, pointer, pointer])
     layout, value, dtype, array, cursor, end = c.arguments
     c.put_field(array, Array, "dtype", dtype)
@@ -159,7 +159,7 @@ def _define_view(constants: Constants) -> Function:
 def _convert_strides(
     c: Code, constants: Constants, value: Value, layout: Value, dtype: Value, rank: Value, target: Value
 ) -> None:
-    """Convert an object's strides in bytes to strides in elements at `target`; NOT_PLAIN if one is not a multiple."""
+    """Convert strides from bytes to elements at `target`; return NOT_PLAIN if one is not a multiple."""
     shifts = [0] + [DTYPE_SIZES[name].bit_length() - 1 for name in DTYPE_CODES]
     shift = c.item(constants.numbers(shifts), dtype)
     strides = c.builder.load(_inside(c, value, layout, "array_strides"), typ=pointer)
@@ -171,5 +171,5 @@ def _convert_strides(
 
 
 def _inside(c: Code, value: Value, layout: Value, name: str) -> Value:
-    """The address of an object's field, by its offset in the layout."""
+    """The address of a field of a Python object, by its offset in the layout."""
     return c.at(value, c.field(layout, PythonLayout, name), 1)

@@ -1,4 +1,4 @@
-"""Scan the indices of a compressed matrix: valid? strictly ascending in each slice? One sweep over memory.
+"""Scan the indices of a compressed matrix in one sweep: are they valid, and strictly ascending in each slice?
 
 A descent is an index that is not larger than the one before it. The indices are canonical if all descents are between
 slices, which are counted separately:
@@ -9,7 +9,7 @@ slices, which are counted separately:
 Entries and slices are distributed evenly, independently of each other, so that a long slice does not delay a core, and
 no read is out of bounds for any content. If slices have similar lengths, the first entries of a block's slices are
 still in cache. The counts of the blocks are added: the result is the same for any number of threads. A second,
-sequential sweep finds the entry that is wrong.
+sequential sweep finds the invalid entry.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MOST_CHUNKS: Final = 64
 
 
 class _Scan(ctypes.Structure):
-    """The job of a scan, with the values that its chunks read. last: index of the last column, or row.
+    """The job of a scan, with the values that its chunks read. last: the largest valid index.
 
     per_block, slices_per_block: entries and slices per block. found, wrong: number of descents within slices, and
     whether an index is invalid.
@@ -51,7 +51,7 @@ class _Scan(ctypes.Structure):
 
 
 def define_scan(module: Module, kind: Type, has_threads: bool) -> Function:
-    """i64 scan(indptr, indices, major, minor, nnz, context): CANONICAL, UNSORTED or INVALID."""
+    """Define i64 scan(indptr, indices, major, minor, nnz, context): CANONICAL, UNSORTED or INVALID."""
     chunk = _define_chunk(module, kind, has_threads)
     c = Indices(module, "scan", i64, [pointer, pointer, i64, i64, i64, pointer], kind)
     indptr, indices, major, minor, nnz, context = c.arguments
@@ -90,7 +90,7 @@ def define_scan(module: Module, kind: Type, has_threads: bool) -> Function:
 
 
 def _define_chunk(module: Module, kind: Type, has_threads: bool) -> Function:
-    """void scan_chunk(scan, start, lane): scan the blocks from `start` on.   has_threads: add the counts atomically"""
+    """Define void scan_chunk(scan, start, lane): scan blocks from `start` on. has_threads: add counts atomically?"""
     c = Indices(module, "scan_chunk", void, [pointer, i64, i64], kind)
     scan, start, _ = c.arguments
     b = c.builder
@@ -113,20 +113,20 @@ def _define_chunk(module: Module, kind: Type, has_threads: bool) -> Function:
 
 
 def _range(c: Indices, scan: Value, block: Value, share: str, count: str) -> tuple[Value, Value]:
-    """The start and end of a block's share."""
+    """The start and end of a block's share of entries or slices."""
     size, total = c.field(scan, _Scan, share), c.field(scan, _Scan, count)
     first = c.smaller(c.builder.mul(block, size), total)
     return first, c.smaller(c.builder.add(first, size), total)
 
 
 def _look_at_entries(c: Indices, scan: Value, block: Value, signs: Slot, descents: Slot) -> None:
-    """Check that the indices of a block are in range, and count its descents."""
+    """Emit the scan of a block's indices: check that they are in range, and count the descents."""
     b, kind, indices = c.builder, c.kind, c.field(scan, _Scan, "indices")
     last = c.field(scan, _Scan, "last")
     last = last if kind == i64 else b.trunc(last, i32)
 
     def note(value: Value) -> None:
-        """Accumulate the sign of value | (last - value), set for an index out of range; the difference cannot wrap."""
+        """Accumulate the sign of value | (last - value), which is negative for an index out of range."""
         signs.set(b.or_(signs.get(), b.or_(value, b.sub(last, value))))
 
     first, stop = _range(c, scan, block, "per_block", "nnz")
@@ -141,7 +141,7 @@ def _look_at_entries(c: Indices, scan: Value, block: Value, signs: Slot, descent
 
 
 def _look_at_slices(c: Indices, scan: Value, block: Value, two: Value, signs: Slot, descents: Slot) -> None:
-    """Check that indptr ascends, and subtract the descents at the starts of the slices of a block.
+    """Emit the scan of a block's slices: check that indptr ascends, and subtract descents at starts of slices.
 
     Positions are clamped to the array for any content of indptr; with less than two entries, a local array of two is
     read.
@@ -169,5 +169,5 @@ def _look_at_slices(c: Indices, scan: Value, block: Value, two: Value, signs: Sl
 
 
 def _shares(c: Indices, count: Value, parts: Value) -> Value:
-    """⌈count / parts⌉"""
+    """The size of equal shares: ⌈count / parts⌉."""
     return c.builder.udiv(c.builder.add(count, c.builder.sub(parts, number(1))), parts)

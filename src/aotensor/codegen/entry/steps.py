@@ -1,4 +1,4 @@
-"""The steps of a call, each a fixed function on its frame: take the arrays, compute the extents, run the kernel."""
+"""The steps of a call, each a fixed function on the call's frame: accept arrays, compute extents, run the kernel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from aotensor_runtime.abi import DTYPE_CODES, SMALLEST_KEPT, WORKSPACE_ALIGNMENT
 
 @dataclass
 class Shared:
-    """State that the fixed functions share under construction.   has_heap: may they call malloc?"""
+    """State that the fixed functions share during construction. has_heap: may they call malloc?"""
 
     constants: Constants
     has_heap: bool = True
@@ -57,7 +57,7 @@ class Step(Code):
         return self.item(self.shared.dtype_names, self.builder.select(is_known, code, number(0)), pointer)
 
     def meet_dtype(self, name: Value, found: Value, expected: Value, may_be_absent: Value | None = None) -> None:
-        """Check the dtype against the signature.   may_be_absent: if true, a code of 0 is accepted"""
+        """Check a dtype against the signature. may_be_absent: if true, a code of 0 is accepted."""
         differs = self.differs(found, expected)
         if may_be_absent is not None:
             is_absent = self.all(may_be_absent, self.same(found, number(0)))
@@ -66,18 +66,18 @@ class Step(Code):
         self.fail_when(differs, Status.WRONG_DTYPE, say.WRONG_DTYPE, name, *names)
 
     def meet_extents(self, name: Value, given: Value, shape: Value, rank: Value) -> None:
-        """Check the extents of an output."""
+        """Check the extents of an output against the computed ones."""
         with self.loop(rank) as axis:
             found, wanted = self.item(given, axis), self.item(shape, axis)
             values = (name, axis, found, wanted)
             self.fail_when(self.differs(wanted, found), Status.WRONG_EXTENT, say.WRONG_EXTENT, *values)
 
     def is_column_major(self, index: Value) -> Value:
-        """Does the kernel have input or output number `index` column-major?"""
+        """Does the kernel expect input or output number `index` in column-major order?"""
         return self.same(self.field(self.argument(index), Argument, "kind"), number(COLUMNS))
 
     def strides_of(self, index: Value, array: Value, shape: Value, rank: Value) -> tuple[Value, Value]:
-        """The strides that the kernel expects of an array, and those that it has, on the stack."""
+        """(strides that the kernel expects of an array, strides that it has), in stack memory."""
         expected, usual = self.room(i64, rank), self.room(i64, rank)
         find = self.shared.arrays.strides
         self.builder.call(find, [shape, rank, expected, self.is_column_major(index)])
@@ -89,13 +89,13 @@ class Step(Code):
         return self.builder.call(self.shared.arrays.bytes, [shape, rank, itemsize])
 
     def failure(self, code: Value, text: Value, *values: Value) -> Value:
-        """Write a message and return `code`; value 0 of the template is the function's name."""
+        """Write a message and return `code`; text 0 of the template is the function's name."""
         for k, value in enumerate((self.of_table("name"), *values)):
             self.put_cell(self._values, k, value)
         return self.builder.call(self.shared.fail, [self.of_frame("context"), code, text, self._values])
 
     def fail_when(self, condition: Value, code: Status, text: str, *values: Value) -> None:
-        """if condition: return `code` with a message"""
+        """If the condition holds, write a message and return `code`."""
         with self.when(condition):
             self.give(self.failure(status(code), self.shared.constants.text(say.template(text)), *values))
 
@@ -116,9 +116,9 @@ class Step(Code):
 
 
 def define_take_input(shared: Shared) -> Function:
-    """entry.take_input(frame, k, array, shape, holders): check input k, and copy it if it has not the kernel's layout.
+    """Define entry.take_input(frame, k, array, shape, holders): check input k; copy it if its layout is different.
 
-    Writes its extents to `shape`; new dims to the frame, with the address of this input's description to `holders`.
+    It writes the extents to `shape`, new dims to the frame, and the address of this input's description to `holders`.
     """
     s = Step(shared, "entry.take_input", [i64, pointer, pointer, pointer])
     _, k, array, shape, holders = s.arguments
@@ -154,7 +154,7 @@ def define_take_input(shared: Shared) -> Function:
 
 
 def _meet_dim(s: Step, spec: Value, axis: Value, extent: Value, holders: Value) -> None:
-    """Check one extent against the constant in the signature, or against the dim where it occurred first."""
+    """Check one extent against the constant in the signature, or the dim from its first occurrence."""
     name, wanted = s.field(spec, Argument, "name"), s.item(s.field(spec, Argument, "dims"), axis)
     with s.builder.if_else(s.less(wanted, number(0))) as (named, fixed):
         with named:
@@ -173,7 +173,7 @@ def _meet_dim(s: Step, spec: Value, axis: Value, extent: Value, holders: Value) 
 
 
 def _refuse_strides(s: Step, k: Value, is_packed: Value, size: Value, name: Value) -> None:
-    """Reject an array of another layout: without a heap there is no memory for a copy."""
+    """Reject an array with another layout: without a heap there is no memory for a copy."""
     with s.when(s.all(s.builder.not_(is_packed), s.differs(size, number(0)))):
         s.fail_when(s.is_column_major(k), Status.NO_MEMORY, say.NO_HEAP_COLUMNS, name)
         s.give(s.failure(status(Status.NO_MEMORY), s.shared.constants.text(say.template(say.NO_HEAP_COPY)), name))
@@ -189,10 +189,10 @@ def _take_temporary(s: Step, k: Value, name: Value, size: Value) -> Value:
 
 
 def define_take_output(shared: Shared) -> Function:
-    """entry.take_output(frame, k, number, array, shape): check or allocate output `number`, which is argument k.
+    """Define entry.take_output(frame, k, number, array, shape): check or allocate output `number`, argument k.
 
     An output without data gets its extents, its dtype, and memory from the callback; without a callback the status is
-    OUTPUTS_NEEDED. A pattern without data gets its extents, or a check of those that it has. An output with gaps or
+    OUTPUTS_NEEDED. A pattern without data gets its extents, or the caller's extents are checked. An output with gaps or
     wrong alignment gets a temporary.
     """
     s = Step(shared, "entry.take_output", [i64, i64, pointer, pointer])
@@ -262,7 +262,7 @@ def _allocate_output(s: Step, k: Value, index: Value, array: Value, shape: Value
 
 
 def _refuse_repeats(s: Step, name: Value, array: Value, shape: Value, rank: Value) -> None:
-    """Reject an output with several elements at one address.
+    """Reject an output in which several elements share an address.
 
     The stride of an axis must exceed the reach of all axes with smaller strides together.
     """
@@ -282,7 +282,7 @@ def _refuse_repeats(s: Step, name: Value, array: Value, shape: Value, rank: Valu
 
 
 def define_extents(shared: Shared) -> Function:
-    """entry.extents(frame): compute the extents of the outputs and the bytes of workspace."""
+    """Define entry.extents(frame): compute the extents of the outputs and the bytes of workspace."""
     s = Step(shared, "entry.extents")
     detail = s.room(i64, 4)
     s.clear(detail, number(4))
@@ -300,7 +300,7 @@ def define_extents(shared: Shared) -> Function:
 
 
 def define_run(shared: Shared) -> Function:
-    """entry.run(frame, workspace, bytes): call the kernel, with an allocated workspace if the given one is small.
+    """Define entry.run(frame, workspace, bytes): call the kernel, with a new workspace if the given one is too small.
 
     Without a heap, a workspace that is too small is rejected.
     """
@@ -338,7 +338,7 @@ def define_run(shared: Shared) -> Function:
 
 
 def _take_workspace(s: Step, total: Value, own: Slot, kept: Slot) -> None:
-    """Allocate `total` bytes after a header, or reuse the block that the context keeps, if it is large enough."""
+    """Allocate `total` bytes after a header, or reuse the context's kept workspace if it is large enough."""
     kept.set(_kept(s, total))
     with s.when(s.builder.not_(s.is_null(kept.get()))):
         own.set(_taken(s, kept.get(), total))
@@ -355,7 +355,7 @@ _HEAD: Final = 8
 
 
 def _kept(s: Step, size: Value) -> Value:
-    """The address where the context keeps workspaces of such a size; NULL if it does not."""
+    """The address at which the context keeps workspaces of a size; NULL if it keeps none."""
     context, kept = s.of_frame("context"), s.slot(pointer, NULL)
     is_large = s.all(s.builder.not_(s.is_null(context)), s.less(number(SMALLEST_KEPT), size))
     with s.when(is_large), s.when(s.less(number(s.offset(Context, "kept")), s.field(context, Context, "struct_size"))):
@@ -364,7 +364,7 @@ def _kept(s: Step, size: Value) -> Value:
 
 
 def _taken(s: Step, kept: Value, size: Value) -> Value:
-    """Take the kept workspace, so that no other call uses it; NULL if there is none of that size."""
+    """Remove the kept workspace from the context, so that no other call uses it; NULL if there is none."""
     found = s.slot(pointer, s.exchange_field(kept, Kept, "block", NULL))
     with s.when(s.builder.not_(s.is_null(found.get()))), s.when(s.less(s.item(found.get(), 0), size)):
         s.builder.call(s.shared.free, [found.get()])

@@ -38,7 +38,10 @@ GIVE_MATRIX: Final = "entry.give_matrix"
 
 
 class Argument(ctypes.Structure):
-    """One input or output. dims: per axis the extent, or -1 - d for dim number d; inputs only. kind: see above."""
+    """The record of one input or output.
+
+    dims: per axis the extent, or -1 - d for dim number d; inputs only. kind: see above.
+    """
 
     _fields_ = (
         ("name", ctypes.c_void_p),
@@ -51,7 +54,9 @@ class Argument(ctypes.Structure):
 
 
 class Matrix(ctypes.Structure):
-    """One sparse input. first: number of its pattern. offset: of the pattern's extents among all. major: axis.
+    """The record of one sparse input.
+
+    first: number of its pattern. offset: position of the pattern's extents. major: its axis.
 
     height, width: rows and columns of a stored entry: 1 and 1, except for blocks of bsr. indices: position of the
     extent of its indices after those of the pattern; that of indptr is next.
@@ -68,7 +73,7 @@ class Matrix(ctypes.Structure):
 
 
 class Table(ctypes.Structure):
-    """One function. Ranks are sums over all inputs, or all outputs; texts end with NUL.
+    """The table of one function. Ranks are sums over all inputs, or all outputs; texts end with NUL.
 
     checks, codes: templates and status codes of its checks. sized: 1 if the workspace depends on the dims only. needs:
     offsets in aotensor_blas of the functions that it requires; need_names: their names. kept: number of values that
@@ -105,11 +110,11 @@ class Table(ctypes.Structure):
 
 
 class Frame(ctypes.Structure):
-    """One active call, in stack memory.
+    """The frame of one active call, in stack memory.
 
     data: address of the row-major elements of each input and output. temporaries: memory to free at the end, per input
-    and output. shapes: extents of all inputs, then of all outputs, then the bytes of workspace. dims: their values.
-    kept: for each kept value an address, to be freed at the end, and a size in bytes.
+    and output. shapes: extents of all inputs, then of all outputs, then the bytes of workspace. dims: the values of
+    dims. kept: for each kept value an address, to be freed at the end, and a size in bytes.
     """
 
     _fields_ = (
@@ -133,7 +138,7 @@ class Constants:
         self._texts: dict[bytes, Value] = {}
 
     def data(self, name: str, value: Value, *, section: str = "", align: int = 8) -> Value:
-        """An internal constant. Formats other than ELF have no sections of arbitrary names: there it is plain data."""
+        """Define an internal constant, in a section of that name; as plain data in formats other than ELF."""
         data = ir.GlobalVariable(self.module, value.type, self.module.get_unique_name(name))
         data.initializer, data.global_constant, data.linkage, data.align = value, True, "internal", align
         if section and system_of(self.module.triple).is_elf:
@@ -141,7 +146,7 @@ class Constants:
         return data
 
     def text(self, text: str | bytes) -> Value:
-        """A NUL-terminated text."""
+        """Define a NUL-terminated text; return its address."""
         raw = (text.encode() if isinstance(text, str) else text) + b"\0"
         if raw not in self._texts:
             data = self.data("entry.text", Bytes(raw), align=1)
@@ -150,19 +155,19 @@ class Constants:
         return self._texts[raw]
 
     def pointers(self, values: Sequence[Value]) -> Value:
-        """An array of addresses; NULL if it is empty."""
+        """Define an array of addresses; NULL if it is empty."""
         if not values:
             return NULL
         return self.data("entry.list", ir.Constant(ir.ArrayType(pointer, len(values)), list(values)))
 
     def numbers(self, values: Sequence[int]) -> Value:
-        """An array of 64-bit numbers; NULL if it is empty."""
+        """Define an array of 64-bit numbers; NULL if it is empty."""
         if not values:
             return NULL
         return self.data("entry.list", ir.Constant(ir.ArrayType(i64, len(values)), [number(v) for v in values]))
 
     def words(self, name: str, values: Sequence[Value | int]) -> Value:
-        """A table of 64-bit numbers and addresses; NULL if it is empty."""
+        """Define a table of 64-bit numbers and addresses; NULL if it is empty."""
         if not values:
             return NULL
         fields = [number(x) if isinstance(x, int) else x for x in values]
@@ -217,7 +222,7 @@ def function_table(
 
 
 def sparse_step(module: Module, name: str) -> Function:
-    """Declare one of the fixed functions for sparse matrices, which are in another module of the library."""
+    """Declare a fixed function for sparse matrices, which another module of the library defines."""
     arguments = [pointer, i64, i64, pointer] if name == GIVE_MATRIX else [pointer]
     declared = function(module, name, i32, arguments)
     declared.linkage = HIDDEN

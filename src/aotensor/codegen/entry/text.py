@@ -78,7 +78,7 @@ BAD_INDEX: Final = "{s0}: {s1}: {s2} {i3} has {s4} {i5}, but there are {i6} {s7}
 
 
 def template(text: str) -> bytes:
-    """Encode a readable template for the library: {i0} is integer 0, {s1} is text 1."""
+    """Encode a readable template as a C string: {i0} stands for integer 0, {s1} for text 1."""
     return re.sub(
         rb"\{([is])([0-7])\}",
         lambda match: bytes([int(match[2]) + (1 if match[1] == b"i" else 17)]),
@@ -87,13 +87,13 @@ def template(text: str) -> bytes:
 
 
 def check_template(spec: FunctionSpec, check: Check) -> bytes:
-    """The message of a check after the function's name; integer 0 is the found value, 1 the expected one."""
+    """The template of a check's message: integer 0 is the found value, integer 1 the expected one."""
     text = f"{spec.name}: {check.message}"
     return text.encode().translate(None, bytes(range(32))).replace(b"{found}", b"\x01").replace(b"{expected}", b"\x02")
 
 
 def define_fail(constants: Constants) -> Function:
-    """i32 entry.fail(context, status, template, values): write the message if there is room; returns `status`."""
+    """Define i32 entry.fail(context, status, template, values): write the message if there is room; return `status`."""
     attributes = ("optsize", "cold", "noinline")
     c = Code(constants.module, "entry.fail", i32, [pointer, i32, pointer, pointer], attributes=attributes)
     context, result, text, values = c.arguments
@@ -106,7 +106,7 @@ def define_fail(constants: Constants) -> Function:
 
 
 def _fill_in(c: Code, constants: Constants, buffer: Value, room: Value, text: Value, values: Value) -> None:
-    """Copy `text` to `buffer`, at most `room` characters and a NUL, with its placeholders replaced."""
+    """Copy `text` to `buffer`, with its placeholders replaced: at most `room` characters, and a NUL."""
     b = c.builder
     copy = _define_append(constants)
     write, digits = _define_digits(constants), c.room(i8, _DIGITS)
@@ -138,7 +138,7 @@ def _fill_in(c: Code, constants: Constants, buffer: Value, room: Value, text: Va
 
 
 def _define_append(constants: Constants) -> Function:
-    """i64 entry.append(buffer, room, used, text): append what fits after `used` characters; return the new `used`."""
+    """Define i64 entry.append(buffer, room, used, text): append text after `used` characters; return the new `used`."""
     c = Code(constants.module, "entry.append", i64, [pointer, i64, i64, pointer], attributes=("optsize", "noinline"))
     b = c.builder
     buffer, room, start, text = c.arguments
@@ -162,9 +162,9 @@ _DIGITS: Final = 24
 
 
 def _define_digits(constants: Constants) -> Function:
-    """char *entry.digits(buffer, number): write decimal digits to the end of the buffer; return their start.
+    """Define char *entry.digits(buffer, number): write decimal digits to the end of the buffer; return their start.
 
-    We define it, since printf differs between C libraries, and is large in a module for the web.
+    It replaces printf, which differs between C libraries and is large in a WebAssembly module.
     """
     c = Code(constants.module, "entry.digits", pointer, [pointer, i64], attributes=("optsize", "noinline"))
     b = c.builder
@@ -190,14 +190,14 @@ def _define_digits(constants: Constants) -> Function:
 
 
 def dtype_names(constants: Constants) -> Value:
-    """Table from dtype code to name; code 0 is any unknown dtype."""
+    """A table from dtype code to name; code 0 stands for any unknown dtype."""
     return constants.pointers(
         [constants.text("unknown"), *(constants.text(name) for _, name in sorted(DTYPE_NAMES.items()))]
     )
 
 
 def define_status_message(constants: Constants, name: str, check_message: Function) -> None:
-    """const char *aotensor_status_message(status): a text for every status that the library returns."""
+    """Define const char *aotensor_status_message(status): a text for every status that the library returns."""
     c = Code(constants.module, name, pointer, [i32], exported=True)
     code = c.builder.sext(c.arguments[0], i64)
     texts = [STATUS_TEXTS[Status(k)] for k in range(len(STATUS_TEXTS))]

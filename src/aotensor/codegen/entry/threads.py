@@ -1,4 +1,4 @@
-"""entry.parallel: run the chunks of a loop on several threads, those of the caller or of a pool.
+"""The function entry.parallel: run the chunks of a loop on several threads, of the caller or of a pool.
 
 A job hands out its chunks in order to any thread that asks; each participating thread has a lane, which selects its
 private memory. So threads may come late or not at all, and their number changes only the time. The caller's thread has
@@ -6,7 +6,7 @@ lane 0.
 
 The pool starts with the first job that needs it. It runs one job at a time; a caller that finds it busy runs its job
 alone. After a `fork` the child creates a new pool, and the destructor of the library stops its threads before the code
-is unmapped; Windows has neither, and keeps the code loaded. Differences between systems are in `primitives`.
+is unmapped; Windows has neither, so its code stays loaded. Differences between systems are in `primitives`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ _OBJECT: Final = 16  # words for a mutex or a condition variable of any libc
 
 
 class Job(ctypes.Structure):
-    """A running loop for i = 0 … upper by step. run(job, i, lane) runs a chunk; the values that it reads come after.
+    """A running loop for i = 0 … upper by step.
 
-    next: start of the next chunk. done: number of finished chunks. started: a bit for each lane.
+    run(job, i, lane) runs a chunk; the values that it reads follow the job.
+
+    next: start of the next chunk. done: number of finished chunks. started: one bit per lane.
     """
 
     _fields_ = (
@@ -47,12 +49,12 @@ class Job(ctypes.Structure):
 
 
 class Pool(ctypes.Structure):
-    """The threads of a library.
+    """The thread pool of a library.
 
-    owner: the process that has created them, negative during creation; 0 for none. busy: whether a job runs. limit:
-    default number of threads of a job. count: number of waiting threads in addition to the caller's. job, wanted,
-    taken, active: the job, and how many threads may join it, have joined it, and are in it. generation: number of the
-    job. stop: threads must end.
+    owner: the process that has created them, negative during creation; 0 for none. busy: is a job running? limit:
+    default number of threads of a job. count: number of waiting threads in addition to the caller's. job: the running
+    job. wanted, taken, active: numbers of threads that may join it, have joined it, and are working on it. generation:
+    number of the job. stop: must threads end?
     """
 
     _fields_ = (
@@ -74,19 +76,19 @@ class Pool(ctypes.Structure):
 
 
 def declare_parallel(module: Module) -> Function:
-    """Declare void entry.parallel(context, job), which is in another module of the library."""
+    """Declare void entry.parallel(context, job), which another module of the library defines."""
     declared = function(module, PARALLEL, void, [pointer, pointer])
     declared.linkage = HIDDEN
     return declared
 
 
 def define_parallel(constants: Constants) -> None:
-    """Define what `declare_parallel` declares, and the pool with its destructor."""
+    """Define entry.parallel, and the pool with its destructor."""
     _Threads(constants).define()
 
 
 class _Threads:
-    """State that the functions share under construction."""
+    """Builds the thread functions of a library, which share this state."""
 
     def __init__(self, constants: Constants) -> None:
         self.constants, self.module = constants, constants.module
@@ -133,7 +135,7 @@ class _Threads:
     # --- lanes -------------------------------------------------------------------------------------------------------
 
     def _define_lane(self) -> Function:
-        """void entry.lane(job, number): run chunks until none is left. Does nothing for a lane that has started."""
+        """Define void entry.lane(job, number): run chunks until none is left, unless the lane has already started."""
         c = self._code("entry.lane", void, [pointer, i64])
         job, lane = c.arguments
         b = c.builder
@@ -188,7 +190,7 @@ class _Threads:
     # --- the pool ----------------------------------------------------------------------------------------------------
 
     def _define_on_pool(self, lane: Function, ready: Function, start: Function) -> Function:
-        """void entry.on_pool(job, limit): run a job on the pool if it is free, else alone."""
+        """Define void entry.on_pool(job, limit): run a job on the pool if it is free, else on the caller's thread."""
         c = self._code("entry.on_pool", void, [pointer, i64])
         job, limit = c.arguments
         b = c.builder
@@ -235,7 +237,7 @@ class _Threads:
         return c.function
 
     def _define_worker(self, lane: Function) -> Function:
-        """void *entry.worker(unused): the main function of a pool thread, until it must stop."""
+        """Define void *entry.worker(unused): the main function of a pool thread, until it must stop."""
         c = self._code("entry.worker", pointer, [pointer])
         b, seen = c.builder, c.slot(i64, number(0))
         self._lock(c)
@@ -281,7 +283,7 @@ class _Threads:
         return c.builder.load_atomic(self._address(c, "generation"), "acquire", 8, typ=i64)
 
     def _define_start(self, worker: Function) -> Function:
-        """i64 entry.start(wanted): start threads until there are `wanted`; return how many of them there are."""
+        """Define i64 entry.start(wanted): start threads until there are `wanted`; return their number."""
         c = self._code("entry.start", i64, [i64])
         (wanted,) = c.arguments
         b, missing = c.builder, c.slot(i64, number(1))
@@ -304,7 +306,7 @@ class _Threads:
         return c.function
 
     def _define_ready(self, limit: Function) -> Function:
-        """i32 entry.ready(): create the pool for this process; 0 while another thread creates it."""
+        """Define i32 entry.ready(): create the pool for this process; return 0 while another thread creates it."""
         c = self._code("entry.ready", i32, [])
         b, owner = c.builder, self._address(c, "owner")
         process = self.system.process(c)

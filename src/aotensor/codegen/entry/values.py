@@ -2,7 +2,7 @@
 
     i32 f_values([context,] dims..., inputs..., outputs..., workspace)
 
-It calls the typed entry with local structs; indices, which are the same in every call, go to temporary memory.
+It calls the typed entry with local structs; indices, which are the same in every call, are written to temporary memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ON_STACK: Final = 4096
 
 
 def define_values(module: Module, symbol: str, typed: Value, spec: FunctionSpec) -> None:
-    """Define and export the entry.   typed: the typed entry"""
+    """Define and export the entry. typed: the typed entry that it calls."""
     has_context = values_take_context(spec)
     kinds = [*[pointer] * has_context, *[i64] * len(spec.typed_dims)]
     kinds += [pointer] * (len(spec.arguments) + len(spec.produced) + 1)
@@ -48,17 +48,17 @@ def define_values(module: Module, symbol: str, typed: Value, spec: FunctionSpec)
 
 
 def _extents(spec: FunctionSpec, value: SparseValue) -> Sequence[int]:
-    """The lengths of indices and indptr."""
+    """The lengths of the indices and indptr of a sparse output."""
     return [int(spec.outputs[value.first + k].shape[0] or 0) for k in (2, 3)]
 
 
 def _index_bytes(spec: FunctionSpec, value: SparseValue) -> int:
-    """The bytes of a matrix's indices, rounded up to a multiple of 8."""
+    """The size of a matrix's indices in bytes, rounded up to a multiple of 8."""
     return -(-sum(_extents(spec, value)) * DTYPE_SIZES[value.index_dtype] // 8) * 8
 
 
 def _struct(c: Code, spec: FunctionSpec, value: SparseValue, data: Value, memory: Value) -> Value:
-    """An aotensor_sparse with the caller's values, and with `memory` for the indices."""
+    """A local aotensor_sparse with the caller's values, and with `memory` for the indices."""
     entries, pointers = _extents(spec, value)
     made = c.structs(Sparse, number(1))
     c.clear(made, number(-(-c.size(Sparse) // 8)))

@@ -1,1 +1,1 @@
-"""Differences between targets: names, linkers, archives, CPU levels."""
+"""Differences between targets: file names, linkers, archives, CPU levels."""

@@ -20,7 +20,7 @@ _CODE_BY_NAME: Final = 1 << 2  # an IMPORT_CODE whose name is the symbol as it i
 
 
 def archive(code: bytes, *, member: str, exported: Sequence[str], is_bsd: bool = False) -> bytes:
-    """A static archive that contains one object file.   is_bsd: for Mach-O linkers, where names begin with _"""
+    """A static archive that contains one object file.   is_bsd: BSD format for Mach-O, whose symbols begin with _?"""
     if is_bsd:
         return _bsd_archive(code, member, [f"_{name}" for name in exported])
     names = b"".join(name.encode() + b"\0" for name in exported)
@@ -70,7 +70,7 @@ def _bsd_member(name: str, content: bytes) -> bytes:
 
 
 def _long(name: str) -> bytes:
-    """A name before a member's content, padded so that the content is aligned to 8 bytes."""
+    """A long member name in BSD format: it precedes the content, and is padded to align the content to 8 bytes."""
     raw = name.encode() + b"\0"
     return raw.ljust(-(-(len(_MAGIC) + _HEAD + len(raw)) // 8) * 8 - len(_MAGIC) - _HEAD, b"\0")
 
@@ -81,5 +81,5 @@ def _member(name: str, content: bytes) -> bytes:
 
 
 def _padded(size: int) -> int:
-    """The size rounded up to even, as members start at even offsets."""
+    """A size rounded up to even, as members start at even offsets."""
     return size + size % 2

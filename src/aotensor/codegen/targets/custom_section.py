@@ -9,13 +9,13 @@ from aotensor_runtime.formats.wasm import CUSTOM
 
 
 def add_section(module: bytes, name: str, content: bytes) -> bytes:
-    """A module with one more custom section at its end."""
+    """Append a custom section to a WebAssembly module."""
     body = _number(len(name.encode())) + name.encode() + content
     return module + bytes([CUSTOM]) + _number(len(body)) + body
 
 
 def _number(value: int) -> bytes:
-    """A number in LEB128 encoding."""
+    """The LEB128 encoding of a number."""
     digits = bytearray()
     while value >= 128:
         digits.append(value & 127 | 128)

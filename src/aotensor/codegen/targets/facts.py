@@ -1,4 +1,4 @@
-"""What passes are told about a machine, and which passes a compilation does without."""
+"""The machine properties that passes get from the options of a compilation, and the passes that it omits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SCALAR: Final = (
 
 
 def passes_left_out(machine: Machine, checks: bool, allocates: bool, scalar: bool) -> frozenset[str]:
-    """The names of passes that do not run.   checks, allocates, scalar: as in `recipe.Options`"""
+    """The names of passes that a compilation omits. checks, allocates, scalar: as in `recipe.Options`."""
     return frozenset({
         # checks look at one element at a time, and small processors have no vector instructions
         *(VECTOR_PASSES if checks or system_of(machine.triple) is OTHER_32 else ()),
@@ -29,12 +29,12 @@ def passes_left_out(machine: Machine, checks: bool, allocates: bool, scalar: boo
 
 
 def math_facts(machine: Machine, fp: str, scalar: bool) -> Target:
-    """Facts for expanding math functions: the real instruction set, whatever options say; `strict` needs none."""
+    """Machine properties for expanding math functions, whatever options say; no tables for `strict` or scalar code."""
     return replace(machine.facts, has_tables=False) if fp == "strict" or scalar else machine.facts
 
 
 def product_facts(machine: Machine, fp: str, allocates: bool, facts: Target | None) -> Target | None:
-    """Facts for kernels of products, None for the machine's; without a heap, kernels do not pack their operands."""
+    """Properties for product kernels, None for the machine's; without a heap, kernels do not pack operands."""
     if allocates:
         return facts
     usual = Target(blas_work=NEVER) if fp == "strict" else machine.facts

@@ -51,7 +51,7 @@ export function load(
 
 
 def module_text(manifest: Manifest) -> str:
-    """The text of the JavaScript module.   manifest: of the library
+    """The text of the JavaScript module for a library.
 
     Raises: UnsupportedError for complex arguments and results, since JavaScript has no complex arrays.
     """
@@ -61,7 +61,7 @@ def module_text(manifest: Manifest) -> str:
 
 
 def types_text(manifest: Manifest) -> str:
-    """The text of the TypeScript declarations.   Raises: as `module_text`"""
+    """The text of the TypeScript declarations. Raises: as `module_text`."""
     _check_dtypes(manifest)
     lines = [
         f"// {manifest.name}: made by aotensor {manifest.aotensor}.",
@@ -87,7 +87,7 @@ def _check_dtypes(manifest: Manifest) -> None:
 
 
 def _documentation(spec: FunctionSpec) -> list[str]:
-    """A comment with the dtype and shape of each array."""
+    """A comment with the dtype and shape of each argument and result."""
     rows = [*((f"@param {_name(x.name)}", x) for x in spec.arguments), *(("@returns", x) for x in spec.produced)]
     head = _plain(spec.doc) if spec.doc else spec.name
     told = [
@@ -100,7 +100,7 @@ def _documentation(spec: FunctionSpec) -> list[str]:
 
 
 def _signatures(spec: FunctionSpec) -> list[str]:
-    """The signatures with positional and with named arguments."""
+    """The TypeScript signatures of a function, with positional and with named arguments."""
     names = [_name(x.name) for x in spec.arguments]
     kinds = [_taken(x) for x in spec.arguments]
     result = _result(spec)
@@ -141,7 +141,7 @@ def _given(value: OutputSpec | SparseValue) -> str:
 
 
 def _number(dtype: str) -> str:
-    """JavaScript's type of one element."""
+    """The JavaScript type of one element: number, bigint or boolean."""
     return "boolean" if dtype == "bool" else "bigint" if dtype in ("int64", "uint64") else "number"
 
 
@@ -150,7 +150,7 @@ def _shape(value: ArgumentSpec | OutputSpec | SparseValue) -> str:
 
 
 def _name(name: str) -> str:
-    """A name as a parameter: characters that are invalid in identifiers become underscores."""
+    """A name as a JavaScript parameter: characters that are invalid in identifiers become underscores."""
     clean = re.sub(r"\W", "_", name, flags=re.ASCII)
     return f"{clean}_" if clean in _KEYWORDS or not clean.isidentifier() else clean
 

@@ -39,16 +39,16 @@ _OSXSAVE: Final = 1 << 27
 
 @dataclass(frozen=True)
 class LevelCode:
-    """Kernels of one level.   module: with the names that `name_by_level` assigns"""
+    """The kernels of one CPU level. module: with the names that `name_by_level` assigns."""
 
     machine: Machine
     module: Module
 
 
 def split_levels(cpu: str | None) -> tuple[str, ...]:
-    """The levels in `x86-64-v2,x86-64-v3` or `v2,v3`, lowest first; empty for the name of one CPU.
+    """The levels in `x86-64-v2,x86-64-v3` or `v2,v3`, lowest first; an empty sequence for the name of a single CPU.
 
-    Raises: OptionError for a name that is not a level
+    Raises: OptionError for a name that is not a level.
     """
     if cpu is None or "," not in cpu:
         return ()
@@ -60,12 +60,12 @@ def split_levels(cpu: str | None) -> tuple[str, ...]:
 
 
 def full_name(cpu: str) -> str:
-    """`x86-64-v3` for `v3`; any other name unchanged."""
+    """The full name of a level: `x86-64-v3` for `v3`; any other name is returned unchanged."""
     return f"x86-64-{cpu}" if f"x86-64-{cpu}" in LEVELS else cpu
 
 
 def check_levels(triple: str) -> None:
-    """Raises: OptionError for a target without levels, or without an assembler for the dispatch"""
+    """Check that a target supports CPU levels, and that its dispatch can be assembled. Raises: OptionError if not."""
     if not triple.startswith("x86_64"):
         raise OptionError(f"levels are of x86-64 CPUs, and the target is {triple}", hint="name one CPU, or generic")
     if not has_assembler(triple):
@@ -77,7 +77,7 @@ def check_levels(triple: str) -> None:
 def name_by_level(code: LevelCode, products: Sequence[str]) -> None:
     """Append the level's name to the visible symbols of its module, and set the target CPU of each function.
 
-    products: functions of other modules that each level has separately
+    products: functions of other modules of which each level has its own copy.
     """
     suffix = code.machine.cpu
     for function in list(code.module.functions):
@@ -133,7 +133,7 @@ def _declared(module: Module, code: LevelCode, name: str, like: Function) -> Fun
 
 
 def _define_level(module: Module, others: Sequence[str]) -> Function:
-    """i32 entry.level(): 1 for the lowest level, then 2, 3, ... for the others that the CPU supports."""
+    """Define i32 entry.level(): 1 for the lowest level, then 2, 3, ... for higher ones that the CPU supports."""
     found = ir.GlobalVariable(module, i32, "entry.level.found")
     found.initializer, found.linkage = status(0), "internal"
     word = opaque(found)
@@ -148,7 +148,7 @@ def _define_level(module: Module, others: Sequence[str]) -> Function:
 
 
 def _define_look(module: Module, others: Sequence[str]) -> Function:
-    """i32 entry.level.look(): query cpuid, and the registers that the system saves."""
+    """Define i32 entry.level.look(): query cpuid, and the registers that the system saves."""
     c = Code(module, "entry.level.look", i32, [], attributes=("noinline", "cold", "optsize"))
     b = c.builder
     # a leaf above the last one returns the bits of another one
@@ -173,7 +173,7 @@ _EXTENDED_FIRST: Final = 0x80000000
 
 
 def _has(c: Code, level: str, leaves: dict[int, list[Value]], saves: Value) -> Value:
-    """Does the CPU support a level and all lower ones?"""
+    """Emit the test whether the CPU supports a level and all lower ones."""
     conditions = []
     masks: dict[tuple[int, int], int] = {}
     for name in LEVELS[: LEVELS.index(level) + 1]:
@@ -188,7 +188,7 @@ def _has(c: Code, level: str, leaves: dict[int, list[Value]], saves: Value) -> V
 
 
 def _cpuid(c: Code, leaf: int) -> list[Value]:
-    """eax, ebx, ecx and edx of a leaf. LLVM may reserve rbx, so it is saved."""
+    """Emit a query of cpuid: eax, ebx, ecx and edx of a leaf. LLVM may reserve rbx, so it is saved."""
     kind = ir.FunctionType(ir.LiteralStructType([i32] * 4), [i32, i32])
     text = "xchgq %rbx, ${1:q}\ncpuid\nxchgq %rbx, ${1:q}"
     answer = c.builder.asm(kind, text, "={ax},=&r,={cx},={dx},0,2", [status(leaf), status(0)], side_effect=True)
@@ -196,7 +196,7 @@ def _cpuid(c: Code, leaf: int) -> list[Value]:
 
 
 def _xgetbv(c: Code) -> Value:
-    """The low half of XCR0."""
+    """Emit a read of the low half of XCR0, the registers that the system saves."""
     kind = ir.FunctionType(ir.LiteralStructType([i32] * 2), [i32])
     answer = c.builder.asm(kind, "xgetbv", "={ax},={dx},{cx}", [status(0)], side_effect=True)
     return c.builder.extract_value(answer, 0)

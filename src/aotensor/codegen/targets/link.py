@@ -58,7 +58,7 @@ _LIMITED: Final = -int(getattr(signal, "SIGXFSZ", 0)) or None
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """library: its bytes. imports: those of the import library that programs for Windows link with, else empty"""
+    """A linked library. library: its bytes. imports: bytes of the import library for Windows, else empty."""
 
     library: bytes
     imports: bytes = b""
@@ -70,8 +70,9 @@ def link(
 ) -> Linked:  # fmt: skip
     """Link object files to a shared library.
 
-    name: of its file, for the dynamic loader. exported: the symbols that it exports. linkers: candidates, by default
-    the installed ones; the first one is used. keeps_symbols: keep internal function names and debug information.
+    name: name of its file, for the dynamic loader. exported: the symbols that it exports. linkers: candidates, by
+    default the installed ones; the first one is used. keeps_symbols: keep internal function names and debug
+    information?
 
     Raises: ToolError if there is no linker or it fails; UnsupportedError for a target without shared libraries.
     """
@@ -131,7 +132,7 @@ def version_script(exported: Sequence[str]) -> str:
 
 
 def definition(name: str, exported: Sequence[str]) -> str:
-    """The module definition of a DLL that exports only these symbols."""
+    """The module definition file of a DLL that exports only these symbols."""
     return f'LIBRARY "{name}"\nEXPORTS\n' + "".join(f"  {symbol}\n" for symbol in exported)
 
 

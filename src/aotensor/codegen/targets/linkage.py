@@ -29,7 +29,7 @@ _MAX_NAME: Final = 4096
 
 @dataclass(frozen=True)
 class Linkage:
-    """needed: other libraries. exported: symbols that it defines for others. undefined: symbols that it imports.
+    """The dependences of a library. needed: other libraries. exported: defined symbols. undefined: imported symbols.
 
     versions: required versions of other libraries' symbols, such as GLIBC_2.34.
     """
@@ -41,7 +41,7 @@ class Linkage:
 
 
 def read_linkage(image: Image) -> Linkage:
-    """Read dynamic symbols and needed libraries.   Raises: DamagedLibrary"""
+    """Read the dynamic symbols and the needed libraries of an ELF library. Raises: DamagedLibrary."""
     try:
         match image:
             case PeFile():
@@ -80,7 +80,7 @@ def _of_elf(elf: ElfFile) -> Linkage:
 
 
 def _versions(table: bytes, texts: bytes) -> set[str]:
-    """The names of the needed versions, of all files."""
+    """The names of the required symbol versions, of all needed libraries."""
     found: set[str] = set()
     at, seen = 0, 0
     try:

@@ -29,7 +29,10 @@ _IMPORT_SECTION, _EXPORT_SECTION = 2, 7
 
 
 def of_pe(image: PeFile) -> Names:
-    """Raises: DamagedLibrary, struct.error or IndexError for tables that exceed the file"""
+    """Read the dependences of a Windows library.
+
+    Raises: DamagedLibrary, struct.error or IndexError for tables that exceed the file.
+    """
     data, needed, taken = image.data, list[str](), list[str]()
 
     def place(address: int) -> int:
@@ -62,7 +65,7 @@ def of_pe(image: PeFile) -> Names:
 
 
 def of_macho(image: MachFile) -> Names:
-    """Raises: as `of_pe`"""
+    """Read the dependences of a macOS library. Raises: as `of_pe`."""
     data = image.data
     needed, exported, taken = list[str](), list[str](), list[str]()
     for kind, at, _ in image.commands:
@@ -78,7 +81,7 @@ def of_macho(image: MachFile) -> Names:
 
 
 def of_wasm(image: WasmFile) -> Names:
-    """Raises: as `of_pe`"""
+    """Read the dependences of a WebAssembly module. Raises: as `of_pe`."""
     data = image.data
     needed, exported, taken = list[str](), list[str](), list[str]()
     for kind, at, _ in image.parts:
@@ -99,7 +102,7 @@ def of_wasm(image: WasmFile) -> Names:
 
 
 def _behind_import(data: bytes, at: int) -> int:
-    """The offset after an import's description: of a function, a table, a memory or a global."""
+    """The offset after the description of an import: a function, a table, a memory or a global."""
     kind, at = data[at], at + 1
     if kind == 3:
         return at + 2

@@ -46,7 +46,7 @@ STACK: Final = "stack.o"
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A link order.   sources: object files. name: of the library for the dynamic loader. exported: symbols"""
+    """A link order. sources: object files. name: the library's name for the dynamic loader. exported: symbols."""
 
     sources: Sequence[str]
     name: str
@@ -59,21 +59,21 @@ Arguments: TypeAlias = Callable[[Order], Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Linker:
-    """A linker.   command: program and first arguments. arguments: order → further arguments"""
+    """A linker. command: program and first arguments. arguments: function from an order to further arguments."""
 
     name: str
     command: tuple[str, ...]
     arguments: Arguments
 
     def line(self, order: Order) -> tuple[str, ...]:
-        """The command line that links."""
+        """The command line that links an order."""
         return (*self.command, *self.arguments(order))
 
 
 def elf_arguments(
     is_driver: bool, libraries: Sequence[str] = ("-lm", "-lc"), flags: Sequence[str] = _FLAGS + _SMALL
 ) -> Arguments:
-    """The arguments of an ELF linker.   is_driver: a C compiler, linker flags after -Wl. libraries: libm and libc"""
+    """The arguments of an ELF linker. is_driver: is it a C compiler, which needs -Wl? libraries: libm and libc."""
 
     def arguments(order: Order) -> list[str]:
         strip = [] if order.keeps_symbols else [_STRIP]
@@ -102,7 +102,7 @@ def _wasm_arguments(order: Order) -> list[str]:
 
 
 def find_linkers(triple: str) -> tuple[Linker, ...]:
-    """The installed linkers for a target, best first; for a foreign target only those with its C library."""
+    """The installed linkers for a target, the preferred one first; for a foreign target only those with a C library."""
     system = system_of(triple)
     if system is WINDOWS:
         return _windows_linkers(triple)
@@ -131,7 +131,7 @@ def _elf_linkers(triple: str) -> tuple[Linker, ...]:
 
 
 def _clang_links(triple: str) -> bool:
-    """Is the linker installed that clang calls for another machine? Without it, clang calls the one of this machine."""
+    """Is the linker installed that clang calls for another machine? Otherwise clang calls this machine's linker."""
     return shutil.which(f"{_gnu_triple(triple)}-ld") is not None
 
 
@@ -157,7 +157,7 @@ def _has_zig() -> bool:
 
 
 def zig_target(triple: str) -> str:
-    """Zig's name of a target."""
+    """Zig's name for a target."""
     machine, system = triple.split("-")[0], system_of(triple)
     if system is WASM:
         return f"{machine}-wasi"
@@ -170,7 +170,7 @@ def zig_target(triple: str) -> str:
 
 
 def is_native_triple(triple: str) -> bool:
-    """Is a triple for the machine, system and C library of this process?"""
+    """Does a triple mean the machine, system and C library of this process?"""
     machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine().lower())
     if triple.split("-")[0].replace("arm64", "aarch64") != machine:
         return False
@@ -181,13 +181,13 @@ def is_native_triple(triple: str) -> bool:
 
 
 def _system_libraries(triple: str) -> tuple[str, ...]:
-    """libm and libc as the dynamic loader finds them: a linker that is not a compiler driver may not find them."""
+    """Paths of libm and libc from the dynamic loader, for linkers that are not compiler drivers."""
     folders = (f"/lib/{_gnu_triple(triple)}", "/lib64", "/usr/lib64", "/lib", "/usr/lib")
     names = ("-lm", "-lc") if "musl" in triple else ("-l:libm.so.6", "-l:libc.so.6")
     return (*(f"-L{folder}" for folder in folders if Path(folder).is_dir()), *names)
 
 
 def _gnu_triple(triple: str) -> str:
-    """The triple as Debian names cross compilers: x86_64-linux-gnu for x86_64-unknown-linux-gnu."""
+    """The triple in Debian's form for cross compilers: x86_64-linux-gnu for x86_64-unknown-linux-gnu."""
     parts = triple.split("-")
     return "-".join([parts[0], *parts[-2:]])

@@ -31,7 +31,7 @@ def sign_again(library: bytes) -> bytes:
 
 
 def page_hashes(library: bytes) -> Iterator[tuple[int, bytes]]:
-    """For each page, the file offset of its hash, and the right hash.
+    """For each page of a library, (file offset of its hash, correct hash).
 
     Raises: ToolError for a signature that differs from a linker's.
     """

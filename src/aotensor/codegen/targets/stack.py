@@ -33,7 +33,7 @@ _FUNCTION, _EXTERNAL = 0x20, 2
 
 
 def stack_probe() -> bytes:
-    """The object file in COFF format."""
+    """The bytes of an object file in COFF format that defines the stack probe."""
     head, section = struct.Struct("<HHIIIHH"), struct.Struct("<8sIIIIIIHHI")
     at = head.size + section.size
     symbol = struct.pack("<IIIhHBB", 0, 4, 0, 1, _FUNCTION, _EXTERNAL, 0)

@@ -34,8 +34,8 @@ _CROSS: Final = "pip install 'aotensor[cross]'"
 class Support:
     """The support of one target on this machine.
 
-    compiler: LLVM's version, or why there is none. linkers: best first. runner: the emulator; empty if there is none.
-    hint: package to install
+    compiler: "compiled", or why LLVM does not support the target. linkers: the preferred one first. runner: emulator;
+    empty if there is none. hint: packages to install.
     """
 
     triple: str
@@ -47,7 +47,7 @@ class Support:
 
     @property
     def text(self) -> str:
-        """The support in one line."""
+        """The support as a line of text."""
         what = "archives, programs linked" if self.triple in BARE else "linked"
         linked = f"{what} by {self.linkers[0]}" if self.linkers else "not linked here"
         ran = f"run by {self.runner}" if self.runner else "not run here"
@@ -55,7 +55,7 @@ class Support:
 
 
 def support(triple: str) -> Support:
-    """The support of a target on this machine."""
+    """Find out the support of a target on this machine."""
     try:
         machine = Machine.parse(triple)
         machine.data_layout()
@@ -72,7 +72,7 @@ def support(triple: str) -> Support:
 
 
 def _board(triple: str) -> tuple[tuple[str, ...], str, str]:
-    """(compilers that link programs with an archive, the board emulator, what to install if there is none)."""
+    """(compilers that link programs with an archive, the board emulator, package to install if there is none)."""
     compiler, emulator, package = next(x for start, x in _BOARDS.items() if triple.startswith(start))
     zig = ["ziglang"] if importlib.util.find_spec("ziglang") is not None else []
     compilers = [name for name in (compiler, "clang") if shutil.which(name)]
@@ -82,7 +82,7 @@ def _board(triple: str) -> tuple[tuple[str, ...], str, str]:
 
 
 def _runner(triple: str) -> tuple[str, str]:
-    """(what runs a target's programs here, what to install if nothing does)."""
+    """(programs that execute a target's programs here, package to install if there is none)."""
     if is_native_triple(triple):
         return "this machine", ""
     system = system_of(triple)
@@ -133,7 +133,7 @@ EXECUTED: Final = {
 
 
 def table() -> str:
-    """The targets as a Markdown table, for the documentation."""
+    """A Markdown table of the targets, for the documentation."""
     lines = ["| target | files | linked by | executed in the tests by |", "|---|---|---|---|"]
     for triple in (*TARGETS, *BARE):
         if triple in BARE:

@@ -20,7 +20,10 @@ from aotensor.errors import OptionError
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """shared, static, imports: file names with {} for the library's name; imports only where programs need one.
+    """An operating system.
+
+    shared, static, imports: file name patterns, where {} stands for the library's name; imports is empty if programs
+    need no import library.
 
     has_threads: does `entry.primitives` support its threads? has_aligned_alloc: does its C library have it?
     pointer_bytes: size of an address.
@@ -36,7 +39,7 @@ class System:
 
     @property
     def is_elf(self) -> bool:
-        """Are its files ELF, with sections of any name and weak symbols?"""
+        """Does the system use ELF files, with sections of any name and weak symbols?"""
         return self.shared.endswith(".so")
 
 
@@ -57,7 +60,7 @@ _SYSTEM_WORDS: Final = frozenset({"unknown", "none", "elf", "pc", "apple", "w64"
 
 
 def system_of(triple: str) -> System:
-    """The system of a triple that LLVM knows."""
+    """The operating system of a triple that LLVM knows."""
     parts = binding.get_triple_parts(triple)
     by_format = {"Wasm": WASM, "COFF": WINDOWS, "MachO": MACOS}
     if str(parts.ObjectFormat) in by_format:
@@ -68,7 +71,7 @@ def system_of(triple: str) -> System:
 
 
 def is_64_bit(triple: str) -> bool:
-    """Does LLVM's data layout of a triple have 64-bit pointers, judging by the architecture's name?"""
+    """Does a triple have 64-bit pointers, judging by the architecture's name?"""
     return "64" in triple.partition("-")[0]
 
 
@@ -100,6 +103,6 @@ def canonical(triple: str) -> str:
 
 
 def similar_target(triple: str) -> str:
-    """The hint for an unknown triple."""
+    """A hint for an unknown triple, with a similar known one."""
     close = difflib.get_close_matches(triple, TARGETS, n=1, cutoff=0.7)
     return f"did you mean {close[0]}?" if close else f"libraries are made for {', '.join(TARGETS)}"

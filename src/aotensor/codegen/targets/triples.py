@@ -1,4 +1,4 @@
-"""The targets that libraries and archives are made for.
+"""The targets for which libraries and archives can be compiled.
 
 Imports the standard library only: the command line reads this module alone (`aotensor_cli/commands/names.py`).
 """

@@ -125,7 +125,8 @@ def _trsyl(job: Job, is_complex: bool) -> Scalar:
 def stable_subspace(job: Job) -> Scalar:
     """Lower `stable_subspace`: H, J of 2·n rows → n vectors that span the subspace where H·v = λ·J·v with |λ| < 1.
 
-    Fails where there are fewer than n such vectors, or the matrix of their first halves is singular."""
+    Fails where there are fewer than n such vectors, or the matrix of their first halves is singular.
+    """
     b, h, j, u = job.b, job.operand(0), job.operand(1), job.result()
     n, none = h.rows, job.work(1, dtype="int32")
     a, c, z = job.work(n, n), job.work(n, n), job.work(n, n)

@@ -73,7 +73,8 @@ def when_finite(
 ) -> Scalar:
     """Call `decompose` if the first `count` operands are finite; else fill results with nan, integers with 0.
 
-    read: function from a row to the range of its columns that is tested, by default all columns."""
+    read: function from a row to the range of its columns that is tested, by default all columns.
+    """
     b = job.b
     greatest = b.constant(float(np.finfo(job.dtype).max), job.dtype)
     is_finite = b.constant(True, "bool")

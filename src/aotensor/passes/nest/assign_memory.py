@@ -42,7 +42,8 @@ def assign_memory(module: ModuleOp) -> None:
 class _Assignment:
     """Assigns memory to the values of one function.
 
-    over: value → the value whose memory it reuses. outputs: value → the output buffer that holds it."""
+    over: value → the value whose memory it reuses. outputs: value → the output buffer that holds it.
+    """
 
     def __init__(self, function: func.FuncOp) -> None:
         self.function = function

@@ -236,7 +236,8 @@ class _Tiling:
     def _block(self, b: Builder, at: SSAValue, count: int, is_masked: bool) -> None:
         """Build the loop over all entries for `count` vectors of columns from `at` on.
 
-        is_masked: may the last vector be partial?"""
+        is_masked: may the last vector be partial?
+        """
         columns, lanes = [at], [self._number(self.lanes)] * count
         for v in range(1, count):
             columns.append(b.insert(arith.AddiOp(at, self._number(v * self.lanes))).result)

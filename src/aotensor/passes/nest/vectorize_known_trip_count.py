@@ -50,7 +50,8 @@ def vectorize_known_trip_count(module: ModuleOp, target: Target) -> None:
 def short_widths(extent: int, lanes: int) -> list[int]:
     """The widths of the one or two vectors that cover an extent, the wider one first.
 
-    Empty if more than two are needed, or the extent is below half a vector."""
+    Empty if more than two are needed, or the extent is below half a vector.
+    """
     if not lanes // 2 <= extent <= 2 * lanes:
         return []
     first = 1 << min(extent, lanes).bit_length() - 1

@@ -92,7 +92,8 @@ def _by_steps(a: Jet, b: Jet, c: Jet, z: Value) -> Jet:
 def _taylor(a: Jet, b: Jet, c: Jet, here: Value, step: Value, value: Jet, slope: Jet) -> tuple[Jet, Jet]:
     """F and F′ at z = here + step from their values at z = here.
 
-    By z(1 − z)·F″ + (c − (a + b + 1)·z)·F′ − a·b·F = 0, term by term."""
+    By z(1 − z)·F″ + (c − (a + b + 1)·z)·F′ − a·b·F = 0, term by term.
+    """
     inverse = 1.0 / (here * (1.0 - here))
     linear = c - (a + b + 1.0) * here
 
