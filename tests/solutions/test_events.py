@@ -132,8 +132,8 @@ def test_starts_that_are_refused() -> None:
 @pytest.mark.parametrize(
     ("events", "error", "message"),
     [
-        (lambda t, y: y[0], GraphValueError, "terminal = False, and events end integrations"),
-        (ends(lambda t, y: y[0], terminal=3), GraphValueError, "terminal = 3"),
+        (lambda t, y: y[0], GraphValueError, "does not end the integration, so max_events is needed"),
+        (ends(lambda t, y: y[0], terminal=-3), GraphValueError, "terminal = -3"),
         (ends(lambda t, y: y), GraphTypeError, "returns a scalar, not float64"),
         (ends(lambda t, y: None), GraphTypeError, "events returned nothing"),
         (ends(lambda t, y: y[0] * 1j), GraphTypeError, "events is complex"),

@@ -28,8 +28,8 @@ def page_options(command: _Command) -> _Command:
         ),
         click.option(
             "--profile", metavar="FILE", type=click.Path(path_type=Path),
-            help="With --format html or an export: output of `aotensor profile --json`, shown as time, rates and bounds "
-            "by line.",
+            help="With --format html or an export: output of `aotensor profile --json`, shown as time, rates and "
+            "bounds by line.",
         ),
         click.option(
             "--sizes", metavar="n=1000,p=100", multiple=True,

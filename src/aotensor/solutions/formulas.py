@@ -73,8 +73,11 @@ def is_zero(x: Variable) -> Variable:
 
 
 def solved(matrix: Variable, b: Variable, is_transposed: bool = False) -> Variable:
-    """x with matrix·x = b, or matrixᵀ·x = b; not finite for a singular matrix.   (n, n), (n,) → (n,), or two scalars"""
-    if matrix.ndim == 0:
+    """x with matrix·x = b, or matrixᵀ·x = b; not finite for a singular matrix.   (n, n), (n,) → (n,), or two scalars
+
+    A matrix (n,) holds the diagonal of a diagonal one.
+    """
+    if matrix.ndim < 2:
         return b / matrix
     if matrix.tensor_type.shape == (1, 1):
         return b / reshape(matrix, [1])

@@ -25,7 +25,8 @@ from aotensor.solutions.formulas import number, solved
 class Rules:
     """Derivatives of x with G(x, p) = 0; nan where the search failed or J is singular.
 
-    equations: (x, *p) → (G, J), with G and J scalars, or (n,) and (n, n). starts: the number of inputs before p.
+    equations: (x, *p) → (G, J), with G and J scalars, or (n,) and (n, n), or (n,) for a diagonal J.
+    starts: the number of inputs before p.
     """
 
     equations: Subgraph

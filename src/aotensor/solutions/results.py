@@ -19,6 +19,7 @@ class Ending(IntEnum):
     NO_PROGRESS = 4
     NO_BRACKET = 5
     EVENT_AT_START = 6
+    TOO_MANY_EVENTS = 7
 
 
 REASONS: Final = {
@@ -28,6 +29,7 @@ REASONS: Final = {
     Ending.NO_PROGRESS: "no step makes progress any more",
     Ending.NO_BRACKET: "the ends do not bracket a solution",
     Ending.EVENT_AT_START: "an event is 0 at the start",
+    Ending.TOO_MANY_EVENTS: "an event has more sign changes than max_events",
 }
 """Ending → what it means, for messages."""
 

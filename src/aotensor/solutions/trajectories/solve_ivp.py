@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -17,8 +18,13 @@ from aotensor.graph.expansion import Expansion
 from aotensor.graph.op import disconnected, has_value
 from aotensor.graph.subgraph import Subgraph
 from aotensor.graph.variable import Constant, Variable, Variables, as_tensor, constant
-from aotensor.ops.elementwise.compare import and_, cast, eq, ge, le, switch
+from aotensor.ops.elementwise.arithmetic import maximum
+from aotensor.ops.elementwise.compare import and_, cast, eq, ge, gt, le, switch
+from aotensor.ops.gradient_control import disconnected_grad
+from aotensor.ops.reduce.sort import argsort
+from aotensor.ops.reduce.sums import any as any_of
 from aotensor.ops.shape.axes import expand_dims, matrix_transpose
+from aotensor.ops.shape.extents import shape_i
 from aotensor.ops.shape.join import join
 from aotensor.solutions.demand import demanded
 from aotensor.solutions.driver import symbol
@@ -27,7 +33,7 @@ from aotensor.solutions.problem import arguments
 from aotensor.solutions.results import Ending
 from aotensor.solutions.trajectories.checks import times_in_span
 from aotensor.solutions.trajectories.control import Control
-from aotensor.solutions.trajectories.events import Events, differentiable_time, first_event, traced_events
+from aotensor.solutions.trajectories.events import Events, differentiable_times, searched, traced_events
 from aotensor.solutions.trajectories.loops import integrated, repeated
 from aotensor.solutions.trajectories.methods import stepper
 from aotensor.solutions.trajectories.system import System, traced_system
@@ -44,7 +50,9 @@ class Trajectory(NamedTuple):
     t: the times, (m,). y: the states at these, (n, m); nan from where the integration failed. success: bool scalar.
     status: int64 scalar, an `Ending`. steps, attempts: int64 scalars, the steps that were taken and tried.
     event, t_event, y_event: which event ended the integration, an int64 scalar, −1 for none; its time, a scalar, and
-    the state there, (n,), nan for none. They are None without `events`.
+    the state there, (n,), nan for none. t_events, y_events: of each event, its times, (k,), and the states there,
+    (k, n), nan behind the last one; k is 1 for terminal = True, and max_events for an event that ends nothing.
+    event_counts: the sign changes of each event, (events,) int64. All are None without `events`.
     """
 
     t: Variable
@@ -56,6 +64,9 @@ class Trajectory(NamedTuple):
     event: Variable | None = None
     t_event: Variable | None = None
     y_event: Variable | None = None
+    t_events: tuple[Variable, ...] | None = None
+    y_events: tuple[Variable, ...] | None = None
+    event_counts: Variable | None = None
 
 
 @coerced
@@ -70,6 +81,7 @@ def solve_ivp(
     atol: Any = 1e-6,
     args: Any = (),
     events: Any = None,
+    max_events: int | None = None,
     first_step: Any = None,
     max_step: Any = np.inf,
     max_steps: int = 10_000,
@@ -82,16 +94,18 @@ def solve_ivp(
     in its direction; the integration ends with the last of them. method: "RK45", "Tsit5" or "DOP853", explicit;
     "Rodas4" or "Rodas5P" for stiff systems, with the exact Jacobian. rtol, atol: of the error of a step, atol also
     (n,); steps and their first size are controlled as in SciPy. events: a function, or a list, of t, y and args, whose
-    scalar ends the integration when it changes sign; as in SciPy, each has the attribute terminal = True, and maybe a
-    direction. What t_eval has behind an event is nan. first_step, max_step: sizes, None and inf for what
+    scalar is an event where it changes sign. As in SciPy, each may have the attributes direction, and terminal: True,
+    or the number of the sign change that ends the integration; y is nan at the times of t_eval after it. max_events:
+    how many times are stored of each event that ends nothing. first_step, max_step: sizes, None and inf for what
     the control finds. max_steps: the largest number of attempts. raise_on_failure: a call whose integration fails is
     an error, with status AOTENSOR_NOT_CONVERGED.
 
-    Returns a `Trajectory` of t, y (n, m), success, status, steps and attempts; and of an event. Where a step becomes
-    too small for the dtype, where fun or an event is not finite at the start, where an event is 0 there and fires, or
-    after max_steps, success is false, and the remaining values and all derivatives are nan.
+    Returns a `Trajectory` of t, y (n, m), success, status, steps and attempts; and of events. Where a step becomes
+    too small for the dtype, where fun or an event is not finite at the start, where a terminal event is 0 there and
+    fires, or after max_steps, success is false, and the remaining values and all derivatives are nan. With more sign
+    changes than max_events, success is false, and all values that are stored are good.
 
-    Derivatives are those of the accepted steps, whose sizes are constants, and of the time of an event: forward and
+    Derivatives are those of the accepted steps, whose sizes are constants, and of the times of events: forward and
     reverse, to any order, in y0, the times and all that fun and events read. Reverse mode stores the state of each
     step.
 
@@ -107,11 +121,17 @@ def solve_ivp(
     limits += [] if first_step is None else [_positive("first_step", first_step, y)]
     if isinstance(max_steps, bool) or not isinstance(max_steps, int | np.integer) or max_steps < 1:
         raise GraphValueError(f"{_NAME}: max_steps is a number of steps, at least 1, not {max_steps!r}")
+    if max_events is not None:
+        if max_events < 1:
+            raise GraphValueError(f"{_NAME}: max_events is a number of times, at least 1, not {max_events!r}")
+        if events is None:
+            raise GraphValueError(f"{_NAME}: max_events is given without events")
     times = times_in_span(times, start, end)
     given = [start, end, y, times, *tolerances, *limits]
     problem = Problem(system, method, int(max_steps), len(limits) > 1)
     if events is not None:
-        return _until_event(problem, given, traced_events(_NAME, events, system, arguments(args)), raise_on_failure)
+        traced = traced_events(_NAME, events, system, arguments(args), max_events)
+        return _with_events(problem, given, traced, raise_on_failure)
     values, status, steps, attempts = _as_op(problem, given).apply(*given, *system.parameters).outputs
     if raise_on_failure:
         values = demanded(_NAME, values, status)
@@ -137,39 +157,61 @@ class Problem:
         )
 
 
-def _until_event(problem: Problem, given: Sequence[Variable], events: Events, raises: bool) -> Trajectory:
-    """The solution up to the first event: its time is found first, then the steps up to there are taken again."""
+def _with_events(problem: Problem, given: Sequence[Variable], events: Events, raises: bool) -> Trajectory:
+    """The solution and its events: their times are found first, then the steps up to the last are taken again."""
     system = problem.system
     slots = [symbol(x, name) for x, name in zip(given, _NAMES, strict=False)]
     inputs, values = [*slots, *system.slots, *events.slots], [*given, *system.parameters, *events.parameters]
-    found, which, opened = first_event(problem.control(slots), slots[2], events, inputs, values)
+    found = searched(problem.control(slots), slots[2], events, inputs, values)
+    start, end, _, times, *_ = given
 
-    def states(time: Variable) -> Variable:
-        to_there = [*slots[:3], expand_dims(time, 0), *slots[4:]]
-        return _as_op(problem, to_there).apply(*to_there, *system.slots).outputs[0][:, 0]
+    def states(places: Variable) -> Variable:
+        return _in_order(problem, slots, places, system.slots)[0]
 
-    time = differentiable_time(found, which, events, system, states, inputs, values)
-    start, end, y0, times, *_ = given
-    is_event = ge(which, 0)
-    stop, last = switch(is_event, time, end), switch(is_event, found, end)
+    all_times = differentiable_times(found, events, system, states, inputs, values)
+    is_event = ge(found.which, 0)
+    ends = constant(np.cumsum(events.capacities) - 1)  # where the sign change that may end the integration is stored
+    time = all_times[ends[maximum(found.which, 0)]]
+    stop = switch(is_event, time, end)
     direction = switch(ge(end, start), number(1, start), number(-1, start))
-    is_there = le(direction * times, direction * last)
-    until = join(0, switch(is_there, times, stop), expand_dims(stop, 0))
-    whole = [start, end, y0, until, *given[4:]]
-    y, status, steps, attempts = _as_op(problem, whole).apply(*whole, *system.parameters).outputs
-    status = switch(eq(opened, ending(Ending.CONVERGED)), status, opened)
+    is_there = le(direction * times, direction * found.stop)
+    places = join(0, switch(is_there, times, stop), all_times, expand_dims(stop, 0))
+    rows, status, steps, attempts = _in_order(problem, given, places, system.parameters)
+    status = switch(eq(found.status, ending(Ending.CONVERGED)), status, found.status)
+    is_good, none = eq(status, ending(Ending.CONVERGED)), number(float("nan"), rows)
+    is_full = and_(is_good, any_of(gt(found.counts, constant(np.array(events.capacities)))))
+    status = switch(is_full, ending(Ending.TOO_MANY_EVENTS), status)
     if raises:
-        y = demanded(_NAME, y, status)
-    is_good = eq(status, ending(Ending.CONVERGED))
-    is_seen, none = and_(is_event, is_good), number(float("nan"), y)
+        rows = demanded(_NAME, rows, status)
+    opened = eq(found.status, ending(Ending.CONVERGED))
+    is_stored, is_seen = and_(found.is_stored, opened), and_(is_event, is_good)
+    count, total = shape_i(times, 0), sum(events.capacities)
+    event_times = switch(is_stored, all_times, none)
+    event_rows = switch(expand_dims(is_stored, 1), rows[count : count + total], none)
+    parts = list(pairwise([0, *np.cumsum(events.capacities).tolist()]))
     return Trajectory(
         times,
-        switch(and_(is_there, eq(opened, ending(Ending.CONVERGED))), y[:, :-1], none),
-        is_good, status, steps, attempts,
-        switch(is_seen, which, constant(-1, dtype="int64")),
+        switch(and_(is_there, opened), matrix_transpose(rows[:count]), none),
+        eq(status, ending(Ending.CONVERGED)), status, steps, attempts,
+        switch(is_seen, found.which, constant(-1, dtype="int64")),
         switch(is_seen, time, none),
-        switch(is_seen, y[:, -1], none),
+        switch(is_seen, rows[-1], none),
+        tuple(event_times[a:b] for a, b in parts),
+        tuple(event_rows[a:b] for a, b in parts),
+        found.counts,
     )  # fmt: skip
+
+
+def _in_order(
+    problem: Problem, given: Sequence[Variable], places: Variable, parameters: Sequence[Variable]
+) -> list[Variable]:
+    """States at times in any order, (times, n), with status, steps and attempts.   given: as for `_as_op`"""
+    start, end, y0, _, *rest = given
+    direction = switch(ge(end, start), number(1, start), number(-1, start))
+    order = argsort(direction * disconnected_grad(places), kind="stable")
+    to_there = [start, end, y0, places[order], *rest]
+    y, *counts = _as_op(problem, to_there).apply(*to_there, *parameters).outputs
+    return [matrix_transpose(y)[argsort(order, kind="stable")], *counts]
 
 
 def _as_op(problem: Problem, given: Sequence[Variable]) -> OpFromGraph:
