@@ -32,9 +32,9 @@ from aotensor_runtime.threads import default_threads
 
 @dataclass(frozen=True)
 class Row:
-    """A function on inputs of some sizes, on so many threads.
+    """A function on inputs of given sizes and a number of threads.
 
-    other: the time of the library to compare with. against: the ratio to that which it must not be slower than.
+    other: the time of the library to compare with. against: the ratio to the library of `--against`.
     """
 
     function: str

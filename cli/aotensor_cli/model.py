@@ -159,7 +159,7 @@ def _environment(path: Path, module: ModuleType) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _stdout_to_stderr() -> Iterator[None]:
-    """stdout is for results: what is printed within goes to stderr, also by child processes and C libraries.
+    """Output inside the context goes to stderr, since stdout is for results, also by child processes and C libraries.
 
     Afterwards both streams are what they were, even if they were closed within.
     """

@@ -36,7 +36,7 @@ class Exit(IntEnum):
 
 @dataclass
 class Session:
-    """One run of the command line.   debug: errors come with their traceback and all details. is_json: also as data.
+    """One run of the command line.   debug: errors are shown with traceback and all details. is_json: also as data.
 
     arguments: the whole command line. dims, shapes: extents of an imported model that the user fixes
     """

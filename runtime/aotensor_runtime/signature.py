@@ -332,7 +332,7 @@ def typed_line(spec: FunctionSpec) -> str:
 
 
 def marks_of(value: ArgumentSpec | OutputSpec | SparseValue) -> str:
-    """What is known of a value besides its type: ` (data)`, ` (sphere)`, ` (column-major)`, or nothing.
+    """Properties of a value besides its type: ` (data)`, ` (sphere)`, ` (column-major)`, or nothing.
 
     A sparse one with constant pattern: ` (constant pattern)`.
     """

@@ -38,7 +38,7 @@ class Bar:
 def check_plot(path: Path) -> None:
     """Check before any measurement that a plot can be written to the path.
 
-    Raises: Refusal for a file that is no picture, a folder that is not there, and without matplotlib
+    Raises: Refusal for a suffix that is not of a picture, a missing folder, and without matplotlib
     """
     if path.suffix.lower() not in FORMATS:
         raise Refusal(f"--plot {path}: the name of a picture ends in {' or '.join(FORMATS)}")

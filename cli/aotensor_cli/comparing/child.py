@@ -95,7 +95,7 @@ def _refusal(error: AotensorError) -> str:
 
 
 def _refusals(found: list[Any]) -> str:
-    """Describe two calls of which at least one raised an error."""
+    """Describe two calls; at least one raised an error."""
     sides = zip(("old", "new"), found, strict=True)
     return ", ".join(f"{which} refuses the call ({x})" for which, x in sides if isinstance(x, str))
 

@@ -16,7 +16,7 @@ from aotensor.sampling.pairs import paired
 class Distance:
     """The distance of the old and the new value of one output.
 
-    different, elements: how many differ, of how many. problem: what is beyond the tolerance, if any. ulp: the largest
+    different, elements: how many differ, of how many. problem: the violation of the tolerance, if any. ulp: the largest
     number of steps between neighbouring floats, 0 for equal bits up to the sign of 0; None where the output is no
     float, or where one side has nan or inf and the other has not. relative: the largest difference over the largest
     magnitude, None likewise.

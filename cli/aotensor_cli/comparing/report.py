@@ -25,7 +25,7 @@ _LONGEST_CELL: Final = 60
 class Comparison:
     """The two sides and all differences.   found: by the name of the old function
 
-    notes: what could not be compared, and why. slow: what is slower than allowed, one sentence each
+    notes: what could not be compared, and why. slow: functions slower than allowed, one sentence each
     """
 
     old: Side

@@ -23,7 +23,7 @@ from aotensor_cli.explaining.places import (
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop around a line.   name: as in `f.schedule`. text: what it goes over. how: words on how iterations run
+    """A loop around a line.   name: as in `f.schedule`. text: its range. how: words on how iterations run
 
     seconds: estimated, on one core. shared: the other lines that have statements in it
     """

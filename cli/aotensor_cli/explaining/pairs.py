@@ -111,7 +111,7 @@ def together(f: Function, outline: Outline, lines: tuple[Line, Line], decisions:
 class _Meeting:
     """The pair of statements of two lines with the most loops in common.
 
-    around: the loops that both are in. left, right: what is next
+    around: the loops that both are in. left, right: the next loops or statements
     """
 
     around: tuple[Node, ...]

@@ -82,9 +82,9 @@ class Shipped:
 def read_libraries(paths: Sequence[Path], with_imports: bool = True) -> list[Shipped]:
     """Shared libraries in their order, each with its static one.
 
-    with_imports: read the import library beside each DLL, which C programs need and Python does not.
+    with_imports: read the import library next to each DLL, which C programs need and Python does not.
 
-    Raises: Refusal or LibraryError for what is no library, is damaged, or does not go together.
+    Raises: Refusal or LibraryError for files that are not libraries, damaged ones, and ones that clash.
     """
     found: list[Shipped] = []
     archives: list[tuple[Path, bytes, Manifest]] = []

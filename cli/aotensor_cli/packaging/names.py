@@ -49,7 +49,7 @@ def module_name(name: str) -> str:
 
 
 def identifier(name: str, taken: Iterable[str]) -> str:
-    """A Python identifier like `name` that is no keyword and not taken."""
+    """A Python identifier like `name` that is neither a keyword nor taken."""
     found = normalize("NFKC", name)
     if not found.isidentifier():
         found = re.sub(r"\W", "_", found)

@@ -33,7 +33,7 @@ def npm_files(
 ) -> dict[str, bytes]:
     """File name → content of the package.   others: what else was asked for
 
-    Raises: Refusal for more than one library, and for what is no library for WebAssembly
+    Raises: Refusal for more than one library, and for a library of another target than WebAssembly
     """
     wanted = [kind for kind in ("wheel", "sdk") if kind in others]
     if wanted and libraries[0].suffix == SUFFIX:

@@ -14,7 +14,7 @@ from aotensor_cli.page.stage_lines import Located, Place
 
 @dataclass
 class Content:
-    """A page. What is not known stays empty, and `notes` say why.
+    """A page. Unknown parts stay empty, and `notes` give the reason.
 
     facts: of the whole. functions: name, signature and facts of each. stages: name → its lines. sizes: the sets of dims
     that estimates are for, in words. graphs: stage → function → nodes. loops: function → tree. heat: function → for

@@ -13,7 +13,7 @@ from aotensor_cli.options import Refusal
 
 @dataclass(frozen=True)
 class Row:
-    """A function at some sizes on so many threads.   seconds: the median of a call; flops: None if not known
+    """A function at given sizes and number of threads.   seconds: the median of a call; flops: None if not known
 
     bandwidth, peak: bytes and operations per second that the machine does, None if they were not measured.
     """

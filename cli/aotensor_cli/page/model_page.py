@@ -38,7 +38,7 @@ _DEFAULT = (1000, 100, 10_000)
 
 
 class ModelPage:
-    """The pictures and the page of some functions.   page: what was asked for; loaded: when files were read"""
+    """The pictures and the page of some functions.   page: the options; loaded: the time when files were read"""
 
     def __init__(self, build: Build, page: PageOptions, loaded: float) -> None:
         self.build, self.rows, self.loaded = build, page.rows, loaded

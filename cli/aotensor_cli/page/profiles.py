@@ -17,9 +17,9 @@ _HINT: Final = "write one by: aotensor profile MODEL --json > profile.json"
 
 @dataclass(frozen=True)
 class MeasuredLine:
-    """A line of the model with its time, or a part of a call that is no line (line 0).
+    """A line of the model with its time, or a part of a call outside of lines (line 0).
 
-    where: `model.py:8`, or the name of what is no line. share: of the time, of which forward and derivative are parts.
+    where: `model.py:8`, or the name of another part. share: of the time, the sum of forward and derivative.
     rates: bytes and operations per second, None where not known. bound: the limit that it reaches the part
     `of_limit` of. kernels: kernel or library → its share.
     """

@@ -16,7 +16,7 @@ from aotensor_cli.options import Exit, Refusal
 def with_gradients(functions: Sequence[Function], wrt: Sequence[str]) -> list[Function]:
     """`<name>_grad` for every function that has the inputs `wrt`: its first output, and `grad_<input>` of each.
 
-    Functions whose first output is no floating scalar are passed over.
+    Functions whose first output is not a floating scalar are skipped.
 
     Raises: Refusal if no function is left.
     """

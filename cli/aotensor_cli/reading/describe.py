@@ -26,7 +26,7 @@ class Description:
     """The description of a library as plain values.
 
     work: function → formulas of flops and bytes; passes: what each did to the IR; linkage: what the dynamic loader
-    reads; damages: what is wrong with the file, where that does not keep the rest from being shown.
+    reads; damages: faults of the file that do not prevent showing the rest.
     """
 
     container: Container
@@ -74,7 +74,7 @@ class Description:
 
 
 def describe(data: bytes, passes: list[dict[str, Any]] | None = None) -> Description:
-    """Read a library or object file. What is damaged in it is noted, and the rest is read all the same.
+    """Read a library or object file. Damaged parts are noted, and the rest is read.
 
     passes: what passes did, if that is known; else the file is asked.
 

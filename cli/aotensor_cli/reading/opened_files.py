@@ -30,7 +30,7 @@ _listeners: Final[list[dict[str, bool]]] = []
 
 @contextmanager
 def opened_files() -> Iterator[list[Path]]:
-    """Within: files are noted. The list is filled at the end: what was opened for reading and is the user's own.
+    """Within: files are noted. The list is filled at the end: the user's own files that were opened for reading.
 
     That is a regular file that is neither Python's nor an installed package's nor ours.
     """

@@ -20,7 +20,7 @@ _OPTIONS: Final = {
 
 
 def read_schedule(path: Path | None) -> HandSchedule | None:
-    """Read the schedule in a file.   Raises: Refusal of a file that is no text"""
+    """Read the schedule in a file.   Raises: Refusal of a file that is not text"""
     if path is None:
         return None
     try:

@@ -1,6 +1,6 @@
 """Copy a model from standard input (`-`) to a temporary file for the duration of the process.
 
-Readers of models want a file: its name says what it is, and its lines are shown beside remarks.
+Readers of models want a file: its suffix gives its kind, and remarks show its lines.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ def _value(rule: str, key: str, text: str, is_flag: bool) -> float | bool:
 def with_steps(functions: Sequence[Function], training: Training) -> list[Function]:
     """`<name>_step` and `<name>_start` for every function that has parameters of `training.wrt`.
 
-    `<name>_step` returns the loss, before the step, of the inputs that are no parameters (and of `target`, for a loss
+    `<name>_step` returns the loss, before the step, of the other inputs (and of `target`, for a loss
     by name), and replaces parameters and the optimiser's state, which are shared variables. `<name>_start` returns
     their first values, under the same names.
 

@@ -1,4 +1,5 @@
-"""One file that repeats a compilation: models, what they read, options, versions, machine, and a program that runs it.
+"""One file that repeats a compilation: models, files that they read, options, versions, machine, and a program that
+runs it.
 
 The file is a zip archive that Python executes: `python FILE` puts everything into a folder and compiles there.
 """
@@ -35,7 +36,7 @@ _DATE: Final = (1980, 1, 1, 0, 0, 0)
 
 @dataclass
 class Recording:
-    """One run of `aotensor compile`.   arguments: the command line. models: as given. opened: what they read"""
+    """One run of `aotensor compile`.   arguments: the command line. models: as given. opened: files that they read"""
 
     arguments: Sequence[str]
     models: Sequence[str]

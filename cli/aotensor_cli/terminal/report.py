@@ -64,7 +64,7 @@ class Sources:
 
 
 def show_report(remarks: Sequence[Remark], sources: Sources, note: str = "") -> None:
-    """Print the report, function by function and line by line.   note: in front of it"""
+    """Print the report, function by function and line by line.   note: printed before it"""
     if note:
         show(f"{printable(note)}\n", is_safe=True)
     if not remarks:

@@ -51,7 +51,7 @@ class Journal:
     """The trials of a search about `subject`: function, sizes, threads, machine, compiler, the nest it starts from."""
 
     def __init__(self, path: Path, subject: Mapping[str, Any]) -> None:
-        """Read an existing journal.   Raises: Refusal of a file that is no journal, OSError"""
+        """Read an existing journal.   Raises: Refusal of a file that is not a journal, OSError"""
         self.path, self.subject = path, dict(subject)
         self.trials: list[Trial] = []
         self.other: list[str] = []

@@ -56,7 +56,7 @@ def compared(new: Contender, best: Contender, seconds: float) -> tuple[float, li
     """The ratio of the new to the best time, the geometric mean over settings, and the times of both.
 
     They take turns. A new one that is clearly slower is not looked at for long; one that is faster has to be so three
-    times, of which the worst counts: what else runs on the machine makes either of them slow for a while.
+    times, and the worst ratio counts, since other load slows either of them for a while.
     """
     ratios = list[float]()
     for share in (_QUICK / seconds, 1.0, 1.0, 1.0):

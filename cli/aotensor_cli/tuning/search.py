@@ -1,6 +1,6 @@
 """Hill climbing over schedules: first the passes one by one, then the loops of the best nest, longest first.
 
-A hill climb: what is better is taken at once, and its neighbours are looked at next. It ends when the time is over, or
+A hill climb: a better candidate is taken at once, and its neighbours are tried next. It ends when the time is over, or
 when nothing is left that was not tried. Equal texts are compiled once.
 """
 

@@ -80,7 +80,7 @@ def density_of(
     Either each parameter is an input of its name and shape, or the first input is the vector of all parameters, one
     after the other, each in row-major order. All other inputs are data.
 
-    Raises: GraphTypeError for a value that is no float64 scalar, and for inputs of other shapes and dtypes.
+    Raises: GraphTypeError for a value other than a float64 scalar, and for inputs of other shapes and dtypes.
     """
     if value.type.dtype != "float64" or value.type.ndim != 0:
         raise GraphTypeError(f"{name}: a log density is a float64 scalar, found {value.type}")

@@ -128,7 +128,7 @@ class Memory:
             yield self._measured(function)
 
     def within(self, most: int) -> Definition:
-        """The function with the fewest checkpoints of which workspace and stack fit.
+        """The function with the fewest checkpoints whose workspace and stack fit the bound.
 
         Raises: GraphValueError with the least bytes that are possible, if they are more
         """

@@ -40,7 +40,7 @@ class In:
     manifold: on which a solver keeps it, one of `MANIFOLDS`: "quaternion" (w first), "eigen_quaternion" (w last),
     "sphere", "line" (a point and a direction). The manifest names it.
     layout: "F" for a dense array that C callers pass column-major, so that the first index is the fastest; Python
-    callers pass any array, of which those with order="F" are not copied. Header and manifest say so.
+    callers pass any array; those with order="F" are not copied. Header and manifest say so.
     pattern: where a CSR or CSC matrix of static shape has stored entries in every call: a SciPy matrix with entries
     there, of any values, or a dense one that is not 0 there. Header and manifest have it; a call with another one is
     refused. Patterns of outputs and Jacobians follow from it, and interfaces such as `abi="casadi"` need it.

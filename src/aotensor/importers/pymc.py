@@ -78,17 +78,16 @@ def slices(model: pymc.Model) -> list[Slice]:
 
 
 def logp_functions(model: pymc.Model, *, data: str = "embedded", prefix: str = "") -> list[aot.Function]:
-    """Three Functions of the unconstrained vector q of a model.   q: (n,) float64
+    """Three Functions of the unconstrained vector q of a model.
 
-    `logp`: the log density with the Jacobians of the transforms, as `model.compile_logp()` has it. `dlogp`: that and
-    its gradient. `constrain`: every free variable on its own scale, and every Deterministic, by name.
+    q: (n,) float64 `logp`: the log density with the Jacobians of the transforms, as `model.compile_logp()` has it.
+    `dlogp`: that and its gradient. `constrain`: every free variable on its own scale, and every Deterministic, by name.
 
-    data: "embedded" makes what `pymc.Data` holds now part of the code; "inputs" makes arguments of it, by name.
-    prefix: in front of the names of the functions. What is where in q is in their documentation, which header and
-    manifest have too.
+    data: "embedded" makes what `pymc.Data` holds now part of the code; "inputs" makes arguments of it, by name. prefix:
+    of the names of the functions. Their documentation has the layout of q, which header and manifest have too.
 
-    Raises: NoCounterpart with all ops that have none; GraphTypeError for what is no model, and for discrete free
-    variables; GraphValueError for another `data`.
+    Raises: NoCounterpart with all ops that have none; GraphTypeError for a value that is not a model, and for discrete
+    free variables; GraphValueError for another `data`.
     """
     if data not in ("embedded", "inputs"):
         raise GraphValueError(f"logp_functions: data is 'embedded' or 'inputs', not {data!r}")

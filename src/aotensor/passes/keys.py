@@ -21,8 +21,8 @@ def parts_of(
     """The operands, attributes and regions of an operation as parts of a key.
 
     inside: numbers of values and attributes; values of the regions are added. same: value → another value that is used
-    in its place. numbered: names of attributes of which only the equality counts. located: do keys of operations in the
-    regions include the user's line?
+    in its place. numbered: names of attributes that are compared for equality only. located: do keys of operations in
+    the regions include the user's line?
     """
     for x in op.operands:
         yield inside[x] if x in inside else (same or {}).get(x, x)

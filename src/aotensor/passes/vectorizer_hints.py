@@ -138,7 +138,7 @@ def _is_over_chunks(op: scf.ForOp) -> bool:
 
 
 def _is_crowded(functions: int, target: Target) -> bool:
-    """Does a loop compute so many elementary functions that interleaving would not make it faster?"""
+    """Does a loop compute too many elementary functions to profit from interleaving?"""
     return functions > target.few_functions
 
 

@@ -12,7 +12,7 @@ _LABEL, _BAR, _SHARE = 300.0, 260.0, 60.0
 
 
 class Bar(NamedTuple):
-    """The bar of a line.   label: its place and text. share: of the time, of which forward and derivative are parts"""
+    """The bar of a line.   label: its place and text. share: of the time, the sum of forward and derivative"""
 
     label: str
     share: float

@@ -35,7 +35,7 @@ def anderson(
 ) -> tuple[Variable, Variable, Variable, Variable]:
     """x, the number of steps, g(x) − x and the status.   Source: Walker & Ni (2011).
 
-    memory: so many differences of earlier steps are combined for the smallest g(x) − x; 0 is plain repetition.
+    memory: number of differences of earlier steps that are combined for the smallest g(x) − x; 0 is plain iteration.
     """
 
     def step(x: Variable, f: Variable, *history: Variable) -> tuple[list[Variable], Variable]:

@@ -59,7 +59,7 @@ def solution_of(
 ) -> Solution:
     """The solution by a search, as an op.
 
-    starts: pairs of what the search reads first, and the symbol for it. found: x, steps, what is to be 0, status.
+    starts: pairs of what the search reads first, and the symbol for it. found: x, steps, the residual, status.
     equations: G and ∂G/∂x, on the slots of the problem.
     """
     x, count, value, status = found

@@ -26,7 +26,7 @@ def number(value: float, like: Variable) -> Variable:
 
 
 def rounding(x: Variable, times: int = 1) -> Variable:
-    """ε of the dtype of x, or so many times that."""
+    """ε of the dtype of x, times a factor."""
     return number(times * float(np.finfo(x.dtype).eps), x)
 
 
@@ -53,12 +53,12 @@ def largest(x: Variable) -> Variable:
 
 
 def is_short(step: Variable, x: Variable, tolerance: Variable, floor: Variable | None = None) -> Variable:
-    """Is a step short beside x, or beside `floor` (by default the tolerance) where x is shorter than that?"""
+    """Is a step short relative to x, or to `floor` (by default the tolerance) if x is shorter?"""
     return le(largest(step), tolerance * maximum(largest(x), tolerance if floor is None else floor))
 
 
 def is_rounding(step: Variable, x: Variable) -> Variable:
-    """Is a step so short, beside x or beside 1, that rounding explains why it makes no progress?"""
+    """Is a step too short, relative to x or 1, to make progress beyond rounding?"""
     return is_short(step, x, number(default_tolerance(x.dtype), x), number(1, x))
 
 

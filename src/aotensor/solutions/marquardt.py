@@ -38,9 +38,10 @@ def levenberg_marquardt(
     tolerance: Variable,
     max_steps: int,
 ) -> tuple[Variable, Variable, Variable, Variable]:
-    """x with a small |r(x)|², the number of steps, Jᵀr there, and the status.   Source: Moré (1978), Nielsen (1999).
+    """x with a small |r(x)|², the number of steps, Jᵀr there, and the status.
 
-    It is done where r is orthogonal to the columns of J up to the tolerance, or with a step that is short beside x.
+    Source: Moré (1978), Nielsen (1999). It is done where r is orthogonal to the columns of J up to the tolerance, or
+    with a step that is short relative to x.
     """
 
     def step(*states: Variable) -> tuple[list[Variable], Variable]:

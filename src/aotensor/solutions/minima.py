@@ -43,17 +43,15 @@ def minimize(
     """x with a local minimum of fun(x, *args), found inside of the library, starting at x0.
 
     fun: a function of symbols that returns a scalar. It may read other variables. x0: a dense real tensor of any rank.
-    method: "trust-ncg", Newton's method in a trust region with products of the exact Hessian; "BFGS" and "L-BFGS",
-    with gradients only, in memory n² and 20·n.
-    tol: the length of a last step beside that of x. By default √ε for trust-ncg, whose error is then far smaller, and
-    ε^¾ for the others.
-    maxiter: the largest number of steps. raise_on_failure: a call that does not converge fails, with status
-    AOTENSOR_NOT_CONVERGED.
+    method: "trust-ncg", Newton's method in a trust region with products of the exact Hessian; "BFGS" and "L-BFGS", with
+    gradients only, in memory n² and 20·n. tol: the length of a last step relative to that of x. By default √ε for
+    trust-ncg, whose error is then far smaller, and ε^¾ for the others. maxiter: the largest number of steps.
+    raise_on_failure: a call that does not converge fails, with status AOTENSOR_NOT_CONVERGED.
 
     Returns a named tuple of solution (like x0), success, iterations, residual (the largest element of the gradient),
-    status (an `Ending`) and fun, the value there. Without success the solution is the last iterate, and its
-    derivatives are nan. They are those of the equation gradient = 0, by the implicit function theorem, forward and in
-    reverse, to any order, in all that fun reads; x0 gets zeros.
+    status (an `Ending`) and fun, the value there. Without success the solution is the last iterate, and its derivatives
+    are nan. They are those of the equation gradient = 0, by the implicit function theorem, forward and in reverse, to
+    any order, in all that fun reads; x0 gets zeros.
 
     Raises: GraphTypeError, GraphValueError for arguments of another kind, a fun that is not a scalar or does not depend
     on x. Cost: of derivatives, one Hessian and its factorisation.
@@ -100,10 +98,10 @@ def least_squares(
 ) -> Minimum:
     """x with a local minimum of |r|²/2 for the residuals r = fun(x, *args), starting at x0.
 
-    fun: a function of symbols that returns a vector, or a list for one. method: "lm", Levenberg and Marquardt's.
-    tol: the length of a last step beside that of x, or the cosine between r and the columns of its Jacobian; ε^¾ by
-    default. The field `fun` is |r|²/2, `residual` the largest element of Jᵀ·r. Else as `minimize`: derivatives hold
-    the second derivatives of r, too.
+    fun: a function of symbols that returns a vector, or a list for one. method: "lm", Levenberg and Marquardt's. tol:
+    the length of a last step relative to that of x, or the cosine between r and the columns of its Jacobian; ε^¾ by
+    default. The field `fun` is |r|²/2, `residual` the largest element of Jᵀ·r. Else as `minimize`: derivatives hold the
+    second derivatives of r, too.
 
     Raises: as `minimize`. Cost: a Cholesky factorisation of JᵀJ per step.
     """

@@ -41,7 +41,7 @@ def newton(
     """x, the number of steps, F(x) and the status.   Source: Dennis & Schnabel (1983), chapter 6.
 
     direction_of: (x, F(x)) → the step to a better x, not finite where there is none.
-    It is done with a full step that is short beside x, or with F = 0.
+    It is done with a full step that is short relative to x, or with F = 0.
     """
 
     def step(x: Variable, f: Variable) -> tuple[list[Variable], Variable]:

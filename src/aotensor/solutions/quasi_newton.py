@@ -109,7 +109,7 @@ def quasi_newton(
 ) -> tuple[Variable, Variable, Variable, Variable]:
     """x, the number of steps, the gradient there, and the status.   Source: Nocedal & Wright (2006), chapters 6 and 7.
 
-    It is done with a full step that is short beside x, once the curvature is known from one step at least.
+    It is done with a full step that is short relative to x, once the curvature is known from one step at least.
     """
 
     def step(

@@ -39,9 +39,9 @@ def root(
 
     F: a function of symbols that returns as many elements as x has, in the shape of x, or a list of them for a vector.
     It may read other variables. x0: a dense real tensor of any rank. method: "newton", with the exact Jacobian and a
-    line search; "broyden", with a Jacobian at the start and the end, which steps improve.
-    tol: the length of a last full step beside that of x, √ε by default: the error is far smaller. maxiter: the largest
-    number of steps. raise_on_failure: a call that does not converge fails, with status AOTENSOR_NOT_CONVERGED.
+    line search; "broyden", with a Jacobian at the start and the end, which steps improve. tol: the length of a last
+    full step relative to that of x, √ε by default: the error is far smaller. maxiter: the largest number of steps.
+    raise_on_failure: a call that does not converge fails, with status AOTENSOR_NOT_CONVERGED.
 
     Returns a named tuple of solution (like x0), success, iterations, residual (max |F|), and status (an `Ending`).
     Without success the solution is the last iterate, and its derivatives are nan. They are those of the equation, by
@@ -155,8 +155,8 @@ def fixed_point(
 ) -> Solution:
     """x with g(x, *args) = x, by repetition from x0.
 
-    g: as F of `root`. method: "anderson", which combines the last 5 steps, or "iteration", which does not.
-    tol: the length of g(x) − x beside that of x, ε^¾ by default. Other options, results and derivatives: as in `root`.
+    g: as F of `root`. method: "anderson", which combines the last 5 steps, or "iteration", which does not. tol: the
+    length of g(x) − x relative to that of x, ε^¾ by default. Other options, results and derivatives: as in `root`.
 
     Raises: as `root`. Cost: products of vectors only in each step; one factorisation (n, n) for derivatives.
     """

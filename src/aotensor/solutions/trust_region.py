@@ -42,7 +42,7 @@ def trust_region(
 ) -> tuple[Variable, Variable, Variable, Variable]:
     """x, the number of steps, the gradient there, and the status.
 
-    product: (x, v) → H(x)·v. It is done with a step inside of the region that is short beside x.
+    product: (x, v) → H(x)·v. It is done with a step inside of the region that is short relative to x.
     Source: Steihaug (1983); Nocedal & Wright (2006), algorithms 4.1 and 7.2.
     """
 

@@ -3,7 +3,7 @@
 An input A becomes four arguments: the pattern A of bool (m, n), which only carries the extents and has no memory;
 A_data (nnz,), A_indices (nnz,) and A_indptr (major + 1,). A result S becomes as many in the same order. Of a bsr matrix
 A_data is (nnz, r, c), and A_indptr counts rows of blocks.
-A complex z of shape (n,) becomes its own memory: reals of shape (n, 2), the last axis of which has both parts. So
+A complex z of shape (n,) becomes its own memory: reals of shape (n, 2), with both parts along the last axis. So
 do the data of a complex matrix.
 """
 

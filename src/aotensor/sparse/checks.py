@@ -165,7 +165,7 @@ def agreeing(x: Variable, dims: Collection[Dim], extents: Sequence[SymbolicExten
 class Counted(ConstantOp):
     """(value, count) → value as it is, once int32 indices are known to count so far.   value: any; count: a scalar
 
-    what: what is counted, as the message says it, with {found} for the number: "hstack has {found} columns".
+    what: the counted things in the message, with {found} for the number: "hstack has {found} columns".
 
     Raises: GraphValueError at run time if they do not.
     """

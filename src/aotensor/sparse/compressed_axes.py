@@ -1,4 +1,4 @@
-"""Dense ops on compressed axes, of which all sparse ops are made: sums over slices and copies to entries.
+"""Dense ops on compressed axes, from which all sparse ops are composed: sums over slices and copies to entries.
 
 Entry p belongs to slice i if indptr[i] ≤ p < indptr[i + 1]; `indices[p]` is its index along the other axis.
 
@@ -212,7 +212,7 @@ def lowered_extent(b: TensorBuilder, dim: Dim, extent: Tensor) -> Extent:
 
 
 def segment_sum(x: Variable, indptr: Variable, extent: SymbolicExtent, dim: Dim = None) -> Variable:
-    """Sums over slices, of which there are `extent`; see SegmentSum."""
+    """Sums over `extent` slices; see SegmentSum."""
     return SegmentSum(dim_or(extent, dim))(x, indptr, as_tensor(extent))  # type: ignore[no-any-return]
 
 

@@ -147,7 +147,7 @@ class SparseFromDense(SparseOp):
 
 
 def starts(counts: Variable) -> Variable:
-    """indptr of slices with so many entries: 0 and the sums of the first 1, 2, … of them."""
+    """indptr of slices with given numbers of entries: 0 and their cumulative sums."""
     return join(0, constant([0], dtype=counts.dtype), cumsum(counts, axis=0, dtype=counts.dtype))
 
 

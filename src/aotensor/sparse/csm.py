@@ -62,7 +62,7 @@ class CSM(SparseOp):
     Gradient: with respect to data only, the cotangent at each stored position in the order of data, regular.
 
     Raises: GraphTypeError for vectors of other kinds; GraphValueError for another format, and at the call for vectors
-    that are no matrix.
+    that do not form a matrix.
     """
 
     name: ClassVar[str] = "CSM"
@@ -134,7 +134,7 @@ def _fitting_literal(x: Variable) -> Variable:
 
 
 def _dims_of(shape: Variable) -> tuple[Dim, Dim]:
-    """What is known at compile time of the extents that a shape vector says."""
+    """The static extents of a shape vector."""
     if isinstance(shape, Constant) and shape.data.shape == (2,):
         return int(shape.data[0]), int(shape.data[1])
     if shape.owner is not None and isinstance(shape.owner.op, MatrixShape):
@@ -229,7 +229,7 @@ def _checked(format: str, *vectors: Variable) -> list[Variable]:
 
 
 def _stand_in(data: Variable, indices: Array) -> Array:
-    """Something of the shape that data must have beside these indices."""
+    """A variable of the shape that data must have for these indices."""
     return np.zeros((len(indices), *(int(n or 1) for n in data.static_shape[1:])), bool)
 
 
@@ -320,7 +320,7 @@ def parts_of(x: Variable) -> Compressed:
 
 
 def matrix_of(parts: Compressed) -> SparseVariable:
-    """The matrix of pieces that are known to be right; what is known of their shape stays known."""
+    """The matrix of parts that are known to be valid; static extents stay known."""
     shape = MatrixShape()(as_tensor(parts.rows), as_tensor(parts.columns))
     vectors = parts.data, parts.indices, parts.indptr
     return CSM(parts.format, parts.dims, is_trusted=True, is_canonical=parts.is_canonical)(*vectors, shape)  # type: ignore[no-any-return]
@@ -336,7 +336,7 @@ def like(x: Variable, data: Variable) -> SparseVariable:
 
 @coerced
 def sparse_vectors(x: SparseVariable) -> list[Variable]:
-    """What stands for a matrix where only dense values can go: data, indices, indptr, and two vectors of its extents.
+    """The dense values that represent a matrix: data, indices, indptr, and two vectors of its extents.
 
     Sizes in a body follow from extents, not from values: so the extents of the matrix come as those of vectors of bool.
     """

@@ -19,7 +19,7 @@ from aotensor.sparse.op import SparseOp, as_sparse, need_sparse
 class SparseView(SparseOp):
     """x itself, a sparse matrix, with the derivatives of a view of dense tensors: x, *options → x.
 
-    A cotangent is clipped where it is stored: what is not stored is 0, and stays so.
+    Only stored entries of a cotangent are clipped; others are 0 and stay 0.
     """
 
     takes_blocks: ClassVar[bool] = True

@@ -36,13 +36,13 @@ class SparseOp(Op):
     """An op that takes or gives sparse matrices.
 
     `reference` gets and gives SciPy matrices, `expand` says the op in parts: `parts_of` takes a matrix apart, and
-    `matrix_of` puts one together. What is put together and taken apart again costs nothing when it is compiled.
+    `matrix_of` puts one together. A matrix that is assembled and taken apart again costs nothing when compiled.
 
     takes_complex: entries and operands may be complex; what an op is made of works on vectors of these, and gradients
     are formulas over complex numbers. An op that has no meaning there says False, and is refused by name.
 
     gives_canonical: its results are canonical even where its inputs are not. takes_blocks: it works on bsr matrices
-    block by block; other ops get them as csr, converted in front of them.
+    block by block; other ops get them converted to csr.
     """
 
     takes_sparse: ClassVar[bool] = True
@@ -107,7 +107,7 @@ def as_sparse(x: Any, name: str | None = None, ndim: int | None = None) -> Spars
 
     ndim: 2 or None.
 
-    Raises: GraphTypeError for a dense variable or array, and for what is no matrix.
+    Raises: GraphTypeError for a dense variable or array, and for other values.
     """
     if isinstance(x, SparseVariable):
         return x
@@ -230,7 +230,7 @@ def _unchecked(x: Variable) -> Variable:
 
 
 def type_error(op: Op, expected: str, *types: TensorType) -> GraphTypeError:
-    """The error of an op that got other types than it takes."""
+    """The error of an op whose inputs have wrong types."""
     found = ", ".join(str(type) for type in types)
     hint = "csr_from_dense makes a sparse matrix of a tensor" if "sparse" in expected else None
     return GraphTypeError(f"{op.name}: expected {expected}, found {found}", hint=hint)

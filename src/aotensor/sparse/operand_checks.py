@@ -1,4 +1,4 @@
-"""Dense operands must fit the matrix beside them: what is copied to entries is not checked entry by entry."""
+"""Check that dense operands fit the matrix, since copies to entries are not checked entry by entry."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Patterns of compressed matrices: transposed, compared, united, thinned out, put in order.
 
 All functions take matrices in parts and give dense vectors; values follow the patterns by copies and sums, so that
-they are differentiable. What is said of a matrix without duplicates holds for `canonical(p)`.
+they are differentiable. Statements about matrices without duplicates hold for `canonical(p)`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class IndexOp(Op):
     """An op on vectors of indices."""
 
     def index_dtype(self, *vectors: TensorType) -> str:
-        """The dtype that holds all indices.   Raises: GraphTypeError for what is no vector of them."""
+        """The dtype that holds all indices.   Raises: GraphTypeError for a value that is not a vector of indices."""
         for found in vectors:
             if found.rank != 1 or found.dtype not in ("int32", "int64"):
                 raise GraphTypeError(f"{self.name}: expected a vector of int32 or int64, found {found}")
@@ -325,7 +325,7 @@ def compress(p: Compressed, keep: Variable) -> Compressed:
 
 
 def _ranks(flags: Variable, dtype: str) -> Variable:
-    """How many flags hold in front of each element, and at the end how many in all."""
+    """The number of flags set before each element, and at the end the total: an exclusive cumulative sum."""
     return concatenate([zeros([1], dtype=dtype), cumsum(cast(flags, dtype), dtype=dtype)])
 
 

@@ -191,7 +191,7 @@ def _target(kind: str) -> int:
 
 
 def _roles(kind: str, of_pqc: Sequence[Any]) -> list[Any]:
-    """What belongs to p, q and c, in the order of x, y and z."""
+    """Values for p, q and c, in the order of x, y and z."""
     return [of_pqc["pqc".index(role)] for role in _ROLES[kind]]
 
 

@@ -55,7 +55,7 @@ class PassingOp(SparseOp):
 class Reformat(PassingOp):
     """The same matrix in another format, sorted: csr as csc, csc as csr, bsr as csr, csr as bsr of a blocksize.
 
-    Of bsr as csr all elements of blocks are stored, and all of a block of which csr stores an element.
+    Conversion from bsr stores all elements of blocks; conversion to bsr stores each block with a stored element.
 
     Gradient: regular; a sparse cotangent comes in the blocks of x, if it has such.
 
@@ -159,7 +159,7 @@ def to_csc(x: Any) -> SparseVariable:
 
 @coerced
 def to_bsr(x: Any, blocksize: Sequence[int]) -> SparseVariable:
-    """x in blocks of a size, all elements of which are stored; itself if it is.
+    """x in blocks of a size, with all elements of a block stored; x itself if it has that size.
 
     Raises: GraphTypeError unless x is a sparse matrix; GraphValueError for a blocksize that does not divide its extents
     (at the call where they are not known).

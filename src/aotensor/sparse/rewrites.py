@@ -1,4 +1,4 @@
-"""Sparse programs made smaller, before their ops expand: what is easier seen on matrices than on vectors.
+"""Simplify sparse programs before their ops expand, while matrices are still visible.
 
 sample(z̄ @ yᵀ, A)        →    rows times columns      sampled: only what is read, see push_samples
 dense(A) @ d              →    dot(A, d)               products_of_sparse: also of transposes, scaled and negated
@@ -78,7 +78,7 @@ def scaled_entries(node: Apply, inputs: Sequence[Variable], stop: Collection[Var
 
 
 def dense_again(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
-    """What was made sparse and is made dense again, as it was."""
+    """Replace a dense matrix that was converted to sparse and back by itself."""
     made = _made_by(inputs[0], SparseFromDense, stop) or _made_by(inputs[0], StoredEverywhere, stop)
     return made.inputs[0] if made is not None else None
 
@@ -128,7 +128,7 @@ def _made_by(x: Variable, op: type, stop: Collection[Variable]) -> Apply | None:
 
 
 def products_of_sparse(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
-    """A product of matrices and vectors of which one is dense only because it was made so → a product of the sparse.
+    """Replace a product with a densified sparse operand by a sparse product.
 
     What is not stored counts as 0 also where the other factor is infinite or nan.
     """

@@ -81,7 +81,7 @@ def to_entries(t: Variable, x: Variable) -> Variable:
 
 
 def entries_of(g: Variable, x: Variable) -> Variable | None:
-    """The c of which g is `from_entries(x, c)`, if it is."""
+    """c if g is `from_entries(x, c)`, else None."""
     made = _shares(g)
     if made is None:
         return None

@@ -44,7 +44,7 @@ from aotensor.sparse.patterns_product import (
 class SparseProduct(UnsortedMatrix):
     """(indices, indptr, minor of p, then of q, x, y) → (data, indices, indptr) of p·q, in compressed rows.
 
-    x, y: the values of p and of q, (nnz,), of one dtype, which is that of data; beside complex values others are of the
+    x, y: the values of p and of q, (nnz,), of one dtype, which is that of data; with complex values others are of the
     dtype of their parts. Every entry that some k has comes once, in the order of the first terms. q is canonical.
 
     Raises: GraphTypeError for values of two dtypes; GraphValueError at run time if q has not as many rows as p has

@@ -50,7 +50,7 @@ def matrix(
 
     blocksize: rows and columns of a block, for bsr alone.
 
-    Raises: GraphValueError for another format, or a blocksize that does not go with it or divide the dims;
+    Raises: GraphValueError for another format, or a blocksize that does not fit it or divide the dims;
     GraphTypeError for a dtype that sparse matrices do not have.
     """
     return SparseTensorType(format, dtype or config.floatX, shape, index_dtype=index_dtype, blocksize=blocksize)(name)
@@ -137,7 +137,7 @@ def shared(
 
     The value is copied unless `borrow`. `strict`: refuse a value of another format.
 
-    Raises: GraphTypeError for a Variable or what is no matrix.
+    Raises: GraphTypeError for a Variable or a value that is not a matrix.
     """
     if isinstance(value, Variable) or not is_matrix(value):
         raise GraphTypeError(f"shared needs a SciPy sparse matrix, found {describe_value(value)}")

@@ -72,7 +72,7 @@ def sparse(name: str, shape: tuple[int, int], values: Variable, rows: Array, col
 def for_casadi(functions: Sequence[Function], library: str) -> tuple[list[Function], CasadiLayer]:
     """Each function with its Jacobian, one forward and one adjoint derivative, and the Jacobian of the latter.
 
-    Raises: GraphTypeError for arguments that are no float64 matrices of static shape, and sparse ones whose pattern is
+    Raises: GraphTypeError for arguments other than float64 matrices of static shape, and sparse ones whose pattern is
     not known; GraphValueError for functions with shared variables
     """
     made: list[Function] = []

@@ -30,7 +30,7 @@ _HINT = "aot.function([t, y, p], f) with t = at.scalar('t'), y = at.vector('y', 
 def for_sundials(functions: Sequence[Function], library: str) -> tuple[list[Function], SundialsLayer]:
     """Of each function its Jacobian, products with that from both sides, and with the derivative by the parameters.
 
-    Raises: GraphTypeError for functions that are no f(t, y, *p) of dense float64 arrays of static shape,
+    Raises: GraphTypeError for functions other than f(t, y, *p) of dense float64 arrays of static shape,
     GraphValueError for those with shared variables
     """
     made: list[Function] = []

@@ -1,4 +1,4 @@
-"""The record of an interface of another project: what it adds to a library."""
+"""The record of an interface of another project: its additions to a library."""
 
 from __future__ import annotations
 

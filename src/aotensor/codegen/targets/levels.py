@@ -77,7 +77,7 @@ def check_levels(triple: str) -> None:
 def name_by_level(code: LevelCode, products: Sequence[str]) -> None:
     """Append the level's name to the visible symbols of its module, and set the target CPU of each function.
 
-    products: functions of other modules of which each level has its own copy.
+    products: functions of other modules that each level has a copy of.
     """
     suffix = code.machine.cpu
     for function in list(code.module.functions):

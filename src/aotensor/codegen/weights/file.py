@@ -106,7 +106,7 @@ class WeightsPool:
         self._end = 0
 
     def accepts(self, size: int) -> bool:
-        """Is a constant of so many bytes moved?"""
+        """Is a constant of this size in bytes moved to the file?"""
         return size > self.least
 
     def add(self, name: str, element: str, shape: Sequence[int], content: bytes) -> Place:

@@ -149,7 +149,7 @@ class _Rule:
         return [k for k, var in enumerate(self.equation.outvars) if _is_inexact(var.aval)]
 
     def pattern(self, count: int) -> list[list[bool]]:
-        """The connection pattern of an op of so many inputs."""
+        """The connection pattern of an op with `count` inputs."""
         sources = set(self.moving.values())
         outputs = range(len(self.equation.outvars))
         return [[place in sources and k in self.moved for k in outputs] for place in range(count)]

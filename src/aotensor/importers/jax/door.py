@@ -29,10 +29,10 @@ def from_jax(
 ) -> aot.Function:
     """A function that JAX can trace, as one of ours: called, compiled, differentiated and shipped like any other.
 
-    specs: what it takes, one per positional argument: `jax.ShapeDtypeStruct`s, arrays, whose values do not matter, or
+    specs: shape and dtype of each positional argument: `jax.ShapeDtypeStruct`s, arrays, whose values do not matter, or
     pytrees of them. A symbolic dim of `jax.export.symbolic_shape` is a named dim here. Inputs are called as the
     arguments, those of a pytree with the path behind: `params_layers_0_w`.
-    static: arguments that are no inputs, by name.
+    static: arguments that are constants instead of inputs, by name.
     grad: names of arguments or inputs; the derivative of the result, or of the first one, with respect to each input
     among them becomes an output `grad_<input>`. `jax.grad` inside of `function` is as good.
     name: of the Function, by default that of `function`, with `_` behind it if C has it: `cos_` of `jnp.cos`.
@@ -44,7 +44,7 @@ def from_jax(
 
     Raises: NoCounterpart, with all primitives that have none and the lines they come from; GraphTypeError for an
     argument that is not an array, or that JAX would make narrower, and for the gradient of what is not a scalar;
-    GraphValueError for a name in `grad` that no input has, and a symbolic dim that is no extent of an input.
+    GraphValueError for a name in `grad` that no input has, and a symbolic dim that is not the extent of an input.
     """
     if not callable(function):
         raise GraphTypeError(f"from_jax: a function of JAX is expected, found {type(function).__name__}")

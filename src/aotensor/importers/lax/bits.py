@@ -52,7 +52,7 @@ def _ones(x: at.Variable) -> at.Variable:
 
 
 def _leading_zeros(x: at.Variable) -> at.Variable:
-    """The zeros in front of the first 1: below that all bits are set, and the others counted."""
+    """The number of leading zeros: below that all bits are set, and the others counted."""
     bits, step = _unsigned(x), 1
     while step < _width(x):
         bits = bits | shifted_right(bits, step)

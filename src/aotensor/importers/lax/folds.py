@@ -21,7 +21,7 @@ def combined(
 ) -> list[at.Variable]:
     """A program of numbers on arrays of one shape, element by element.
 
-    outer: what it reads from around. inside: of which elements there is a second one; elsewhere the first ones stay
+    outer: captured values. inside: mask of the elements that have a second one; elsewhere the first ones stay
     """
     given = [*first, *second]
     elements = [at.tensor(dtype=x.dtype, shape=()) for x in given]

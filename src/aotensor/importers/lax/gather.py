@@ -1,6 +1,6 @@
 """gather, and how XLA describes windows of one array at many positions, as an index.
 
-Along each axis of the array a window is whole, or its position is read from the array of starts, or it goes along with
+Along each axis of the array a window is whole, or its position is read from the array of starts, or it is paired with
 an axis of the batch. Whole axes stay slices, which makes of the common case, rows of a table, an index by one array.
 
 Source: https://openxla.org/xla/operation_semantics#gather
@@ -27,7 +27,7 @@ class Windows:
 
     wholes: the extents of the array; sizes: those of a window, by axis of the array. batch: the extents that count the
     windows. kept: the axes of the array along which windows have an axis. start_axes: the axis that each column of
-    `starts` belongs to. batch_axes: axis of the array → the axis of the batch that it goes along with.
+    `starts` belongs to. batch_axes: axis of the array → the axis of the batch that it is paired with.
     """
 
     wholes: Sequence[Extent]

@@ -56,7 +56,7 @@ def _steps(params: Mapping[str, Any], key: str, rank: int) -> list[int]:
 
 
 def _widths(x: at.Variable, params: Mapping[str, Any]) -> list[tuple[int, int, int]]:
-    """What is put before, behind and between the elements of x."""
+    """Padding before, behind and between the elements of x."""
     spread = _steps(params, "base_dilation", x.ndim)
     return [(int(low), int(high), n - 1) for (low, high), n in zip(params["padding"], spread, strict=True)]
 
@@ -126,7 +126,7 @@ def _of_one_operation(equation: Equation) -> Combine | None:
 
 
 def _programs(equation: Equation) -> Iterable[Program]:
-    """The program that combines, where it is no operation that has a counterpart for whole windows."""
+    """The program that combines, if no operation on whole windows corresponds to it."""
     return () if _of_one_operation(equation) is not None else programs_in(equation)
 
 

@@ -72,7 +72,7 @@ def is_literal(x: Any) -> bool:
 
 
 def body_of(program: Program) -> Any:
-    """What has the equations."""
+    """The program with the equations."""
     return program.jaxpr if hasattr(program, "consts") else program
 
 

@@ -1,4 +1,4 @@
-"""A checked ONNX model as a Function: inputs are arguments, initializers are constants, outputs go by name."""
+"""A checked ONNX model as a Function: inputs are arguments, initializers are constants, outputs have names."""
 
 from __future__ import annotations
 

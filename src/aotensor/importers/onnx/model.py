@@ -26,7 +26,7 @@ class DamagedModel(GraphValueError):
 def read_model(path: str | PathLike[str]) -> tuple[Any, Path]:
     """The model of a file, and the absolute path of the latter.
 
-    Raises: OSError if the file cannot be read; DamagedModel for bytes that are no ONNX model, or one that is cut off;
+    Raises: OSError if the file cannot be read; DamagedModel for bytes that are not a complete ONNX model;
     GraphValueError as `check_opsets`.
     """
     if not isinstance(path, str | PathLike):

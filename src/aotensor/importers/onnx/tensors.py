@@ -1,4 +1,4 @@
-"""Tensors of ONNX files as arrays: dtypes, extents, and data beside the file."""
+"""Tensors of ONNX files as arrays: dtypes, extents, and external data."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def element_of(dtype: str) -> int:
 
 
 def array_of(tensor: Any, folder: Path | None, what: str) -> np.ndarray[Any, Any]:
-    """The values of a TensorProto.   folder: of the model, for data in files beside it; None where there is none
+    """The values of a TensorProto.   folder: of the model, for external data; None if it has none
 
     Raises: GraphValueError, UnsupportedError with `what` for a dtype that we lack, data that are fewer than the
     extents say, and files outside of the folder.

@@ -97,7 +97,7 @@ def _has(op: Any, ruled: type | None, methods: Sequence[str], attributes: Sequen
 def with_own_derivatives(node: Any, apply: Callable[..., list[Any]], graph: Graph, values: Sequence[Any]) -> list[Any]:
     """The outputs of `apply(*values)` as one op that has the derivatives of `node`, a node of PyTensor's.
 
-    graph: imports further graphs. Constants, and values that are no variables, become part of the op.
+    graph: imports further graphs. Constants, and values other than variables become part of the op.
     """
     own = _Own(node, apply, graph, values)
     op = OpFromGraph(

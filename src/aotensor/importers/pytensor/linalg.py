@@ -78,7 +78,7 @@ def _triangle(op: Any) -> str:
 
 @rule("QR")
 def qr(walk: Walk, node: Any, a: Any) -> Any:
-    """Factors; r alone has as many rows as the matrix. Or LAPACK's reflectors and their factors, beside r."""
+    """Factors; r alone has as many rows as the matrix. Or LAPACK's reflectors and their factors, and r."""
     op = node.op
     if op.mode == "raw":
         return _reflectors(node, a)

@@ -4,8 +4,8 @@
 |---|---|
 | sit_sot, mit_sot | a state with taps; the buffer is its first rows, then what the loop stacks |
 | nit_sot | an output that is not fed back |
-| untraced sit_sot | a state of which only the last value counts, such as that of a generator |
-| mit_mot that writes one row per step, the last that it reads | a state, beside the rest of the buffer as a sequence |
+| untraced sit_sot | a state whose last value alone is used, such as that of a generator |
+| mit_mot that writes one row per step, the last that it reads | a state, and the rest of the buffer as a sequence |
 | mit_mot, any other | a state that is the whole buffer |
 """
 
@@ -160,7 +160,7 @@ class _Arguments:
 
 
 class _Inner:
-    """The order of the inner function's inputs and outputs, beside that of a step of ours."""
+    """The order of the inner function's inputs and outputs, mapped to that of our steps."""
 
     def __init__(self, op: Any, buffers: Sequence[_Buffer], taps: Sequence[tuple[int, ...]]) -> None:
         self._buffers, self._taps = buffers, taps

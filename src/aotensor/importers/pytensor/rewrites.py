@@ -96,5 +96,5 @@ class Rewritten(ViewOp):
 
 
 def rewritten(x: Variable, function: str) -> Variable:
-    """x, of which derivatives are refused with the name of the function."""
+    """x; its derivatives are refused with the name of the function."""
     return x if dtypes.is_discrete(x.dtype) else Rewritten(function)(x)

@@ -116,7 +116,7 @@ def with_known_type(old: Any, new: Any) -> Any:
 
 
 def number_of(n: Any) -> Any:
-    """A constant scalar, or an element of a constant, as a number, of which more is known when the graph is built; else
+    """A constant scalar, or an element of a constant, as a number, which the graph can simplify; else
     the variable."""
     data = getattr(n, "data", None)
     owner = getattr(n, "owner", None)

@@ -97,7 +97,7 @@ def read_type(text: Text) -> Aval:
 def read_attribute(text: Text, is_typed: bool = True) -> Any:
     """A value: numbers, text, lists, dicts; words and symbols as they are; arrays by `read_dense`.
 
-    is_typed: a type may stand behind a number; not where it would be that of an operation.
+    is_typed: a number may have a type suffix; not where the type would be that of an operation.
 
     Raises: DamagedText
     """

@@ -31,7 +31,7 @@ _TARGETS: Final = (
 
 @writes("while", note="a loop; one that counts has a gradient")
 def _while(to: Translator, found: Operation, equations: list[Equation]) -> None:
-    """What a step leaves as it is, is no part of the state: both regions read it from around."""
+    """Values that a step does not change are not part of the state: both regions capture them."""
     if len(found.regions) != 2:
         raise Unsuited(f"it has {len(found.regions)} regions")
     condition, body = found.regions

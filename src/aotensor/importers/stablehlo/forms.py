@@ -29,7 +29,7 @@ class _Scope:
 
 
 def read_argument(text: Text, names: dict[str, list[Value]]) -> tuple[str, Value]:
-    """`%arg0: type loc(...)`, entered into the names; what stands in `loc(...)`.   Raises: DamagedText"""
+    """`%arg0: type loc(...)`, entered into the names; returns the content of `loc(...)`.   Raises: DamagedText"""
     label = text.of_kind("value", "an argument")
     text.need(":")
     value = Value(read_type(text))
@@ -40,7 +40,7 @@ def read_argument(text: Text, names: dict[str, list[Value]]) -> tuple[str, Value
 
 
 def read_location(text: Text) -> str:
-    """What stands in `loc(...)`, "" where there is none.   Raises: DamagedText"""
+    """The content of `loc(...)`, "" without one.   Raises: DamagedText"""
     return text.skip_brackets().strip() if text.take("loc") else ""
 
 
@@ -200,7 +200,7 @@ def _ranges(text: Text) -> list[list[int]]:
 
 
 def _types(text: Text, found: Operation, count: int | None) -> None:
-    """What stands behind the colon.   count: of results, where one type may stand for all"""
+    """The types after the colon.   count: of results, which may share one type"""
     line = text.line
     text.need(":")
     given: list[Aval]

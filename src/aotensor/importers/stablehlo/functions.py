@@ -43,17 +43,15 @@ def from_stablehlo(
     """The Function of a module of StableHLO in MLIR's text form, as `jax.export(...).mlir_module()` prints it.
 
     source: the text, or the path of a file, as a pathlib.Path. JAX is not needed, and nothing of the text is executed.
-    name: of the Function, by default that of the module, without `jit_`.
-    entry: the function of the module.
-    shapes: names or numbers for extents that the text leaves open, by input: {"x": ("n", 3)}.
-    grad: names of inputs, or of arguments that are trees of them. The first output must be one floating number;
-    `grad_<input>` is its gradient.
+    name: of the Function, by default that of the module, without `jit_`. entry: the function of the module. shapes:
+    names or numbers for extents that the text leaves open, by input: {"x": ("n", 3)}. grad: names of inputs, or of
+    arguments that are trees of them. The first output must be one floating number; `grad_<input>` is its gradient.
 
     Inputs and outputs are called as in `from_jax`, where the text has their names; dims as JAX's symbolic dims.
 
-    Raises: OSError if the file cannot be read; DamagedText, with the line, for what is no StableHLO; NoCounterpart with
-    all operations that have none, and their lines; UnsupportedError for dtypes that aotensor has not; GraphTypeError,
-    GraphValueError for types that do not fit, and unknown names in `shapes` and `grad`.
+    Raises: OSError if the file cannot be read; DamagedText, with the line, for text that is not StableHLO;
+    NoCounterpart with all operations that have none, and their lines; UnsupportedError for dtypes that aotensor has
+    not; GraphTypeError, GraphValueError for types that do not fit, and unknown names in `shapes` and `grad`.
     """
     text, file = _read(source)
     module = read_module(text, file)
@@ -157,7 +155,7 @@ def _share_extents(importer: Importer, inputs: Sequence[at.Variable]) -> None:
 
 
 def _arranged(main: Function, values: Sequence[at.Variable]) -> Any:
-    """Results as a variable, a list or a dict, as what JAX has written beside them says."""
+    """Results as a variable, a list or a dict, by the tree that JAX recorded."""
     names = result_names(main)
     if not values:
         raise GraphValueError(f"@{main.name} returns nothing")

@@ -48,7 +48,7 @@ class _Reader:
         return Module(name, functions)
 
     def _skip_aliases(self) -> None:
-        """`#loc1 = loc("x")`: what is quoted is a name of an argument."""
+        """`#loc1 = loc("x")`: the quoted text is the name of an argument."""
         text = self._text
         while text.kind == "alias":
             label = text.advance()

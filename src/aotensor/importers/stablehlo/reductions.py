@@ -172,7 +172,7 @@ def _is_extreme(to: Translator, found: Operation, over: tuple[int, ...], region:
 
 
 def _extreme(to: Translator, found: Operation, equations: list[Equation], over: tuple[int, ...], name: str) -> None:
-    """The largest or least elements along an axis and their positions, of which the first counts."""
+    """The largest or least elements along an axis and their first positions."""
     x, monoid = found.operands[0], "maximum" if name == "argmax" else "minimum"
     largest, place = found.results
     to.emit(Step(name, [x], {"axes": over, "index_dtype": place.aval.dtype}), found, equations, [place])

@@ -167,7 +167,7 @@ def _next(tree: Tree, name: str, keys: list[int]) -> Tree | None:
 
 
 def extreme_position(forest: Forest, results: Sequence[Tree]) -> str:
-    """ "argmax" or "argmin" for a region of values and positions of which the first extreme one is kept, else ""."""
+    """ "argmax" or "argmin" for a region that keeps the first extreme value and its position, else ""."""
     if len(results) != 2:
         return ""
     x, i, y, j = (forest.tree("argument", argument=k) for k in range(4))
@@ -183,7 +183,7 @@ def extreme_position(forest: Forest, results: Sequence[Tree]) -> str:
 
 
 def is_logaddexp(region: Region, functions: Mapping[str, Region]) -> bool:
-    """Is it log(exp x + exp y), as JAX writes it?   functions: what it may call"""
+    """Is it log(exp x + exp y), as JAX writes it?   functions: that it may call"""
     forest = Forest(functions)
     try:
         results = forest.of(region, {})

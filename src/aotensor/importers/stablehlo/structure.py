@@ -17,7 +17,7 @@ class Value:
 
 @dataclass(eq=False)
 class Region:
-    """Operations with arguments of their own, which see the values around.   results: what it returns"""
+    """A region: operations with arguments, which may capture outer values.   results: returned values"""
 
     arguments: list[Value]
     operations: list[Operation] = field(default_factory=list)

@@ -64,7 +64,7 @@ class Text:
         return found
 
     def fail(self, expected: str) -> NoReturn:
-        """Fail at the next token.   Raises: DamagedText with the line, what was expected and what was found"""
+        """Fail at the next token.   Raises: DamagedText with the line, the expected and the found token"""
         found = f"{self.token!r:.40}" if self.token else "the end of the text"
         raise DamagedText(f"{self.file}:{self.line}: expected {expected}, found {found}")
 

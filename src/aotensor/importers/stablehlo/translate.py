@@ -53,7 +53,7 @@ def writes(*names: str, dialect: str = "stablehlo", note: str = "") -> Callable[
 class Translator:
     """The translation of one module.
 
-    missing: what has no counterpart; constants: what is known of values, by identity
+    missing: operations without a counterpart; constants: known values, by identity
     """
 
     def __init__(self, module: Module, file: str) -> None:

@@ -94,7 +94,7 @@ def _with_vectors_last(starts: Value, record: Mapping[str, Any], found: Operatio
 
 
 def _batches(record: Mapping[str, Any], keys: tuple[str, str], ranks: tuple[int, int], place: int) -> tuple[Any, Any]:
-    """Axes of operand and of positions that go along with each other."""
+    """Batching axes of the operand and of the positions, in pairs."""
     first, second = (_numbers(record, key, rank) for key, rank in zip(keys, ranks, strict=True))
     if len(first) != len(second) or place in second:
         raise Unsuited(f"its {keys[1]} are {second}")
@@ -324,7 +324,7 @@ def reduce_window(found: Operation, functions: Mapping[str, Region]) -> tuple[st
 
 
 def _running(x: Value, params: Mapping[str, Any]) -> tuple[int, bool] | None:
-    """Axis and direction of running sums: windows as long as the axis, each of which ends, or begins, at an element."""
+    """Axis and direction of running sums: windows as long as the axis that end, or begin, at each element."""
     moved = [d for d in range(x.aval.ndim) if params["window_dimensions"][d] != 1 or params["padding"][d] != (0, 0)]
     plain = all(n == 1 for key in ("window_strides", "base_dilation", "window_dilation") for n in params[key])
     if len(moved) != 1 or not plain:

@@ -215,7 +215,7 @@ def _logarithm(base: float) -> Callable[[Look, Apply], Variable | None]:
 
 
 def _plain_logarithm(look: Look, x: Variable) -> Variable | None:
-    """log x where that is an inverse hyperbolic function, or log(1 ± u), of which the pass `stabilize` makes log1p."""
+    """log x if that is an inverse hyperbolic function, or log(1 ± u), which the pass `stabilize` turns into log1p."""
     found = inverse_hyperbolic(look, x)
     if found is not None or look.is_value:
         return found

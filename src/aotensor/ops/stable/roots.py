@@ -1,4 +1,4 @@
-"""Roots of 1 + u² and what cancels beside them.
+"""Roots of 1 + u², and differences with them that cancel.
 
     √(1 + u²), (1 + u²)^−½, u/√(1 + u²)    beyond 1e154, where u² overflows, and their derivatives beyond 1e8
     √(1 + u²) − 1, √(1 + v) − 1            near 0

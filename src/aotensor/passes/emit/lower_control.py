@@ -94,7 +94,7 @@ def lower_scan(b: LoopBuilder, caller: Caller, op: ScanOp) -> Scalar | None:
 class _State:
     """One state of a scan: its initial values and its buffer.
 
-    rows: buffer of its values; None for a scalar state of which only the last value is used.
+    rows: buffer of its values; None for a scalar state whose last value alone is used.
     """
 
     lags: tuple[int, ...]

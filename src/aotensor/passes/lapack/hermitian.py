@@ -21,12 +21,12 @@ def complex_lu(job: Job) -> Scalar:
 
 
 def complex_eigh(job: Job) -> Scalar:
-    """Lower `complex_eigh`: A, of which the lower triangle is read → eigenvalues, ascending, and eigenvectors."""
+    """Lower `complex_eigh`: the lower triangle of A → eigenvalues, ascending, and eigenvectors."""
     return _heevd(job, "V", job.result(1))
 
 
 def complex_eigvalsh(job: Job) -> Scalar:
-    """Lower `complex_eigvalsh`: A, of which the lower triangle is read → eigenvalues, ascending."""
+    """Lower `complex_eigvalsh`: the lower triangle of A → eigenvalues, ascending."""
     return _heevd(job, "N", job.work(*job.operand(0).extents))
 
 

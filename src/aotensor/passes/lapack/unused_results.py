@@ -32,7 +32,7 @@ PARTS: Final[Mapping[str, tuple[str, int]]] = {
 
 
 def drop_unused_results(op: LapackOp) -> None:
-    """Replace a factorization of which only one result is used.
+    """Replace a factorization with one used result.
 
     The replacement computes that result only, or is another factorization of the same matrix.
     """

@@ -30,7 +30,7 @@ class Work:
 
     bytes: bytes of elements, each counted once per statement. gathers: number of elements at computed positions.
     flops: number of additions, multiplications, divisions and similar operations. elementary: number of calls of
-    functions such as exp, each of which is many flops.
+    functions such as exp, which are many flops each.
     """
 
     bytes: float = 0.0

@@ -96,7 +96,7 @@ _EXPONENT_BASE: Final = 1023 - 63
 def far_angle(x: Value) -> Value:
     """Reduce a large angle x = n·π/2 + r, 2**21 ≤ |x| < ∞: return r with (n mod 4)·64 added to its exponent field.
 
-    frac(x/(2π)) is computed as a product of integers, 53 bits of x by 192 bits of 1/(2π), of which 128 bits are kept.
+    frac(x/(2π)) is computed as a product of integers, 53 bits of x by 192 bits of 1/(2π); 128 bits are kept.
     """
     bits = x.bits()
     shift = (bits >> 52 & 0x7FF) - (1023 + 21)

@@ -69,7 +69,7 @@ class Stepper(ABC):
 
 @dataclass(frozen=True)
 class Explicit(Stepper):
-    """A Runge-Kutta method; what it carries is f at the point."""
+    """A Runge-Kutta method; its state between steps is f at the point."""
 
     table: RungeKutta
 
@@ -186,7 +186,7 @@ def stepper(system: System, method: str) -> Stepper:
 
 
 def scaled_size(errors: Sequence[Variable], scale: Variable) -> Variable:
-    """How large an error is beside its tolerance: the root of the mean square of error / scale, 0 for n = 0.
+    """The error relative to its tolerance: the root of the mean square of error / scale, 0 for n = 0.
 
     Of two estimates, those of order 5 and 3 of DOP853, both count (Hairer, Nørsett & Wanner 1993, section II.10).
     """

@@ -135,7 +135,7 @@ greater_equal_s_s, greater_equal_s_d = GreaterEqualSS(), GreaterEqualSD()
 def _switch(
     name: str, with_sparse: ComparisonSS, with_dense: ComparisonSD, swapped: ComparisonSD
 ) -> Callable[..., Variable]:
-    """The comparison of any two operands of which at least one is sparse; `swapped` has the operands exchanged."""
+    """The comparison of two operands, at least one sparse; `swapped` has the operands exchanged."""
 
     def compared(x: Any, y: Any) -> Variable:
         first, second = operands([x, y])

@@ -1,6 +1,6 @@
 """Parts and conjugates of sparse matrices of complex entries: the pattern stays, and derivatives are regular.
 
-Everything else takes complex entries as it takes real ones: a matrix is one pattern with a vector of data, and complex
+All other ops treat complex entries like real ones: a matrix is one pattern with a vector of data, and complex
 vectors are pairs of real ones when they are compiled. Cotangents follow the convention of `ops/complex/parts.py`.
 """
 

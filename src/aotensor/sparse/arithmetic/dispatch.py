@@ -105,7 +105,7 @@ def _paired(op: Elementwise, matrices: Sequence[Variable]) -> Variable | None:
 
 @coerced
 def sparse_counterpart(op: Op, inputs: Sequence[Any]) -> Variable:
-    """What a dense op gives on inputs of which at least one is sparse.
+    """The result of a dense op on inputs with at least one sparse one.
 
     Raises: GraphTypeError for an op that has no sparse meaning, with what to call instead.
     """

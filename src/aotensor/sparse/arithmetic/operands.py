@@ -40,7 +40,7 @@ def operands(inputs: Sequence[Any]) -> list[Variable]:
 
 
 def sparse_result(op: Op, x: TensorType, y: TensorType, dtype: str | None = None) -> SparseTensorType:
-    """The type of a matrix made of two sparse ones: format of the first, promoted dtype, what is known of the dims.
+    """The type of a matrix made of two sparse ones: format of the first, promoted dtype, known dims of both.
 
     Raises: GraphTypeError unless both are sparse; GraphValueError for extents that are known to differ.
     """
@@ -52,7 +52,7 @@ def sparse_result(op: Op, x: TensorType, y: TensorType, dtype: str | None = None
 
 
 def common_dims(op: Op, x: TensorType, y: TensorType) -> tuple[Dim, Dim]:
-    """What is known of the dims of two matrices of the same shape.   Raises: GraphValueError if they differ."""
+    """The known dims of two matrices of the same shape.   Raises: GraphValueError if they differ."""
     dims: list[Dim] = []
     for axis, (one, other) in enumerate(zip(x.shape, y.shape, strict=True)):
         if isinstance(one, int) and isinstance(other, int) and one != other:

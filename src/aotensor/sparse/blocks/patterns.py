@@ -111,7 +111,7 @@ def _divided(extent: SymbolicExtent, by: int, word: str) -> SymbolicExtent:
 
 @dataclass(frozen=True)
 class Divided(ConstantOp):
-    """An integer scalar as it is, once it is known to be a multiple of `by`.   word: what it counts, for the error"""
+    """Check that an integer scalar is a multiple of `by`; return it.   word: its meaning, for the error"""
 
     name: ClassVar[str] = "divided"
     by: int

@@ -100,7 +100,8 @@ class CSMGrad(SparseOp):
     (x_data, x_indices, x_indptr, x_shape, g_data, g_indices, g_indptr, g_shape) → (nnz of x,), dtype of g. Entries of x
     that g does not store get 0; those that x stores several times get the same. Linear in g_data.
 
-    Raises: GraphTypeError for vectors of other kinds, GraphValueError at the call for vectors that are no matrix.
+    Raises: GraphTypeError for vectors of other kinds, GraphValueError at the call for vectors that do not form a
+    matrix.
     """
 
     name: ClassVar[str] = "csm_grad"
@@ -142,7 +143,7 @@ csm_grad: Final = CSMGrad()
 class ConstructSparseFromList(SparseOp):
     """Row k of `values` put into row ilist[k] of a csc matrix of the extents of a template; repeated rows add up.
 
-    template: (m, n) dense, of which only the extents count. values: (k, n). ilist: (k,) integers from 0 to m − 1.
+    template: (m, n) dense; only its extents are used. values: (k, n). ilist: (k,) integers from 0 to m − 1.
     → (m, n) csc, dtype of values, all k·n entries stored.
 
     Gradient: values ← ḡ[ilist, :].

@@ -1,4 +1,4 @@
-"""Matrices beside each other, below each other, and along a diagonal. No pattern is sorted: slots follow from indptr.
+"""Stack matrices horizontally, vertically, and along a diagonal. No pattern is sorted: slots follow from indptr.
 
 Blocks that follow each other along the axis that is compressed are put one after another. Along the other axis slice i
 of the result is slice i of each block in turn: it begins at Σ_b indptr_b[i], and block b in it behind those before b.
@@ -212,7 +212,7 @@ def _all_canonical(blocks: Sequence[Compressed]) -> bool:
 
 @dataclass(frozen=True)
 class HStack(Stack):
-    """Matrices of as many rows beside each other."""
+    """Stack matrices of as many rows horizontally."""
 
     name: ClassVar[str] = "hstack"
     along: ClassVar[tuple[int, ...]] = (1,)
@@ -232,7 +232,7 @@ class VStack(Stack):
 
 @dataclass(frozen=True)
 class SparseBlockDiagonal(Stack):
-    """Matrices of any extents along a diagonal, nothing stored beside them.   n_inputs: how many there are"""
+    """Stack matrices of any extents along a diagonal, without entries elsewhere.   n_inputs: number of matrices"""
 
     name: ClassVar[str] = "sparse_block_diagonal"
     along: ClassVar[tuple[int, ...]] = (0, 1)
@@ -251,7 +251,7 @@ def _is_sparse(x: Any) -> bool:
 
 @coerced
 def hstack(blocks: Sequence[Any], format: str | None = None, dtype: DTypeLike | None = None) -> SparseVariable:
-    """Sparse matrices of as many rows beside each other, csc unless `format` says csr.   (m, n₁), (m, n₂), … → (m, Σn)
+    """Stack sparse matrices of as many rows horizontally, csc unless `format` says csr.   (m, n₁), (m, n₂), … → (m, Σn)
 
     dtype: of the result, by default what the blocks promote to.
 

@@ -3,7 +3,7 @@
 Types are those of the annotations below. Statements are assignments, `for … in range(…)`, `while`, `if` and a
 `return` at the end; there is no other way out of a loop than its condition. Expressions are arithmetic, comparisons,
 `and`, `or`, `not`, elements of vectors, `abs`, `min`, `max`, `root`, and calls of other kernels. A variable has one
-type, and one that is read behind a loop or branch has a value in front of it. No two vectors of a call share memory.
+type, and one that is read after a loop or branch has a value before it. No two vectors of a call share memory.
 """
 
 from __future__ import annotations

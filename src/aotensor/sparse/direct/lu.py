@@ -6,7 +6,7 @@ the same entries below a full triangle are a *supernode*, kept as a dense block:
 one behind the other, the part of U in it included. So updates are products of dense matrices and vectors.
 
 Rows of L are rows of A until all columns are done. The walk skips entries below the first common one of a column of L
-and a row of U: what they lead to is reached through that (symmetric pruning, Eisenstat & Liu 1992).
+and a row of U: their descendants are reached through that (symmetric pruning, Eisenstat & Liu 1992).
 
 Layout of the factors, of nodes t, with rows(t) = the list of node t and width(t) = its columns:
     table      6 parts of n + 1 numbers: of node t its first column, where its rows begin in `rows`, how many there

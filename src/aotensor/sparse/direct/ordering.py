@@ -1,7 +1,7 @@
 """An order of elimination that keeps factors sparse: approximate minimum degree (Amestoy, Davis & Duff 1996).
 
 Eliminating a variable makes neighbours of all its neighbours: an *element*. The graph is kept as a quotient graph, in
-which a variable has variables and elements beside it, and elements that an element contains are absorbed. Variables
+which a variable has adjacent variables and elements, and elements that an element contains are absorbed. Variables
 with the same neighbours are one *supervariable*. Degrees are bounds from above that cost one look at the elements of
 a variable.
 
@@ -66,7 +66,9 @@ def neighbours(
     lists: Indices,
     mark: Indices,
 ) -> Index:
-    """The graph of A + Aᵀ, or of Aᵀ·A without dense rows: lists[start[j] : start[j] + length[j]] beside column j."""
+    """The graph of A + Aᵀ, or of Aᵀ·A without dense rows: lists[start[j] : start[j] + length[j]] are the neighbours of
+    column j.
+    """
     at = 0
     for j in range(n):
         mark[j] = -1

@@ -4,7 +4,7 @@ With A = L·D·Lᵀ the inverse Z has, below the diagonal, Z[:, c] = −Z·L[:, 
 where sums run over the rows that column c of L stores. So the entries of Z in the pattern of L follow from each
 other, from the last column to the first one (Takahashi, Fagan & Chen 1973; Erisman & Tinney 1975).
 
-Derivatives along k directions are the same recursion for numbers with 2^k parts, of which part S holds the derivative
+Derivatives along k directions are the same recursion for numbers with 2^k parts; part S holds the derivative
 along the directions of the set S (its bits): (x·y)[S] = Σ x[T]·y[S∖T] over the subsets T of S. Part 0 of the factors
 is known; the other ones are factorised part after part. Entries of a direction count with those across the diagonal,
 half each.

@@ -61,7 +61,7 @@ def get_item_scalar(x: Any, i: Any, j: Any = None) -> Variable:
 
     i, j: any integers, from the end where negative; or i alone, a pair of them.
 
-    Raises: GraphIndexError for an index outside of x, GraphTypeError for what is no integer, or no pair.
+    Raises: GraphIndexError for an index outside of x, GraphTypeError for a value that is not an integer or a pair.
     """
     x = as_sparse(x)
     if j is None:
@@ -106,7 +106,7 @@ def get_item_2lists(x: Any, rows: Any, columns: Any) -> Variable:
     """The elements x[rows[k], columns[k]] as a dense vector of the dtype of x.
 
     Raises: GraphIndexError for an index outside of x and lengths that differ (at run time where they are not known),
-    GraphTypeError for what are no vectors of integers.
+    GraphTypeError for values other than vectors of integers.
     """
     x = as_sparse(x)
     return GetItem2Lists()(x, *_paired(x, rows, columns))  # type: ignore[no-any-return]

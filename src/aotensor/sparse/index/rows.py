@@ -1,4 +1,4 @@
-"""Rows of a dense matrix whose gradient is sparse: a large table of which a few rows are read."""
+"""Rows of a dense matrix whose gradient is sparse: a large table with few rows that are read."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def real_matrix(p: Compressed) -> SparseVariable:
 
 
 def with_real_diagonal(p: Compressed) -> Compressed:
-    """The matrix of which the real parts of the diagonal count, as in a Hermitian one."""
+    """The matrix with the real parts of its diagonal, as in a Hermitian one."""
     re, im = parts(p.data)
     return replace(p, data=whole(re, switch(eq(p.indices, major_of_entries(p)), 0, im)))
 

@@ -78,7 +78,8 @@ class Equations:
     def checked(self, x: Variable, name: str, hint: str) -> Variable:
         """x, if its true residual is what it should be.
 
-        Roundings of |A|·|x| are no fault of x, as long as they leave half of the digits that were asked for.
+        Rounding errors of |A|·|x| are not counted as residual, as long as they leave half of the digits that were asked
+        for.
         """
         p = self.parts
         residual = self.b - self.product(x)

@@ -43,7 +43,7 @@ SINGULAR = "solve_triangular: the matrix is singular: diagonal element {found} i
 class SparseTriangularSolve(Solve):
     """(data, indices, indptr, b) → x with op(T)·x = b, where T is a triangle of the matrix of these vectors.
 
-    is_lower: the lower one. is_unit: with ones on the diagonal, whose entries are not read. What is not read has zero
+    is_lower: the lower one. is_unit: with ones on the diagonal, whose entries are not read. Unread entries have zero
     derivatives.
 
     Raises: GraphTypeError for other ranks or dtypes; GraphLinAlgError at run time for a zero on the diagonal.

@@ -30,8 +30,8 @@ class Usmm(ProductOp):
 
     alpha: one number, of any rank. z: dense, of the shape of the product, or of static extent 1 where it is repeated.
 
-    Gradient: alpha ← Σ z̄∘(x @ y), x ← alpha·z̄·yᵀ and y ← alpha·xᵀ·z̄, at the stored entries of the one that is sparse,
-    z ← z̄.
+    Gradient: alpha ← Σ z̄∘(x @ y), x ← alpha·z̄·yᵀ and y ← alpha·xᵀ·z̄, at the stored entries of the one that is
+    sparse, z ← z̄.
 
     Raises: GraphTypeError for two dense operands, a sparse alpha or z, or another rank; GraphValueError for extents
     that differ (at the call where they are not known).
@@ -93,12 +93,13 @@ def usmm(alpha: Any, x: Any, y: Any, z: Any) -> Variable:
 class UsmmCscDense(Op):
     """(alpha, data, indices, indptr, rows, y, z) → alpha·x @ y + z for the csc matrix x of these vectors.
 
-    rows: how many x has, an integer scalar. y: (k, n). z: (rows, n). alpha: one number.
-    inplace: the result may overwrite z; compiled functions do so whenever z is read no more, asked or not.
+    rows: how many x has, an integer scalar. y: (k, n). z: (rows, n). alpha: one number. inplace: the result may
+    overwrite z; compiled functions do so whenever z is read no more, asked or not.
 
     Gradient: as `usmm`, with respect to alpha, data, y and z.
 
-    Raises: GraphTypeError for other kinds; GraphValueError for extents that differ, and vectors that are no matrix.
+    Raises: GraphTypeError for other kinds; GraphValueError for extents that differ, and vectors that do not form a
+    matrix.
     """
 
     name: ClassVar[str] = "usmm_csc_dense"

@@ -75,7 +75,7 @@ def transposed_matrix(x: Variable) -> Variable:
 
 
 class ProductOp(SparseOp):
-    """x @ y of which one or both are sparse. Two sparse ones come in single entries, not in blocks."""
+    """x @ y with one or two sparse operands. Two sparse ones have single entries, not blocks."""
 
     takes_blocks: ClassVar[bool] = True
 

@@ -116,5 +116,5 @@ def full_pattern(dense: Variable, format: str, dtype: str) -> Compressed:
 
 @coerced
 def true_dot(x: Any, y: Any, grad_preserves_dense: bool = True) -> Variable:
-    """x @ y as a sparse matrix, of two matrices of which at least one is sparse; see TrueDot.   Raises: as TrueDot"""
+    """x @ y as a sparse matrix, with at least one sparse operand; see TrueDot.   Raises: as TrueDot"""
     return TrueDot(grad_preserves_dense)(x, y)  # type: ignore[no-any-return]

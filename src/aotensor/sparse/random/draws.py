@@ -29,10 +29,10 @@ from aotensor.sparse.reformat import as_compressed
 
 @dataclass(frozen=True)
 class Poisson:
-    """Draws of Poisson counts as matrices; what comes out as 0 is not stored."""
+    """Draws of Poisson counts as matrices; zeros are not stored."""
 
     def __call__(self, state: Any, x: Any) -> Drawn:
-        """Poisson counts whose means are the stored entries of x; what comes out as 0 is not stored.
+        """Poisson counts whose means are the stored entries of x; zeros are not stored.
 
         The format, extents and dtype are those of x. No derivative is defined.
 
@@ -47,7 +47,7 @@ class Poisson:
 
 @dataclass(frozen=True)
 class Binomial:
-    """Draws of binomial counts as matrices of a format and dtype; what comes out as 0 is not stored."""
+    """Draws of binomial counts as matrices of a format and dtype; zeros are not stored."""
 
     format: str
     dtype: str

@@ -105,7 +105,7 @@ def mean(node: Node, *inputs: Any) -> Any:
 
 @rule("Clip")
 def clip(node: Node, x: Any, low: Any = None, high: Any = None) -> Any:
-    """x between two bounds, each of which may be left out; `high` where they are in the wrong order."""
+    """x between two optional bounds; `high` where low > high."""
     if low is not None:
         x = at.maximum(x, low)
     return x if high is None else at.minimum(x, high)

@@ -28,7 +28,7 @@ def _scaled(y: Any, scale: Any, bias: Any, dtype: str) -> Any:
 
 
 def _by_channel(values: Any, rank: int) -> Any:
-    """(C,) → (C, 1, ...), to go with (N, C, ...)."""
+    """(C,) → (C, 1, ...), which broadcasts with (N, C, ...)."""
     return at.reshape(values, [-1, *[1] * (rank - 2)])
 
 

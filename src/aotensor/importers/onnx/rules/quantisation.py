@@ -97,7 +97,7 @@ def _convolved(node: Node, x: Any, w: Any, x_zero: Any, w_zero: Any) -> Any:
 
 
 def _channels(values: Any, behind: int) -> Any:
-    """A scalar, or a vector along an axis with so many axes behind it."""
+    """A scalar, or a vector along an axis with `behind` trailing axes."""
     return values if values.type.ndim == 0 else at.reshape(values, [-1, *[1] * behind])
 
 

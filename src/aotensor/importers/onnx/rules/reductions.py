@@ -15,7 +15,7 @@ from aotensor.ops.reduce.sums import finished
 
 
 def _reduction(compute: Callable[[Any, tuple[int, ...] | None, bool], Any], single: Callable[[Any], Any]) -> Rule:
-    """The rule of a reduction.   single: what it is of one element, where no axis is reduced"""
+    """The rule of a reduction.   single: its value for one element, if no axis is reduced"""
 
     def reduced(node: Node, x: Any, axes: Any = None) -> Any:
         dtype, x = x.type.dtype, widened(x)

@@ -51,7 +51,7 @@ def transposed_convolution(node: Node, x: Any, w: Any, bias: Any = None) -> Any:
 def _transposed_pads(
     node: Node, x: Any, strides: Sequence[int], further: Sequence[int], reach: Sequence[int]
 ) -> list[tuple[int, int]]:
-    """What is cut off before and behind each axis.   Raises: Unsuited"""
+    """The widths cropped before and after each axis.   Raises: Unsuited"""
     rank, kind, wanted = len(strides), node["auto_pad"] or "NOTSET", node["output_shape"]
     if wanted is None and kind in ("NOTSET", "VALID"):
         pads = numbers(node, "pads", 2 * rank, 0) if kind == "NOTSET" else [0] * 2 * rank

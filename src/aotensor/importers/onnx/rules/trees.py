@@ -31,9 +31,9 @@ _TRANSFORMS: Final = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 class Trees:
     """Nodes of all trees in one row: arrays by number of the node.
 
-    features, values: what is compared with what; modes: how, by number. yes, no: the nodes that follow; of a leaf
-    itself. missing: does nan go the way of yes. roots: of each tree. leaves: weights, (nodes, targets); given: which of
-    them were.
+    features, values: operands of comparisons; modes: the comparison, by number. yes, no: the nodes that follow; of a
+    leaf itself. missing: does nan go the way of yes. roots: of each tree. leaves: weights, (nodes, targets); given:
+    which of them were.
     """
 
     features: np.ndarray[Any, Any]

@@ -14,7 +14,7 @@ CONVOLUTIONS = {1: at.conv1d, 2: at.conv2d, 3: at.conv3d}
 
 
 def pads_of(node: Node, x: Any, windows: Sequence[int], strides: Sequence[int]) -> list[tuple[int, int]]:
-    """What is added before and behind each axis.   windows: with dilation.   Raises: Unsuited"""
+    """The padding before and after each axis.   windows: with dilation.   Raises: Unsuited"""
     rank, kind = len(windows), node["auto_pad"] or "NOTSET"
     if kind == "VALID":
         return [(0, 0)] * rank

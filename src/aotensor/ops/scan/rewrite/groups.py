@@ -29,7 +29,7 @@ class Group:
 
     @property
     def ends(self) -> set[Apply | None]:
-        """The loops of which the last row of a state is read, so that they have a last step."""
+        """The loops whose last state is read, so that they have a last step."""
         return {node.inputs[0].owner for node in self.last_rows}
 
 
