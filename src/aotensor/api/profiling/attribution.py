@@ -124,7 +124,7 @@ class Code:
         yield from [x for x in waiting.values() if x is not None][:1]
 
     def _called(self, behind: int) -> str | None:
-        """The function that the direct call before an address calls, "" for one elsewhere; None without a direct call."""
+        """The function that the direct call before an address calls, "" for one elsewhere; None without one."""
         if self._machine == _X86 and self._data[behind - 5 : behind - 4] == b"\xe8":
             return self.function(behind + int.from_bytes(self._data[behind - 4 : behind], "little", signed=True))
         word = int.from_bytes(self._data[behind - 4 : behind], "little")
