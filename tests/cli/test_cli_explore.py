@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import pty
 import select
@@ -12,19 +11,18 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_line import PYTHON, SMALL, Call
+from schemas import check_schema
 
 from aotensor_cli.exploring.child import Problem, compiled
 from aotensor_cli.exploring.rows import Row, difference_rows, remark_rows, same_row
 from aotensor_cli.exploring.session import Document, Place, Text
 from aotensor_cli.terminal.error_place import place_of
 
-SCHEMA = Path(__file__).parents[2] / "docs" / "assets" / "inspect.schema.json"
 MODEL = """import aotensor as aot, aotensor.tensor as at
 X = at.matrix("X", dtype="float64", shape=("n", "p"))
 w = at.vector("w", dtype="float64", shape=("p",))
@@ -49,33 +47,9 @@ def tree(model: Path) -> dict[str, Any]:
     return found
 
 
-def check(value: Any, schema: Mapping[str, Any], where: str = "") -> None:
-    """Is a value what a schema says? Of what inspect.schema.json uses, and nothing else."""
-    known = {"$schema", "$defs", "$ref", "title", "description", "type", "properties", "required", "items", "enum"}
-    assert set(schema) <= known | {"const", "additionalProperties"}, where
-    if "$ref" in schema:
-        return check(value, json.loads(SCHEMA.read_text())["$defs"][schema["$ref"].rpartition("/")[2]], where)
-    if "const" in schema or "enum" in schema:
-        assert value in schema.get("enum", [schema.get("const")]), where
-        return None
-    kinds = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict}
-    names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    assert any(value is None if name == "null" else isinstance(value, kinds[name]) for name in names), (where, value)  # type: ignore[arg-type]
-    if isinstance(value, list):
-        for position, x in enumerate(value):
-            check(x, schema["items"], f"{where}[{position}]")
-    if isinstance(value, dict):
-        properties, others = schema.get("properties", {}), schema.get("additionalProperties")
-        assert set(schema.get("required", ())) <= set(value), (where, set(value))
-        for key, x in value.items():
-            assert key in properties or others is not None, f"{where}.{key} is not in the schema"
-            check(x, properties.get(key, others), f"{where}.{key}")
-    return None
-
-
 def test_the_document(tree: dict[str, Any]) -> None:
     """It is as its schema says; every text has a place for each line, loops their names and lines of the nest."""
-    check(tree, json.loads(SCHEMA.read_text()))
+    check_schema(tree, "inspect")
     texts = {x.name: x for x in Document(tree).texts}
     assert {"graph", "graph-opt", "tensor", "nest", "loops", "llvm", "llvm-opt", "asm", "fuse.1"} <= set(texts)
     assert all(len(x.lines) == len(x.at) and max(x.at) < len(tree["places"]) for x in texts.values())

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from command_line import Call
 from needs import path_of
+from schemas import check_schema
 
 MODEL = """import aotensor as aot, aotensor.tensor as at
 X = at.matrix("X", dtype="float64", shape=("n", "p"))
@@ -97,6 +98,7 @@ def operands(nodes: dict[str, dict[str, Any]], node: dict[str, Any]) -> list[str
 
 def test_graphs_of_three_levels_with_lines_shapes_and_times(collection: dict[str, Any]) -> None:
     """By hand: X @ w is on line 7 in `layer`, with its derivative X.T @ ..; in the nest it is in loops n and p."""
+    check_schema(collection, "model_explorer")
     names = [x["id"] for x in collection["graphs"]]
     assert {"f graph", "f tensor-opt", "f nest", "g graph"} <= set(names) and len(names) == len(set(names))
     for graph in collection["graphs"]:
@@ -143,6 +145,7 @@ def test_bodies_are_graphs_of_their_own(collection: dict[str, Any]) -> None:
 
 
 def test_node_data_has_the_time_of_lines(overlay: dict[str, Any], collection: dict[str, Any]) -> None:
+    check_schema(overlay, "node_data")
     assert set(overlay) == {"f graph", "f tensor-opt", "f nest"}
     for name, one in overlay.items():
         nodes = nodes_of(collection, name)
@@ -188,6 +191,7 @@ def test_netrons_reader_gives_it_back(call: Call, source: Path, profile: Path, t
     model = tmp_path / "m.netron"
     answer = call("inspect", f"{source}:f", "--format", "netron", "--stage", stage, "--profile", profile, "-o", model)
     assert answer.code == 0, answer.err
+    check_schema(json.loads(model.read_text()), "netron")
     spec = find_spec("netron")
     assert spec is not None and spec.submodule_search_locations is not None
     reader = Path(spec.submodule_search_locations[0]) / "message.js"

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Call
+from schemas import check_schema
 
 from aotensor.api.cost.limits import Limits
 from aotensor.api.profiling.attribution import CALL, WAITING, Charged, Code
@@ -75,6 +76,7 @@ def test_a_model(spawn: Call, profiled: Path) -> None:
     answer = spawn("profile", profiled, *QUICK, "--threads", "2", "--json")
     assert answer.code == 0, answer.err
     (found,) = json.loads(answer.out)["profiles"]
+    check_schema(json.loads(answer.out), "profile")
     path = profiled.parent / "p.json"
     path.write_text(answer.out)
     assert [len(x.rows) for x in read_profiles(path)] == [len(found["rows"])], "as pages read it"
