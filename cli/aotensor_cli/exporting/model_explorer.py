@@ -23,7 +23,9 @@ def node_data(exported: Exported) -> dict[str, Any]:
     for flow in exported.flows:
         seconds = exported.seconds[function_of(flow)]
         places = {node.id: (node.file, node.line) for node in flow.nodes if node.works}
-        results = {key: {"value": 1e6 * seconds[place]} for key, place in places.items() if place in seconds}
+        results = {
+            key: {"value": float(f"{1e6 * seconds[place]:.4g}")} for key, place in places.items() if place in seconds
+        }
         if results:
             found[_id(flow.name, flow.stage)] = {
                 "name": f"{name} time of the line, us", "results": results, "gradient": _GRADIENT,
@@ -59,7 +61,6 @@ def _node(node: FlowNode, stage: str) -> dict[str, Any]:
         "attrs": [{"key": key, "value": text} for key, text in node.attributes.items()],
         "incomingEdges": edges,
         "outputsMetadata": [_metadata(number, value) for number, value in enumerate(node.results)],
-        "config": {"pinToGroupTop": node.kind == "input"},
     }
 
 
