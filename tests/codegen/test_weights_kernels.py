@@ -79,7 +79,7 @@ def test_memory_is_accepted_by_its_digest(size: int, tmp_path: Path, rng: np.ran
 
 
 def test_equal_constants_are_stored_once() -> None:
-    pool = WeightsPool(10, {hashlib.sha256(bytes(range(2, 18))).digest(): "named"})
+    pool = WeightsPool(10, {hashlib.sha256(bytes(range(2, 18))).digest(): ("named", "uint8")})
     assert pool.accepts(11) and not pool.accepts(10)
     assert pool.file("w", "model") is None
     first = pool.add("constant.0", "i8", (3, 5), bytes(range(15)))
@@ -89,3 +89,4 @@ def test_equal_constants_are_stored_once() -> None:
     assert [first.name, second.name] == ["constant.0", "constant.0.1"]
     assert pool.add("x", "vector<4xf32>", (1,), bytes(range(1, 17))).dtype == "U8"
     assert pool.add("x", "i8", (16,), bytes(range(2, 18))).name == "named"
+    assert pool.add("x", "i8", (16,), bytes(range(2, 18))).dtype == "U8"

@@ -19,17 +19,18 @@ C_KEYWORDS: Final = frozenset(
 )
 
 
-def constant_names(graphs: Iterable[Iterable[Variable]]) -> dict[bytes, str]:
-    """SHA-256 of a constant's bytes → the name that its user gave it; `<name>.T` for those of its transpose.
+def known_constants(graphs: Iterable[Iterable[Variable]]) -> dict[bytes, tuple[str, str]]:
+    """SHA-256 of a constant's bytes → the name that its user gave it, if any, and its dtype.
 
-    graphs: their results
+    graphs: their results. The name of a transpose is `<name>.T`.
     """
-    found: dict[bytes, str] = {}
+    found: dict[bytes, tuple[str, str]] = {}
     for x in (x for results in graphs for x in leaves(results)):
-        if isinstance(x, Constant) and x.name:
-            forms = {x.name: x.data} | ({f"{x.name}.T": x.data.T} if x.data.ndim == 2 else {})
-            for name, data in forms.items():
-                found.setdefault(hashlib.sha256(data.tobytes()).digest(), name)
+        if isinstance(x, Constant):
+            name = x.name or ""
+            forms = [(name, x.data)] + [(name and f"{name}.T", x.data.T)] * (x.data.ndim == 2)
+            for form, data in forms:
+                found.setdefault(hashlib.sha256(data.tobytes()).digest(), (form, x.data.dtype.name))
     return found
 
 

@@ -29,7 +29,7 @@ from aotensor.driver.common import check_names, common_pipeline, common_schedule
 from aotensor.driver.definition import Definition
 from aotensor.driver.function_spec import SharedValues, function_spec, work_of
 from aotensor.driver.hand import HandSchedule
-from aotensor.driver.naming import constant_names
+from aotensor.driver.naming import known_constants
 from aotensor.driver.part_store import stored_part
 from aotensor.driver.report import Report
 from aotensor.driver.snapshots import Snapshots, kept_text
@@ -317,7 +317,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
     options = lowered.options
     constants = None
     if options.weights is not None:
-        constants = WeightsPool(options.weights.least, constant_names(f.results.values() for f in lowered.functions))
+        constants = WeightsPool(options.weights.least, known_constants(f.results.values() for f in lowered.functions))
     kernels = emit(lowered, constants)
     levels = [_level_code(lowered, level, constants) for level in options.upper_levels()]
     blueprint = Blueprint(

@@ -34,6 +34,9 @@ _DTYPES: Final = {
 }  # fmt: skip
 """MLIR's element type → the dtype's name in the file."""
 
+_UNSIGNED: Final = {"uint8": "U8", "uint16": "U16", "uint32": "U32", "uint64": "U64"}
+"""The dtypes that MLIR's types of elements do not tell from signed ones → their names in the file."""
+
 
 @dataclass(frozen=True, slots=True)
 class WeightsOption:
@@ -95,11 +98,11 @@ class WeightsFile:
 class WeightsPool:
     """Collects the constants of one library; equal bytes are stored once, also those of several CPU levels.
 
-    names: of constants, by the SHA-256 of their bytes; the others have the names of their symbols.
+    known: names and dtypes of constants, by the SHA-256 of their bytes; the others have the names of their symbols.
     """
 
-    def __init__(self, least: int = LEAST_BYTES, names: Mapping[bytes, str] = MappingProxyType({})) -> None:
-        self.least, self._given = least, names
+    def __init__(self, least: int = LEAST_BYTES, known: Mapping[bytes, tuple[str, str]] = MappingProxyType({})) -> None:
+        self.least, self._known = least, known
         self._places: dict[bytes, Place] = {}
         self._names = {"__metadata__"}
         self._parts: list[tuple[Place, bytes]] = []
@@ -113,13 +116,14 @@ class WeightsPool:
         """Store a constant.   name: for one that has none. element: MLIR's element type, or a vector of it"""
         key = hashlib.sha256(content).digest()
         if key not in self._places:
-            dtype, shape = _DTYPES.get(element), tuple(shape)
+            known, exact = self._known.get(key, ("", ""))
+            dtype, shape = _UNSIGNED.get(exact) or _DTYPES.get(element), tuple(shape)
             if dtype is None:  # vectors are bytes for other readers
                 dtype, shape = "U8", (len(content),)
             padding = -self._end % WEIGHTS_ALIGNMENT
             if padding:
                 self._store(self._unique(PADDING), "U8", (padding,), bytes(padding))
-            self._places[key] = self._store(self._unique(self._given.get(key, name)), dtype, shape, content)
+            self._places[key] = self._store(self._unique(known or name), dtype, shape, content)
         return self._places[key]
 
     def file(self, name: str, library: str) -> WeightsFile | None:
