@@ -37,17 +37,18 @@ _COMPLETE: Final = "q has a derivative in the mode 'reduced', or where there are
 
 @dataclass(frozen=True)
 class Qr(TrailingOp, LinearisedOp):
-    """x → (q, r): x = q·r, qᵀ·q = 1, r upper triangular, with the signs of LAPACK.   k = min(m, n)
+    """x → (q, r): x = q·r, qᴴ·q = 1, r upper triangular with a real diagonal, signs as in LAPACK.   k = min(m, n)
 
     (…, m, n) → (…, m, k), (…, k, n), or (…, m, m), (…, m, n) if `is_complete`.
     Source: Walter & Lehmann, Algorithmic differentiation of linear algebra functions (2010).
     """
 
     name: ClassVar[str] = "qr"
+    takes_complex: ClassVar[bool] = True
     is_complete: bool
 
     def infer_type(self, x: TensorType) -> tuple[TensorType, TensorType]:
-        *batch, rows, columns = matrix_type(x).shape
+        *batch, rows, columns = matrix_type(x.with_dtype(dtypes.part_of(x.dtype))).shape
         k = rows if self.is_complete else smaller(rows, columns)
         return TensorType(x.dtype, (*batch, rows, k)), TensorType(x.dtype, (*batch, k, columns))
 
@@ -60,8 +61,13 @@ class Qr(TrailingOp, LinearisedOp):
         if not self.is_complete:
             return list(moved_factors(x, q, r, tx))
         null = null_gradient(self, 0, x, "not implemented", _COMPLETE)
-        _, t_r = moved_factors(x, *_reduced(x), tx)
+        reduced_q, reduced_r = Qr(is_complete=False)(x)  # this q has derivatives, too
+        _, t_r = moved_factors(x, reduced_q, reduced_r, tx)
         return [null, set_subtensor(zeros_like(r)[..., : extent_of(x, -1), :], t_r)]
+
+    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
+        """The factors of complex values by LAPACK's pairs."""
+        return _complex_factors(inputs[0], self.is_complete, is_pivoted=False) if is_complex(inputs[0]) else None
 
     def lower(self, b: TensorBuilder, x: Tensor) -> tuple[Tensor, Tensor]:
         *batch, rows, columns = x.extents
@@ -71,10 +77,10 @@ class Qr(TrailingOp, LinearisedOp):
         return q, r
 
 
-def _reduced(x: Variable) -> tuple[Variable, Variable]:
-    """The reduced factors of x, whose q has derivatives, too."""
-    q, r = (ComplexQr(is_complete=False, is_pivoted=False) if is_complex(x) else Qr(is_complete=False))(x)
-    return q, r
+def _complex_factors(x: Variable, is_complete: bool, is_pivoted: bool) -> list[Variable]:
+    """(q, r), or (q, r, p), of complex x."""
+    q, r, *order = lapack("complex_qr", [to_lapack(x)], "", is_complete=is_complete, is_pivoted=is_pivoted)
+    return [from_lapack(q, True), from_lapack(r, True), *order]
 
 
 def _divided(x: Variable, r: Variable) -> Variable:
@@ -144,40 +150,9 @@ class PivotedQr(MatrixOp, LinearisedOp):
         return [*pushed, disconnected()]
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
+        if is_complex(inputs[0]):
+            return _complex_factors(inputs[0], self.is_complete, is_pivoted=True)
         return lapack("pivoted_qr", inputs, is_complete=self.is_complete)
-
-
-@dataclass(frozen=True)
-class ComplexQr(LinearisedOp, MatrixOp):
-    """x → (q, r), or (q, r, p) if `is_pivoted`, of complex x: x[:, p] = q·r, qᴴ·q = 1, the diagonal of r real."""
-
-    name: ClassVar[str] = "qr"
-    is_complete: bool
-    is_pivoted: bool
-
-    def infer_type(self, x: TensorType) -> tuple[TensorType, ...]:
-        real = PivotedQr(self.is_complete).infer_type(x.with_dtype(dtypes.part_of(x.dtype)))
-        return (real[0].with_dtype(x.dtype), real[1].with_dtype(x.dtype), real[2])[: 2 + self.is_pivoted]
-
-    def reference(self, x: Array) -> Any:
-        if self.is_pivoted:
-            return PivotedQr(self.is_complete).reference(x)
-        q, r = np.linalg.qr(x, mode="complete" if self.is_complete else "reduced")
-        return q, r
-
-    def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        return [[True, True, False][: 2 + self.is_pivoted]]
-
-    def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        if self.is_pivoted:
-            rules = PivotedQr(self.is_complete)
-            return rules.pushforward(inputs, outputs, tangents)
-        return Qr(self.is_complete).pushforward(inputs, outputs, tangents)
-
-    def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable]:
-        options = {"is_complete": self.is_complete, "is_pivoted": self.is_pivoted}
-        q, r, *order = lapack("complex_qr", [to_lapack(inputs[0])], "", **options)
-        return [from_lapack(q, True), from_lapack(r, True), *order]
 
 
 _MODES: Final = {"reduced": "reduced", "economic": "reduced", "complete": "complete", "full": "complete", "r": "r"}
@@ -196,10 +171,7 @@ def qr(a: Any, mode: str = "reduced", pivoting: bool = False) -> Any:
     a = floating(a)
     has_no_more_rows = a.ndim > 1 and is_at_least(*a.tensor_type.shape[:-3:-1])
     is_complete = _MODES[one_of("qr: mode", mode, _MODES)] == "complete" and not has_no_more_rows
-    if is_complex(a):
-        found = list(ComplexQr(is_complete, bool(pivoting)).apply(a).outputs)
-    else:
-        found = (PivotedQr(is_complete) if pivoting else Qr(is_complete))(a)
+    found = (PivotedQr(is_complete) if pivoting else Qr(is_complete))(a)
     if _MODES[mode] == "r":
         return found[1:] if pivoting else found[1]
     return found
