@@ -52,7 +52,7 @@ def by_reference(rounds: aot.Rounds) -> SplitFunction:
         return SimpleNamespace(call=call, spec=SimpleNamespace(arguments=arguments))
 
     class Library(dict[str, Any]):
-        data = repr(rounds).encode()
+        data, weights = repr(rounds).encode(), None
 
     class Callable(SimpleNamespace):
         def __call__(self, **values: Any) -> Any:
