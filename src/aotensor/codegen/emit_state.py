@@ -270,7 +270,7 @@ class Emitter:
     # --- index arithmetic ------------------------------------------------------------------------------------------
 
     def register(self, extent: Extent) -> Value:
-        """An extent as an i64 value."""
+        """Convert an extent to an i64 value."""
         return llvm.constant(llvm.i64, extent) if isinstance(extent, int) else extent
 
     def add(self, x: Extent, y: Extent) -> Extent:

@@ -79,7 +79,7 @@ class Machine:
         opt_level: int = 3,
         for_size: bool = False,
     ) -> Machine:
-        """A machine from a user's options.
+        """Create a machine from a user's options.
 
         triple: as for LLVM and clang; by default this machine's. cpu: "host", "generic" or LLVM's name; by default
         host, and generic for another architecture. features: `+avx2,-fma`, in addition to those of the CPU.

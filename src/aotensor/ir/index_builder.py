@@ -71,7 +71,7 @@ def extreme_of(kind: str, x: Tensor) -> int | None:
 
 @cache
 def dimension(number: int) -> AffineExpr:
-    """The affine expression of a loop counter."""
+    """The affine expression of loop counter `number`."""
     return AffineExpr.dimension(number)
 
 

@@ -159,15 +159,15 @@ class ScalarBuilder:
         return self.select(self.compare("lt", x, self.constant(0, x.dtype)), self.neg(x), x)
 
     def math(self, name: str, x: Scalar) -> Scalar:
-        """A function of one float from the math dialect, by its NumPy name: exp, log1p, arcsin, rint, ..."""
+        """Emit a function of one float of the math dialect, by its NumPy name: exp, log1p, arcsin, rint, ..."""
         return self.make(_UNARY_MATH[name], (x.ssa,), x.dtype, properties={"fastmath": self.fastmath})
 
     def math2(self, name: str, x: Scalar, y: Scalar) -> Scalar:
-        """A function of two floats from the math dialect: arctan2, pow, copysign."""
+        """Emit a function of two floats of the math dialect: arctan2, pow, copysign."""
         return self.make(_BINARY_MATH[name], (x.ssa, y.ssa), x.dtype, properties={"fastmath": self.fastmath})
 
     def special(self, name: str, *operands: Scalar, dtype: str | None = None) -> Scalar:
-        """A scalar function that the math dialect lacks (`sigmoid`, `gammaln`, ...): a call of `@aot.<name>.<dtype>`.
+        """Call a scalar function that the math dialect lacks (`sigmoid`, `gammaln`, ...), as `@aot.<name>.<dtype>`.
 
         The function is declared at its first call; expand-math defines it.
         """

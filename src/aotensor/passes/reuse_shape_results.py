@@ -31,7 +31,7 @@ _NOT_COMPARED = {CACHED, STORAGE, "nest.cores"}
 
 
 def reuse_shape_results(module: ModuleOp) -> None:
-    """Pair the operations of every function with those of its `.extents`."""
+    """Mark results of `.extents` that the function computes too, in both, so that they are kept for the function."""
     functions = {op.sym_name.data: op for op in functions_of(module)}
     for name, function in functions.items():
         extents = functions.get(f"{name}.extents")

@@ -7,47 +7,48 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Target:
-    """Facts about a machine that select between loops that compute the same. Defaults: current x86-64.
+    """Properties of a machine by which passes select one of several equivalent loops. Defaults: current x86-64.
 
     has_masks: one instruction loads the vector lanes that a mask selects, also from scattered addresses.
-    has_slow_gathers: such a load takes as long as one for each lane.
+    has_slow_gathers: a gather takes as long as one load for each lane.
     has_tables: one instruction looks up a table of 16 numbers in registers per lane, and one computes x·2**⌊n⌋.
     register_bits: bits of the vectors that LLVM uses; no pass depends on it.
     vector_bytes: bytes of the vectors in loops that passes vectorize.
     jam: iterations of a loop that advance together through the inner loops (unroll-and-jam).
-    jam_products: the same if the inner loops only add products, so that they are bound by loads.
+    jam_products: value of `jam` if the inner loops only add products, so that they are bound by loads.
     interleave: vectors of a loop with elementary functions that are interleaved to hide latency.
-    interleave_plain: the same for a loop without elementary functions.
-    interleave_crowded: the same for a loop with more than `few_functions` of them: the code of more vectors exceeds the
-    first level cache, their values exceed the registers, and LLVM's time grows with the square.
+    interleave_plain: value of `interleave` for a loop without elementary functions.
+    interleave_crowded: value of `interleave` for a loop with more than `few_functions` elementary functions: the code
+    of more vectors exceeds the first level cache, their values exceed the registers, and LLVM's time grows with the
+    square.
     block_elements: elements of a block of rows that stays in the first level cache.
-    smallest_block, largest_block: rows of such a block.
+    smallest_block, largest_block: bounds on the rows of a block.
     loops_together: number of loops of a kernel above which they are outlined.
     smallest_function: smallest number of operations of an outlined loop: a call has a cost, too.
     inlined_operations: operations of inlined elementary functions in one block outside loops above which these are
     called.
-    inlined_in_module: the same for all innermost loops of a module, which run up to twice as long with calls.
+    inlined_in_module: limit of `inlined_operations` for all innermost loops of a module, which calls slow down up to
+    twice.
     prefetch_distance: stored entries between the current one and the prefetched one; 0 for no prefetch.
     entries_ahead: entries of a compressed matrix between the current ones and the prefetched ones.
     sweeps_together: sweeps over neighbouring rows that are tiled together.
     window_rows: smallest number of rows that such a sweep computes before the next one follows.
     tile_per_halo: rows of a tile of sweeps for each row that it and a neighbour both compute.
-    least_per_halo: the same if there would be fewer than `fewest_tiles`.
+    least_per_halo: value of `tile_per_halo` if there would be fewer than `fewest_tiles` tiles.
     chunk_work: smallest work that amortises waking another core, in the unit of `passes/nest/work.py`.
-    fill_work: the same for a loop that fills memory, whose cache lines another core has to load from the filling core.
+    fill_work: value of `chunk_work` for a loop that fills memory, whose cache lines another core then has to load.
     step_work: work of a scan's step for some rows, compared to which the cost of starting the step is small.
     sum_work: work of a loop per element of a sum over it, for each chunk with private partial sums.
-    pair_work: the same for a second chunk, which is worth more; far_pair_work: for sums of rows of more than
-    near_bytes.
+    pair_work: value of `sum_work` for a second chunk, which saves more.
+    far_pair_work: value of `pair_work` for sums of more than near_bytes.
     near_bytes: size of the second level cache.
     most_chunks: largest number of chunks of a loop.
     fewest_iterations: smallest trip count of a loop that is split into chunks.
     product_depth: bytes of a row of a packed panel of a matrix product: two panels fit the first level cache.
     product_rows: rows of a packed block that fits the second level cache.
-    product_side: bytes of a column of the blocks, which fit the last level cache.
+    product_side: bytes of a column of a packed block, so that blocks fit the last level cache.
     direct_work: largest number of multiply-adds of a matrix product for which packing its operands does not pay.
-    direct_row: largest size in bytes of a row of B, and of A if it is transposed, for which a product does not pack
-    them.
+    direct_row: largest size in bytes of a row of B (and of A if it is transposed) for which a product does not pack.
     direct_bytes: bytes that the second level cache holds while they are read repeatedly, such as B of a product.
     blas_work: smallest number of multiply-adds of a matrix product for which the caller's BLAS is used.
     packs_products: may matrix products allocate memory to pack their operands?

@@ -52,7 +52,7 @@ _CHEAP: Final = (math.AbsFOp, math.FloorOp, math.CeilOp, math.TruncOp, math.Roun
 
 
 def vectorizer_hints(module: ModuleOp, target: Target) -> None:
-    """Set the hints on the loops of every kernel."""
+    """Set vectorization and unrolling hints on the loops of every kernel."""
     for function in module.body.block.ops:
         if isinstance(function, func.FuncOp) and function.sym_name.data.endswith(".kernel"):
             _limit_unrolling(function.body.block)

@@ -42,48 +42,48 @@ def bs_version_R(major: Address, minor: Address, patch: Address) -> None:
 def bs_model_construct_R(
     data: Address, seed: Address, result: Address, message: Address, message_address: Address
 ) -> None:
-    """`bs_model_construct` for R."""
+    """`bs_model_construct` for R's `.C` interface: all arguments are addresses."""
     set_word(result, 0, bs_model_construct(word(data, 0), int32(seed, 0), message))
     set_word(message_address, 0, word(message, 0))
 
 
 def bs_free_error_msg_R(message: Address) -> None:
-    """`bs_free_error_msg` for R."""
+    """`bs_free_error_msg` for R's `.C` interface: all arguments are addresses."""
     bs_free_error_msg(word(message, 0))
 
 
 def bs_model_destruct_R(model: Address) -> None:
-    """`bs_model_destruct` for R."""
+    """`bs_model_destruct` for R's `.C` interface: all arguments are addresses."""
     bs_model_destruct(word(model, 0))
 
 
 def bs_name_R(model: Address, result: Address) -> None:
-    """`bs_name` for R."""
+    """`bs_name` for R's `.C` interface: all arguments are addresses."""
     set_word(result, 0, bs_name(word(model, 0)))
 
 
 def bs_model_info_R(model: Address, result: Address) -> None:
-    """`bs_model_info` for R."""
+    """`bs_model_info` for R's `.C` interface: all arguments are addresses."""
     set_word(result, 0, bs_model_info(word(model, 0)))
 
 
 def bs_param_names_R(model: Address, include_tp: Address, include_gq: Address, result: Address) -> None:
-    """`bs_param_names` for R."""
+    """`bs_param_names` for R's `.C` interface: all arguments are addresses."""
     set_word(result, 0, bs_param_names(word(model, 0), int32(include_tp, 0) != 0, int32(include_gq, 0) != 0))
 
 
 def bs_param_unc_names_R(model: Address, result: Address) -> None:
-    """`bs_param_unc_names` for R."""
+    """`bs_param_unc_names` for R's `.C` interface: all arguments are addresses."""
     set_word(result, 0, bs_param_unc_names(word(model, 0)))
 
 
 def bs_param_num_R(model: Address, include_tp: Address, include_gq: Address, result: Address) -> None:
-    """`bs_param_num` for R."""
+    """`bs_param_num` for R's `.C` interface: all arguments are addresses."""
     set_int32(result, 0, bs_param_num(word(model, 0), int32(include_tp, 0) != 0, int32(include_gq, 0) != 0))
 
 
 def bs_param_unc_num_R(model: Address, result: Address) -> None:
-    """`bs_param_unc_num` for R."""
+    """`bs_param_unc_num` for R's `.C` interface: all arguments are addresses."""
     set_int32(result, 0, bs_param_unc_num(word(model, 0)))
 
 
@@ -98,7 +98,7 @@ def bs_param_constrain_R(
     message: Address,
     message_address: Address,
 ) -> None:
-    """`bs_param_constrain` for R."""
+    """`bs_param_constrain` for R's `.C` interface: all arguments are addresses."""
     set_int32(
         result,
         0,
@@ -118,7 +118,7 @@ def bs_param_constrain_R(
 def bs_param_unconstrain_R(
     model: Address, theta: Address, theta_unc: Address, result: Address, message: Address, message_address: Address
 ) -> None:
-    """`bs_param_unconstrain` for R."""
+    """`bs_param_unconstrain` for R's `.C` interface: all arguments are addresses."""
     set_int32(result, 0, bs_param_unconstrain(word(model, 0), theta, theta_unc, message))
     set_word(message_address, 0, word(message, 0))
 
@@ -126,7 +126,7 @@ def bs_param_unconstrain_R(
 def bs_param_unconstrain_json_R(
     model: Address, json: Address, theta_unc: Address, result: Address, message: Address, message_address: Address
 ) -> None:
-    """`bs_param_unconstrain_json` for R."""
+    """`bs_param_unconstrain_json` for R's `.C` interface: all arguments are addresses."""
     set_int32(result, 0, bs_param_unconstrain_json(word(model, 0), word(json, 0), theta_unc, message))
     set_word(message_address, 0, word(message, 0))
 
@@ -143,7 +143,7 @@ def bs_param_initialize_R(
     message: Address,
     message_address: Address,
 ) -> None:
-    """`bs_param_initialize` for R."""
+    """`bs_param_initialize` for R's `.C` interface: all arguments are addresses."""
     set_int32(
         result,
         0,
@@ -171,7 +171,7 @@ def bs_log_density_R(
     message: Address,
     message_address: Address,
 ) -> None:
-    """`bs_log_density` for R."""
+    """`bs_log_density` for R's `.C` interface: all arguments are addresses."""
     set_int32(
         result,
         0,
@@ -191,7 +191,7 @@ def bs_log_density_gradient_R(
     message: Address,
     message_address: Address,
 ) -> None:
-    """`bs_log_density_gradient` for R."""
+    """`bs_log_density_gradient` for R's `.C` interface: all arguments are addresses."""
     set_int32(
         result,
         0,
@@ -214,7 +214,7 @@ def bs_log_density_hessian_R(
     message: Address,
     message_address: Address,
 ) -> None:
-    """`bs_log_density_hessian` for R."""
+    """`bs_log_density_hessian` for R's `.C` interface: all arguments are addresses."""
     set_int32(
         result,
         0,
@@ -237,7 +237,7 @@ def bs_log_density_hessian_vector_product_R(
     message: Address,
     message_address: Address,
 ) -> None:
-    """`bs_log_density_hessian_vector_product` for R."""
+    """`bs_log_density_hessian_vector_product` for R's `.C` interface: all arguments are addresses."""
     set_int32(
         result,
         0,
@@ -249,11 +249,11 @@ def bs_log_density_hessian_vector_product_R(
 
 
 def bs_rng_construct_R(seed: Address, result: Address, message: Address, message_address: Address) -> None:
-    """`bs_rng_construct` for R."""
+    """`bs_rng_construct` for R's `.C` interface: all arguments are addresses."""
     set_word(result, 0, bs_rng_construct(int32(seed, 0), message))
     set_word(message_address, 0, word(message, 0))
 
 
 def bs_rng_destruct_R(rng: Address) -> None:
-    """`bs_rng_destruct` for R."""
+    """`bs_rng_destruct` for R's `.C` interface: all arguments are addresses."""
     bs_rng_destruct(word(rng, 0))

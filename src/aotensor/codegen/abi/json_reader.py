@@ -176,7 +176,7 @@ def document_error(source: Address) -> int:
 
 
 def hexadecimal(source: Address, i: int) -> int:
-    """The value of four hexadecimal digits."""
+    """The value of the four hexadecimal digits at position i."""
     found = 0
     for k in range(4):
         c = byte(source, i + k)

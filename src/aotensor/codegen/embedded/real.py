@@ -48,7 +48,7 @@ class Real(Code):
         self.give_when(condition, self.real(nan))
 
     def zeros_above(self, x: Value) -> Value:
-        """The number of leading zeros."""
+        """The number of leading zero bits of x."""
         return llvm.intrinsic(self.builder, "ctlz", [x, constant(i1, 0)], overloads=[x.type])
 
     def normalised(self, magnitude: Value) -> tuple[Value, Value]:

@@ -47,7 +47,7 @@ def define_matrices(constants: Constants, has_threads: bool, has_heap: bool = Tr
 
 
 class _MatrixStep(Step):
-    """A step with accessors for one matrix."""
+    """A step of a call, with accessors for one sparse input."""
 
     def __init__(self, shared: Shared, name: str, arguments: Sequence[Type] = ()) -> None:
         super().__init__(shared, name, arguments)

@@ -30,7 +30,7 @@ class Symbols:
 
     @staticmethod
     def in_library(manifest: Manifest, function: str) -> Symbols:
-        """The symbols of a library's function."""
+        """The symbols of one function of a library, some of whose names an interface may use."""
         usual = Symbols.of(manifest.prefix, function)
         return replace(usual, typed=manifest.typed_symbol(function))
 

@@ -105,7 +105,7 @@ def _folded(x: Array, where: Sequence[int], op: Operation, is_write: bool = Fals
 
 
 def product(op: ProductOp, a: Array, b: Array) -> Array:
-    """The product of two matrices."""
+    """The product of two matrices, which `nest.product` may transpose."""
     x, y = a.T if op.transpose_a is not None else a, b.T if op.transpose_b is not None else b
     return np.asarray(x @ y)
 

@@ -38,7 +38,7 @@ def repeat(op: scf.WhileOp, operands: Sequence[Array]) -> list[Array]:
 
 
 def _run(block: Block, arguments: Sequence[Array]) -> list[Array]:
-    """The operands of the terminator of a block of scalar operations."""
+    """Execute a block of scalar operations; return the operands of its terminator."""
     known: dict[SSAValue, Array] = dict(zip(block.args, arguments, strict=True))
     for op in block.ops:
         operands = [known[x] for x in op.operands]

@@ -30,7 +30,7 @@ class ChunkSizeOp(IRDLOperation):
     assembly_format = "$extent `work` $work `least` $least `most` $most `group` $group attr-dict"
 
     def __init__(self, least: int, *operands: SSAValue) -> None:
-        """operands: extent, work, most, group"""
+        """Create the operation. operands: extent, work, most, group. least: minimum work per chunk."""
         super().__init__(
             operands=list(operands),
             result_types=[IndexType()],

@@ -111,7 +111,10 @@ def _verify_loop(op: LoopOp) -> None:
 
 @op_with_segments
 class ForOp(LoopOp):
-    """nest.for %i = %lower to %upper step %step { … };  `nest.for %i in %n { … }` starts at 0 with step 1."""
+    """A loop over a range: nest.for %i = %lower to %upper step %step { … }.
+
+    `nest.for %i in %n { … }` starts at 0 with step 1.
+    """
 
     name = "nest.for"
     upper = operand_def(IndexType)
@@ -173,7 +176,10 @@ class ForOp(LoopOp):
 
 @irdl_op_definition
 class EntriesOp(LoopOp):
-    """nest.entries %p of %i in %indptr { … }: the stored entries of a slice, indptr[i] ≤ p < indptr[i + 1]."""
+    """A loop over the stored entries of a slice: nest.entries %p of %i in %indptr { … }.
+
+    The entries p of slice i are indptr[i] ≤ p < indptr[i + 1].
+    """
 
     name = "nest.entries"
     slice = operand_def(IndexType)

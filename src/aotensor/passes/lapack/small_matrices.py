@@ -23,7 +23,7 @@ from aotensor.passes.target import Target
 
 
 def small_matrices(module: ModuleOp, target: Target) -> None:
-    """Mark the operations to generate with the number of matrices that they process at a time."""
+    """Mark operations for generated code, with the number of matrices that they process at a time."""
     for function in functions_of(module):
         for op in walk(function):
             if isinstance(op, LapackOp) and op.kind.data in RULES:

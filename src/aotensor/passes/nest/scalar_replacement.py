@@ -30,7 +30,7 @@ from aotensor.passes.remarks import applied, missed
 
 
 def scalar_replacement(module: ModuleOp) -> None:
-    """Place the values that statements write, in every function."""
+    """Replace values by registers, or by the smallest buffers possible, in every function."""
     for function in functions_of(module):
         for value in [op for op in function.body.block.ops if isinstance(op, ValueOp)]:
             if found := writers(value.result):  # an empty or filled tensor has no writer

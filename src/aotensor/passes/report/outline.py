@@ -327,7 +327,7 @@ class _Reader:
 
 
 def _how(op: LoopOp) -> list[str]:
-    """The schedule of a loop, in words."""
+    """The schedule of a loop as a list of phrases."""
     words: list[str] = []
     if op.cores is not None:
         words.append("on several cores")

@@ -54,7 +54,7 @@ class IndependentRows:
         self._check()
 
     def _demand(self, x: SSAValue) -> None:
-        """Require that rows of x are independent."""
+        """Require that rows of x are independent; its operation is examined later. Raises: Dependent for a scalar."""
         if not isinstance(x.type, TensorType) or not x.type.get_shape():
             raise Dependent("a number goes from step to step")
         if x not in self.values:

@@ -22,7 +22,7 @@ _SAME: Final = frozenset({
 
 @dataclass(frozen=True)
 class Record:
-    """The element at indices `at` is set to or updated with `made`, once for each point of the domains.
+    """A write to a value: the element at indices `at` is set to, or updated with, `made` at each point of the domains.
 
     loops: the variables in loop order, if the order matters.
     """

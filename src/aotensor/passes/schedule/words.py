@@ -163,7 +163,7 @@ def _check_cores(loop: LoopOp, meaning: Meaning) -> None:
 
 
 def check_extents(function_ops: Iterable[Operation], meaning: Meaning, trusted: set[Hashable]) -> None:
-    """Check that all accesses to buffers are in bounds.   Raises: Refused"""
+    """Check that all accesses to buffers are in bounds. Raises: Refused if one is not."""
     for op in function_ops:
         if not isinstance(op, DoOp):
             continue

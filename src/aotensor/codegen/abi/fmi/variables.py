@@ -45,7 +45,7 @@ class Variable:
 
     @property
     def size(self) -> int:
-        """Bytes of an element."""
+        """The size of an element in bytes."""
         return DTYPE_SIZES[self.dtype]
 
 

@@ -149,7 +149,7 @@ class _Search:
         self.start: Scalar = b.index(0)
 
     def note(self, i: Scalar) -> None:
-        """Record slice i of q."""
+        """Record the entries of slice i of q in the workspace."""
         self.start, stop = self.q.bounds(i)
         self.b.loop(self.start, stop, (), lambda e, _: self.noted.put(e, self.q.indices[e]), is_vectorisable=False)
 

@@ -41,7 +41,7 @@ def lower_product_pattern(b: LoopBuilder, buffers: Buffers, op: PatternOp, targe
 
 
 def _writer(b: LoopBuilder, p: Pattern, q: Pattern, minor: Extent, indices: IndexVector) -> Row:
-    """Return a function that writes the columns of a row in order."""
+    """Return a function that writes the columns of a row of the product in order."""
     columns = _BitSet(b, minor)
 
     def column(j: Scalar, at: Scalar) -> Scalar:
@@ -134,7 +134,7 @@ class _Words:
         return word, before
 
     def take(self, at: Scalar) -> Scalar:
-        """Return a word and clear it."""
+        """Return word number `at`, and clear it."""
         found = self.b.fetch(self.buffer, [at], "int64")
         self.b.store(self.b.constant(0, "int64"), self.buffer, [at])
         return found
