@@ -30,7 +30,7 @@ _STRINGS: Final = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"|
 
 
 def make_context() -> Context:
-    """A context with the dialects of both levels, and no others."""
+    """An xDSL context with the dialects of our IR, and no others."""
     context = Context()
     known = get_all_dialects()
     for name in _UPSTREAM:

@@ -45,7 +45,7 @@ def extents_function(main: func.FuncOp, extents: Sequence[SSAValue]) -> func.Fun
 
 
 def _needed(block: Block, roots: Sequence[SSAValue]) -> list[Operation]:
-    """The operations of @f.extents: those of checks on arguments, then those that `roots` depend on, with guards."""
+    """The operations of @f.extents: checks of arguments and the computation of `roots`, with checks that guard it."""
     checks = [op for op in block.ops if isinstance(op, CheckOp)]
     is_known = AllSources(is_scalar)
     first = _closure(block, [op for op in checks if is_known(op.operands)], ())

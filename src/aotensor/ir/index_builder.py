@@ -52,7 +52,7 @@ def static(extents: Sequence[Extent]) -> list[int | None]:
 
 
 def dynamic(extents: Iterable[Extent]) -> list[SSAValue]:
-    """The dynamic ones of some extents."""
+    """The extents that are not static."""
     return [n.ssa for n in extents if isinstance(n, Scalar)]
 
 

@@ -224,7 +224,7 @@ class LoopBuilder(IndexBuilder):
         return self.emit(GatherOp(buffer, start, last, mask, nothing), "raw")
 
     def add_lanes(self, x: SSAValue, start: SSAValue) -> SSAValue:
-        """start + the sum of all lanes, reassociated."""
+        """The sum of `start` and all lanes of x, in any order."""
         properties: dict[str, Attribute] = {
             "kind": vector.CombiningKindAttr(vector.CombiningKindFlag.ADD),
             "fastmath": arith.FastMathFlagsAttr([FastMathFlag.REASSOC]),
@@ -352,5 +352,5 @@ def origin(buffer: SSAValue) -> tuple[SSAValue, Extent]:
 
 
 def memref_type_of(element: Attribute, shape: Sequence[int | None]) -> MemRefType[Attribute]:
-    """memref<shape x element> in row-major order."""
+    """The type memref<...> with this shape and element type, in row-major order."""
     return MemRefType(element, [DYNAMIC_INDEX if n is None else n for n in shape])

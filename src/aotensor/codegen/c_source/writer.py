@@ -45,7 +45,7 @@ Extent: TypeAlias = "int | Expr"
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """A memref value. pointer, base: names of variables. sizes, strides: per axis, in elements; atoms."""
+    """A memref value. pointer, base: names of variables. sizes, strides: per axis, in elements; numbers or names."""
 
     pointer: str
     base: str

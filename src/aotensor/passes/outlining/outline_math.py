@@ -88,7 +88,7 @@ def _is_innermost(block: Block) -> bool:
 
 
 def _lanes(block: Block, call: func.CallOp, target: Target) -> set[int]:
-    """The lane count that LLVM may vectorize an innermost loop around a call with, as a set; empty if it would not."""
+    """The lane counts, at most one, with which LLVM may vectorize an innermost loop around a call."""
     loop = block.parent_op()
     if loop is None or "novector" in loop.attributes or not _is_innermost(block):
         return set()

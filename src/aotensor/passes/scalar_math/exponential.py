@@ -167,11 +167,11 @@ class _Decay:
     change: Value
 
     def power(self) -> Value:
-        """e**x. Bound: 2 ulp."""
+        """The exponential e**x of the reduced argument. Bound: 2 ulp."""
         return (self.unit + self.change) * self.scale
 
     def complement(self) -> Value:
-        """1 − e**x. Where that cancels, 1 − scale·unit is exact. Bound: 2 ulp."""
+        """The complement 1 − e**x. Where that cancels, 1 − scale·unit is exact. Bound: 2 ulp."""
         return fma(-self.change, self.scale, fma(-self.unit, self.scale, 1.0))
 
 

@@ -60,7 +60,7 @@ from aotensor.passes.target import Target
 
 
 def accept(own: ModuleOp, text: str, name: str, target: Target) -> ModuleOp:
-    """Parse a schedule, prove that it computes the same as the compiler's nest, and return it with locations.
+    """Prove that a schedule computes the same as the compiler's nest; return it with the model's source locations.
 
     own: the compiler's nest. text: the schedule. name: the schedule's file, for messages.
 

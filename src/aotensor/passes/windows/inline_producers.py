@@ -86,7 +86,7 @@ def can_be_inlined(x: SSAValue, readers: Sequence[Read] = ()) -> bool:
 
 
 def _is_elementwise(op: linalg.GenericOp) -> bool:
-    """Is each element plain arithmetic on elements of the inputs, at its own index?"""
+    """Is each element computed by plain arithmetic from the inputs' elements at the same index?"""
     map: AffineMap = op.indexing_maps.data[-1].data
     if any(kind.data != IteratorType.PARALLEL for kind in op.iterator_types):
         return False

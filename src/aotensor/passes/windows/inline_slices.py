@@ -1,4 +1,4 @@
-"""Inline slice insertions: compute a tensor that differs from another one in a window element by element.
+"""Inline slice insertions: replace the copy of a window into a tensor by a generic that selects window or tensor.
 
     %t = tensor.insert_slice %v into %x[%a] [%n] [1]     →     %t = linalg.generic ins(%x) {
                                                                  %k = linalg.index 0 - %a

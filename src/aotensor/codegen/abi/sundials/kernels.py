@@ -111,24 +111,24 @@ def run(
 
 
 def cv_rhs(t: float, y: Address, ydot: Address, user_data: Address) -> Int32:
-    """CVRhsFn: ydot = f(t, y, p)."""
+    """The CVRhsFn callback: ydot = f(t, y, p)."""
     return run(word(table(), RHS), t, elements(y), user_data, 0, 0, elements(ydot), table() + WORD * N)
 
 
 def cv_jtimes(v: Address, Jv: Address, t: float, y: Address, fy: Address, user_data: Address, tmp: Address) -> Int32:
-    """CVLsJacTimesVecFn: Jv = df/dy v."""
+    """The CVLsJacTimesVecFn callback: Jv = df/dy v."""
     product = word(table(), PRODUCT)
     return run(product, t, elements(y), user_data, elements(v), 0, elements(Jv), table() + WORD * N)
 
 
 def cv_rhs_b(t: float, y: Address, yB: Address, yBdot: Address, user_dataB: Address) -> Int32:
-    """CVRhsFnB: yBdot = -(df/dy)^T yB."""
+    """The CVRhsFnB callback: yBdot = -(df/dy)^T yB."""
     adjoint = word(table(), ADJOINT)
     return run(adjoint, t, elements(y), user_dataB, elements(yB), 0, elements(yBdot), table() + WORD * N)
 
 
 def cv_quad_rhs_b(t: float, y: Address, yB: Address, qBdot: Address, user_dataB: Address) -> Int32:
-    """CVQuadRhsFnB: qBdot = (df/dp)^T yB."""
+    """The CVQuadRhsFnB callback: qBdot = (df/dp)^T yB."""
     quadrature = word(table(), QUADRATURE)
     return run(quadrature, t, elements(y), user_dataB, elements(yB), 0, elements(qBdot), table() + WORD * SIZE)
 
@@ -137,7 +137,7 @@ def cv_sens_rhs(
     Ns: Int32, t: float, y: Address, ydot: Address, yS: Address, ySdot: Address, user_data: Address, tmp1: Address,
     tmp2: Address,
 ) -> Int32:  # fmt: skip
-    """CVSensRhsFn: ySdot[i] = df/dy yS[i] + df/dp[i], for the first Ns elements of the parameters."""
+    """The CVSensRhsFn callback: ySdot[i] = df/dy yS[i] + df/dp[i], for the first Ns elements of the parameters."""
     size = word(table(), SIZE)
     if Ns > size or (Ns > 0 and (yS == 0 or ySdot == 0)):
         return -1
@@ -249,14 +249,14 @@ def fill(t: float, y: Address, matrix: Address, user_data: Address, kind: int, c
 def cv_jac(
     t: float, y: Address, fy: Address, Jac: Address, user_data: Address, tmp1: Address, tmp2: Address, tmp3: Address
 ) -> Int32:
-    """CVLsJacFn for SUNMATRIX_SPARSE: df/dy."""
+    """The CVLsJacFn callback for SUNMATRIX_SPARSE: df/dy."""
     return fill(t, y, Jac, user_data, FORWARD, 0.0, False)
 
 
 def cv_jac_dense(
     t: float, y: Address, fy: Address, Jac: Address, user_data: Address, tmp1: Address, tmp2: Address, tmp3: Address
 ) -> Int32:
-    """CVLsJacFn for SUNMATRIX_DENSE: df/dy."""
+    """The CVLsJacFn callback for SUNMATRIX_DENSE: df/dy."""
     return fill(t, y, Jac, user_data, FORWARD, 0.0, True)
 
 
@@ -264,7 +264,7 @@ def cv_jac_b(
     t: float, y: Address, yB: Address, fyB: Address, JacB: Address, user_dataB: Address, tmp1B: Address,
     tmp2B: Address, tmp3B: Address,
 ) -> Int32:  # fmt: skip
-    """CVLsJacFnB for SUNMATRIX_SPARSE: -(df/dy)^T."""
+    """The CVLsJacFnB callback for SUNMATRIX_SPARSE: -(df/dy)^T."""
     return fill(t, y, JacB, user_dataB, BACKWARD, 0.0, False)
 
 
@@ -272,12 +272,12 @@ def cv_jac_b_dense(
     t: float, y: Address, yB: Address, fyB: Address, JacB: Address, user_dataB: Address, tmp1B: Address,
     tmp2B: Address, tmp3B: Address,
 ) -> Int32:  # fmt: skip
-    """CVLsJacFnB for SUNMATRIX_DENSE: -(df/dy)^T."""
+    """The CVLsJacFnB callback for SUNMATRIX_DENSE: -(df/dy)^T."""
     return fill(t, y, JacB, user_dataB, BACKWARD, 0.0, True)
 
 
 def ida_res(tt: float, yy: Address, yp: Address, rr: Address, user_data: Address) -> Int32:
-    """IDAResFn: rr = yp - f(tt, yy, p)."""
+    """The IDAResFn callback: rr = yp - f(tt, yy, p)."""
     out = elements(rr)
     slope = elements(yp)
     if slope == 0:
@@ -293,7 +293,7 @@ def ida_jac(
     t: float, c_j: float, y: Address, yp: Address, r: Address, Jac: Address, user_data: Address, tmp1: Address,
     tmp2: Address, tmp3: Address,
 ) -> Int32:  # fmt: skip
-    """IDALsJacFn for SUNMATRIX_SPARSE: c_j - df/dy."""
+    """The IDALsJacFn callback for SUNMATRIX_SPARSE: c_j - df/dy."""
     return fill(t, y, Jac, user_data, RESIDUAL, c_j, False)
 
 
@@ -301,7 +301,7 @@ def ida_jac_dense(
     t: float, c_j: float, y: Address, yp: Address, r: Address, Jac: Address, user_data: Address, tmp1: Address,
     tmp2: Address, tmp3: Address,
 ) -> Int32:  # fmt: skip
-    """IDALsJacFn for SUNMATRIX_DENSE: c_j - df/dy."""
+    """The IDALsJacFn callback for SUNMATRIX_DENSE: c_j - df/dy."""
     return fill(t, y, Jac, user_data, RESIDUAL, c_j, True)
 
 
@@ -309,7 +309,7 @@ def ida_jtimes(
     tt: float, yy: Address, yp: Address, rr: Address, v: Address, Jv: Address, c_j: float, user_data: Address,
     tmp1: Address, tmp2: Address,
 ) -> Int32:  # fmt: skip
-    """IDALsJacTimesVecFn: Jv = c_j v - df/dy v."""
+    """The IDALsJacTimesVecFn callback: Jv = c_j v - df/dy v."""
     out = elements(Jv)
     given = elements(v)
     found = run(word(table(), PRODUCT), tt, elements(yy), user_data, given, 0, out, table() + WORD * N)

@@ -52,7 +52,7 @@ def exponent(v: Jet, w: Jet, x: Jet) -> Jet:
 
 
 def series(v: Jet, w: Jet, sign: float) -> Jet:
-    """Σ signᵏ·Vₖ(v²/w²)/wᵏ."""
+    """The series Σ signᵏ·Vₖ(v²/w²)/wᵏ of Debye's expansions."""
     ratio, inverse = v / w, sign / w
     square = ratio * ratio
     total = v.constant(0.0)
