@@ -9,15 +9,15 @@ from tools.accuracy.functions import FUNCTIONS, Function
 
 _INTRODUCTION = """# Accuracy of special functions
 
-Written by `python -m tools.accuracy --write`: float64, on one machine, against mpmath with as many digits as two
-computations need to agree. Each function was looked at, with its first and second derivatives, at points of all
-magnitudes from 1e-300 to 1e300 where it is finite; [special points](special_points.md) have a page of their own.
-"Reference" is `f.reference`, NumPy and SciPy op by op. [Special functions](special_functions.md) says how the functions
-are computed and gives the bounds, in units of 1 + |ln y|.
+Written by `python -m tools.accuracy --write`: float64, on one machine, against mpmath with enough digits that two
+computations agree. Each function was evaluated, with its first and second derivatives, at points of all magnitudes from
+1e-300 to 1e300 at which it is finite; for other points see [special points](special_points.md). "Reference" is
+`f.reference`, NumPy and SciPy op by op. [Special functions](special_functions.md) says how the functions are computed,
+and gives the bounds, in units of 1 + |ln y|.
 
-An error is relative, in units of 2⁻⁵² ("ulp"), at the point where it is the largest share of the bound. From 4e15 on no
-digit is right; ∞ stands for nan, and for an infinity instead of a number or a number instead of an infinity. Errors
-beyond the bound are bold. Operands are "tiny" below 1e-30, "small" below 1e-3, "large" above 1e3, "huge" above 1e30.
+An error is relative, in units of 2⁻⁵² ("ulp"), at the point where it is the largest fraction of the bound. From 4e15 on
+no digit is right; ∞ means nan, or an infinity instead of a number or a number instead of an infinity. Errors beyond the
+bound are bold. Operands are "tiny" below 1e-30, "small" below 1e-3, "large" above 1e3, "huge" above 1e30.
 """
 
 

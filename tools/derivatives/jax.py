@@ -169,12 +169,11 @@ def page(rows: Sequence[Row]) -> str:
         "# Derivatives of programs imported from JAX",
         "",
         f"With JAX {jax.__version__}, by `python -m tools.derivatives jax --write`: values, first and second",
-        "derivatives at ties, kinks, zeros, ends of domains and infinities, by the reference of an imported program",
-        "that aotensor differentiates and by JAX. Numbers that agree are counted; where some differ, the reason comes",
-        "first, then the first number that differs. Where the value of a scalar function is nan, outside of its",
-        "domain, they are not compared. Where JAX alone gives nan, its formula multiplies 0 by infinity or divides",
-        "0 by 0; the derivative here is the limit where there is one, and finite where there is none (eigenvalues that",
-        "are equal).",
+        "derivatives at ties, kinks, zeros, ends of domains and infinities, of programs that aotensor imports and",
+        "differentiates (by the reference), compared with JAX. The table counts numbers that agree; if some differ,",
+        "the last column has the reason and the first such number. Points outside of the domain, at which the value of a",
+        "scalar function is nan, are not compared. If only JAX returns nan, its formula multiplies 0 by infinity or",
+        "divides 0 by 0; aotensor's derivative is then the limit, or finite if there is none (equal eigenvalues).",
     ]
     for family in dict.fromkeys(row.case.family for row in rows):
         lines += ["", f"## {family}", "", "| | values | first | second | what differs |", f"|{'---|' * 5}"]

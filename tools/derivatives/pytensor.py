@@ -177,11 +177,11 @@ def page(rows: Sequence[Row]) -> str:
         "",
         f"With PyTensor {pytensor.__version__}, by `python -m tools.derivatives pytensor --write`: values, first and",
         "second derivatives of",
-        "every op that the importer knows, at ties, kinks, zeros, ends of domains and infinities, compiled here and",
-        "evaluated by PyTensor without rewrites. Numbers that agree are counted; where some differ, the reason comes",
-        "first, then the first number that differs. Where the value of a scalar function is nan, outside of its",
-        "domain, derivatives are nan here, whatever the formula of PyTensor gives there. Where PyTensor alone gives",
-        "nan, its formula multiplies 0 by infinity: here it is the limit, or the 0 of a branch that is not taken.",
+        "every op that the importer supports, at ties, kinks, zeros, ends of domains and infinities, compiled by",
+        "aotensor and evaluated by PyTensor without rewrites. The table counts numbers that agree; if some differ, the",
+        "last column has the reason and the first such number. Outside of the domain, where the value of a scalar",
+        "function is nan, aotensor's derivatives are nan, and PyTensor's are not compared. If only PyTensor returns nan,",
+        "its formula multiplies 0 by infinity; aotensor returns the limit, or the 0 of a branch that is not taken.",
     ]
     for family in dict.fromkeys(row.case.family for row in rows):
         lines += ["", f"## {family}", "", "| op | values | first | second | what differs |", f"|{'---|' * 5}"]
