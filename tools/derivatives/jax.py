@@ -171,9 +171,9 @@ def page(rows: Sequence[Row]) -> str:
         f"With JAX {jax.__version__}, by `python -m tools.derivatives jax --write`: values, first and second",
         "derivatives at ties, kinks, zeros, ends of domains and infinities, of programs that aotensor imports and",
         "differentiates (by the reference), compared with JAX. The table counts numbers that agree; if some differ,",
-        "the last column has the reason and the first such number. Points outside of the domain, at which the value of a",
-        "scalar function is nan, are not compared. If only JAX returns nan, its formula multiplies 0 by infinity or",
-        "divides 0 by 0; aotensor's derivative is then the limit, or finite if there is none (equal eigenvalues).",
+        "the last column has the reason and the first such number. Points outside of the domain, at which the value",
+        "of a scalar function is nan, are not compared. If only JAX returns nan, its formula multiplies 0 by infinity",
+        "or divides 0 by 0; aotensor's derivative is then the limit, or finite if there is none (equal eigenvalues).",
     ]
     for family in dict.fromkeys(row.case.family for row in rows):
         lines += ["", f"## {family}", "", "| | values | first | second | what differs |", f"|{'---|' * 5}"]

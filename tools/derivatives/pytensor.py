@@ -178,10 +178,10 @@ def page(rows: Sequence[Row]) -> str:
         f"With PyTensor {pytensor.__version__}, by `python -m tools.derivatives pytensor --write`: values, first and",
         "second derivatives of",
         "every op that the importer supports, at ties, kinks, zeros, ends of domains and infinities, compiled by",
-        "aotensor and evaluated by PyTensor without rewrites. The table counts numbers that agree; if some differ, the",
-        "last column has the reason and the first such number. Outside of the domain, where the value of a scalar",
-        "function is nan, aotensor's derivatives are nan, and PyTensor's are not compared. If only PyTensor returns nan,",
-        "its formula multiplies 0 by infinity; aotensor returns the limit, or the 0 of a branch that is not taken.",
+        "aotensor and evaluated by PyTensor without rewrites. The table counts numbers that agree; if some differ,",
+        "the last column has the reason and the first such number. Outside of the domain, where the value of a scalar",
+        "function is nan, aotensor's derivatives are nan, and PyTensor's are not compared. If only PyTensor returns",
+        "nan, its formula multiplies 0 by infinity; aotensor returns the limit, or the 0 of a branch not taken.",
     ]
     for family in dict.fromkeys(row.case.family for row in rows):
         lines += ["", f"## {family}", "", "| op | values | first | second | what differs |", f"|{'---|' * 5}"]
