@@ -242,12 +242,12 @@ def weights_options(command: _Command) -> _Command:
     for option in (
         click.option(
             "--weights-from", metavar="BYTES",
-            help="With --weights: bytes of the smallest constant that is moved, such as 1M. Default: above 16 KiB.",
+            help="With --weights: size of the smallest constant to move, such as 1M. Default: above 16 KiB.",
         ),
         click.option(
             "--weights", metavar="[FILE]", is_flag=False, flag_value="", callback=_name_weights,
-            help="Write large constants to FILE next to the library, by default NAME.safetensors: the library maps "
-            "it, and is not complete without it.",
+            help="Write large constants to FILE next to the library, by default NAME.safetensors; the library maps "
+            "and needs it.",
         ),
     ):  # fmt: skip
         command = option(command)

@@ -53,8 +53,8 @@ from aotensor_cli.reading.completion import complete_subject, completes, functio
     "--format", "form", type=click.Choice(["text", "json", "dot", "svg", "html", *EXPORTS]), default="text",
     show_default=True,
     help="dot writes --stage graph of a model for Graphviz, svg draws a stage, html makes a page of everything; "
-    "model-explorer and netron write graphs for these viewers, node-data the time of each line as an overlay for the "
-    f"former. With --stage one level of {', '.join(EXPORTED)}; else graph for Netron, graph, tensor-opt and nest.",
+    "model-explorer and netron write graphs for these viewers, node-data the time of each line for Model Explorer. "
+    f"--stage selects one level of {', '.join(EXPORTED)}; default: graph for Netron, else graph, tensor-opt and nest.",
 )  # fmt: skip
 @click.option(
     "--all", "everything", is_flag=True,
