@@ -14,6 +14,8 @@ from aotensor.graph.walk import replace
 from aotensor.ops.elementwise.compare import ge, le, switch
 from aotensor.ops.reduce.sums import sum as sum_of
 from aotensor.ops.shape.reshape import reshape
+from aotensor.solutions.bounded import Box, Exact, Limited, bounded_minimum
+from aotensor.solutions.bounds import bounds_of
 from aotensor.solutions.driver import Options, solution_of, symbol
 from aotensor.solutions.formulas import ending, number
 from aotensor.solutions.marquardt import levenberg_marquardt
@@ -24,7 +26,9 @@ from aotensor.solutions.roots import ends_of
 from aotensor.solutions.scalar_minima import bracketed, brent_minimum, polished
 from aotensor.solutions.trust_region import trust_region
 
-METHODS = ("trust-ncg", "BFGS", "L-BFGS")
+METHODS = ("trust-ncg", "BFGS", "L-BFGS", "L-BFGS-B")
+BOUNDED = ("trust-ncg", "L-BFGS-B")
+"""Methods of `minimize` that accept bounds."""
 MEMORY = 10
 """Steps that L-BFGS remembers."""
 
@@ -35,7 +39,8 @@ def minimize(
     x0: Any,
     args: Any = (),
     *,
-    method: str = "trust-ncg",
+    method: str | None = None,
+    bounds: Any = None,
     tol: float | None = None,
     maxiter: int = 500,
     raise_on_failure: bool = False,
@@ -43,21 +48,32 @@ def minimize(
     """x with a local minimum of fun(x, *args), found inside of the library, starting at x0.
 
     fun: a function of symbols that returns a scalar. It may read other variables. x0: a dense real tensor of any rank.
-    method: "trust-ncg", Newton's method in a trust region with products of the exact Hessian; "BFGS" and "L-BFGS", with
-    gradients only, in memory n² and 20·n. tol: the length of a last step relative to that of x. By default √ε for
-    trust-ncg, whose error is then far smaller, and ε^¾ for the others. maxiter: the largest number of steps.
-    raise_on_failure: a call that does not converge fails, with status AOTENSOR_NOT_CONVERGED.
+    method: "trust-ncg", the default, Newton's method in a trust region with products of the exact Hessian; "BFGS" and
+    "L-BFGS", with gradients only, in memory n² and 20·n; "L-BFGS-B", which is L-BFGS with bounds.
+    bounds: of the elements of x, for "trust-ncg" and "L-BFGS-B": `Bounds(lb, ub)` of this module or of SciPy, whose
+    parts are like x0 or broadcast to it; or a pair (min, max) for each element of a vector x0, with None for no bound.
+    They may be variables. The search begins at the point of the box next to x0.
+    tol: the length of a last step relative to that of x. By default √ε for trust-ncg, whose error is then far smaller, and
+    ε^¾ for the others.
+    maxiter: the largest number of steps. raise_on_failure: a call that does not converge fails, with status
+    AOTENSOR_NOT_CONVERGED.
 
     Returns a named tuple of solution (like x0), success, iterations, residual (the largest element of the gradient),
-    status (an `Ending`) and fun, the value there. Without success the solution is the last iterate, and its derivatives
-    are nan. They are those of the equation gradient = 0, by the implicit function theorem, forward and in reverse, to
-    any order, in all that fun reads; x0 gets zeros.
+    status (an `Ending`) and fun, the value there. Without success the solution is the last iterate, and its
+    derivatives are nan. They are those of the equation gradient = 0, by the implicit function theorem, forward and in
+    reverse, to any order, in all that fun reads; x0 gets zeros. An element at a bound moves with its bound only, and
+    `residual` is without the elements of the gradient that push x out of the bounds.
 
     Raises: GraphTypeError, GraphValueError for arguments of another kind, a fun that is not a scalar or does not depend
-    on x. Cost: of derivatives, one Hessian and its factorisation.
+    on x, bounds in the wrong order; if these are not known before the call, the status is `Ending.NO_BRACKET`. Cost:
+    of derivatives, one Hessian and its factorisation.
     """
     options = Options("minimize", tol, maxiter, raise_on_failure)
+    method = "trust-ncg" if method is None else method
     one_of("minimize: method", method, METHODS)
+    if bounds is not None and method not in BOUNDED:
+        hint = " or ".join(f'method="{other}"' for other in BOUNDED)
+        raise GraphValueError(f'minimize: bounds are given, and method "{method}" has none', hint=hint)
     given = unknown("minimize", "x0", x0)
     problem, given = traced("minimize", "fun", fun, given, arguments(args), scalar_output("minimize: fun"))
     x, output = problem.slot, problem.output
@@ -70,17 +86,20 @@ def minimize(
     def gradient_at(at: Variable) -> Variable:
         return problem.at(gradient, at)
 
+    if bounds is not None:
+        parts = bounds_of("minimize", bounds, given)
+        box = Box(symbol(parts[0], "lower"), symbol(parts[1], "upper"))
+        curvature = Exact(_products(gradient, x)) if method == "trust-ncg" else Limited(MEMORY)
+        found = bounded_minimum(value, gradient_at, curvature, start, box, tolerance, maxiter)
+        inside = Problem(x, (*problem.slots, box.lower, box.upper), output, (*problem.parameters, *parts))
+        equation = box.equation(x, gradient)
+        solution = solution_of(options, inside, [(given.flat, start)], found, (equation, slopes(equation, x)))
+        return Minimum(*given.restored(solution), _value_there(problem, solution))
     if method == "trust-ncg":
-        direction = Variable(x.type, name="v")
-        (image,) = pushed_terms([gradient], [x], [direction])
-
-        def product(at: Variable, v: Variable) -> Variable:
-            return replace([image], {x: at, direction: v})[0]
-
-        found = trust_region(value, gradient_at, product, start, tolerance, maxiter)
+        found = trust_region(value, gradient_at, _products(gradient, x), start, tolerance, maxiter)
     else:
-        curvature = Matrix() if method == "BFGS" else Memory(MEMORY)
-        found = quasi_newton(value, gradient_at, start, tolerance, maxiter, curvature)
+        inverse = Matrix() if method == "BFGS" else Memory(MEMORY)
+        found = quasi_newton(value, gradient_at, start, tolerance, maxiter, inverse)
     solution = solution_of(options, problem, [(given.flat, start)], found, (gradient, slopes(gradient, x)))
     return Minimum(*given.restored(solution), _value_there(problem, solution))
 
@@ -194,6 +213,13 @@ def minimize_scalar(
     found = best, count, replace([equation], {x: best})[0], status
     solution = solution_of(options, at_end, [], found, (equation, grad(equation, x)))
     return Minimum(*solution, _value_there(problem, solution))
+
+
+def _products(gradient: Variable, x: Variable) -> Callable[[Variable, Variable], Variable]:
+    """(x, v) → the derivative of the gradient along v."""
+    direction = Variable(x.type, name="v")
+    (image,) = pushed_terms([gradient], [x], [direction])
+    return lambda at, v: replace([image], {x: at, direction: v})[0]
 
 
 def _value_there(problem: Problem, solution: Solution) -> Variable:

@@ -6,11 +6,12 @@ The names are those of scipy.optimize where it has them. Every function returns 
 
 from __future__ import annotations
 
+from aotensor.solutions.bounds import Bounds
 from aotensor.solutions.minima import least_squares, minimize, minimize_scalar
 from aotensor.solutions.results import Ending, Minimum, Solution
 from aotensor.solutions.roots import fixed_point, root, root_scalar
 
 __all__ = [
-    "Ending", "Minimum", "Solution", "fixed_point", "least_squares", "minimize", "minimize_scalar", "root",
+    "Bounds", "Ending", "Minimum", "Solution", "fixed_point", "least_squares", "minimize", "minimize_scalar", "root",
     "root_scalar",
 ]  # fmt: skip
