@@ -53,8 +53,8 @@ def minimize(
     bounds: of the elements of x, for "trust-ncg" and "L-BFGS-B": `Bounds(lb, ub)` of this module or of SciPy, whose
     parts are like x0 or broadcast to it; or a pair (min, max) for each element of a vector x0, with None for no bound.
     They may be variables. The search begins at the point of the box next to x0.
-    tol: the length of a last step relative to that of x. By default √ε for trust-ncg, whose error is then far smaller, and
-    ε^¾ for the others.
+    tol: the length of a last step relative to that of x. By default √ε for trust-ncg, whose error is then far smaller,
+    and ε^¾ for the others.
     maxiter: the largest number of steps. raise_on_failure: a call that does not converge fails, with status
     AOTENSOR_NOT_CONVERGED.
 

@@ -26,12 +26,15 @@ def missing_weights(manifest: Manifest) -> dict[int, str]:
     spec, own = manifest.weights, OwnSymbols.of(manifest)
     if spec is None:
         return {}
-    entry = own.weights if maps_files(manifest.target) else own.set_weights
+    missing, where = "are not in memory", f"call {own.set_weights} first"
+    if maps_files(manifest.target):
+        missing, where = "are not there or cannot be read", f"{own.weights} says where they were looked for"
     return {
-        int(Status.NO_WEIGHTS): f"{manifest.name}: the weights {spec.file} are not there or cannot be read: expected "
-        f"{spec.expectation}; {entry} says where they were looked for",
+        int(
+            Status.NO_WEIGHTS
+        ): f"{manifest.name}: the weights {spec.file} {missing}: expected {spec.expectation}; {where}",
         int(Status.WRONG_WEIGHTS): f"{manifest.name}: the file or memory found is not {spec.file}: expected "
-        f"{spec.expectation}; {entry} says which it is",
+        f"{spec.expectation}; the message of the context says which it is",
     }
 
 
