@@ -1,4 +1,4 @@
-"""Where stood the cameras? Bundle adjustment with a sparse Jacobian that nobody had to write down.
+"""Bundle adjustment: positions of cameras and points from photographs, with an automatic sparse Jacobian.
 
 python examples/bundle_adjustment.py                   one fit, and what its Jacobian costs
 

@@ -1,4 +1,4 @@
-"""Calibration of a model through its steady state: a least-squares problem whose residuals hold a root.
+"""Calibration of a model through its steady state: a least-squares problem whose residuals contain a root.
 
 python examples/calibration.py
 

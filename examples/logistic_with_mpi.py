@@ -1,4 +1,4 @@
-"""Logistic regression over ranks of MPI: each has rows of its own, and `MPI.Op` merges what they give.
+"""Logistic regression over ranks of MPI: each rank has its own rows, and `MPI.Op` merges their partial results.
 
     python examples/logistic_with_mpi.py make                          compiles the rounds
     mpiexec -n 4 python examples/logistic_with_mpi.py fit --rows 200000

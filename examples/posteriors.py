@@ -1,4 +1,4 @@
-"""Posteriors of models of PyMC, sampled by nutpie through their libraries, beside what PyMC samples.
+"""Posteriors of PyMC models, sampled by nutpie from their libraries and by PyMC itself.
 
     python examples/posteriors.py [model ...]      of eight_schools, radon, mauna_loa, lip_cancer
 

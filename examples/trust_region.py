@@ -1,9 +1,9 @@
-"""One library for all that `scipy.optimize` and `scipy.integrate` ask: value, gradient, Hessian, and its products.
+"""One library with the functions that SciPy's solvers need: value, gradient, Hessian, Hessian-vector products.
 
 python examples/trust_region.py
 
-A logistic regression is fitted by three methods that want more and more of it; then the loss is integrated along the
-line to the optimum by QUADPACK, which calls the library without a step through Python.
+Three methods fit a logistic regression, with gradients, Hessian-vector products and Hessians; then QUADPACK integrates
+the loss along the line to the optimum, and calls the library without Python.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def _index(names: list[str]) -> str:
     lines = [
         "# Gallery",
         "",
-        "Programs that run as they are, on real data where there are such; the tests check what they find.",
+        "Programs that you can run, most of them on real data; the tests check their results.",
     ]
     for title, listed in groups(names).items():
         lines += ["", f"## {title}", "", '<div class="grid cards gallery" markdown>', ""]
@@ -72,12 +72,12 @@ def _page(name: str) -> str:
     source = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
     lines = [f"# {_title(name)}", ""]
     lines += [f"![{name}]({_picture(name)})", ""]
-    lines += [*(f"{paragraph}\n" for paragraph in _prose(name)), "## What it prints", ""]
+    lines += [*(f"{paragraph}\n" for paragraph in _prose(name)), "## Output", ""]
     printed = GALLERY / f"{name}.txt"
     if printed.exists():
         lines += [f"```text\n{printed.read_text(encoding='utf-8').rstrip()}\n```", ""]
     else:
-        lines += ["It wants several processes; the tests run it.", ""]
+        lines += ["It needs several processes; the tests run it.", ""]
     lines += ["## The program", "", f'```python title="examples/{name}.py"', source.rstrip(), "```"]
     return "\n".join(lines) + "\n"
 
