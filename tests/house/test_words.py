@@ -27,7 +27,7 @@ PHRASES: Final = (
 )
 """What ../CONTRIBUTING.md asks to avoid: noun clauses as names, metaphors of space for logic, 'is no'."""
 
-CEILINGS: Final = {"README.md": 0.1, "docs": 0.5, "docstrings": 0.14, "help and messages": 0.14}
+CEILINGS: Final = {"README.md": 0.1, "docs": 0.4, "docstrings": 0.14, "help and messages": 0.14}
 """Phrases per 1,000 words. Lower a number when yours is lower; none is raised."""
 _DOCUMENTED: Final = (ast.Module, ast.ClassDef, ast.FunctionDef)
 SINCE: Final = "fd7bce6d3f9c05fa0ef222ace4c9775267dcb99d"

@@ -33,7 +33,7 @@ def page(rows: Sequence[tuple[str, dict[str, Any]]], sample: int | None, seed: i
 
 
 _NAMES: Final = ("compile value + gradient", "value + gradient", "compile Hessian", "Hessian")
-_INTRODUCTION: Final = """# CUTEst, beside JAX
+_INTRODUCTION: Final = """# CUTEst, compared with JAX
 
 Written by `python -m tools.judges cutest --page`. Problems of [CUTEst](https://github.com/ralna/CUTEst) with at most
 {largest} variables, as [sif2jax](https://github.com/johannahaffner/sif2jax) {sif2jax} writes them in JAX; {drawn}.

@@ -36,7 +36,7 @@ def page(rows: Sequence[Row], left_out: Sequence[str]) -> str:
     return text + "\n## Notes\n\n" + "".join(notes)
 
 
-_INTRODUCTION: Final = """# posteriordb, beside CmdStan
+_INTRODUCTION: Final = """# posteriordb, compared with CmdStan
 
 Written by `python -m tools.judges posteriordb --data FOLDER --stan FOLDER --page`. The models of
 [posteriordb](https://github.com/stan-dev/posteriordb), rewritten with `aotensor.tensor`. Gradients are compared with
