@@ -7,9 +7,12 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from aotensor.errors import GraphValueError
 from aotensor.graph.variable import Constant, Variable
 from aotensor.graph.walk import leaves, toposort
+from aotensor_runtime.manifest import SPARSE_PARTS
 
 C_KEYWORDS: Final = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if"  # noqa: SIM905
@@ -22,16 +25,22 @@ C_KEYWORDS: Final = frozenset(
 def known_constants(graphs: Iterable[Iterable[Variable]]) -> dict[bytes, tuple[str, str]]:
     """SHA-256 of a constant's bytes → the name that its user gave it, if any, and its dtype.
 
-    graphs: their results. The name of a transpose is `<name>.T`.
+    graphs: their results. The name of a transpose is `<name>.T`, those of a sparse matrix `<name>.data` and the like.
     """
     found: dict[bytes, tuple[str, str]] = {}
     for x in (x for results in graphs for x in leaves(results)):
         if isinstance(x, Constant):
-            name = x.name or ""
-            forms = [(name, x.data)] + [(name and f"{name}.T", x.data.T)] * (x.data.ndim == 2)
-            for form, data in forms:
-                found.setdefault(hashlib.sha256(data.tobytes()).digest(), (form, x.data.dtype.name))
+            for form, data in _stored_forms(x.data):
+                name = x.name and x.name + form
+                found.setdefault(hashlib.sha256(data.tobytes()).digest(), (name or "", data.dtype.name))
     return found
+
+
+def _stored_forms(data: Any) -> list[tuple[str, np.ndarray]]:
+    """The arrays that a library may store of a constant, with the ends of their names."""
+    if isinstance(data, np.ndarray):
+        return [("", data)] + [(".T", data.T)] * (data.ndim == 2)
+    return [(f".{part}", getattr(data, part)) for part in SPARSE_PARTS]
 
 
 def input_names(function: str, inputs: Sequence[tuple[Variable, str | None]]) -> list[str]:
