@@ -61,10 +61,19 @@ def test_solutions_are_those_that_scipy_finds(request: pytest.FixtureRequest, so
     np.testing.assert_allclose(found[2], wanted[2], atol=2e-4)
 
 
+def test_bounds_of_a_vector_are_kept() -> None:
+    """One element is at its bound, the other is not."""
+    made = optimize.minimize(_bowl(V), V, method="L-BFGS-B", optimizer_kwargs={"bounds": [(None, 0.2), (0, None)]})
+    wanted = pytensor.function([V, A], made, mode=Mode("py", None))(np.zeros(2), 1.3)
+    found = function([V, A], made).reference(np.zeros(2), 1.3)
+    assert found[1] and wanted[1] and found[0][0] == 0.2
+    np.testing.assert_allclose(found[0], wanted[0], atol=2e-5)
+
+
 @pytest.mark.parametrize(
     ("solve", "text"),
     [
-        (lambda: optimize.minimize(_bowl(V), V, optimizer_kwargs={"bounds": [(0, 1)]}), "the option bounds"),
+        (lambda: optimize.minimize(_bowl(V), V, "SLSQP", optimizer_kwargs={"bounds": [(0, 1)]}), "the option bounds"),
         (lambda: optimize.root_scalar(_line(X), X, method="bisect"), "bisect without a bracket"),
     ],
 )

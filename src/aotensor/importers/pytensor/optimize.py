@@ -6,11 +6,12 @@
 | `root`, "broyden" | broyden1, broyden2, anderson, linearmixing, diagbroyden, excitingmixing |
 | `root_scalar` | newton, halley, secant; "brentq" for brentq, brenth, bisect, ridder, toms748 |
 | `minimize`, "trust-ncg" | Newton-CG, trust-ncg, trust-krylov, trust-exact, dogleg |
-| `minimize`, "L-BFGS" | L-BFGS-B |
+| `minimize`, "L-BFGS-B" | L-BFGS-B, also with bounds |
 | `minimize`, "BFGS" | all other methods, those without derivatives among them |
 | `minimize_scalar` | "brent" for brent and golden, "bounded" |
 
-A solution is the same up to the tolerances, unless there are several. Bounds and constraints of vectors are refused.
+A solution is the same up to the tolerances, unless there are several. Constraints are refused, and bounds of other
+methods. Derivatives of a minimum at a bound are those of the bound; PyTensor's are those of gradient = 0.
 """
 
 from __future__ import annotations
@@ -54,11 +55,10 @@ def root_scalar(walk: Walk, node: Any, x0: Any, *args: Any) -> Any:
 @rule("MinimizeOp")
 def minimize(walk: Walk, node: Any, x0: Any, *args: Any) -> Any:
     """A minimum of a function of a vector, and success."""
-    name = node.op.method.lower()
-    method = "trust-ncg" if name in _NEWTON else "L-BFGS" if name == "l-bfgs-b" else "BFGS"
-    return at.optimize.minimize(
-        _inner(walk, node), x0, args, method=method, **_options(node, node.op.optimizer_kwargs)
-    )[:2]
+    name, given = node.op.method.lower(), dict(node.op.optimizer_kwargs)
+    method = "trust-ncg" if name in _NEWTON else "L-BFGS-B" if name == "l-bfgs-b" else "BFGS"
+    bounds = given.pop("bounds", None) if method == "L-BFGS-B" else None
+    return at.optimize.minimize(_inner(walk, node), x0, args, method=method, bounds=bounds, **_options(node, given))[:2]
 
 
 @rule("MinimizeScalarOp")
