@@ -31,7 +31,7 @@ Check = Callable[[Any], Any]
 
 
 class _Refused(Exception):
-    """Raised by a converter that cannot convert the value."""
+    """Exception of a converter that does not accept the type of the value."""
 
 
 def coerced(function: F, name: str | None = None) -> F:
@@ -66,14 +66,14 @@ def coerced(function: F, name: str | None = None) -> F:
 
 
 def one_of(what: str, value: Any, known: Collection[Any]) -> Any:
-    """An option with a fixed list of values.   Raises: GraphValueError that lists them."""
+    """Check an option with a fixed list of values, and return it.   Raises: GraphValueError that lists the values."""
     if isinstance(value, str | int | None) and value in known:
         return value
     raise GraphValueError(f"{what} is one of {', '.join(map(repr, known))}, not {value!r:.60}")
 
 
 def _checks(function: Callable[..., Any], shown: str) -> list[tuple[int | None, str, Check]]:
-    """(position or None for keyword-only, name, check) of each parameter with a checkable annotation."""
+    """(position or None if keyword-only, name, check) of each parameter of `function` with a checkable annotation."""
     found: list[tuple[int | None, str, Check]] = []
     for position, one in enumerate(inspect.signature(function).parameters.values()):
         if isinstance(one.annotation, str) and "DTypeLike" in one.annotation:
@@ -158,7 +158,7 @@ def _is_of_ints(member: Any) -> bool:
 
 
 def _dtype(value: Any) -> str | None:
-    """The name of a dtype; None stands for what the function chooses."""
+    """Convert an option to the name of a dtype, or keep None, by which the function chooses the dtype."""
     return None if value is None else dtypes.canonical(value)
 
 
@@ -168,7 +168,7 @@ def _none(value: Any) -> None:
 
 
 def _bool(value: Any) -> bool:
-    """A bool from True, False, NumPy's bools, 1 or 0, as NumPy accepts them."""
+    """Convert True, False, NumPy's bools, 1 or 0 to a bool, as NumPy accepts them."""
     if isinstance(value, bool):
         return value
     if isinstance(value, np.bool_) or (isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype == bool):
@@ -179,7 +179,9 @@ def _bool(value: Any) -> bool:
 
 
 def _int(value: Any) -> int:
-    """Integers of Python and NumPy, arrays of rank 0, and constants of the graph, such as a static extent."""
+    """Convert an integer of Python or NumPy, an array of rank 0, or a constant of the graph (a static extent) to an
+    int.
+    """
     if type(value) is int:
         return checked_int(value, "an option")
     if hasattr(value, "describe") and isinstance(getattr(value, "data", None), np.ndarray):
@@ -205,7 +207,7 @@ def _str(value: Any) -> str:
 
 
 def _items(value: Any) -> Any:
-    """A sequence from any iterable; refuses texts and mappings, and leaves symbols as they are."""
+    """Return a sequence of the items of any iterable except a str or a mapping; symbols are returned unchanged."""
     if isinstance(value, list | tuple) or hasattr(value, "describe"):
         return value
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):

@@ -30,7 +30,7 @@ class Expansion:
         return None if outputs is None else cls(slots, list(outputs))
 
     def on(self, inputs: Sequence[Variable]) -> list[Variable]:
-        """The outputs on the inputs themselves."""
+        """The expanded outputs, with the actual inputs substituted for the slots."""
         return replace(self.outputs, dict(zip(self.slots, inputs, strict=True)))
 
     def outside(
@@ -40,7 +40,8 @@ class Expansion:
         outputs: Sequence[Variable],
         others: Iterable[tuple[Variable, Variable]],
     ) -> list[Variable]:
-        """Replace slots by inputs, expanded outputs by the node's, and each pair of `others`, in derivative terms.
+        """Derivative terms of the expansion in terms of the node: replace slots by inputs, and expanded outputs by
+        outputs.
 
         The node's outputs are reused, not recomputed. Null and disconnected terms stay.
         """
@@ -56,7 +57,8 @@ def without_sparse(outputs: Sequence[Variable], stop: Collection[Variable]) -> l
 
 
 def without_values(outputs: Sequence[Variable], given: Collection[Variable]) -> list[Variable]:
-    """The graph; outputs that depend on leaves not given are expanded into ops on vectors if that removes the leaves.
+    """The graph, in which outputs that depend on leaves not given are expanded into ops on vectors if that removes
+    them.
 
     A sparse matrix may have constant indices and variable values: as a vector of its own, an index does not depend on
     values.
@@ -72,7 +74,7 @@ def without_values(outputs: Sequence[Variable], given: Collection[Variable]) -> 
 
 
 def _of_patterns(outputs: Sequence[Variable], given: Collection[Variable]) -> list[Variable]:
-    """The graph, with sparsity patterns computed by ops that do not read the values of the same matrix."""
+    """The graph, in which sparsity patterns are computed by ops that do not read the values of the same matrix."""
     mapping: dict[Variable, Variable] = {}
     for node in toposort(outputs, stop=given):
         inputs = [mapping.get(x, x) for x in node.inputs]

@@ -29,7 +29,7 @@ _NAMES: ContextVar[Mapping[Any, str]] = ContextVar("names", default=types.Mappin
 
 @contextmanager
 def called(names: Mapping[Any, str]) -> Iterator[None]:
-    """Within: variables print under these names, such as the argument names of a function."""
+    """Context manager within which variables print under these names, such as the argument names of a function."""
     token = _NAMES.set({**_NAMES.get(), **names})
     try:
         yield
@@ -38,12 +38,12 @@ def called(names: Mapping[Any, str]) -> Iterator[None]:
 
 
 def expression_of(x: Any, longest: int = LONGEST, is_code: bool = False) -> str:
-    """The text of a variable.   is_code: leave out types, so that the text is Python"""
+    """Render a variable as source text.   is_code: leave out types, so that the text is valid Python"""
     return _shortened(lambda writer: writer.write(x)[0], [x], longest, is_code)
 
 
 def expression_of_node(node: Any, longest: int = LONGEST, is_code: bool = False) -> str:
-    """The text of a node: of all its outputs together."""
+    """Render a node as source text: the text that stands for all its outputs together."""
     return _shortened(lambda writer: writer.write_node(node, node.outputs[0])[0], node.outputs, longest, is_code)
 
 
@@ -61,7 +61,7 @@ def located(node: Any, message: str) -> str:
 
 
 def _shortened(write: Callable[[_Writer], str], roots: Sequence[Any], longest: int, is_code: bool) -> str:
-    """The longest text that fits: operands are left out from the innermost on."""
+    """The longest text of at most `longest` characters; operands are left out, innermost first."""
     writer = _Writer(_NAMES.get(), set(roots), is_code)
     text, pending = write(writer), deque(writer.closed)
     while pending:
@@ -101,7 +101,7 @@ class _Writer:
         self.closed: list[Any] = []
 
     def write(self, x: Any) -> tuple[str, int]:
-        """(text, precedence of its outermost operator)."""
+        """(source text of x, precedence of its outermost operator)."""
         name = self._names.get(x) or x.name
         if name:
             return name, _ATOM
@@ -115,7 +115,7 @@ class _Writer:
         return (f"{text}[{x.index}]", _ATOM) if is_part else (text, strength)
 
     def write_node(self, node: Any, x: Any) -> tuple[str, int]:
-        """The same of a node with output x."""
+        """(source text, precedence of its outermost operator) of the output x of a node."""
         op, operands = node.op, node.inputs
         if op.name == "fused":
             return self.write(op.body.outputs[x.index])
@@ -141,7 +141,7 @@ class _Writer:
         return (symbol if is_power else f" {symbol} ").join(texts), strength
 
     def _inside(self, x: Any, least: int) -> str:
-        """An operand, in parentheses if its operator binds less than `least`."""
+        """The text of an operand, in parentheses if its operator binds less than `least`."""
         text, strength = self.write(x)
         return text if strength >= least else f"({text})"
 
@@ -173,7 +173,7 @@ class _Writer:
         return self._inside(x, least) if is_plain else f"{self._inside(x, _ATOM)}.T"
 
     def _complex(self, op: Any, operands: Any, x: Any) -> str | None:
-        """The conjugate of a complex value, given by its parts."""
+        """`conj(z)` if the operands are the real part of z and its negated imaginary part; else None."""
         re, im = operands[x.index], operands[x.index + op.count]
         z = _part_of(re, "real")
         is_conjugate = (
@@ -225,7 +225,7 @@ class _Writer:
         return f"{self._inside(whole, _ATOM)}[{', '.join(texts)}]"
 
     def _positions(self, extent: Any, index: Any) -> str:
-        """The array that an index counts along: x[index], where the extent is that of an axis of x; else the index."""
+        """`x[index]` if `extent` is the extent of an axis of an array x, else the text of `index`."""
         text = self.write(index)[0]
         counted = extent.owner
         if counted is None or not counted.op.gives_extent:
@@ -288,7 +288,7 @@ class _Writer:
         return f"{name}(size=({', '.join(self._extents(op.dims, operands[1:]))},))"
 
     def _extents(self, dims: Any, operands: Any) -> list[str]:
-        """Extents: each is a number, or the text of the next operand."""
+        """The text of each extent: a static number, or the text of the next operand."""
         pending = iter(operands)
         return [str(n) if isinstance(n, int) else self.write(next(pending))[0] for n in dims]
 
@@ -310,12 +310,12 @@ def _exponent(op: Any) -> int:
 
 
 def _part_of(x: Any, part: str) -> Any:
-    """The complex value that has x as this part, or None."""
+    """The complex value whose real or imaginary part (`part`) x is, or None."""
     return x.owner.inputs[0] if x.owner is not None and x.owner.op.name == part else None
 
 
 def _leaf(x: Any, is_code: bool) -> str:
-    """A constant by its value if that is short; a leaf without a name by its type."""
+    """The text of a leaf: its name, the value of a short constant, else its type."""
     data = getattr(x, "data", None)
     if data is None:
         return "..." if is_code else f"<{x.type}>"
@@ -329,6 +329,6 @@ def _is_short(data: Any) -> bool:
 
 
 def _keeps_order(pattern: Any) -> bool:
-    """Does a dimshuffle only add axes of extent 1, or drop some?"""
+    """Does a dimshuffle keep the order of axes, and only add or drop axes of extent 1?"""
     kept = [axis for axis in pattern if axis is not None]
     return kept == sorted(kept)

@@ -33,7 +33,7 @@ _TRACE: ContextVar[list[Apply] | None] = ContextVar("trace", default=None)
 
 @contextmanager
 def tracing() -> Iterator[list[Apply]]:
-    """Record the nodes that are created inside, in order, with those of inner traces."""
+    """Context manager that records the nodes created within it, in order, including those of nested traces."""
     outer, made = _TRACE.get(), list[Apply]()
     token = _TRACE.set(made)
     try:
@@ -197,7 +197,7 @@ class Op(ABC):
         return found
 
     def R_op(self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]) -> Sequence[Variable | None]:
-        """`pushforward` under its older name, with None instead of DisconnectedType in arguments and results."""
+        """The older form of `pushforward`, in which None replaces terms of DisconnectedType."""
         tangents = [disconnected() if x is None else x for x in eval_points]
         found = call_pushforward(self, inputs, self.apply(*inputs).outputs, tangents)
         return [None if is_disconnected(x) else x for x in found]
@@ -209,7 +209,7 @@ class Op(ABC):
         )
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        """The outputs by other ops, which replace this one when it is compiled; None if the op has `lower` instead.
+        """The outputs computed by other ops, which replace this op before lowering; None if the op has `lower` instead.
 
         It also replaces missing derivative rules, connection pattern and batch rule.
         """
@@ -227,7 +227,9 @@ class Op(ABC):
         return [[True] * len(node.outputs) for _ in node.inputs]
 
     def without_values(self, node: Apply) -> Sequence[Variable] | None:
-        """The same outputs, with sparsity patterns that do not depend on values; None if all may read all inputs."""
+        """The outputs, with sparsity patterns computed independently of values; None if all outputs may read all
+        inputs.
+        """
         return None
 
     def demanded(self, node: Apply, known: Mapping[Variable, Any]) -> Sequence[Variable]:
@@ -321,12 +323,12 @@ def call_pushforward(op: Op, inputs: Variables, outputs: Variables, tangents: Va
 
 
 def disconnected() -> Variable:
-    """A gradient term of DisconnectedType: no influence."""
+    """A new gradient term of DisconnectedType, which says that the input does not influence the output."""
     return Variable(DisconnectedType())
 
 
 def is_disconnected(x: Variable) -> bool:
-    """Is a gradient term of DisconnectedType: no influence?"""
+    """Is a gradient term of DisconnectedType: does the input not influence the output?"""
     return isinstance(x.type, DisconnectedType)
 
 
@@ -341,7 +343,7 @@ def has_value(x: Variable) -> bool:
 
 
 def connected(directions: Variables) -> dict[int, Variable]:
-    """The tangents or cotangents that are there, by position: without those of DisconnectedType."""
+    """The tangents or cotangents that are not of DisconnectedType, by position."""
     return {k: x for k, x in enumerate(directions) if not is_disconnected(x)}
 
 

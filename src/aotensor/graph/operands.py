@@ -44,7 +44,7 @@ def _counts(infer_type: Callable[..., Any]) -> tuple[int, int | None]:
 
 
 def with_operands(error: GraphError, name: str, variables: Sequence[Variable]) -> GraphError:
-    """The same error, preceded by the op's name and followed by its operands."""
+    """The same error, with the op's name before its message and the list of operands after it."""
     found = error.diagnostic
     title = found.title if found.title.startswith(name) else f"{name}: {found.title}"
     return type(error)(title, lines=[*found.lines, *(x.describe() for x in variables)], hint=found.hint)

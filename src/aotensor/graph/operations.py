@@ -28,7 +28,7 @@ Axes = int | Sequence[int] | None
 
 
 class Slot(Generic[T]):
-    """Functions of a higher layer; calling the slot returns them."""
+    """A slot for functions of a higher layer, which registers them with `fill`; calling the slot returns them."""
 
     __slots__ = ("_functions",)
 
@@ -41,7 +41,7 @@ class Slot(Generic[T]):
 
 
 class KnownValues(Protocol):
-    """The values of a graph that are known when only the extents of its inputs are."""
+    """Constant folding from extents: which variables follow from the extents of the inputs, and their values."""
 
     def knows(self, x: Variable, /) -> bool: ...
     def value(self, x: Variable, /) -> Array | None: ...
@@ -201,7 +201,7 @@ class DenseFunctions(Protocol):
 
 
 class ComplexNumbers(Protocol):
-    """The counterparts of ops on real tensors for complex ones."""
+    """Functions that build the complex counterpart of an op on real tensors."""
 
     def counterpart(self, op: Op, inputs: Sequence[Variable]) -> Apply: ...
     def refusal(self, name: str, inputs: Sequence[Variable]) -> GraphTypeError: ...
@@ -209,7 +209,7 @@ class ComplexNumbers(Protocol):
 
 
 class Halves(Protocol):
-    """The counterparts of ops for dtypes without arithmetic (float16, bfloat16)."""
+    """Functions that build the counterpart of an op for dtypes without arithmetic (float16, bfloat16)."""
 
     def counterpart(self, op: Op, inputs: Sequence[Variable]) -> Apply: ...
 
@@ -304,7 +304,7 @@ class Evaluation(Protocol):
 
 
 class Sweeps(Protocol):
-    """Derivative sweeps over a graph inside of an op: all outputs with respect to all of `wrt`."""
+    """Derivative sweeps through a subgraph, called by ops with subgraphs: all outputs with respect to all of `wrt`."""
 
     def pulled_terms(
         self, outputs: Sequence[Variable], wrt: Sequence[Variable], cotangents: Sequence[Variable]

@@ -9,15 +9,15 @@ class DisconnectedType:
     """Type of a gradient term whose input does not influence the output at all."""
 
     def filter(self, data: object, strict: bool = False, allow_downcast: bool | None = None) -> NoReturn:
-        """Always refused: such a variable has no value.   Raises: AssertionError"""
+        """Refuse any value: a disconnected variable has none.   Raises: AssertionError"""
         raise AssertionError("a disconnected variable has no value: it may not be used in a computation")
 
     def filter_variable(self, other: object) -> NoReturn:
-        """Raises: AssertionError"""
+        """Refuse any assignment to a disconnected variable.   Raises: AssertionError"""
         raise AssertionError("a disconnected variable may not be assigned to")
 
     def value_eq(self, a: object, b: object) -> NoReturn:
-        """Raises: AssertionError"""
+        """Refuse to compare values: disconnected variables have none.   Raises: AssertionError"""
         raise AssertionError("disconnected variables have no values to compare")
 
     def __eq__(self, other: object) -> bool:
@@ -42,15 +42,15 @@ class NullType:
         self.why_null, self.where = why_null, where
 
     def filter(self, data: object, strict: bool = False, allow_downcast: bool | None = None) -> NoReturn:
-        """Raises: ValueError"""
+        """Refuse any value: a variable of a null gradient has none.   Raises: ValueError"""
         raise ValueError(f"a null variable has no value: {self.why_null}")
 
     def filter_variable(self, other: object) -> NoReturn:
-        """Raises: ValueError"""
+        """Refuse any assignment to a variable of a null gradient.   Raises: ValueError"""
         raise ValueError(f"a null variable may not be assigned to: {self.why_null}")
 
     def values_eq(self, a: object, b: object) -> NoReturn:
-        """Raises: ValueError"""
+        """Refuse to compare values: variables of null gradients have none.   Raises: ValueError"""
         raise ValueError("null variables have no values to compare")
 
     def __eq__(self, other: object) -> bool:

@@ -93,7 +93,7 @@ class _Reader(pickle.Unpickler):
 
 
 def _state_of(part: Part) -> dict[str, Any]:
-    """The slots of a part without the weak reference, and its attributes if it has some."""
+    """The attributes of a variable or node that are pickled: all slots but the weak reference, and its `__dict__`."""
     names = {name for kind in type(part).__mro__ for name in getattr(kind, "__slots__", ())} - {"__weakref__"}
     slots = {name: getattr(part, name) for name in sorted(names) if hasattr(part, name)}
     return slots | getattr(part, "__dict__", {})

@@ -41,7 +41,7 @@ _SITE: ContextVar[Site | None] = ContextVar("site", default=None)
 
 @contextmanager
 def made_at(site: Site | None) -> Iterator[None]:
-    """Within: new variables get the location `site`, so that rewrites keep the user's lines."""
+    """Context manager within which new variables get the location `site`, so that rewrites keep the user's lines."""
     token = _SITE.set(site)
     try:
         yield
@@ -54,7 +54,7 @@ _ORIGIN: ContextVar[Site | None] = ContextVar("origin", default=None)
 
 @contextmanager
 def differentiating(node: Any) -> Iterator[None]:
-    """Variables that are made inside come from the derivative rule of `node`."""
+    """Context manager within which new variables record the derivative rule of `node` as their origin."""
     site: Site | None = node.outputs[0].site
     token = _ORIGIN.set(site if site is None or site.origin is None else site.origin)
     try:
@@ -90,7 +90,7 @@ def warn_user(message: str, kind: type[Warning] = UserWarning) -> None:
 
 
 def _user_frame() -> tuple[FrameType | None, int]:
-    """That frame and its distance from the caller, as `warnings.warn` counts."""
+    """The innermost frame outside of this package, and its distance from the caller, as `warnings.warn` counts."""
     frame: FrameType | None = sys._getframe(2)
     distance = 2
     while frame is not None and _is_ours(frame.f_globals.get("__name__", "")):

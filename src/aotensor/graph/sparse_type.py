@@ -26,7 +26,7 @@ UNCOMPRESSED_DTYPES: Final = ("bool", "float16", "bfloat16")
 
 @cache
 def scipy_sparse() -> Any:
-    """scipy.sparse, which loads at first use."""
+    """The module scipy.sparse, imported at the first call."""
     import scipy.sparse
 
     return scipy.sparse
@@ -93,15 +93,15 @@ class SparseTensorType(TensorType):
         return self._with(shape=shape)
 
     def unsorted(self) -> SparseTensorType:
-        """The type of such matrices with entries in any order, perhaps with duplicates."""
+        """The same type for matrices with entries in any order, perhaps with duplicates."""
         return self._with(is_canonical=False)
 
     def sorted(self) -> SparseTensorType:
-        """The type of the same matrices in canonical form."""
+        """The same type for matrices in canonical form: sorted entries without duplicates."""
         return self._with(is_canonical=True)
 
     def in_format(self, format: str, blocksize: Sequence[int] | None = None) -> SparseTensorType:
-        """The type of the same matrices, canonical, in a format."""
+        """The canonical type with the same dtype and dims in another format."""
         return self._with(format=format, is_canonical=True, blocksize=blocksize)
 
     def _with(self, **changes: Any) -> SparseTensorType:
@@ -119,7 +119,7 @@ class SparseTensorType(TensorType):
 
     @property
     def kind(self) -> str:
-        """The format in messages, for bsr with the blocksize: `bsr 3x3`."""
+        """The name of the format in messages; of bsr with the blocksize: `bsr 3x3`."""
         return self.format if self.blocksize is None else "{} {}x{}".format(self.format, *self.blocksize)
 
     def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
@@ -149,7 +149,7 @@ class SparseTensorType(TensorType):
         return self._indexed(canonical_matrix(found))
 
     def _indexed(self, value: Any) -> Any:
-        """The matrix with indices in this type's index dtype, sharing its data."""
+        """A SciPy matrix with its indices in this type's index dtype, sharing its data."""
         if value.indices.dtype == self.index_dtype and value.indptr.dtype == self.index_dtype:
             return value
         largest = max(int(value.indices.max(initial=0)), int(value.indptr.max(initial=0)))
@@ -202,7 +202,7 @@ class SparseTensorType(TensorType):
 
 
 def checked_blocksize(format: str, blocksize: Sequence[int] | None, dims: Sequence[Dim]) -> tuple[int, int] | None:
-    """The blocksize of a format, checked.   Raises: GraphValueError, see SparseTensorType"""
+    """Check the blocksize of a format, and return it.   Raises: GraphValueError, see SparseTensorType"""
     if (format == BLOCKED) != (blocksize is not None):
         hint = "bsr_matrix(name, blocksize=(2, 2))" if format == BLOCKED else None
         raise GraphValueError(f"{format} has {'a' if format == BLOCKED else 'no'} blocksize", hint=hint)
@@ -218,12 +218,12 @@ def checked_blocksize(format: str, blocksize: Sequence[int] | None, dims: Sequen
 
 
 def container(format: str) -> Any:
-    """SciPy's class of matrices in a format."""
+    """SciPy's class of sparse matrices in a format."""
     return getattr(scipy_sparse(), f"{format}_matrix")
 
 
 def block_extents(data: Array) -> tuple[int, int]:
-    """Rows and columns of a stored entry: those of a block, or 1 and 1."""
+    """(rows, columns) of a stored entry: the blocksize of bsr, or (1, 1)."""
     return (data.shape[1], data.shape[2]) if data.ndim == 3 else (1, 1)
 
 
@@ -241,7 +241,7 @@ def canonical_matrix(value: Any) -> Any:
 
 
 def check_structure(data: Array, indices: Array, indptr: Array, shape: Sequence[int] | Array, format: str) -> None:
-    """Raises: GraphValueError unless the arrays are a compressed matrix of this shape."""
+    """Check that the arrays are a compressed matrix of this shape.   Raises: GraphValueError if they are not"""
     rows, columns = (shape[1], shape[0]) if format == "csc" else (shape[0], shape[1])
     if format == BLOCKED:
         height, width = block_extents(data)
@@ -263,7 +263,7 @@ def check_structure(data: Array, indices: Array, indptr: Array, shape: Sequence[
 def is_canonical_structure(
     data: Array, indices: Array, indptr: Array, shape: Sequence[int] | Array, format: str
 ) -> bool:
-    """True for a valid structure with sorted indices and no duplicates."""
+    """Are the arrays a valid compressed matrix with sorted indices and no duplicates?"""
     try:
         check_structure(data, indices, indptr, shape, format)
     except GraphValueError:
@@ -306,7 +306,7 @@ class SparseVariable(SparseOperators, Variable):  # type: ignore[misc]  # sums a
 
     @property
     def blocksize(self) -> tuple[int, int] | None:
-        """Rows and columns of a block of bsr, else None."""
+        """(rows, columns) of a block of bsr; None for other formats."""
         return self.sparse_type.blocksize
 
 
@@ -337,7 +337,7 @@ class SparseConstant(SparseVariable, Constant):  # type: ignore[misc]
         return self.data
 
     def signature(self) -> SparseConstantSignature:
-        """A hashable key that equal constants share."""
+        """A hashable key; constants of equal type, values and pattern have equal keys."""
         x = self.matrix
         return SparseConstantSignature(self.sparse_type, x.data.tobytes(), x.indices.tobytes(), x.indptr.tobytes())
 

@@ -21,7 +21,7 @@ from aotensor.graph.walk import compute_all, evaluated, leaves, replace, toposor
 
 @dataclass
 class _Allowance:
-    """Number of body nodes that may still be evaluated."""
+    """Number of body nodes that may still be evaluated; shared by all loops within `at_most`."""
 
     left: int
 
@@ -35,7 +35,7 @@ class TooLongError(Exception):
 
 @contextmanager
 def at_most(evaluations: int) -> Iterator[None]:
-    """Within: evaluate at most this number of body nodes, in all loops together; each takes NumPy microseconds."""
+    """Context manager that limits the number of body nodes evaluated in all loops together; each takes microseconds."""
     token = _ALLOWANCE.set(_Allowance(evaluations))
     try:
         yield
@@ -70,7 +70,7 @@ class Subgraph:
 
     @cached_property
     def _places(self) -> dict[Variable, int]:
-        """The index of each value in the list of inputs, constants and node outputs."""
+        """The position of each variable in the list of inputs, constants and node outputs, in this order."""
         places: dict[Variable, int] = {}
         for place, x in enumerate([*self.inputs, *self.constants, *(y for node in self.nodes for y in node.outputs)]):
             places.setdefault(x, place)
@@ -78,7 +78,7 @@ class Subgraph:
 
     @cached_property
     def _steps(self) -> tuple[tuple[Apply, tuple[int, ...]], ...] | None:
-        """The nodes with the indices of their inputs, for long loops; None if a node demands inputs lazily."""
+        """(node, positions of its inputs) in the order of evaluation; None if a node demands inputs lazily."""
         if any(type(node.op).demanded is not Op.demanded for node in self.nodes):
             return None
         return tuple((node, tuple(self._places[x] for x in node.inputs)) for node in self.nodes)
@@ -176,7 +176,7 @@ def all_constants(outputs: Sequence[Variable]) -> list[Constant]:
 
 
 def is_dual(outputs: Sequence[Variable], stop: Collection[Variable]) -> bool:
-    """Are pullback and pushforward transposes of each other for all ops in between, including those in bodies?"""
+    """Is the pullback the transpose of the pushforward for all ops between, including ops in bodies?"""
     return all(
         node.op.is_dual() and all(is_dual(body.outputs, body.inputs) for _, body in subgraphs(node.op))
         for node in toposort(outputs, stop=stop)

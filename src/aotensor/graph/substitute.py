@@ -56,7 +56,7 @@ def listed_variables(outputs: Any) -> list[Variable]:
 
 
 def pairs_of(items: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None) -> list[tuple[Any, Any]]:
-    """A mapping, or an iterable of pairs, as pairs.   Raises: GraphTypeError for anything else."""
+    """A list of pairs from a mapping or an iterable of pairs.   Raises: GraphTypeError for anything else."""
     if items is None:
         return []
     if isinstance(items, Mapping):
@@ -71,7 +71,7 @@ def pairs_of(items: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None) -> lis
 
 
 def checked_replacements(items: Replacements, is_strict: bool = True) -> dict[Variable, Variable]:
-    """Variable → replacement, each of the type of what it replaces, if `is_strict`.
+    """Check replacements, and return them by variable; if `is_strict`, each must have the type of its variable.
 
     Raises: GraphTypeError for a key that is not a variable, GraphTypeError or GraphValueError for another type.
     """
@@ -84,7 +84,7 @@ def checked_replacements(items: Replacements, is_strict: bool = True) -> dict[Va
 
 
 def fitted(value: Any, x: Variable, what: str) -> Variable:
-    """`value` as a variable of the type of x; numbers and arrays are converted where nothing is lost.
+    """`value` as a variable of the type of x; numbers and arrays are converted if the conversion is lossless.
 
     Raises: GraphTypeError for another dtype, rank or static extent, or if x broadcasts along an axis of extent 1 that
     `value` is not known to have.
@@ -108,7 +108,7 @@ def fitted(value: Any, x: Variable, what: str) -> Variable:
 
 
 def _check_same_storage(value: Variable, x: Variable, what: str) -> None:
-    """Raises: GraphTypeError unless both are sparse matrices of one format and one index dtype."""
+    """Check that both are sparse matrices of one format and one index dtype.   Raises: GraphTypeError if not"""
     found, expected = (
         (y.type.format, y.type.index_dtype) if isinstance(y.type, SparseTensorType) else None for y in (value, x)
     )

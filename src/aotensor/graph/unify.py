@@ -29,7 +29,7 @@ def unify(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Varia
 
 
 def constant_key(x: Constant) -> Hashable:
-    """A key that is equal for constants of one dtype and value; a matrix is compared by identity."""
+    """A hashable key of a constant, equal for equal dtype and value; a sparse matrix is compared by identity."""
     return x if x.is_sparse else (x.dtype, x.tensor_type.shape, x.data.tobytes())
 
 
@@ -47,7 +47,7 @@ class Numbering:
             self._numbers.setdefault(x, self._number((key, position)))
 
     def of(self, x: Variable) -> int:
-        """The number of a value."""
+        """The value number of a variable."""
         if x not in self._numbers and isinstance(x, Constant):
             self._numbers[x] = self._number(("constant", constant_key(x)))
         return self._numbers[x]

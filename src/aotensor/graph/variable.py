@@ -201,7 +201,7 @@ def _float(number: int) -> float:
 
 
 def _exact(array: Array, dtype: str) -> Array:
-    """Convert an array to another dtype.   Raises: GraphValueError for changes larger than rounding of floats."""
+    """Convert an array to another dtype.   Raises: GraphValueError if more than the rounding of floats changes."""
     kind = dtypes.kind_of(array.dtype)
     if kind not in "fc":
         dtypes.canonical(array.dtype)

@@ -40,7 +40,7 @@ def batch(outputs: Sequence[Variable], batched: Mapping[Variable, Variable]) -> 
 
 
 def _dense_if_batched(x: Variable, batched: Mapping[Variable, Variable]) -> Variable:
-    """An output in a form that has an axis of samples; itself where all samples are the same."""
+    """x as a dense tensor if it is sparse and differs by sample, since only dense tensors have an axis of samples."""
     if not x.is_sparse or not any(leaf in batched for leaf in leaves([x], stop=batched)):
         return x
     return sparse().dense_from_sparse(x, structured=False)
@@ -69,7 +69,7 @@ def vectorize_graph(outputs: Any, replace: Mapping[Variable, Variable]) -> Any:
 
 
 def _with_one_axis_more(x: Variable, last: Variable) -> Variable:
-    """The replacement if it adds at most one axis to x; else a symbol that adds one, for the next round."""
+    """`last` if its rank exceeds the rank of x by at most 1; else a symbol with one more axis, for the next round."""
     if last.ndim <= x.ndim + 1:
         return last
     return Variable(TensorType(last.dtype, last.tensor_type.shape[last.ndim - x.ndim - 1 :]))
@@ -90,7 +90,7 @@ def _batched(node: Apply, known: Mapping[Variable, Variable]) -> Sequence[Variab
 
 
 def batch_through(graph: Expansion, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> list[Variable]:
-    """The outputs of a node for all samples, by its expansion.   Raises: as `batch`."""
+    """The outputs of a node for all samples, by the batch rules of the ops in its expansion.   Raises: as `batch`."""
     triples = list(zip(graph.slots, inputs, is_batched, strict=True))
     alone = replaced(graph.outputs, {slot: x for slot, x, on in triples if not on})
     return batch(alone, {slot: x for slot, x, on in triples if on})

@@ -110,7 +110,7 @@ def evaluated(node: Apply, inputs: Sequence[Any]) -> tuple[Any, ...]:
 def located_error(
     kind: type[AotensorError], found: Diagnostic, node: Apply, shapes: Sequence[Sequence[int | None]]
 ) -> AotensorError:
-    """An error of a node, preceded by its expression and site, with the shapes of its inputs."""
+    """Make an error of a node: its message begins with the expression and site, and has the shapes of the inputs."""
     lines = [f"{x.describe()}, here {list(shape)}" for x, shape in zip(node.inputs, shapes, strict=True)]
     error = kind(located(node, found.title), lines=found.lines or lines, hint=found.hint)
     error.is_located = True
@@ -174,7 +174,7 @@ def compute_all(
 
 
 def input_of(x: Variable, key: Any) -> Variable:
-    """The variable that a key of `eval` denotes.   Raises: GraphTypeError for what is neither variable nor name."""
+    """The variable that a key of `eval` denotes.   Raises: GraphTypeError for any other key."""
     if not isinstance(key, Variable | str):
         raise GraphTypeError(f"a key of eval is a variable or a name, not {key!r:.60}")
     return _input_named(x, key) if isinstance(key, str) else key
@@ -195,7 +195,7 @@ def _filtered(x: Variable, value: object) -> Array:
 
 
 def check_named_dims(values: Sequence[tuple[Variable, Array]]) -> dict[str, int]:
-    """The extents of all dim names.   Raises: GraphValueError where one name has two extents."""
+    """The extent of each dim name.   Raises: GraphValueError if one name has two extents."""
     extents: dict[str, tuple[int, Variable]] = {}
     for x, array in values:
         for axis, dim in enumerate(x.tensor_type.shape):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Method:
-    """A method that calls a function with the variable as its first argument.   function: returns that function"""
+    """Descriptor: a method that passes the variable as first argument.   function: returns the function"""
 
     def __init__(self, function: Callable[[], Callable[..., Variable]]) -> None:
         self._function = function

@@ -1,4 +1,4 @@
-"""Tables of NumPy's options: renamed, ignored or missing here; and replacements for functions that symbols lack."""
+"""Tables of options of NumPy's functions that are renamed, ignored or missing here, and of replaced functions."""
 
 from __future__ import annotations
 

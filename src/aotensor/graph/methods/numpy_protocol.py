@@ -34,7 +34,7 @@ class NumPyProtocol:
     def __array_function__(
         self, function: Callable[..., Any], kinds: Sequence[type], args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
-        """All other functions of NumPy."""
+        """Dispatch all functions of NumPy that are not ufuncs to their counterparts on symbols."""
         if not all(issubclass(kind, NumPyProtocol | np.ndarray) for kind in kinds):
             return NotImplemented
         return _call_function(function, args, kwargs)
@@ -121,7 +121,7 @@ def _operands_and_options(
 
 
 def _called(name: str, chosen: Callable[..., Any], operands: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """Call our counterpart.   Raises: GraphTypeError by name for options that it does not have."""
+    """Call the counterpart of a NumPy function.   Raises: GraphTypeError naming options that the counterpart lacks."""
     function = _of_sparse(_name_of(chosen), operands) or chosen
     known = _parameters(function)
     strange = [key for key in options if known is None or key not in known]
@@ -146,7 +146,7 @@ def _is_default(key: str, value: Any, default: Any) -> bool:
 
 
 def _is_nothing(key: str, value: Any) -> bool:
-    """Does an option have the value that means it is absent?"""
+    """Does an option have the value that means that it is not given?"""
     is_default = {"out": value is None, "where": value is True}.get(key, False)
     return is_default or value is np._NoValue or (isinstance(value, tuple) and all(one is None for one in value))
 
@@ -157,7 +157,7 @@ def _name_of(function: Callable[..., Any]) -> str:
 
 
 def _of_sparse(chosen: str, operands: Sequence[Any]) -> Callable[..., Any] | None:
-    """The method of that name, if the first operand is sparse: it defines the function for matrices."""
+    """The method of a sparse operand that computes the function `chosen`; None if no operand is sparse."""
     flags = [bool(getattr(x, "is_sparse", False)) for x in operands]
     if not any(flags):
         return None

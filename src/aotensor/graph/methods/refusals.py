@@ -10,7 +10,7 @@ _EVALUATE = "x.eval({...}) gives the value, as calling a Function does"
 
 
 class Refusals:
-    """Conversion to a number, item assignment, membership.   All raise GraphTypeError."""
+    """Base class of symbols that refuses conversion to a number, item assignment and `in` with a GraphTypeError."""
 
     __slots__ = ()
 

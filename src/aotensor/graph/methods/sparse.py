@@ -98,23 +98,23 @@ class SparseOperators:
         return sparse().cast(self, dtype)
 
     def toarray(self) -> Variable:
-        """The dense matrix."""
+        """The matrix as a dense tensor."""
         return sparse().dense_from_sparse(self)
 
     def todense(self) -> Variable:
-        """The dense matrix."""
+        """The matrix as a dense tensor, as `toarray`."""
         return sparse().dense_from_sparse(self)
 
     def tobsr(self, blocksize: Any) -> Variable:
-        """The same matrix in blocks of r rows and c columns, (r, c)."""
+        """Convert to the format bsr.   blocksize: (rows, columns) of a block"""
         return sparse().to_bsr(self, blocksize)
 
     def tocsc(self) -> Variable:
-        """The same matrix in compressed columns."""
+        """Convert to the format csc."""
         return sparse().to_csc(self)
 
     def tocsr(self) -> Variable:
-        """The same matrix in compressed rows."""
+        """Convert to the format csr."""
         return sparse().to_csr(self)
 
     def sum(self, axis: Any = None, sparse_grad: bool = False, keepdims: bool = False) -> Variable:
@@ -159,11 +159,11 @@ class SparseOperators:
         return sparse().zeros_like(self, dtype)
 
     def ones_like(self, dtype: Any = None) -> Variable:
-        """The same pattern with ones."""
+        """A matrix of the same sparsity pattern whose stored entries are 1."""
         return sparse().ones_like(self, dtype)
 
     def copy(self, name: str | None = None) -> Variable:
-        """The same matrix as a new variable."""
+        """A new variable with the value of this matrix."""
         result = sparse().copy(self)
         result.name = name
         return result  # type: ignore[no-any-return]

@@ -288,19 +288,19 @@ class TensorOperators(NumPyProtocol, ElementaryMethods, Refusals):
         return dense().compress(condition, self, axis=axis)
 
     def choose(self, choices: Any, mode: str = "raise") -> Variable:
-        """Each element selects the choice that the result has at its position."""
+        """choices[x[i]][i] for each position i, where this tensor x has the numbers of the choices."""
         return dense().choose(self, choices, mode=mode)
 
     def inc(self, value: Any, ignore_duplicates: bool = False) -> Variable:
-        """A copy of x with `value` added at x[idx], for a variable x[idx]."""
+        """A copy of x with `value` added at x[idx]; call it on the variable x[idx]."""
         return dense().inc_subtensor(self, value, ignore_duplicates)
 
     def set(self, value: Any) -> Variable:
-        """A copy of x with `value` assigned to x[idx], for a variable x[idx]."""
+        """A copy of x with `value` assigned at x[idx]; call it on the variable x[idx]."""
         return dense().set_subtensor(self, value)
 
     def copy(self, name: str | None = None) -> Variable:
-        """The same value as a new variable."""
+        """A new variable with the value of this one."""
         result = dense().tensor_copy(self)
         result.name = name
         return result
@@ -321,7 +321,7 @@ class TensorOperators(NumPyProtocol, ElementaryMethods, Refusals):
 
     @property
     def mT(self) -> Variable:
-        """The last two axes exchanged."""
+        """The transpose of the last two axes."""
         return dense().matrix_transpose(self)
 
     @property

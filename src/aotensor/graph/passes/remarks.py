@@ -93,7 +93,7 @@ def by_line(remarks: Iterable[Remark]) -> list[Remark]:
 
 
 class Note(NamedTuple):
-    """A remark before it is rendered.   subjects: values for its placeholders, in order"""
+    """A remark that is not rendered yet. subjects: the values for its placeholders, in order"""
 
     pass_name: str
     kind: Kind
@@ -121,7 +121,7 @@ _LISTENER: ContextVar[Notes | None] = ContextVar("listener", default=None)
 
 @contextmanager
 def listening(notes: Notes) -> Iterator[Notes]:
-    """Within: notes of passes are collected here."""
+    """Context manager that collects the notes of passes in `notes`."""
     token = _LISTENER.set(notes)
     try:
         yield notes
@@ -135,7 +135,7 @@ def listener() -> Notes | None:
 
 
 def running(pass_name: str) -> None:
-    """From now on, notes belong to this pass."""
+    """Attribute later notes to this pass."""
     notes = _LISTENER.get()
     if notes is not None:
         notes.pass_name = pass_name

@@ -69,7 +69,7 @@ def run_passes(
 
 
 def _survey(outputs: Sequence[Variable], stop: Collection[Variable]) -> tuple[int, set[Variable]]:
-    """(number of nodes with those in bodies, the inputs that outputs depend on)."""
+    """(number of nodes, including nodes of bodies; inputs that the outputs depend on, without constants)."""
     nodes = toposort(outputs, stop)
     inside = sum(len(all_nodes(body.outputs, body.inputs)) for node in nodes for _, body in subgraphs(node.op))
     read = (x for x in (*outputs, *(x for node in nodes for x in node.inputs)) if x.owner is None)
@@ -77,7 +77,7 @@ def _survey(outputs: Sequence[Variable], stop: Collection[Variable]) -> tuple[in
 
 
 def _check(name: str, old: Sequence[Variable], new: Sequence[Variable], strange: Collection[Variable]) -> None:
-    """Raises: InternalError naming a pass whose outputs have other types, or depend on new inputs"""
+    """Check the outputs of a pass.   Raises: InternalError naming the pass if types changed, or inputs were added"""
     types = [(x.dtype, x.ndim) for x in old], [(x.dtype, x.ndim) for x in new]
     if types[0] != types[1]:
         raise InternalError(f"pass {name} broke the graph: outputs are {types[1]} instead of {types[0]}")

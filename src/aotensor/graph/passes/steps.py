@@ -116,6 +116,6 @@ RENAMED: Final = {
 
 
 def unknown_pass(name: str) -> tuple[str, str | None]:
-    """The message for the name of a pass that does not exist, and the hint if the pass was renamed."""
+    """(error message for an unknown name of a pass, hint with the new name if the pass was renamed)."""
     new = RENAMED.get(name)
     return f"there is no pass {name[:60]!r}", f"since version 0.2 it is called {new}" if new else None
