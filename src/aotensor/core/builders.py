@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 
 class Scalar(Protocol):
-    """A scalar SSA value; `dtype` is a dtype name, or "index" for extents and loop counters."""
+    """A scalar SSA value; `dtype` is the name of a dtype, or "index" for extents and loop counters."""
 
     @property
     def dtype(self) -> str: ...
@@ -39,7 +39,7 @@ class ScalarBuilder(Protocol):
     def constant(self, value: bool | int | float, dtype: str) -> Scalar: ...
     def index(self, value: Extent) -> Scalar: ...
     def as_extent(self, x: Any) -> Extent:
-        """An integer or index as an extent: an int where it is a constant."""
+        """Convert an integer or an index value to an extent: an int if it is constant."""
         ...
 
     def add(self, x: Any, y: Any) -> Scalar: ...
@@ -104,7 +104,7 @@ class TensorBuilder(Protocol):
         ...
 
     def item(self, x: Tensor) -> Scalar:
-        """The one element of a rank-0 tensor."""
+        """The scalar element of a rank-0 tensor."""
         ...
 
     def from_scalar(self, x: Scalar) -> Tensor:
@@ -193,7 +193,8 @@ class TensorBuilder(Protocol):
     def direct(
         self, kind: str, operands: Sequence[Tensor], results: Sequence[tuple[str, Sequence[Extent | None]]]
     ) -> tuple[Tensor, ...]:
-        """A step of the direct solution of sparse equations: a kind that `ir.interpreter.direct` knows.
+        """Emit a step of the direct solution of sparse equations; `kind` is a key of the table in
+        `ir.interpreter.direct`.
 
         results: their dtypes and extents. Results with extents None, known only after the step, come last.
         """
@@ -207,7 +208,8 @@ class TensorBuilder(Protocol):
         results: Sequence[tuple[str, Sequence[Extent]]],
         is_whole: bool = False,
     ) -> tuple[Tensor, ...]:
-        """An operation on patterns of compressed matrices: a kind in `ir.interpreter.patterns`.
+        """Emit an operation on patterns of compressed matrices; `kind` is a key of the table in
+        `ir.interpreter.patterns`.
 
         extents: of axes that no operand has. results: their dtypes and extents. is_whole: see `aot.pattern`.
         """
@@ -236,22 +238,22 @@ class TensorBuilder(Protocol):
         ...
 
     def bounded_as(self, x: Tensor, other: Tensor) -> Tensor:
-        """`other`, all of whose elements are among those of x: positions on the same axis."""
+        """Return `other`, recorded as a subset of the elements of x: both hold positions on the same axis."""
         ...
 
     def range_of(self, positions: Tensor) -> tuple[int, int] | None:
-        """The least and the largest of positions that follow from constants alone."""
+        """(least, largest) element of a vector of positions, if both follow from constants alone; else None."""
         ...
 
     def counted(self, positions: Tensor) -> Tensor:
-        """The vector itself, marked as 0, 1, 2, …"""
+        """Return the vector, recorded as 0, 1, 2, …"""
         ...
 
     def sort(self, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-        """(x sorted ascending along axis, the int64 permutation); stable, nan last."""
+        """(x sorted ascending along axis, the permutation as int64); the sort is stable, and nan comes last."""
 
     def select_ranks(self, x: Tensor, ranks: Tensor) -> Tensor:
-        """int64 positions, along the last axis, of the elements with these ranks in a stable sort; ranks in range."""
+        """int64 positions along the last axis of the elements with these ranks (in range) in a stable sort."""
 
     def select_few(self, x: Tensor, count: int, is_last: bool) -> Tensor:
         """Ascending int64 positions along the last axis of the first `count` elements of a stable sort, or the last."""
@@ -265,7 +267,7 @@ class TensorBuilder(Protocol):
         error: str = "",
         **options: bool | int | str,
     ) -> tuple[Tensor, ...]:
-        """Linear algebra on every matrix of a batch: a kind that `ir.interpreter.lapack` knows, with its options.
+        """Emit linear algebra on every matrix of a batch; `kind` is a key of the table in `ir.interpreter.lapack`.
 
         Operands and results begin with the same batch dims; `results` are their dtypes and extents. A matrix that
         fails is a LinAlgError with the message `error`, in which `{found}` is LAPACK's info; without `error` nothing
@@ -283,23 +285,24 @@ class TensorBuilder(Protocol):
         ...
 
     def fit(self, shapes: Iterable[Sequence[Extent]]) -> None:
-        """Raise an error at run time unless arrays of these shapes have at most MAX_ELEMENTS elements.
+        """Emit a check that arrays of these shapes have at most MAX_ELEMENTS elements; a failure is an error at run
+        time.
 
         Every new tensor is checked; call it earlier where the number of elements itself is used.
         """
         ...
 
     def same_extent(self, extents: Sequence[Extent], what: str, kind: str = "value") -> Extent:
-        """The common extent of all of these, checked at run time where unknown; `what` names them in the error.
+        """The common extent of axes, checked at run time where it is unknown; `what` names the axes in the error.
 
         kind: that of the error, as for `check`.
         """
         ...
 
     def scan(self, op: Any, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        """The results of a loop, an `ops.scan.op.Scan`, on its inputs."""
+        """The results of the loop `op`, an `ops.scan.op.Scan`, applied to its inputs."""
         ...
 
     def branch(self, op: Any, operands: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        """The results of one of two subgraphs, of an `ops.scan.branch.Branch`; only the chosen one is computed."""
+        """The results of the branch `op`, an `ops.scan.branch.Branch`; only the chosen subgraph is computed."""
         ...

@@ -1,4 +1,4 @@
-"""Names of C library functions that no exported function may have: programs, and the code itself, call them.
+"""Names of C library functions, which no exported function may have.
 
 Those that the headers of ISO C, unistd.h, fcntl.h, poll.h, dirent.h, sys/stat.h and sys/socket.h declare on Linux.
 """
@@ -71,7 +71,7 @@ _FAMILIES: Final = re.compile(
 
 
 def is_of_c_library(name: str) -> bool:
-    """True for a function of C's library, including its variants `_l`, `_r` and `_unlocked`."""
+    """Is it a name of a function of C's library, including the variants `_l`, `_r` and `_unlocked`?"""
     if name in _LIBC or name in _LIBM or (name[-1:] in "fl" and name[:-1] in _LIBM):
         return True
     stem = re.sub(r"_(l|r|unlocked)$", "", name)

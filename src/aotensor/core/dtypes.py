@@ -52,7 +52,7 @@ def itemsize(dtype: str) -> int:
 
 
 def is_float(dtype: str) -> bool:
-    """float16, bfloat16, float32 or float64."""
+    """Is it float16, bfloat16, float32 or float64?"""
     return dtype in FLOATS or dtype in HALVES
 
 
@@ -67,7 +67,7 @@ def compute_of(dtype: str) -> str:
 
 
 def is_complex(dtype: str) -> bool:
-    """complex64 or complex128."""
+    """Is it complex64 or complex128?"""
     return dtype in COMPLEX
 
 
@@ -77,42 +77,42 @@ def is_inexact(dtype: str) -> bool:
 
 
 def part_of(dtype: str) -> str:
-    """The dtype of real and imaginary part; a real dtype is its own."""
+    """The dtype of the real and the imaginary part; of a real dtype the dtype itself."""
     return _PARTS.get(dtype, dtype)
 
 
 def complex_of(dtype: str) -> str:
-    """The complex dtype whose parts hold `dtype`, by NumPy's rules: complex64 for float32 and what it holds."""
+    """The complex dtype whose parts hold `dtype`, by NumPy's rules: complex64 for float32 and narrower dtypes."""
     return dtype if is_complex(dtype) else _WHOLES[compute_of(float_of(dtype))]
 
 
 def epsilon(dtype: str) -> float:
-    """The complex dtype whose parts hold `dtype`, by NumPy's rules: complex64 for float32 and narrower dtypes."""
+    """The distance from 1 to the next larger number of a float, or of the parts of a complex dtype."""
     return 2.0 ** (1 - DTYPES[part_of(dtype)].digits)
 
 
 def largest(dtype: str) -> float:
-    """The largest finite number of a float."""
+    """The largest finite number of a floating dtype."""
     return (2.0 - epsilon(dtype)) * 2.0 ** (1 - DTYPES[dtype].exponent)
 
 
 def tiny(dtype: str) -> float:
-    """The smallest normal number of a float; times `epsilon` it is the smallest one above 0."""
+    """The smallest positive normal number of a floating dtype; times `epsilon` it is the smallest subnormal number."""
     return 2.0 ** DTYPES[dtype].exponent
 
 
 def is_discrete(dtype: str) -> bool:
-    """bool or an integer."""
+    """Is it bool or an integer?"""
     return dtype in DISCRETE
 
 
 def is_signed(dtype: str) -> bool:
-    """A signed integer; an index counts as one."""
+    """Is it a signed integer? True for "index"."""
     return dtype in SIGNED or dtype == INDEX
 
 
 def is_unsigned(dtype: str) -> bool:
-    """An unsigned integer; bool counts as one."""
+    """Is it an unsigned integer? True for bool."""
     return dtype in UNSIGNED or dtype == "bool"
 
 
@@ -141,7 +141,7 @@ _SUPPORTED: Final = "use bool, int8-int64, uint8-uint64, float16, bfloat16, floa
 
 @cache
 def _ask_for_bfloat16() -> None:
-    """Register the name with NumPy.   Raises: UnsupportedError without ml_dtypes"""
+    """Register bfloat16 with NumPy by importing ml_dtypes.   Raises: UnsupportedError if it is not installed"""
     try:
         importlib.import_module("ml_dtypes")
     except ImportError as error:
@@ -166,21 +166,21 @@ def promote(*dtypes: str) -> str:
 
 
 def float_of(dtype: str) -> str:
-    """dtype of `exp`, `sqrt`, ... of a value: floats keep theirs, integers of up to 16 bits give float32."""
+    """The dtype of `exp`, `sqrt`, … of a value: floats keep their dtype, integers of up to 16 bits give float32."""
     if is_inexact(dtype):
         return dtype
     return "float32" if itemsize(dtype) <= 2 else "float64"
 
 
 def sum_of(dtype: str) -> str:
-    """dtype of `sum` and `prod`: integers widen to 64 bits, bool counts in int64, floats keep theirs."""
+    """The dtype of `sum` and `prod`: integers widen to 64 bits, bool counts in int64, floats keep their dtype."""
     if is_inexact(dtype):
         return dtype
     return "uint64" if dtype in UNSIGNED else "int64"
 
 
 def mean_of(dtype: str) -> str:
-    """dtype of `mean`, `var` and `true_div`: floats keep theirs, all else gives float64."""
+    """The dtype of `mean`, `var` and `true_div`: floats keep their dtype, all others give float64."""
     return dtype if is_inexact(dtype) else "float64"
 
 

@@ -16,7 +16,7 @@ _YOUNG: Final = 50_000
 
 
 class _Running:
-    """The number of running calls in all threads, and the collector's thresholds before the first of them."""
+    """State of `rare_collections`: number of running calls in all threads, and the collector's earlier thresholds."""
 
     def __init__(self) -> None:
         self.lock = Lock()

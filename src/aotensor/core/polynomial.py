@@ -24,7 +24,7 @@ class Polynomial:
 
     @staticmethod
     def of(value: int | str) -> Polynomial:
-        """A number or the name of a dim as a polynomial."""
+        """Convert a number or the name of a dim to a polynomial."""
         key: Monomial = ((value, 1),) if isinstance(value, str) else ()
         factor = 1 if isinstance(value, str) else value
         return Polynomial({key: Fraction(factor)} if factor else {})
@@ -57,7 +57,7 @@ class Polynomial:
         return self * Polynomial({tuple((name, -power) for name, power in key): 1 / factor})
 
     def divided(self, other: Polynomial) -> Polynomial | None:
-        """The quotient of integers: of two numbers rounded down, else as `over`."""
+        """The quotient; of two integers it is rounded down, otherwise it is the result of `over`."""
         found = self.over(other)
         number = None if found is None else found.number()
         return found if number is None else Polynomial.of(floor(number))
@@ -67,7 +67,7 @@ class Polynomial:
         return self.terms.get((), Fraction(0)) if all(not key for key in self.terms) else None
 
     def has_unknowns(self) -> bool:
-        """Is there a run-time value that did not cancel?"""
+        """Does the polynomial depend on a run-time value?"""
         return any(name.startswith("#") for key in self.terms for name, _ in key)
 
     def without_unknowns(self) -> Polynomial:
@@ -78,12 +78,12 @@ class Polynomial:
         return total
 
     def part(self, name: str) -> Polynomial:
-        """The cofactor of `name` to the power of 1."""
+        """The coefficient of the first power of `name`, as a polynomial in the other names."""
         found = {key: factor for key, factor in self.terms.items() if (name, 1) in key}
         return Polynomial({tuple(item for item in key if item[0] != name): x for key, x in found.items()})
 
     def typical(self) -> Fraction:
-        """The value at 1000 for every name, to compare formulas."""
+        """The value with 1000 substituted for every name, to compare formulas."""
         powers = [(factor, sum(power for _, power in key)) for key, factor in self.terms.items()]
         return sum((factor * Fraction(1000) ** power for factor, power in powers), Fraction(0))
 

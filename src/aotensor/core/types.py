@@ -31,7 +31,7 @@ LARGEST_INT: Final = 2**63 - 1
 
 
 def within_reach(positions: int | np.integer[Any]) -> int:
-    """A position clamped to ±MAX_ELEMENTS, which is beyond all extents."""
+    """Clamp a position to ±MAX_ELEMENTS, which is larger than any extent."""
     return max(-MAX_ELEMENTS, min(int(positions), MAX_ELEMENTS))
 
 
@@ -150,7 +150,7 @@ def converted(x: Array, dtype: np.dtype[Any] | str) -> Array:
 
 
 def as_array(value: object) -> Array:
-    """`value` as an array in the dtype that NumPy gives it.   Raises: GraphTypeError if a value would change."""
+    """`value` as an array of the dtype that NumPy infers.   Raises: GraphTypeError if that changed a value."""
     try:
         return plain_array(value)
     except ArgumentTypeError as error:
@@ -158,7 +158,7 @@ def as_array(value: object) -> Array:
 
 
 def listed(items: object, what: str) -> list[Any]:
-    """The items of a sequence.   Raises: GraphTypeError for anything else, and for a str."""
+    """The items of a sequence as a tuple.   Raises: GraphTypeError for anything else, and for a str."""
     if isinstance(items, list | tuple):
         return list(items)
     if isinstance(items, str | bytes) or not isinstance(items, Iterable) or np.ndim(items) == 0:  # type: ignore[arg-type]
@@ -167,7 +167,7 @@ def listed(items: object, what: str) -> list[Any]:
 
 
 def checked_dims(shape: Any) -> tuple[Dim, ...]:
-    """The checked dims of a type.   Raises: GraphTypeError for anything but dims, GraphValueError for a bad one."""
+    """Check the dims of a type.   Raises: GraphTypeError for anything but dims, GraphValueError for an invalid dim."""
     return tuple(_checked_dim(dim) for dim in listed(shape, "a shape"))
 
 
@@ -206,7 +206,7 @@ def merge_dims(dims: Iterable[Dim]) -> Dim:
 
 
 def broadcast_shapes(shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:
-    """Shape of an elementwise operation: axes align at the right, missing ones count as 1.
+    """The shape of an elementwise result: axes align at the right, missing axes have extent 1.
 
     Raises: GraphValueError naming the axis where two extents differ.
     """
@@ -222,7 +222,7 @@ def broadcast_shapes(shapes: Sequence[tuple[Dim, ...]]) -> tuple[Dim, ...]:
 
 
 def dim_name(argument: str, axis: int, dim: Dim) -> str:
-    """The name of a dim in signatures: its own, `X_0` for an unknown one, "" for a number."""
+    """The name of a dim in signatures: its own name, `X_0` for an unnamed dim, "" for a number."""
     return "" if isinstance(dim, int) else dim or f"{argument}_{axis}"
 
 
