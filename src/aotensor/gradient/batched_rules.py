@@ -47,7 +47,9 @@ class _Samples:
         self._batched: dict[Variable, Variable] = {}
 
     def of(self, found: Sequence[Variable], alone: Sequence[Variable], marks: Sequence[bool]) -> list[Variable]:
-        """One sample of each marked variable of `found`, with its dims in `alone`; the others unchanged."""
+        """Replace each marked variable of `found` by a symbol for one sample, with the dims in `alone`; keep the
+        others.
+        """
         result = []
         for x, single, on in zip(found, alone, marks, strict=True):
             if on and has_value(x):
@@ -59,7 +61,7 @@ class _Samples:
         return result
 
     def batched(self, terms: Sequence[Variable], alone: Sequence[Variable], like: Variable) -> list[Variable]:
-        """Terms of one sample vectorised over all samples; null and disconnected ones stay."""
+        """Vectorise the terms of one sample over all samples; null and disconnected terms stay unchanged."""
         found = iter(batch([term for term in terms if has_value(term)], self._batched))
         result = [next(found) if has_value(term) else term for term in terms]
         return [

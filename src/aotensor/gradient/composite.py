@@ -187,15 +187,15 @@ class OpFromGraph(Op):
         return self._instances[types]
 
     def _pulled(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        """Cotangents of all inputs by the graph."""
+        """Cotangents of all inputs by a backward sweep through the graph."""
         return pull_through(self._instance_on(inputs), inputs, outputs, cotangents)
 
     def _pushed(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        """Tangents of all outputs by the graph."""
+        """Tangents of all outputs by a forward sweep through the graph."""
         return push_through(self._instance_on(inputs), inputs, outputs, tangents)
 
     def _batched(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> list[Variable]:
-        """The outputs for all samples, by the graph."""
+        """The outputs for all samples, by the batch rules of the ops in the graph."""
         single = [old if on else new for new, old, on in zip(inputs, node.inputs, is_batched, strict=True)]
         return batch_through(self._instance_on(single), inputs, is_batched)
 
@@ -228,7 +228,7 @@ def _fitted(what: str, x: Variable, wanted: TensorType, extents: dict[str, tuple
 
 
 def _fitted_matrix(what: str, x: Variable, wanted: TensorType) -> Variable:
-    """The same for a sparse matrix; unknown extents are checked by the ops inside."""
+    """A sparse x as an input of type `wanted`: cast if lossless; the ops inside check unknown extents."""
     is_known = isinstance(x.type, SparseTensorType) and isinstance(wanted, SparseTensorType)
     known = zip(x.tensor_type.shape, wanted.shape, strict=False)
     differ = any(isinstance(n, int) and isinstance(dim, int) and n != dim for n, dim in known)

@@ -100,7 +100,7 @@ def push(outputs: Sequence[Variable], wrt: Sequence[Variable], points: Sequence[
 
 
 def _pushed(node: Apply, known: dict[Variable, Variable]) -> list[Variable]:
-    """Tangents of the outputs of one node."""
+    """Tangents of the outputs of one node; `known` has the tangents of the variables before it."""
     results = [disconnected() for _ in node.outputs]
     if not any(x in known for x in node.inputs):
         return results
@@ -123,7 +123,7 @@ def _pushed(node: Apply, known: dict[Variable, Variable]) -> list[Variable]:
 
 
 def push_through(graph: Expansion, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-    """Tangents of the outputs of a node by its expansion."""
+    """Tangents of the outputs of a node by a forward sweep through its expansion."""
     live = [(graph.slots[k], Variable(t.type), t) for k, t in connected(tangents).items()]
     found = push(graph.outputs, [x for x, _, _ in live], [slot for _, slot, _ in live])
     return graph.outside(found, inputs, outputs, ((slot, t) for _, slot, t in live))
@@ -186,7 +186,7 @@ def push_by_pullback(
 
 
 def _as_output(tangent: Variable, x: Variable) -> Variable:
-    """A tangent in the dtype of its variable, if that is floating."""
+    """Cast a tangent to the dtype of its variable, if that is floating."""
     if not has_value(tangent) or not is_float(x) or tangent.dtype == x.dtype:
         return tangent
     return cast(tangent, x.dtype)

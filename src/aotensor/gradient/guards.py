@@ -1,4 +1,4 @@
-"""Guarded cotangents: behind a choice, cotangents are used only on the side that was chosen.
+"""Guarded cotangents: after a choice, cotangents are used only on the side that was chosen.
 
     y = choose(c, a, b)        ā = ȳ where c holds, b̄ = ȳ where it fails; x̄ = choose(c, x̄ by way of a, x̄ by way of b)
 
@@ -60,13 +60,13 @@ Guards: TypeAlias = tuple[Guard, ...]
 
 @dataclass(frozen=True)
 class Guarded:
-    """A cotangent, real, null or disconnected, that is valid under all of the guards."""
+    """A cotangent (real, null or disconnected) and the guards under which it is valid."""
 
     guards: Guards
     term: Variable
 
     def within(self, count: int, x: Variable) -> Guarded:
-        """The same under the first `count` guards; masked to 0 where one of the others fails."""
+        """This cotangent under the first `count` guards only; it is 0 where one of the other guards fails."""
         if not has_value(self.term):
             return Guarded(self.guards[:count], self.term)
         term = self.term
@@ -75,7 +75,7 @@ class Guarded:
         return Guarded(self.guards[:count], term)
 
     def by_whole(self, x: Variable) -> Guarded:
-        """The same under leading guards on whole values only; the others become masks."""
+        """This cotangent under the leading guards on whole values; the other guards become elementwise masks."""
         count = next((k for k, guard in enumerate(self.guards) if not guard.is_whole), len(self.guards))
         return self.within(count, x)
 
@@ -92,7 +92,7 @@ def total(terms: Sequence[Guarded], x: Variable) -> Guarded:
 
 
 def shared_guards(terms: Sequence[Guarded]) -> Guards:
-    """The common prefix of the guards of all terms."""
+    """The longest common prefix of the guards of all terms."""
     count = 0
     for group in zip(*(one.guards for one in terms), strict=False):
         if any(guard != group[0] for guard in group):
@@ -102,7 +102,7 @@ def shared_guards(terms: Sequence[Guarded]) -> Guards:
 
 
 def _collapsed(terms: Sequence[Guarded], depth: int, x: Variable) -> Variable:
-    """The sum of terms under the first `depth` guards, which are common to them."""
+    """The sum of terms whose first `depth` guards are equal, under these guards only."""
     here = [one.term for one in terms if len(one.guards) == depth]
     sides: dict[tuple[Variable, bool], dict[bool, list[Guarded]]] = {}
     for one in terms:
@@ -118,7 +118,7 @@ def _collapsed(terms: Sequence[Guarded], depth: int, x: Variable) -> Variable:
 def _choice(
     guard: Guard, then: Variable | None, otherwise: Variable | None, x: Variable, is_fitting: bool = True
 ) -> Variable:
-    """`then` where the condition holds, else `otherwise`; None is zero. Cotangents of x, dense or sparse.
+    """Select `then` if the guard's condition holds, else `otherwise`: cotangents of x, dense or sparse; None is zero.
 
     is_fitting: both have the extents of x, and are marked so: the extents of the branch then follow from x.
     """
@@ -138,7 +138,7 @@ def _choice(
 
 
 def _like(term: Variable, model: Variable, dtype: str) -> Variable:
-    """A cotangent converted to the layout of another one: dense, or sparse in its format."""
+    """Convert a cotangent to the layout of `model` (dense, or its sparse format) and to a dtype."""
     term = in_format(term, model.format, model.blocksize) if model.is_sparse else as_dense(term)  # type: ignore[attr-defined,arg-type]
     return cast(term, dtype)
 
@@ -147,7 +147,7 @@ def _like(term: Variable, model: Variable, dtype: str) -> Variable:
 
 
 def pull_choice(node: Apply, given: Sequence[Guarded]) -> list[Guarded]:
-    """The cotangents of the inputs of an IfElse: zeros for the condition, the others guarded by their side of it."""
+    """Cotangents of the inputs of an IfElse: zeros for the condition; the condition guards those of each branch."""
     assert isinstance(node.op, IfElse)
     count, (condition, *values) = node.op.count, node.inputs
     is_live = any(not is_disconnected(one.term) for one in given)
@@ -170,7 +170,7 @@ def _on_side(term: Variable, guard: Guard) -> tuple[Variable | None, Variable | 
 
 
 def _has_extents_of(x: Variable, y: Variable) -> bool:
-    """Is x known to have the extents of y, so that the cotangent of y fits x, even if x is not y?"""
+    """Does x provably have the extents of y, so that the cotangent of y fits x?"""
     return all(
         one is not None and one == other for one, other in zip(x.tensor_type.shape, y.tensor_type.shape, strict=True)
     )
@@ -205,7 +205,7 @@ def pull_elements(node: Apply, given: Guarded) -> list[Guarded]:
 
 
 def _joined(guards: Guards) -> Guards:
-    """The same with all masks but the first few merged, so that long chains of choices close in few steps."""
+    """Guards with all masks but the first few merged into one, so that long chains of choices need few `where` ops."""
     first = next((k for k, guard in enumerate(guards) if not guard.is_whole), len(guards)) + _SEPARATE_MASKS
     masks = guards[first:]
     if len(masks) < 2 or any(guard.is_whole for guard in masks):
@@ -220,7 +220,7 @@ def _is_repeated(x: TensorType, y: TensorType) -> bool:
 
 
 def carried(guards: Guards, node: Apply, position: int) -> Guards | None:
-    """Guards on an op's output as guards on one of its inputs: an input element is masked if all its outputs are."""
+    """Translate guards on an op's output to guards on an input, whose elements are masked if all their uses are."""
     found = []
     for guard in guards:
         if guard.is_whole:
@@ -234,7 +234,7 @@ def carried(guards: Guards, node: Apply, position: int) -> Guards | None:
 
 
 def _mask_of_input(mask: Variable, node: Apply, position: int) -> Variable | None:
-    """The condition on the input that a condition on the output implies; None where elements are mixed."""
+    """Translate a mask of an op's output to a mask of an input; None if an input element has masked and other uses."""
     y = node.outputs[0]
     axes = _axes_of_input(node, position)
     if axes is None:
@@ -245,7 +245,7 @@ def _mask_of_input(mask: Variable, node: Apply, position: int) -> Variable | Non
 
 
 def _axes_of_input(node: Apply, position: int) -> list[int | None] | None:
-    """The output axis of each axis of an input, None where it is summed over; None for all if elements are mixed."""
+    """The output axis for each axis of an input (None if summed over); None for ops that do not map axes to axes."""
     y, x = node.outputs[0], node.inputs[position]
     match node.op:
         case DimShuffle(pattern=pattern):

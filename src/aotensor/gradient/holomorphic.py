@@ -1,4 +1,4 @@
-"""Check that an expression is a holomorphic function of a variable, from the graph, if parts are combined linearly.
+"""Check from the graph that an expression is a holomorphic function of a variable, by tracking linear maps of parts.
 
     real(w)  ↦  {(1, w, 0): 1}      A·x − B·y  ↦  {(A, w, 0): 1, (B, w, 1): −1}      x + iy: is i·dx = −dy?
 
@@ -50,7 +50,7 @@ Differential: TypeAlias = Terms | Number | _Opaque
 
 
 def check_holomorphic(name: str, expression: Variable, z: Variable, stop: Collection[Variable]) -> None:
-    """Raises: UnsupportedError where `expression` is not known to be a holomorphic function of a complex z.
+    """Check that `expression` is a holomorphic function of a complex z.   Raises: UnsupportedError if not provably so.
 
     name: of the calling function, for the message. stop: variables that count as constants.
     """
@@ -85,20 +85,20 @@ class _Analysis:
             self.known.setdefault(x, _constant(x))
 
     def is_holomorphic(self, z: Variable) -> bool:
-        """Is a complex value a holomorphic function of z, or independent of it?"""
+        """Is a complex value a holomorphic function of z, or independent of z?"""
         self._walk([z])
         found = self.known[z]
         return isinstance(found, tuple) and _is_transposed(*found)
 
     def is_bad(self, x: Variable) -> bool:
-        """Is a visited value complex and not holomorphic, or real and not analysed?"""
+        """Is a visited value complex and not holomorphic, or real with an unknown dependence on z?"""
         found = self.known.get(x, OPAQUE)
         return isinstance(found, _Opaque) or (isinstance(found, tuple) and not _is_transposed(*found))
 
     # --- which values are the same --------------------------------------------------------------------------------
 
     def _number(self, x: Variable) -> int:
-        """Value number: equal for variables that are equal by their ops and inputs."""
+        """The value number of x: equal numbers mean the same ops applied to the same inputs."""
         if x not in self.numbers:
             for node in toposort([x], stop=self.numbers):
                 for y in node.outputs:
@@ -158,7 +158,7 @@ class _Analysis:
         return all(_is_still(d) or (isinstance(d, tuple) and _is_transposed(*d)) for d in given)
 
     def _complex(self, node: Apply, given: Sequence[Any]) -> list[Differential] | None:
-        """Differentials of ops between complex values and their parts, None for other ops."""
+        """Differentials of ops that convert between complex values and their parts; None for other ops."""
         match node.op:
             case FromParts(count=count):
                 pairs = zip(given[:count], given[count:], node.outputs, strict=True)
@@ -178,7 +178,7 @@ class _Analysis:
         return None
 
     def _scaled(self, node: Apply, given: Sequence[Any]) -> list[Differential] | None:
-        """The differential of a product with constant scalars, such as 1j."""
+        """The differential of a product with constant scalars such as 1j; None for other ops."""
         factor, rest = 1 + 0j, []
         for x, d in zip(node.inputs, given, strict=True):
             if isinstance(x, Constant) and x.data.size == 1:
@@ -192,7 +192,7 @@ class _Analysis:
         return [(_total(both, [factor.real, -factor.imag]), _total(both, [factor.imag, factor.real]))]
 
     def _real(self, node: Apply, given: Sequence[Any], moving: Sequence[int]) -> list[Differential] | None:
-        """Differentials of ops on real values that are linear in their varying operands, None for other ops."""
+        """Differentials of ops on real values that are linear in their varying operands; None for other ops."""
         if any(isinstance(given[k], tuple) for k in moving):
             return None
         live = [y for y in node.outputs if dtypes.is_inexact(y.dtype)]
@@ -221,7 +221,7 @@ class _Analysis:
         return None
 
     def _expanded(self, node: Apply) -> list[Differential]:
-        """Differentials by the expansion of an op, opaque if it has none."""
+        """Differentials of the outputs of an op by its expansion; opaque if it has none."""
         found = node.op.expand(node.inputs)
         if found is None:
             return [_constant(y) if dtypes.is_discrete(y.dtype) else OPAQUE for y in node.outputs]
@@ -242,16 +242,16 @@ class _Analysis:
         return _total(sides, [1.0, 1.0])
 
     def _step(self, node: Apply, position: int, group: Collection[int], y: Variable | None = None) -> Hashable:
-        """Name of the partial map from one input of a linear group to an output, with the other inputs fixed."""
+        """A key for the linear map from one input of a linear group to an output, with the other inputs fixed."""
         others = tuple((k, self._number(x)) for k, x in enumerate(node.inputs) if k not in group)
         return (node.op, position, others, 0 if y is None else y.index)
 
     def _mapped(self, step: Hashable, terms: Terms) -> Terms:
-        """The terms after one more linear map."""
+        """Differential terms after the application of another linear map."""
         return {(self._numbered(("map", step, map)), w, part): c for (map, w, part), c in terms.items()}
 
     def _sum(self, node: Apply, given: Sequence[Terms], signs: Sequence[float]) -> Terms:
-        """The differential of elementwise sums; broadcasting an operand counts as a map of its own."""
+        """The differential of an elementwise sum or difference; broadcasting an operand counts as a linear map."""
         (y,) = node.outputs
         terms = []
         for k, (x, d) in enumerate(zip(node.inputs, given, strict=True)):
@@ -273,7 +273,7 @@ def _is_still(d: Differential) -> bool:
 
 
 def _is_transposed(re: Any, im: Any) -> bool:
-    """Is the differential of re + i·im complex linear?"""
+    """Is the differential of re + i·im complex linear in dz?"""
     if isinstance(re, _Opaque) or isinstance(im, _Opaque):
         return False
     turned = {(map, w, 1 - part): -c if part == 0 else c for (map, w, part), c in re.items()}

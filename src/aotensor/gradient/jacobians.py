@@ -1,4 +1,4 @@
-"""Jacobians and Hessians: one sweep for all rows, as a batch over the rows of an identity."""
+"""Jacobians and Hessians: one sweep computes all rows, batched over the rows of an identity matrix."""
 
 from __future__ import annotations
 
@@ -150,13 +150,13 @@ def _check_complex(expression: Variable, targets: Sequence[Variable], stop: Sequ
 
 
 def _known_holomorphic(found: Variable | None, expression: Variable) -> Variable:
-    """A Jacobian, marked as holomorphic in all variables in which the expression is."""
+    """Mark a Jacobian as holomorphic in all variables in which the expression is holomorphic."""
     assert found is not None
     return holomorphic_in(found, expression) if dtypes.is_complex(found.dtype) else found
 
 
 def _is_forward_shorter(expression: Variable, x: Variable) -> bool:
-    """Is a forward sweep certain to be shorter (x smaller)? False if the modes differ, as for a clipped cotangent."""
+    """Is a forward sweep provably shorter than a backward one? False if the modes differ, as for clipped cotangents."""
     if expression.ndim == 0:
         return False
     size, rows = _static_size(x), _static_size(expression)
@@ -170,7 +170,7 @@ def _static_size(x: Variable) -> int | None:
 
 
 def _by_rows(expression: Variable, targets: Variables, stop: Variables, policy: str, vectorize: bool) -> list[Variable]:
-    """Jacobians by a backward sweep: the rows of an identity are the cotangents."""
+    """Jacobians by one backward sweep, batched over cotangents that are the rows of an identity."""
     if dtypes.is_complex(expression.dtype) and not all(dtypes.is_complex(x.dtype) for x in targets):
         return _by_rows_of_parts(expression, targets, stop, policy, vectorize)
     dtype = float_of(expression)
@@ -188,7 +188,7 @@ def _by_rows(expression: Variable, targets: Variables, stop: Variables, policy: 
 def _by_rows_of_parts(
     expression: Variable, targets: Sequence[Variable], stop: Sequence[Variable], policy: str, vectorize: bool
 ) -> list[Variable]:
-    """The same for a complex expression and some real targets: one sweep of cotangents per part."""
+    """Jacobians of a complex expression by one backward sweep per part for real targets, one for complex targets."""
     reals = [x for x in targets if not dtypes.is_complex(x.dtype)]
     others = [x for x in targets if dtypes.is_complex(x.dtype)]
     parts = [_by_rows(part, reals, stop, policy, vectorize) for part in (real(expression), imag(expression))]
@@ -198,7 +198,7 @@ def _by_rows_of_parts(
 
 
 def _by_columns(expression: Variable, x: Variable, vectorize: bool) -> Variable | None:
-    """The Jacobian by a forward sweep, the rows of an identity being the tangents; None if there is no derivative."""
+    """The Jacobian by one forward sweep, batched over the rows of an identity; None if x has no effect."""
     dtype = float_of(x)
     slot = Variable(TensorType(dtype, x.tensor_type.shape)) if x.ndim else constant(1, dtype=dtype)
     (tangent,) = push([expression], [x], [slot])
@@ -215,7 +215,7 @@ def _by_columns(expression: Variable, x: Variable, vectorize: bool) -> Variable 
 
 
 def _samples(terms: Sequence[Variable], slot: Variable, like: Variable, vectorize: bool) -> list[Variable]:
-    """The terms with `slot` replaced by every row of an identity of the shape of `like`, as a batch."""
+    """The terms with every row of an identity of the shape of `like` substituted for `slot`, as a batch or a loop."""
     if not vectorize:
         return _looped(terms, slot, like)
     identity = _identity(like, slot.dtype)
@@ -224,7 +224,7 @@ def _samples(terms: Sequence[Variable], slot: Variable, like: Variable, vectoriz
 
 
 def _looped(terms: Sequence[Variable], slot: Variable, like: Variable) -> list[Variable]:
-    """The same, row by row in a loop."""
+    """The terms with every row of an identity of the shape of `like` substituted for `slot`, by a loop."""
     extents = extents_of(like)
     numbers = arange(product(extents))
 

@@ -67,14 +67,16 @@ class numeric_grad:
 
     @staticmethod
     def abs_rel_err(a: Any, b: Any) -> tuple[Array, Array]:
-        """(|a − b|, the same over max(|a| + |b|, 1e-8))."""
+        """(|a − b|, |a − b| / max(|a| + |b|, 1e-8)): absolute and relative error, elementwise."""
         with np.errstate(all="ignore"):
             absolute = np.abs(np.asarray(a) - np.asarray(b))
             size = (np.abs(a) + np.abs(b)).astype("float64")
             return absolute, absolute / np.maximum(size, _FLOOR)
 
     def abs_rel_errors(self, g_pt: Sequence[Any]) -> list[tuple[Array, Array]]:
-        """Errors of analytic gradients, one pair per array.   Raises: GraphValueError for another number or shape."""
+        """(absolute, relative) errors of analytic gradients, one pair per array.   Raises: GraphValueError for another
+        shape.
+        """
         own = self.gf if isinstance(self.gf, list) else [self.gf]
         if len(g_pt) != len(own):
             raise GraphValueError(f"{len(g_pt)} gradients for {len(own)} arrays")
@@ -109,7 +111,7 @@ _SLOW_MODES = ("FAST_COMPILE", "DEBUG_MODE", "DebugMode")
 
 
 def _runner(inputs: Sequence[Variable], outputs: Sequence[Variable], mode: Mode) -> Callable[..., list[Array]]:
-    """The values of `outputs` for arrays: by a function of that mode, or by the reference."""
+    """A function from arrays to the values of `outputs`: compiled in that mode, or the reference if it is None."""
     if mode is None:
 
         def refer(*arrays: Array) -> list[Array]:
@@ -183,7 +185,7 @@ def verify_grad(
 
 
 def through_pairs(fun: Callable[..., Any], pt: Sequence[Any]) -> tuple[Callable[..., Any], list[Any]]:
-    """The function of complex points given as pairs of parts along a last axis; a complex result becomes pairs, too."""
+    """Convert a function of complex points to one of real points with a last axis of (real, imaginary) pairs."""
     arrays = [np.asarray(array) for array in pt]
     is_complex = [array.dtype.name in ("complex64", "complex128") for array in arrays]
 

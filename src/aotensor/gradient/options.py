@@ -16,18 +16,18 @@ from aotensor.ops.linear import zero_gradient
 
 
 def on_disconnection(option: str, value: object) -> str:
-    """ "ignore", "warn" or "raise".   Raises: GraphValueError"""
+    """Check the option `disconnected_inputs`: "ignore", "warn" or "raise".   Raises: GraphValueError"""
     return one_of(option, value, ("ignore", "warn", "raise"))  # type: ignore[no-any-return]
 
 
 def disconnected_value(value: object) -> str:
-    """ "zero", "none" (also for None) or "disconnected", in any case of letters.   Raises: GraphValueError"""
+    """Check `return_disconnected`: "zero", "none" (None) or "disconnected", in any case.   Raises: GraphValueError"""
     spelling = "none" if value is None else value.lower() if isinstance(value, str) else value
     return one_of("return_disconnected", spelling, ("zero", "none", "disconnected"))  # type: ignore[no-any-return]
 
 
 def report_disconnection(policy: str, message: str, x: Variable, lines: Sequence[str] = ()) -> None:
-    """Raise, warn or keep silent about a derivative that does not exist.   Raises: DisconnectedInputError"""
+    """Raise, warn or ignore that a derivative does not exist, as `policy` says.   Raises: DisconnectedInputError"""
     error = DisconnectedInputError(
         message,
         lines=[x.describe(), *lines],
@@ -109,7 +109,7 @@ def as_constants(value: Any) -> tuple[Variable, ...]:
 
 
 def check_like(found: Variable, x: Variable, what: str) -> None:
-    """Raises: GraphValueError if rank or static extents of a cotangent or tangent differ from those of its variable."""
+    """Check rank and static extents of a cotangent or tangent against its variable.   Raises: GraphValueError"""
     fits = found.ndim == x.ndim and all(
         one == other or one is None or other is None
         for one, other in zip(found.static_shape, x.static_shape, strict=True)
@@ -119,10 +119,10 @@ def check_like(found: Variable, x: Variable, what: str) -> None:
 
 
 def is_float(x: Variable) -> bool:
-    """True if the elements of `x` are floats or complex numbers."""
+    """Does x have floating or complex elements?"""
     return dtypes.is_inexact(x.dtype)
 
 
 def float_of(x: Variable) -> str:
-    """The dtype of the cotangents and tangents of `x`: its own if that is floating, else floatX."""
+    """The dtype of cotangents and tangents of x: the dtype of x if it is floating, else floatX."""
     return x.dtype if is_float(x) else config.floatX

@@ -20,7 +20,9 @@ RuleFunction: TypeAlias = Callable[[list[Variable], list[Variable], list[Variabl
 
 @dataclass(frozen=True)
 class Rule:
-    """A custom derivative rule of `count` terms; the graph computes those in `defaults`."""
+    """A custom derivative rule that returns `count` terms; at the positions in `defaults` the graph's derivative is
+    used.
+    """
 
     what: str
     call: RuleFunction
@@ -28,7 +30,7 @@ class Rule:
     defaults: frozenset[int] = frozenset()
 
     def terms(self, inputs: Sequence[Variable], outputs: Sequence[Variable], directions: Sequence[Variable]) -> Any:
-        """Call the rule; the entries of `defaults` in its result are ignored.
+        """Call the rule and return its terms; the caller replaces the entries in `defaults`.
 
         Raises: GraphTypeError unless it returns a list, GraphValueError for another length.
         """
@@ -50,7 +52,7 @@ def reverse_rule(override: Override, count: int) -> Rule | None:
 
 
 def forward_rule(override: Override, count: int) -> Rule | None:
-    """Convert a custom pushforward to a rule.   Raises: as `reverse_rule`."""
+    """Convert a custom pushforward to a rule.   Raises: GraphTypeError and GraphValueError for another form."""
 
     def by_op(op: Op) -> RuleFunction:
         def call(inputs: list[Variable], outputs: list[Variable], tangents: list[Variable]) -> list[Variable]:

@@ -9,7 +9,7 @@ from aotensor.graph.variable import Variable
 
 
 class _DisconnectedType(DisconnectedType):
-    """DisconnectedType; calling the instance returns a variable of it."""
+    """Type of the instance that represents DisconnectedType; calling the instance returns a variable of that type."""
 
     def __call__(self, name: str | None = None) -> Variable:
         return Variable(self, name=name)
@@ -22,7 +22,7 @@ class _DisconnectedType(DisconnectedType):
 
 
 class _NullType(NullType):
-    """NullType; calling the instance returns a variable of it."""
+    """Type of the instance that represents NullType; calling the instance returns a variable of that type."""
 
     def __call__(self, name: str | None = None) -> Variable:
         return Variable(self, name=name)

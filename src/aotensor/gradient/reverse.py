@@ -115,7 +115,7 @@ def _checked_known(known_grads: Any) -> dict[Variable, Variable]:
 def _collected(
     sweep: Sweep, targets: Sequence[Variable], policy: str, kind: str, nulls: str = "raise"
 ) -> list[Variable | None]:
-    """The gradients of the targets, with the options applied to disconnected and null ones."""
+    """The gradients of the targets; disconnected and null gradients are handled as the options of `grad` say."""
     for x in dict.fromkeys(targets):
         if not sweep.is_connected(x):
             _report(policy, x, sweep)

@@ -82,7 +82,7 @@ def _drawn(rng: np.random.Generator, type: SparseTensorType, shape: tuple[int, i
 
 
 def _backwards(matrix: Any) -> Any:
-    """The same matrix with the entries of every row (column of csc) in reverse order."""
+    """The same matrix, with the entries of every compressed row or column stored in reverse order."""
     starts, ends = matrix.indptr[:-1], matrix.indptr[1:]
     order = np.concatenate([np.arange(a, b)[::-1] for a, b in zip(starts, ends, strict=True)] or [np.zeros(0, int)])
     order = order.astype(np.int64)

@@ -15,7 +15,7 @@ Point: TypeAlias = Any
 
 
 def through_data(fun: Callable[..., Any], pt: Sequence[Point]) -> tuple[Callable[..., Any], list[Any]]:
-    """The function of the stored values of all sparse points, and the points as vectors; a sparse result is dense."""
+    """Convert a function of sparse matrices to one of their stored values: (function with dense result, points)."""
     known = [SparseConstant(point) if is_matrix(point) else None for point in pt]
 
     def of_data(*inputs: Variable) -> Any:
@@ -26,5 +26,5 @@ def through_data(fun: Callable[..., Any], pt: Sequence[Point]) -> tuple[Callable
 
 
 def densified_output(found: Any, structured: bool) -> Any:
-    """A sparse result as a dense one, anything else as it is."""
+    """Convert a sparse result to a dense one; return anything else unchanged."""
     return DenseFromSparse(structured)(found) if isinstance(found, SparseVariable) else found

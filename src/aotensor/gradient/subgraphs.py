@@ -12,7 +12,7 @@ from aotensor.graph.variable import Variable, Variables
 
 @coerced
 def pulled_terms(outputs: Variables, wrt: Variables, cotangents: Variables) -> list[Variable]:
-    """The cotangents of wrt for those of `outputs`, each with the rest held fixed; they may be disconnected or null."""
+    """Cotangents of each variable in wrt with the others held fixed; they may be disconnected or null."""
     sweep = Sweep(list(zip(outputs, cotangents, strict=True)), {}, wrt, wrt)
     sweep.run()
     return [sweep.total(x) for x in wrt]
@@ -20,5 +20,5 @@ def pulled_terms(outputs: Variables, wrt: Variables, cotangents: Variables) -> l
 
 @coerced
 def pushed_terms(outputs: Sequence[Variable], wrt: Sequence[Variable], tangents: Sequence[Variable]) -> list[Variable]:
-    """The tangents of `outputs` for those of wrt; they may be disconnected or null."""
+    """Tangents of `outputs` for the tangents of wrt; they may be disconnected or null."""
     return push(outputs, wrt, tangents)

@@ -101,7 +101,7 @@ class Sweep:
         return self._totals[x]
 
     def _total(self, x: Variable) -> Guarded:
-        """The cotangent of x under the common guards of all paths to it."""
+        """The cotangent of x, summed over all paths, under the guards that the paths share."""
         if x not in self._connected:
             return Guarded((), disconnected())
         if x not in self._guarded:
@@ -115,7 +115,7 @@ class Sweep:
         return self._guarded[x]
 
     def _reached(self, sources: Iterable[Variable]) -> set[Variable]:
-        """The variables that influence a seeded variable."""
+        """The variables that influence a seeded variable, by a walk backwards from the seeds."""
         severed = {x for x, cotangent in self._known.items() if is_disconnected(cotangent)}
         reached = set(sources)
         for node in reversed(self._order):
@@ -126,7 +126,7 @@ class Sweep:
         return reached
 
     def _useful(self, wrt: Iterable[Variable]) -> set[Variable]:
-        """Variables that some wrt influences, and wrt."""
+        """The variables in wrt, and all variables that depend on one of them."""
         useful = set(wrt)
         for node in self._order:
             rows = [row for x, row in zip(node.inputs, self._patterns[node], strict=True) if x in useful]
@@ -191,7 +191,7 @@ class Sweep:
         return [everywhere_as(x, term) for x, term in zip(node.inputs, terms, strict=True)]
 
     def _existing(self) -> set[Variable]:
-        """Variables that existed before the sweep: they belong to the user and keep their names."""
+        """Variables that the user made before the sweep, which keep their names."""
         existing = {*self._known.values()}
         for node in self._order:
             existing.update(node.inputs)
@@ -207,7 +207,7 @@ class Sweep:
 
 
 def _found_terms(node: Apply, cotangents: Sequence[Variable]) -> Any:
-    """The terms that the reverse rule of an op returns; without a rule, those of its expansion."""
+    """The terms returned by an op's reverse rule; without a rule, by a sweep through its expansion."""
     if chosen_rule(type(node.op), REVERSE_RULES) is None:
         graph = Expansion.of(node.op, node.inputs)
         if graph is not None:
@@ -216,7 +216,7 @@ def _found_terms(node: Apply, cotangents: Sequence[Variable]) -> Any:
 
 
 def pull_through(graph: Expansion, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-    """Cotangents of the inputs of a node by its expansion."""
+    """Cotangents of the inputs of a node by a backward sweep through its expansion."""
     live = [(graph.outputs[k], Variable(ct.type), ct) for k, ct in connected(cotangents).items()]
     sweep = Sweep([(x, slot) for x, slot, _ in live], {}, graph.slots, ())
     sweep.run()

@@ -40,7 +40,7 @@ def connection_pattern(node: Apply) -> Pattern:
 
 
 def _is_known_by_expansion(op: Op) -> bool:
-    """Does an op leave pattern and derivatives to its expansion?"""
+    """Does an op have no rules for pattern and derivatives, so that its expansion supplies them?"""
     own = type(op)
     return own.connection_pattern is Op.connection_pattern and chosen_rule(own, REVERSE_RULES) is None
 
@@ -60,7 +60,7 @@ def graph_pattern(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Pa
 
 
 def checked_terms(node: Apply, rules: tuple[str, ...], found: Any, expected: Sequence[Variable]) -> list[Variable]:
-    """The terms that one of `rules` returned: as many as expected, floating, of the rank of their variables.
+    """Check the terms that one of `rules` returned: their number, floating dtype and rank; return them.
 
     Of an op that takes complex values, terms of real variables are real parts of what it returned.
 
@@ -89,7 +89,7 @@ def _real_of(term: Any, x: Variable) -> Any:
 
 
 def _located(term: Variable, node: Apply) -> Variable:
-    """A null term with its op's location; others unchanged."""
+    """A null term, with the location of the op; other terms are returned unchanged."""
     if not is_null(term) or term.type.where:
         return term
     return Variable(NullType(term.type.why_null, node.outputs[0].describe()))
@@ -147,7 +147,7 @@ def _report_missing(op: Op, what: str) -> None:
 
 
 def sends_zeros(node: Apply, output: Variable) -> bool:
-    """Does this output of `node` send zeros for every cotangent, because it is discrete?"""
+    """Is this output of `node` discrete, so that its cotangents contribute zeros?"""
     return not node.op.sees_discrete and dtypes.is_discrete(output.dtype)
 
 

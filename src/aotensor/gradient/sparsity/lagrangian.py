@@ -65,6 +65,6 @@ def weighted_sum(sigma: Variable, constant: Variable, rest: Variable) -> Variabl
 
 
 def _entries(matrix: Variable) -> Variable:
-    """The stored entries of a sparse derivative."""
+    """The vector of stored entries of a sparse derivative."""
     assert matrix.owner is not None
     return matrix.owner.inputs[0]

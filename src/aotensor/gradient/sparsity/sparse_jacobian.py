@@ -111,7 +111,7 @@ def _seeds(colors: Array, like: Variable, dtype: str) -> Variable:
 
 
 def _pushed(expression: Variable, x: Variable, colors: Array) -> Variable | None:
-    """The vector of J·S, colour by colour, by a forward sweep; None if there is no derivative."""
+    """The vector of the elements of J·S, colour by colour, by a forward sweep; None if x has no effect."""
     dtype = float_of(x)
     slot = Variable(TensorType(dtype, x.tensor_type.shape))
     (tangent,) = push([expression], [x], [slot])
@@ -119,7 +119,7 @@ def _pushed(expression: Variable, x: Variable, colors: Array) -> Variable | None
 
 
 def _pulled(expression: Variable, x: Variable, colors: Array, stop: Sequence[Variable], policy: str) -> Variable:
-    """The vector of Sᵀ·J, colour by colour, by a backward sweep."""
+    """The vector of the elements of Sᵀ·J, colour by colour, by a backward sweep."""
     dtype = float_of(expression)
     if None in expression.static_shape:
         hint = "give the inputs shape=(numbers)"
@@ -138,7 +138,7 @@ def _swept(term: Variable, slot: Variable, seeds: Variable) -> Variable:
 
 
 def _folded(x: Variable, seeds: Variable) -> Variable:
-    """x, where arrays that are made of seeds and other constants alone are constants, if they are not too large."""
+    """x, with subgraphs of seeds and other constants folded to constants if these are not too large."""
     fixed, others, used = {seeds}, set[Variable](), dict[Variable, None]()
     for node in toposort([x]):
         if all(isinstance(v, Constant) or v in fixed or v in others for v in node.inputs):
@@ -156,14 +156,14 @@ def _folded(x: Variable, seeds: Variable) -> Variable:
 
 
 def _matrix(swept: Variable, positions: Array, pattern: Any) -> SparseVariable:
-    """The CSR matrix of the given pattern with the sweep's entries at `positions`."""
+    """The CSR matrix of a pattern whose entries are gathered from the sweep's vector at `positions`."""
     if isinstance(swept, Constant):
         return matrix_of(Constant(swept.data[positions]), pattern)
     return matrix_of(TakeAt()(swept, constant(positions.astype(np.int64))), pattern)
 
 
 def matrix_of(data: Variable, pattern: Any) -> SparseVariable:
-    """The CSR matrix of entries and of a pattern of SciPy's with sorted indices."""
+    """The CSR matrix of the entries `data` and the sparsity pattern of a SciPy matrix with sorted indices."""
     wide = np.int64 if max(pattern.shape, default=0) > np.iinfo(np.int32).max else np.int32
     structure = (constant(v.astype(wide)) for v in (pattern.indices, pattern.indptr))
     shape = constant(np.array(pattern.shape, np.int64))

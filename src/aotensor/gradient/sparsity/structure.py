@@ -83,7 +83,7 @@ class _Structure:
         return found
 
     def _leaves(self) -> dict[Variable, Given]:
-        """The extents of x and of all leaves that are not constants; x has no value even if it is a constant."""
+        """Extents of x and of all leaves that are not constants; x counts as unknown even if it is a constant."""
         found: dict[Variable, Given] = {}
         for leaf in {**dict.fromkeys(leaves([self.expression], stop=[self.x])), self.x: None}:
             if isinstance(leaf, Constant) and leaf is not self.x:
@@ -113,7 +113,7 @@ class _Structure:
         return value
 
     def _propagate(self, node: Apply) -> dict[Variable, Any]:
-        """The dependence rows of the outputs of a node that depends on x."""
+        """The dependence matrices of the outputs of a node that depends on x."""
         op = node.op
         if isinstance(op, ConstantOp | DiscreteOp):
             return {}
@@ -136,17 +136,17 @@ class _Structure:
         return [v for v in node.inputs if v in self.depends]
 
     def _is_steered_by_constants(self, node: Apply, first: int = 1) -> bool:
-        """Are all operands but the floating ones (extents, positions) known?"""
+        """Are the values of all integer operands (extents, positions) known?"""
         return all(self.values.knows(v) or dtypes.is_inexact(v.dtype) for v in node.inputs)
 
     # --- rules ---------------------------------------------------------------------------------------------------
 
     def _aligned(self, v: Variable, y: Variable) -> Array:
-        """The element of v that each element of y is computed from, by broadcasting."""
+        """For each element of y, the C-order number of the element of v that broadcasting reads for it."""
         return np.broadcast_to(_numbered(self._shape(v)), self._shape(y)).ravel()
 
     def _copied(self, node: Apply, live: Sequence[Variable]) -> dict[Variable, Any]:
-        """The op evaluated on element numbers instead of values: 0 for none, or for elements independent of x."""
+        """Dependence of an op that copies elements, evaluated on element numbers; 0 marks elements independent of x."""
         operands: list[Array] = []
         sources: list[Variable] = []
         first = 1
@@ -174,7 +174,7 @@ class _Structure:
         return self._gathered(target, self.depends[v], math.prod(shape))
 
     def _increased(self, node: Apply) -> Any:
-        """x with y assigned or added at a window."""
+        """Dependence of x with y assigned or added at a window."""
         x, y, *nondifferentiable = node.inputs
         op: Any = node.op
         numbers = _numbered(self._shape(x))
@@ -215,7 +215,7 @@ class _Structure:
         return self._union(parts)
 
     def _along_axes(self, node: Apply, y: Variable) -> Any:
-        """Each element of y depends on all input elements at the same position of the other axes."""
+        """Dependence of y if each element depends on all input elements at the same position of the other axes."""
         op: Any = node.op
         shape = self._shape(node.inputs[0])
         axes = {axis % len(shape) for axis in (op.axes if hasattr(op, "axes") else (op.axis,))}
@@ -230,7 +230,7 @@ class _Structure:
         return _take(self._union(parts), line_of_output)
 
     def _all_of(self, node: Apply, y: Variable) -> Any:
-        """Every element of y depends on the union over all inputs."""
+        """Dependence of y if every element depends on all elements of all inputs."""
         every = self._union([self._gathered(np.zeros(math.prod(self._shape(v)), np.int64), self.depends[v], 1)
                              for v in self._inputs(node)])  # fmt: skip
         return _take(every, np.zeros(math.prod(self._shape(y)), np.int64))
@@ -262,12 +262,12 @@ def _needs_extents(v: Variable) -> GraphValueError:
 
 
 def _numbered(shape: Sequence[int], first: int = 0) -> Array:
-    """first, first + 1, … in C order."""
+    """The integers from `first` on, in C order, as an array of this shape."""
     return np.arange(first, first + math.prod(shape), dtype=np.int64).reshape(shape)
 
 
 def _take(rows: Any, numbers: Array) -> Any:
-    """Rows by number; −1 gives an empty row."""
+    """Select rows of a matrix by number; −1 selects an empty row."""
     if len(numbers) and numbers.min() < 0:
         sparse = scipy_sparse()
         rows = sparse.vstack([rows, sparse.csr_matrix((1, rows.shape[1]), dtype=bool)], format="csr")
@@ -282,7 +282,7 @@ def _number(indices: Sequence[Array], extents: Sequence[int], count: int) -> Arr
 
 
 def checked_pattern(pattern: Any, shape: Sequence[int | None]) -> Any:
-    """A user's pattern as a bool CSR matrix of its stored entries.
+    """Convert a user's pattern to a bool CSR matrix of its stored entries.
 
     Raises: GraphValueError for another shape; UnsupportedError for anything but a matrix.
     """
