@@ -15,7 +15,7 @@ AnyOp = TypeVar("AnyOp", bound=Op)
 
 
 def aligned(x: Variable, rank: int) -> Variable:
-    """A batch whose samples get leading axes of extent 1, up to `rank`, so that they broadcast as single samples."""
+    """x, a batch, reshaped so that its samples have `rank` axes: new ones of extent 1 lead, as broadcasting needs."""
     return dense().dimshuffle(x, [0, *([None] * (rank + 1 - x.ndim)), *range(1, x.ndim)])
 
 
@@ -32,7 +32,7 @@ def all_batched(inputs: Sequence[Variable], is_batched: Sequence[bool]) -> list[
 
 
 def moved(op: AnyOp) -> AnyOp:
-    """The op along the same axes, shifted by the batch axis."""
+    """The op with its axis or axes increased by one, for operands with a leading batch axis."""
     record: Any = op
     if hasattr(op, "axis"):
         return replace(record, axis=record.axis + 1)  # type: ignore[no-any-return]
@@ -40,7 +40,7 @@ def moved(op: AnyOp) -> AnyOp:
 
 
 def check_nondifferentiable(op: Op, is_batched: Sequence[bool], first: int = 1) -> None:
-    """Check that extents and positions, inputs from `first` on, do not differ by sample.   Raises: UnsupportedError"""
+    """Check that inputs from `first` on (extents, positions) do not differ by sample.   Raises: UnsupportedError"""
     if any(is_batched[first:]):
         raise UnsupportedError(
             f"{op.name}: extents or positions that differ from sample to sample", hint="only values can be batched"

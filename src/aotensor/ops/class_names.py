@@ -96,12 +96,14 @@ def AdvancedIncSubtensor(
 
 
 def ARange(dtype: DTypeLike) -> Made:
-    """(start, stop, step) → the range in a dtype"""
+    """(start, stop, step) → `arange` in a dtype"""
     return partial(arange, dtype=dtype)
 
 
 def CAReduce(scalar_op: Elementwise, axis: Axes = None) -> Made:
-    """x → its reduction over axes by add, mul, maximum, minimum, and_ or or_.   Raises: GraphValueError else."""
+    """x → its reduction over axes by add, mul, maximum, minimum, and_ or or_.   Raises: GraphValueError for other
+    ops.
+    """
     if scalar_op not in _REDUCTIONS:
         names = ", ".join(op.name for op in _REDUCTIONS)
         raise GraphValueError(f"CAReduce: reductions are by {names}, not by {scalar_op}")
@@ -119,7 +121,7 @@ def Flatten(ndim: int = 1) -> Made:
 
 
 def MaxAndArgmax(axis: Axes = None) -> Made:
-    """x → (max, argmax) over axes"""
+    """x → (max(x), argmax(x)) over axes"""
     return partial(max_and_argmax, axis=axis)
 
 
@@ -139,12 +141,12 @@ def Rebroadcast(*axes: tuple[int, bool]) -> Made:
 
 
 def ScalarFromTensor() -> Made:
-    """x → x of rank 0: scalars are such tensors here.   Raises: GraphTypeError for another rank."""
+    """x → x, which must have rank 0: a scalar is a tensor of rank 0 here.   Raises: GraphTypeError for another rank."""
     return scalar_from_tensor
 
 
 def TensorFromScalar() -> Made:
-    """x → x of rank 0: scalars are such tensors here.   Raises: GraphTypeError for another rank."""
+    """x → x, which must have rank 0: a scalar is a tensor of rank 0 here.   Raises: GraphTypeError for another rank."""
     return scalar_from_tensor
 
 

@@ -42,7 +42,7 @@ class Contract(MultilinearOp):
     spec: str
 
     def parts(self) -> tuple[str, str, str]:
-        """(left, right, out)"""
+        """The letters of the operands and the result: (left, right, out)."""
         operands, out = self.spec.split("->")
         left, right = operands.split(",")
         return left, right, out
@@ -136,14 +136,14 @@ _SMALL = 4096  # multiplications up to which plain loops, which can be fused, ar
 
 
 def _is_small(extents: Sequence[Extent]) -> bool:
-    """Is the contraction known to have few multiplications?"""
+    """Do static extents show that the contraction needs few multiplications?"""
     return math.prod(n if isinstance(n, int) else _SMALL + 1 for n in extents) <= _SMALL
 
 
 def _as_matrix(
     b: TensorBuilder, x: Tensor, letters: str, groups: tuple[str, str], extents: Mapping[str, Extent]
 ) -> tuple[Tensor, bool]:
-    """x with one axis for each of two groups of letters, and whether the second group comes first."""
+    """(x reshaped to one axis for each of two groups of letters, whether the second group comes first)."""
     first, second = groups
     is_transposed = letters == second + first
     if not is_transposed:
@@ -205,7 +205,7 @@ _LETTERS = "".join(letter for letter in string.ascii_lowercase if letter not in 
 
 
 def _batch(x: Variable, letters: str) -> dict[str, Dim]:
-    """Dims of the leading axes by letter; they align at the right."""
+    """The dims of the leading axes of x by letter; they align at the right."""
     dims = x.tensor_type.shape[:-2]
     return dict(zip(letters[len(letters) - len(dims) :], dims, strict=True))
 

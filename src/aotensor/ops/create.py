@@ -109,7 +109,7 @@ def _check_extent_types(extents: Sequence[TensorType]) -> None:
 
 
 def _fitted_dims(v: TensorType, dims: Sequence[Dim]) -> tuple[Dim, ...]:
-    """The dims of v broadcast to `dims`.   Raises: GraphValueError if v is larger than that."""
+    """`dims`, with names and None replaced by known dims of v, which broadcasts to them.   Raises: GraphValueError"""
     extra = len(dims) - v.rank
     if extra < 0:
         raise GraphValueError(f"a value of rank {v.rank} does not fit a shape of rank {len(dims)}")
@@ -147,7 +147,9 @@ def known_extents(name: str, dims: Sequence[Dim], sizes: Sequence[Array]) -> tup
 
 
 def lowered_extents(b: TensorBuilder, dims: Sequence[Dim], sizes: Sequence[Tensor]) -> list[Extent]:
-    """The same in the IR, with the same run-time check."""
+    """The extents in the IR: the numbers among `dims`, else the next of `sizes`; checked at run time not to be
+    negative.
+    """
     v = b.scalars
     pending = iter(sizes)
     extents: list[Extent] = []

@@ -62,18 +62,18 @@ class Band(ConstantOp):
 
 
 def _band(s: ScalarBuilder, predicate: str, offset: int, i: Extent, j: Extent) -> Scalar:
-    """Compare j with i + offset, without negative numbers."""
+    """Emit the comparison of j with i + offset, without negative numbers."""
     return s.compare(predicate, s.index(s.iadd(j, max(-offset, 0))), s.index(s.iadd(i, max(offset, 0))))
 
 
 def _offset(name: str, k: Any) -> int | Variable:
-    """The offset of a diagonal, as an int or an int64 scalar.   Raises: GraphTypeError for a non-integer."""
+    """Convert the offset of a diagonal to an int or an int64 scalar.   Raises: GraphTypeError for a non-integer."""
     offset = as_extent(k, f"{name}: k")
     return within_reach(offset) if isinstance(offset, int) else cast(offset, "int64")
 
 
 def _beside(rows: SymbolicExtent, columns: SymbolicExtent) -> Variable:
-    """The matrix of j − i."""
+    """The matrix with j − i at row i and column j."""
     return dimshuffle(arange(columns), [None, 0]) - dimshuffle(arange(rows), [0, None])
 
 

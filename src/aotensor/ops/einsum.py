@@ -32,7 +32,7 @@ _TYPICAL: Final = 100
 
 @dataclass(frozen=True)
 class _Term:
-    """A factor of the product, with one letter per axis."""
+    """A factor of the product: a tensor, and a letter for each axis."""
 
     x: Variable
     letters: str
@@ -97,7 +97,7 @@ def parse_subscripts(subscripts: str, ranks: Sequence[int]) -> tuple[list[str], 
 
 
 def _hidden(part: str, rank: int) -> int:
-    """The number of axes that "..." represents in one term."""
+    """The number of axes that "..." represents in one term of the subscripts."""
     named = len(part.replace("...", ""))
     if named > rank or (named < rank and "..." not in part):
         raise GraphValueError(f"einsum: {part!r} for an operand of rank {rank}")
@@ -108,7 +108,7 @@ def _hidden(part: str, rank: int) -> int:
 
 
 def _without_repeats(term: _Term) -> _Term:
-    """The diagonal along the axes that share a letter."""
+    """The diagonal of a term along each pair of axes that share a letter."""
     x, letters = term.x, term.letters
     for letter in dict.fromkeys(letters):
         while letters.count(letter) > 1:
@@ -143,7 +143,7 @@ def _without_broadcast(terms: Sequence[_Term]) -> list[_Term]:
 
 
 def _without_private(term: _Term, terms: Sequence[_Term], out: str) -> _Term:
-    """The sum over the axes whose letter occurs nowhere else."""
+    """A term, summed over the axes whose letters occur neither in other terms nor in the result."""
     others = out + "".join(other.letters for other in terms if other is not term)
     axes = normalise_axes([axis for axis, letter in enumerate(term.letters) if letter not in others], term.x.ndim)
     if not axes:
@@ -175,7 +175,7 @@ def _contracted(terms: Sequence[_Term], out: str) -> Variable:
 
 
 def _kept(terms: Sequence[_Term], pair: tuple[int, int], out: str) -> str:
-    """The letters of a pair that the result or another term needs: of both, of the first only, of the second only."""
+    """Letters of two factors that the result or another term needs: common ones, those of the first, of the second."""
     first, second = (terms[position].letters for position in pair)
     needed = out + "".join(term.letters for position, term in enumerate(terms) if position not in pair)
     if len(terms) == 2:

@@ -101,7 +101,7 @@ class SteeredView(ViewOp):
 
     @abstractmethod
     def nondifferentiable(self) -> tuple[Any, ...]:
-        """The op's non-differentiable parameters; None where x supplies them."""
+        """The parameters of the derivative that are stored in the op; None for those that are inputs."""
 
     def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
         given = self.nondifferentiable()

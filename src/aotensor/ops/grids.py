@@ -49,7 +49,7 @@ class _Ladder:
         self.number = dimshuffle(arange(count, dtype=self.dtype), [0, *[None] * rank])
 
     def between(self, start: Variable, stop: Variable) -> Variable:
-        """start + k·(stop − start)/last"""
+        """start + k·(stop − start)/last for each step k"""
         divisor = maximum(self.last, 1) if isinstance(self.last, Variable) else max(self.last, 1)
         step = (stop - start) / _number(divisor, self.dtype)
         return self.number * step + start
@@ -78,7 +78,7 @@ def _number(x: SymbolicExtent, dtype: str) -> Variable:
 
 
 def _finished(y: Variable, dtype: DTypeLike | None, axis: int) -> Variable:
-    """y in a dtype, rounded down to an integer one as NumPy does, with its first axis moved."""
+    """y in a dtype (rounded down for integers, as in NumPy), with its first axis moved to `axis`."""
     if dtype is not None:
         y = cast(floor(y) if dtypes.canonical(dtype) in dtypes.INTEGERS else y, dtype)
     axis = normalise_axis(axis, y.ndim)
@@ -188,7 +188,7 @@ class Grid:
         self._is_open = is_open
 
     def __getitem__(self, key: Any) -> Any:
-        """Raises: GraphTypeError for anything but a slice with a stop."""
+        """The grid of ranges that an index describes.   Raises: GraphTypeError for anything but a slice with a stop."""
         if not isinstance(key, tuple):
             return self._line(key)
         lines = [self._line(one) for one in key]

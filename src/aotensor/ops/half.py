@@ -26,7 +26,7 @@ from aotensor.ops.linear import filled
 
 @dataclass(frozen=True)
 class Rounded(Op):
-    """Round values to `dtypes`, one each: the results of an op with several.   x₁, …, xₙ → y₁, …, yₙ"""
+    """Round each input to its entry of `dtypes`, for ops with several outputs.   x₁, …, xₙ → y₁, …, yₙ"""
 
     takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "rounded"
@@ -56,7 +56,7 @@ class Rounded(Op):
 
 
 def counterpart(op: Op, inputs: Sequence[Variable]) -> Apply:
-    """The op on float32, with results rounded to the dtypes of its typing rule.   Raises: as the op itself"""
+    """The node that computes an op on halves in float32, and rounds its results.   Raises: as the op itself"""
     wide = _on_float32(op).apply(*map(_widened, inputs))
     if any(dtypes.is_complex(x.dtype) for x in inputs):
         return wide

@@ -70,7 +70,7 @@ def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Variable:
 
 
 def _summed(places: Variable, values: Variable, length: Any) -> Variable:
-    """Sums of values by bin."""
+    """A vector with `length` bins: the sum of the values for which `places` names the bin."""
     return inc_subtensor(subtensor(zeros((length,), values.dtype), places), values)
 
 
@@ -129,7 +129,7 @@ def histogram(
 
 
 def _like(a: Variable, weights: Variable) -> Variable:
-    """The weights, checked to have the shape of the values; unknown extents are checked at run time."""
+    """`weights` after a check that they have the shape of `a`, at run time for unknown extents."""
     pairs = zip(a.static_shape, weights.static_shape, strict=False)
     if weights.ndim != a.ndim or any(m != n and isinstance(m, int) and isinstance(n, int) for m, n in pairs):
         raise GraphValueError(f"histogram: weights are {weights.type}, and a is {a.type}: the shapes differ")
@@ -137,7 +137,7 @@ def _like(a: Variable, weights: Variable) -> Variable:
 
 
 def _equal_bins(values: Variable, count: Any, range: Any) -> tuple[Variable, Variable, Any]:
-    """(edges, the bin of each value or `count` for none, count)"""
+    """(edges, number of the bin of each value, with `count` for values outside, count) for bins of equal width."""
     if isinstance(count, int) and count < 1:
         raise GraphValueError(f"histogram: bins is {count}, fewer than one")
     dtype = dtypes.mean_of(values.dtype)
@@ -145,7 +145,7 @@ def _equal_bins(values: Variable, count: Any, range: Any) -> tuple[Variable, Var
     step = (high - low) / cast(as_tensor(count), dtype)
 
     def edge(k: Variable) -> Variable:
-        """An edge, computed as by `linspace`."""
+        """Edge k of the bins, computed as by `linspace`."""
         return switch(eq(k, count), high, cast(k, dtype) * step + low)
 
     x = cast(values, dtype)
@@ -225,7 +225,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 def _on_line(
     x: Variable, slope: Variable, start: tuple[Variable, Variable], end: tuple[Variable, Variable]
 ) -> Variable:
-    """The line through two points, at x: from the first point, or from the second if that gives nan, as in NumPy.
+    """The line through two points, evaluated at x from the first point; from the second if that gives nan, as in
+    NumPy.
 
     So a segment with an infinite end has that end's value except at the other end.
     """

@@ -136,7 +136,7 @@ class IncSubtensor(MultilinearOp):
         return [self._cleared(cotangent, symbols) if self.is_set else cotangent, for_y]
 
     def _cleared(self, x: Variable, symbols: Sequence[Variable]) -> Variable:
-        """x with zeros in the window."""
+        """x with its window set to zeros."""
         zero = constant(0, dtype=x.dtype)
         return IncSubtensor(self.entries, is_set=True)(x, zero, *symbols)  # type: ignore[no-any-return]
 
@@ -201,7 +201,7 @@ def subtensor(x: Any, index: Any) -> Variable:
 
 
 def _array_item(item: Any) -> Any:
-    """A list, a tuple or an array as a variable of integers or a mask; others unchanged."""
+    """A list, tuple or array converted to a variable of integers or a mask; any other index unchanged."""
     if not isinstance(item, list | tuple | np.ndarray) and not _is_array(item):
         return item
     found = item if _is_empty_list(item) else as_tensor(item)
@@ -237,7 +237,9 @@ def _by_arrays(x: Variable, items: Sequence[Any]) -> Variable:
 
 
 def _as_index(item: Any) -> Variable:
-    """An index that is combined with index arrays, as a variable.   Raises: GraphTypeError for a float or bool."""
+    """An index converted to a variable, to be combined with index arrays.   Raises: GraphTypeError for a float or
+    bool.
+    """
     return item if _is_array(item) else as_tensor(_bound(item))
 
 
@@ -273,7 +275,9 @@ def _collected(bound: Variable, symbols: list[Variable]) -> Any:
 
 
 def _bound(value: Any) -> SymbolicExtent:
-    """An int or an integer scalar.   Raises: GraphTypeError for anything else, GraphIndexError beyond int64."""
+    """Convert a bound to an int or an integer scalar.   Raises: GraphTypeError for anything else, GraphIndexError
+    beyond int64.
+    """
     if isinstance(value, bool | np.bool_ | str | float):
         raise GraphTypeError(f"an index is an integer, a slice, None or Ellipsis, not {value!r}")
     x = value if isinstance(value, int | np.integer) else as_tensor(value)
@@ -284,7 +288,7 @@ def _bound(value: Any) -> SymbolicExtent:
 
 
 def _limit(value: Any) -> SymbolicExtent:
-    """A bound or the step of a slice, clamped to a range beyond all extents."""
+    """Convert a bound or the step of a slice; a number is clamped to ±MAX_ELEMENTS, larger than all extents."""
     x = value if isinstance(value, Variable | int | np.integer) else as_tensor(value)
     number = known_integer(x) if isinstance(x, Variable) else x
     if isinstance(number, int | np.integer) and not isinstance(number, bool):
@@ -293,7 +297,7 @@ def _limit(value: Any) -> SymbolicExtent:
 
 
 def _extent_of(node: Apply, entry: Entry) -> Variable:
-    """x.shape[entry] without the vector of all extents."""
+    """x.shape[entry] for an integer `entry`, without the vector of all extents."""
     (x,) = node.inputs
     axes = node.op.selected(x.ndim)  # type: ignore[attr-defined]
     if isinstance(entry, Position):

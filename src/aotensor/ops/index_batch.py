@@ -33,13 +33,13 @@ def batched_window(entries: Entries, x: Variable, symbols: Sequence[Variable], i
 def batched_change(
     entries: Entries, x: Variable, value: Variable, symbols: Sequence[Variable], is_set: bool
 ) -> Variable:
-    """A batched x with x[entries] of every sample increased by, or set to, that of `value`."""
+    """A batched x in which the window x[entries] of each sample is increased by, or set to, `value` of that sample."""
     window = indexing().subtensor(x, (arange(extent_of(x, 0)), *_items(entries, symbols)))
     return dense().set_subtensor(window, value) if is_set else dense().inc_subtensor(window, value)
 
 
 def _with_symbols(entries: Entries, symbols: Sequence[Any]) -> Iterator[tuple[Any, Sequence[Any]]]:
-    """Each entry with its own symbols."""
+    """(entry, its symbolic bounds) for each entry."""
     start = 0
     for entry in entries:
         yield entry, symbols[start : start + entry.symbols()]
@@ -47,7 +47,7 @@ def _with_symbols(entries: Entries, symbols: Sequence[Any]) -> Iterator[tuple[An
 
 
 def _items(entries: Entries, symbols: Sequence[Variable]) -> tuple[Any, ...]:
-    """The entries as Python index items."""
+    """The entries as items of a Python index: ints, slices and symbols."""
     items: list[Any] = []
     for entry, own in _with_symbols(entries, symbols):
         pending = iter(own)

@@ -47,7 +47,7 @@ def _window_of_zeros(x: Variable) -> Entries | None:
 
 
 def _are_apart(one: Entries, other: Entries) -> bool:
-    """True if two windows of a tensor share no element, whatever the extents and the symbolic bounds."""
+    """Do two windows of a tensor provably share no element, for all extents and symbolic bounds?"""
     for pair in zip(one, other, strict=False):
         (low, high), (start, stop) = map(_range, pair)
         if high <= start or stop <= low:

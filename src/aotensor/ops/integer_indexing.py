@@ -145,7 +145,7 @@ class IncAdvancedSubtensor(MultilinearOp):
         return [self._cleared(cotangent, indices), unbroadcast(for_y, y)]
 
     def _stays(self, x: Variable, window: Variable, indices: Sequence[Variable]) -> Variable:
-        """Mask of the elements of the window that no later element overwrites."""
+        """Mask of the elements of the assigned window that no later element overwrites."""
         first, axes = _first(self.axes), tuple(range(len(self.axes)))
         count = window.ndim - x.ndim + len(self.axes)
         batch = extents_of(window)[first : first + count]
@@ -157,7 +157,7 @@ class IncAdvancedSubtensor(MultilinearOp):
         return dimshuffle(stays, [*range(count), *behind])
 
     def _cleared(self, x: Variable, indices: Sequence[Variable]) -> Variable:
-        """x with zeros at the positions."""
+        """x with zeros at the indexed positions."""
         return IncAdvancedSubtensor(self.axes, is_set=True)(x, constant(0, dtype=x.dtype), *indices)  # type: ignore[no-any-return]
 
     def along(self, group: tuple[int, ...], inputs: Sequence[Variable], tangents: Sequence[Variable]) -> Variable:
@@ -190,7 +190,7 @@ class IncAdvancedSubtensor(MultilinearOp):
 
 
 def _first(axes: Sequence[int]) -> int:
-    """The first axis of the window that belongs to the arrays."""
+    """The position of the first axis of the index arrays among the axes of the window."""
     return axes[0] if axes[-1] - axes[0] == len(axes) - 1 else 0
 
 
@@ -218,12 +218,12 @@ def _rank(indices: Sequence[Variable]) -> int:
 
 
 def _leading(axes: Sequence[int], count: int) -> int:
-    """The number of axes of the index arrays that precede all axes of x; 0 if they replace neighbouring axes."""
+    """The number of axes of the index arrays that come first in the result; 0 if the arrays index adjacent axes."""
     return 0 if axes[-1] - axes[0] == len(axes) - 1 else count
 
 
 def _behind_samples(axes: Sequence[int]) -> tuple[int, ...]:
-    """The axes of a batched x that correspond to these, after the axis of samples, which is included."""
+    """The axis of samples, and the axes of a batched x that correspond to `axes` of a sample."""
     return (0, *(axis + 1 for axis in axes))
 
 
@@ -234,13 +234,13 @@ def _with_samples(x: Variable, indices: Sequence[Variable], is_batched: Sequence
 
 
 def _arrays_at_axis(rank: int, count: int, start: int) -> list[int]:
-    """Transpose (samples, arrays, others) to samples of windows, with the axes of the arrays at axis `start`."""
+    """Pattern that moves the axes of the arrays to axis `start`: (samples, arrays, others) → samples of windows."""
     arrays, others = list(range(1, count + 1)), list(range(count + 1, rank + 1))
     return [0, *others[:start], *arrays, *others[start:]]
 
 
 def _arrays_in_front(rank: int, count: int, start: int) -> list[int]:
-    """The inverse of `_arrays_at_axis`."""
+    """Pattern that moves the axes of the arrays to the front, after the samples: the inverse of `_arrays_at_axis`."""
     return [0, *range(1 + start, 1 + start + count), *range(1, 1 + start), *range(1 + start + count, rank + 1)]
 
 
@@ -263,7 +263,7 @@ def _batch_shape(x: TensorType, axes: Sequence[int], indices: Sequence[TensorTyp
 
 
 def _concrete_index(axes: Sequence[int], x: Array, indices: Sequence[Array]) -> tuple[Any, ...]:
-    """The index for NumPy.   Raises: GraphIndexError for a position outside of its axis."""
+    """The index tuple for NumPy.   Raises: GraphIndexError for a position outside of its axis."""
     for axis, found in zip(axes, indices, strict=True):
         extent = x.shape[axis]
         if found.size and not -extent <= found.min():
@@ -275,7 +275,7 @@ def _concrete_index(axes: Sequence[int], x: Array, indices: Sequence[Array]) -> 
 
 
 def _check_arrays(indices: Sequence[Variable], shapes: Sequence[Sequence[int | None]]) -> None:
-    """Raises: GraphIndexError if extents differ that are not statically 1."""
+    """Check that index arrays broadcast along static extents of 1 only.   Raises: GraphIndexError"""
     rank = max(map(len, shapes))
     for axis in range(-rank, 0):
         found = {
@@ -332,7 +332,7 @@ def check_range(b: TensorBuilder, indices: Tensor, extent: Extent, axis: int) ->
 
 
 def _load(v: ScalarBuilder, indices: Tensor, counters: Sequence[Scalar], extent: Extent) -> Extent:
-    """One of the indices, counted from the start; indices broadcast along extents of 1."""
+    """Load one element of an index array, and add the extent if it is negative; arrays broadcast along extents of 1."""
     own = counters[len(counters) - len(indices.extents) :]
     at = [0 if n == 1 else counter for n, counter in zip(indices.extents, own, strict=True)]
     found = v.cast(v.cast(v.load(indices, *at), "int64"), dtypes.INDEX)

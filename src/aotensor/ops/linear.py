@@ -44,15 +44,15 @@ class MultilinearOp(Op):
     """Groups of positions: the op is linear in all inputs of a group together, with the others fixed."""
 
     def groups(self, count: int) -> tuple[tuple[int, ...], ...]:
-        """`linear_in` for an op with `count` inputs."""
+        """The groups of inputs in which the op is linear, as tuples of positions.   count: number of inputs"""
         return self.linear_in
 
     @abstractmethod
     def adjoints(self, inputs: Sequence[Variable], cotangent: Variable) -> Sequence[Variable]:
-        """The adjoints of the op in each input in which it is linear, in their order, applied to a cotangent."""
+        """Cotangents of the inputs in which the op is linear, in their order, for a cotangent of the output."""
 
     def along(self, group: tuple[int, ...], inputs: Sequence[Variable], tangents: Sequence[Variable]) -> Variable:
-        """The op applied to the tangents of a group and the other inputs; members may lack a tangent."""
+        """The op with the inputs of a group replaced by their tangents; members without a tangent get zeros."""
         filled_in = filled(tangents, inputs)
         return self(*(filled_in[k] if k in group else x for k, x in enumerate(inputs)))  # type: ignore[no-any-return]
 
@@ -72,7 +72,7 @@ class MultilinearOp(Op):
 
 
 class LinearisedOp(Op):
-    """An op that gives its pushforward alone; its pullback is the transpose of that, from the outputs with a cotangent.
+    """An op with a pushforward only; its pullback is the transpose of the pushforward.
 
     The pushforward gets tangents of all connected inputs here, and must be linear in them.
     """
@@ -119,15 +119,17 @@ class SolveOp(Op):
 
     @abstractmethod
     def again(self, inputs: Sequence[Variable], b: Variable, is_transposed: bool = False) -> Variable:
-        """The solution for another right-hand side, or for the transposed matrix."""
+        """The solution for the right-hand side b, by the same method and parameters; of Aᵀ·x = b if `is_transposed`."""
 
     @abstractmethod
     def times(self, position: int, inputs: Sequence[Variable], tangent: Variable, x: Variable) -> Variable:
-        """Ȧ·x, for the tangent of the input at a position."""
+        """Ȧ·x, where Ȧ is the tangent of A that follows from the tangent of the input at a position."""
 
     @abstractmethod
     def outer(self, position: int, inputs: Sequence[Variable], y: Variable, x: Variable) -> Variable:
-        """y·xᵀ at the elements of the input at a position: the adjoint of `times` in the tangent."""
+        """The cotangent of the input at a position for the cotangent y·xᵀ of A: the adjoint of `times` in the
+        tangent.
+        """
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         terms = [disconnected() for _ in inputs]

@@ -74,12 +74,12 @@ def _differ(axis: int, found: str, extent: str) -> str:
 
 
 def mask_and_axis(axis: int) -> str:
-    """The subject of an error: the mask and the axis whose extents differ."""
+    """The words that name the mask and the axis in an error about different extents."""
     return f"extents of the mask and of axis {axis}"
 
 
 def is_mask(x: object) -> bool:
-    """Is it a tensor of bool that selects positions?"""
+    """Is it a bool tensor of rank at least 1, which selects positions as an index?"""
     return isinstance(x, Variable) and x.dtype == "bool" and x.ndim > 0
 
 
@@ -99,7 +99,7 @@ def positions_of(mask: Variable, x: Variable, first: int) -> list[Variable]:
 
 
 def mask_of(positions: Sequence[Variable]) -> Variable | None:
-    """The mask that these positions come from, in the order of its axes; None for another origin."""
+    """The mask from which these positions were computed, if they are all its positions in order; else None."""
     node = positions[0].owner
     if node is None or not isinstance(node.op, Nonzero) or list(positions) != list(node.outputs):
         return None
@@ -140,7 +140,7 @@ def where(condition: Any, ift: Any = None, iff: Any = None) -> Any:
 
 
 def with_positions(x: Variable, items: Iterable[Any]) -> list[Any]:
-    """The items of an index, one per axis and None for new axes, with each mask as its positions."""
+    """The items of an index (one per axis; None for new axes), with each mask replaced by vectors of positions."""
     result: list[Any] = []
     axis = 0
     for item in items:

@@ -43,7 +43,7 @@ def _check_inside(b: TensorBuilder, x: Tensor, n: Tensor) -> None:
 
 
 def only_int64(*operands: str) -> tuple[tuple[str, ...], str]:
-    """The signature of positions: int64 of int64, callers convert.   Raises: GraphTypeError for other dtypes"""
+    """Signature of ops on positions: int64 of int64 operands.   Raises: GraphTypeError for other dtypes"""
     if set(operands) != {"int64"}:
         raise GraphTypeError("needs int64")
     return operands, "int64"
@@ -87,12 +87,14 @@ def ravel_multi_index(multi_index: Sequence[Any], dims: Any, mode: Any = "raise"
 
 
 def _axes_outside_in(rank: int, order: str) -> list[int]:
-    """Axes, the one that runs fastest last.   Raises: GraphValueError for another order."""
+    """The axes of a tensor, the fastest-varying one last.   Raises: GraphValueError for an order other than "C",
+    "F".
+    """
     return list(range(rank)) if one_of("order", order, ("C", "F")) == "C" else list(reversed(range(rank)))
 
 
 def _positions(x: Any) -> Variable:
-    """Positions as int64.   Raises: GraphTypeError for non-integers and for uint64, which may not fit."""
+    """Convert positions to int64.   Raises: GraphTypeError for non-integers and for uint64, which may not fit."""
     x = as_tensor(x)
     if x.dtype not in dtypes.INTEGERS or x.dtype == "uint64":
         hint = "cast them to int64" if x.dtype == "uint64" else None

@@ -31,7 +31,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def numpys(name: str) -> Callable[[F], F]:
-    """Make a function the counterpart of one of NumPy's: messages say that name."""
+    """Decorator: register a function as the counterpart of a NumPy function, whose name appears in its errors."""
     return partial(coerced, name=f"numpy.{name}")
 
 
@@ -68,7 +68,7 @@ def truth(x: Any) -> Variable:
 
 
 def one_or_several(convert: Callable[[Any], Variable], arrays: Sequence[Any]) -> Any:
-    """One array converted, or a list of several."""
+    """`convert` applied to one array, or a list of results for several."""
     return convert(arrays[0]) if len(arrays) == 1 else [convert(x) for x in arrays]
 
 

@@ -34,7 +34,9 @@ class PermuteRowElements(LinearOp):
     inverse: bool = False
 
     def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
-        """x and y with the same axes.   Raises: GraphValueError for scalars, or rows of different lengths."""
+        """Convert x and y, and give them the same leading axes.   Raises: GraphValueError for scalars or unequal
+        rows.
+        """
         xs = super().convert_inputs(inputs)
         lines = [x.describe() for x in xs]
         if any(x.ndim == 0 for x in xs):

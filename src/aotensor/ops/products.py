@@ -59,7 +59,7 @@ def vecmat(x: Any, y: Any, dtype: DTypeLike | None = None) -> Variable:
 
 
 def _in_dtype(x: Any, y: Any, dtype: DTypeLike | None) -> tuple[Any, Any]:
-    """The operands converted to the dtype of the product, if one is given."""
+    """The operands converted to `dtype`, if it is given."""
     return (x, y) if dtype is None else (cast(x, dtype), cast(y, dtype))
 
 
@@ -113,7 +113,7 @@ def kron(x: Any, y: Any) -> Variable:
 
 
 def _interleaved(x: Variable, rank: int, behind: bool) -> Variable:
-    """x with a new axis after, or before, each of its axes, after padding to `rank`."""
+    """x padded to `rank` axes, with a new axis of extent 1 after (or before) each axis."""
     axes = [None] * (rank - x.ndim) + list(range(x.ndim))
     pairs = [(axis, None) if behind else (None, axis) for axis in axes]
     return dimshuffle(x, [entry for pair in pairs for entry in pair])
@@ -146,7 +146,7 @@ def block_diag(*matrices: Any) -> Variable:
 
 
 def _of_one_batch(xs: Sequence[Variable]) -> list[Variable]:
-    """Matrices broadcast to the same leading dims."""
+    """Broadcast matrices to the same leading dims."""
     count = max(x.ndim for x in xs) - 2
     wide = [shape_padleft(x, count + 2 - x.ndim) for x in xs]
     batch: list[SymbolicExtent] = []
@@ -160,7 +160,7 @@ def _of_one_batch(xs: Sequence[Variable]) -> list[Variable]:
 
 
 def _columns(xs: Sequence[Variable]) -> SymbolicExtent:
-    """The sum of the extents along the last axis."""
+    """The sum of the extents of several matrices along the last axis."""
     total: SymbolicExtent = 0
     for x in xs:
         total = total + extent_of(x, -1)
@@ -168,7 +168,7 @@ def _columns(xs: Sequence[Variable]) -> SymbolicExtent:
 
 
 def _identities(x: Variable) -> Variable:
-    """An identity matrix for every matrix of a batch."""
+    """A batch of identity matrices of the shape of x."""
     extents = extents_of(x)
     one = eye(extents[-1], dtype=x.dtype)
     return alloc(one, *extents) if x.ndim > 2 else one

@@ -36,7 +36,7 @@ def batch_of_ranges(
 
 
 def _length(start: Variable, stop: Variable, step: Variable, wide: str) -> Variable:
-    """Number of elements of each range, as one range has it."""
+    """The number of elements of each range of a batch, by the rule of a single range."""
     if dtypes.is_float(wide):
         return cast(maximum(ceil(true_div(sub(stop, start), step)), 0), "int64")
     distance = maximum(switch(gt(step, 0), sub(stop, start), sub(start, stop)), 0)

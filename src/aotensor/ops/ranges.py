@@ -55,7 +55,7 @@ class Arange(Op):
         return TensorType(self.dtype, (range_length(*self._bounds(start, stop, step)),))
 
     def _bounds(self, *bounds: Array) -> list[Any]:
-        """Start, stop and step in the dtype in which the range is computed."""
+        """(start, stop, step) in the dtype in which the range is computed."""
         wide = _wide(*(x.dtype.name for x in bounds))
         return [np.asarray(x, wide)[()] for x in bounds]
 
@@ -132,7 +132,7 @@ def range_length(start: Any, stop: Any, step: Any) -> int:
 
 
 def _emit_whole_length(b: TensorBuilder, start: Scalar, stop: Scalar, step: Scalar) -> Extent:
-    """⌈(stop − start)/step⌉ of integers, at most 2^62: distance and stride are numbers of 64 bits without a sign."""
+    """Emit ⌈(stop − start)/step⌉ of integers, at most 2^62; distance and stride are unsigned 64-bit numbers."""
     v = b.scalars
     if v.as_extent(start) == 0 and v.as_extent(step) == 1:
         return v.imax(v.as_extent(stop), 0)
@@ -188,7 +188,7 @@ def _range_dtype(bounds: Sequence[Any]) -> str:
 
 
 def _range_dim(inputs: Sequence[Variable]) -> Dim:
-    """The extent as far as it is known: a number, or the name of the dim that the range counts."""
+    """The dim of a range: its extent if static, or the name of the dim that the range counts; else None."""
     known = [x.data[()] if isinstance(x, Constant) and x.ndim == 0 else known_integer(x) for x in inputs]
     if all(value is not None for value in known):
         return range_length(*known)

@@ -69,7 +69,7 @@ class Search(DiscreteOp):
 
 @dataclass(frozen=True)
 class SearchStep(DiscreteOp):
-    """a, v, low, half → low + half where a[low + half − 1] comes before v, else low.   Bounds are the caller's."""
+    """A step of binary search: a, v, low, half → low + half where a[low + half − 1] comes before v, else low."""
 
     name: ClassVar[str] = "search_step"
     is_right: bool
@@ -107,7 +107,7 @@ class SearchStep(DiscreteOp):
 
 
 def _less(s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
-    """x < y, with nan larger than all else."""
+    """Emit x < y, with nan larger than all numbers."""
     is_less = s.compare("lt", x, y)
     if not dtypes.is_float(x.dtype):
         return is_less
@@ -119,7 +119,7 @@ def _not_less(s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
 
 
 def _found(a: Variable, v: Variable, first: Variable, n: Any, is_right: bool) -> Variable:
-    """The positions of v among the n elements of a from `first` on."""
+    """The insertion positions of v among the n elements of a from position `first` on, by repeated `SearchStep`s."""
     step = SearchStep(is_right)
     if isinstance(n, int):
         for k in range(n.bit_length()):

@@ -85,7 +85,7 @@ _KINDS: dict[str, tuple[Dim, ...]] = {
 
 
 def _prefixed(prefix: str, dtype: str) -> tuple[PrefixedConstructor, ...]:
-    """One constructor per kind; for complex dtypes each call is refused, as every use of them is."""
+    """One constructor of symbols per rank, with this prefix and dtype."""
 
     def fix(kind: str) -> PrefixedConstructor:
         construct = _constructor(kind, _KINDS[kind])
@@ -124,7 +124,7 @@ def _plural(construct: Callable[..., Variable]) -> Plural:
 
 
 def _names(given: tuple[str | int | None, ...]) -> Sequence[str | None]:
-    """The names of several symbols: a count, names, names in one string, or a string of letters."""
+    """The names of several symbols: from a count, names, names in one string, or a string of letters."""
     if len(given) == 1 and isinstance(given[0], int | np.integer) and not isinstance(given[0], bool):
         if not 0 <= given[0] <= MOST:
             raise GraphValueError(f"a count of symbols is 0 to {MOST}, not {given[0]}")

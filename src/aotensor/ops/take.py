@@ -110,5 +110,7 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Variable:
 
 
 def _counter(x: Variable, axis: int, lead: int = 0) -> Variable:
-    """0, 1, … along an axis of x, extent 1 along the others; `lead` more leading axes, or fewer."""
+    """0, 1, … along an axis of x, with extent 1 along the other axes; `lead` more leading axes (or fewer, if
+    negative).
+    """
     return dimshuffle(arange(extent_of(x, axis)), [0 if d == axis else None for d in range(-lead, x.ndim)])

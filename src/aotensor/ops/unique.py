@@ -69,7 +69,7 @@ def unique(
 
 
 def _order_of_rows(rows: Variable) -> Variable:
-    """The permutation that sorts rows by the first column, then the second: stable sorts from the last one on."""
+    """The permutation that sorts rows lexicographically, by stable sorts from the last column to the first."""
     return reduce(  # type: ignore[no-any-return]
         lambda column, order: subtensor(order, argsort(subtensor(column, order))),
         matrix_transpose(rows),

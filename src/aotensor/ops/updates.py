@@ -73,7 +73,9 @@ def _changed(x: Any, y: Any, is_set: bool) -> Variable:
 
 
 def _window_of_part(window: Variable, index: int) -> Variable:
-    """Real or imaginary part of a window of a complex tensor, as a window of that part of the tensor."""
+    """Real or imaginary part of a window x[index] of a complex tensor, as the window of the real or imaginary part
+    of x.
+    """
     part = part_of(window, index)
     node = part.owner
     if node is not None and isinstance(node.op, DimShuffle) and node.inputs[0].owner is not None:
@@ -115,6 +117,6 @@ def _as_value(y: Any, target: Variable) -> Variable:
 
 
 def _without_axes(y: Variable, new_axes: Sequence[int], rank: int) -> Variable:
-    """y without the new axes of the window that it broadcasts to."""
+    """y, without the axes that broadcast to new axes (None) of the window."""
     own = [axis - (rank - y.ndim) for axis in new_axes if axis >= rank - y.ndim]
     return dimshuffle(y, [axis for axis in range(y.ndim) if axis not in own])

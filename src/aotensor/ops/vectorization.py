@@ -49,12 +49,12 @@ def vectorize(func: Callable[..., Any], signature: str | None = None) -> Callabl
 
 
 def _sample(x: Variable, rank: int) -> Variable:
-    """A symbol for one sample of x, its last axes."""
+    """A symbol for one sample of x: the last `rank` axes of x."""
     return Variable(TensorType(x.dtype, x.tensor_type.shape[x.ndim - rank :]), name=x.name)
 
 
 def _parsed(signature: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
-    """The letters of inputs and outputs.   Raises: GraphValueError"""
+    """The axis letters of inputs and outputs of a signature.   Raises: GraphValueError"""
     sides = signature.split("->")
     if len(sides) == 2 and all(re.fullmatch(r"\s*\([\w\s,]*\)(\s*,\s*\([\w\s,]*\))*\s*", side) for side in sides):
         left, right = ([_letters(group) for group in _GROUP.findall(side)] for side in sides)
@@ -69,7 +69,7 @@ def _letters(group: str) -> tuple[str, ...]:
 def _with_equal_extents(
     xs: Sequence[Variable], cores: Sequence[tuple[str, ...]], signature: str | None
 ) -> list[Variable]:
-    """The arguments, with the extents of one letter checked to be the same."""
+    """The arguments, after checks that axes with the same letter have the same extent."""
     known: dict[str, SymbolicExtent] = {}
     checked = []
     for position, (x, core) in enumerate(zip(xs, cores, strict=True)):

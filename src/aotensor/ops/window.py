@@ -18,7 +18,7 @@ from aotensor.graph.variable import Variable
 
 
 class Symbolic(Enum):
-    """Marks a symbolic input of the op in an index."""
+    """Marker of a symbolic bound in an index: an input of the op."""
 
     INPUT = "?"
 
@@ -33,7 +33,7 @@ Bound: TypeAlias = int | Symbolic | None
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """One element of an axis; the axis is dropped."""
+    """An index of one element of an axis; the result lacks the axis."""
 
     at: int | Symbolic
 
@@ -163,7 +163,7 @@ def concrete_index(entries: Entries, x: Array, symbols: Sequence[Array]) -> tupl
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Elements start, start + step, … of one axis, `extent` of them; all inside. None: one element, axis dropped."""
+    """The positions start, start + step, … of one axis, all in range. extent: their number; None for an int index"""
 
     start: Extent
     extent: Extent | None
@@ -205,7 +205,7 @@ def _lower_position(b: TensorBuilder, entry: Position, n: Extent, axis: int, pen
 
 
 def _from_start(b: TensorBuilder, at: Extent, n: Extent) -> Extent:
-    """A possibly negative index counted from the start."""
+    """Emit a possibly negative index counted from the start of the axis."""
     v = b.scalars
     if isinstance(at, int):
         return v.iadd(n, at) if at < 0 else at
@@ -241,7 +241,7 @@ def _bounds(entry: Slice) -> tuple[Bound, Bound, Bound]:
 
 
 def _if_upwards(b: TensorBuilder, step: Extent, yes: Extent, no: Extent) -> Extent:
-    """`yes` for a positive step, else `no`."""
+    """`yes` for a positive step, else `no`; emitted as a select if the step is not static."""
     v = b.scalars
     if isinstance(step, int):
         return yes if step > 0 else no
@@ -255,7 +255,7 @@ def _stride(b: TensorBuilder, step: Extent) -> Extent:
 
 
 def upwards_of(b: TensorBuilder, line: Line) -> Line:
-    """The same elements in ascending order."""
+    """A line with the same positions in ascending order."""
     if line.extent is None or (isinstance(line.step, int) and line.step > 0):
         return line
     v = b.scalars

@@ -24,7 +24,7 @@ from aotensor.ops.shape.reshape import reshape
 
 
 def is_complex(*values: Variable) -> bool:
-    """Is any of them complex?"""
+    """Is any of the variables complex?"""
     return any(dtypes.is_complex(x.dtype) for x in values)
 
 
@@ -46,7 +46,8 @@ def by_blocks(function: Callable[[Variable], Variable], z: Variable, is_holomorp
 
 
 def hermitian_factor(factor: Callable[[Variable], Variable], z: Variable) -> Variable:
-    """L with L·Lᴴ = z by the factor of a real matrix in which each element is a block [x −y; y x].
+    """L with L·Lᴴ = z, from the Cholesky factor of the real matrix that has a block [x −y; y x] for each element x +
+    iy.
 
     L has a real diagonal, so its matrix of blocks is lower triangular with a positive diagonal, and it is the only
     such factor. Only the lower triangle of z is read, and the real part of its diagonal.
@@ -56,7 +57,7 @@ def hermitian_factor(factor: Callable[[Variable], Variable], z: Variable) -> Var
 
 
 def _by_elements(re: Variable, im: Variable) -> Variable:
-    """The real matrix in which each element is a block [x −y; y x].   (…, m, n) → (…, 2m, 2n)"""
+    """The real matrix that has a block [x −y; y x] for each element x + iy.   (…, m, n) → (…, 2m, 2n)"""
     rank = re.ndim
     rows = [stack([re, neg(im)], axis=rank), stack([im, re], axis=rank)]
     extents = [shape_i(re, axis) for axis in range(rank)]
@@ -67,7 +68,7 @@ def _by_elements(re: Variable, im: Variable) -> Variable:
 def solved_unit_triangular(
     solve: Callable[[Variable, Variable], Variable], a: Variable, b: Variable, core: int, lower: bool
 ) -> Variable:
-    """x with a·x = b for a triangular a with ones on its diagonal, by a solver for such real matrices.
+    """x with a·x = b for a triangular a with a unit diagonal, by a solver for real triangular matrices.
 
     Embedding element by element keeps the triangle and the unit diagonal: the work is that of a complex solve.
     """
@@ -83,7 +84,9 @@ def solved_unit_triangular(
 def solved(
     solve: Callable[[Variable, Variable], Variable], a: Variable, b: Variable, core: int, assume_a: str, lower: bool
 ) -> Variable:
-    """x with a·x = b by a solver for real matrices.   core: 1 where b holds vectors, 2 where it holds matrices"""
+    """x with a·x = b for complex a, b, by a solver for real matrices.   core: 1 where b holds vectors, 2 for
+    matrices
+    """
     common = dtypes.complex_of(dtypes.promote(a.dtype, b.dtype))
     a, b = _meant(to_complex(a, common), assume_a, lower), to_complex(b, common)
     found = solve(as_blocks(a), concatenate(list(parts(b)), axis=-core))
@@ -93,7 +96,7 @@ def solved(
 
 
 def _meant(a: Variable, assume_a: str, lower: bool) -> Variable:
-    """The matrix that `a` represents under an assumption: banded, Hermitian from one triangle, or `a` itself."""
+    """The full matrix that `a` represents under the option `assume_a`: banded, Hermitian, or `a` itself."""
     if assume_a in ("diagonal", "tridiagonal"):
         width = int(assume_a == "tridiagonal")
         return triu(tril(a, width), -width)
@@ -103,7 +106,7 @@ def _meant(a: Variable, assume_a: str, lower: bool) -> Variable:
 
 
 def hermitian_of(a: Variable, lower: bool) -> Variable:
-    """The Hermitian matrix that has this lower triangle, or upper one; its diagonal is read as real."""
+    """The Hermitian matrix with the lower (or upper) triangle of a, and the real part of its diagonal."""
     strict = tril(a, -1) if lower else matrix_transpose(triu(a, 1)).conj()
     diagonal, _ = parts(tril(triu(a)))
     return strict + matrix_transpose(strict).conj() + diagonal

@@ -32,7 +32,7 @@ _POWERS: Final = np.left_shift(np.int64(1), np.arange(62))
 
 
 def chirped(n: Variable, sign: int, dtype: str) -> Callable[[Pair], Pair]:
-    """The transform of rows of length n: parts of shape (batch, n).   Values common to all rows are computed here."""
+    """The Fourier transform of rows of length n by a convolution with chirps; (real, imaginary) parts of (batch, n)."""
     size = _power_of_two(2 * n - 1)
     steps = arange(total(cast(lt(constant(_POWERS), size), "int64")))
     positions = arange(size)
@@ -55,7 +55,7 @@ def chirped(n: Variable, sign: int, dtype: str) -> Callable[[Pair], Pair]:
 
 
 def _power_of_two(n: Variable) -> Variable:
-    """The first power of two that is not below n: all bits below the highest one of n − 1 set, and 1 more."""
+    """The smallest power of two that is at least n."""
     bits = maximum(n - 1, 0)
     for shift in (1, 2, 4, 8, 16, 32):
         bits = or_(bits, right_shift(bits, shift))
@@ -63,7 +63,7 @@ def _power_of_two(n: Variable) -> Variable:
 
 
 def _chirp(k: Variable, n: Variable, sign: int, dtype: str) -> Pair:
-    """exp(sign·πi·k²/n), of integers below 2³¹."""
+    """exp(sign·πi·k²/n) for integers k below 2³¹, as (real, imaginary) parts."""
     return _roots(k * k % (2 * maximum(n, 1)), 2 * n, sign, dtype)
 
 

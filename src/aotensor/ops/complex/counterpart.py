@@ -138,7 +138,7 @@ def _product(op: Prod | CumProd, z: Variable) -> Variable:
 
 
 def _linear(op: Op, inputs: Sequence[Variable], count: int) -> Apply | None:
-    """An op that is linear in its first inputs; the others are not differentiable."""
+    """Apply a real op to the real and the imaginary parts of its first `count` inputs, in which it is linear."""
     values, nondifferentiable = inputs[:count], [real(x) for x in inputs[count:]]
     if not any(dtypes.is_complex(x.dtype) for x in values):
         return op.apply(*values, *nondifferentiable)
@@ -152,7 +152,7 @@ def _linear(op: Op, inputs: Sequence[Variable], count: int) -> Apply | None:
 
 
 def _of_parts(op: Op) -> Op | None:
-    """The same op on parts: complex dtypes among its parameters are those of their parts. None for a real result."""
+    """The op with complex dtypes among its parameters replaced by the dtypes of their parts; None for a real result."""
     if not is_dataclass(op):
         return op
     given = {field.name: getattr(op, field.name) for field in fields(op) if field.name in ("dtype", "acc_dtype")}
@@ -162,7 +162,7 @@ def _of_parts(op: Op) -> Op | None:
 
 
 def _bilinear(op: Op, inputs: Sequence[Variable], factors: tuple[int, int]) -> Apply:
-    """A bilinear op by four real products, or two if one factor is real.   factors: positions among the inputs"""
+    """Apply a bilinear op to complex factors by four real products, or two if one factor is real."""
     first, second = factors
     a, b = inputs[first], inputs[second]
 

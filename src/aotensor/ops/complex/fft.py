@@ -65,7 +65,7 @@ def rfft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> V
 
 @coerced
 def irfft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> Variable:
-    """The full transform of real values, from its first length/2 + 1 values: the others are their conjugates."""
+    """The inverse of `rfft`: a real signal from the first length/2 + 1 values of its transform."""
     x = _complex(as_tensor(x))
     axis = _axis("irfft", x, axis)
     length = 2 * (extent_of(x, axis) - 1) if n is None else as_extent(n, "irfft: the length")
@@ -77,7 +77,7 @@ def irfft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> 
 
 
 def _mirrored(half: Variable, length: Variable) -> Variable:
-    """All values of a transform of real ones, of its first length/2 + 1: the others are their conjugates."""
+    """All `length` values of the transform of a real signal, from the first length/2 + 1: the others are conjugates."""
     k = arange(length)
     sign = switch(eq(k, 0), 0, cast(gt(length, 2 * k), "int8") - cast(lt(length, 2 * k), "int8"))
     values = take(half, minimum(k, length - k), axis=-1)
@@ -145,7 +145,7 @@ def chosen_axes(
 
 
 def transformed(name: str, x: Any, n: Length, axis: int, norm: str | None, sign: int) -> Variable:
-    """Complex transforms along an axis, forward for a sign of −1.   Raises: as `fft`, in the name of `name`"""
+    """Complex Fourier transform along an axis, forward for sign −1. `name` is used in errors.   Raises: as `fft`"""
     factor = _factor(name, norm, sign)
     rows, length, axis = _rows(name, _complex(as_tensor(x)), n, axis)
     return moveaxis(_scaled(Dft(sign)(rows), length, factor), -1, axis)
@@ -156,12 +156,12 @@ def _complex(x: Variable) -> Variable:
 
 
 def _floating(dtype: str) -> str:
-    """float64 for integers, as NumPy's transforms take them."""
+    """The dtype of a transform: float64 for integers, as in NumPy, else the dtype itself."""
     return "float64" if dtypes.is_discrete(dtype) else dtype
 
 
 def _factor(name: str, norm: str | None, sign: int) -> float:
-    """The exponent of 1/n by which the norm scales this direction.   Raises: GraphValueError for another norm"""
+    """The exponent of 1/n by which `norm` scales this direction.   Raises: GraphValueError for an unknown norm"""
     chosen = one_of(f"{name}: norm", "backward" if norm is None else norm, ("backward", "ortho", "forward"))
     return 0.5 if chosen == "ortho" else float((chosen == "forward") == (sign < 0))
 

@@ -54,7 +54,7 @@ copysign: Final = Elementwise(
 
 
 def _sign_bit(x: Variable) -> Variable:
-    """1 or −1, also of a zero."""
+    """1 or −1 by the sign bit of x, also for zeros."""
     return copysign(zeros_like(x) + 1, x)
 
 
@@ -63,7 +63,7 @@ def _im(z: Number) -> Variable:
 
 
 def _literal(value: float, x: Variable) -> Variable:
-    """A number in the dtype of x, for formulas without an operand of that dtype."""
+    """A constant in the dtype of x."""
     return constant(value, dtype=x.dtype)
 
 
@@ -272,7 +272,7 @@ def tangent(z: Number) -> Pair:
 
 
 def _roots_beside_one(z: Number) -> tuple[Pair, Pair]:
-    """√(1 − z) and √(1 + z), keeping the signs of zeros."""
+    """(√(1 − z), √(1 + z)), keeping the signs of zeros."""
     x, y = z[0], _im(z)
     return root((1 - x, neg(y))), root((1 + x, y))
 

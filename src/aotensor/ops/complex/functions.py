@@ -86,7 +86,7 @@ class ComplexFunction(Op):
         return [self._pulled(self._scaled(g, k, inputs, y), x) for k, x in enumerate(inputs)]
 
     def _pulled(self, term: Variable, x: Variable) -> Variable:
-        """A cotangent of x; for a real x its real part."""
+        """A cotangent of x from a complex formula; for a real x its real part."""
         if dtypes.is_discrete(x.dtype):
             return zero_gradient(x)
         return unbroadcast(term if dtypes.is_complex(x.dtype) else real(term), x)
@@ -121,7 +121,7 @@ class ComplexFunction(Op):
 
 
 def _reference_times(*factors: Array) -> Array:
-    """The product; a real factor scales both parts."""
+    """Product of complex arrays, or of a complex and a real one, whose real factor scales both parts."""
 
     def times(x: Any, y: Any) -> Any:
         if x.dtype.kind == y.dtype.kind:
@@ -141,13 +141,15 @@ def _times_the_others(g: Variable, position: int, inputs: Sequence[Variable], y:
 
 
 def _of_base(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
-    """b·aᵇ⁻¹, and 0 for b = 0 where a is 0; there, 0ᵇ⁻¹ is 1 for b = 1, 0 for Re b > 1, and nan for others."""
+    """The pullback of aᵇ in a: g·b·aᵇ⁻¹; at a = 0 it is 0 for b = 0, and 0ᵇ⁻¹ is 1 for b = 1, 0 for Re b > 1, else
+    nan.
+    """
     at_zero = switch(eq(b, 0), 0, g * b * a ** (b - 1))
     return switch(eq(a, 0), at_zero, g * b * y / switch(eq(a, 0), 1, a))
 
 
 def _of_exponent(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
-    """aᵇ·ln a; 0 where a is 0."""
+    """The pullback of aᵇ in b: g·aᵇ·ln a; 0 where a is 0."""
     return switch(eq(a, 0), 0, g * y * log(switch(eq(a, 0), 1, a)))
 
 

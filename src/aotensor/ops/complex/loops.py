@@ -37,7 +37,9 @@ class RealLoop:
         self.outputs_info = [self._packed(item, "initial", (-1,)) for item in as_list(outputs_info)]
 
     def _packed(self, item: Any, key: str, taps: tuple[int, ...]) -> Any:
-        """One entry with pairs; records for each row that the step gets whether it is a pair."""
+        """An entry of sequences or outputs_info with complex values as pairs; records for each row whether it is a
+        pair.
+        """
         value = item.get(key) if isinstance(item, Mapping) else item
         if value is None:
             return item

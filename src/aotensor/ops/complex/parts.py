@@ -101,7 +101,7 @@ class Part(Op):
         return self.apply(*inputs).outputs
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        """The part that a complex value was made of."""
+        """The part from which a complex value was built, if it was built from parts."""
         (z,) = inputs
         found = _known_part(z, self.index)
         return None if found is None else [found]
@@ -109,7 +109,7 @@ class Part(Op):
 
 @dataclass(frozen=True)
 class AsPairs(Op):
-    """The memory of a complex value: (…) complex → (…, 2) real. Used in expansions only, after all derivatives."""
+    """The memory of a complex value as real numbers: (…) complex → (…, 2) real. Created by expansions only."""
 
     name: ClassVar[str] = "as_pairs"
     takes_complex: ClassVar[bool] = True
@@ -131,7 +131,7 @@ class AsPairs(Op):
 
 @dataclass(frozen=True)
 class OfPairs(Op):
-    """The complex value with this memory: (…, 2) real → (…) complex.   As `AsPairs`"""
+    """The complex value that has this memory: (…, 2) real → (…) complex. Created by expansions only."""
 
     name: ClassVar[str] = "of_pairs"
     takes_complex: ClassVar[bool] = True
@@ -190,14 +190,14 @@ def joined(re: Any, im: Any) -> Array:
 
 
 def parts(x: Variable) -> tuple[Variable, Variable]:
-    """Real and imaginary part; those of a real value are itself and zeros."""
+    """(real part, imaginary part) of x; (x, zeros) for a real x."""
     if dtypes.is_complex(x.dtype):
         return Part(0)(x), Part(1)(x)
     return x, zeros_like(x)
 
 
 def as_factor(x: Variable, dtype: str) -> Variable:
-    """x in the dtype of a product; a real factor of complex ones gets the dtype of their parts, and stays real."""
+    """x in the dtype of a product; a real factor of a complex product gets the dtype of the parts, and stays real."""
     return cast(x, dtype if dtypes.is_complex(x.dtype) else dtypes.part_of(dtype))
 
 
@@ -242,7 +242,7 @@ def complex(re: Any, im: Any) -> Variable:
 
 
 def same_shape(x: Variable, y: Variable) -> tuple[Variable, Variable]:
-    """Both, broadcast to their common shape."""
+    """(x, y) broadcast to their common shape."""
     if x.tensor_type.shape == y.tensor_type.shape and None not in x.tensor_type.shape:
         return x, y
     if x.ndim == y.ndim and not any((n == 1) != (m == 1) for n, m in zip(x.static_shape, y.static_shape, strict=True)):

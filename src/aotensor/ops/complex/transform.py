@@ -67,7 +67,9 @@ class Dft(Op):
         return np.fft.fft(x) if self.sign < 0 else np.fft.ifft(x, norm="forward")
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        """The same transform: its matrix is symmetric, and cotangents are not conjugated."""
+        """The transform of the cotangent: the matrix of the transform is symmetric, and cotangents are not
+        conjugated.
+        """
         return [self(cotangents[0])]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
@@ -161,7 +163,7 @@ class OfHalf(LinearOp):
 
 
 def _counts(n: int) -> Array:
-    """Multiplicity of each of the first n/2 + 1 values among all n, counting conjugates."""
+    """How often each of the first n/2 + 1 values occurs among all n, counting conjugates: 2, or 1 at the ends."""
     found = np.full(n // 2 + 1, 2)
     found[0] = 1
     if n % 2 == 0:
@@ -201,7 +203,7 @@ def _length(x: Variable) -> int:
 
 
 def _known_length(x: TensorType) -> int:
-    """Raises: UnsupportedError"""
+    """The static extent of the last axis.   Raises: UnsupportedError if it is unknown"""
     n = x.shape[-1]
     if not isinstance(n, int):
         raise UnsupportedError(
@@ -256,7 +258,7 @@ def real_of_half(x: Pair, n: int) -> Variable:
 
 
 def transformed(x: Pair, n: int, sign: int) -> Pair:
-    """The transform of rows: parts of shape (batch, n)."""
+    """The transform of rows, given and returned as (real, imaginary) parts of shape (batch, n)."""
     if n == 1:
         return x
     factors = radices(n)
@@ -271,7 +273,7 @@ def transformed(x: Pair, n: int, sign: int) -> Pair:
 
 
 def radices(n: int) -> list[int]:
-    """Factors of n: those of _RADICES, then other primes in increasing order."""
+    """The factors of n by which a transform is split: those in _RADICES, then other primes in increasing order."""
     found: list[int] = []
     for r in _RADICES:
         while n % r == 0:
@@ -314,7 +316,7 @@ def _constants(values: Array, dtype: str) -> Pair:
 
 
 def _across(x: Streams, sign: int) -> Streams:
-    """The transform across r streams, elementwise."""
+    """The transform of r = len(x) arrays across the list, elementwise: y[j] = Σᵢ w^(ij)·x[i]."""
     if len(x) == 2:
         return [_sum(x[0], x[1]), _difference(x[0], x[1])]
     if len(x) == 4:
@@ -330,7 +332,9 @@ def _across(x: Streams, sign: int) -> Streams:
 
 
 def _by_symmetry(x: Streams, sign: int) -> Streams:
-    """An odd number of streams: cosines of the sums and sines of the differences of x[i] and x[r − i]."""
+    """`_across` for an odd number of arrays, by cosines of the sums and sines of the differences of x[i] and x[r −
+    i].
+    """
     r = len(x)
     half = range(1, (r + 1) // 2)
     sums, gaps = {i: _sum(x[i], x[r - i]) for i in half}, {i: _difference(x[i], x[r - i]) for i in half}

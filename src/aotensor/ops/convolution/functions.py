@@ -73,7 +73,7 @@ def conv3d(
     dilation: int | Sequence[int] = 1,
     groups: int = 1,
 ) -> Variable:
-    """The same along three axes.   (N, C, D, H, W), (O, C/groups, J, K, L) → (N, O, P, Q, R)
+    """Cross-correlation along three axes.   (N, C, D, H, W), (O, C/groups, J, K, L) → (N, O, P, Q, R)
 
     As `conv2d` with one axis more.
     """
@@ -142,7 +142,7 @@ def _times(extent: SymbolicExtent, factor: int) -> SymbolicExtent:
 
 
 def positive(name: str, what: str, value: int | Sequence[int], rank: int) -> tuple[int, ...]:
-    """One number of at least 1 per axis, from one number or one each."""
+    """Convert an option to one number of at least 1 per axis: a single number counts for all axes."""
     numbers = per_axis(name, what, value, rank)
     if min(numbers) < 1:
         raise GraphValueError(f"{name}: {what} is {min(numbers)}, not at least 1")
@@ -150,7 +150,7 @@ def positive(name: str, what: str, value: int | Sequence[int], rank: int) -> tup
 
 
 def per_axis(name: str, what: str, value: int | Sequence[int], rank: int) -> tuple[int, ...]:
-    """One int per axis, from one number or one each."""
+    """Convert an option to one int per axis: a single int counts for all axes."""
     numbers = [value] * rank if is_int(value) else list(value)  # type: ignore[arg-type]
     if not all(map(is_int, numbers)):
         raise GraphTypeError(f"{name}: {what} is an int or one per axis, not {value!r:.60}")

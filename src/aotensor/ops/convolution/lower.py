@@ -38,7 +38,7 @@ Place: TypeAlias = Callable[[ScalarBuilder, Extent], Extent]
 
 @dataclass(frozen=True)
 class Relation:
-    """s = p·stride + k·dilation − before, axis by axis."""
+    """Strides, dilations and padding of a convolution: s = p·stride + k·dilation − before on each axis."""
 
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
@@ -126,7 +126,7 @@ def _windows(
 
 
 def _by_remainders(b: TensorBuilder, x: Tensor, stride: int) -> Tensor:
-    """Gather x[…, q·stride + r] at […, r, q], with zeros beyond the end."""
+    """Split the last axis of x by remainder modulo stride: y[…, r, q] = x[…, q·stride + r], 0 beyond the end."""
     v, extent, axes = b.scalars, x.extents[-1], len(x.extents)
     count = v.ifloordiv(v.iadd(extent, stride - 1), stride)
     x = moved(b, x, [0], [v.imul(count, stride)])
@@ -198,7 +198,7 @@ def _input(
 
 
 def _by_taps(b: TensorBuilder, w: Tensor, axes: Sequence[_Axis], taps: Sequence[Extent]) -> Tensor:
-    """The filters by remainders: element j of remainder r is at first[r] + j·step, or 0."""
+    """Rearrange filters by remainder modulo stride: element j for remainder r is the tap first[r] + j·step, or 0."""
     rank = len(axes)
     if all(axis.stride == 1 for axis in axes):
         return b.reshape(w, [*[1] * rank, *w.extents])
@@ -222,7 +222,7 @@ def _by_taps(b: TensorBuilder, w: Tensor, axes: Sequence[_Axis], taps: Sequence[
 
 
 def _computed(b: TensorBuilder, form: Form) -> Tensor:
-    """C, by loops if it is small or thin, else by the product kernel."""
+    """The product C of a form, by loops if it is small or has few rows, else by the product kernel."""
     dtype = form.a.tensor.dtype
     named = (form.rows, form.columns, form.terms)
     rows, columns, terms = (_known_product([form.loops[name] for name in names]) for names in named)
@@ -241,7 +241,7 @@ def _known_product(extents: Sequence[Extent]) -> int | None:
 
 
 def _by_loops(b: TensorBuilder, form: Form, terms: int | None) -> Tensor:
-    """C by loops.   terms: of an unrolled sum"""
+    """The product C of a form by loops over its elements.   terms: the terms of an unrolled sum"""
     dtype = form.a.tensor.dtype
     outer, inner = list(form.result), list(form.terms)
 
@@ -352,7 +352,7 @@ def _down_from(start: Extent, step: int) -> Place:
 
 
 def _table(numbers: Sequence[int]) -> Place:
-    """A lookup table of few numbers by position, as nested selects."""
+    """A function from a position to the number at that position, as nested selects; for few numbers."""
 
     def place(v: ScalarBuilder, at: Extent) -> Extent:
         if isinstance(at, int):
@@ -394,5 +394,5 @@ def moved(b: TensorBuilder, x: Tensor, shifts: Sequence[Extent], extents: Sequen
 
 
 def _are_equal(x: Sequence[Extent], y: Sequence[Extent]) -> bool:
-    """Are these extents known to be the same?"""
+    """Are two extents provably equal?"""
     return all(a is b or (isinstance(a, int) and a == b) for a, b in zip(x, y, strict=True))

@@ -55,7 +55,7 @@ class Convolution(MultilinearOp):
         return f"conv{len(self.dims)}d" + ("" if self.role == "output" else f"_{self.role}")
 
     def given(self) -> tuple[Role, Role]:
-        """The roles of the operands."""
+        """The two roles among input, filters and output that the operands of this op have, in the order of ROLES."""
         first, second = (role for role in ROLES if role != self.role)
         return first, second
 
@@ -123,7 +123,7 @@ class Convolution(MultilinearOp):
         return target
 
     def _parts(self, axis: int, k: int, s: int, p: int) -> tuple[slice, slice]:
-        """The slices of an axis of the input, and of the output, that filter element k multiplies."""
+        """The slice of an axis of the input, and the slice of the output, between which filter element k multiplies."""
         stride = self.strides[axis]
         shift = k * self.dilations[axis] - self.before[axis]
         first = max(0, -(shift // stride))
@@ -139,13 +139,17 @@ class Convolution(MultilinearOp):
         return [self.of(role, values, extents_of(x)[3:]) for role, x in zip(self.given(), inputs, strict=False)]
 
     def of(self, role: Role, values: dict[Role, Variable], extents: Sequence[SymbolicExtent]) -> Variable:
-        """Another one of the three, with these spatial extents, from the other two of `values`."""
+        """The tensor of a role (input, filters, output) with these spatial extents, from `values` of the other two
+        roles.
+        """
         dims, symbolic = split_shape(self.name, list(extents))
         op = Convolution(role, dims, self.strides, self.dilations, self.before)
         return op(*(values[other] for other in op.given()), *symbolic)  # type: ignore[no-any-return]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        """Samples get an axis in those operands that are batched and in the result, and in no others."""
+        """The outputs for a batch: the axis of samples is merged into the axes of batched operands and of the
+        result.
+        """
         check_nondifferentiable(self, is_batched, first=2)
         having = {self.role, *(role for role, on in zip(self.given(), is_batched, strict=False) if on)}
         (letter,) = (a for a in "ngco" if {role for role in ROLES if a in LETTERS[role]} == having)
@@ -177,13 +181,13 @@ class Convolution(MultilinearOp):
 
 
 def _joined(x: Variable, at: int) -> Variable:
-    """Merge the leading axis of samples into axis `at` of each."""
+    """Merge the leading axis of samples into axis `at` of x."""
     x = moveaxis(x, 0, at)
     extents = extents_of(x)
     return reshape(x, [*extents[:at], product(extents[at : at + 2]), *extents[at + 2 :]])
 
 
 def _parted(x: Variable, at: int, samples: SymbolicExtent, each: SymbolicExtent) -> Variable:
-    """The inverse: split off a leading axis of `samples`, leaving `each` along axis `at`."""
+    """Split axis `at` into a leading axis of `samples` and an axis of extent `each`: the inverse of `_joined`."""
     extents = extents_of(x)
     return moveaxis(reshape(x, [*extents[:at], samples, each, *extents[at + 1 :]]), at, 0)

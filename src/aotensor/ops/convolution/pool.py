@@ -160,7 +160,7 @@ def _combined(
     sides: Sequence[int],
     name: str,
 ) -> Variable:
-    """The elements of each window combined in C order.   wide: x with its padding"""
+    """Combine the elements of each window, in C order, by a binary function.   wide: x with its padding"""
     rank = len(sizes)
     counts = [
         windows(name, extent_of(x, x.ndim - rank + d), sizes[d], (sides[d], sides[d]), strides[d], 1)

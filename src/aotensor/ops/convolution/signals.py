@@ -86,7 +86,7 @@ def _signals(name: str, a: Any, v: Any, rank: int, mode: str) -> tuple[Variable,
 
 
 def _cut(name: str, x: Variable, y: Variable, mode: str, same: Same) -> Variable:
-    """The part of the convolution of two tensors over all their axes that `mode` names."""
+    """The part of the full convolution of two tensors that `mode` names."""
     spans = [_span(extent_of(x, d), extent_of(y, d), mode, same) for d in range(x.ndim)]
     fault, is_fine = _EMPTY, _are_positive(x, y)
     if mode == "valid" and x.ndim > 1:
@@ -102,7 +102,7 @@ def _cut(name: str, x: Variable, y: Variable, mode: str, same: Same) -> Variable
 def _convolved(
     x: Variable, y: Variable, extents: Sequence[SymbolicExtent], starts: Sequence[int], fault: str
 ) -> Variable:
-    """Elements from `starts` on of the full convolution: the transpose of a correlation with the filters y."""
+    """`extents` elements, from the positions `starts` on, of the full convolution of x with filters y."""
     ones = ["x"] * 3
     dims, symbolic = split_shape("convolution", list(extents))
     steps = (1,) * x.ndim
@@ -122,17 +122,17 @@ def _span(n: SymbolicExtent, m: SymbolicExtent, mode: str, same: Same) -> Span:
 
 
 def _first(n: SymbolicExtent, m: SymbolicExtent) -> Span:
-    """The extent of the first operand."""
+    """Span of the mode "same" in `convolve2d`: (first position, extent n of the first operand)."""
     return (m - 1) // 2, n
 
 
 def _middle(n: SymbolicExtent, m: SymbolicExtent) -> Span:
-    """The extent of the longer operand."""
+    """Span of the mode "same" in `convolve`: (first position, extent of the longer operand)."""
     return (_least(n, m) - 1) // 2, _most(n, m)
 
 
 def _middle_of_longer(n: SymbolicExtent, m: SymbolicExtent) -> Span:
-    """The same; NumPy correlates the longer one by the shorter one, and mirrors the result where that is not asked."""
+    """Span of the mode "same" in `correlate`, where NumPy exchanges the operands if the second is longer."""
     if isinstance(n, int) and isinstance(m, int):
         return (n // 2 if n < m else (m - 1) // 2), max(n, m)
     return switch(as_tensor(n) < m, n // 2, (m - 1) // 2), _most(n, m)
@@ -147,18 +147,20 @@ def _most(n: SymbolicExtent, m: SymbolicExtent) -> SymbolicExtent:
 
 
 def _if_fine(is_fine: Variable | None, extents: Sequence[SymbolicExtent]) -> list[SymbolicExtent]:
-    """The extents, or 0, which raises an error, unless the condition holds; None always holds."""
+    """The extents if the condition holds (None: always), else 0, for which the op raises an error at run time."""
     return [n if is_fine is None else switch(is_fine, n, 0) for n in extents]
 
 
 def _are_positive(x: Variable, y: Variable) -> Variable | None:
-    """Do both have elements?"""
+    """Condition that both operands have elements; None if static extents show it."""
     conditions = [n > 0 for value in (x, y) for n in extents_of(value) if isinstance(n, Variable)]
     return reduce(and_, conditions) if conditions else None
 
 
 def _holds_other(name: str, x: Variable, y: Variable) -> Variable | None:
-    """Is one of the two at least as large as the other along all axes?   Raises: GraphValueError if it is known not"""
+    """Condition that one operand is at least as large as the other on all axes.   Raises: GraphValueError if
+    provably not
+    """
     pairs = list(zip(extents_of(x), extents_of(y), strict=True))
     known = [(n, m) for n, m in pairs if isinstance(n, int) and isinstance(m, int)]
     if any(n < m for n, m in known) and any(n > m for n, m in known):

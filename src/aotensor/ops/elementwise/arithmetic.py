@@ -112,7 +112,7 @@ square = sqr
 
 
 def _safe_divisor(s: ScalarBuilder, y: Any) -> Scalar:
-    """y, but 1 for the divisors 0 and −1, for which the machine's division may trap."""
+    """Emit y, with the divisors 0 and −1 replaced by 1: the machine's integer division may trap on them."""
     one = s.constant(1, y.dtype)
     trap = s.compare("eq", y, s.constant(0, y.dtype))
     if dtypes.is_signed(y.dtype):
@@ -126,7 +126,7 @@ def _signs_differ(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
 
 
 def _emit_mod(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
-    """x − y·⌊x/y⌋, with the sign of y: the truncated remainder, plus y if its sign is wrong."""
+    """Emit x − y·⌊x/y⌋, with the sign of y: the truncated remainder, plus y if its sign is wrong."""
     zero = s.constant(0, x.dtype)
     is_float = dtypes.is_float(x.dtype)
     rest = s.rem(x, y if is_float else _safe_divisor(s, y))
@@ -138,7 +138,7 @@ def _emit_mod(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
 
 
 def _emit_whole_int_div(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
-    """⌊x/y⌋ of integers; 0 for y = 0, and the wrapped −x for y = −1."""
+    """Emit ⌊x/y⌋ of integers; 0 for y = 0, and the wrapped −x for y = −1."""
     zero, one = s.constant(0, x.dtype), s.constant(1, x.dtype)
     safe = _safe_divisor(s, y)
     result = s.div(x, safe)
@@ -151,7 +151,7 @@ def _emit_whole_int_div(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
 
 
 def _emit_float_int_div(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
-    """⌊x/y⌋ from the exact remainder, as NumPy defines it; ±inf or nan for y = 0."""
+    """Emit ⌊x/y⌋ of floats from the exact remainder, as NumPy defines it; ±inf or nan for y = 0."""
     zero, one, half = (s.constant(value, x.dtype) for value in (0.0, 1.0, 0.5))
     rest = s.rem(x, y)
     ratio = s.div(s.sub(x, rest), y)
@@ -183,7 +183,7 @@ mod = elementwise(
 
 
 def _whole_quotient(x: Any, y: Any) -> Any:
-    """x/y rounded toward zero: ⌊|x|/|y|⌋ with a sign, from the exact remainder."""
+    """x/y rounded toward zero, for integer arrays: ⌊|x|/|y|⌋ with a sign, from the exact remainder."""
     rest = np.fmod(x, y)
     if rest.dtype.kind in "iu":
         return np.floor_divide(x - rest, y)
@@ -192,7 +192,7 @@ def _whole_quotient(x: Any, y: Any) -> Any:
 
 
 def _emit_trunc_div(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
-    """C's quotient for integers; for floats the exact multiple of y, divided and rounded to an integer."""
+    """Emit C's quotient for integers; for floats the exact multiple of y, divided and rounded to an integer."""
     zero = s.constant(0, x.dtype)
     is_zero = s.compare("eq", y, zero)
     if dtypes.is_float(x.dtype):
@@ -207,7 +207,7 @@ def _emit_trunc_div(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
 
 
 def _emit_fmod(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
-    """C's remainder; floats keep −0, as the sign is that of x."""
+    """Emit C's remainder of x by y; the result keeps the sign of x, also for −0."""
     if dtypes.is_float(x.dtype):
         return s.rem(x, y)
     zero = s.constant(0, x.dtype)
@@ -262,7 +262,7 @@ sgn = sign
 
 
 def _by(better: Elementwise) -> Routes:
-    """The derivative routes of maximum and minimum: the first operand wins a tie, and so does its nan."""
+    """Derivative routes of maximum and minimum: the cotangent goes to the first operand if it wins, ties, or is nan."""
 
     def routes(a: Variable, b: Variable) -> tuple[tuple[Variable, bool] | None, ...]:
         leads = better(a, b)

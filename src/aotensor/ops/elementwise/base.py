@@ -51,7 +51,7 @@ def not_implemented(*_: Variable) -> Variable:
 
 @dataclass(frozen=True)
 class Row:
-    """One scalar function. Rows are equal if name and parameters are.
+    """A row of the table of elementwise ops: a scalar function. Rows are equal if name and parameters are.
 
     reference: NumPy on operands with the dtypes of `signature`.
     emit: (builder, *scalars) → scalar, of the same dtypes.
@@ -179,7 +179,7 @@ class Elementwise(Op):
         return [sum_terms(terms, dense().add) if terms else zero_gradient(y)]
 
     def scaled(self, g: Variable, position: int, inputs: Sequence[Variable], y: Variable) -> Variable | None:
-        """∂y/∂inputs[position]·g, of the shape of y, or None if that is exactly zero."""
+        """g·∂y/∂inputs[position] elementwise, of the shape of y; None if it is exactly zero."""
         operands, _ = self.row.signature(*(x.dtype for x in inputs))
         values = [
             dense().cast(x, dtype) if dtypes.is_float(dtype) else x for x, dtype in zip(inputs, operands, strict=True)
@@ -288,7 +288,7 @@ def _is_literal(value: object) -> bool:
 
 
 def _weak(value: int | float | complex, common: str | None) -> Variable:
-    """A literal combined with operands of dtype `common`."""
+    """Convert a literal for operands of dtype `common`, without widening them if it fits."""
     if isinstance(value, complex):
         return as_tensor(value) if common is None else constant(value, dtype=_complex_beside(common))
     return as_tensor(value) if common is None else constant(value, dtype=dtypes.weak_scalar(value, common))

@@ -25,7 +25,9 @@ def _whole(*operands: str) -> tuple[tuple[str, ...], str]:
 
 
 def _shift(x: str, y: str) -> tuple[tuple[str, ...], str]:
-    """Result dtype of left_shift and right_shift: as `_whole`; uint64 may also be shifted by a signed integer."""
+    """Signature of left_shift and right_shift: the promoted integer dtype; uint64 may be shifted by a signed
+    integer.
+    """
     return (("uint64",) * 2, "uint64") if x == "uint64" and y in dtypes.INTEGERS else _whole(x, y)
 
 
@@ -35,7 +37,7 @@ def _byte(*operands: str) -> tuple[tuple[str, ...], str]:
 
 
 def _is_inside(s: ScalarBuilder, x: Scalar, y: Scalar) -> Scalar:
-    """Is y a shift that leaves bits of x? In LLVM other shifts are undefined."""
+    """Emit whether y is at least 0 and less than the number of bits of x: LLVM leaves other shifts undefined."""
     few = s.compare("lt", y, s.constant(8 * dtypes.itemsize(x.dtype), y.dtype))
     return s.and_(few, s.compare("ge", y, s.constant(0, y.dtype))) if dtypes.is_signed(y.dtype) else few
 
@@ -100,7 +102,7 @@ logical_shift_right = elementwise(
 
 
 def _counted(s: ScalarBuilder, x: Scalar) -> Scalar:
-    """Population count: bits in pairs, fours, bytes, then all bytes by one product (Warren, Hacker's Delight, 5-1)."""
+    """Emit the number of 1 bits of x: bits in pairs, fours, bytes, then all bytes by one product (Warren, 5-1)."""
     magnitude = s.select(s.compare("lt", x, s.constant(0, x.dtype)), s.neg(x), x) if dtypes.is_signed(x.dtype) else x
     kind = f"uint{8 * dtypes.itemsize(x.dtype)}"
     v, bits = s.bitcast(magnitude, kind), 8 * dtypes.itemsize(x.dtype)

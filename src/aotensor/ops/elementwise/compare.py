@@ -176,7 +176,9 @@ switch: Elementwise = elementwise(
 
 
 def _parts(x: Variable, lower: Variable, upper: Variable) -> tuple[tuple[Variable, bool] | None, ...]:
-    """The derivative routes of clip: the conditions for x, the lower and the upper bound; none holds at a nan."""
+    """Derivative routes of clip: (condition, whether it must hold) for x, the lower and the upper bound; none at a
+    nan.
+    """
     return (
         (and_(le(lower, x), le(x, upper)), True),
         (and_(lt(x, lower), le(lower, upper)), True),
@@ -210,7 +212,7 @@ rint = _rounding("rint", "The nearest integer, the even one of two.", np.rint)
 
 
 def _emit_half_away(s: ScalarBuilder, x: Any) -> Scalar:
-    """The floor of the magnitude, plus one if the fraction, which is exact, is at least one half."""
+    """Emit rounding to nearest, ties away from 0: the floor of |x|, plus one if the exact fraction is at least ½."""
     size = s.abs(x)
     whole = s.math("floor", size)
     is_up = s.compare("ge", s.sub(size, whole), s.constant(0.5, x.dtype))

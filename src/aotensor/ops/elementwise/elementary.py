@@ -20,7 +20,9 @@ from aotensor.ops.elementwise.compare import and_, eq, gt, lt, neq, or_, switch
 
 
 def _unary(name: str, doc: str, derivative: Callable[..., Variable], is_analytic: bool = True) -> Elementwise:
-    """A unary real function with NumPy's name in the math dialect; NumPy evaluates analytic ones at complex values."""
+    """A row for a unary real function with NumPy's name in the math dialect.   is_analytic: NumPy accepts complex
+    values
+    """
     reference = getattr(np, name)
     return elementwise(
         name, doc, reference, lambda s, x: s.math(name, x), (derivative,), analytic=reference if is_analytic else None
@@ -28,7 +30,7 @@ def _unary(name: str, doc: str, derivative: Callable[..., Variable], is_analytic
 
 
 def inside(is_outside: Variable, g: Variable, derivative: Variable) -> Variable:
-    """The scaled derivative, nan outside the domain; but 0 where g is 0, as after a switch that masks the outside."""
+    """g·derivative, nan outside of the domain; but 0 where g is 0, as after a switch that masks the outside."""
     return switch(and_(is_outside, neq(g, 0)), np.nan, derivative)
 
 
@@ -112,7 +114,7 @@ tanh: Elementwise = _unary("tanh", "Hyperbolic tangent.", lambda g, x, y: g * se
 
 
 def _of_root(name: str, doc: str, inner: Callable[[Any], Any], emit: Callable[..., Scalar]) -> Elementwise:
-    """y = 1/√inner(x), or 1/|x| where x² may overflow; its derivative is −x·y³."""
+    """A row for y = 1/√inner(x), or 1/|x| where x² may overflow; its derivative is −x·y³."""
     large = 2.0**60
 
     def reference(x: Array) -> Array:

@@ -29,7 +29,7 @@ _Source: TypeAlias = tuple[Variable, int] | None
 
 
 def forward_shapes(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The same graph with extents read from the earliest values that have them."""
+    """The pass: the graph, with extents read from the earliest variables that provably have them."""
     stop = set(stop)
     nodes = toposort(outputs, stop)
     if all(_shaped_like(node) is None for node in nodes):
@@ -48,12 +48,12 @@ def forward_shapes(outputs: Sequence[Variable], stop: Collection[Variable]) -> l
 
 
 def _shaped_like(node: Apply) -> Variable | None:
-    """The input whose extents alone a node reads: its last one."""
+    """The input of which a node reads the extents alone (its last one); None for other nodes."""
     return node.inputs[-1] if isinstance(node.op, ShapeI | FullLike) else None
 
 
 def _read(outputs: Sequence[Variable], nodes: Sequence[Apply]) -> set[Variable]:
-    """The variables whose elements are read on the way to the outputs."""
+    """The variables whose elements are needed for the outputs; not those of which only the extents are."""
     found = set(outputs)
     for node in reversed(nodes):
         if any(x in found for x in node.outputs):
@@ -67,7 +67,9 @@ def _read(outputs: Sequence[Variable], nodes: Sequence[Apply]) -> set[Variable]:
 def _sources(
     nodes: Sequence[Apply], stop: Collection[Variable], read: Collection[Variable]
 ) -> dict[Variable, tuple[_Source, ...]]:
-    """The axes from which results get their extents."""
+    """For each result, the (variable, axis) from which each of its extents comes, traced back through elementwise
+    ops.
+    """
     found: dict[Variable, tuple[_Source, ...]] = {}
     for node in nodes:
         y, origins = node.outputs[0], None
@@ -86,7 +88,7 @@ def _source(x: Variable, axis: int, found: Mapping[Variable, tuple[_Source, ...]
 
 
 def _common(node: Apply, found: Mapping[Variable, tuple[_Source, ...]], is_read: bool) -> tuple[_Source, ...] | None:
-    """The source of an elementwise result's extents; None if only it checks that its operands broadcast."""
+    """The (variable, axis) of each extent of an elementwise result; None if the op must stay to check its operands."""
     op: Any = node.op
     if op.row.guard is not None and not is_read:
         return None
@@ -103,7 +105,7 @@ def _common(node: Apply, found: Mapping[Variable, tuple[_Source, ...]], is_read:
 
 
 def _known(sources: Sequence[_Source], known: Mapping[Variable, Variable]) -> list[_Source]:
-    """The same axes, of the tensors' replacements."""
+    """The (variable, axis) pairs, with each variable replaced as in `known`."""
     return [None if source is None else (known.get(source[0], source[0]), source[1]) for source in sources]
 
 
@@ -121,7 +123,7 @@ def _resolved(node: Apply, inputs: Sequence[Variable], sources: Sequence[_Source
 
 
 def _extent(source: _Source) -> Variable:
-    """An extent that is not static."""
+    """The extent of an axis of a variable, as an int64 scalar."""
     assert source is not None
     x, axis = source
     return ShapeI(axis).apply(x).outputs[0]

@@ -31,7 +31,7 @@ from aotensor.ops.elementwise.fusion_group import Fused
 
 
 def fuse_elementwise(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The same graph with groups of elementwise ops as one `Fused` each."""
+    """The pass: the graph, with each group of elementwise ops as one `Fused` op."""
     fusion = _Fusion(outputs, stop)
     groups = fusion.groups()
     return _rebuilt(outputs, fusion, groups) if groups else list(outputs)
@@ -39,7 +39,7 @@ def fuse_elementwise(outputs: Sequence[Variable], stop: Collection[Variable]) ->
 
 @dataclass(eq=False)
 class _Node:
-    """A node of the graph.   is_fusible: may it join others?   level: see above.   needs, readers: its neighbours"""
+    """A node of the graph. is_fusible: may it join a group? level: see the module. needs, readers: adjacent nodes"""
 
     apply: Apply
     is_fusible: bool
@@ -55,13 +55,13 @@ class _Node:
 
 @dataclass(eq=False)
 class _Group:
-    """Nodes that become one, in the order of the graph."""
+    """A group of nodes that is replaced by one node, in the order of the graph."""
 
     members: list[_Node]
 
 
 class _Partition:
-    """Disjoint sets of nodes."""
+    """Union-find: disjoint sets of nodes."""
 
     def __init__(self, nodes: Iterable[_Node]) -> None:
         self._above = {node: node for node in nodes}
@@ -78,7 +78,7 @@ class _Partition:
 
 
 class _Fusion:
-    """The fusion of one graph."""
+    """The search for groups in one graph."""
 
     def __init__(self, outputs: Sequence[Variable], stop: Collection[Variable]) -> None:
         self.stop = set(stop)
@@ -135,7 +135,7 @@ def _reads_in_step(maker: _Node, reader: _Node) -> bool:
 
 
 def _between_cycles(edges: Sequence[tuple[_Node, _Node]], shape_of: Callable[[_Node], _Node]) -> list[list[_Node]]:
-    """For each shape and level, the nodes on a cycle, or on a path between cycles."""
+    """Nodes on a cycle, or on a path between cycles, in lists by shape and level."""
     following: dict[_Node, set[_Node]] = defaultdict(set)
     preceding: dict[_Node, set[_Node]] = defaultdict(set)
     for a, b in edges:
@@ -169,7 +169,7 @@ def _note(group: _Group, dims: Sequence[Dim]) -> None:
 
 
 def _shapes(members: Sequence[_Node], shape_of: Callable[[_Node], _Node]) -> dict[_Node, list[Dim]]:
-    """The dims of each shape, as far as types or arguments name them."""
+    """The dims of each shape, from the types of all results and inputs that have the shape."""
     found: dict[_Node, list[Dim]] = {}
     for node in members:
         dims = found.setdefault(shape_of(node), [None] * node.result.ndim)
@@ -193,7 +193,7 @@ def _bytes(x: Variable, dims: Sequence[Dim]) -> Size:
 
 
 def _rebuilt(outputs: Sequence[Variable], fusion: _Fusion, groups: Sequence[_Group]) -> list[Variable]:
-    """The graph with one node for each group."""
+    """The graph, with one `Fused` node in place of each group."""
     group_of = {node: group for group in groups for node in group.members}
     known: dict[Variable, Variable] = {}
     for unit in _ordered(fusion, group_of):
@@ -213,12 +213,12 @@ def _rebuilt(outputs: Sequence[Variable], fusion: _Fusion, groups: Sequence[_Gro
 
 
 def _is_given(x: Variable, fusion: _Fusion, inside: set[_Node]) -> bool:
-    """Is an input of a group's member computed outside of the group?"""
+    """Is an input of a group member computed outside of the group?"""
     return x.owner is None or x in fusion.stop or fusion.nodes[x.owner] not in inside
 
 
 def _is_wanted(node: _Node, fusion: _Fusion, inside: set[_Node]) -> bool:
-    """Is the result of a group's member used outside of the group?"""
+    """Is the result of a group member used outside of the group?"""
     return node.result in fusion.wanted or any(reader not in inside for reader in node.readers)
 
 

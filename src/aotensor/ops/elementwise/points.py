@@ -14,7 +14,9 @@ from aotensor.ops.elementwise.compare import eq, switch
 
 
 def _emit_hypot(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
-    """m·√(1 + (n/m)²), m the larger and n the smaller of |x|, |y|; inf if one is infinite, even if the other is nan."""
+    """Emit m·√(1 + (n/m)²), m the larger and n the smaller of |x|, |y|; inf if one is infinite, even if the other is
+    nan.
+    """
     one, zero = s.constant(1.0, x.dtype), s.constant(0.0, x.dtype)
     wide, narrow = s.maximum(s.abs(x), s.abs(y)), s.minimum(s.abs(x), s.abs(y))
     ratio = s.div(narrow, wide)
@@ -66,7 +68,7 @@ def _reference_angle_slope(a: Array, b: Array) -> Array:
 
 
 def _emit_angle_slope(s: ScalarBuilder, a: Any, b: Any) -> Scalar:
-    """±r/(m·(1 + r²)), or ±1/(m·(1 + r²)) if |b| is the larger one; m and r are symmetric in a and b."""
+    """Emit a derivative of an angle, ±r/(m·(1 + r²)), or ±1/(m·(1 + r²)) if |b| is larger; m and r as for hypot."""
     one, height, width = s.constant(1.0, a.dtype), s.abs(a), s.abs(b)
     wide, narrow = s.maximum(height, width), s.minimum(height, width)
     ratio = s.div(narrow, wide)

@@ -32,7 +32,7 @@ def _reference(n: Array, x: Array) -> Array:
 
 @cache
 def _of_order(n: int) -> Elementwise:
-    """x ↦ ψ⁽ⁿ⁾(x) for a known n ≥ 2."""
+    """The op x ↦ ψ⁽ⁿ⁾(x) for a static n ≥ 2."""
 
     def emit(s: ScalarBuilder, x: Any) -> Scalar:
         if n <= _LARGEST_UNROLLED:
@@ -63,7 +63,8 @@ def _orders_and_arguments(n: str, x: str) -> tuple[tuple[str, ...], str]:
 
 
 def _emit(s: ScalarBuilder, n: Any, x: Any) -> Scalar:
-    """(−1)ⁿ⁺¹·n!·ζ(n + 1, x): terms up to an argument above 10 + 2n, then Euler and Maclaurin; ψ for n = 0.
+    """Emit ψ⁽ⁿ⁾(x) = (−1)ⁿ⁺¹·n!·ζ(n + 1, x): a sum up to an argument above 10 + 2n, then Euler-Maclaurin; ψ for n =
+    0.
 
     The number of steps is the distance of x to that bound.
     """

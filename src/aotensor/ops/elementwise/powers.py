@@ -39,7 +39,7 @@ def _check_exponents(b: TensorBuilder, x: Tensor, y: Tensor) -> None:
 
 
 def _emit_pow(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
-    """xʸ; of integers by squaring, one step per bit of the exponent, so that the result wraps."""
+    """Emit xʸ; for integers by repeated squaring, one step per bit of the exponent, so that the result wraps."""
     if dtypes.is_float(x.dtype):
         return s.math2("pow", x, y)
     bits = 8 * dtypes.itemsize(x.dtype) - (1 if dtypes.is_signed(x.dtype) else 0)
@@ -57,7 +57,7 @@ _held = Elementwise(
 
 
 def _pow_derivative_of_base(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
-    """b·aᵇ⁻¹, and 0 for b = 0 where a is 0 or nan. At a = 0 the exponent is fixed: b ≥ 0 has no derivative there."""
+    """The derivative of aᵇ in a, times g: g·b·aᵇ⁻¹, and 0 for b = 0 where a is 0 or nan."""
     derivative = g * b * _pow(a, b - 1)
     if isinstance(b, Constant) and np.all(b.data != 0):
         return derivative
@@ -66,7 +66,7 @@ def _pow_derivative_of_base(g: Variable, a: Variable, b: Variable, y: Variable) 
 
 
 def _pow_derivative_of_exponent(g: Variable, a: Variable, b: Variable, y: Variable) -> Variable:
-    """aᵇ·ln a, and 0 for a = 0, b ≥ 0."""
+    """The derivative of aᵇ in b, times g: g·aᵇ·ln a, and 0 for a = 0, b ≥ 0."""
     return switch(and_(eq(a, 0), ge(b, 0)), 0, g * y * log(a))
 
 
@@ -86,7 +86,7 @@ _pow = Elementwise(
 
 @cache
 def _integer_power(exponent: int) -> Elementwise:
-    """xⁿ for a literal n, by multiplications."""
+    """The op xⁿ for a literal n, by multiplications."""
 
     def emit(s: ScalarBuilder, x: Any) -> Scalar:
         power = reduce(lambda low, bit: _times(s, s.mul(low, low), x, bit), f"{max(exponent, -exponent):b}"[1:], x)
@@ -154,7 +154,7 @@ def pow(x: Any, y: Any) -> Variable:
 
 
 def _whole_literal(x: Any, y: Any) -> int | None:
-    """The exponent, if it is a small literal and x is symbolic; else None."""
+    """The exponent y if it is a small integer literal and x is symbolic; else None."""
     if isinstance(y, bool | np.generic) or not isinstance(y, int | float) or not isinstance(x, Variable):
         return None
     if isinstance(y, float) and not (y.is_integer() and dtypes.is_inexact(x.dtype)):

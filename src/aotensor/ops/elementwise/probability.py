@@ -43,7 +43,7 @@ _FAR_TAIL = (
 
 
 def _polynomial(s: ScalarBuilder, coefficients: Sequence[float], x: Any) -> Scalar:
-    """Horner's rule, lowest power first."""
+    """Emit a polynomial in x by Horner's rule.   coefficients: lowest power first"""
     result = s.constant(coefficients[-1], x.dtype)
     for coefficient in reversed(coefficients[:-1]):
         result = s.add(s.mul(result, x), s.constant(coefficient, x.dtype))
@@ -56,7 +56,7 @@ def _quotient(s: ScalarBuilder, table: tuple[Sequence[float], Sequence[float]], 
 
 
 def _normal_quantile(s: ScalarBuilder, q: Any, r: Any) -> Scalar:
-    """The z ≥ 0 with Φ(z) = 1/2 + q, where q ≥ 0 and the tail r = 1/2 − q are both given exactly."""
+    """Emit the z ≥ 0 with Φ(z) = ½ + q, where q ≥ 0 and the tail r = ½ − q are both given exactly."""
     bound = s.constant(0.425, q.dtype)
     centre = s.mul(q, _quotient(s, _CENTRE, s.sub(s.mul(bound, bound), s.mul(q, q)), 0.0))
     far = s.math("sqrt", s.neg(s.math("log", r)))
@@ -68,7 +68,7 @@ def _normal_quantile(s: ScalarBuilder, q: Any, r: Any) -> Scalar:
 
 
 def _emit_erfinv(s: ScalarBuilder, x: Any) -> Scalar:
-    """±z/√2 with q = |x|/2 and r = (1 − |x|)/2; the logarithm makes it nan outside."""
+    """Emit erfinv(x) = ±z/√2 from the normal quantile z with q = |x|/2 and r = (1 − |x|)/2; nan outside of [−1, 1]."""
     half, size = s.constant(0.5, x.dtype), s.abs(x)
     tail = s.mul(half, s.sub(s.constant(1.0, x.dtype), size))
     z = _normal_quantile(s, s.mul(half, size), tail)
@@ -76,7 +76,7 @@ def _emit_erfinv(s: ScalarBuilder, x: Any) -> Scalar:
 
 
 def _emit_erfcinv(s: ScalarBuilder, x: Any) -> Scalar:
-    """±z/√2 with q = |1 − x|/2 and the smaller one of x/2 and 1 − x/2 as tail."""
+    """Emit erfcinv(x) = ±z/√2 from the normal quantile z with q = |1 − x|/2 and the tail min(x/2, 1 − x/2)."""
     half, one = s.constant(0.5, x.dtype), s.constant(1.0, x.dtype)
     centred = s.mul(half, s.sub(one, x))
     lower = s.mul(half, x)
@@ -181,14 +181,14 @@ erfcx = elementwise(
 
 
 def is_gamma_negative(s: ScalarBuilder, x: Any) -> Scalar:
-    """Γ(x) < 0: below 0 where ⌊x⌋ is odd."""
+    """Emit whether Γ(x) < 0: for x below 0 where ⌊x⌋ is odd."""
     halved = s.mul(s.constant(0.5, x.dtype), s.math("floor", x))
     is_odd = s.compare("ne", halved, s.math("floor", halved))
     return s.and_(s.compare("lt", x, s.constant(0.0, x.dtype)), is_odd)
 
 
 def _emit_gamma(s: ScalarBuilder, x: Any) -> Scalar:
-    """±e^{ln |Γ(x)|}; nan at negative integers and −inf, ±inf at ±0."""
+    """Emit Γ(x) = ±e^{ln |Γ(x)|}; nan at negative integers and −inf, ±inf at ±0."""
     zero, one = s.constant(0.0, x.dtype), s.constant(1.0, x.dtype)
     size = s.math("exp", s.special("gammaln", x))
     signed = s.select(is_gamma_negative(s, x), s.neg(size), size)
@@ -210,7 +210,7 @@ gamma = elementwise(
 
 
 def _emit_log_ndtr(s: ScalarBuilder, x: Any) -> Scalar:
-    """ln(erfcx(−x/√2)/2) − x²/2 below −1, ln(erfc(−x/√2)/2) up to 0, ln(1 − erfc(x/√2)/2) above."""
+    """Emit ln Φ(x): ln(erfcx(−x/√2)/2) − x²/2 below −1, ln(erfc(−x/√2)/2) up to 0, ln(1 − erfc(x/√2)/2) above."""
     half = s.constant(0.5, x.dtype)
     z = s.mul(x, s.constant(sqrt(0.5), x.dtype))
     scaled = s.math("log", s.mul(half, _emit_erfcx_order(0)(s, s.neg(z))))
@@ -223,7 +223,7 @@ def _emit_log_ndtr(s: ScalarBuilder, x: Any) -> Scalar:
 
 
 def _emit_inverse_mills(s: ScalarBuilder, x: Any) -> Scalar:
-    """√(2/π)·e^{−x²/2}/erfc(−x/√2), and √2 over the continued fraction of erfcx(−x/√2)·√π far to the left."""
+    """Emit φ(x)/Φ(x) = √(2/π)·e^{−x²/2}/erfc(−x/√2); for very negative x by the continued fraction of erfcx."""
     z = s.mul(x, s.constant(-sqrt(0.5), x.dtype))
     near = s.div(s.special("half_gauss", x), s.special("erfc", z))
     fraction = z
@@ -243,7 +243,7 @@ def _reference_inverse_mills(x: Array) -> Array:
 
 
 def _inverse_mills_slope(g: Variable, x: Variable, y: Variable) -> Variable:
-    """−y·(x + y), where x + y is f₁/(√2·f₀) of −x/√2 to the left, with the derivatives fₙ of erfcx."""
+    """The derivative −y·(x + y) of the inverse Mills ratio y, times g, without cancellation in x + y for negative x."""
     is_left = lt(x, 0)
     z = switch(is_left, x * -sqrt(0.5), 0)
     gap = switch(is_left, sqrt(0.5) * (_erfcx_order(1)(z) / erfcx(z)), x + y)
@@ -269,7 +269,7 @@ log_ndtr = elementwise(
 
 
 def _emit_ndtri(s: ScalarBuilder, p: Any) -> Scalar:
-    """±z from |p − ½| and the smaller one of p and 1 − p; the logarithm makes it nan outside."""
+    """Emit the normal quantile of p: ±z from |p − ½| and min(p, 1 − p); nan outside of [0, 1]."""
     centred = s.sub(p, s.constant(0.5, p.dtype))
     tail = s.minimum(p, s.sub(s.constant(1.0, p.dtype), p))
     return s.math2("copysign", _normal_quantile(s, s.abs(centred), tail), centred)

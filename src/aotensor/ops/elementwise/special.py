@@ -55,7 +55,7 @@ _tanh_half: Elementwise = Elementwise(
 
 
 def _reference_sigmoid(x: Array) -> Array:
-    """By e^{−|x|}, so that nothing overflows; without SciPy, which takes 0.2 s to load."""
+    """NumPy reference of the sigmoid by e^{−|x|}, so that nothing overflows; without SciPy, which loads in 0.2 s."""
     wide = x.astype(np.result_type(x.dtype, np.float32))
     small = np.exp(-np.abs(wide))
     return np.asarray(np.where(wide < 0, small, np.ones((), wide.dtype)) / (1 + small), x.dtype)
@@ -73,7 +73,7 @@ expit = sigmoid
 
 
 def _emit_logit(s: ScalarBuilder, x: Any) -> Scalar:
-    """2·artanh(2x − 1) in the middle, where 2x − 1 is exact; ln(x/(1 − x)) elsewhere."""
+    """Emit ln(x/(1 − x)); around x = ½ as 2·artanh(2x − 1), where 2x − 1 is exact."""
     one, two = s.constant(1.0, x.dtype), s.constant(2.0, x.dtype)
     middle = s.mul(two, s.math("arctanh", s.sub(s.mul(two, x), one)))
     outer = s.math("log", s.div(x, s.sub(one, x)))
@@ -120,7 +120,7 @@ log1pexp = softplus
 
 
 def _reference_log1mexp(x: Array) -> Array:
-    """Source: Mächler (2012), "Accurately computing log(1 − exp(−|a|))", with the switch at ln 2."""
+    """NumPy reference of log(1 − e^{−|x|}). Source: Mächler (2012), with the switch at ln 2."""
     return np.where(x > -real_log(2), np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
 
 
@@ -145,14 +145,16 @@ log1mexp = elementwise(
 
 
 def _emit_logaddexp(s: ScalarBuilder, x: Any, y: Any) -> Scalar:
-    """m + ln(1 + e^{−|x − y|}) with m the larger one, and m + ln 2 for x = y, where infinities cancel to nan."""
+    """Emit ln(eˣ + eʸ) = m + ln(1 + e^{−|x − y|}) with m = max(x, y); m + ln 2 for x = y, where infinities cancel to
+    nan.
+    """
     top = s.maximum(x, y)
     rest = s.math("log1p", s.math("exp", s.neg(s.abs(s.sub(x, y)))))
     return s.add(top, s.select(s.compare("eq", x, y), s.constant(real_log(2), x.dtype), rest))
 
 
 def _share(g: Variable, a: Variable, b: Variable) -> Variable:
-    """eᵃ/(eᵃ + eᵇ)·g, one half each if both are the same infinity."""
+    """The derivative eᵃ/(eᵃ + eᵇ) of logaddexp in a, times g; ½·g if both are the same infinity."""
     return g * sigmoid(switch(and_(eq(a, b), isinf(a)), 0, a - b))
 
 
@@ -167,14 +169,14 @@ logaddexp = elementwise(
 
 
 def _product_with_log(s: ScalarBuilder, name: str, x: Any, y: Any) -> Scalar:
-    """x·name(y), and 0 for x = 0 unless y is nan."""
+    """Emit x·f(y) for the logarithm f with this name, and 0 for x = 0 unless y is nan."""
     zero = s.constant(0.0, x.dtype)
     is_zero = s.and_(s.compare("eq", x, zero), s.not_(s.is_nan(y)))
     return s.select(is_zero, zero, s.mul(x, s.math(name, y)))
 
 
 def _derivatives_of_product(log_of: Elementwise, shift: float) -> tuple[Partial, Partial]:
-    """name(b) and a/(shift + b) of a·name(b); 0 for a = 0 where the logarithm is not finite and the product is 0."""
+    """Derivatives of a·f(b) for a logarithm f: f(b), and a/(shift + b); 0 for a = 0 where the product is 0."""
 
     def is_flat(a: Variable, b: Variable) -> Variable:
         return and_(eq(a, 0), le(b, -shift))
@@ -190,7 +192,7 @@ def _derivatives_of_product(log_of: Elementwise, shift: float) -> tuple[Partial,
 
 
 def _or_zero(product: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
-    """0 if x is 0, unless y is nan."""
+    """A reference of a product x·f(y) that returns 0 if x is 0, unless y is nan."""
 
     def reference(x: Array, y: Array) -> Array:
         return np.asarray(np.where((x == 0) & ~np.isnan(y), np.zeros((), x.dtype), product(x, y)))
@@ -233,7 +235,7 @@ _NORMAL_DERIVATIVE = 2 / sqrt(pi)
 
 
 def _reference_gauss(factor: float) -> Callable[[Array], Array]:
-    """The reference with x² as a sum of two parts, as one rounding of it would cost as many ulp as its size."""
+    """NumPy reference with x² as a sum of two parts: rounding it once would cost as many ulp as its size."""
 
     def reference(x: Array) -> Array:
         size = np.minimum(np.abs(x).astype(np.float64), 60.0)
@@ -285,14 +287,14 @@ erfc = elementwise(
 
 
 def _reference_gammaln(x: Array) -> Array:
-    """SciPy's; near the zeros 1 and 2 its principal branch, which is accurate there."""
+    """NumPy reference of ln |Γ(x)|: SciPy; near the zeros 1 and 2 SciPy's complex branch, which is accurate there."""
     near = np.abs(np.abs(x - 1.5) - 0.5) <= 0.2
     principal = scipy_special("loggamma")(np.where(near, x, 1).astype(np.complex128)).real
     return np.where(near, principal, scipy_special("gammaln")(x)).astype(x.dtype)
 
 
 def reflected_polygamma(order: int, x: Array) -> Array:
-    """SciPy's ψ⁽ⁿ⁾, which loses digits between the poles; there (−1)ⁿ·(ψ⁽ⁿ⁾(1 − x) + π·dⁿ/dzⁿ cot πz) at z = 1 − x."""
+    """ψ⁽ⁿ⁾(x) by SciPy; between the poles, where SciPy loses digits, by the reflection formula at 1 − x."""
     wide = np.asarray(x, np.float64)
     polygamma = scipy_special("polygamma")
     with np.errstate(all="ignore"):

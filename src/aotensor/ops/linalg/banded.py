@@ -79,7 +79,7 @@ class BandedSolve(SolveOp):
         return failed(self.name, ZERO_PIVOT.format(found=order), self.on_error) if order else x
 
     def _banded(self, x: Variable) -> Variable:
-        """The diagonals of x that are read."""
+        """x with zeros outside of the diagonals that the solve reads."""
         return Triangle(False, -self.width)(Triangle(True, self.width)(x))  # type: ignore[no-any-return]
 
     def again(self, inputs: Sequence[Variable], b: Variable, is_transposed: bool = False) -> Variable:

@@ -139,7 +139,7 @@ def _lower(x: Variable) -> Variable:
 
 
 def fold_lower(x: Variable) -> Variable:
-    """The cotangent of a lower triangle from that of its symmetric matrix."""
+    """Fold the cotangent of a symmetric matrix onto its lower triangle, from which the matrix is made."""
     return _lower(x) + _strictly_lower(matrix_transpose(x))
 
 
@@ -153,7 +153,7 @@ def _strictly_lower(x: Variable) -> Variable:
 
 
 def _half_diagonal(x: Variable) -> Variable:
-    """Φ: the lower triangle with half the diagonal."""
+    """Φ(x): the lower triangle of x with half the diagonal."""
     return (_lower(x) + _strictly_lower(x)) / 2
 
 

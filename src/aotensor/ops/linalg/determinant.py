@@ -42,7 +42,7 @@ def _signed_pivots(factors: Array, exchanges: Array) -> Array:
 
 
 def _lowered_pivots(b: TensorBuilder, factors: Tensor, exchanges: Tensor, part: Any = None) -> Tensor:
-    """The same in tensor IR, or `part`(builder, pivot) of each."""
+    """The pivots in tensor IR, negated where columns were exchanged; or `part`(builder, pivot) of each pivot."""
 
     def pivot(v: ScalarBuilder, *at: Scalar) -> Scalar:
         k: Extent = at[-1]
@@ -55,12 +55,12 @@ def _lowered_pivots(b: TensorBuilder, factors: Tensor, exchanges: Tensor, part: 
 
 
 def _scaled(factor: Variable, matrix: Variable) -> Variable:
-    """A number for each matrix, times the matrix."""
+    """A batch of matrices, each multiplied by its own scalar.   (…), (…, n, n) → (…, n, n)"""
     return dimshuffle(factor, [*range(factor.ndim), None, None]) * matrix
 
 
 def _inner(x: Variable, y: Variable) -> Variable:
-    """Σ x·y over each matrix."""
+    """Σ x·y over the elements of each matrix.   (…, n, n), (…, n, n) → (…)"""
     return sum_over(x * y, axis=(-2, -1))
 
 

@@ -36,7 +36,7 @@ TRIANGLES: Final = {"L": np.tril, "U": np.triu}
 
 
 def inverse_differences(w: Variable) -> Variable:
-    """1/(w_j − w_i), and 0 where both are equal.   (…, n) → (…, n, n)"""
+    """1/(w_j − w_i), and 0 where w_i = w_j.   (…, n) → (…, n, n)"""
     differences = expand_dims(w, -2) - expand_dims(w, -1)
     is_equal = eq(differences, 0)
     return switch(is_equal, 0, 1 / switch(is_equal, 1, differences))
@@ -80,7 +80,7 @@ class Eigh(TrailingOp, LinearisedOp):
         return [real(sum_over(conj(v) * by_v, axis=-2)), moved]
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        """The results for complex values by LAPACK's pairs."""
+        """The outputs for a complex x, by a LAPACK kind on (real, imaginary) pairs."""
         (x,) = inputs
         if not is_complex(x):
             return None

@@ -109,7 +109,7 @@ def _approximant(b: TensorBuilder, x: Tensor) -> tuple[Tensor, Tensor]:
     powers = (square, fourth, sixth)
 
     def half(first: int) -> Tensor:
-        """Σ over every second coefficient from `first` on, as a polynomial in the square."""
+        """Σ of every second term of the polynomial from coefficient `first` on, as a polynomial in the square."""
         high = b.map(_combination(_PADE[first + 8 :: 2]), *powers, dtype=x.dtype)
         product = lowered_product(b, "ik,kj->ij", sixth, high)
         low = _combination(_PADE[first + 2 : first + 8 : 2])

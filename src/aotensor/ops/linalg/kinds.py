@@ -41,7 +41,7 @@ Core: TypeAlias = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """The arithmetic that shape functions use: on dims that may be unknown, or on run-time extents."""
+    """Arithmetic on extents for shape functions: on static dims that may be unknown, or on run-time extents."""
 
     half: Callable[[Any], Any]
     twice: Callable[[Any], Any]
@@ -64,26 +64,26 @@ class Kind:
 
 
 def as_complex(x: Array) -> Array:
-    """The matrix whose columns are rows of pairs; a vector of pairs gives a vector."""
+    """The complex matrix whose columns are rows of pairs, as LAPACK orders them; a vector of pairs gives a vector."""
     kind = np.complex64 if x.dtype == np.float32 else np.complex128
     return np.ascontiguousarray(x).view(kind).T
 
 
 def as_pairs(z: Array) -> Array:
-    """The inverse of as_complex."""
+    """Rows of pairs from the columns of a complex matrix: the inverse of as_complex."""
     transposed = np.ascontiguousarray(z.T)
     return transposed.view(np.float32 if transposed.dtype == np.complex64 else np.float64)
 
 
 def exactly(fn: Callable[[Array], Any], x: Array) -> Array:
-    """A function of SciPy in float64, or complex128, without its warnings on the condition of x."""
+    """fn(x) for a function of SciPy, in float64 or complex128, without its warnings about the condition of x."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return np.asarray(fn(x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)))
 
 
 def _guarded(fn: Callable[[], Sequence[Array]], x: Array, shapes: Sequence[tuple[int, ...]], *others: Array) -> Result:
-    """The result of LAPACK; nan where x or another operand is not finite, and a failure where it does not converge."""
+    """The results of `fn`; nan if x or another operand is not finite, a failure if LAPACK does not converge."""
     if all(np.isfinite(given).all() for given in (x, *others)):
         try:
             return fn(), 0

@@ -90,7 +90,7 @@ class Lapack(Op):
 
 
 class MatrixOp(Op):
-    """An op on real or complex matrices, which is expanded to kinds of LAPACK."""
+    """Base of ops on real or complex matrices that expand to `Lapack` ops."""
 
     takes_complex: ClassVar[bool] = True
 
@@ -99,12 +99,12 @@ class MatrixOp(Op):
 
 
 def lapack(kind: str, operands: Sequence[Variable], error: str = "", **options: bool | str) -> list[Variable]:
-    """The results of a kind for operands in its layout."""
+    """The results of applying a kind of `kinds` to operands in LAPACK's layout."""
     return list(Lapack(kind, error, options=tuple(sorted(options.items()))).apply(*operands).outputs)
 
 
 def is_complex(*values: Variable) -> bool:
-    """Is any of them complex?"""
+    """Is any of the variables complex?"""
     return any(dtypes.is_complex(x.dtype) for x in values)
 
 
@@ -114,7 +114,7 @@ def adjoint(x: Variable) -> Variable:
 
 
 def to_lapack(x: Variable) -> Variable:
-    """Convert a matrix to LAPACK's order."""
+    """Convert a matrix to LAPACK's layout: transposed, a complex one as (real, imaginary) pairs."""
     transposed = matrix_transpose(x)
     if not is_complex(x):
         return transposed
@@ -123,7 +123,7 @@ def to_lapack(x: Variable) -> Variable:
 
 
 def from_lapack(x: Variable, of_complex: bool) -> Variable:
-    """Convert a matrix from LAPACK's order."""
+    """Convert a matrix from LAPACK's layout.   of_complex: its elements are (real, imaginary) pairs"""
     return matrix_transpose(from_pairs(x) if of_complex else x)
 
 
@@ -135,7 +135,7 @@ def square_core(x: TensorType) -> Dim:
 
 
 def cotangent_of(x: Variable, term: Variable) -> Variable:
-    """A term of the cotangent of x: for a real x its real part."""
+    """A cotangent of x from a complex formula; for a real x its real part."""
     return real(term) if is_complex(term) and not is_complex(x) else term
 
 

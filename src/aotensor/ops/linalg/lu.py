@@ -155,7 +155,7 @@ class ComplexLu(LinearisedOp, MatrixOp):
 
 
 def packed_factors(name: str, a: Any) -> tuple[Variable, Variable]:
-    """L and U of square matrices packed in one, by rows, and the row exchanges, counted from 1."""
+    """(L and U of square matrices packed in one matrix, row exchanges counted from 1)."""
     a = floating_matrix(name, a)
     if is_complex(a):
         factors, exchanges = ComplexLu().apply(a).outputs
@@ -173,7 +173,7 @@ def _upper(x: Variable) -> Variable:
 
 
 def _with_columns(x: Variable, order: Variable) -> Variable:
-    """x with column order[k] as column k."""
+    """x with its columns permuted: column k of the result is column order[k] of x."""
     return take_along_axis(x, expand_dims(order, -2), -1)
 
 
@@ -212,7 +212,7 @@ class Permutation(ConstantOp):
 
 
 def _check_rows(b: TensorBuilder, exchanges: Tensor) -> None:
-    """The check of `exchanged_rows` in tensor IR."""
+    """Emit the run-time check of `exchanged_rows`."""
     v, n, axes = b.scalars, exchanges.extents[-1], range(len(exchanges.extents))
     lowest = v.cast(b.item(b.reduce("minimum", exchanges, axes, "int64")), dtypes.INDEX)
     highest = v.cast(b.item(b.reduce("maximum", exchanges, axes, "int64")), dtypes.INDEX)

@@ -40,13 +40,13 @@ def scipy_linalg() -> Any:
 
 
 def floating(x: Any) -> Variable:
-    """x as a variable of a floating dtype: bool and integers become float64, as in NumPy."""
+    """Convert x to a variable of a floating dtype: bool and integers become float64, as in NumPy."""
     x = as_tensor(x)
     return cast(x, dtypes.mean_of(x.dtype))
 
 
 def floating_matrix(name: str, x: Any) -> Variable:
-    """The same for one matrix or many.   Raises: GraphTypeError below rank 2."""
+    """Convert x to a floating matrix, or batch of matrices.   Raises: GraphTypeError below rank 2."""
     matrix: Variable = floating(x)
     if matrix.ndim < 2:
         raise GraphTypeError(f"{name}: {NO_MATRIX}", lines=[matrix.describe()])
@@ -54,7 +54,7 @@ def floating_matrix(name: str, x: Any) -> Variable:
 
 
 def as_pair(name: str, what: str, value: Any) -> tuple[Any, Any]:
-    """A pair.   Raises: GraphTypeError for anything but a list or tuple of two."""
+    """Check that an argument is a list or tuple of two, and return both.   Raises: GraphTypeError for anything else."""
     if not isinstance(value, list | tuple) or len(value) != 2:
         raise GraphTypeError(f"{name}: {what} is a pair, not {value!r:.60}")
     return value[0], value[1]
@@ -77,7 +77,7 @@ def square_dim(a: TensorType) -> Dim:
 
 
 def common_dim(what: str, *dims: Dim) -> Dim:
-    """The dim common to all of these; None if unknown.   Raises: GraphValueError for two different numbers."""
+    """The dim common to several axes; None if unknown.   Raises: GraphValueError for two different numbers."""
     numbers = sorted({dim for dim in dims if isinstance(dim, int)})
     if len(numbers) > 1:
         raise GraphValueError(f"{what} differ, {numbers[0]} and {numbers[1]}")
@@ -92,7 +92,7 @@ def common_batch(*batches: tuple[Dim, ...]) -> tuple[Dim, ...]:
 
 
 def with_common_batch(*pairs: tuple[Variable, int]) -> list[Variable]:
-    """Operands, each with the rank of its core, broadcast to common leading dims.
+    """Broadcast operands to common leading dims.   Each is given as (variable, rank of its core).
 
     Raises: GraphValueError for leading dims that do not broadcast.
     """
@@ -108,7 +108,7 @@ def with_common_batch(*pairs: tuple[Variable, int]) -> list[Variable]:
 
 
 def _batch_extent(pairs: Sequence[tuple[Variable, int]], axis: int) -> SymbolicExtent:
-    """The extent of a leading axis, counted from the cores: that of the first operand without a static 1 there."""
+    """The extent of a leading axis (counted from the cores), from the first operand that is not statically 1 there."""
     for x, core in pairs:
         position = x.ndim - core + axis
         if position >= 0 and x.tensor_type.shape[position] != 1:
@@ -120,7 +120,7 @@ def _batch_extent(pairs: Sequence[tuple[Variable, int]], axis: int) -> SymbolicE
 
 
 def product(spec: str, x: Variable, y: Variable) -> Variable:
-    """Σ over the letters that the result lacks, for every matrix of the batch; `spec` names the axes of a matrix."""
+    """Product of two matrices per sample by an einsum-like spec of matrix axes: "ij,jk->ik"; x has the batch axes."""
     left, right, out = spec.replace("->", ",").split(",")
     free = [letter for letter in string.ascii_lowercase if letter not in spec]
     batch = "".join(free[: x.ndim - len(left)])
@@ -128,14 +128,14 @@ def product(spec: str, x: Variable, y: Variable) -> Variable:
 
 
 def lowered_square(b: TensorBuilder, a: Tensor) -> list[Extent]:
-    """The extents of a, with its last two equal, checked at run time if they are not known."""
+    """The extents of a batch of square matrices; a run-time check compares the last two if they are unknown."""
     *batch, rows, columns = a.extents
     n = b.same_extent([columns, rows], NOT_SQUARE)
     return [*batch, n, n]
 
 
 def lowered_batch(b: TensorBuilder, *batches: Sequence[Extent]) -> list[Extent]:
-    """The common leading extents of all operands."""
+    """The common leading extents of all operands, in the IR."""
     return [b.same_extent(extents, "leading dims") for extents in zip(*batches, strict=True)]
 
 
@@ -160,13 +160,13 @@ def per_matrix(fn: Callable[..., Any], operands: Sequence[Array], results: Seque
 
 
 def check_square(name: str, a: Array) -> None:
-    """Raises: GraphValueError if the last two extents differ."""
+    """Check that the last two extents of an array are equal.   Raises: GraphValueError if they differ."""
     if a.shape[-1] != a.shape[-2]:
         raise GraphValueError(f"{name}: {NOT_SQUARE} differ: {a.shape[-2]} and {a.shape[-1]}")
 
 
 def exchanged_rows(name: str, exchanges: Array) -> Array:
-    """Row exchanges, counted from 1, as LAPACK's, counted from 0; checked, as LAPACK writes there without a check.
+    """LAPACK's row exchanges, counted from 1, converted to count from 0, after a check that they are in range.
 
     Raises: GraphIndexError for one outside of the matrix
     """

@@ -72,7 +72,7 @@ def _vector_norm(x: Variable, ord: Any, axis: int) -> Variable:
 
 
 def _power_mean(size: Variable, p: float, axis: int) -> Variable:
-    """(Σ sizeᵖ)^(1/p). Where an element or the whole sum is 0, or for p < 0 infinite, its derivative is 0."""
+    """(Σ sizeᵖ)^(1/p). The derivative is 0 where an element or the sum is 0 (for p < 0: infinite)."""
     dtype, size = size.dtype, cast(size, dtypes.compute_of(size.dtype))
     is_zero = eq(size, 0)
     powers = switch(is_zero, 0.0 if p > 0 else math.inf, switch(is_zero, 1, size) ** p)

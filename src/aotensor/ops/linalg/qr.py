@@ -66,7 +66,7 @@ class Qr(TrailingOp, LinearisedOp):
         return [null, set_subtensor(zeros_like(r)[..., : extent_of(x, -1), :], t_r)]
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        """The factors of complex values by LAPACK's pairs."""
+        """The outputs for a complex x, by a LAPACK kind on (real, imaginary) pairs."""
         return _complex_factors(inputs[0], self.is_complete, is_pivoted=False) if is_complex(inputs[0]) else None
 
     def lower(self, b: TensorBuilder, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -78,20 +78,20 @@ class Qr(TrailingOp, LinearisedOp):
 
 
 def _complex_factors(x: Variable, is_complete: bool, is_pivoted: bool) -> list[Variable]:
-    """(q, r), or (q, r, p), of complex x."""
+    """(q, r), or (q, r, p) if pivoted, of complex x."""
     q, r, *order = lapack("complex_qr", [to_lapack(x)], "", is_complete=is_complete, is_pivoted=is_pivoted)
     return [from_lapack(q, True), from_lapack(r, True), *order]
 
 
 def _divided(x: Variable, r: Variable) -> Variable:
-    """x·r⁻¹"""
+    """x·r⁻¹ for an upper triangular r."""
     if is_complex(r):
         return matrix_transpose(solve_triangular(r, matrix_transpose(x), trans=1, b_ndim=2, on_error="nan"))
     return SolveTriangular(False, is_left=False, on_error="nan")(r, x)  # type: ignore[no-any-return]
 
 
 def _is_tall(x: Variable) -> bool:
-    """Is the number of columns known to be at most that of rows?"""
+    """Is the number of columns provably at most the number of rows?"""
     return is_at_least(*x.tensor_type.shape[-2:])
 
 

@@ -60,14 +60,14 @@ def smaller(rows: Dim, columns: Dim) -> Dim:
 
 
 def is_at_least(first: Dim, second: Dim) -> bool:
-    """True if one extent is known to be at least the other."""
+    """Is one extent provably at least the other?"""
     if isinstance(first, int) and isinstance(second, int):
         return first >= second
     return first is not None and first == second
 
 
 def lowered_product(b: TensorBuilder, spec: str, x: Tensor, y: Tensor) -> Tensor:
-    """A contraction of matrices, such as "ik,kj->ij", for every entry of a batch."""
+    """A contraction of two matrices per sample of a batch, such as "ik,kj->ij", in the IR."""
     batch = string.ascii_uppercase[: len(x.extents) - 2]
     left, right, out = spec.replace("->", ",").split(",")
     return b.contract(f"{batch}{left},{batch}{right}->{batch}{out}", x, y)
@@ -87,7 +87,7 @@ def of_finite(fn: Callable[[Array], Any], x: Array, read: Callable[[Array], Arra
 
 
 def converged(name: str, message: str, fn: Callable[[Array], Any], x: Array, **options: Any) -> Any:
-    """`of_finite`, one array or a tuple of them.   Raises: GraphLinAlgError with the message if fn fails."""
+    """`of_finite(fn, x)` as one array or a tuple of arrays.   Raises: GraphLinAlgError with the message if fn fails."""
     try:
         results = of_finite(fn, x, **options)
     except np.linalg.LinAlgError as error:

@@ -33,7 +33,7 @@ def phases_of(columns: Array) -> Array:
 
 
 def paired_phases(u: Array, vh: Array) -> tuple[Array, Array]:
-    """Factors for the columns of u and the rows of vh: of a row that of its column of u, its own if there is none."""
+    """Phase factors (for the columns of u, for the rows of vh): row k of vh gets the conjugate of column k's factor."""
     left, right = phases_of(u), phases_of(np.swapaxes(vh, -1, -2).conj()).conj()
     paired = min(u.shape[-1], vh.shape[-2])
     right[..., :paired] = left[..., :paired].conj()

@@ -48,7 +48,7 @@ def _solution_type(a: TensorType, b: TensorType, b_ndim: int) -> TensorType:
 
 
 def _lowered_extents(b: TensorBuilder, factors: Tensor, x: Tensor, b_ndim: int) -> list[Any]:
-    """The extents of a solution, checked if they are not known."""
+    """The extents of a solution; a run-time check compares unknown extents of the factors and the right-hand side."""
     *batch, n, _ = factors.extents
     extents = list(x.extents)
     extents[-b_ndim] = b.same_extent([extents[-b_ndim], n], INNER)
@@ -62,18 +62,20 @@ def _check_extents(name: str, a: Array, b: Array, b_ndim: int) -> None:
 
 
 def _samples(solve: Callable[[Variable], Variable], b: Variable, b_ndim: int) -> Variable:
-    """Solutions for samples of right-hand sides of one matrix, by one solve with a matrix of right-hand sides."""
+    """Solve for several right-hand sides of one matrix (leading axis of b) at once, with the right-hand sides as
+    columns.
+    """
     return side_by_side(solve, b) if b_ndim == 2 else matrix_transpose(solve(matrix_transpose(b)))
 
 
 def _times(a: Variable, x: Variable, b_ndim: int, is_transposed: bool = False) -> Variable:
-    """op(a)·x"""
+    """op(a)·x for a vector (b_ndim 1) or matrix x."""
     left = "ji" if is_transposed else "ij"
     return product(f"{left},j->i" if b_ndim == 1 else f"{left},jk->ik", a, x)
 
 
 def _outer(x: Variable, y: Variable, b_ndim: int) -> Variable:
-    """x·yᵀ"""
+    """x·yᵀ for vectors (b_ndim 1) or matrices."""
     return product("i,j->ij" if b_ndim == 1 else "ik,jk->ij", x, y)
 
 
@@ -179,7 +181,7 @@ _ASSUMPTIONS = {
 def _solve_complex(
     a: Variable, b: Variable, assume_a: str, lower: bool, transposed: bool, b_ndim: int | None, on_error: str
 ) -> Variable:
-    """The same for complex a or b, by real matrices of twice the size; "pos" stays positive definite.
+    """`solve` for complex a or b, by real matrices of twice the size; "pos" stays positive definite.
 
     Raises: GraphTypeError for "sym", which is ambiguous for complex matrices.
     """

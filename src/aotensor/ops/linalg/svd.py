@@ -69,7 +69,7 @@ class Svd(TrailingOp, LinearisedOp):
         return [null, real(sum_over(conj(u) * matmul(tx, adjoint(vh)), axis=-2)), null]
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        """The results for complex values by LAPACK's pairs."""
+        """The outputs for a complex x, by a LAPACK kind on (real, imaginary) pairs."""
         if not is_complex(inputs[0]):
             return None
         kind = "complex_full_svd" if self.full_matrices else "complex_svd"
@@ -86,7 +86,7 @@ class Svd(TrailingOp, LinearisedOp):
 
 
 def lower_svd(b: TensorBuilder, x: Tensor, full_matrices: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """(u, s, vt), as the op gives them."""
+    """Emit (u, s, vt) of x, with the extents and phases of the op Svd."""
     *batch, rows, columns = x.extents
     k = b.scalars.imin(rows, columns)
     width, height = (rows, columns) if full_matrices else (k, k)
@@ -107,7 +107,7 @@ def _inverse_gaps(s: Variable) -> tuple[Variable, Variable]:
 
 
 def _inverse(s: Variable) -> Variable:
-    """1/s, and 0 for 0, which has no derivative."""
+    """1/s, and 0 where s is 0."""
     is_zero = eq(s, 0)
     return switch(is_zero, 0, 1 / switch(is_zero, 1, s))
 

@@ -91,6 +91,6 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> list[Variable]:
 
 
 def _rounding(a: Variable) -> float:
-    """ε·max(m, n) of the known extents, with 1000 for unknown ones."""
+    """ε·max(m, n) for the extents of a; 1000 stands for an unknown extent."""
     extents = [1000 if n is None else n for n in a.static_shape]
     return (2.0**-52 if a.dtype in ("float64", "complex128") else 2.0**-23) * max(*extents, 1)

@@ -72,11 +72,13 @@ class TriangularOp(Op):
         return TensorType(dtypes.promote(a.dtype, b.dtype), (*batch, *core[b.rank - self.b_ndim :]))
 
     def _triangle(self, x: Variable) -> Variable:
-        """The triangle of x that is read."""
+        """x with zeros outside of the triangle that is read."""
         return Triangle(self.is_lower, 0 if not self.is_unit else -1 if self.is_lower else 1)(x)  # type: ignore[no-any-return]
 
     def _outer(self, x: Variable, y: Variable) -> Variable:
-        """The adjoint of a ↦ op(a)·y at x, for the triangle of a; of a ↦ y·op(a) on the right side."""
+        """The cotangent of the triangle of a in op(a)·y for a cotangent x of the product (y·op(a) on the right
+        side).
+        """
         if self.b_ndim == 1:
             spec = "j,i->ij" if self.is_transposed else "i,j->ij"
         elif self.is_left:
@@ -114,7 +116,7 @@ class TriangularOp(Op):
         return [self._samples_side_by_side(a, b)]
 
     def _samples_side_by_side(self, a: Variable, b: Variable) -> Variable:
-        """Merge samples of b for one matrix into the columns, or rows, of one right-hand side."""
+        """Merge samples of b for one matrix into columns (rows on the right side) of one right-hand side."""
         if self.b_ndim == 1:
             op = replace(self, is_left=False, is_transposed=not self.is_transposed, b_ndim=2)
             return op(a, b)  # type: ignore[no-any-return]
@@ -125,7 +127,7 @@ class TriangularOp(Op):
 
 
 def side_by_side(solve: Callable[[Variable], Variable], b: Variable) -> Variable:
-    """Solutions for samples of right-hand sides of one matrix, merged as columns.   (s, n, k) → (s, n, k)"""
+    """Solve for several right-hand sides of one matrix at once, merged as columns.   (s, n, k) → (s, n, k)"""
     transposed_matrix = dimshuffle(b, [1, 0, 2])
     n, samples, columns = extents_of(transposed_matrix)
     flat = solve(reshape(transposed_matrix, [n, total([samples, columns])]))
@@ -206,7 +208,9 @@ class MultiplyTriangular(TriangularOp):
 
 
 def transposition(name: str, trans: Any) -> bool:
-    """Parse trans: 0 or "N" is not transposed; 1 or "T", 2 or "C" is.   Raises: GraphValueError"""
+    """Is the matrix transposed, by SciPy's option `trans`: no for 0, "N"; yes for 1, "T", 2, "C".   Raises:
+    GraphValueError
+    """
     known = {0: False, "N": False, 1: True, "T": True, 2: True, "C": True}
     one_of(f"{name}: trans", trans, known)
     return known[trans]
@@ -226,7 +230,7 @@ def right_hand_side(name: str, a: Variable, b: Variable, b_ndim: int | None) -> 
 
 
 def _solve_complex(a: Variable, b: Variable, is_lower: bool, is_unit: bool, core: int, on_error: str) -> Variable:
-    """The same for complex matrices, after dividing rows by their pivots."""
+    """`solve_triangular` for complex matrices, whose rows are divided by their pivots first."""
     if not is_unit:
         size = BandedSolve(0, b_ndim=1, on_error=on_error)(absolute(a), ones_like(absolute(diagonal(a, 0, -2, -1))))
         inverse = conj(diagonal(a, 0, -2, -1)) * size * size

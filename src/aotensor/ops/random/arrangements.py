@@ -39,7 +39,7 @@ from aotensor.ops.take import take
 
 
 def _weights(name: str, p: Any) -> Variable:
-    """Weights in float64.   Raises: GraphTypeError without an axis of categories."""
+    """Convert the weights of categories to float64.   Raises: GraphTypeError without an axis of categories."""
     p = as_tensor(p)
     if p.ndim == 0:
         raise GraphTypeError(f"{name}: the probabilities have no axis of categories", lines=[p.describe()])
@@ -83,7 +83,7 @@ def multinomial(state: Any, n: Any, p: Any, size: Any = None, dtype: Any = None)
 
 
 def multinomial_in_groups(state: Any, n: Any, p: Any, groups: Any) -> Drawn:
-    """The same for consecutive groups of different sizes: int64 counts of all their categories.
+    """`multinomial` for consecutive groups of different sizes: int64 counts of the categories of all groups.
 
     n: trials of each group. p: weights of the categories of all groups, a vector. groups: the group of each category,
     an integer vector, ascending. A group whose weights are all 0 gets no counts.
@@ -144,7 +144,7 @@ def choice(state: Any, a: Any, size: Any = (), replace: bool = True, p: Any = No
 def distinct(
     state: Any, batch: list[SymbolicExtent], count: SymbolicExtent, size: list[SymbolicExtent], p: Any = None
 ) -> Drawn:
-    """Different numbers below `count` for each of a batch, as `choice` takes them.   p: (…, count) → (*batch, *size)"""
+    """Draw different numbers below `count` for each sample of a batch.   p: (…, count) → (*batch, *size)"""
     state, number = as_state(state), product(size)
     if isinstance(number, int) and isinstance(count, int) and number > count:
         raise GraphValueError(f"choice: {number} of {count} without replacement")
@@ -156,7 +156,7 @@ def distinct(
 
 
 def _population(name: str, x: Any) -> tuple[Variable | None, SymbolicExtent]:
-    """The rows of the tensor to choose from, or None for the numbers 0 … n − 1; and the size of the population."""
+    """(rows to choose from, or None for the numbers 0 … n − 1; size of the population)."""
     x = as_tensor(x)
     if x.ndim:
         return x, extent_of(x, 0)

@@ -34,7 +34,7 @@ class ArrayBuilder:
     shift_right = staticmethod(np.right_shift)
 
     def constant(self, value: bool | int | float, dtype: str) -> Array:
-        """A literal, of rank 0."""
+        """A literal as an array of rank 0."""
         return np.asarray(value, dtype)
 
     def math(self, name: str, x: Array) -> Any:
@@ -42,11 +42,11 @@ class ArrayBuilder:
         return getattr(np, name)(x)
 
     def compare(self, predicate: str, x: Array, y: Array) -> Any:
-        """eq ne lt le gt ge."""
+        """Compare by a predicate: eq, ne, lt, le, gt or ge."""
         return _PREDICATES[predicate](x, y)
 
     def cast(self, x: Array, dtype: str) -> Array:
-        """Conversion of what fits; integers that do not fit keep their lowest bits."""
+        """Convert to a dtype; integers that do not fit keep their lowest bits."""
         return np.asarray(x).astype(dtype)
 
     def iterate(
@@ -56,7 +56,7 @@ class ArrayBuilder:
         goes_on: Callable[..., Array],
         step: Callable[..., Sequence[Array]],
     ) -> list[Array]:
-        """values = step(builder, *values, *fixed) for the elements for which goes_on(builder, *values, *fixed)."""
+        """While loop per element: values = step(builder, *values, *fixed) while goes_on(builder, *values, *fixed)."""
         shape = np.broadcast_shapes(*(np.shape(x) for x in (*start, *fixed)))
         operands = [np.array(np.broadcast_to(x, shape)).ravel() for x in (*start, *fixed)]
         active = np.arange(operands[0].size)

@@ -14,7 +14,7 @@ _SHIFT: Final = 8
 
 
 def log_poisson(v: ScalarBuilder, k: Any, mean: Any) -> Any:
-    """k·log m − m − log k!, without cancellation for large m: its error grows as 2**-53·√m, not as m·log m.
+    """Log of the Poisson density, k·log m − m − log k!, without cancellation: the error grows as 2**-53·√m.
 
     For z = k + 1 = m·(1 + y) it is −m·((1 + y)·log(1 + y) − y) + log(1 + y) − ½·log z − ½·log 2π − S(z).
     """
@@ -38,7 +38,7 @@ def log_poisson(v: ScalarBuilder, k: Any, mean: Any) -> Any:
 
 
 def log_binomial(v: ScalarBuilder, k: Any, mode: Any, n: Any, mean: Any, other: Any) -> Any:
-    """log of the density at k over that at the mode, for the means n·p and n·q.
+    """Log of the ratio of binomial densities at k and at the mode.   mean, other: n·p and n·(1 − p)
 
     Binomial(k; n, p) = Poisson(k; np)·Poisson(n − k; nq) / Poisson(n; n)
     """

@@ -41,7 +41,7 @@ def _trials(label: str, n: Any) -> Variable:
 
 
 def _spans(name: str, doc: str, predicate: str, more: int, text: str) -> Elementwise:
-    """high − low + more in uint64, after a check that low and high are in order."""
+    """An elementwise op high − low + more in uint64, which checks that low and high are in order."""
     order = {"lt": np.less, "le": np.less_equal}[predicate]
 
     def reference(low: Array, high: Array) -> Array:
@@ -163,7 +163,7 @@ def integers(
 
 
 def _bound(name: str, value: Any, kind: str, wide: str, is_excluded: bool = False) -> Variable:
-    """A bound in `wide`. An excluded literal is replaced by its predecessor, which may fit where it does not."""
+    """Convert a bound of `integers` to the dtype `wide`; an excluded literal is replaced by its predecessor."""
     least, most = (0, 1) if kind == "bool" else (int(np.iinfo(kind).min), int(np.iinfo(kind).max))
     if isinstance(value, int):
         number = int(value) - is_excluded

@@ -63,7 +63,7 @@ class Draw(Op):
 
     @property
     def sampler(self) -> Sampler:
-        """The sampler of the distribution."""
+        """The row of `SAMPLERS` for this kind."""
         return SAMPLERS[self.kind]
 
     def infer_type(self, state: TensorType, *parameters: TensorType) -> TensorType:

@@ -56,7 +56,7 @@ def normal(v: ScalarBuilder, words: Words, dtype: str) -> Any:
 
 
 def _top(v: ScalarBuilder, word: Any, bits: int, dtype: str) -> Any:
-    """The highest bits of a word as a float, by way of int32: exact, and vector instructions convert it."""
+    """The highest `bits` bits of a word as a float, by way of int32: exact, and vectorisable."""
     return v.cast(v.cast(v.shift_right(word, v.constant(32 - bits, "uint64")), "int32"), dtype)
 
 

@@ -24,7 +24,9 @@ _LARGEST: Final = float(np.finfo(np.float64).max)
 
 @dataclass(frozen=True)
 class Checked(LinearOp):
-    """x, after a check of its elements.   label: their name, at the start of the message"""
+    """Base of ops that return x after a run-time check of its elements.   label: their name, at the start of the
+    message
+    """
 
     is_analytic: ClassVar[bool] = False
     label: str
@@ -70,7 +72,7 @@ def _all(b: TensorBuilder, good: Tensor) -> Scalar:
 
 @dataclass(frozen=True)
 class Ascending(Checked):
-    """Lines along the last axis in which no element is smaller than the one before."""
+    """Check that elements do not decrease along the last axis."""
 
     name: ClassVar[str] = "ascending"
 
@@ -94,7 +96,7 @@ class Ascending(Checked):
 
 @dataclass(frozen=True)
 class Nonempty(Checked):
-    """An axis has an element.   label: the function that needs one, place: of the axis, counted from the end"""
+    """Check that an axis has an element.   label: the function that needs one. place: the axis, counted from the end"""
 
     name: ClassVar[str] = "nonempty"
     axis: int
@@ -112,7 +114,7 @@ class Nonempty(Checked):
 
 
 def nonempty(label: str, x: Variable, axes: Sequence[int]) -> Variable:
-    """x, whose axes each have an element: a check at run time for extents that are not known.
+    """x, after a check that each of `axes` has an element, at run time for unknown extents.
 
     Raises: GraphValueError for one that is known to have none.
     """
@@ -127,7 +129,9 @@ def nonempty(label: str, x: Variable, axes: Sequence[int]) -> Variable:
 
 @dataclass(frozen=True)
 class Parameter(Checked):
-    """All elements lie in [low, high], or (low, high] if `is_open`, and none is nan.   label: "poisson: lam" """
+    """Check that all elements are in [low, high], or (low, high] if `is_open`, and not nan.   label: such as
+    "poisson: lam", for messages
+    """
 
     name: ClassVar[str] = "parameter"
     low: float
@@ -177,5 +181,5 @@ def parameter(
 
 
 def finite(label: str, x: Variable) -> Variable:
-    """x, checked at run time to have neither nan nor infinite elements."""
+    """x, after a run-time check that all elements are finite."""
     return Parameter(label, -_LARGEST, _LARGEST)(x)  # type: ignore[no-any-return]

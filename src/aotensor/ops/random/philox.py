@@ -57,7 +57,7 @@ def philox(v: ScalarBuilder, counter: Words, key: tuple[Any, Any]) -> Words:
 
 
 def block(v: ScalarBuilder, position: Position, attempt: Any = None) -> Words:
-    """The random words of one element in one draw; `attempt` numbers the blocks that the element uses, 0 by default."""
+    """The random words for one element of one draw.   attempt: number of the block, for elements that need several"""
     key, draw, element = position
     second = _high(v, element)
     if attempt is not None:
@@ -67,7 +67,7 @@ def block(v: ScalarBuilder, position: Position, attempt: Any = None) -> Words:
 
 
 def whole(v: ScalarBuilder, high: Any, low: Any) -> Any:
-    """The 64 bits of two words."""
+    """The uint64 with these high and low 32-bit words."""
     return v.or_(v.shift_left(high, v.constant(32, "uint64")), low)
 
 
@@ -122,7 +122,7 @@ class Philox(DiscreteOp):
 
 
 def _columns(b: TensorBuilder, x: Tensor, count: int) -> list[Tensor]:
-    """x[…, 0], x[…, 1], …"""
+    """The columns of x, x[…, 0] to x[…, count − 1], as a list."""
 
     def column(number: int) -> Tensor:
         return b.tabulate(x.extents[:-1], x.dtype, lambda v, *at: v.load(x, *at, number))

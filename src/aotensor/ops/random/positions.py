@@ -29,7 +29,7 @@ def check_state(state: TensorType) -> tuple[Dim, ...]:
 
 
 def array_positions(state: Array, extents: Sequence[int]) -> Position:
-    """The positions of a draw of `extents`, as arrays that broadcast.   Raises: GraphTypeError for a wrong state"""
+    """(key, draw, element number) of each element of a draw, as arrays that broadcast.   Raises: GraphTypeError"""
     if state.shape[-1] != WORDS:
         raise GraphTypeError(f"a state of the generator has {WORDS} numbers, not {state.shape[-1]}")
     around = (*state.shape[:-1], *(1 for _ in extents))

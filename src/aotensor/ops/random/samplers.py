@@ -65,7 +65,7 @@ def integers(v: ScalarBuilder, position: Position, span: Any, threshold: Any) ->
 
 
 def gamma(v: ScalarBuilder, position: Position, shape: Any) -> Any:
-    """Gamma of scale 1.
+    """A gamma draw of scale 1 and the given shape.
 
     Source: Marsaglia & Tsang, "A simple method for generating gamma variables" (2000). A shape a below 1 uses
     Gamma(a) = Gamma(a + 1)·u^(1/a).
@@ -100,7 +100,7 @@ def gamma(v: ScalarBuilder, position: Position, shape: Any) -> Any:
 
 
 def poisson(v: ScalarBuilder, position: Position, mean: Any) -> Any:
-    """Poisson counts: by sequential search below a mean of 10, by transformed rejection above.
+    """A Poisson draw: by sequential search for a mean below 10, else by transformed rejection.
 
     Sources: Devroye, "Non-uniform random variate generation" (1986), X.3; Hörmann, "The transformed rejection method
     for generating Poisson random variables" (1993), algorithm PTRS.
@@ -124,7 +124,8 @@ def poisson(v: ScalarBuilder, position: Position, mean: Any) -> Any:
 
 
 def binomial(v: ScalarBuilder, position: Position, count: Any, p: Any) -> Any:
-    """Successes in `count` trials: by sequential search below a mean of 10, by transformed rejection above.
+    """Number of successes in `count` trials: by sequential search for a mean below 10, else by transformed
+    rejection.
 
     Sources: Kachitvichyanukul & Schmeiser, "Binomial random variate generation" (1988), algorithm BINV; Hörmann, "The
     generation of binomial random variates" (1993), algorithm BTRS. A p above ½ counts failures.
@@ -133,7 +134,7 @@ def binomial(v: ScalarBuilder, position: Position, count: Any, p: Any) -> Any:
 
 
 def positive_binomial(v: ScalarBuilder, position: Position, count: Any, p: Any) -> Any:
-    """The same, conditioned on at least one success; `count` and p are above 0."""
+    """A binomial draw, conditioned on at least one success; `count` and p are above 0."""
     return _binomial(v, position, count, p, is_positive=True)
 
 
@@ -201,7 +202,7 @@ def gap(v: ScalarBuilder, position: Position, left: Any, picks: Any) -> Any:
 
 
 def hypergeometric(v: ScalarBuilder, position: Position, good: Any, bad: Any, left: Any) -> Any:
-    """The number of good elements among the chosen ones, if `left` of all are not chosen.
+    """Number of good elements in a draw without replacement that leaves `left` elements of all.
 
     A search below a mean of 10, a ratio of uniforms above. Fewer than half are marked, and fewer than half are chosen:
     else the others are counted. Source: Stadlober, "The ratio of uniforms approach for generating discrete random
@@ -248,7 +249,7 @@ def hypergeometric(v: ScalarBuilder, position: Position, good: Any, bad: Any, le
 
 
 def vonmises(v: ScalarBuilder, position: Position, kappa: Any) -> Any:
-    """Angles about 0 in [−π, π] of concentration kappa: by rejection from a wrapped Cauchy distribution.
+    """An angle about 0 in [−π, π] of concentration kappa, by rejection from a wrapped Cauchy distribution.
 
     Source: Best & Fisher, "Efficient simulation of the von Mises distribution" (1979). A kappa below `FLAT` is uniform,
     one above `NARROW` normal, to within rounding.
@@ -289,7 +290,7 @@ def vonmises(v: ScalarBuilder, position: Position, kappa: Any) -> Any:
 
 
 def _is_open(v: ScalarBuilder, attempt: Any, done: Any, *others: Any) -> Any:
-    """Has no round accepted yet?"""
+    """Loop condition of rejection sampling: has no round accepted a draw yet?"""
     return v.and_(v.not_(done), v.compare("lt", attempt, v.constant(LIMIT, "uint64")))
 
 
@@ -302,7 +303,7 @@ def _searched(
     fixed: Sequence[Any],
     ratio: Callable[..., Any],
 ) -> Any:
-    """The smallest k with u < P(least) + … + P(k), at most `most`; bounds are (least, most).
+    """The smallest k with u < P(least) + … + P(k), at most `most`, by sequential search; bounds are (least, most).
 
     P(least) is `first`, P(k) = P(k − 1)·ratio(v, k, *fixed).
     """
@@ -364,7 +365,7 @@ def _transformed(
 
 
 def _product(v: ScalarBuilder, x: Any, y: Any) -> tuple[Any, Any]:
-    """The high and the low 64 bits of a product of two uint64."""
+    """(high, low) 64 bits of the product of two uint64."""
     shift, mask = v.constant(32, "uint64"), v.constant(0xFFFFFFFF, "uint64")
     (a, b), (c, d) = ((v.shift_right(one, shift), v.and_(one, mask)) for one in (x, y))
     low, first, second = v.mul(b, d), v.mul(a, d), v.mul(b, c)

@@ -48,7 +48,7 @@ def _check_fit(x: Variable, extents: Sequence[SymbolicExtent]) -> None:
 
 
 def noise(kind: str, state: Variable, extents: Sequence[SymbolicExtent], dtype: str) -> Variable:
-    """Base noise of some extents.   Raises: GraphValueError for a negative one."""
+    """A `Noise` tensor of one kind and these extents.   Raises: GraphValueError for a negative extent."""
     dims, sizes = split_shape(kind, list(extents))
     return Noise(kind, dtype, dims)(state, *sizes)  # type: ignore[no-any-return]
 
@@ -65,7 +65,7 @@ def sampled(kind: str, state: Variable, size: Any, parameters: Sequence[Variable
 
 
 def real(dtype: Any) -> str:
-    """The dtype of a real draw: as asked, else floatX.   Raises: GraphTypeError for one that is not floating."""
+    """The dtype of a real draw: `dtype` if given, else floatX.   Raises: GraphTypeError if it is not floating."""
     found = config.floatX if dtype is None else dtypes.canonical(dtype)
     if not dtypes.is_float(found):
         raise GraphTypeError(f"a real draw has a floating dtype, not {found}")
@@ -94,7 +94,7 @@ def rounded_draw(distribution: Callable[..., Drawn]) -> Callable[..., Drawn]:
 
 
 def whole(dtype: Any) -> str:
-    """The dtype of a count: as asked, else int64.   Raises: GraphTypeError for bool."""
+    """The dtype of a count: `dtype` if given, else int64.   Raises: GraphTypeError for bool."""
     found = "int64" if dtype is None else dtypes.canonical(dtype)
     if found == "bool":
         raise GraphTypeError("a count has no dtype bool")

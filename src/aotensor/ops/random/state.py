@@ -37,12 +37,12 @@ def first_state(seed: Any, number: int = 0) -> Array:
 
 
 def shared_state(seed: int | None, number: int = 0, name: str = "rng") -> SharedVariable:
-    """`first_state` as a shared variable."""
+    """A new shared variable with the value of `first_state`."""
     return shared(first_state(seed, number), name=name, shape=(WORDS,))
 
 
 def as_state(value: Any) -> Variable:
-    """A state as a variable.   Raises: GraphTypeError for anything but a uint64 vector of 2."""
+    """Convert a state to a variable.   Raises: GraphTypeError for anything but a uint64 vector of 2."""
     state = as_tensor(value)
     check_state(state.tensor_type)
     if state.ndim != 1:

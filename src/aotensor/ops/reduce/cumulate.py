@@ -25,7 +25,7 @@ from aotensor.ops.shape.reshape import ravel, reshape
 
 
 def _shifted(b: TensorBuilder, x: Tensor, axis: int) -> Tensor:
-    """x shifted by one along the axis, with a leading 1."""
+    """Emit x shifted by one along the axis, with a leading 1."""
 
     def element(v: ScalarBuilder, *at: Scalar) -> Scalar:
         before = v.imax(v.isub(at[axis], 1), 0)
@@ -103,7 +103,7 @@ class CumProd(AxisOp, LinearisedOp):
         return np.moveaxis(result[..., ::-1] if self.reverse else result, -1, self.axis)
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        """ẏ[k] = x[k]·ẏ[k − 1] + ẋ[k]·Π_{i<k} x[i]."""
+        """The tangent by a linear recurrence: ẏ[k] = x[k]·ẏ[k − 1] + ẋ[k]·Π_{i<k} x[i]."""
         factors = cast(inputs[0], self.dtype)
         terms = cast(tangents[0], self.dtype) * replace(self, exclusive=True)(factors)
         change = LinearRecurrence(self.axis, self.reverse)(factors, terms)

@@ -127,7 +127,7 @@ class ExtremumMask(AxisOp, DiscreteOp):
         return b.map(belongs, x, best, position, first, dtype="bool")  # type: ignore[no-any-return]
 
     def _position(self, v: ScalarBuilder, extents: Sequence[Extent], at: Sequence[Scalar]) -> Scalar:
-        """Number of an element among those that are reduced together, in C order."""
+        """The C-order number of an element among the elements that are reduced together."""
         position: Extent = 0
         for axis in self.axes:
             position = v.iadd(v.imul(position, extents[axis]), at[axis])

@@ -65,7 +65,7 @@ class Length(AxisOp):
             return np.asarray(unit * scale.reshape(unit.shape))
 
     def continued(self, x: Any) -> Any:
-        """The square root of the sum; nan at 0, where the length has a kink and no continuation."""
+        """√Σ x² at complex x, for the complex step; nan at 0, where the length has a kink."""
         from_centre = x - (x.mean(axis=self.axes, keepdims=True) if self.is_centred else 0)
         is_kink = ~np.any(np.real(from_centre), axis=self.axes)
         return np.where(is_kink, np.nan, np.sqrt(np.square(from_centre).sum(axis=self.axes)))
@@ -134,10 +134,10 @@ class UnitVector(AxisOp):
         return [self._derivative(inputs[1], outputs[0], tangents[0])]
 
     def _derivative(self, y: Variable, u: Variable, direction: Variable) -> Variable:
-        """The component of a direction orthogonal to x, divided by y: the Jacobian is symmetric, both modes use it."""
+        """The tangent or cotangent of the unit vector: the part of `direction` orthogonal to x, divided by y."""
         return (direction - u * sum_over(u * direction, axis=self.axes, keepdims=True)) * _inverse(y)
 
 
 def _inverse(y: Variable) -> Variable:
-    """1/y, 0 at 0."""
+    """1/y, and 0 where y is 0."""
     return switch(eq(y, 0), 0, 1 / switch(eq(y, 0), 1, y))

@@ -48,6 +48,6 @@ def std(x: Any, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Var
 
 
 def _freedom(x: Variable, axes: tuple[int, ...], ddof: int) -> Variable:
-    """n − ddof, nan if that is not positive."""
+    """n − ddof for the number n of reduced elements; nan if that is not positive."""
     freedom = count(x, axes, "float64") - constant(ddof, dtype="float64")
     return switch(gt(freedom, 0), freedom, constant(math.nan, dtype="float64"))

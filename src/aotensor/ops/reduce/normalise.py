@@ -40,7 +40,7 @@ def _lower_reduced(b: TensorBuilder, kind: str, x: Tensor, axes: Sequence[int]) 
 def _weights(
     b: TensorBuilder, x: Tensor, axes: Sequence[int], is_shared_at_limits: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """m = max x, exp(x − m) and the sum of that over axes, which stay as extent 1.
+    """(m, exp(x − m), Σ exp(x − m)) with m = max x over axes, kept with extent 1.
 
     is_shared_at_limits: elements that are m itself weigh 1, be it infinite.
     """
@@ -55,7 +55,7 @@ def _weights(
 
 
 def _beyond_mean(y: Variable, direction: Variable, axes: tuple[int, ...]) -> Variable:
-    """d − Σ y⊙d for shares y with Σ y = 1.
+    """d − Σ y⊙d for shares y with Σ y = 1, accurate also for a share that rounds to 1.
 
     Where one share is above ½, the d there is subtracted from all d first. That changes nothing, but leaves the result
     for this element to the small shares, as its own share rounds to 1.
@@ -68,7 +68,7 @@ def _beyond_mean(y: Variable, direction: Variable, axes: tuple[int, ...]) -> Var
 
 
 def _less_share(g: Variable, y: Variable, axes: tuple[int, ...]) -> Variable:
-    """g − y·Σ g for shares y with Σ y = 1: of a share above ½, (Σ of the other y)·Σ g − Σ of the other g."""
+    """g − y·Σ g for shares y with Σ y = 1; for y above ½ computed from the other elements, to avoid cancellation."""
     is_most = gt(y, 0.5)
     total = sum_over(g, axis=axes, keepdims=True)
     others = sum_over(switch(is_most, 0, y), axis=axes, keepdims=True)
@@ -101,7 +101,7 @@ class Softmax(AxisOp):
             return weights / (np.where(m == -np.inf, 1, total) if self.at_limits else total)  # type: ignore[no-any-return]
 
     def _derivative(self, y: Variable, direction: Variable) -> Variable:
-        """y⊙(d − Σ y⊙d): the Jacobian is symmetric, so both modes are this."""
+        """The tangent or cotangent y⊙(d − Σ y⊙d): the Jacobian is symmetric, so both modes use it."""
         return y * _beyond_mean(y, direction, self.axes)
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
@@ -111,13 +111,13 @@ class Softmax(AxisOp):
         return [self._derivative(outputs[0], tangents[0])]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        """Lower with one quotient per sum and one product per element: faster, for an error of ½ ulp more."""
+        """Emit exp(x − m) times 1/Σ: one quotient per sum and one product per element, for ½ ulp more of error."""
         m, weights, total = _weights(b, x, self.axes, self.at_limits)
         unit = b.map(self._unit, total, m, dtype=x.dtype)
         return b.map(lambda v, weight, unit: v.mul(weight, unit), weights, unit, dtype=x.dtype)  # type: ignore[no-any-return]
 
     def _unit(self, v: ScalarBuilder, total: Scalar, m: Scalar) -> Scalar:
-        """The share of a weight of 1."""
+        """1/total: the softmax of an element whose weight is 1."""
         unit = v.div(v.constant(1.0, total.dtype), total)
         if not self.at_limits:
             return unit
@@ -186,7 +186,9 @@ class LogSumExp(AxisOp):
         return [sum_over(Softmax(self.axes, at_limits=True)(x) * tx, axis=self.axes)]
 
     def lower(self, b: TensorBuilder, x: Tensor) -> Tensor:
-        """By the weights of the softmax that is its derivative, so that both share them; an infinite m decides."""
+        """Emit m + log Σ exp(x − m), with the weights of the softmax that is its derivative, so that both share
+        them.
+        """
         m, _, total = _weights(b, x, self.axes, is_shared_at_limits=True)
         kept = [axis for axis in range(len(x.extents)) if axis not in self.axes]
 

@@ -32,12 +32,12 @@ Place: TypeAlias = Callable[[Variable, Variable], Variable]
 
 
 def _hyndman(alpha: float, beta: float) -> Place:
-    """n·q + α + q·(1 − α − β) − 1.   Source: Hyndman & Fan, Sample quantiles in statistical packages (1996)."""
+    """A function (q, n) ↦ n·q + α + q·(1 − α − β) − 1: the position of a quantile. Source: Hyndman & Fan (1996)."""
     return lambda q, n: n * q + (alpha + q * (1 - alpha - beta)) - 1
 
 
 def _closest(q: Variable, n: Variable) -> Variable:
-    """n·q − ½, rounded up, but down to an even number of elements from halfway."""
+    """The position n·q − ½ of a quantile, rounded up; at ties rounded to an even number of elements."""
     place = n * q - 1.5
     whole = floor(place)
     is_down = and_(eq(place, whole), eq(whole - 2 * floor(whole / 2), 1))
@@ -123,7 +123,7 @@ def _quantile(name: str, a: Variable, q: Any, whole: int, axis: Axes, method: st
 
 
 def _between(lines: Variable, shares: Variable, method: str) -> Variable:
-    """The quantiles of lines along the last axis.   (…, n), (…) → (…, shares)"""
+    """Quantiles of the vectors along the last axis, at fractions `shares`.   (…, n), (shares,) → (…, shares)"""
     extent = extent_of(lines, -1)
     n = cast(as_tensor(extent), "float64")
     wanted = _PLACES[method](shares, n)
@@ -146,7 +146,7 @@ def _between(lines: Variable, shares: Variable, method: str) -> Variable:
 
 
 def _at_ranks(lines: Variable, low: Variable, high: Variable) -> tuple[Variable, Variable]:
-    """Elements of lines by two tensors of ranks.   (…, n), (…) → (…, ranks) twice"""
+    """Elements of the vectors along the last axis at two tensors of ranks.   (…, n), (ranks,) → (…, ranks) twice"""
     pairs = stack([low, high], axis=-1)  # neighbours follow each other: the second is found fast
     places = Ranked()(lines, take(arange(extent_of(lines, -1)), ravel(pairs)))
     found = reshape(take_along_axis(lines, places), [*extents_of(lines)[:-1], *extents_of(pairs)])

@@ -109,7 +109,7 @@ class LinearRecurrence(AxisOp):
 
 
 def mirror(b: TensorBuilder, x: Tensor, axis: int) -> Tensor:
-    """x in reverse order along an axis."""
+    """Emit x in reverse order along an axis."""
 
     def element(v: ScalarBuilder, *at: Scalar) -> Scalar:
         mirrored = v.isub(v.isub(x.extents[axis], 1), at[axis])

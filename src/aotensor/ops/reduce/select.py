@@ -156,7 +156,7 @@ def _by_parts(lines: Variable, cuts: Variable, count: int) -> Variable:
 
 
 def _is_behind(x: Variable, at: Variable, y: Variable, place: Variable) -> Variable:
-    """Bool mask: which elements follow others in a stable ascending order, with nan last."""
+    """Bool mask: which elements come after the element y in a stable ascending order, with nan last."""
     more, equal = gt(x, y), eq(x, y)
     if dtypes.is_float(x.dtype):
         more = or_(more, and_(isnan(x), invert(isnan(y))))

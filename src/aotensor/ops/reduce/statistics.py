@@ -72,7 +72,7 @@ def cov(
 
 
 def _covariances(m: Any, y: Any, rowvar: bool, bias: bool, ddof: int | None, fweights: Any, aweights: Any) -> Variable:
-    """As `cov`, of dtypes of 16 bits in float32."""
+    """`cov`; operands of 16 bits are computed in float32."""
     rows = _variables("cov", m, rowvar)
     if y is not None:
         rows = concatenate([rows, _variables("cov", y, rowvar)])
@@ -100,7 +100,7 @@ def _covariances(m: Any, y: Any, rowvar: bool, bias: bool, ddof: int | None, fwe
 
 
 def _variables(name: str, x: Any, rowvar: bool) -> Variable:
-    """Variables as rows, observations as columns."""
+    """x as a matrix with variables as rows and observations as columns."""
     x = as_tensor(x)
     if dtypes.is_complex(x.dtype):
         hint = "take covariances of real(z) and imag(z)"

@@ -29,7 +29,7 @@ Axes = int | Sequence[int] | None
 
 
 def without_axes(x: TensorType, axes: Sequence[int], dtype: str | None = None) -> TensorType:
-    """The type of a reduction of x over `axes`."""
+    """The type of the result of a reduction of x over `axes`."""
     kept = tuple(dim for axis, dim in enumerate(x.shape) if axis not in axes)
     return TensorType(dtype or x.dtype, kept)
 
@@ -40,7 +40,7 @@ def spread(reduced: Variable, axes: Sequence[int], x: Variable) -> Variable:
 
 
 def finished(reduced: Variable, axes: Sequence[int], x: Variable, keepdims: bool) -> Variable:
-    """The result, with the reduced axes as extent 1 if they are kept."""
+    """The result of a reduction, with the reduced axes kept as extent 1 if `keepdims`."""
     return reexpand(reduced, axes, x.ndim) if keepdims else reduced
 
 
@@ -98,7 +98,7 @@ class Prod(AxisOp):
         return np.prod(x, axis=self.axes)
 
     def _derivatives(self, x: Variable, y: Variable) -> Variable:
-        """∂y/∂x, of the shape of x: the product of the others. Zero-safe, and differentiable any number of times."""
+        """∂y/∂x, of the shape of x: for each element the product of the others, without division by zero."""
         if self.no_zeros_in_input:
             return spread(y, self.axes, x) / x
         return exclusive_products(cast(x, self.dtype), self.axes)
@@ -117,7 +117,7 @@ class Prod(AxisOp):
 
 @dataclass(frozen=True)
 class Quantifier(AxisOp, DiscreteOp):
-    """any or all of the booleans of x over axes; nothing gives false, or true."""
+    """`any` or `all` of the elements of a bool x over axes; of no elements false or true, respectively."""
 
     kind: str
     axes: tuple[int, ...]
@@ -177,7 +177,7 @@ def _accumulated(
     keepdims: bool,
     acc_dtype: DTypeLike | None,
 ) -> Variable:
-    """The reduction `make(axes, dtype, dtype of the accumulator)` of x, with the dtypes that `sum` has by default."""
+    """Call `make(axes, dtype, acc_dtype)` with the defaults of `sum` for dtypes, and apply keepdims."""
     axes = normalise_axes(axis, x.ndim)
     out = dtypes.sum_of(x.dtype) if dtype is None else dtypes.canonical(dtype)
     if not axes:
@@ -187,7 +187,7 @@ def _accumulated(
 
 
 def count(x: Variable, axes: Sequence[int], dtype: str) -> Variable:
-    """Number of elements that a reduction over `axes` sees, as a scalar of a float dtype."""
+    """The number of elements that a reduction of x over `axes` combines, as a scalar of a float dtype."""
     extents = extents_of(x)
     number = product(extents[axis] for axis in axes)
     return constant(number, dtype=dtype) if isinstance(number, int) else cast(number, dtype)

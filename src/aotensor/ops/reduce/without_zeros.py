@@ -29,7 +29,7 @@ def _is_zero(s: ScalarBuilder, x: Any) -> Scalar:
 
 
 def _unless_zero(g: Variable, own: Variable, other: Variable) -> Variable:
-    """The derivative where `own` is not skipped: the other factor, or 1 where that is skipped."""
+    """g·∂(x·y)/∂own for a product that skips zeros: 0 if `own` is 0, g if `other` is 0, else g·other."""
     return switch(eq(own, 0), 0, switch(eq(other, 0), g, g * other))
 
 
@@ -63,7 +63,7 @@ class ProdWithoutZeros(AxisOp):
             return np.asarray(np.prod(np.where(x == 0, 1, x), axis=self.axes, dtype=self.acc_dtype)).astype(self.dtype)
 
     def _derivatives(self, x: Variable) -> Variable:
-        """∂y/∂x, of the shape of x."""
+        """∂y/∂x, of the shape of x: for each nonzero element the product of the other nonzero elements, else 0."""
         wide = cast(x, self.dtype)
         zero, one = constant(0, dtype=self.dtype), constant(1, dtype=self.dtype)
         others = exclusive_products(switch(eq(wide, zero), one, wide), self.axes)

@@ -18,7 +18,7 @@ from aotensor.ops.shape.extents import SymbolicExtent, as_extent, extent_of, is_
 
 
 def as_list(value: Any) -> list[Any]:
-    """None as nothing, a list or tuple as it is, anything else as the one item."""
+    """A list of the items of a list or tuple; of one item for any other value, empty for None."""
     if value is None:
         return []
     return list(value) if isinstance(value, list | tuple) else [value]
@@ -47,7 +47,7 @@ class State:
     literal: int | float | None = None
 
     def by_lag(self) -> tuple[tuple[int, ...], list[Variable]]:
-        """The taps in increasing order, and their symbols."""
+        """(taps in increasing order, their symbols)."""
         order = sorted(zip(self.lags, self.slots, strict=True), key=lambda pair: pair[0])
         return tuple(lag for lag, _ in order), [slot for _, slot in order]
 
@@ -87,7 +87,9 @@ def _with_taps(item: Any, key: str, position: int) -> tuple[Variable, tuple[int,
 
 
 def checked_taps(taps: Any, what: str) -> tuple[int, ...]:
-    """Raises: GraphTypeError unless they are ints, GraphValueError unless they are distinct and at least one."""
+    """Check the taps of a loop.   Raises: GraphTypeError unless ints, GraphValueError unless distinct and at least
+    one.
+    """
     listed = sorted(taps) if isinstance(taps, set | frozenset) else as_list(taps)
     if not all(isinstance(tap, int | np.integer) and not isinstance(tap, bool) for tap in listed):
         raise GraphTypeError(f"scan: the taps of {what} are ints, not {taps!r}")
@@ -183,7 +185,7 @@ def _shortest(lengths: Sequence[SymbolicExtent]) -> Variable:
 
 
 def _same(length: Variable, other: Variable) -> bool:
-    """Are both the extent of one named dim?"""
+    """Are two lengths the extents of one named dim?"""
     return length is other or (
         length.owner is not None
         and length.owner.op == getattr(other.owner, "op", None)

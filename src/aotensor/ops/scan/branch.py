@@ -71,7 +71,7 @@ class Branch(Op):
         return batch(values, {x: new for x, new, on in pairs if on})
 
     def _inlined(self, inputs: Sequence[Variable]) -> list[Variable]:
-        """The outputs by a choice between both sides, each of them computed."""
+        """The outputs by IfElse of both sides, each of them computed."""
         condition, *captured = inputs
         return chosen(condition, [*self.then.inlined(captured), *self.otherwise.inlined(captured)])
 
@@ -112,7 +112,7 @@ class IfElse(Op):
         return tuple(values[: self.count] if condition else values[self.count :])
 
     def demanded(self, node: Apply, known: Mapping[Variable, Any]) -> Sequence[Variable]:
-        """The condition, then the values on its side."""
+        """The inputs that the reference needs next: the condition, then the values of the chosen side."""
         condition, *values = node.inputs
         if condition not in known:
             return [condition]
@@ -171,12 +171,12 @@ class IfElse(Op):
 
 
 def chosen(condition: Variable, sides: Sequence[Variable]) -> list[Variable]:
-    """The first half of the values, or the second."""
+    """The first half of the values if the condition holds, else the second half."""
     return list(IfElse(len(sides) // 2).apply(condition, *sides).outputs)
 
 
 def either(one: TensorType, other: TensorType) -> TensorType:
-    """The type of a value that is one of two.   Raises: GraphTypeError if they differ in dtype or rank."""
+    """The type of a value that is `one` or `other`.   Raises: GraphTypeError if they differ in dtype or rank."""
     if (one.dtype, one.rank) != (other.dtype, other.rank):
         raise GraphTypeError(f"one branch gives {one}, the other {other}")
     return TensorType(one.dtype, common_dims(one.shape, other.shape))

@@ -85,7 +85,7 @@ def _cut(x: Variable, steps: SymbolicExtent) -> Variable:
 
 
 def _chunks(x: Variable, steps: SymbolicExtent, parts: SymbolicExtent, size: int, padding: bool) -> Variable:
-    """(steps, …) → (parts, size, …), filled up with zeros."""
+    """Split x into `parts` chunks of `size` steps, padded with zeros.   (steps, …) → (parts, size, …)"""
     rest = extents_of(x)[1:]
     is_even = isinstance(steps, int) and steps % size == 0
     if padding and not is_even:

@@ -60,7 +60,7 @@ def spans(value: Variable, x: Variable) -> bool:
 
 
 def _origin(found: SymbolicExtent | Axis) -> SymbolicExtent | Axis:
-    """An extent traced as far as it goes."""
+    """An extent traced to its origin: an int, a symbolic scalar, or the axis of a variable."""
     while isinstance(found, Variable):
         if isinstance(found, Constant):
             return int(found.data)
@@ -93,7 +93,7 @@ def _from_inputs(node: Apply, output: int, axis: int) -> SymbolicExtent | Axis |
 
 
 def _given_size(node: Apply, dims: Sequence[object], axis: int) -> Variable | None:
-    """The input that is the extent along an axis."""
+    """The input of a node that gives the extent of its output along an axis."""
     sizes = [position for position, dim in enumerate(dims) if not isinstance(dim, int)]
     return node.inputs[1 + sizes.index(axis)] if axis in sizes else None
 
@@ -109,7 +109,7 @@ def _named(x: Variable, position: int, origins: dict[str, Axis]) -> TensorType:
 
 
 def rebuilt(node: Apply, known: Mapping[Variable, Variable]) -> dict[Variable, Variable]:
-    """The outputs of a node on inputs that may have been replaced, where any has."""
+    """Output → its replacement, for a node some of whose inputs were replaced; empty if none was."""
     inputs = [known.get(x, x) for x in node.inputs]
     if all(new is old for new, old in zip(inputs, node.inputs, strict=True)):
         return {}

@@ -77,7 +77,9 @@ def scan(
 
 
 class Loop:
-    """The arguments of `scan` on their way to the op.   Raises: as `scan`."""
+    """The builder of a loop: reads the arguments of `scan`, runs the step on symbols, creates the op.   Raises: as
+    `scan`.
+    """
 
     def __init__(
         self,
@@ -124,7 +126,7 @@ class Loop:
     def _assembled(
         self, states: list[State], made: Results[Variable], carried: dict[SharedVariable, State], stacked: list[bool]
     ) -> tuple[Scan, list[Variable]]:
-        """The op and its inputs: what the step reads from outside becomes a non-sequence."""
+        """The op and its inputs; outer values that the step reads become non-sequences."""
         taps = [state.by_lag() for state in states]
         slots = [*(row.slot for row in self._rows), *(slot for _, found in taps for slot in found)]
         outer = captured(made.flat(), [*slots, *carried], set(self._made))
@@ -146,7 +148,7 @@ class Loop:
         return op, [self._n_steps, *(row.rows for row in self._rows), *(s.initial for s in states), *chain(*operands)]
 
     def _step(self) -> tuple[StepResult, list[State | None]]:
-        """One step on symbols; again if Python numbers as initial values take the dtype of what they become."""
+        """Call the step on symbols; a second time if initial Python numbers get the dtype of their new values."""
         result = self._call()
         states = self._matched(result)
         fitted = [_with_dtype_of(state, x) for state, x in zip(states, result.outputs, strict=True)]
@@ -164,7 +166,7 @@ class Loop:
             return parse(self._fn(*(row.slot for row in self._rows), *taps, *self._constants))
 
     def _matched(self, result: StepResult) -> list[State | None]:
-        """One entry per output.   Raises: GraphValueError if outputs_info has another number of them."""
+        """One state (or None) per output of the step.   Raises: GraphValueError if outputs_info has another length."""
         if not self._states:
             return [None] * len(result.outputs)
         if len(self._states) != len(result.outputs):
@@ -177,7 +179,9 @@ class Loop:
 
 
 def _with_dtype_of(state: State | None, x: Variable) -> State | None:
-    """A state that starts as a Python number, in the dtype of its new value where this holds the number."""
+    """A state whose initial value is a Python number, converted to the dtype of its new value if that holds the
+    number.
+    """
     if state is None or state.literal is None or state.initial.dtype == x.dtype or x.ndim != 0:
         return state
     if isinstance(state.literal, float) and not dtypes.is_float(x.dtype):
@@ -186,7 +190,9 @@ def _with_dtype_of(state: State | None, x: Variable) -> State | None:
 
 
 def _check_state(position: int, state: State, x: Variable) -> None:
-    """Raises: GraphValueError if the new value differs from the initial one in dtype, rank or static extents."""
+    """Check the new value of a state.   Raises: GraphValueError if dtype, rank or static extents differ from the
+    initial ones.
+    """
     slot = state.slots[0]
     lines = [f"before: {slot.describe()}", f"after: {x.describe()}"]
     if x.dtype != slot.dtype:

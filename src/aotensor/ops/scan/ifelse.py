@@ -67,7 +67,7 @@ def _form(x: SparseVariable) -> tuple[str, tuple[int, int] | None]:
 
 
 def _chosen(condition: Variable, then: Sequence[Variable], otherwise: Sequence[Variable]) -> list[Variable]:
-    """One of the sides; of a sparse matrix its vectors are chosen."""
+    """The chosen side; for sparse matrices, a choice between each of their vectors."""
     types = [_common_type(one, other) for one, other in zip(then, otherwise, strict=True)]
     sides = [
         x for side in (then, otherwise) for value, type in zip(side, types, strict=True) for x in _fitted(value, type)
@@ -77,7 +77,7 @@ def _chosen(condition: Variable, then: Sequence[Variable], otherwise: Sequence[V
 
 
 def _common_type(one: Variable, other: Variable) -> TensorType:
-    """The type of a value that is one of two, as far as it says how the value is carried."""
+    """The type of a value that is `one` or `other`, with the index dtype and dims that both fit."""
     if not isinstance(one, SparseVariable) or not isinstance(other, SparseVariable):
         return one.tensor_type
     a, b = one.sparse_type, other.sparse_type
@@ -90,7 +90,7 @@ def _common_type(one: Variable, other: Variable) -> TensorType:
 
 
 def _fitted(x: Variable, type: TensorType) -> list[Variable]:
-    """The dense values of x, indices in the dtype of that type."""
+    """The dense values of x (see `dense_values`), with sparse indices in the index dtype of `type`."""
     values = dense_values(x)
     if not isinstance(type, SparseTensorType):
         return values

@@ -23,7 +23,7 @@ class Operands(Generic[T]):
     constants: list[T]
 
     def flat(self) -> list[T]:
-        """The inputs in their order."""
+        """The inputs of the loop as one list, in their order."""
         return [self.n_steps, *self.sequences, *self.initial, *self.constants]
 
 
@@ -36,25 +36,27 @@ class Slots(Generic[T]):
     constants: list[T]
 
     def flat(self) -> list[T]:
-        """The inputs in their order."""
+        """The inputs of the body as one list, in their order."""
         return [*self.sequences, *(tap for taps in self.taps for tap in taps), *self.constants]
 
 
 @dataclass
 class Results(Generic[T]):
-    """The outputs of a loop or of its body: `last` is the number of steps, or the condition to stop, if it has one."""
+    """The outputs of a loop or its body by their roles; `last`: number of steps, or the stop condition, if there is
+    one.
+    """
 
     states: list[T]
     mapped: list[T]
     last: T | None = None
 
     def flat(self) -> list[T]:
-        """The outputs in their order."""
+        """The outputs as one list, in their order."""
         return [*self.states, *self.mapped, *([] if self.last is None else [self.last])]
 
 
 def fitted(what: str, slot: Variable, found: TensorType) -> TensorType:
-    """The type of a value that is given to an input of a subgraph, with what both know of its extents.
+    """The type of a value passed to an input of a subgraph, with the extents known from either.
 
     Raises: GraphValueError if dtype, rank or static extents differ.
     """
@@ -81,5 +83,5 @@ def _merged(what: str, axis: int, one: Dim, other: Dim) -> Dim:
 
 
 def common_dims(first: Sequence[Dim], second: Sequence[Dim]) -> tuple[Dim, ...]:
-    """Dims of a tensor that is either of two of one rank: those that they have in common, None where they differ."""
+    """The dims that two shapes of one rank have in common; None where they differ."""
     return tuple(one if one == other else None for one, other in zip(first, second, strict=True))

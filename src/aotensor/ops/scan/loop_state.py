@@ -14,9 +14,7 @@ from aotensor.ops.complex.parts import whole as of_parts
 
 
 def dense_values(x: Variable) -> list[Variable]:
-    """x itself; of a complex value its two parts, of a sparse matrix its five vectors: data, which may be two parts,
-    indices, indptr, and two that have its extents.
-    """
+    """The dense real values that represent x: x itself, two parts if complex, five vectors if sparse."""
     if isinstance(x, SparseVariable):
         data, *structure = sparse().vectors(x)
         return [*dense_values(data), *structure]
@@ -24,7 +22,7 @@ def dense_values(x: Variable) -> list[Variable]:
 
 
 def whole(type: TensorType, values: Iterator[Variable]) -> Variable:
-    """The value of that type from the next of the dense ones."""
+    """The value of a type, assembled from the next dense real values of an iterator: the inverse of `dense_values`."""
     first = of_parts(next(values), next(values)) if dtypes.is_complex(type.dtype) else next(values)
     if not isinstance(type, SparseTensorType):
         return first

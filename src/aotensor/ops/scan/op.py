@@ -89,7 +89,7 @@ class Scan(Op):
         return Results(list(items[:states]), list(items[states:end]), items[end] if self.has_condition else None)
 
     def apply(self, *inputs: Any) -> Apply:
-        """The node of this op on these inputs; where the number of steps is known, the types of its outputs tell it."""
+        """Apply the op; if the number of steps is known, it becomes the extent of the outputs."""
         node = super().apply(*inputs)
         steps = dim_of(as_extent(node.inputs[0]))
         if steps is None or self.has_condition:
@@ -136,7 +136,7 @@ class Scan(Op):
             raise GraphTypeError("the condition of until is a bool scalar", lines=[made.last.describe()])
 
     def _state(self, position: int, initial: TensorType) -> TensorType:
-        """The type of a state: what its initial rows and its new value have in common."""
+        """The type of a state: dtype, and the dims that its initial rows and its new value have in common."""
         what = f"state {position}"
         row, depth = _row(f"the initial value of {what}", initial), self.depths[position]
         if isinstance(initial.shape[0], int) and initial.shape[0] != depth:
@@ -150,7 +150,9 @@ class Scan(Op):
         return type
 
     def extent_source(self, node: Apply, output: int, axis: int) -> SymbolicExtent | Axis | None:
-        """Rows are as many as the steps; the other extents are those of the initial value, or what the body says."""
+        """The origin of an extent of an output: the number of steps, or the initial value or body that determines
+        it.
+        """
         states = len(self.taps)
         is_stacked = output >= states or self.is_stacked[output]
         if is_stacked and axis == 0:
@@ -189,7 +191,9 @@ class Scan(Op):
         return [[position in sources for sources in pattern] for position in range(len(node.inputs))]
 
     def influences(self) -> list[set[int]]:
-        """For each output, the positions of the inputs whose elements influence it in some step. None the last one."""
+        """For each output, the positions of the inputs whose elements influence it in some step; the last one has
+        none.
+        """
         given = self.operands(range(1 + self.sequences + len(self.taps) + len(self._constants())))
         slots = self.slots(range(len(self.body.inputs)))
         direct = dict(zip([*slots.sequences, *slots.constants], [*given.sequences, *given.constants], strict=True))

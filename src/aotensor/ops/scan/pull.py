@@ -56,7 +56,7 @@ class _Pullback:
         self.nulls: dict[int, Variable] = {}
 
     def terms(self) -> dict[int, Variable]:
-        """Cotangents by the position of the input, where there are any."""
+        """Cotangents of the loop's inputs by position; inputs without a cotangent are missing."""
         if not self._active and not self._mapped:
             return {}
         pulled = self._pull_body()
@@ -67,13 +67,13 @@ class _Pullback:
 
     @cached_property
     def _mapped(self) -> list[int]:
-        """The mapped values that send a cotangent."""
+        """The mapped values that have a cotangent."""
         pairs = zip(self.made.mapped, self.cotangents.mapped, strict=True)
         return [k for k, (x, ct) in enumerate(pairs) if _is_float(x) and ct is not None]
 
     @cached_property
     def _active(self) -> list[int]:
-        """The states that send a cotangent in some step."""
+        """The states that have a cotangent in some step."""
         floats = {k for k, x in enumerate(self.made.states) if _is_float(x)}
         active = {k for k in floats if self.cotangents.states[k] is not None}
         influences = self.op.results(self.op.body.influences)
@@ -92,7 +92,9 @@ class _Pullback:
         return states, {k: Variable(self.made.mapped[k].tensor_type) for k in self._mapped}
 
     def _pull_body(self) -> dict[Variable, Variable]:
-        """Input of the body → its cotangent in one step. Null ones are set aside, with all that they reach."""
+        """Input of the body → its cotangent in one step. Null cotangents are removed, with all inputs that they
+        reach.
+        """
         states, mapped = self._symbols
         outputs = [*(self.made.states[k] for k in states), *(self.made.mapped[k] for k in mapped)]
         taps = [slot for k in states for slot in self.slots.taps[k]]
@@ -102,7 +104,7 @@ class _Pullback:
         return {x: term for x, term in found.items() if has_value(term)}
 
     def _set_nulls(self, nulls: dict[Variable, Variable]) -> None:
-        """A null cotangent of a tap makes those of all that influence the state in earlier steps null."""
+        """Mark the cotangents of all inputs that influence, in earlier steps, a tap with a null cotangent as null."""
         owner = {slot: k for k in self._active for slot in self.slots.taps[k]}
         sources = self.op.influences()
         for x, null in nulls.items():
@@ -167,7 +169,7 @@ class _Pullback:
         term: dict[Variable, Variable],
         recovered: Recovered,
     ) -> dict[int, Variable]:
-        """The backward loop and what its results say of the inputs."""
+        """Run the backward loop, and return cotangents of the loop's inputs by position."""
         slots, op = self.slots, self.op
         summed = [(k, x, Variable(TensorType(term[x].dtype, x.tensor_type.shape))) for k, x in self._summed(term)]
         mapped = [(k, x) for k, x in enumerate(slots.sequences) if x in term]
@@ -236,14 +238,18 @@ class _Pullback:
         return news
 
     def _last_cotangents(self, k: int) -> list[Variable]:
-        """The cotangents before the backward loop: that of the last value, if this is an output, else zeros."""
+        """Initial values of the backward loop for state k: the cotangent of its last value, if that is an output,
+        else zeros.
+        """
         zeros = _zero_row(self.given.initial[k])
         cotangent = self.cotangents.states[k]
         last = self._last_row(k) if self.op.is_stacked[k] else cotangent
         return [zeros if last is None else last, *([zeros] * (self.op.depths[k] - 1))]
 
     def _last_row(self, k: int) -> Variable | None:
-        """The cotangent of the last value of a stacked state, if those of all others are zeros by construction."""
+        """The cotangent of the last row of a stacked state, if the other rows have cotangents of zeros by
+        construction.
+        """
         cotangent = self.cotangents.states[k]
         node = None if cotangent is None else cotangent.owner
         if node is None or not isinstance(node.op, IncSubtensor):
@@ -253,7 +259,7 @@ class _Pullback:
         return row if is_last and is_zeros(whole) and row.ndim == whole.ndim - 1 else None
 
     def _extent(self, slot: Variable, axis: int) -> Variable:
-        """The extent of an input of the body, outside of the loop."""
+        """The extent of an input of the body along an axis, as a value outside of the loop."""
         for x, one in zip(self.given.constants, self.slots.constants, strict=True):
             if one is slot:
                 return shape_i(x, axis)
@@ -266,7 +272,7 @@ class _Pullback:
 
 
 class _Rows:
-    """The rows over which the backward loop runs: all, or those of the last steps where the gradient is truncated."""
+    """The rows over which the backward loop runs: all, or the last ones where the gradient is truncated."""
 
     def __init__(self, pullback: _Pullback, n_steps: Variable) -> None:
         op = pullback.op
@@ -274,7 +280,7 @@ class _Rows:
         self.count: Variable = minimum(n_steps, constant(op.truncate, dtype="int64")) if self.is_cut else n_steps
 
     def of(self, x: Variable) -> Variable:
-        """The rows of a sequence that are read."""
+        """The rows of a sequence that the backward loop reads."""
         if not self.is_cut:
             return x
         return x[: self.count] if self.is_low else self._last(x)
@@ -283,7 +289,7 @@ class _Rows:
         return x[self.n_steps - self.count : self.n_steps]
 
     def spread(self, term: Variable, like: Variable) -> Variable:
-        """The cotangent of a sequence from those of the rows that are read."""
+        """The cotangent of a sequence: `term` for the rows that the backward loop reads, zeros for the others."""
         if not self.is_cut and spans(self.n_steps, like):
             return term
         shape: list[Any] = [extent_of(like, 0), *(extent_of(term, axis) for axis in range(1, term.ndim))]
@@ -292,7 +298,7 @@ class _Rows:
         return set_subtensor(rows, term)
 
     def if_all(self, term: Variable) -> Variable:
-        """The cotangent of an initial value: zeros if the first step is not run backwards."""
+        """The cotangent of an initial value: zeros if a truncated backward loop does not reach the first step."""
         if not self.is_cut:
             return term
         return switch(le(self.n_steps, self.count), term, zeros_like(term))
@@ -303,6 +309,6 @@ def _is_float(x: Variable) -> bool:
 
 
 def _zero_row(initial: Variable) -> Variable:
-    """Zeros in the shape of a state."""
+    """Zeros in the shape of one row of a state's initial value."""
     dims: list[Any] = [extent_of(initial, axis) for axis in range(1, initial.ndim)]
     return alloc(constant(0, dtype=initial.dtype), dims)

@@ -80,7 +80,7 @@ def pushed(op: Scan, inputs: Sequence[Variable], tangents: Sequence[Variable]) -
 
 
 def _varying(op: Scan, live: Mapping[int, Variable]) -> list[bool]:
-    """The states with a tangent: floating ones that depend on an input with a tangent."""
+    """The states with a tangent: floating states that depend on an input with a tangent."""
     pairs = zip(op.results(op.body.outputs).states, op.influences(), strict=False)
     return [dtypes.is_float(x.dtype) and bool(sources & live.keys()) for x, sources in pairs]
 
@@ -91,7 +91,7 @@ def _symbol(slot: Variable) -> Variable:
 
 
 def _direction(slot: Variable, tangent: Variable | None) -> Variable | None:
-    """A symbol for the tangent of an input of the body, of the dtype that the tangent has."""
+    """A symbol for the tangent of an input of the body, of the dtype of `tangent`."""
     return None if tangent is None else Variable(TensorType(tangent.dtype, slot.tensor_type.shape))
 
 
@@ -181,7 +181,7 @@ def batched(op: Scan, inputs: Sequence[Variable], is_batched: Sequence[bool]) ->
 
 
 def _check_lanes(op: Scan) -> None:
-    """Raises: UnsupportedError unless samples may stop one by one: results have one extent for all samples."""
+    """Check that samples may stop one by one: results have one extent for all samples.   Raises: UnsupportedError"""
     if (op.mapped and not op.pads) or any(op.is_stacked) or any(-1 not in taps for taps in op.taps):
         raise UnsupportedError(
             "scan: a condition that differs from sample to sample, in a loop that stacks values",
@@ -239,7 +239,7 @@ def _samples(x: Variable, on: bool) -> Variable:
 def _unmoved(
     op: Scan, outputs: Results[Variable], states: Sequence[bool], made: Results[Variable], old: Results[Variable]
 ) -> list[Variable]:
-    """The outputs with the axis of samples moved before the axis of steps."""
+    """The outputs, with the axis of samples moved before the axis of steps."""
     stacked = [on and whole for on, whole in zip(states, op.is_stacked, strict=True)]
     results = [moveaxis(x, 1, 0) if on else x for x, on in zip(outputs.states, stacked, strict=True)]
     for x, new, one in zip(outputs.mapped, made.mapped, old.mapped, strict=True):

@@ -77,7 +77,7 @@ def recover(forward: Forward, terms: Sequence[Variable], replacements: Mapping[V
 
 
 def _dependents(nodes: Iterable[Apply], sources: Iterable[Variable]) -> set[Variable]:
-    """The variables that depend on the sources."""
+    """The variables that depend on one of `sources`."""
     found = set(sources)
     for node in nodes:
         if any(x in found for x in node.inputs):
@@ -164,7 +164,7 @@ def _choose(
 
 
 class _Steadiness:
-    """Finds dense values with the same extents in all steps, as far as types show it; only these can be stacked."""
+    """Finds dense values that provably have the same extents in all steps; only these can be stacked."""
 
     def __init__(self, forward: Forward, nodes: Sequence[Apply], symbols: Collection[Variable]) -> None:
         self._inputs = set(forward.inputs)
@@ -175,7 +175,7 @@ class _Steadiness:
                 self._fixed.update(node.outputs)
 
     def is_fixed(self, x: Variable) -> bool:
-        """Is it the same in all steps?"""
+        """Does the value provably have the same extents in all steps?"""
         return x in self._fixed
 
     def __call__(self, x: Variable) -> bool:

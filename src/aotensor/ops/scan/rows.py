@@ -49,7 +49,7 @@ class FirstRows(LinearOp):
         return TensorType(x.dtype, (*x.shape[: self.axis], int(n), *x.shape[self.axis + 1 :]))
 
     def extent_source(self, node: Apply, output: int, axis: int) -> SymbolicExtent | Axis:
-        """The origin of the extents, for `Sources`."""
+        """The origin of an extent of the output, for `Sources`."""
         x, n = node.inputs
         return n if axis == self.axis else (x, axis)
 

@@ -72,7 +72,7 @@ def _stacked(op: Scan, values: Sequence[Array]) -> Array:
 
 
 def _unstepped(op: Scan, inputs: Sequence[Array]) -> list[Array]:
-    """The stacked values after no steps, of the extents that a step would give."""
+    """The stacked values after no steps: empty, with the extents that a step would give."""
     given = op.operands(inputs)
     states = [x.shape[1:] for x in given.initial]
     shapes = step_extents(op, [x.shape[1:] for x in given.sequences], states, list(map(Given.known, given.constants)))

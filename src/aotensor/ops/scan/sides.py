@@ -24,7 +24,7 @@ Sides: TypeAlias = tuple[tuple[Variable, bool], ...]
 def sides_of(
     nodes: Sequence[Apply], outputs: Iterable[Variable], inside: Collection[Variable] | None = None
 ) -> dict[Apply, Sides]:
-    """For every node the sides of choices on which it is needed: those common to all its readers.
+    """For each node, the sides of choices on which alone it is needed: the sides common to all its readers.
 
     inside: if given, only choices with outputs among these count.
     """
@@ -42,7 +42,7 @@ def sides_of(
 
 
 def _common(paths: Sequence[Sides]) -> Sides:
-    """The common prefix of all."""
+    """The longest common prefix of several paths of sides."""
     count = 0
     for group in zip(*paths, strict=False):
         if any(step != group[0] for step in group):
@@ -62,7 +62,7 @@ def must_stay(nodes: Sequence[Apply], outputs: Iterable[Variable]) -> set[Variab
 
 
 def _is_total(op: Op) -> bool:
-    """Is the op total and fast: a value for all inputs of matching extents, and no long loop?"""
+    """Does the op return a value for all inputs of matching extents, and run no long loop?"""
     return op.row.guard is None if isinstance(op, Elementwise) else isinstance(op, _TOTAL)
 
 

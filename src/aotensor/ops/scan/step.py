@@ -87,7 +87,8 @@ def _output(x: Any) -> Variable:
 
 
 def captured(outputs: Sequence[Variable], slots: Collection[Variable], made: Collection[Apply] = ()) -> list[Variable]:
-    """The outer values that a step reads: the last ones that do not depend on its slots, without constants.
+    """The outer values that a step reads: the largest subgraphs that do not depend on its slots; constants are left
+    out.
 
     made: nodes created by the step function. Those on one side of a choice stay in the step, with the choice.
     """
@@ -108,7 +109,7 @@ def captured(outputs: Sequence[Variable], slots: Collection[Variable], made: Col
 
 
 def check_strict(outer: Sequence[Variable], given: Collection[Variable]) -> None:
-    """Raises: GraphValueError that names the variables which a strict step reads without being given them."""
+    """Check that a strict step reads given variables only.   Raises: GraphValueError that names the others."""
     missing = [x for x in leaves(outer, stop=given) if x not in given and not isinstance(x, Constant)]
     if missing:
         raise GraphValueError(

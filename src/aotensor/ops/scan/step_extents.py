@@ -59,7 +59,7 @@ def types_at(op: Scan, node: Apply, types: Sequence[TensorType], known: KnownVal
 
 
 def _fitted(slot: Variable, found: Extents) -> Extents:
-    """Extents merged with those that the body assumes.   Raises: GraphValueError where they differ"""
+    """Extents merged with those declared for an input of the body.   Raises: GraphValueError where they differ"""
     for axis, (m, n) in enumerate(zip(slot.static_shape, found, strict=True)):
         if m is not None and n not in (None, m):
             raise GraphValueError(f"scan: {slot} has extent {n} instead of {m} along axis {axis}")

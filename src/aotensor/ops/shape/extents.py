@@ -36,7 +36,7 @@ class Shape(ConstantOp):
     axes: tuple[int, ...] | None = None
 
     def selected(self, rank: int) -> tuple[int, ...]:
-        """The axes whose extents are given."""
+        """The axes of which the op returns the extents."""
         return tuple(range(rank)) if self.axes is None else self.axes
 
     def infer_type(self, x: TensorType) -> TensorType:
@@ -59,7 +59,7 @@ class Shape(ConstantOp):
 
 @dataclass(frozen=True)
 class ShapeI(ConstantOp):
-    """Extent of x along one axis, as an int64 scalar."""
+    """The extent of x along one axis, as an int64 scalar."""
 
     takes_half: ClassVar[bool] = True
     name: ClassVar[str] = "shape_i"
@@ -89,7 +89,7 @@ def shape(x: Any) -> Variable:
 
 @coerced
 def shape_i(x: Any, axis: int) -> Variable:
-    """Extent of x along an axis as an int64 scalar: a constant where it is known."""
+    """The extent of x along an axis as an int64 scalar: a constant if it is static."""
     extent = extent_of(as_tensor(x), axis)
     return extent if isinstance(extent, Variable) else constant(extent, dtype="int64")
 
@@ -102,19 +102,19 @@ def size(x: Any) -> Variable:
 
 
 def extent_of(x: Variable, axis: int) -> SymbolicExtent:
-    """The extent along an axis, as a number if it is static."""
+    """The extent of x along an axis: an int if it is static, else a scalar variable."""
     axis = normalise_axis(axis, x.ndim)
     dim = x.static_shape[axis]
     return ShapeI(axis)(x) if dim is None else dim
 
 
 def extents_of(x: Variable) -> list[SymbolicExtent]:
-    """All extents of x, as numbers if they are static."""
+    """All extents of x: ints if they are static, else scalar variables."""
     return [extent_of(x, axis) for axis in range(x.ndim)]
 
 
 def product(extents: Iterable[SymbolicExtent]) -> SymbolicExtent:
-    """The number of elements of a shape: a number where all extents are numbers."""
+    """The product of extents: an int if all extents are ints."""
     extents = list(extents)
     known = math.prod(extent for extent in extents if isinstance(extent, int))
     symbolic = [extent for extent in extents if isinstance(extent, Variable)]
@@ -127,7 +127,7 @@ def product(extents: Iterable[SymbolicExtent]) -> SymbolicExtent:
 
 
 def as_extent(value: Any, what: str = "an extent") -> SymbolicExtent:
-    """One entry of a shape.
+    """Convert one entry of a shape to an int or an integer scalar variable.
 
     Raises: GraphTypeError unless it is an int or an integer scalar variable, GraphOverflowError beyond int64.
     """
@@ -170,7 +170,7 @@ _INTEGERS: Final[WeakKeyDictionary[Variable, int | None]] = WeakKeyDictionary()
 
 
 def as_extents(value: Any, count: int | None = None) -> list[SymbolicExtent]:
-    """A shape as the user wrote it: an int, a sequence of ints and integer scalars, or an integer vector.
+    """Convert a shape as the user wrote it: an int, a sequence of ints and integer scalars, or an integer vector.
 
     count: the length of a vector where its type does not say it; checked at run time.
 
@@ -197,7 +197,7 @@ def as_extents(value: Any, count: int | None = None) -> list[SymbolicExtent]:
 
 
 def _entries(x: Variable) -> list[SymbolicExtent]:
-    """The entries of a vector of known length, read from the ops that build it."""
+    """The entries of a vector of known length, taken from the ops that build it where possible."""
     if isinstance(x, Constant):
         return [as_extent(entry) for entry in x.data]
     if x.owner is not None and isinstance(x.owner.op, Shape):
@@ -213,7 +213,7 @@ def _entries(x: Variable) -> list[SymbolicExtent]:
 
 
 def dims_at(name: str, dims: Sequence[Dim], sizes: Sequence[Variable], known: KnownValues) -> tuple[Dim, ...]:
-    """The extents among `dims`, else the values of the next of `sizes`; None if unknown.
+    """The extents at run time: numbers among `dims`, else the next known value of `sizes`; None if unknown.
 
     Raises: GraphValueError for a negative one.
     """
@@ -234,7 +234,7 @@ def dim_of(extent: SymbolicExtent) -> Dim:
 
 
 def is_extent(value: Variable, x: Variable, axis: int) -> bool:
-    """Is an integer scalar known to be the extent of x along an axis?"""
+    """Is an integer scalar provably the extent of x along an axis?"""
     known = known_integer(value)
     if known is not None:
         return x.static_shape[axis] == known
@@ -243,7 +243,7 @@ def is_extent(value: Variable, x: Variable, axis: int) -> bool:
 
 
 def source_of(extent: Variable) -> tuple[Variable, int] | None:
-    """(x, axis) if the extent is x.shape[axis]."""
+    """(x, axis) if the scalar is x.shape[axis], else None."""
     op: Any = extent.owner.op if extent.owner is not None else None
     return (extent.owner.inputs[0], op.axis) if extent.owner is not None and op.gives_extent else None
 

@@ -44,7 +44,7 @@ def split_dims(x: Any, shape: Any, axis: int = 0) -> Variable:
 
 
 def _kept(name: str, keep_axes: int | Sequence[int] | None) -> tuple[int, int]:
-    """(number of first axes kept, number of last axes kept).
+    """Parse keep_axes: (number of leading axes kept, number of trailing axes kept).
 
     Raises: GraphValueError for axes that are not the first and last ones.
     """

@@ -30,7 +30,9 @@ Extents: TypeAlias = tuple[int | None, ...]
 
 @dataclass(frozen=True)
 class Given:
-    """A leaf.   value: computes its value, None if unknown. of_extents: it depends on extents only"""
+    """What is known of a leaf. value: a function that computes its value, or None. of_extents: it depends on extents
+    only
+    """
 
     extents: Extents
     value: Callable[[], Array | None] | None = None
@@ -38,12 +40,12 @@ class Given:
 
     @classmethod
     def known(cls, x: Array) -> Given:
-        """A leaf with a known value."""
+        """The facts about a leaf with a known value."""
         return cls(x.shape, lambda: x)
 
     @classmethod
     def of(cls, x: Variable, type: TensorType, known: KnownValues) -> Given:
-        """The known value of an input of a node, or None, as passed to `Op.types_at`."""
+        """The facts about an input of a node, from `known` as passed to `Op.types_at`."""
         value = partial(known.value, x) if known.knows(x) else None
         return cls(type.static_shape, value, known.follows_from_extents(x))
 
@@ -52,7 +54,9 @@ _OF_EXTENTS: Final = (Shape, ShapeI)
 
 
 class Inference:
-    """Extents of the values of one graph, and the values that are known.   given: leaves other than constants"""
+    """Shape inference for the values of one graph, and constant folding.   given: facts about leaves, without
+    constants
+    """
 
     def __init__(self, given: Mapping[Variable, Given]) -> None:
         self._given = given
@@ -175,7 +179,7 @@ class Inference:
         return found
 
     def _check(self, outputs: Sequence[Variable], given: set[Variable]) -> None:
-        """Raise the errors of a node, unless it is on a side of a branch that may not be chosen."""
+        """Raise the errors of unevaluated nodes, except on a side of a branch that may not be chosen."""
         pending, seen = list(outputs), set[Variable]()
         while pending:
             x = pending.pop()
@@ -188,7 +192,9 @@ class Inference:
                 pending += self._demanded(x.owner)
 
     def _demanded(self, node: Apply) -> list[Variable]:
-        """Inputs that evaluation certainly reads: of a branch the condition, and the side known to be chosen."""
+        """Inputs of a node that evaluation certainly reads: for a branch, the condition and the side known to be
+        chosen.
+        """
         first = node.op.demanded(node, {})
         chooses = len(first) < len(node.inputs)
         known = {x: value for x in first if chooses and (value := self.value(x)) is not None}
@@ -196,6 +202,6 @@ class Inference:
 
 
 def _merged(one: Sequence[Extents], other: Sequence[Extents]) -> list[Extents]:
-    """The union of both."""
+    """For each pair of shapes, the extents that either of them knows."""
     pairs = zip(one, other, strict=True)
     return [tuple(n if m is None else m for m, n in zip(*pair, strict=True)) for pair in pairs]

@@ -43,7 +43,7 @@ class Join(AxisOp, MultilinearOp):
         return TensorType(dtypes.promote(*(found.dtype for found in types)), tuple(dims))
 
     def _common(self, axis: int, dims: Sequence[Dim]) -> Dim:
-        """The common dim of all, checked to be one."""
+        """The dim common to all tensors along an axis.   Raises: GraphValueError if two numbers differ"""
         numbers = sorted({dim for dim in dims if isinstance(dim, int)})
         if len(numbers) > 1 and axis != self.axis:
             raise GraphValueError(f"{_what(axis)} differ, {numbers[0]} and {numbers[1]}")

@@ -56,7 +56,9 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
 
 
 def _repeated_each(x: Variable, counts: Variable, axis: int) -> Variable:
-    """Element k along the axis counts[k] times: position p belongs to the last element that starts at p or before."""
+    """Repeat element k along the axis counts[k] times: output position p reads the last element that starts at p or
+    before.
+    """
     if counts.ndim != 1:
         raise GraphValueError("repeat: counts are a scalar or a vector", lines=[counts.describe()])
     if counts.dtype not in dtypes.INTEGERS:
@@ -116,7 +118,7 @@ def roll(x: Any, shift: Any, axis: int | None = None) -> Variable:
 
 
 def _symbol(extent: SymbolicExtent) -> Variable:
-    """An extent as an int64 scalar: signed, so that it can be negated."""
+    """Convert an extent to an int64 scalar: signed, so that it can be negated."""
     return constant(extent, dtype="int64") if isinstance(extent, int) else cast(extent, "int64")
 
 
@@ -150,7 +152,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
 
 
 def _padded_by_itself(x: Variable, widths: Sequence[tuple[int, int]], positions: Callable[..., Variable]) -> Variable:
-    """x with borders of its own elements: those at `positions(p, n)` for p from −before to n + after − 1."""
+    """x with borders of its own elements: p from −before to n + after − 1 reads the element at `positions(p, n)`."""
     for axis, (before, after) in enumerate(widths):
         if before or after:
             x = nonempty("pad", x, [axis])
@@ -173,7 +175,7 @@ def _symmetric(p: Variable, n: Variable) -> Variable:
 
 
 def _reflected(p: Variable, n: Variable) -> Variable:
-    """An axis of one element has no period: modulo 1, all positions are 0."""
+    """Positions of the pad mode "reflect"; of an axis with one element all are 0."""
     turn = mod(p, maximum(2 * n - 2, 1))
     return minimum(turn, maximum(2 * n - 2 - turn, 0))
 

@@ -161,14 +161,14 @@ _NO_REST = "reshape: an extent of −1 is not determined by {found} elements bes
 
 
 def _share(total: SymbolicExtent, known: SymbolicExtent) -> SymbolicExtent:
-    """total // known in the graph, a number if both are numbers."""
+    """total // known: an int if both are ints, else a node of the graph."""
     if isinstance(total, int) and isinstance(known, int):
         return total // known
     return int_div(total, known)
 
 
 def _rest(b: TensorBuilder, total: Extent, known: Extent) -> Extent:
-    """total // known, checked that known is not 0."""
+    """Emit total // known after a check that known is not 0."""
     v = b.scalars
     if isinstance(known, int):
         return v.ifloordiv(total, known)
@@ -233,7 +233,7 @@ def reshape(x: Any, shape: Any, ndim: int | None = None) -> Variable:
 
 
 def _without_rest(x: Variable, target: list[SymbolicExtent]) -> list[SymbolicExtent]:
-    """The target, with extents computed from values, which may be −1 at run time, replaced in that case."""
+    """The target shape, in which extents that may be −1 at run time are replaced by the outputs of CompletedShape."""
     open_ones = [extent for extent in target if isinstance(extent, Variable) and not _is_of_extents(extent)]
     if not open_ones:
         return target
@@ -281,7 +281,7 @@ def _resolve(x: Variable, target: list[SymbolicExtent]) -> list[SymbolicExtent]:
 
 
 def _has_shape(x: Variable, target: Sequence[SymbolicExtent]) -> bool:
-    """Is x known to have these extents already?"""
+    """Does x provably have these extents already?"""
     if len(target) != x.ndim:
         return False
     for axis, extent in enumerate(target):

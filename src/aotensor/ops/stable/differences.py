@@ -46,13 +46,13 @@ cosh_less_one: Final = _twice_square(
 
 
 def is_difference(look: Look, node: Apply) -> bool:
-    """May a sum or a difference be of 1 and one of these functions? Only the operands are looked at."""
+    """Has a sum or difference an operand 1 or −1, so that a rule for differences from 1 may apply?"""
     pair = node.inputs
     return len(pair) == 2 and any(look.number(x) in (1, -1) for x in pair)
 
 
 def difference_form(look: Look, node: Apply) -> Variable | None:
-    """One of the differences above."""
+    """The stable form of a sum or difference that matches one of the patterns of this module; else None."""
     y = node.outputs[0]
     if (u := look.one_minus(y)) is not None:
         return _one_less(look, u)
@@ -64,7 +64,7 @@ def difference_form(look: Look, node: Apply) -> Variable | None:
 
 
 def _one_less(look: Look, u: Variable) -> Variable | None:
-    """1 − u"""
+    """A stable form of 1 − u, or None."""
     if (x := look.argument(u, "cos")) is not None:
         return versine(x)
     if not look.is_value and (x := look.argument(u, "sigmoid")) is not None:
@@ -78,7 +78,7 @@ def _one_less(look: Look, u: Variable) -> Variable | None:
 
 
 def _grown(look: Look, u: Variable) -> Variable | None:
-    """u − 1"""
+    """A stable form of u − 1, or None."""
     if not look.is_value and (x := look.argument(u, "exp")) is not None:
         return expm1(x)
     if (x := look.argument(u, "cosh")) is not None:
@@ -90,7 +90,7 @@ def _grown(look: Look, u: Variable) -> Variable | None:
 
 
 def _of_exponentials(look: Look, node: Apply) -> Variable | None:
-    """exp u − exp(−u), unless the exponentials are used elsewhere, too"""
+    """2·sinh u for exp u − exp(−u), unless the exponentials have other readers; else None."""
     first, second = node.inputs
     if look.is_value and max(look.readers.get(x, 0) for x in (first, second)) > 1:
         return None

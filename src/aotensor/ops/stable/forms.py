@@ -94,7 +94,7 @@ def stable_form(node: Apply, look: Look) -> tuple[Variable, list[Apply]] | None:
 
 
 def _used(x: Variable, made: Sequence[Apply]) -> list[Apply]:
-    """The new nodes that x needs: rules also create unused ones."""
+    """The nodes among `made` that x depends on: rules also create unused ones."""
     needed = {x}
     for node in reversed(made):
         if not needed.isdisjoint(node.outputs):
@@ -121,7 +121,7 @@ def stable_order(outputs: Iterable[Variable], stop: Collection[Variable], kept: 
 
 
 def _giving(op: Op, x: Variable, outputs: Sequence[Variable]) -> Apply:
-    """A node whose outputs another node owns: an alternative computation in lists of nodes."""
+    """An alternative computation of `outputs` by `op(x)`: a node for lists of nodes, which does not own its outputs."""
     made = Apply.__new__(Apply)
     made.op, made.inputs, made.outputs = op, (x,), tuple(outputs)
     return made
@@ -144,7 +144,7 @@ def _all_stable_forms(outputs: Sequence[Variable], stop: Collection[Variable]) -
 
 
 def _stable_forms(nodes: Sequence[Apply], look: Look) -> Iterator[tuple[Apply, tuple[Variable, list[Apply]] | None]]:
-    """Each node with its stable form. Only formulas with functions that overflow or underflow are searched."""
+    """(node, its stable form) in order. Only formulas with functions that overflow or underflow are searched."""
     distance = look.distance
     for node in nodes:
         kind = kind_of(node)
@@ -157,7 +157,7 @@ def _stable_forms(nodes: Sequence[Apply], look: Look) -> Iterator[tuple[Apply, t
 
 
 def _is_local(look: Look, node: Apply) -> bool:
-    """May a node have a form that needs no function which overflows?"""
+    """May a node have a stable form although no function in the formula overflows?"""
     kind = kind_of(node)
     if kind in ("add", "sub"):
         return is_difference(look, node)
@@ -184,7 +184,7 @@ def _rewritten(outputs: Sequence[Variable], nodes: Sequence[Apply], look: Look) 
 
 
 def _renew(node: Apply, new: dict[Variable, Variable]) -> None:
-    """Record the outputs of a node for new inputs, if some have changed."""
+    """Map the outputs of a node to those of a copy with replaced inputs, if an input was replaced."""
     copies = node.on([new.get(x, x) for x in node.inputs]).outputs
     if copies is not node.outputs:
         for old, copy in zip(node.outputs, copies, strict=True):
@@ -193,7 +193,7 @@ def _renew(node: Apply, new: dict[Variable, Variable]) -> None:
 
 
 def _is_of_scalars(node: Apply, made: Sequence[Apply]) -> bool:
-    """Does the pass `stabilize` find the logarithm that these nodes form?"""
+    """Do these nodes form a logarithm that the pass `stabilize` recognises on scalars?"""
     kinds = {kind_of(one) for one in made}
     return kind_of(node) in ("log", "log1p") and kinds <= _OF_SCALARS and not kinds.isdisjoint(_OF_SCALARS - {"neg"})
 

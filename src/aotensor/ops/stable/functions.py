@@ -27,7 +27,7 @@ def _reference_log_cosh(x: Array) -> Array:
 
 
 def _emit_log_cosh(s: ScalarBuilder, x: Any) -> Scalar:
-    """log1p(2·sinh²(x/2)) near 0, |x| + log1p(e^{−2|x|}) − ln 2 elsewhere."""
+    """Emit log cosh x: log1p(2·sinh²(x/2)) near 0, |x| + log1p(e^{−2|x|}) − ln 2 elsewhere."""
     one, two = s.constant(1.0, x.dtype), s.constant(2.0, x.dtype)
     size = s.abs(x)
     half = s.math("sinh", s.mul(s.constant(0.5, x.dtype), s.minimum(size, one)))
@@ -71,7 +71,9 @@ csch: Final = Elementwise(
 
 @cache
 def gompertz(power: int) -> Elementwise:
-    """e^{n·x − eˣ}, whose derivatives are of the same kind: products of eˣ and e^(−e^x) are ∞·0 far out."""
+    """The op e^{n·x − eˣ}; its derivatives are sums of ops of this kind, where products of eˣ and e^(−eˣ) would be
+    ∞·0.
+    """
 
     def emit(s: ScalarBuilder, x: Any) -> Scalar:
         exponent = s.math("exp", x)
@@ -102,7 +104,7 @@ _HUGE: Final = 2.0**54
 
 @cache
 def log1p_square(order: int = 0) -> Elementwise:
-    """ln(1 + x²) and its derivatives, 2·(−1)ⁿ⁻¹·(n − 1)!·Re (x + i)⁻ⁿ: products of 1/(1 + x²) underflow far out."""
+    """The op ln(1 + x²), or its n-th derivative 2·(−1)ⁿ⁻¹·(n − 1)!·Re (x + i)⁻ⁿ, without underflow for large x."""
 
     def reference(x: Array) -> Array:
         if not order:
@@ -142,7 +144,7 @@ def _emit_log1p_square(s: ScalarBuilder, x: Any) -> Scalar:
 
 
 def _emit_derivative(s: ScalarBuilder, x: Any, order: int) -> Scalar:
-    """The real part of a power of 1/(x + i) = (x − i)/(1 + x²), which is 1/x − i/x² far out."""
+    """Emit the real part of a power of 1/(x + i) = (x − i)/(1 + x²), which is 1/x − i/x² for large x."""
     one = s.constant(1.0, x.dtype)
     is_huge = s.compare("gt", s.abs(x), s.constant(_HUGE, x.dtype))
     below = s.add(one, s.mul(x, x))
@@ -157,13 +159,13 @@ def _emit_derivative(s: ScalarBuilder, x: Any, order: int) -> Scalar:
 
 
 def log_of_gompertz_rest(v: Variable) -> Variable:
-    """ln(1 − e^(−e^v)), where eᵛ vanishes and where e^(−e^v) does."""
+    """ln(1 − e^(−eᵛ)), accurate also where eᵛ or e^(−eᵛ) underflows."""
     is_faint, is_full = lt(v, _FAINT), gt(v, 7)
     middle = switch(is_faint, 0, switch(is_full, 0, v))
     return switch(is_faint, v - 0.5 * exp(switch(is_faint, v, 0)), switch(is_full, 0, log1mexp(-exp(middle))))
 
 
 def log_of_softplus(v: Variable) -> Variable:
-    """ln ln(1 + eᵛ), also where eᵛ vanishes."""
+    """ln ln(1 + eᵛ), accurate also where eᵛ underflows."""
     is_faint = lt(v, _FAINT)
     return switch(is_faint, v - 0.5 * exp(switch(is_faint, v, 0)), log(softplus(switch(is_faint, 0, v))))

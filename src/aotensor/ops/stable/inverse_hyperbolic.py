@@ -34,7 +34,7 @@ def inverse_hyperbolic(look: Look, x: Variable) -> Variable | None:
 
 
 def _sign_beside_square(look: Look, x: Variable, u: Variable) -> int:
-    """1 where x is √(u² + 1), −1 where it is √(u² − 1), else 0"""
+    """1 if x is √(u² + 1), −1 if it is √(u² − 1), else 0"""
     inner = radicand(look, x)
     if inner is None:
         return 0

@@ -101,7 +101,7 @@ def log_of_one_minus(look: Look, u: Variable) -> Logarithm | None:
 
 
 def _of_nonnegative(look: Look, x: Variable, depth: int) -> tuple[Logarithm | None, bool]:
-    """(log x where x is known to be at least 0, is that better than the logarithm of the value?)"""
+    """(log x for an x that is provably nonnegative, whether this is better than the logarithm of the value)."""
     number = look.number(x)
     if number is not None and number > 0 and x.ndim == 0:
         return Logarithm(constant(0.0, dtype=_floating(x)), math.log(number)), False
@@ -116,13 +116,13 @@ def _floating(x: Variable) -> str:
 
 
 def _log1mexp(look: Look, u: Variable) -> Logarithm:
-    """log(1 − exp u)"""
+    """A stable form of log(1 − exp u), or None."""
     found = log1mexp_of_exponential(look, u)
     return Logarithm(log1mexp(u) if found is None else found)
 
 
 def log1mexp_of_exponential(look: Look, u: Variable) -> Variable | None:
-    """log(1 − exp u) where u is −exp v."""
+    """A stable form of log(1 − exp u) for u = −exp v; else None."""
     v = look.opposite(u)
     w = None if v is None else look.argument(v, "exp")
     return None if w is None else log_of_gompertz_rest(w)
@@ -141,7 +141,7 @@ def _operand(node: Apply) -> Variable:
 
 
 def _of_sum(look: Look, node: Apply, depth: int) -> Logarithm | None:
-    """log(1 + u), and log(a + b + …) where one overflows or all may vanish"""
+    """A stable form of log(1 + u), and of log(a + b + …) if a term may overflow or all may underflow; else None."""
     u = look.one_plus(node.outputs[0])
     found = log_of_one_plus(look, u, depth) if u is not None else None
     if found is not None:
@@ -158,7 +158,7 @@ def _of_sum(look: Look, node: Apply, depth: int) -> Logarithm | None:
 
 
 def _of_difference(look: Look, node: Apply, depth: int) -> Logarithm | None:
-    """log(1 − u), and log(exp a − exp b) = a + log(1 − exp(b − a))"""
+    """A stable form of log(1 − u), and of log(exp a − exp b) = a + log(1 − exp(b − a)); else None."""
     a, b = node.inputs
     if look.number(a) == 1:
         return log_of_one_minus(look, b)
@@ -176,7 +176,7 @@ def _log_of_expm1(u: Variable) -> Logarithm:
 
 
 def _of_negative(look: Look, node: Apply, depth: int) -> Logarithm | None:
-    """log(−(exp u − 1)), and log(−log(sigmoid u))"""
+    """A stable form of log(−(exp u − 1)), and of log(−log(sigmoid u)); else None."""
     (x,) = node.inputs
     if (u := look.argument(x, "expm1")) is not None:
         return _log1mexp(look, u)
@@ -186,7 +186,7 @@ def _of_negative(look: Look, node: Apply, depth: int) -> Logarithm | None:
 
 
 def _of_log1p(look: Look, node: Apply, depth: int) -> Logarithm | None:
-    """log(log(1 + exp u))"""
+    """A stable form of log(log(1 + exp u)), or None."""
     u = look.argument(node.inputs[0], "exp")
     return None if u is None else Logarithm(log_of_softplus(u))
 
@@ -208,7 +208,7 @@ def _of_quotient(look: Look, node: Apply, depth: int) -> Logarithm | None:
 
 
 def _of_growing_quotient(look: Look, name: str, u: Variable, sign: float) -> Logarithm:
-    """log(sinh(u)/u) and log(expm1(u)/u), which is u − log u far out; nan at 0"""
+    """A stable form of log(sinh(u)/u) and log(expm1(u)/u), which is u − log u for large u; nan at 0"""
     size = absolute(u) if name == "sinh" else u
     is_far = gt(size, 40)
     near, far = switch(is_far, 1, u), switch(is_far, size, 40)
@@ -222,7 +222,7 @@ def _of_growing_quotient(look: Look, name: str, u: Variable, sign: float) -> Log
 
 
 def _added(look: Look, factors: list[tuple[Variable, int]], depth: int) -> Logarithm | None:
-    """log Π x/Π y as the sum of log x less those of y."""
+    """log(Π x/Π y) as Σ log x − Σ log y."""
     parts = [_of_nonnegative(look, x, depth) for x, _ in factors]
     known = [(one, power) for (one, _), (_, power) in zip(parts, factors, strict=True) if one is not None]
     if len(known) < len(factors) or not any(is_better for _, is_better in parts):
@@ -276,7 +276,7 @@ def _of_softmax(look: Look, node: Apply, depth: int) -> Logarithm | None:
 
 
 def _of_moved(look: Look, node: Apply, depth: int) -> Logarithm | None:
-    """Chosen or rearranged elements: the logarithm is applied before."""
+    """The logarithm of chosen or rearranged elements, applied before the choice or rearrangement; else None."""
     found = stable_logarithm(look, node.inputs[0], depth)
     if found is None:
         return None
@@ -296,7 +296,7 @@ def _of_choice(look: Look, node: Apply, depth: int) -> Logarithm | None:
 
 
 def _of_modified_bessel(look: Look, node: Apply, depth: int) -> Logarithm:
-    """I_v(x) = e^{|x|}·(e^{−|x|}·I_v(x))"""
+    """log I_v(x) from I_v(x) = e^{|x|}·(e^{−|x|}·I_v(x))."""
     x = _operand(node) if kind_of(node) == "i0" else node.inputs[1]
     order = constant(0.0, dtype=x.dtype) if kind_of(node) == "i0" else node.inputs[0]
     return Logarithm(log(ive(order, x)) + absolute(x), overflows=True)

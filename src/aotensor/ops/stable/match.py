@@ -158,7 +158,7 @@ class Look:
         return next((u for u, one in pairs if self.number(one) == -1), None)
 
     def is_nonnegative(self, x: Variable, depth: int = 0) -> bool:
-        """True if every element of x is known to be at least 0, or nan."""
+        """Is every element of x provably at least 0, or nan?"""
         if isinstance(x, Constant):
             return not bool((x.data < 0).any())
         if dtypes.is_discrete(x.dtype) and x.dtype.startswith("u"):
@@ -181,18 +181,18 @@ class Look:
         return False
 
     def is_shifted(self, u: Variable) -> bool:
-        """Is u x − max x, whose exponential does not overflow?"""
+        """Is u of the form x − max x, so that exp(u) does not overflow?"""
         node = self.node(u)
         return node is not None and kind_of(node) == "sub" and _comes_from_maximum(node.inputs[1], DEEPEST)
 
 
 def as_float(x: Variable, node: Apply) -> Variable:
-    """An operand of a node in a floating dtype: that of the node, for an integer."""
+    """An operand of a node, cast to the floating dtype of the node if it is an integer."""
     return x if dtypes.is_float(x.dtype) else cast(x, node.outputs[0].dtype)
 
 
 def is_same(x: Variable, y: Variable, depth: int = 0) -> bool:
-    """Are two variables known to be equal, by equal ops on equal inputs?"""
+    """Are two variables provably equal: equal ops on equal inputs?"""
     if x is y:
         return True
     if isinstance(x, Constant) and isinstance(y, Constant):
@@ -215,7 +215,7 @@ def _uniform(x: Constant) -> float | None:
 
 
 def _comes_from_maximum(x: Variable, depth: int) -> bool:
-    """Is x the maximum of something, perhaps moved, cut off from derivatives, or 0 where it is not finite?"""
+    """Is x a maximum, perhaps after moves, cut derivatives, or a `switch` that replaces values that are not finite?"""
     node = x.owner
     if node is None or depth == 0:
         return False

@@ -32,7 +32,7 @@ LARGEST_PRODUCT: Final = 4
 
 @dataclass(frozen=True)
 class Factor:
-    """x to a power that is not 0."""
+    """A factor of a product: x to a nonzero integer power."""
 
     x: Variable
     power: int
@@ -93,7 +93,7 @@ def logistic_or_softmax(look: Look, node: Apply) -> Variable | None:
 
 
 class _Product:
-    """left: remaining factors. made: factors that replace others."""
+    """A product while factors are combined. left: factors that remain. made: factors that replace others"""
 
     def __init__(self, look: Look, node: Apply) -> None:
         self.look = look
@@ -152,7 +152,7 @@ class _Product:
         return is_changed
 
     def take_logistic_density(self) -> None:
-        """sigmoid(u)·(1 − sigmoid(u))"""
+        """Combine sigmoid(u)·(1 − sigmoid(u)); returns whether there was one."""
         for rest in self.left.copy():
             u = self._rest_of_sigmoid(rest)
             for one in self.left.copy() if u is not None else ():
@@ -200,7 +200,7 @@ class _Product:
     # --- softmax -----------------------------------------------------------------------------------------------------
 
     def take_softmax(self) -> None:
-        """exp(u)/Σ exp(u)"""
+        """Combine exp(u)/Σ exp(u) to softmax(u)."""
         for below in [one for one in self.left if one.power == -1]:
             for above in [one for one in self.left if one.power == 1]:
                 found = self._softmax(above.x, below.x)
@@ -247,7 +247,9 @@ class _Product:
             self.is_negative ^= (above + (count if is_negative else 0)) % 2 == 1
 
     def take_hyperbolic(self) -> None:
-        """sinh(u)/cosh(u) and the same of exponentials; 1/cosh(u) and 1/sinh(u), whose values are right as they are."""
+        """Combine sinh(u)/cosh(u), its inverse, and their formulas by exponentials to tanh(u); keep 1/cosh(u) and
+        1/sinh(u).
+        """
         for below in [one for one in self.left if one.power < 0]:
             others = [one for one in self.left if one.power == -below.power]
             found = next(
@@ -285,7 +287,7 @@ class _Product:
     # --- other exponentials ------------------------------------------------------------------------------------------
 
     def take_scaled_error_function(self) -> None:
-        """exp(−x²)/erfc(x)"""
+        """Combine exp(−x²)/erfc(x) to 1/erfcx(x)."""
         for below in [one for one in self.left if one.power == -1]:
             x = self.look.argument(below.x, "erfc")
             for above in [one for one in self.left if one.power == 1]:
@@ -322,7 +324,7 @@ class _Product:
         return self.look.readers.get(factor.x, 0) <= 1
 
     def _logarithm_of(self, factor: Factor, logarithm: Logarithms) -> Variable | None:
-        """log x of an exponential, and of what is divided by."""
+        """log x for an exponential (its argument) and for a nonnegative divisor; None for other factors."""
         u = self.look.argument(factor.x, "exp")
         if u is not None or factor.power > 0 or not self.look.is_nonnegative(factor.x):
             return u
@@ -330,7 +332,7 @@ class _Product:
 
 
 def expm1_of(look: Look, x: Variable) -> tuple[Variable, bool] | None:
-    """u where x is exp(u) − 1, or 1 − exp(u), and whether it is the latter."""
+    """(u, False) if x is exp(u) − 1, (u, True) if it is 1 − exp(u); else None."""
     node = look.node(x)
     if (u := look.argument(x, "expm1")) is not None:
         return u, False
@@ -347,7 +349,7 @@ def expm1_of(look: Look, x: Variable) -> tuple[Variable, bool] | None:
 
 
 def _is_in_place(axes: Sequence[int], rank: int, pattern: Sequence[int | None] | None) -> bool:
-    """Does a sum over `axes` of a value of that rank, in `pattern`, meet the value with the axes that are left?"""
+    """Does a sum over `axes`, reshaped by `pattern`, broadcast against the summed value with each axis in its place?"""
     kept = [axis for axis in range(rank) if axis not in axes]
     places = tuple(range(len(kept))) if pattern is None else tuple(pattern)
     shift = rank - len(places)

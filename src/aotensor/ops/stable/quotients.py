@@ -36,7 +36,9 @@ _TERMS: Final = 40
 
 @dataclass(frozen=True)
 class _Quotient:
-    """f(u)/u. terms: k ↦ its coefficient of uᵏ. radius: of u where the series is summed. inverse: u ↦ 1/f(u)"""
+    """A quotient f(u)/u. terms: k ↦ coefficient of uᵏ. radius: the series is used for |u| below it. inverse: u ↦
+    1/f(u)
+    """
 
     function: Elementwise
     terms: Callable[[int], Fraction]
@@ -45,13 +47,13 @@ class _Quotient:
 
 
 def _odd(k: int, value: Callable[[int], Fraction]) -> Fraction:
-    """Of a function with odd powers, divided by u."""
+    """Coefficient of uᵏ in a series of even powers: value(k/2), or 0 for odd k."""
     return Fraction(0) if k % 2 else value(k // 2)
 
 
 @cache
 def _tanh_terms() -> list[Fraction]:
-    """tanh(u)/u = (sinh(u)/u)/cosh(u), coefficient by coefficient."""
+    """Coefficients of the series of tanh(u)/u = (sinh(u)/u)/cosh(u)."""
     above = [_odd(k, lambda j: Fraction(1, factorial(2 * j + 1))) for k in range(_TERMS)]
     below = [_odd(k, lambda j: Fraction(1, factorial(2 * j))) for k in range(_TERMS)]
     found: list[Fraction] = []
@@ -62,12 +64,12 @@ def _tanh_terms() -> list[Fraction]:
 
 @cache
 def _tan_terms() -> list[Fraction]:
-    """tan(u)/u has the coefficients of tanh(u)/u, with the sign of those of u⁰, u⁴, …"""
+    """Coefficients of the series of tan(u)/u: those of tanh(u)/u with all signs positive."""
     return [abs(c) for c in _tanh_terms()]
 
 
 def _arcsin_term(j: int) -> Fraction:
-    """Of u²ʲ in arcsin(u)/u."""
+    """The coefficient of u²ʲ in the series of arcsin(u)/u."""
     return Fraction(comb(2 * j, j), 4**j * (2 * j + 1))
 
 
@@ -99,7 +101,7 @@ _QUOTIENTS: Final[Mapping[str, _Quotient]] = {
 
 @cache
 def _coefficients(name: str, order: int) -> tuple[float, ...]:
-    """Of a derivative, as many as count where |u| < radius."""
+    """Coefficients of the series of a derivative of f(u)/u, as many as matter for |u| < radius."""
     quotient = _QUOTIENTS[name]
     found = [quotient.terms(k) * factorial(k) / factorial(k - order) for k in range(order, _TERMS)]
     sizes = [abs(float(c)) * quotient.radius**k for k, c in enumerate(found)]
@@ -109,7 +111,7 @@ def _coefficients(name: str, order: int) -> tuple[float, ...]:
 
 @cache
 def _near(name: str, order: int = 0) -> Elementwise:
-    """The derivative of f(u)/u of that order, for u near 0."""
+    """The derivative of f(u)/u of that order by its series, for u near 0."""
     coefficients = _coefficients(name, order)
 
     def reference(u: Array) -> Array:
@@ -178,7 +180,7 @@ def _versine_argument(look: Look, x: Variable) -> Variable | None:
 
 
 def function_of(look: Look, x: Variable) -> tuple[str, Variable, float] | None:
-    """f, u and a sign where x is ±f(u)."""
+    """(f, u, sign) if x is ±f(u) for a function f of the table; else None."""
     exponential = expm1_of(look, x)
     if exponential is not None:
         return "expm1", exponential[0], -1.0 if exponential[1] else 1.0
@@ -187,5 +189,5 @@ def function_of(look: Look, x: Variable) -> tuple[str, Variable, float] | None:
 
 
 def is_quotient(look: Look, operands: Sequence[Variable]) -> bool:
-    """May the quotient of two values be one of these?"""
+    """May the quotient of two values be one of the forms of this module?"""
     return any(function_of(look, x) is not None for x in operands) or _versine_argument(look, operands[0]) is not None

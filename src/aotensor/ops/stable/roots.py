@@ -143,7 +143,7 @@ share: Final[Elementwise] = Elementwise(
 
 
 def radicand(look: Look, x: Variable, power: float = 0.5) -> Variable | None:
-    """v where x is √v, or v**power."""
+    """v if x is √v, or v**power; else None."""
     node = look.node(x)
     if node is None:
         return None
@@ -153,20 +153,20 @@ def radicand(look: Look, x: Variable, power: float = 0.5) -> Variable | None:
 
 
 def square_beside_one(look: Look, x: Variable) -> Variable | None:
-    """u where x is 1 + u², u² with a positive number as factor, too."""
+    """u if x is 1 + u², where u² may have a positive factor; else None."""
     square = look.one_plus(x)
     return None if square is None else look.scaled_square(square)
 
 
 def _under_root(look: Look, x: Variable, power: float = 0.5) -> Variable | None:
-    """u where x is √(1 + u²), or (1 + u²)**power."""
+    """u if x is √(1 + u²), or (1 + u²)**power; else None."""
     inner = radicand(look, x, power)
     u = None if inner is None else square_beside_one(look, inner)
     return u if u is not None and u.dtype == x.dtype else None
 
 
 def root_form(look: Look, node: Apply) -> Variable | None:
-    """√(1 + u²), also as a power, and (1 + u²)**−½"""
+    """A stable form of √(1 + u²), also as a power, and of (1 + u²)**−½; else None."""
     y = node.outputs[0]
     if (u := _under_root(look, y)) is not None:
         return root(u)
@@ -174,7 +174,7 @@ def root_form(look: Look, node: Apply) -> Variable | None:
 
 
 def root_quotient(look: Look, node: Apply) -> Variable | None:
-    """u/√(1 + u²), u/(1 + u²), u²/(1 + u²) and u/(1 + |u|)"""
+    """A stable form of u/√(1 + u²), u/(1 + u²), u²/(1 + u²) or u/(1 + |u|); else None."""
     if kind_of(node) == "mul":
         return _with_power(look, node)
     if kind_of(node) == "reciprocal":
@@ -195,7 +195,7 @@ def root_quotient(look: Look, node: Apply) -> Variable | None:
 
 
 def _with_power(look: Look, node: Apply) -> Variable | None:
-    """u·(1 + u²)**−½"""
+    """A stable form of u·(1 + u²)**−½; else None."""
     pairs = (node.inputs, node.inputs[::-1]) if len(node.inputs) == 2 else ()
     for x, power in pairs:
         u = _under_root(look, power, -0.5)
@@ -205,14 +205,14 @@ def _with_power(look: Look, node: Apply) -> Variable | None:
 
 
 def is_root_quotient(look: Look, node: Apply) -> bool:
-    """May a product or quotient be one of these? Only the operands are looked at."""
+    """Have the operands of a product or quotient the forms that `root_quotient` needs?"""
     operands = node.inputs if kind_of(node) == "mul" else node.inputs[-1:]
     kinds = ("pow",) if kind_of(node) == "mul" else ("add", "pow", "sqrt")
     return any((found := look.node(x)) is not None and kind_of(found) in kinds for x in operands)
 
 
 def root_difference(look: Look, x: Variable) -> Variable | None:
-    """x − 1 where x is √(1 + u²) or √(1 + v)"""
+    """A stable form of x − 1 for x = √(1 + u²) or √(1 + v); else None."""
     if (u := _under_root(look, x)) is not None:
         return root_less_one(u)
     inner = radicand(look, x)

@@ -24,7 +24,7 @@ _POINTS = np.arange(-5, 6)
 
 
 def _reference(order: int) -> Callable[..., Array]:
-    """SciPy's function, far out Hankel's expansion; derivatives in v by differences of tenth order.
+    """NumPy reference of ∂ⁿ/∂vⁿ J_v(x): SciPy, Hankel's expansion for large x, differences for derivatives in v.
 
     Their error is 1e-11 while |ln(x/v)| is below 5.
 
@@ -48,7 +48,7 @@ def _reference(order: int) -> Callable[..., Array]:
 
 
 def _differences(function: Callable[..., Any], order: int, v: Array, x: Array) -> Any:
-    """∂ⁿ/∂vⁿ from values at eleven orders."""
+    """∂ⁿ/∂vⁿ of a function of (v, x), by differences of its values at eleven orders."""
     powers = _POINTS[None, :].astype(np.float64) ** np.arange(len(_POINTS))[:, None]
     wanted = np.zeros(len(_POINTS))
     wanted[order] = factorial(order)
@@ -79,7 +79,7 @@ def _first_term(order: int, v: Array, x: Array) -> Any:
 
 
 def _at_zero(order: int, v: Array) -> Array:
-    """A derivative in v at x = 0."""
+    """∂ⁿ/∂vⁿ of J_v(x) at x = 0."""
     return np.where(v > 0, 0.0, np.where(v == 0, (-1.0) ** order * np.inf, np.nan))
 
 
@@ -88,7 +88,7 @@ def _partials(order: int) -> Any:
         return _jv(n)(v, x)
 
     def in_argument(g: Variable, v: Variable, x: Variable, y: Variable) -> Variable:
-        """(J_{v−1} − J_{v+1})/2.   Source: DLMF 10.6.1"""
+        """The derivative of J_v(x) in x, times g: g·(J_{v−1} − J_{v+1})/2. Source: DLMF 10.6.1"""
         below, above = of(v - 1, x), of(v + 1, x)
         # v − 1 has no digits of a small v: J_{v−1} = 2v/x·J_v − J_{v+1}
         is_small = and_(and_(lt(absolute(v), 0.5), lt(absolute(x), 1)), neq(x, 0))

@@ -28,7 +28,7 @@ _NEAR: Final = 0.5
 
 
 def first_kind(v: Array, x: Array) -> Array:
-    """J_v(x), by Hankel's expansion far out, else by SciPy.   v, x: float64"""
+    """J_v(x) by Hankel's expansion for large x, else by SciPy.   v, x: float64"""
     found = scipy_special("jv")(v, x)
     orders, points = np.broadcast_arrays(v, x)
     is_whole, size = np.floor(orders) == orders, np.abs(points)
@@ -38,7 +38,7 @@ def first_kind(v: Array, x: Array) -> Array:
 
 
 def of_whole_order(order: int) -> Callable[[Array], Array]:
-    """The reference of J₀ or J₁."""
+    """NumPy reference of J₀ or J₁."""
     function = scipy_special(f"j{order}")
 
     def reference(x: Array) -> Array:
@@ -58,7 +58,7 @@ def of_whole_order(order: int) -> Callable[[Array], Array]:
 
 
 def _hankel(v: Array, x: Array) -> Array:
-    """√(2/(πx))·(P·cos χ − Q·sin χ) with χ = x − (v/2 + 1/4)·π.   Source: DLMF 10.17.3"""
+    """Hankel's expansion of J_v(x), √(2/(πx))·(P·cos χ − Q·sin χ) with χ = x − (v/2 + 1/4)·π. Source: DLMF 10.17.3"""
     phase = (np.fmod(v, 4) / 2 + 0.25) * np.pi
     cosine = np.cos(x) * np.cos(phase) + np.sin(x) * np.sin(phase)
     sine = np.sin(x) * np.cos(phase) - np.cos(x) * np.sin(phase)

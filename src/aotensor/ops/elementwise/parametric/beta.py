@@ -31,7 +31,7 @@ def _wide(a: Array, b: Array) -> list[Array]:
 
 
 def _reference_betaln(a: Array, b: Array) -> Array:
-    """SciPy's, which loses up to all digits for large operands; for positive ones ln Γ(m) − m·∫₀¹ ψ(M + s·m) ds."""
+    """NumPy reference of ln B(a, b): ln Γ(m) − m·∫₀¹ ψ(M + s·m) ds for positive operands m ≤ M, else by SciPy."""
     p, q = _wide(a, b)
     is_positive = (np.minimum(p, q) > 0) & np.isfinite(p + q)
     least, most = (np.where(is_positive, x(p, q), 1.0) for x in (np.minimum, np.maximum))
@@ -83,7 +83,7 @@ def _emit_beta(s: ScalarBuilder, a: Any, b: Any) -> Scalar:
 
 
 def _reference_beta(a: Array, b: Array) -> Array:
-    """SciPy's, which loses digits for large operands."""
+    """NumPy reference of B(a, b) by SciPy, and by the exponential of ln B for large operands."""
     p, q = _wide(a, b)
     is_large = (np.minimum(p, q) > 0) & (np.maximum(p, q) > 50)
     large = np.exp(_reference_betaln(np.where(is_large, p, 1.0), np.where(is_large, q, 1.0)))
@@ -91,7 +91,7 @@ def _reference_beta(a: Array, b: Array) -> Array:
 
 
 def _reference_derivative(i: int, j: int) -> Any:
-    """∂ⁱ⁺ʲB/∂aⁱ∂bʲ: from e^{ln B}; for a small operand ∫ tᵃ⁻¹(1 − t)ᵇ⁻¹·lnⁱ t·lnʲ(1 − t) dt."""
+    """NumPy reference of ∂ⁱ⁺ʲB/∂aⁱ∂bʲ: from e^{ln B}; for a small operand ∫ tᵃ⁻¹(1 − t)ᵇ⁻¹·lnⁱ t·lnʲ(1 − t) dt."""
 
     def reference(a: Array, b: Array) -> Array:
         p, q = _wide(a, b)
@@ -111,7 +111,7 @@ def _reference_derivative(i: int, j: int) -> Any:
 
 
 def _integral(i: int, j: int, a: Array, b: Array) -> Array:
-    """In u = ln(t/(1 − t)), from about the largest value of the integrand to both sides."""
+    """∫ tᵃ⁻¹(1 − t)ᵇ⁻¹·lnⁱ t·lnʲ(1 − t) dt in u = ln(t/(1 − t)), from the peak of the integrand to both sides."""
     left, right = a + j, b + i
     start, scale = np.log(left / right)[..., None], np.sqrt(1 / left + 1 / right)
     p, q = a[..., None], b[..., None]
@@ -126,7 +126,7 @@ def _integral(i: int, j: int, a: Array, b: Array) -> Array:
 
 @cache
 def _beta(i: int, j: int) -> Elementwise:
-    """The op of a mixed derivative."""
+    """The op ∂ⁱ⁺ʲB/∂aⁱ∂bʲ of the beta function B(a, b)."""
     return Elementwise(
         Row(
             "beta",

@@ -23,7 +23,7 @@ _GAUSS = np.polynomial.legendre.leggauss(64)
 
 
 def _from_end(order: int, k: Array, x: Array, direction: float) -> Array:
-    """∫ from ln x to the side without the peak."""
+    """∂ⁿ/∂kⁿ of the incomplete gamma integral on the side of x without the peak of the integrand."""
     start = np.log(x)
     scale = np.minimum(1 / (np.abs(x - k) + np.sqrt(k)), 1 + np.abs(start))
     scale = np.where((k < 1) & (x <= 1) & (direction < 0), 1 / k, scale)
@@ -38,14 +38,14 @@ def _from_end(order: int, k: Array, x: Array, direction: float) -> Array:
 
 
 def _whole(order: int, k: Array) -> Array:
-    """∂ⁿΓ/∂kⁿ."""
+    """∂ⁿ/∂kⁿ of the complete gamma function Γ(k)."""
     polygamma = scipy_special("polygamma")
     slopes: dict[tuple[int, ...], Any] = {(m,): polygamma(m - 1, k) for m in range(1, order + 1)}
     return np.asarray(scipy_special("gamma")(k) * derivative_of_exponential((order,), slopes))
 
 
 def _up_from(order: int, k: Array, x: Array) -> Array:
-    """∫ from ln x ≤ 0 on for small k: by Gauss's rule up to 0, where the integrand begins to fall."""
+    """∂ⁿ/∂kⁿ of the integral from ln x ≤ 0 on for small k: Gauss's rule up to 0, where the integrand begins to fall."""
     nodes, weights = _GAUSS
     ends = [np.log(x), *(np.maximum(np.log(x), low) for low in (-200.0, -40.0, -4.0)), np.zeros(x.shape)]
     total = _from_end(order, k, np.ones(x.shape), 1.0)
@@ -107,7 +107,7 @@ def _reference_power(order: int) -> Callable[..., Array]:
 
 @cache
 def _power(order: int) -> Elementwise:
-    """∂ⁿ/∂kⁿ of xᵏ⁻¹e⁻ˣ."""
+    """The op ∂ⁿ/∂kⁿ of xᵏ⁻¹e⁻ˣ."""
     return Elementwise(
         Row(
             "gamma_power",

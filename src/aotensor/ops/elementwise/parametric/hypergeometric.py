@@ -21,7 +21,7 @@ _POINTS = np.arange(-3, 4)
 
 
 def _weights(order: int) -> list[tuple[int, float]]:
-    """Offsets and weights of a difference formula of a derivative, exact up to the sixth or seventh derivative."""
+    """(offsets, weights) of a difference formula for a derivative, exact up to the sixth or seventh derivative."""
     if not order:
         return [(0, 1.0)]
     powers = _POINTS[None, :].astype(np.float64) ** np.arange(len(_POINTS))[:, None]
@@ -32,7 +32,7 @@ def _weights(order: int) -> list[tuple[int, float]]:
 
 
 def _reference(i: int, j: int, k: int, order_z: int) -> Callable[..., Array]:
-    """SciPy's function; derivatives in parameters by its differences, error 1e-8 for parameters of size 1."""
+    """NumPy reference of derivatives of ₂F₁: SciPy, and its differences for parameters (error 1e-8 at size 1)."""
     function = scipy_special("hyp2f1")
     if not (i or j or k or order_z):
         return function

@@ -51,20 +51,20 @@ def _reference_density(i: int, j: int) -> Any:
 
 
 def _at_end(a: Array, b: Array, order_a: int, order_b: int) -> Array:
-    """The density at x = 0, or its derivative in a and b."""
+    """The beta density, or its derivative in a and b, at x = 0."""
     infinite = (-1.0) ** order_a * np.inf
     at_one = infinite if order_a else b if not order_b else float(order_b == 1)
     return np.where(a > 1, 0.0, np.where(a == 1, at_one, infinite))
 
 
 def _slope_at_end(a: Variable, b: Variable) -> Variable:
-    """∂/∂x of the density at x = 0."""
+    """∂/∂x of the beta density at x = 0."""
     above_1 = switch(gt(a, 2), 0.0, switch(eq(a, 2), b * (b + 1), np.inf))
     return switch(gt(a, 1), above_1, switch(eq(a, 1), b * (1 - b), switch(gt(a, 0), -np.inf, np.nan)))
 
 
 def _density_in_x(i: int, j: int, g: Variable, a: Variable, b: Variable, x: Variable, y: Variable) -> Variable:
-    """∂/∂x: (a − 1)/x − (b − 1)/(1 − x) of the density, and what its derivatives in a and b make of that."""
+    """g·∂/∂x of a derivative of the beta density: the density's own is (a − 1)/x − (b − 1)/(1 − x) times itself."""
     derivative = y * ((a - 1) / x - (b - 1) / (1 - x))
     if i:
         derivative = derivative + i / x * _density(i - 1, j)(a, b, x)
@@ -80,7 +80,7 @@ def _density_in_x(i: int, j: int, g: Variable, a: Variable, b: Variable, x: Vari
 
 @cache
 def _density(i: int, j: int) -> Elementwise:
-    """∂ⁱ⁺ʲ/∂aⁱ∂bʲ of xᵃ⁻¹(1 − x)ᵇ⁻¹/B(a, b)."""
+    """The op ∂ⁱ⁺ʲ/∂aⁱ∂bʲ of the beta density xᵃ⁻¹(1 − x)ᵇ⁻¹/B(a, b)."""
 
     def partial(di: int, dj: int) -> Any:
         return lambda g, a, b, x, y: inside(_is_outside(a, b, x), g, g * _density(i + di, j + dj)(a, b, x))
@@ -104,7 +104,9 @@ MAKERS["beta_density"] = lambda i=0, j=0: _density(i, j)
 
 
 def _reference_distribution(i: int, j: int) -> Any:
-    """Derivatives of I in a and b, by an integral over the side of x without the peak; in ln(t/(1 − t))."""
+    """NumPy reference of derivatives of I_x(a, b) in a, b: an integral in ln(t/(1 − t)) over the side without the
+    peak.
+    """
 
     def reference(a: Array, b: Array, x: Array) -> Array:
         p, q, t = np.broadcast_arrays(*(v.astype(np.float64) for v in (a, b, x)))
@@ -144,7 +146,7 @@ def _partials(i: int, j: int) -> Any:
 
 @cache
 def _distribution(i: int, j: int) -> Elementwise:
-    """∂ⁱ⁺ʲI/∂aⁱ∂bʲ."""
+    """The op ∂ⁱ⁺ʲI/∂aⁱ∂bʲ of the incomplete beta function I_x(a, b)."""
     return Elementwise(
         Row(
             "betainc",

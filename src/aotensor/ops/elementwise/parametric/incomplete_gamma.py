@@ -21,7 +21,7 @@ from aotensor.ops.elementwise.scipy_reference import scipy_special
 
 
 def _logarithm_of_density(order: int, a: Array, log_t: Array) -> Any:
-    """∂ᵏ/∂aᵏ of (a − 1)·ln t − t − ln Γ(a), k = 1 … order."""
+    """∂ᵏ/∂aᵏ of the logarithm of the gamma density, (a − 1)·ln t − t − ln Γ(a), for k = 1 … order."""
     polygamma = scipy_special("polygamma")
     return {(k,): (log_t if k == 1 else 0.0) - polygamma(k - 1, a) for k in range(1, order + 1)}
 
@@ -69,7 +69,7 @@ def density_in_x(
 
 @cache
 def _density(order: int) -> Elementwise:
-    """∂ⁿ/∂aⁿ of xᵃ⁻¹e⁻ˣ/Γ(a)."""
+    """The op ∂ⁿ/∂aⁿ of the gamma density xᵃ⁻¹e⁻ˣ/Γ(a)."""
     return Elementwise(
         Row(
             "gamma_density",
@@ -97,7 +97,7 @@ def is_outside_of_shapes(a: Variable, x: Variable) -> Variable:
 
 
 def _reference_ratio(name: str, order: int) -> Any:
-    """SciPy's, and its derivatives in a: by power series up to x = 1, beyond by an integral without the peak."""
+    """NumPy reference of P or Q and of its derivatives in a: power series up to x = 1, above it an integral."""
     if not order:
         return scipy_special(name)
     sign = 1.0 if name == "gammainc" else -1.0
@@ -134,7 +134,7 @@ def _by_powers(order: int, a: Array, x: Array) -> Array:
 
 
 def _slope_of_power(order: int, a: Array, log_t: Array) -> Any:
-    """∂ⁿ/∂aⁿ of tᵃ/Γ(a + 1), divided by that."""
+    """(∂ⁿ/∂aⁿ of f)/f for f = tᵃ/Γ(a + 1)."""
     return derivative_of_exponential((order,), _logarithm_of_density(order, a + 1, log_t))
 
 

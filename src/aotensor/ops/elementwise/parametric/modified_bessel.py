@@ -26,7 +26,7 @@ _AT_ONCE = 1 << 20
 
 
 def _saddle(v: Array, x: Array) -> tuple[Array, Array, Array]:
-    """√(v² + x²), u = arsinh(v/x) and v·u − √(v² + x²) + x."""
+    """(√(v² + x²), u, v·u − √(v² + x²) + x) for the saddle u = arsinh(v/x) of the integral of I_v."""
     w, u = np.hypot(v, x), np.arcsinh(v / x)
     return w, u, v * u - v / (w + x) * v
 
@@ -161,7 +161,7 @@ def _times(a: Array, b: Array) -> Array:
 
 
 def _first_at_zero(n: int, j: int, v: Array, scale: int) -> Array:
-    """Values at x = 0, also of the functions scaled by e^{−|x|}, which has a kink there."""
+    """∂ⁿ/∂vⁿ ∂ʲ/∂xʲ of I_v(x) at x = 0, also scaled by e^{−|x|}, which has a kink there."""
     whole = np.floor(v) == v
     if n:
         return np.where(np.isfinite(v) & (v > j), 0.0, np.where(v == j, (-1.0) ** n * np.inf, np.nan))
@@ -242,5 +242,5 @@ kve = _function("kve", "eˣ·K_v(x). Differentiable in both to any order.", _ref
 
 
 def kn(n: Any, x: Any) -> Variable:
-    """K_n(x), as `kv`."""
+    """K_n(x) for an integer n, as `kv`."""
     return kv(n, x)

@@ -45,7 +45,7 @@ owens_t = elementwise(
 
 
 def _reference_poch(i: int, j: int) -> Any:
-    """SciPy's, which loses digits for large z, and its derivatives by those of ln Γ.
+    """NumPy reference of Pochhammer's symbol (SciPy loses digits for large z), and its derivatives by those of ln Γ.
 
     For small z of z·(z + 1)ₘ₋₁. Derivatives are nan where Γ has a pole, except at z = 0.
     """

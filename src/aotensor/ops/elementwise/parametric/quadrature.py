@@ -43,7 +43,7 @@ def derivative_of_exponential(top: Index, derivatives: Mapping[Index, Any]) -> A
 
 
 def of_orders(name: str, *orders: int) -> Callable[..., Scalar]:
-    """The emitter of a function, or of its derivative of some orders in its first operands: `gammainc_2`."""
+    """A function from orders to the emitter of that derivative of a special function, named like `gammainc_2`."""
     member = "_".join([name, *map(str, orders)]) if any(orders) else name
 
     def emit(s: ScalarBuilder, *operands: Any) -> Scalar:

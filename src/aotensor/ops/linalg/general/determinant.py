@@ -40,7 +40,7 @@ def _signed_pivots(x: Variable) -> Variable:
 
 
 def _scaled(factor: Variable, matrix: Variable) -> Variable:
-    """A number for each matrix, times the matrix."""
+    """A batch of matrices, each multiplied by its own scalar.   (…), (…, n, n) → (…, n, n)"""
     return expand_dims(factor, [-2, -1]) * matrix
 
 

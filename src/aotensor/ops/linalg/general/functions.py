@@ -82,7 +82,7 @@ class MatrixFunction(MatrixOp):
 
     @abstractmethod
     def _function(self, x: Array) -> Array:
-        """f(x), by SciPy."""
+        """f(x) of a batch of matrices, by SciPy."""
 
     def _is_bad(self, values: Array) -> Array:
         return np.zeros(values.shape, bool)

@@ -47,7 +47,7 @@ _UNSTABLE: Final = "there is no stabilising solution"
 
 
 def _of_one_kind(name: str, *xs: Any) -> list[Variable]:
-    """Square matrices in one dtype, batch and size.   Raises: GraphValueError for sizes that are known to differ"""
+    """Convert operands to square matrices of one dtype and batch.   Raises: GraphValueError for sizes that differ"""
     found = both_floating(*(floating_matrix(name, x) for x in xs))
     try:
         common_dim(_ROWS, *(n for x in found for n in x.tensor_type.shape[-2:]))
@@ -139,7 +139,7 @@ class Riccati(MatrixOp, LinearisedOp):
             raise GraphLinAlgError(f"{self.name}: {_UNSTABLE}") from error
 
     def _gain(self, a: Variable, b: Variable, r: Variable, x: Variable) -> tuple[Variable, Variable]:
-        """k and c"""
+        """(k, c): the gain (r + bᵀxb)⁻¹·bᵀxa of a solution x, and the closed loop a − b·k"""
         bt = matrix_transpose(b)
         k = solve(r + matmul(matmul(bt, x), b), matmul(matmul(bt, x), a), on_error="nan")
         return k, a - matmul(b, k)

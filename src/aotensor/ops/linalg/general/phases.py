@@ -27,7 +27,7 @@ def is_leading(v: Variable) -> Variable:
 
 
 def of_leading(x: Variable, v: Variable) -> Variable:
-    """The components of x at the leading ones of v.   (…, m, k) → (…, 1, k)"""
+    """The component of each column of x at which v has its leading component.   (…, m, k) → (…, 1, k)"""
     return sum_over(switch(is_leading(v), x, 0), axis=-2, keepdims=True)
 
 
@@ -40,5 +40,5 @@ def phases(v: Variable) -> Variable:
 
 
 def turn(tangent: Variable, v: Variable) -> Variable:
-    """The imaginary part of a tangent of v relative to v at its leading components: the change of their phase."""
+    """Imaginary part of tangent/v at the leading component of each column of v: how fast its phase changes."""
     return of_leading(imag(tangent), v) / of_leading(real(v), v)

@@ -194,7 +194,7 @@ def schur(a: Any, output: str = "real", sort: str | None = None) -> list[Variabl
 
 
 def complex_if_asked(name: str, x: Variable, output: str) -> Variable:
-    """x, complex for output "complex".   Raises: GraphValueError for an output other than "complex" or "real"."""
+    """x, made complex for output "complex".   Raises: GraphValueError for an output other than "complex" or "real"."""
     if one_of(f"{name}: output", output, ("real", "r", "complex", "c"))[0] == "c" and not is_complex(x):
         return to_complex(x, dtypes.complex_of(x.dtype))
     return x

@@ -95,7 +95,7 @@ def _targets(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> dict[Apply,
 
 
 def _target_of_input(node: Apply, position: int, targets: dict[Apply, Target]) -> Target:
-    """The target that a node implies for its input."""
+    """The side of a choice on which an input of a node is needed, if the node is its only reader."""
     target = targets[node]
     if target is None and isinstance(node.op, IfElse) and position > 0:
         return node, position <= node.op.count
@@ -103,7 +103,7 @@ def _target_of_input(node: Apply, position: int, targets: dict[Apply, Target]) -
 
 
 def _exports(nodes: Sequence[Apply], targets: dict[Apply, Target]) -> dict[tuple[Apply, bool], list[Variable]]:
-    """Values computed by the sides of a choice that are needed elsewhere."""
+    """Values that the sides of a choice compute and that are needed outside of the side."""
     found: dict[tuple[Apply, bool], dict[Variable, None]] = {}
     for node in nodes:
         for position, x in enumerate(node.inputs):
@@ -128,7 +128,7 @@ class _Sinking:
         self.count = self.node.op.count
 
     def made(self) -> dict[Variable, Variable]:
-        """The outputs of the choice, and its exports, as outputs of the branch."""
+        """The values that the branch returns: the outputs of the choice, then its exports."""
         condition, *values = self.node.inputs
         then, otherwise = (self.exports.get((self.node, is_then), []) for is_then in (True, False))
         sides = [[*values[: self.count], *then], [*values[self.count :], *otherwise]]
@@ -163,5 +163,5 @@ class _Sinking:
 
 
 def _empty(x: Variable) -> Variable:
-    """A tensor with the dtype and rank of x, as small as its type allows."""
+    """Zeros with the dtype and rank of x: unknown dims have extent 0."""
     return zeros([dim if isinstance(dim, int) else 0 for dim in x.tensor_type.shape], x.dtype)

@@ -149,17 +149,17 @@ class _Segments:
 
     @property
     def has_rest(self) -> bool:
-        """Are there steps after the last segment?"""
+        """May there be steps after the last segment?"""
         return not isinstance(self.rest, int) or self.rest > 0
 
     @property
     def divides_rest(self) -> bool:
-        """Are these steps divided into segments of the next level?"""
+        """Are the steps after the last segment divided into segments of the next level?"""
         return len(self.lengths) > 1 and (not isinstance(self.rest, int) or self.rest > self.lengths[1])
 
     @cached_property
     def rest_symbol(self) -> Variable:
-        """The number of steps after the last segment, the trip count of their loops."""
+        """An int64 symbol for the number of steps after the last segment, the trip count of the loops that run them."""
         return _symbol(self.rest)
 
     def add(self, node: Apply) -> None:
@@ -224,7 +224,7 @@ class _Segments:
         return list(found[: len(states)]), [self._joined(x) for x in mapped]
 
     def _run_rest(self, node: Apply, op: Scan, states: list[Variable]) -> tuple[list[Variable], list[Variable]]:
-        """The same for the steps after the last segment."""
+        """The states after the steps that follow the last segment, and the rows of all mapped values of these steps."""
         given = op.operands(node.inputs)
         start = self.count * self.length
         rows = [
@@ -244,17 +244,17 @@ class _Segments:
         return _next_states(op, states, found.states, found.mapped), found.mapped
 
     def chunks(self, x: Variable) -> Variable | None:
-        """(steps, …) → (segments, length, …), which needs no copy; None where steps remain, so that it would."""
+        """Reshape (steps, …) → (segments, length, …) without a copy; None where steps remain."""
         x = self._known(x)
         return None if self.has_rest else reshape(x, [self.count, self.length, *extents_of(x)[1:]])
 
     @cached_property
     def starts(self) -> Variable:
-        """The first step of each segment.   (segments,)"""
+        """The number of the first step of each segment.   (segments,)"""
         return arange(self.count) * constant(self.length, dtype="int64")
 
     def _joined(self, x: Variable) -> Variable:
-        """(segments, length, …) → (segments * length, …)."""
+        """Merge the axes of segments and steps: (segments, length, …) → (segments * length, …)."""
         return reshape(x, [self.count * self.length, *extents_of(x)[2:]])
 
 
@@ -269,7 +269,7 @@ class _SegmentBody:
         self._loops: dict[Apply, Apply] = {}
 
     def loop(self, node: Apply, states: Sequence[Variable]) -> Apply:
-        """A loop over the steps of the segment.   states: before it"""
+        """A loop over the steps of the segment.   states: values before the segment"""
         op, _ = _unstacked(node.op)  # type: ignore[arg-type]
         given = op.operands(node.inputs)
         is_last = len(self.segments.lengths) == 1
@@ -279,7 +279,7 @@ class _SegmentBody:
         return inner.apply(constant(self.segments.length, dtype="int64"), *rows, *initial, *fixed)
 
     def _sequence(self, x: Variable) -> Variable:
-        """The rows of a sequence in the segment: recomputed if they are not stored."""
+        """The rows of a sequence in the segment: read if they are stored, else recomputed."""
         if x not in self.segments.group.dropped:
             if x not in self._whole:
                 chunks = self.segments.chunks(x)
@@ -294,7 +294,7 @@ class _SegmentBody:
         return self._loops[node].outputs[places[x.index]]
 
     def _copied(self, x: Variable) -> Variable:
-        """The rows of x in the segment, copied from all rows."""
+        """The rows of x in the segment, copied from the rows of all steps."""
         start = self._row(self.segments.starts)
         return SegmentRows(self.segments.length)(self._constant(x), start)  # type: ignore[no-any-return]
 

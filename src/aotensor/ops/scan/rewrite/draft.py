@@ -62,7 +62,7 @@ class Draft:
         return op.results(op.apply(*self.given.flat()).outputs)
 
     def keep_states(self, kept: Sequence[int]) -> None:
-        """Drop all other states."""
+        """Drop all states except those in `kept`."""
         self.given.initial = [self.given.initial[k] for k in kept]
         self.slots.taps = [self.slots.taps[k] for k in kept]
         self.taps = [self.taps[k] for k in kept]
@@ -89,13 +89,13 @@ class Draft:
         return replace([x], dict(zip(self.slots.constants, self.given.constants, strict=True)))[0]
 
     def results_like(self, outputs: list[Variable]) -> Results[Variable]:
-        """Other outputs of the body in the roles of the present ones."""
+        """Values of the body, given in the order of its outputs, as `Results` with the roles of the present outputs."""
         states, end = len(self.made.states), len(self.made.states) + len(self.made.mapped)
         last = None if self.made.last is None else outputs[end]
         return Results(outputs[:states], outputs[states:end], last)
 
     def row(self, x: Variable) -> Variable:
-        """The slot of a sequence, added if it is new."""
+        """The body's symbol for a row of the sequence x, which is added to the loop if it is new."""
         if x in self.given.sequences:
             return self.slots.sequences[self.given.sequences.index(x)]
         slot = Variable(TensorType(x.dtype, x.tensor_type.shape[1:]), name=x.name)
@@ -104,7 +104,7 @@ class Draft:
         return slot
 
     def constant(self, x: Variable) -> Variable:
-        """The slot of a non-sequence, added if it is new."""
+        """The body's symbol for the non-sequence x, which is added to the loop if it is new."""
         if x in self.given.constants:
             return self.slots.constants[self.given.constants.index(x)]
         slot = Variable(x.tensor_type, name=x.name)
@@ -114,5 +114,5 @@ class Draft:
 
 
 def is_loop(node: Apply) -> bool:
-    """Is it a loop?"""
+    """Is the node an application of Scan?"""
     return isinstance(node.op, Scan)

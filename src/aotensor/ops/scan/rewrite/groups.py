@@ -34,7 +34,7 @@ class Group:
 
 
 def groups_of(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Group]:
-    """The groups of a graph; loops that read no others, and are not read, belong to none."""
+    """The groups of a graph; loops that read no other loops, and are read by none, belong to no group."""
     nodes = toposort(outputs, stop=stop)
     readers = _readers(nodes, outputs)
     always = evaluated_always(outputs)
@@ -71,7 +71,7 @@ def groups_of(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[G
 
 
 def is_candidate(node: Apply) -> bool:
-    """Is it a loop that can be divided into segments? Those that may stop are not, and segments are done."""
+    """Can the loop be divided into segments? Not if it may stop early, or is a segment already."""
     return isinstance(node.op, Scan) and not node.op.has_condition and not node.op.is_segment
 
 
@@ -84,7 +84,7 @@ def stacked_outputs(node: Apply) -> list[Variable]:
 
 
 def _readers(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> dict[Variable, list[Apply | None]]:
-    """The nodes that read each value; None for the caller."""
+    """The nodes that read each value; None stands for the caller."""
     readers: dict[Variable, list[Apply | None]] = {x: [None] for x in outputs}
     for node in nodes:
         for x in dict.fromkeys(node.inputs):
@@ -102,7 +102,7 @@ def _reads_rows(node: Apply, x: Variable) -> bool:
 
 
 def _reads_last(node: Apply, x: Variable, always: Collection[Apply]) -> bool:
-    """Does it read the last value of a state, and no other? It raises an error where there is none."""
+    """Does a node read the last value of a state only? Such reads raise an error if there are no steps."""
     producer = x.owner
     assert producer is not None and isinstance(producer.op, Scan)
     is_there = node in always or _has_steps(producer.inputs[0])
@@ -148,7 +148,9 @@ def _is_read_by_loops(x: Variable, count: Variable, readers: dict[Variable, list
 
 
 def _repeated(node: Apply, known: dict[Variable, Variable], rows: Sequence[Variable]) -> dict[Variable, Variable]:
-    """Value that loops read → the same, from a loop without the condition over the steps that were taken."""
+    """Stacked value that other loops read → the same value, from a loop without condition over the same number of
+    steps.
+    """
     op = node.op
     assert isinstance(op, Scan)
     made = op.results(op.body.outputs)

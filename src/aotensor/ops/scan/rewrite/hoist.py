@@ -70,7 +70,7 @@ def for_all_rows(
 
 
 def cut(x: Variable, steps: Variable) -> Variable:
-    """The rows of a sequence that a loop of this trip count reads."""
+    """The rows of the sequence x that a loop with `steps` steps reads: x[:steps]."""
     return x if spans(steps, x) else FirstRows()(x, steps)
 
 
@@ -134,7 +134,7 @@ def _row_parts(draft: Draft) -> list[Variable]:
 
 
 def _pushable(draft: Draft, nodes: Sequence[Apply]) -> set[Variable]:
-    """Values that depend on rows and invariants, along paths on which no value has a higher rank than any row."""
+    """Values that depend on rows and invariants only, along paths on which no value has a higher rank than any row."""
     rows = depends_only_on(nodes, [*draft.slots.sequences, *draft.slots.constants])
     real = _dependents(nodes, draft.slots.sequences) & rows
     found, limit = set(draft.slots.sequences), highest_rank(draft)

@@ -32,7 +32,7 @@ class Lengths:
         self._given = {x: Given(extents.get(x, x.static_shape)) for x in stop}
 
     def segments(self, group: Group) -> list[int] | None:
-        """The steps of a segment at each level, none for few steps; None for an unknown trip count."""
+        """The segment length at each level, none for few steps; None for an unknown trip count."""
         inference = Inference(self._given)
         inference.run([x for node in group.loops for x in (*node.inputs, *node.outputs)])
         steps = _most_steps(group.loops[0].inputs[0], inference)
@@ -49,7 +49,7 @@ class Lengths:
 
 
 def _most_steps(n: Variable, inference: Inference) -> int | None:
-    """The value of a trip count; of a loop that may stop, the largest one."""
+    """The value of a trip count; for a loop that may stop early, the largest possible one."""
     if isinstance(n, Constant):
         return int(n.data)
     node = n.owner
@@ -69,7 +69,7 @@ def _bytes(extents: Extents, x: Variable) -> int:
 
 
 def segment_lengths(steps: int, levels: int, row: int, states: int) -> list[int]:
-    """The lengths k₁ > k₂ > … that minimise states·(n/k₁ + k₁/k₂ + …) + row·k of the last, for n steps.
+    """Lengths k₁ > k₂ > … of nested segments that minimise stored bytes, states·(n/k₁ + k₁/k₂ + …) + row·(last k).
 
     row: bytes that are stored of each step. states: bytes of a checkpoint. All ratios are one q then, with
     q^(levels + 1) = n·row/states. Divisors of the length above are preferred if they are near.

@@ -33,12 +33,12 @@ def has_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> bool:
 
 
 def hoist_from_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """Compute before a loop all that needs none of its states (invariant code motion, of rows of sequences too)."""
+    """The pass: the graph, with computations that need no state of a loop moved before the loop."""
     return _each_loop(outputs, stop, _hoisted)
 
 
 def sink_behind_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """Sink values that no later step needs out of a loop, computed for all steps at once."""
+    """The pass: the graph, with values that no later step needs computed after the loop, for all steps at once."""
     return _each_loop(outputs, stop, _sunk)
 
 
@@ -84,7 +84,7 @@ def _sunk(draft: Draft) -> list[Variable] | None:
 
 
 def _report(message: str, before: Sequence[Apply], draft: Draft, could: Collection[Variable]) -> None:
-    """Say which operation a loop has lost, of those whose results could go.   before: the operations that it had"""
+    """Record a remark that names an operation moved out of a loop.   before: the operations of the loop before"""
     after = body_nodes(draft)
     rest = Counter(node.op for node in after)
     rest.subtract(node.op for node in before)
@@ -94,12 +94,12 @@ def _report(message: str, before: Sequence[Apply], draft: Draft, could: Collecti
 
 
 def _finished(draft: Draft) -> Results[Variable]:
-    """The outputs of the remaining loop, if any steps remain."""
+    """The outputs of the loop that remains after the rewrite; no outputs if no loop remains."""
     return draft.finished() if draft.made.flat() else Results([], [], None)
 
 
 def _all_rows(draft: Draft, x: Variable) -> Variable | None:
-    """The rows of a mapped value that the loop only copies."""
+    """All rows of a mapped value that the loop only copies from its inputs; else None."""
     n_steps = draft.given.n_steps
     if x in draft.slots.sequences:
         return cut(draft.given.sequences[draft.slots.sequences.index(x)], n_steps)
@@ -110,7 +110,7 @@ def _all_rows(draft: Draft, x: Variable) -> Variable | None:
 
 
 def _knows_its_dims(draft: Draft) -> bool:
-    """Is a dim of 1, along which the body broadcasts, known to be 1 outside, too?"""
+    """Is each dim of 1 along which the body broadcasts also statically 1 outside of the loop?"""
     slots, given = draft.slots, draft.given
     pairs = [
         (slot.broadcastable, x.broadcastable[1:]) for slot, x in zip(slots.sequences, given.sequences, strict=True)

@@ -33,7 +33,7 @@ _ALLOWS: Final = {
 
 
 def merge_loops(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The graph with all loops merged that share work."""
+    """The pass: the graph, with loops merged that share work."""
     found = list(outputs)
     while True:
         loops = [node for node in toposort(found, stop=stop) if is_loop(node)]
@@ -91,7 +91,9 @@ def _merged(first: Apply, second: Apply) -> dict[Variable, Variable]:
 
 
 def _partition(drafts: Sequence[Draft], nodes: Sequence[Apply]) -> tuple[list[list[int]], Numbering]:
-    """The class of each state of each loop, and the values of the bodies by number under these classes."""
+    """(class of each state of each loop, numbering of the bodies' values under these classes); equal classes are
+    equal states.
+    """
     keys: list[list[Hashable]] = [
         [(initial, taps) for initial, taps in zip(draft.given.initial, draft.taps, strict=True)] for draft in drafts
     ]
@@ -118,7 +120,7 @@ def _numbered(keys: Sequence[Sequence[Hashable]]) -> list[list[int]]:
 
 
 def _leaves(drafts: Sequence[Draft], classes: Sequence[Sequence[int]]) -> dict[Variable, Hashable]:
-    """What identifies each input of the bodies: the sequence, the non-sequence, or the state's class and the tap."""
+    """Key of each input of the bodies: the sequence, the non-sequence, or the state's class and the tap."""
     found: dict[Variable, Hashable] = {}
     for draft, group in zip(drafts, classes, strict=True):
         for kind, slots, wholes in (
@@ -196,7 +198,7 @@ def _adopt_inputs(
     numbers: Numbering,
     known: dict[Variable, Variable],
 ) -> None:
-    """Add the inputs of a loop that the merged one lacks; slots are added to `known` and `by_number`."""
+    """Add a loop's inputs that the merged loop lacks to it; their symbols are added to `known` and `by_number`."""
     for slots, wholes, all_slots, all_wholes in (
         (draft.slots.sequences, draft.given.sequences, whole.slots.sequences, whole.given.sequences),
         (draft.slots.constants, draft.given.constants, whole.slots.constants, whole.given.constants),
@@ -228,7 +230,7 @@ def _adopt_states(
     positions: dict[tuple[int, bool], int],
     known: dict[Variable, Variable],
 ) -> None:
-    """The new values of the states in their order, and the condition to stop."""
+    """Set the new values of the merged loop's states, and its stop condition."""
     news: dict[int, Variable] = {}
     for draft, group in zip(drafts, classes, strict=True):
         for state, stacked, new in zip(group, draft.is_stacked, draft.made.states, strict=True):

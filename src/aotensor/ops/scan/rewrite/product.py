@@ -18,7 +18,7 @@ STEP = "z"
 
 
 def as_products(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The same graph with contractions as matrix products if their axes are contiguous."""
+    """The pass: the graph, with contractions as matrix products if the axes of each group are contiguous."""
     known: dict[Variable, Variable] = {}
     for node in toposort(outputs, stop=stop):
         with made_at(node.outputs[0].site):
@@ -31,7 +31,7 @@ def as_products(outputs: Sequence[Variable], stop: Collection[Variable]) -> list
 
 
 def contracted(spec: str, x: Variable, y: Variable) -> Variable:
-    """Σ x·y as `Contract(spec)`; "zbk,kj->zbj" as ((z·b), k) times (k, j)."""
+    """The contraction `Contract(spec)` of x, y as a matrix product: "zbk,kj->zbj" as ((z·b), k) times (k, j)."""
     operands, out = spec.split("->")
     left, right = operands.split(",")
     inner = "".join(letter for letter in left if letter in right and letter not in out)
@@ -61,7 +61,7 @@ def _lie_together(left: str, right: str, inner: str, rows: str, columns: str) ->
 def _flat(
     x: Variable, letters: str, own: str, inner: str, name: str, extents: dict[str, SymbolicExtent]
 ) -> tuple[Variable, str]:
-    """x with its own axes merged into one and the inner ones into one, and their letters in order."""
+    """(x with its own letters merged into one axis and the inner letters into one, the letters of these axes)."""
     groups = [(own, name), (inner, "k")] if letters == own + inner else [(inner, "k"), (own, name)]
     groups = [group for group in groups if group[0]]
     shape = [product(extents[letter] for letter in group) for group, _ in groups]

@@ -55,7 +55,7 @@ def _report(node: Apply, made: Mapping[Variable, Variable]) -> None:
 
 
 def _readers(nodes: Sequence[Apply], outputs: Sequence[Variable]) -> dict[Variable, list[Apply | None]]:
-    """For each value that is needed, the nodes that read it; None for the caller."""
+    """For each value that is needed, the nodes that read it; None stands for the caller."""
     readers: dict[Variable, list[Apply | None]] = {}
     for x in outputs:
         readers.setdefault(x, []).append(None)
@@ -82,7 +82,7 @@ def _needed_inputs(node: Apply, readers: Mapping[Variable, object]) -> list[Vari
 def _live(
     draft: Draft, results: Results[Variable], readers: Mapping[Variable, object]
 ) -> tuple[set[int], set[Variable]]:
-    """The states that are needed, and the inputs of the body that are."""
+    """(positions of the states that are needed, inputs of the body that are needed)."""
     owner = {slot: k for k, taps in enumerate(draft.slots.taps) for slot in taps}
     states = {k for k, x in enumerate(results.states) if x in readers}
     fixed = [new for new, x in zip(draft.made.mapped, results.mapped, strict=True) if x in readers]
@@ -115,7 +115,7 @@ def _pruned(
     known: Mapping[Variable, Variable],
     always: Set[Apply],
 ) -> dict[Variable, Variable]:
-    """Output → its replacement; if only the last row of a state is read, this row.
+    """Output → its replacement in a smaller loop; a state of which only the last row is read is not stacked.
 
     Such a loop raises an error for no steps. So last rows read in a branch count only if nothing else needs the loop.
     """
@@ -150,7 +150,7 @@ def _pruned(
 
 
 def _columns(draft: Draft, outputs: Results[Variable], readers: Mapping[Variable, object]) -> dict[Variable, None]:
-    """The mapped values that are read, each once."""
+    """The mapped values of the body that are read, without duplicates."""
     return {new: None for new, x in zip(draft.made.mapped, outputs.mapped, strict=True) if x in readers}
 
 
@@ -160,7 +160,7 @@ def _keep(wholes: list[Variable], slots: list[Variable], used: Collection[Variab
 
 
 def _is_read_at_end(x: Variable, node: Apply, readers: Mapping[Variable, Sequence[Apply | None]]) -> bool:
-    """Is the row of the last step the only one that is read, if any? Rows are in the order of the steps then."""
+    """Is at most the last row of x read, and are rows in the order of the steps?"""
     assert isinstance(node.op, Scan)
     return (
         not node.op.is_reversed and all(reader is not None and is_last_row(reader) for reader in readers.get(x, ()))
@@ -168,19 +168,21 @@ def _is_read_at_end(x: Variable, node: Apply, readers: Mapping[Variable, Sequenc
 
 
 def is_last_row(node: Apply) -> bool:
-    """Does it read x[-1], or a part of it?"""
+    """Does the node read x[-1], or a part of it?"""
     op = node.op
     return isinstance(op, Subtensor) and bool(op.entries) and op.entries[0] == Position(-1)
 
 
 def _rest(node: Apply, known: Mapping[Variable, Variable]) -> Variable:
-    """x[-1, rest] for an x that was reduced to its last row."""
+    """The replacement of a node that reads x[-1, rest], for an x of which only the last row is kept."""
     assert isinstance(node.op, Subtensor)
     x, *symbols = (known.get(one, one) for one in node.inputs)
     return rest_of_last_row(node, x, symbols)
 
 
 def rest_of_last_row(node: Apply, row: Variable, symbols: Sequence[Variable]) -> Variable:
-    """What a node reads of x[-1], from this row.   symbols: its inputs other than x"""
+    """The part x[-1, rest] that a node reads, taken from the last row of x.   symbols: the node's inputs other than
+    x
+    """
     entries = node.op.entries[1:]  # type: ignore[attr-defined]
     return Subtensor(entries)(row, *symbols) if entries else row

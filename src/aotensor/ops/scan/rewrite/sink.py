@@ -66,7 +66,7 @@ class Sinking:
     # --- what moves ---
 
     def _choose_terms(self) -> dict[int, list[Variable]]:
-        """State → the terms of its sum that are computed after the loop."""
+        """State → the terms of its sum over steps that are computed after the loop."""
         moved: dict[int, list[Variable]] = {}
         for k, terms in self._sums.items():
             for term in terms:
@@ -151,7 +151,7 @@ class Sinking:
 
 
 def _only_row(initial: Variable) -> Variable:
-    """The only row of an initial value."""
+    """The single row of an initial value."""
     node = initial.owner
     if node is not None and isinstance(node.op, DimShuffle) and node.op.pattern == (None, *range(initial.ndim - 1)):
         return node.inputs[0]
@@ -167,7 +167,7 @@ def _added(start: Variable, terms: Sequence[Variable]) -> Variable:
 
 
 def draft_order(nodes: Sequence[Apply], draft: Draft, chosen: Collection[Variable]) -> list[Variable]:
-    """Some values of the body in the order in which they are made."""
+    """The nodes of the body that compute the chosen values, in the order of evaluation."""
     return [x for x in [*draft.slots.flat(), *(x for node in nodes for x in node.outputs)] if x in chosen]
 
 

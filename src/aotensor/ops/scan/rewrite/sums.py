@@ -30,7 +30,7 @@ def accumulators(draft: Draft, nodes: Sequence[Apply]) -> dict[int, list[Variabl
 
 
 def _terms(x: Variable, readers: dict[Variable, int]) -> list[Variable]:
-    """The terms of a sum, and of nested sums without other readers."""
+    """The terms of a sum, including those of nested sums that have no other readers."""
     pending, found = [x], list[Variable]()
     while pending:
         one = pending.pop(0)
@@ -58,14 +58,16 @@ def is_product(term: Variable) -> bool:
 
 
 def product_node(term: Variable) -> Apply:
-    """The contraction of a product."""
+    """The Contract node of a product."""
     node = term.owner
     assert node is not None
     return product_node(node.inputs[0]) if isinstance(node.op, DimShuffle) else node
 
 
 def product_of(term: Variable) -> tuple[str, Sequence[Variable]]:
-    """The spec and the operands of a product, with the axes of the result as a transposition left them."""
+    """(spec, left operand, right operand) of a product, with the result's axes in the order that a transposition
+    gives.
+    """
     node = term.owner
     assert node is not None
     if isinstance(node.op, DimShuffle):

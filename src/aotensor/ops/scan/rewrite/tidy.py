@@ -23,7 +23,7 @@ from aotensor.ops.window import Slice
 
 
 def tidy(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The same graph with these patterns replaced."""
+    """The pass: the graph, with these patterns replaced."""
     known: dict[Variable, Variable] = {}
     for node in toposort(outputs, stop=stop):
         known.update(rebuilt(node, known))
@@ -44,7 +44,7 @@ def _better(node: Apply, stop: Collection[Variable]) -> Variable | None:
 
 
 def _composed(node: Apply, stop: Collection[Variable]) -> Variable | None:
-    """Two dimshuffles as one."""
+    """The replacement of two successive dimshuffles: one dimshuffle, or x itself."""
     (x,) = node.inputs
     assert isinstance(node.op, DimShuffle)
     if x.owner is None or x in stop or not isinstance(x.owner.op, DimShuffle):
@@ -54,7 +54,7 @@ def _composed(node: Apply, stop: Collection[Variable]) -> Variable | None:
 
 
 def _one_window(node: Apply) -> Variable | None:
-    """A sum of arrays that are zero outside of adjacent windows, as one array."""
+    """The replacement of a sum of arrays that are zero outside of adjacent windows: one array."""
     parts = [_parts(x) for x in node.inputs]
     if not all(parts) or len({x.type for x in node.inputs}) > 1:
         return None
