@@ -132,7 +132,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What needs gradients is made to the right of this package."""
+    """Look up names of functions that need gradients, which are defined in later layers."""
     if name == "sparse_random_inputs":
         return _sparse_checks().sparse_random_inputs
     if name == "verify_grad_sparse":

@@ -1,4 +1,4 @@
-"""Functions of sparse matrices and complex values as functions of dense real arrays, which is what gets compiled.
+"""Convert functions of sparse matrices and complex values to functions of dense real arrays, which are compiled.
 
 An input A becomes four arguments: the pattern A of bool (m, n), which only carries the extents and has no memory;
 A_data (nnz,), A_indices (nnz,) and A_indptr (major + 1,). A result S becomes as many in the same order. Of a bsr matrix
@@ -38,7 +38,7 @@ PARTS = ("", "_data", "_indices", "_indptr")
 
 @dataclass(frozen=True)
 class SparseValue:
-    """A sparse argument or result: its leaves are number `first` to `first` + 3 of the dense ones."""
+    """A sparse argument or result: its leaves are the dense values number `first` to `first` + 3."""
 
     name: str
     type: SparseTensorType
@@ -63,11 +63,11 @@ class Flat:
 
     @property
     def named(self) -> tuple[tuple[tuple[str, Variable], ...], tuple[tuple[str, Variable], ...]]:
-        """Inputs and outputs with their names."""
+        """The inputs and outputs, by name."""
         return tuple(self.arguments.items()), tuple(self.results.items())
 
     def as_given(self, name: str, dtype: str, shape: tuple[T, ...]) -> tuple[str, tuple[T, ...]]:
-        """dtype and extents of an argument or result as the caller has them: no pairs, but complex numbers."""
+        """(dtype, extents) of an argument or result as the caller sees it: complex instead of pairs."""
         is_pair = name in self.complex_arguments or name in self.complex_results
         return (complex_of(dtype), shape[:-1]) if is_pair else (dtype, shape)
 
@@ -78,7 +78,7 @@ class Flat:
 
 @dataclass(frozen=True)
 class Pattern(ConstantOp):
-    """A bool matrix of the given extents that nobody reads or writes.   two integer scalars → (m, n)"""
+    """A bool matrix of the given extents whose elements are never read or written.   two integer scalars → (m, n)"""
 
     name: ClassVar[str] = "pattern"
     dims: tuple[Dim, ...]
@@ -94,7 +94,7 @@ class Pattern(ConstantOp):
 
 
 def flatten(arguments: Mapping[str, Variable], results: Mapping[str, Variable]) -> Flat:
-    """The function between dense leaves. Every sparse result is made of parts, every op of other ops, already."""
+    """The function between dense leaves. Sparse results are CSM nodes, and other sparse ops are expanded already."""
     taken = {*arguments, *results}
     inputs: dict[str, Variable] = {}
     known: dict[Variable, Sequence[Variable]] = {}
@@ -136,7 +136,7 @@ def flatten(arguments: Mapping[str, Variable], results: Mapping[str, Variable]) 
 
 
 def _as_leaf(name: str, x: Variable, complex_results: list[str]) -> Variable:
-    """A dense result, of a complex one the pair, whose name is noted."""
+    """A dense result as a leaf; a complex one becomes a pair, and its name is added to `complex_results`."""
     if not is_complex(x.dtype):
         return x
     complex_results.append(name)
@@ -147,18 +147,18 @@ def _as_leaf(name: str, x: Variable, complex_results: list[str]) -> Variable:
 
 
 def pair_of(x: Variable, name: str | None = None) -> Variable:
-    """A leaf for a complex leaf: its parts along a last axis."""
+    """The real leaf for a complex argument: parts along a last axis of extent 2."""
     with made_at(x.site):
         return Variable(TensorType(dtype_of_parts(x.dtype), (*x.tensor_type.shape, 2)), name=name)
 
 
 def halves(pair: Variable) -> tuple[Variable, Variable]:
-    """Real and imaginary part of a value that is there as a pair."""
+    """(real part, imaginary part) of a value that is stored as a pair."""
     return pair[..., 0], pair[..., 1]
 
 
 def _leaf_names(name: str, taken: set[str]) -> list[str]:
-    """Names for the leaves of a matrix that nothing else has."""
+    """Names for the four leaves of a matrix, none of which is taken."""
     ends = list(PARTS[1:])
     while any(f"{name}{end}" in taken for end in ends):
         ends = [f"_{end}" for end in ends]
@@ -183,7 +183,7 @@ def _leaves_of(x: SparseVariable, names: Sequence[str]) -> list[Variable]:
 
 
 def _replacements(outputs: Variables, known: Mapping[Variable, Variables]) -> dict[Variable, Variable]:
-    """What ops on sparse inputs give, in terms of the leaves."""
+    """Outputs of ops that read parts of sparse inputs → the leaves that replace them."""
     found: dict[Variable, Variable] = {}
     leaves = dict(known)
     for node in toposort(outputs, stop=known):

@@ -1,4 +1,4 @@
-"""Checks of compressed matrices, as steps that let vectors through: of structures, extents, and what indices count."""
+"""Ops that check compressed matrices and return their vectors: structures, extents, and the range of indices."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LARGEST: Final = int(np.iinfo(np.int32).max)
 
 @dataclass(frozen=True)
 class CheckedStructure(Op):
-    """(data, indices, indptr, shape) → (data, indices, indptr) as they are, once they are known to be a matrix.
+    """(data, indices, indptr, shape) → (data, indices, indptr) unchanged, after a check that they form a matrix.
 
     is_known: indices, indptr and shape are known to fit; only the length of data is to be seen.
     """
@@ -65,7 +65,7 @@ class CheckedStructure(Op):
         return [data, *self.apply(single, *inputs[1:]).outputs[1:]]
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        """Of complex data one part is looked at: both are as long."""
+        """The outputs for complex data, whose real part is checked: both parts have the same length."""
         data, *structure = inputs
         if not is_complex(data):
             return None
@@ -114,7 +114,7 @@ def _lowered_rise(b: TensorBuilder, indptr: Tensor, slices: Extent, message: str
 
 @dataclass(frozen=True)
 class Agreeing(LinearOp):
-    """(x, *extents) → x as it is, once the extents, integer scalars, are known to be equal.   what: names them
+    """(x, *extents) → x, after a check that the extents, integer scalars, are equal.   what: their name in the error
 
     Raises: GraphValueError at run time if they are not.
     """
@@ -146,7 +146,7 @@ class Agreeing(LinearOp):
 
 
 def agreeing(x: Variable, dims: Collection[Dim], extents: Sequence[SymbolicExtent], what: str) -> Variable:
-    """x, once extents are known to be equal; x itself where `dims`, what types say of them, tells that they are.
+    """x, after a run-time check that extents are equal; x itself if the static `dims` show that they are.
 
     Raises: GraphValueError where the types tell that they differ, and at run time.
     """
@@ -163,7 +163,7 @@ def agreeing(x: Variable, dims: Collection[Dim], extents: Sequence[SymbolicExten
 
 @dataclass(frozen=True)
 class Counted(ConstantOp):
-    """(value, count) → value as it is, once int32 indices are known to count so far.   value: any; count: a scalar
+    """(value, count) → value, after a check that int32 indices can represent `count`.   value: any; count: a scalar
 
     what: the counted things in the message, with {found} for the number: "hstack has {found} columns".
 
@@ -198,25 +198,25 @@ def _message(what: str) -> str:
 
 
 def check_count(count: int, what: str) -> None:
-    """Raises: GraphValueError if int32 indices do not count so far."""
+    """Check that int32 indices can represent a count.   Raises: GraphValueError"""
     if count > LARGEST:
         raise GraphValueError(_message(what).replace("{found}", str(count)))
 
 
 def lowered_count(b: TensorBuilder, count: Extent, what: str) -> None:
-    """The same check at the call."""
+    """Emit the run-time check that int32 indices can represent a count."""
     v = b.scalars
     b.check(v.compare("le", v.index(count), v.index(LARGEST)), _message(what), count)
 
 
 def lowered_sums(b: TensorBuilder, indptr: Tensor, what: str) -> None:
-    """The check that sums of numbers of entries have not wrapped: none is as large as what int32 can count."""
+    """Emit the check that cumulative sums of counts have not overflowed int32."""
     if indptr.dtype == "int32":
         _lowered_rise(b, indptr, b.scalars.isub(indptr.extents[0], 1), _message(what))
 
 
 def counted(value: Variable, count: SymbolicExtent, dtype: str, what: str) -> Variable:
-    """`value`, which is right if indices of a dtype count so far; see Counted.
+    """`value`, after a check that indices of a dtype can represent `count`; see Counted.
 
     Raises: GraphValueError for a number that they do not count.
     """

@@ -36,7 +36,7 @@ from aotensor.sparse.op import Compressed
 
 
 class CompressedOp(LinearOp):
-    """A linear op along axis 0 of x; all other axes are carried along. The other inputs only steer it."""
+    """A linear op along axis 0 of x; other axes are batch axes. The other inputs are index vectors and extents."""
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         check_nondifferentiable(self, is_batched)
@@ -45,7 +45,7 @@ class CompressedOp(LinearOp):
         return [dimshuffle(found, [1, 0, *range(2, found.ndim)])]
 
     def check_types(self, x: TensorType, *nondifferentiable: TensorType) -> None:
-        """Raises: GraphTypeError unless x has entries and the rest are vectors of integers."""
+        """Check that x has an axis, and the other inputs are vectors of int32 or int64.   Raises: GraphTypeError"""
         if x.rank == 0:
             raise GraphTypeError(f"{self.name}: a scalar has no entries")
         for found in nondifferentiable:
@@ -117,7 +117,7 @@ class ExpandSlices(CompressedOp):
 
 @dataclass(frozen=True)
 class TakeAt(CompressedOp):
-    """y[p, …] = x[indices[p], …] for indices that are known to lie in x.   x: (m, …), indices: (nnz,) → (nnz, …)"""
+    """y[p, …] = x[indices[p], …] for indices that are in range.   x: (m, …), indices: (nnz,) → (nnz, …)"""
 
     name: ClassVar[str] = "take_at"
 
@@ -141,7 +141,7 @@ class TakeAt(CompressedOp):
 
 @dataclass(frozen=True)
 class TakePresent(CompressedOp):
-    """y[k, …] = x[positions[k], …], 0 where the position is −1.   x: (nnz, …), (m,) → (m, …)
+    """y[k, …] = x[positions[k], …], and 0 where the position is −1.   x: (nnz, …), positions: (m,) → (m, …)
 
     slots: (nnz,), where it is known at which slot each entry of x is taken, positions[slots[p]] = p, and none twice.
     """
@@ -207,7 +207,7 @@ class SumAt(CompressedOp):
 
 
 def lowered_extent(b: TensorBuilder, dim: Dim, extent: Tensor) -> Extent:
-    """An extent that is the number `dim`, or else a value that is known to be no negative one."""
+    """An extent in the IR: the static `dim`, or else a value known not to be negative."""
     return dim if isinstance(dim, int) else b.scalars.cast(b.item(extent), dtypes.INDEX)
 
 
@@ -222,7 +222,7 @@ def sum_at(x: Variable, indices: Variable, extent: SymbolicExtent, dim: Dim = No
 
 
 def dim_or(extent: SymbolicExtent, dim: Dim) -> Dim:
-    """The best that a type can say of an extent."""
+    """The static dim of an extent: the number if it is an int, else `dim`."""
     return extent if isinstance(extent, int) else dim
 
 
@@ -287,23 +287,23 @@ def _at(p: Compressed, x: Variable, axis: int) -> Variable:
 
 
 def at_all(p: Compressed, x: Variable) -> Variable:
-    """A value for every stored element, from one for all, for entries, or for rows or columns of blocks."""
+    """x broadcast to every stored element of p: from a scalar, from entries, or from rows or columns of blocks."""
     extents: list[SymbolicExtent] = [extent_of(p.indices, 0), *(p.blocksize or ())]
     return x if x.ndim == len(extents) == 1 else alloc(x, *extents)
 
 
 def in_blocks(block: int, x: Variable) -> Variable:
-    """x: (n, …) → (n / block, block, …); block divides n"""
+    """Split axis 0 of x into blocks.   x: (n, …) → (n / block, block, …); block divides n"""
     first, *rest = extents_of(x)
     return reshape(x, (first // block, block, *rest), ndim=x.ndim + 1)
 
 
 def whole(block: int, x: Variable) -> Variable:
-    """x: (n, block, …) → (n · block, …)"""
+    """Merge axes 0 and 1 of x, the inverse of `in_blocks`.   x: (n, block, …) → (n · block, …)"""
     first, _, *rest = extents_of(x)
     return reshape(x, (first * block, *rest), ndim=x.ndim - 1)
 
 
 def major_of_entries(p: Compressed) -> Variable:
-    """The slice of every stored entry, as an index vector."""
+    """For every stored entry, the number of its slice, as a vector of indices."""
     return at_major(p, arange(p.major, dtype=p.indices.dtype))

@@ -1,4 +1,4 @@
-"""Between sparse and dense, and the transpose."""
+"""Conversion between sparse and dense matrices, and the transpose."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from aotensor.sparse.sample import at_pattern, densified
 
 @dataclass(frozen=True)
 class DenseFromSparse(SparseOp):
-    """The dense matrix.   x: (m, n) sparse → (m, n), dtype of x
+    """Convert a sparse matrix to a dense one.   x: (m, n) sparse → (m, n), dtype of x
 
     structured: the gradient is kept on the pattern of x; else it is the true one, all of it stored.
     """
@@ -92,7 +92,7 @@ def dense_from_sparse(x: Any, structured: bool = True) -> Variable:
 
 
 def as_dense(x: Variable) -> Variable:
-    """A cotangent or tangent, which may be sparse or dense, as a dense one; all its elements count."""
+    """A sparse or dense derivative as a dense matrix, with the regular gradient of all elements."""
     return dense_from_sparse(x, structured=False)
 
 
@@ -153,19 +153,19 @@ def starts(counts: Variable) -> Variable:
 
 @coerced
 def csr_from_dense(x: Any, structured: bool = False) -> SparseVariable:
-    """The elements that are not 0 in compressed rows; see SparseFromDense. A sparse matrix changes its format."""
+    """The nonzero elements in compressed rows; see SparseFromDense. A sparse matrix is converted to csr."""
     return from_dense(x, "csr", structured)
 
 
 @coerced
 def csc_from_dense(x: Any, structured: bool = False) -> SparseVariable:
-    """The elements that are not 0 in compressed columns; see SparseFromDense. A sparse matrix changes its format."""
+    """The nonzero elements in compressed columns; see SparseFromDense. A sparse matrix is converted to csc."""
     return from_dense(x, "csc", structured)
 
 
 @coerced
 def bsr_from_dense(x: Any, blocksize: Sequence[int], structured: bool = False) -> SparseVariable:
-    """The blocks that have an element other than 0; see SparseFromDense. A sparse matrix changes its format.
+    """The blocks with a nonzero element; see SparseFromDense. A sparse matrix is converted to bsr.
 
     Raises: as csr_from_dense, and GraphValueError for a blocksize that does not divide the extents (at the call where
     they are not known).
@@ -174,7 +174,7 @@ def bsr_from_dense(x: Any, blocksize: Sequence[int], structured: bool = False) -
 
 
 def from_dense(x: Any, format: str, structured: bool = False) -> SparseVariable:
-    """The same with the format as an argument."""
+    """The nonzero elements of a dense matrix in a given format; see SparseFromDense."""
     if isinstance(x, SparseVariable) or is_matrix(x):
         return in_format(as_sparse(x), format)
     return SparseFromDense(format, structured)(x)  # type: ignore[no-any-return]
@@ -236,7 +236,7 @@ _ENTRIES: Final = "the sparse form of a dense matrix has {found} entries"
 
 
 def _starts_of_full(major: SymbolicExtent, minor: SymbolicExtent, wide: str) -> Variable:
-    """indptr of a matrix that stores everything."""
+    """indptr of a matrix that stores every element, in the dtype `wide`."""
     width = counted(as_tensor(minor), product([major, minor]), wide, _ENTRIES)
     return arange(as_tensor(major) + 1, dtype=wide) * cast_dense(width, wide)
 
@@ -244,7 +244,7 @@ def _starts_of_full(major: SymbolicExtent, minor: SymbolicExtent, wide: str) -> 
 def _full_blocks(
     x: Variable, extents: tuple[SymbolicExtent, SymbolicExtent], dims: tuple[Dim, Dim], blocksize: tuple[int, int]
 ) -> Compressed:
-    """A dense matrix in blocks, all of them stored."""
+    """A dense matrix as bsr, with all blocks stored."""
     height, width = blocksize
     major, minor = extents[0] // height, extents[1] // width
     apart = dimshuffle(reshape(x, (major, height, minor, width)), [0, 2, 1, 3])
@@ -261,7 +261,7 @@ def stored_everywhere(x: Variable, format: str, blocksize: tuple[int, int] | Non
 
 
 def dense_origin(x: Variable) -> Variable:
-    """The dense matrix that x stores every element of, if it was made of one; else x.
+    """The dense matrix from which x was made by StoredEverywhere; x itself if it was not.
 
     Rules that take a cotangent read of a dense one what they need of it; a sparse one they would merge entry by entry.
     """
@@ -270,7 +270,7 @@ def dense_origin(x: Variable) -> Variable:
 
 
 def everywhere_as(x: Variable, term: Variable) -> Variable:
-    """A dense derivative as a matrix in the format of the sparse x that it belongs to; any other as it is."""
+    """A dense derivative converted to the format of a sparse x, with all elements stored; others are unchanged."""
     is_dense = has_value(term) and not term.is_sparse
     if not isinstance(x, SparseVariable) or not is_dense:
         return term

@@ -127,7 +127,7 @@ class CSM(SparseOp):
 
 
 def _fitting_literal(x: Variable) -> Variable:
-    """Integer literals take int32 or int64, whatever they came in."""
+    """An integer constant of another dtype converted to int32 or int64, as indices need."""
     if isinstance(x, Constant) and x.dtype in dtypes.INTEGERS and x.dtype not in ("int32", "int64"):
         return constant(x.data, dtype="int64" if x.dtype in ("uint32", "uint64") else "int32")
     return x
@@ -207,7 +207,7 @@ EXTENT: Final = "a matrix has an extent of {found}"
 
 
 def shape_vector(x: Variable, shape: Variable, dtype: str) -> Variable:
-    """The extents of x in the dtype of its indices, which must count so far."""
+    """The extents of x as a vector in the index dtype of x, after a check that this dtype can represent them."""
     if shape.dtype == dtype:
         return shape
     for dim, axis in zip(x.tensor_type.shape, range(2), strict=True):
@@ -217,7 +217,7 @@ def shape_vector(x: Variable, shape: Variable, dtype: str) -> Variable:
 
 
 def _checked(format: str, *vectors: Variable) -> list[Variable]:
-    """Vectors that are known to be a matrix: constants are checked at once, the rest at the call."""
+    """The vectors of a matrix after a check of their structure: constants are checked at once, others at run time."""
     data, indices, indptr, shape = vectors
     structure = [x.data for x in (indices, indptr, shape) if isinstance(x, Constant)]
     if len(structure) == 3:
@@ -229,12 +229,12 @@ def _checked(format: str, *vectors: Variable) -> list[Variable]:
 
 
 def _stand_in(data: Variable, indices: Array) -> Array:
-    """A variable of the shape that data must have for these indices."""
+    """An array of zeros with the shape that data must have for these indices."""
     return np.zeros((len(indices), *(int(n or 1) for n in data.static_shape[1:])), bool)
 
 
 def _is_known_canonical(format: str, data: Variable, *structure: Variable) -> bool:
-    """Are these the vectors of a canonical matrix: of one that is there, or as constants?"""
+    """Are these provably the vectors of a canonical matrix: taken from one, or constants in canonical order?"""
     indices = structure[0]
     if _is_of_one_matrix(format, *structure):
         source = indices.owner.inputs[0] if indices.owner is not None else None
@@ -246,7 +246,7 @@ def _is_known_canonical(format: str, data: Variable, *structure: Variable) -> bo
 
 
 def _is_of_one_matrix(format: str, *structure: Variable) -> bool:
-    """Are these the indices, indptr and shape of a matrix that is there already?"""
+    """Are these the indices, indptr and shape of a single existing matrix?"""
     nodes = [x.owner for x in structure]
     first = nodes[0]
     if first is None or not isinstance(first.op, CSMProperties) or [x.index for x in structure] != [1, 2, 3]:
@@ -309,7 +309,7 @@ def matrix_extent(x: SparseVariable, axis: int) -> SymbolicExtent:
 
 
 def parts_of(x: Variable) -> Compressed:
-    """A sparse matrix in dense pieces."""
+    """The dense vectors of a sparse matrix."""
     assert isinstance(x, SparseVariable)
     node = CSMProperties()
     data, indices, indptr, _ = node.expand([x]) or node(x)
@@ -320,14 +320,14 @@ def parts_of(x: Variable) -> Compressed:
 
 
 def matrix_of(parts: Compressed) -> SparseVariable:
-    """The matrix of parts that are known to be valid; static extents stay known."""
+    """The matrix of vectors that are known to be valid; static extents are kept."""
     shape = MatrixShape()(as_tensor(parts.rows), as_tensor(parts.columns))
     vectors = parts.data, parts.indices, parts.indptr
     return CSM(parts.format, parts.dims, is_trusted=True, is_canonical=parts.is_canonical)(*vectors, shape)  # type: ignore[no-any-return]
 
 
 def like(x: Variable, data: Variable) -> SparseVariable:
-    """The pattern of x with other values at its stored entries."""
+    """A matrix with the pattern of x and other stored values."""
     return matrix_of(replace(parts_of(x), data=data))
 
 
@@ -346,7 +346,7 @@ def sparse_vectors(x: SparseVariable) -> list[Variable]:
 
 @coerced
 def sparse_of_vectors(type: SparseTensorType, vectors: Sequence[Variable]) -> SparseVariable:
-    """The matrix of vectors that were those of a matrix of this type."""
+    """The matrix of a type, from the dense values that `sparse_vectors` returned."""
     data, indices, indptr, *sides = vectors
     rows, columns = (dim if isinstance(dim, int) else extent_of(x, 0) for x, dim in zip(sides, type.shape, strict=True))
     dims: Any = type.shape

@@ -27,7 +27,7 @@ class SparseView(SparseOp):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """That of the view."""
+        """The name of the dense op."""
         return self.view.name
 
     def infer_type(self, x: TensorType, *options: TensorType) -> TensorType:
@@ -63,6 +63,6 @@ class SparseView(SparseOp):
 
 
 def viewed(view: ViewOp, x: Any, *options: Any) -> Variable:
-    """A view of dense tensors on a sparse matrix."""
+    """Apply an op that changes derivatives of dense tensors, such as GradClip, to a sparse matrix."""
     given = view.nondifferentiable() if isinstance(view, SteeredView) and not options else options
     return SparseView(view)(x, *given)  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""SparseOp: what ops on sparse matrices share; the parts of a matrix, and a matrix made of parts."""
+"""SparseOp, the base of ops on sparse matrices; Compressed, a matrix as dense vectors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TRANSPOSED: Final = {**OTHER, "bsr": "bsc", "bsc": "bsr"}
 
 
 class SparseOp(Op):
-    """An op that takes or gives sparse matrices.
+    """An op with sparse inputs or outputs.
 
     `reference` gets and gives SciPy matrices, `expand` says the op in parts: `parts_of` takes a matrix apart, and
     `matrix_of` puts one together. A matrix that is assembled and taken apart again costs nothing when compiled.
@@ -65,7 +65,7 @@ class SparseOp(Op):
         return [as_sparse_or_tensor(x) for x in inputs]
 
     def keeps_blocks(self, inputs: Sequence[Variable]) -> bool:
-        """Whether it works on these inputs block by block: it can, and its sparse inputs all have the same blocks."""
+        """Does the op work on these inputs block by block: can it, and have all sparse inputs one blocksize?"""
         sizes = {x.type.blocksize for x in inputs if isinstance(x.type, SparseTensorType)}
         return self.takes_blocks and len(sizes) == 1
 
@@ -78,7 +78,7 @@ class SparseOp(Op):
 
 
 def _value_of(op: Op, x: Variable, value: Any) -> Any:
-    """A result of the reference in exactly the declared format and dtype; the order of its entries stays."""
+    """Convert a result of the reference to the declared format and dtype; the order of its entries is kept."""
     if not isinstance(x, SparseVariable):
         return np.asarray(value, dtype=x.dtype)
     if value.format != x.format:
@@ -122,7 +122,7 @@ def as_sparse(x: Any, name: str | None = None, ndim: int | None = None) -> Spars
 
 @dataclass(frozen=True)
 class Compressed:
-    """A compressed matrix in dense pieces.
+    """A compressed matrix as dense vectors and extents.
 
     data: (nnz,). indices: (nnz,) minor coordinates. indptr: (major + 1,). rows, columns: the extents. is_canonical: the
     indices of every slice are known to be sorted, each there once.
@@ -143,7 +143,7 @@ class Compressed:
 
     @property
     def by_rows(self) -> bool:
-        """Are rows compressed, one by one or in blocks, or columns?"""
+        """Are rows compressed (csr, bsr), not columns?"""
         return self.format in ("csr", "bsr")
 
     @property
@@ -153,7 +153,7 @@ class Compressed:
 
     @property
     def transposed(self) -> Compressed:
-        """The transpose, in the other format on the same vectors; every block of bsr is transposed."""
+        """The transpose: csr as csc on the same vectors, and the reverse; of bsr with the blocks transposed."""
         dims, data, blocks = (self.dims[1], self.dims[0]), self.data, self.blocksize
         if blocks is not None:
             data, blocks = dimshuffle(data, [0, 2, 1]), (blocks[1], blocks[0])
@@ -162,26 +162,26 @@ class Compressed:
 
     @property
     def major(self) -> SymbolicExtent:
-        """How many slices are compressed: rows of csr, columns of csc, rows of blocks of bsr."""
+        """The number of slices: rows of csr, columns of csc, rows of blocks of bsr."""
         return self._grid(0 if self.by_rows else 1)
 
     @property
     def minor(self) -> SymbolicExtent:
-        """The bound of `indices`."""
+        """The upper bound of `indices`: columns of csr, rows of csc, columns of blocks of bsr."""
         return self._grid(1 if self.by_rows else 0)
 
     @property
     def major_dim(self) -> Dim:
-        """What the type says of `major`."""
+        """The static dim of `major`."""
         return self._grid_dim(0 if self.by_rows else 1)
 
     @property
     def minor_dim(self) -> Dim:
-        """What the type says of `minor`."""
+        """The static dim of `minor`."""
         return self._grid_dim(1 if self.by_rows else 0)
 
     def _grid(self, axis: int) -> SymbolicExtent:
-        """How many entries a full matrix has along an axis."""
+        """The extent along an axis, counted in blocks if the matrix has blocks."""
         extent = (self.rows, self.columns)[axis]
         return extent if self.blocksize is None else extent // self.blocksize[axis]
 
@@ -198,19 +198,19 @@ def is_blocked(x: Variable) -> bool:
 
 
 def is_canonical(x: Variable) -> bool:
-    """True unless x is a sparse matrix whose entries may come in any order, with duplicates."""
+    """False for a sparse matrix whose entries may be unsorted or duplicated, else True."""
     return not isinstance(x.type, SparseTensorType) or x.type.is_canonical
 
 
 def have_same_pattern(p: Compressed, q: Compressed) -> bool:
-    """True if two matrices are known to store the same positions in the same order."""
+    """Do two matrices provably store entries at the same positions in the same order?"""
     if (p.format, p.blocksize) != (q.format, q.blocksize):
         return False
     return is_same(p.indices, q.indices) and is_same(p.indptr, q.indptr)
 
 
 def is_same(a: Variable, b: Variable, depth: int = 8) -> bool:
-    """True if two variables are known to have one value: equal constants, or the same ops on the same variables."""
+    """Have two variables provably the same value: equal constants, or the same ops on the same variables?"""
     a, b = _unchecked(a), _unchecked(b)
     if a is b:
         return True
@@ -223,7 +223,7 @@ def is_same(a: Variable, b: Variable, depth: int = 8) -> bool:
 
 
 def _unchecked(x: Variable) -> Variable:
-    """What a check of a structure lets through."""
+    """The variable x before ops that only check it."""
     while x.owner is not None and x.owner.op.is_check:
         x = x.owner.inputs[x.index]
     return x
@@ -237,7 +237,7 @@ def type_error(op: Op, expected: str, *types: TensorType) -> GraphTypeError:
 
 
 def need_sparse(op: Op, type: TensorType) -> SparseTensorType:
-    """The type, if it is that of a sparse matrix.   Raises: GraphTypeError naming the op."""
+    """The type, after a check that it is sparse.   Raises: GraphTypeError naming the op."""
     if not isinstance(type, SparseTensorType):
         raise type_error(op, "a sparse matrix", type)
     return type

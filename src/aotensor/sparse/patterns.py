@@ -1,4 +1,4 @@
-"""Patterns of compressed matrices: transposed, compared, united, thinned out, put in order.
+"""Patterns of compressed matrices: transposition, union, intersection, selection, sorting.
 
 All functions take matrices in parts and give dense vectors; values follow the patterns by copies and sums, so that
 they are differentiable. Statements about matrices without duplicates hold for `canonical(p)`.
@@ -49,7 +49,7 @@ class IndexOp(Op):
 
 
 class PatternRule(IndexOp, ConstantOp):
-    """An op between vectors of indices. Patterns are the same for all samples of a batch."""
+    """An op between index vectors. Patterns are equal for all samples of a batch."""
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         check_nondifferentiable(self, is_batched, first=0)
@@ -61,7 +61,7 @@ class UnsortedMatrix(IndexOp):
 
     @abstractmethod
     def in_order(self, node: Apply) -> tuple[Variable, ...]:
-        """The same of the sorted matrix, made by another op."""
+        """(data, indices, indptr) of the sorted matrix, computed by another op."""
 
 
 # --- the other format ------------------------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ class UnsortedMatrix(IndexOp):
 
 @dataclass(frozen=True)
 class OtherFormat(PatternRule):
-    """(indices, indptr, minor) → (permutation, indices, indptr) of the same entries, compressed along the other axis.
+    """(indices, indptr, minor) → (permutation, indices, indptr) of the same entries compressed along the other axis.
 
     Entry p of the result is entry permutation[p]; its slices are sorted, whatever the order of the input, and entries
     for one element stay in theirs. dim: the extent `minor`, where it is known.
@@ -96,12 +96,12 @@ class OtherFormat(PatternRule):
 
 
 def slices_of(indptr: Array) -> Array:
-    """The slice of every entry."""
+    """The number of the slice of every entry, for NumPy arrays."""
     return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
 
 
 def pattern_of(p: Compressed) -> tuple[Variable, Variable, Variable]:
-    """What the rules of this file take of a matrix: indices, indptr and the extent along its minor axis."""
+    """(indices, indptr, extent of the minor axis): the inputs of the rules in this module."""
     return p.indices, p.indptr, as_tensor(p.minor)
 
 
@@ -143,7 +143,7 @@ class PositionsIn(PatternRule):
 
 
 def entries_at(major: Array, minor: Array, indices: Array, indptr: Array) -> Array:
-    """Which entries of a pattern have these coordinates: the last of duplicates, −1 where there is none."""
+    """The position in a pattern of the entry at these coordinates: the last of duplicates, −1 where there is none."""
     width = int(max(minor.max(initial=-1), indices.max(initial=-1))) + 1
     wanted, known = major * width + minor, slices_of(indptr) * width + indices
     order = np.argsort(known, kind="stable")
@@ -153,14 +153,14 @@ def entries_at(major: Array, minor: Array, indices: Array, indptr: Array) -> Arr
 
 
 def check_same_shape(pp: Array, minor_p: Array, pq: Array, minor_q: Array) -> None:
-    """Raises: GraphValueError if two matrices have different extents."""
+    """Check that two matrices have the same extents.   Raises: GraphValueError"""
     for a, b in ((len(pp) - 1, len(pq) - 1), (int(minor_p), int(minor_q))):
         if a != b:
             raise GraphValueError(f"{SHAPES_DIFFER} differ: {a} and {b}")
 
 
 def lowered_same_shape(b: TensorBuilder, pp: Tensor, minor_p: Tensor, pq: Tensor, minor_q: Tensor) -> Extent:
-    """The extent that bounds the indices of two matrices, whose shapes are checked to be one."""
+    """Emit the check that two matrices have the same shape; returns the common extent of the minor axis."""
     b.same_extent([pp.extents[0], pq.extents[0]], SHAPES_DIFFER)
     return b.same_extent([b.scalars.cast(b.item(x), dtypes.INDEX) for x in (minor_p, minor_q)], SHAPES_DIFFER)
 
@@ -236,7 +236,7 @@ class Union(PatternRule):
 
 
 def filled_parts(b: TensorBuilder, vectors: Sequence[Tensor], indptr: Tensor) -> list[Tensor]:
-    """The first elements of vectors that were made longer than needed, as many as indptr ends with."""
+    """The first elements of over-long vectors, as many as the last element of indptr says."""
     v = b.scalars
     count = v.cast(v.load(indptr, v.isub(indptr.extents[0], 1)), dtypes.INDEX)
 
@@ -325,7 +325,7 @@ def compress(p: Compressed, keep: Variable) -> Compressed:
 
 
 def _ranks(flags: Variable, dtype: str) -> Variable:
-    """The number of flags set before each element, and at the end the total: an exclusive cumulative sum."""
+    """The exclusive cumulative sum of bool flags, with the total as an additional last element."""
     return concatenate([zeros([1], dtype=dtype), cumsum(cast(flags, dtype), dtype=dtype)])
 
 
@@ -336,7 +336,7 @@ def may_repeat(p: Compressed) -> bool:
 
 
 def canonical(p: Compressed) -> Compressed:
-    """The same matrix with sorted slices, duplicate entries added up; p itself where it is known to be so."""
+    """The same matrix with sorted slices, duplicates added up; p itself if it is known to be canonical."""
     if p.is_canonical:
         return p
     if (made := _made_in_order(p)) is not None:
@@ -347,7 +347,9 @@ def canonical(p: Compressed) -> Compressed:
 
 
 def distinct(q: Compressed) -> tuple[Compressed, Variable]:
-    """The pattern of a sorted matrix without its duplicates, data still those of q; and for each entry which it is."""
+    """(pattern of a sorted matrix without duplicates, but with the data of q; for each entry its number in the
+    pattern).
+    """
     entries = arange(extent_of(q.indices, 0), dtype=q.indices.dtype)
     before = maximum(entries - 1, 0)
     changes = [neq(x, TakeAt()(x, before)) for x in (major_of_entries(q), q.indices)]
@@ -360,7 +362,7 @@ def distinct(q: Compressed) -> tuple[Compressed, Variable]:
 
 
 def _made_in_order(p: Compressed) -> Compressed | None:
-    """The sorted matrix from the op that made this one, if it has a way to make that."""
+    """The sorted matrix computed by a sorting variant of the op that computed p; None if there is no such variant."""
     node = p.data.owner
     if node is None or not isinstance(node.op, UnsortedMatrix):
         return None

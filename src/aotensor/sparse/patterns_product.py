@@ -1,4 +1,4 @@
-"""Sparse matrix times sparse matrix: which elements it fills, and the values there.
+"""The product of two sparse matrices: its pattern, and its values on a given pattern.
 
     c[i, j] = Σ_k p[i, k]·q[k, j]           row by row, with one row of c at a time in a workspace (Gustavson 1978)
 
@@ -83,7 +83,9 @@ class ProductPattern(PatternRule):
 
 
 def triples(ip: Array, pp: Array, pq: Array) -> tuple[Array, Array]:
-    """All pairs of an entry of p and an entry of q in the row that its column names."""
+    """All pairs of entries that a product multiplies: positions in p, and positions in q (in the row named by p's
+    column).
+    """
     counts = np.diff(pq)[ip]
     p = np.repeat(np.arange(len(ip)), counts)
     within = np.arange(len(p)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -91,13 +93,13 @@ def triples(ip: Array, pp: Array, pq: Array) -> tuple[Array, Array]:
 
 
 def check_inner(inner: Array, pq: Array) -> None:
-    """Raises: GraphValueError if p·q is not there."""
+    """Check the inner dimensions of p·q.   Raises: GraphValueError if they differ"""
     if int(inner) != len(pq) - 1:
         raise GraphValueError(f"{INNER} differ: {int(inner)} and {len(pq) - 1}")
 
 
 def lowered_inner(b: TensorBuilder, inner: Tensor, pq: Tensor) -> None:
-    """The check that p·q is there."""
+    """Emit the check of the inner dimensions of p·q."""
     v = b.scalars
     b.same_extent([v.cast(b.item(inner), dtypes.INDEX), v.isub(pq.extents[0], 1)], INNER)
 
@@ -186,17 +188,17 @@ _KIND_AT: Final = {"c": "product_values", "p": "product_left", "q": "product_rig
 
 
 def _target(kind: str) -> int:
-    """Which of p, q, c the result has the entries of."""
+    """The index in (p, q, c) of the matrix at whose entries the result is."""
     return "pqc".index(_ROLES[kind][2])
 
 
 def _roles(kind: str, of_pqc: Sequence[Any]) -> list[Any]:
-    """Values for p, q and c, in the order of x, y and z."""
+    """The items for p, q and c, reordered to x, y and z."""
     return [of_pqc["pqc".index(role)] for role in _ROLES[kind]]
 
 
 def _one_batch(x: Variable, outer: SymbolicExtent, inner: SymbolicExtent) -> Variable:
-    """(outer, inner, nnz) or (outer, nnz), then repeated, as (outer·inner, nnz)."""
+    """Merge the two batch axes of x; an x without the inner one is repeated.   → (outer·inner, nnz)"""
     nnz = extent_of(x, -1)
     whole = x if x.ndim == 3 else alloc(dimshuffle(x, [0, None, 1]), outer, inner, nnz)
     return reshape(whole, (product([outer, inner]), nnz))
@@ -229,7 +231,8 @@ def product_values(p: Compressed, q: Compressed, indices: Variable, indptr: Vari
 
 
 def by_slices(p: Compressed, q: Compressed) -> tuple[Compressed, Compressed]:
-    """The factors such that slice i of the result is made of the slices of the second that slice i of the first names.
+    """Order and convert factors such that slice i of the result combines the slices of the second named in slice i
+    of the first.
 
     Rows of p·q are made of rows of q, columns of it of columns of p.
     """
@@ -238,12 +241,12 @@ def by_slices(p: Compressed, q: Compressed) -> tuple[Compressed, Compressed]:
 
 
 def nondifferentiable_of(left: Compressed, right: Compressed) -> tuple[Variable, ...]:
-    """The inputs of ProductPattern: the patterns of two matrices in compressed rows."""
+    """The inputs of ProductPattern for two matrices in compressed rows."""
     return *pattern_of(left), *pattern_of(right)
 
 
 def _is_pattern_of(indices: Variable, indptr: Variable, nondifferentiable: Sequence[Variable]) -> bool:
-    """True if a pattern is known to be that of the product that the other inputs name."""
+    """Is a pattern provably that of the product of the matrices named by the other inputs?"""
     node = indices.owner
     if node is None or not isinstance(node.op, ProductPattern) or indptr.owner is not node:
         return False

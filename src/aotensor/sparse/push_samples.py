@@ -1,4 +1,4 @@
-"""Values that are needed at the entries of a sparse matrix only are computed there only.
+"""Compute dense matrices only at the entries of a sparse matrix if no other elements are needed.
 
     sample(z̄ @ yᵀ, A)        →    Σ_k z̄[row p, k]·y[column p, k]      for every entry p of A
     sample(outer(z̄, y), A)   →    z̄[row p]·y[column p]
@@ -43,44 +43,45 @@ ROWS, COLUMNS = "sample: rows", "sample: columns"
 
 @dataclass(frozen=True)
 class Operand:
-    """A matrix, dense or sparse, at the entries of the sparse one, or of its transpose."""
+    """A matrix g, dense or sparse, to be evaluated at the entries of a sparse matrix, or of its transpose."""
 
     g: Variable
     is_transposed: bool = False
 
     def of(self, x: Variable, is_transposed: bool = False) -> Operand:
-        """The same for an operand of g, or for the transpose of one."""
+        """An operand x of the op that computes g, at the same entries; of the transposed matrix if `is_transposed`."""
         return Operand(x, self.is_transposed != is_transposed)
 
 
 @dataclass(frozen=True)
 class Target:
-    """The sparse matrix at whose entries values are wanted, whole and in parts."""
+    """The sparse matrix at whose entries values are wanted, as a variable and as vectors."""
 
     x: Variable
     parts: Compressed
     is_transposed: bool = False
 
     def sample(self, g: Variable) -> Variable:
-        """A matrix at the entries, as it is there."""
+        """The matrix g at the entries, gathered from g itself."""
         return _crossed(Sample()(transposed(g), self.x), True) if self.is_transposed else Sample()(g, self.x)
 
 
 def _crossed(values: Variable, is_crossed: bool) -> Variable:
-    """Values at the entries of the transpose: blocks are transposed, single entries are the same."""
+    """Values at the entries of the transpose: blocks are transposed, single entries are unchanged."""
     return dimshuffle(values, [0, 2, 1]) if is_crossed and values.ndim == 3 else values
 
 
 @dataclass(frozen=True)
 class Step:
-    """How a matrix at the entries comes from others there: `value` of those at `sources`."""
+    """How to compute a matrix at the entries: `value` of the matrices `sources` at the entries."""
 
     sources: Sequence[Operand]
     value: Callable[..., Variable]
 
 
 def sampled(g: Variable, x: Variable, stop: Collection[Variable] = ()) -> Variable:
-    """The matrix g at the stored positions of the sparse matrix x, (nnz,), by samples of what g is made of.
+    """The matrix g at the stored positions of the sparse matrix x, (nnz,), computed from samples of the operands of
+    g.
 
     Walks without recursion. Extents that the steps over a matrix leave unread are checked on what it is made of.
     """
@@ -104,7 +105,9 @@ def sampled(g: Variable, x: Variable, stop: Collection[Variable] = ()) -> Variab
 
 
 def _step(operand: Operand, target: Target, stop: Collection[Variable]) -> Step:
-    """What a matrix at the entries is made of; itself, if it is not taken apart."""
+    """The step that computes an operand at the entries from other matrices; a gather from the matrix itself if none
+    applies.
+    """
     g, p = operand.g, target.parts
     if g.owner is not None and g not in stop:
         xs = g.owner.inputs
@@ -146,7 +149,9 @@ _OF_MATRICES: Final[dict[type, Callable[..., Variable]]] = {
 
 
 def _by_operands(operand: Operand, xs: Sequence[Variable], p: Compressed, op: Callable[..., Variable]) -> Step:
-    """An elementwise op: full operands at the entries, others repeated along a row or a column, or all over."""
+    """The step of an elementwise op: full matrices are sampled, operands that broadcast are gathered by row or
+    column.
+    """
     known = [_repeated(x, operand.g, p) for x in xs]
     full = [operand.of(x) for x, value in zip(xs, known, strict=True) if value is None]
 
@@ -158,7 +163,7 @@ def _by_operands(operand: Operand, xs: Sequence[Variable], p: Compressed, op: Ca
 
 
 def _repeated(x: Variable, g: Variable, p: Compressed) -> Variable | None:
-    """At the entries, what broadcasts to the matrix g; a scalar where all are the same, None for a full matrix."""
+    """An operand that broadcasts to the matrix g, at the entries; a scalar if it is one, None for a full matrix."""
     wide = g.tensor_type.shape[2 - x.ndim :]
     kept = [axis for axis, dim in enumerate(x.tensor_type.shape) if dim != 1 or wide[axis] == 1]
     if len(kept) == 2:
@@ -171,13 +176,13 @@ def _repeated(x: Variable, g: Variable, p: Compressed) -> Variable | None:
 
 
 def _is_by_entry(op: Contract) -> bool:
-    """Has no operand both axes of the result and axes that are summed over?"""
+    """Can the product be computed entry by entry: has each operand at most one axis of the result?"""
     left, right, out = op.parts()
     return len(out) == 2 and all(not set(out) < set(side) for side in (left, right))
 
 
 def _by_product(operand: Operand, xs: Sequence[Variable], p: Compressed, op: Contract) -> Step:
-    """A product: rows of the one times columns of the other, summed over the inner axes, for every entry."""
+    """The step of a matrix product: for every entry, a row times a column, summed over the inner axes."""
     left, right, out = op.parts()
     inner = [letter for letter in left if letter not in out]
     sides = list(zip(xs, (left, right), strict=True))

@@ -1,4 +1,4 @@
-"""The same matrix in another format, and with another dtype."""
+"""Conversion of a sparse matrix to another format or dtype."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from aotensor.sparse.patterns import canonical, other_format
 
 
 class PassingOp(SparseOp):
-    """An op that gives its matrix as another object: the cotangent passes as it is, regular, and so does the tangent.
+    """Base of conversions, whose derivatives are identities: cotangent and tangent pass unchanged (regular).
 
     What comes may be dense, or of another pattern.
     """
@@ -96,7 +96,7 @@ class Reformat(PassingOp):
 
 
 def in_format(x: SparseVariable, format: str, blocksize: tuple[int, int] | None = None) -> SparseVariable:
-    """A sparse matrix in a format: x itself, or its entries in another order, or in blocks.
+    """Convert a sparse matrix to a format; returns x itself if it has the format.
 
     What was taken out of blocks of this size is put back into these.
 
@@ -115,7 +115,7 @@ def in_format(x: SparseVariable, format: str, blocksize: tuple[int, int] | None 
 
 
 def from_blocks(x: SparseVariable, blocksize: tuple[int, int]) -> SparseVariable | None:
-    """The bsr matrix of the elements of x, if x was made of one of this blocksize, maybe with other data since."""
+    """The bsr matrix from which x was converted, with the data of x, if it has this blocksize; else None."""
     source = _source(x)
     if source is not None and source.blocksize == blocksize:
         return source
@@ -134,7 +134,7 @@ def from_blocks(x: SparseVariable, blocksize: tuple[int, int]) -> SparseVariable
 
 
 def _source(x: SparseVariable) -> SparseVariable | None:
-    """The bsr matrix that x is, as csr."""
+    """The bsr matrix that x is a conversion of, if x is one; else None."""
     if x.owner is None or not isinstance(x.owner.op, Reformat) or x.blocksize is not None:
         return None
     (source,) = x.owner.inputs
@@ -142,24 +142,24 @@ def _source(x: SparseVariable) -> SparseVariable | None:
 
 
 def as_compressed(x: Any) -> SparseVariable:
-    """x as a sparse variable of single entries: bsr as csr.   Raises: GraphTypeError unless x is a sparse matrix."""
+    """Convert bsr to csr; other sparse matrices are unchanged.   Raises: GraphTypeError unless x is a sparse matrix."""
     found = as_sparse(x)
     return found if found.blocksize is None else in_format(found, "csr")
 
 
 def to_csr(x: Any) -> SparseVariable:
-    """x in compressed rows; itself if it is.   Raises: GraphTypeError unless x is a sparse matrix."""
+    """Convert to csr; x itself if it is csr.   Raises: GraphTypeError unless x is a sparse matrix."""
     return in_format(as_sparse(x), "csr")
 
 
 def to_csc(x: Any) -> SparseVariable:
-    """x in compressed columns; itself if it is.   Raises: GraphTypeError unless x is a sparse matrix."""
+    """Convert to csc; x itself if it is csc.   Raises: GraphTypeError unless x is a sparse matrix."""
     return in_format(as_sparse(x), "csc")
 
 
 @coerced
 def to_bsr(x: Any, blocksize: Sequence[int]) -> SparseVariable:
-    """x in blocks of a size, with all elements of a block stored; x itself if it has that size.
+    """Convert to bsr, with all elements of a block stored; x itself if it has this blocksize.
 
     Raises: GraphTypeError unless x is a sparse matrix; GraphValueError for a blocksize that does not divide its extents
     (at the call where they are not known).
@@ -208,7 +208,7 @@ class Cast(PassingOp):
 
 
 def fitted(term: Variable, x: Variable) -> Variable:
-    """A derivative by x, dense or sparse, in its dtype where that has derivatives: of a real x it is real."""
+    """Convert a derivative of x, dense or sparse, to the dtype of x if that is floating; real for a real x."""
     if not dtypes.is_inexact(x.dtype):
         return term
     return cast_dense(term if dtypes.is_complex(x.dtype) else real(term), x.dtype)
@@ -225,7 +225,8 @@ zcast: Final = Cast("complex128")
 
 
 def cast(variable: Any, dtype: Any) -> SparseVariable:
-    """A sparse matrix as dtype ("floatX" is the configured one): the same pattern; itself where that is its dtype.
+    """Convert the dtype of a sparse matrix ("floatX" is the configured one) on the same pattern; x itself if it has
+    it.
 
     What was only widened becomes what it was.   Raises: as Cast
     """

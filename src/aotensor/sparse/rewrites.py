@@ -63,14 +63,14 @@ def _rewritten(node: Apply, inputs: Sequence[Variable], stop: Collection[Variabl
 
 
 def samples(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
-    """A dense matrix at the entries of a sparse one → what it is made of there."""
+    """Replace the samples of a dense matrix at the entries of a sparse one by computations at these entries."""
     g, x = inputs
     own = entries_of(g, x) if g not in stop else None
     return sampled(g, x, stop) if own is None else own
 
 
 def scaled_entries(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
-    """A sparse matrix times a full dense one, element by element: of the latter only the entries are computed."""
+    """Replace a sparse matrix times a full dense one, elementwise: the dense one is computed at the entries only."""
     x, d = inputs
     if d.ndim != 2 or any(d.broadcastable) or d.owner is None or d in stop:
         return None
@@ -78,13 +78,13 @@ def scaled_entries(node: Apply, inputs: Sequence[Variable], stop: Collection[Var
 
 
 def dense_again(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
-    """Replace a dense matrix that was converted to sparse and back by itself."""
+    """Replace a dense matrix that was converted to sparse and back by the original."""
     made = _made_by(inputs[0], SparseFromDense, stop) or _made_by(inputs[0], StoredEverywhere, stop)
     return made.inputs[0] if made is not None else None
 
 
 def sum_of_sum(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
-    """The sum over a sum of two matrices of one dtype, one after the other."""
+    """Replace the sum of elements of A + B, two matrices of one dtype, by the sum of both sums."""
     made = _made_by(inputs[0], AddSS, stop)
     if made is None or made.inputs[0].dtype != made.inputs[1].dtype:
         return None
@@ -97,7 +97,7 @@ def sum_of_sum(node: Apply, inputs: Sequence[Variable], stop: Collection[Variabl
 
 
 def undone(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
-    """A transpose or a sign that is taken back, and a cast from where a cast without loss has led."""
+    """Remove pairs of ops that cancel: two transposes, two negations, a cast after a lossless cast."""
     made = _made_by(inputs[0], type(node.op), stop)
     if made is None:
         return None
@@ -110,7 +110,7 @@ def undone(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) 
 
 
 def scaled_once(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
-    """A matrix scaled by two numbers, one after the other, scaled by their product; floats of one dtype."""
+    """Replace two successive scalings of a matrix by one with the product of the numbers; floats of one dtype."""
     made = _made_by(inputs[0], MulSD, stop)
     if made is None:
         return None
@@ -122,7 +122,7 @@ def scaled_once(node: Apply, inputs: Sequence[Variable], stop: Collection[Variab
 
 
 def _made_by(x: Variable, op: type, stop: Collection[Variable]) -> Apply | None:
-    """The node of x, if it is of that kind and not hidden."""
+    """The node that computes x, if it is of class `op` and x is not in `stop`; else None."""
     is_known = x.owner is not None and x not in stop and type(x.owner.op) is op
     return x.owner if is_known else None
 
@@ -151,7 +151,7 @@ def products_of_sparse(node: Apply, inputs: Sequence[Variable], stop: Collection
 
 
 def of_transposed(node: Apply, inputs: Sequence[Variable], stop: Collection[Variable]) -> Variable | None:
-    """A product with the transpose of a bsr matrix, from the other side of the matrix itself."""
+    """Replace a product with the transpose of a bsr matrix by a transposed product with the matrix itself."""
     x, y = inputs
     for one, other, is_left in ((x, y, True), (y, x, False)):
         made = _made_by(one, Transpose, stop)
@@ -164,7 +164,7 @@ def of_transposed(node: Apply, inputs: Sequence[Variable], stop: Collection[Vari
 
 
 def sparse_origin(x: Variable, stop: Collection[Variable]) -> Variable | None:
-    """The sparse matrix that x is the dense form of, up to transposes, if it is one."""
+    """The sparse matrix from which x was converted to dense, up to transposes; else None."""
     is_transposed = False
     while x.owner is not None and x not in stop:
         match x.owner.op:

@@ -92,14 +92,15 @@ def sample_at(g: Variable, x: Variable) -> Variable:
 
 
 def like_blocks(g: Variable, x: Variable) -> Variable:
-    """A sparse matrix in blocks as those of x, or as csr if x has none; a dense one as it is."""
+    """A sparse g converted to the blocksize of x, or to csr if x has no blocks; a dense g is unchanged."""
     if not g.is_sparse or g.type.blocksize == x.type.blocksize:
         return g
     return sparse().in_format(g, "bsr" if is_blocked(x) else "csr", x.type.blocksize)
 
 
 def at_pattern(g: Variable, x: Variable) -> Variable:
-    """A dense or sparse matrix masked to the pattern of x, in its format: the structured form of a gradient.
+    """A dense or sparse matrix restricted to the pattern of x, in the format of x: the structured form of a
+    gradient.
 
     Duplicate entries of x are there once: they would add up.
     """
@@ -124,12 +125,12 @@ def flat_positions(p: Compressed) -> Variable:
 
 
 def take_entries(g: Variable, p: Compressed) -> Variable:
-    """(nnz,) elements of a dense matrix at the stored positions; of bsr (nnz, r, c)."""
+    """The elements of a dense matrix at the stored positions: (nnz,), or (nnz, r, c) for bsr."""
     found = TakeAt()(reshape(g, (product([p.rows, p.columns]),)), flat_positions(p))
     return found if p.blocksize is None else reshape(found, (extent_of(p.indices, 0), *p.blocksize))
 
 
 def densified(p: Compressed) -> Variable:
-    """The dense matrix; duplicate entries add up."""
+    """The dense matrix of compressed vectors; duplicate entries add up."""
     total = product([p.rows, p.columns])
     return reshape(sum_at(ravel(p.data), flat_positions(p), total), (p.rows, p.columns))

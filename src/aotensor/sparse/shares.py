@@ -1,4 +1,4 @@
-"""Derivatives between a matrix and its data, where duplicate entries add up.
+"""Convert derivatives between a matrix and its data, where duplicate entries add up.
 
 A cotangent is a matrix like any other: each of its elements is the derivative there. A function of the matrix gives
 every duplicate entry that derivative, c, whole. So c at the entries is the matrix that stores c/k in each of the k
@@ -34,7 +34,7 @@ from aotensor.sparse.patterns import canonical, may_repeat, positions_in, slices
 
 @dataclass(frozen=True)
 class Shared(SparseOp):
-    """(c, x) → c divided by the number of entries that x stores for the element of each.   c: (nnz,) → (nnz,)
+    """(c, x) → c divided by the number of entries that x stores for the same element.   c: (nnz,) → (nnz,)
 
     Linear in c, and its own transpose; x lends its pattern alone.
     """
@@ -65,7 +65,7 @@ class Shared(SparseOp):
 
 @coerced
 def from_entries(x: SparseVariable, c: Variable) -> SparseVariable:
-    """The cotangent of a matrix from that of its data: the mean of c over duplicate entries.   c: (nnz,)"""
+    """The cotangent of the matrix x from the cotangent c of its data: the mean of c over duplicates.   c: (nnz,)"""
     return like(x, c if is_canonical(x) else Shared()(c, x))
 
 
@@ -90,7 +90,9 @@ def entries_of(g: Variable, x: Variable) -> Variable | None:
 
 
 def own_entries(g: Variable, x: Variable) -> Variable | None:
-    """The cotangent at each entry of x, if g has its pattern and it is known what each entry has of it."""
+    """The cotangent of each entry of x, if g has the pattern of x without duplicates, or was made from entries; else
+    None.
+    """
     made = entries_of(g, x)
     if made is not None:
         return made
@@ -99,7 +101,7 @@ def own_entries(g: Variable, x: Variable) -> Variable | None:
 
 
 def sum_of_entries(a: Variable, b: Variable) -> Variable | None:
-    """a + b of two cotangents of one matrix that come from its entries, entry by entry; None for others."""
+    """a + b for two cotangents of one matrix made by `from_entries`, computed on entries; None for others."""
     made = _shares(a)
     other = entries_of(b, made[1]) if made is not None else None
     if made is None or other is None or other.dtype != made[0].dtype:
@@ -108,7 +110,7 @@ def sum_of_entries(a: Variable, b: Variable) -> Variable | None:
 
 
 def _shares(g: Variable) -> tuple[Variable, SparseVariable] | None:
-    """The c and x of a matrix `from_entries(x, c)` that may have duplicate entries."""
+    """(c, x) of a matrix made by `from_entries(x, c)` with possible duplicates; else None."""
     if g.owner is None or not isinstance(g.owner.op, CSM):
         return None
     made = g.owner.inputs[0].owner

@@ -110,12 +110,14 @@ class SparseProduct(UnsortedMatrix):
         return [node.outputs[0], *self._of_zeros(nondifferentiable, x, y).outputs[1:]]
 
     def _of_zeros(self, nondifferentiable: Sequence[Variable], x: Variable, y: Variable) -> Apply:
-        """The product of matrices that store zeros, which has the same pattern."""
+        """The node for the product of matrices of stored zeros, which has the same pattern."""
         entries = ((nondifferentiable[0], x.dtype), (nondifferentiable[3], y.dtype))
         return self.apply(*nondifferentiable, *(zeros((extent_of(indices, 0),), dtype) for indices, dtype in entries))
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
-        """Of complex values: the pattern with the product of real parts, further products on that pattern."""
+        """The outputs for complex values: the pattern with the product of real parts, other products on this
+        pattern.
+        """
         *nondifferentiable, x, y = inputs
         if not is_complex(x) and not is_complex(y):
             return None
@@ -142,7 +144,8 @@ class SparseProduct(UnsortedMatrix):
 
 
 def entries_by_first_term(rows: Array, columns: Array, count: int) -> tuple[Array, Array, Array]:
-    """(indices, indptr) of the coordinates of terms, in the order in which each row gets them; the entry of every term.
+    """(indices, indptr) of the distinct coordinates, in the order of their first term in each row; the entry of each
+    term.
 
     rows: sorted. count: of the rows.
     """
@@ -156,7 +159,7 @@ def entries_by_first_term(rows: Array, columns: Array, count: int) -> tuple[Arra
 
 
 def _values(kind: str, node: Apply | None, indices: Variable, indptr: Variable, x: Variable, y: Variable) -> Variable:
-    """Sums over the terms of a product, at entries of p, q or the product, whose pattern is given."""
+    """The op ProductValues of a kind, for the factors of a product node and the given pattern of the product."""
     assert node is not None
     ip, pp, inner, iq, pq, minor, *_ = node.inputs
     op = ProductValues(kind, is_whole=True)

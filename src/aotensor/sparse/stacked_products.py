@@ -71,13 +71,13 @@ def _placed(node: Apply, block: Variable, other: Variable, position: int) -> Var
 
 
 def _ends(stack: _Stack) -> list[SymbolicExtent]:
-    """Where the blocks end along the axis of the stack."""
+    """The end position of each block along the axis of the stack."""
     extents = [matrix_extent(as_sparse(x), stack.axis) for x in stack.blocks]
     return sums_of(extents)
 
 
 def _stack_of(x: Variable, stop: Collection[Variable]) -> _Stack | None:
-    """The blocks of x, if it is a stack, up to transposes and formats; None if their extents are not known to agree."""
+    """The blocks of x if it is a stack, up to transposes and formats; None if other extents are not known to agree."""
     is_transposed, dtype = False, x.dtype
     while x.owner is not None and x not in stop and isinstance(x.owner.op, Transpose | Reformat):
         is_transposed ^= isinstance(x.owner.op, Transpose)

@@ -1,4 +1,4 @@
-"""Sparse symbols: variables, constants, shared variables and the lists of what there is."""
+"""Constructors of sparse variables, constants and shared variables, and tables of supported formats and dtypes."""
 
 from __future__ import annotations
 

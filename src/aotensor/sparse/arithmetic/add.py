@@ -40,7 +40,7 @@ from aotensor.sparse.shares import sum_of_entries
 
 @dataclass(frozen=True)
 class Neg(PassingOp):
-    """−x on the pattern of x; unsigned integers wrap.   Gradient: regular, −z̄."""
+    """−x on the sparsity pattern of x; unsigned integers wrap. Gradient: regular, −z̄."""
 
     name: ClassVar[str] = "sparse_neg"
     takes_blocks: ClassVar[bool] = True
@@ -63,7 +63,7 @@ class Neg(PassingOp):
 
 @dataclass(frozen=True)
 class AddSS(PairOp):
-    """x + y of two sparse matrices of any formats, in that of the first and the promoted dtype.
+    """x + y of two sparse matrices, in the format of x and the promoted dtype.
 
     The pattern is the union of both: explicit zeros, and entries that cancel, stay. Gradient: regular, z̄ and z̄.
 
@@ -112,7 +112,7 @@ class AddSD(CanonicalOp):
 
 
 def fitted_dims(name: str, x: TensorType, d: TensorType) -> tuple[Any, ...]:
-    """The dims of x, to which the dense operand d is repeated where it is statically 1.
+    """Dims of x with a dense operand d, which broadcasts to x along dims that are statically 1.
 
     Raises: GraphValueError if it does not fit, or would repeat x.
     """
@@ -125,13 +125,13 @@ def fitted_dims(name: str, x: TensorType, d: TensorType) -> tuple[Any, ...]:
 
 
 def beside(name: str, d: Variable, p: Compressed) -> Variable:
-    """The dense operand d, which may not be larger than a matrix of known extent 1 (checked at run time)."""
+    """d, after a run-time check that it has extent 1 along each axis on which the matrix has static extent 1."""
     axes = [axis if p.dims[axis] == 1 else None for axis in range(2 - d.ndim, 2)]
     return sized(name, d, p, axes)
 
 
 def check_fits(name: str, x: Any, d: Array) -> None:
-    """Raises: GraphValueError unless the extents of d are those of x, or 1."""
+    """Check that the extents of a dense d are those of x, or 1.   Raises: GraphValueError"""
     for axis in range(-d.ndim, 0):
         if d.shape[axis] not in (1, x.shape[axis]):
             raise GraphValueError(f"{name}: extents {x.shape[axis]} and {d.shape[axis]} along axis {axis + 2} differ")
@@ -139,7 +139,7 @@ def check_fits(name: str, x: Any, d: Array) -> None:
 
 @dataclass(frozen=True)
 class AddSSData(CanonicalOp):
-    """x + y of two sparse matrices that are known to have the same pattern, which is that of the result.
+    """x + y of two sparse matrices that are known to have the same sparsity pattern, which the result has too.
 
     The reference checks the pattern, compiled code the number of entries. Gradient: structured, z̄ and z̄.
 
@@ -193,7 +193,7 @@ class StructuredAddSV(CanonicalOp):
 
 
 def vector_result(op: SparseOp, x: TensorType, v: TensorType, axis: int) -> TensorType:
-    """The type of a sparse matrix met by a vector along an axis.   Raises: GraphTypeError, GraphValueError"""
+    """The type of a sparse matrix combined with a vector along an axis.   Raises: GraphTypeError, GraphValueError"""
     need_operand(op, x, v)
     if v.rank != 1:
         raise GraphTypeError(f"{op.name}: expected a vector, found {v}")
@@ -241,7 +241,7 @@ def sparse_add(x: Any, y: Any) -> Variable:
 
 @coerced
 def sparse_sub(x: Any, y: Any) -> Variable:
-    """x − y, at least one of them sparse; the rest as `add`."""
+    """x − y, at least one of them sparse; formats, dtypes and errors as `sparse_add`."""
     if is_literal(y) and y == 0:
         return sparse_add(x, y)
     first, second = operands([x, y])
@@ -253,7 +253,7 @@ def sparse_sub(x: Any, y: Any) -> Variable:
 
 
 def both_dense(name: str, x: Variable, y: Variable) -> GraphTypeError:
-    """The error of a sparse function without a sparse operand."""
+    """The error raised if a sparse function is called without a sparse operand."""
     return GraphTypeError(
         f"{name}: no operand is sparse", lines=[x.describe(), y.describe()], hint="use aotensor.tensor"
     )

@@ -40,7 +40,7 @@ RESULT: Final = "uint8"
 
 @dataclass(frozen=True)
 class ComparisonSS(DiscreteOp, PairOp):
-    """1 where the comparison of two sparse matrices holds; only these elements are stored.
+    """uint8 sparse matrix: 1 where the comparison of two sparse matrices holds; only these elements are stored.
 
     Formats may differ, that of the first is the result's. `==`, `<=` and `>=` hold where both store nothing: they have
     as many entries as the dense matrix has elements. A stored nan compares as in NumPy.
@@ -69,7 +69,7 @@ class ComparisonSS(DiscreteOp, PairOp):
         return [self._indexed(SparseFromDense(p.format)(cast(compare.eq(fails, 0), RESULT)), p.indices.dtype)]
 
     def _indexed(self, x: Variable, dtype: str) -> Variable:
-        """The matrix with indices of the declared dtype."""
+        """A SciPy matrix with its indices in the declared index dtype."""
         p = parts_of(x)
         return matrix_of(replace(p, indices=cast(p.indices, dtype), indptr=cast(p.indptr, dtype)))
 
@@ -99,7 +99,7 @@ class ComparisonSD(DiscreteOp, CanonicalOp):
 
 
 def _comparison(name: str, base: type[Any], function: Elementwise, symbol: str, takes_complex: bool = False) -> Any:
-    """The class of a comparison, which pickles by its name."""
+    """The class of one comparison op, which is pickled by its name."""
     members = {
         "__module__": __name__,
         "__doc__": f"1 where x {symbol} {'y' if base is ComparisonSS else 'd'}.",
@@ -135,7 +135,7 @@ greater_equal_s_s, greater_equal_s_d = GreaterEqualSS(), GreaterEqualSD()
 def _switch(
     name: str, with_sparse: ComparisonSS, with_dense: ComparisonSD, swapped: ComparisonSD
 ) -> Callable[..., Variable]:
-    """The comparison of two operands, at least one sparse; `swapped` has the operands exchanged."""
+    """A function that applies the comparison of two operands, one or both sparse; `swapped` exchanges the operands."""
 
     def compared(x: Any, y: Any) -> Variable:
         first, second = operands([x, y])

@@ -90,7 +90,7 @@ class Imaginary(PassingOp):
 
 
 def imaginary(x: Variable) -> Variable:
-    """i·x of a real value, dense or sparse."""
+    """i·x of a real x, dense or sparse."""
     return Imaginary()(x) if x.is_sparse else whole(zeros_like(x), x)
 
 
@@ -129,7 +129,7 @@ def sparse_real(x: Any) -> SparseVariable:
 
 @coerced
 def sparse_imag(x: Any) -> SparseVariable:
-    """The imaginary parts of the entries, on the pattern of x; zeros there where x is real.
+    """The imaginary parts of the entries, on the pattern of x; stored zeros if x is real.
 
     Raises: GraphTypeError for a dense matrix.
     """

@@ -1,4 +1,4 @@
-"""Dense functions on sparse operands: the sparse function that stands in for each, or an error that names one."""
+"""Dense functions on sparse operands: the sparse counterpart of each, or an error that names an alternative."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def sparse_power(x: Any, exponent: Any) -> Variable:
 
 @coerced
 def sparse_operator(name: str, x: Any, y: Any) -> Variable:
-    """A dense elementwise op of two, by name, at least one of them sparse: `PairOp` if both are and f(0, 0) = 0.
+    """An elementwise op of two operands, by name, at least one of them sparse: `PairOp` if both are and f(0, 0) = 0.
 
     All else makes the matrices dense, with a warning. Raises: as the op does.
     """
@@ -73,7 +73,7 @@ def sparse_operator(name: str, x: Any, y: Any) -> Variable:
 
 
 def _folded(op: Op, of_two: Callable[[Any, Any], Variable]) -> Callable[..., Variable]:
-    """An op of any number of operands from its sparse form for two; pairs of dense ones are combined by the op."""
+    """An op with any number of operands, computed by its sparse form for two; dense operands are combined first."""
     return lambda *operands: of_two(*operands) if len(operands) == 2 else reduce(op, operands)
 
 
@@ -96,7 +96,7 @@ COUNTERPARTS: Final[dict[str, Callable[..., Variable]]] = {
 
 
 def _paired(op: Elementwise, matrices: Sequence[Variable]) -> Variable | None:
-    """An op of sparse matrices only, two by two; None where it has no sparse value."""
+    """An op on sparse matrices only, computed two by two; None if its result is not sparse."""
     found: Variable | None = matrices[0]
     for x in matrices[1:]:
         found = None if found is None else pair(op, found, x)
@@ -105,7 +105,7 @@ def _paired(op: Elementwise, matrices: Sequence[Variable]) -> Variable | None:
 
 @coerced
 def sparse_counterpart(op: Op, inputs: Sequence[Any]) -> Variable:
-    """The result of a dense op on inputs with at least one sparse one.
+    """The result of a dense op on inputs of which at least one is sparse.
 
     Raises: GraphTypeError for an op that has no sparse meaning, with what to call instead.
     """

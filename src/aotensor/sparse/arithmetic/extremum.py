@@ -69,7 +69,7 @@ class SpExtremum(CanonicalOp):
         return [self._of_slices(parts_in(x, "csr" if self.axis == 1 else "csc"))]
 
     def _of_all(self, p: Compressed) -> Variable:
-        """The extremum of the stored values, and of one 0 if there are more elements than these."""
+        """The extremum of all elements: of the stored values, and of 0 if some element is not stored."""
         total = product([p.rows, p.columns])
         has_zero = lt(extent_of(p.data, 0), total)
         info = np.finfo(p.data.dtype) if dtypes.is_float(p.data.dtype) else np.iinfo(p.data.dtype)
@@ -81,7 +81,9 @@ class SpExtremum(CanonicalOp):
         return getattr(dense_extremum, self.kind)(values)  # type: ignore[no-any-return]
 
     def _of_slices(self, p: Compressed) -> Variable:
-        """The first or last value of every slice, once these are sorted; with a 0 where a slice is not full."""
+        """The extremum of each slice: its first or last stored value in sorted order, and 0 if the slice is not
+        full.
+        """
         indptr = cast(p.indptr, "int64")
         by_value = argsort(p.data)
         order = subtensor(by_value, argsort(subtensor(major_of_entries(p), by_value)))
@@ -101,7 +103,7 @@ class SpExtremum(CanonicalOp):
         return switch(lt(ends - starts, cast(as_tensor(p.minor), "int64")), bounded, found)
 
     def _mask(self, p: Compressed, y: Variable) -> Variable:
-        """Which stored entries are the extremum."""
+        """Mask of the stored entries that equal the extremum y."""
         best = at_entries(self.axis, p, y)
         is_best = eq(p.data, best)
         return or_(is_best, and_(isnan(p.data), isnan(best))) if dtypes.is_float(p.data.dtype) else is_best
@@ -119,7 +121,7 @@ class SpExtremum(CanonicalOp):
 
 
 def _one_unless_empty(extent: SymbolicExtent) -> SymbolicExtent:
-    """1, or 0 where an axis is empty: the extent of a vector whose extremum tells."""
+    """min(extent, 1): the extent of a vector that is empty if the axis is, so that its extremum raises the error."""
     return min(extent, 1) if isinstance(extent, int) else minimum(extent, constant(1, dtype="int64"))
 
 

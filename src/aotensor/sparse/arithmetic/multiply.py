@@ -48,7 +48,7 @@ class ProductOp(CanonicalOp):
 
 
 def _term(x: Variable, ct: Variable, other: Variable) -> Variable:
-    """What other∘z̄ sends to an operand: in the format of a sparse one, summed to the shape of a dense one."""
+    """The cotangent other∘z̄ of an operand x: in the format of a sparse x, summed to the shape of a dense x."""
     if x.is_sparse:
         return term_for(x, arithmetic.mul(ct, other))
     return sum_to(arithmetic.mul(other, ct), x)
@@ -141,14 +141,16 @@ class DivSD(CanonicalOp):
 
 
 def scaled_type(op: CanonicalOp, x: TensorType, d: TensorType, dtype: str) -> TensorType:
-    """The type of x with entries changed by d.   Raises: GraphTypeError, GraphValueError"""
+    """The type of x with its entries scaled by a dense d.   Raises: GraphTypeError, GraphValueError"""
     need_operand(op, x, d)
     dims = fitted_dims(op.name, x, d)
     return x.with_dtype(dtype).with_shape(dims)  # type: ignore[attr-defined,no-any-return]
 
 
 def entries_of(name: str, d: Variable, p: Compressed) -> Variable:
-    """The elements at stored entries of a dense matrix, row, column, vector along the columns, or scalar."""
+    """The elements at the stored entries of p, from a dense matrix, row, column, vector along the columns, or
+    scalar.
+    """
     if d.ndim == 0:
         return d
     if d.ndim == 1:

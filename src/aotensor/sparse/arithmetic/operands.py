@@ -1,4 +1,4 @@
-"""What the arithmetic of sparse matrices shares: operands that fit each other, terms of gradients, SciPy values."""
+"""Shared parts of the arithmetic of sparse matrices: checked operands, gradient terms, SciPy references."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from aotensor.sparse.reformat import PassingOp, in_format
 
 
 def is_literal(x: object) -> bool:
-    """True for a number that is weak: it does not widen the dtype of what it meets."""
+    """Is x a Python number, which does not widen the dtype of the other operands?"""
     return isinstance(x, int | float) and not isinstance(x, bool | np.generic)
 
 
 def operands(inputs: Sequence[Any]) -> list[Variable]:
-    """Inputs as sparse or dense variables; literals take a dtype that does not widen the others."""
+    """Convert inputs to sparse or dense variables; Python numbers get a dtype that does not widen the others."""
     found = [None if is_literal(x) else as_sparse_or_tensor(x) for x in inputs]
     deciding = [x.dtype for x in found if x is not None]
     common = dtypes.promote(*deciding) if deciding else None
@@ -40,7 +40,7 @@ def operands(inputs: Sequence[Any]) -> list[Variable]:
 
 
 def sparse_result(op: Op, x: TensorType, y: TensorType, dtype: str | None = None) -> SparseTensorType:
-    """The type of a matrix made of two sparse ones: format of the first, promoted dtype, known dims of both.
+    """The type of a sparse result of two sparse matrices: format of the first, promoted dtype, known dims of both.
 
     Raises: GraphTypeError unless both are sparse; GraphValueError for extents that are known to differ.
     """
@@ -62,21 +62,22 @@ def common_dims(op: Op, x: TensorType, y: TensorType) -> tuple[Dim, Dim]:
 
 
 def check_same_shape(op: Op, x: Any, y: Any) -> None:
-    """Raises: GraphValueError if two values have different shapes."""
+    """Check that two values have the same shape.   Raises: GraphValueError if they differ."""
     for axis, (one, other) in enumerate(zip(x.shape, y.shape, strict=True)):
         if one != other:
             raise GraphValueError(f"{op.name}: extents {one} and {other} along axis {axis} differ")
 
 
 def of_one_shape(p: Compressed, q: Compressed) -> tuple[Compressed, Compressed]:
-    """Two matrices of the same shape, each with what is known of the dims of both."""
+    """Two matrices of the same shape, each with the static dims that either of them knows."""
     pairs = zip(p.dims, q.dims, strict=True)
     rows, columns = (b if a is None or (isinstance(b, int) and isinstance(a, str)) else a for a, b in pairs)
     return replace(p, dims=(rows, columns)), replace(q, dims=(rows, columns))
 
 
 def sized(name: str, v: Variable, p: Compressed, axes: Sequence[int | None]) -> Variable:
-    """v, whose axes must have the extents of the matrix along `axes`; None leaves one open.   name: of the op that asks
+    """v, after a check that its axes have the extents of the matrix along `axes`; None skips an axis.   name: of the
+    op
 
     Raises: GraphValueError if one differs (at run time where it is not known).
     """
@@ -108,7 +109,7 @@ class Canonical(PassingOp):
 
 
 class CanonicalOp(SparseOp):
-    """An op on matrices in canonical form: others are brought into it. Literals are weak."""
+    """An op on matrices in canonical form, to which inputs are converted. Python numbers do not widen dtypes."""
 
     gives_canonical: ClassVar[bool] = True
 
@@ -117,42 +118,42 @@ class CanonicalOp(SparseOp):
 
 
 def as_canonical(x: Variable) -> Variable:
-    """A sparse matrix in canonical form; itself where that is known of it, and a dense tensor as it is."""
+    """Convert a sparse matrix to canonical form unless it is known to be canonical; a dense tensor is unchanged."""
     return x if is_canonical(x) else Canonical()(x)
 
 
 def term_for(x: Variable, term: Variable) -> Variable:
-    """A derivative in the format of the matrix x that it belongs to, if it is sparse."""
+    """A derivative of x, converted to the format of x if it is sparse."""
     both = isinstance(x, SparseVariable) and isinstance(term, SparseVariable)
     return in_format(term, x.format, x.blocksize) if both else term  # type: ignore[arg-type,attr-defined]
 
 
 def parts_in(x: Variable, format: str) -> Compressed:
-    """The parts of a matrix in a format."""
+    """The vectors of a matrix, converted to a format."""
     p = parts_of(x)
     return p if p.format == format else other_format(p)
 
 
 def need_operand(op: Op, *types: TensorType) -> None:
-    """Raises: GraphTypeError unless the first type is sparse and the second one dense."""
+    """Check that the first type is sparse and the second one dense.   Raises: GraphTypeError"""
     need_sparse(op, types[0])
     if isinstance(types[1], SparseTensorType):
         raise GraphTypeError(f"{op.name}: expected a dense second operand, found {types[1]}")
 
 
 def coordinates_of(x: Any) -> Array:
-    """int64 number of every stored entry among those of a full SciPy matrix, in the order of its format."""
+    """For each stored entry of a SciPy matrix, its int64 number among all elements, in the order of the format."""
     major = np.repeat(np.arange(len(x.indptr) - 1, dtype=np.int64), np.diff(x.indptr))
     return np.asarray(major * minor_of(x) + x.indices)
 
 
 def minor_of(x: Any) -> int:
-    """What bounds the indices of a SciPy matrix."""
+    """The upper bound of the indices of a SciPy matrix: rows for csc, columns for csr, columns of blocks for bsr."""
     return int(x.shape[0] if x.format == "csc" else x.shape[1] // block_extents(x.data)[1])
 
 
 def matrix_at(found: Array, data: Array, x: Any) -> Any:
-    """The SciPy matrix of the format and shape of x with `data` at sorted coordinates."""
+    """A SciPy matrix of the format and shape of x, with the entries `data` at sorted element numbers `found`."""
     minor = max(minor_of(x), 1)
     bounds = np.arange(len(x.indptr), dtype=np.int64) * minor
     wide = x.indices.dtype
@@ -161,6 +162,6 @@ def matrix_at(found: Array, data: Array, x: Any) -> Any:
 
 
 def canonical_pair(x: Any, y: Any) -> tuple[Any, Any]:
-    """Two SciPy matrices in canonical form and in the format of the first."""
+    """(x, y) as SciPy matrices in canonical form, both in the format of x."""
     y = canonical_matrix(y)
     return canonical_matrix(x), y if y.format == x.format else canonical_matrix(y.asformat(x.format))

@@ -1,4 +1,4 @@
-"""Elementwise functions of two sparse matrices: one op over a join of their patterns; a function is a row.
+"""Elementwise functions of two sparse matrices: one op on the joined pattern, with the function as a parameter.
 
     f(0, 0) = 0                        →    at what one of them stores           either
     f(x, 0) = f(0, x) = 0, as x·y      →    at what both store                   both
@@ -47,7 +47,7 @@ of floats they have no sparse value."""
 
 
 def joined(join: Join, p: Compressed, q: Compressed) -> tuple[Compressed, Compressed]:
-    """Two matrices of one shape on one pattern in the format of p, with 0 where one has no entry."""
+    """Two matrices of one shape, both on the joined pattern in the format of p, with 0 for missing entries."""
     if join != "first":
         return on_union(p, q) if join == "either" else on_intersection(p, q)
     if have_same_pattern(p, q):
@@ -91,7 +91,7 @@ class PairOp(CanonicalOp):
 
 
 def _of_entries(function: Elementwise, *dtypes: str, rank: int = 1) -> tuple[list[Variable], Variable]:
-    """Stand-ins for entries of two matrices, and the function of them."""
+    """(symbols for entries of two matrices, the function applied to them)."""
     slots = [Variable(TensorType(dtype, (None,) * rank)) for dtype in dtypes]
     return slots, function(*slots)
 
@@ -102,7 +102,7 @@ def _value(function: Elementwise, *entries: Array) -> Array:
 
 
 def _taken(found: Array, at: Array, data: Array) -> Array:
-    """The entries of a matrix at sorted coordinates, 0 where it has none.   at: where its entries are"""
+    """The entries of a matrix at sorted element numbers `found`, 0 if it has none.   at: element numbers of `data`"""
     result = np.zeros((len(found), *data.shape[1:]), data.dtype)
     is_found = np.isin(at, found, assume_unique=True)
     result[np.searchsorted(found, at[is_found])] = data[is_found]
@@ -119,7 +119,7 @@ def keeps_zero(function: Elementwise, *dtypes: str) -> bool:
 
 
 def pair(function: Elementwise, x: Variable, y: Variable) -> Variable | None:
-    """An elementwise function of two sparse matrices; None where f(0, 0) is not 0, or one operand decides nothing.
+    """An elementwise function of two sparse matrices; None if f(0, 0) is not 0, or it depends on one operand only.
 
     Raises: as `PairOp`.
     """

@@ -39,7 +39,7 @@ class StructuredElemwise(CanonicalOp):
         return self.label
 
     def on(self, data: Variable, scalars: Sequence[Variable]) -> Variable:
-        """The function on a dense vector."""
+        """The function applied to the dense vector of stored entries."""
         pending = iter(scalars)
         return self.function(data, *(next(pending) if value is None else value for value in self.literals))
 

@@ -95,22 +95,22 @@ class SpSum(CanonicalOp):
 
 
 def along(axis: int) -> Any:
-    """Sums of entries over an axis: (parts, data) → vector."""
+    """A function (parts, data) → vector that sums entries over an axis."""
     return (sum_columns, sum_rows)[axis]
 
 
 def at_entries(axis: int | None, p: Compressed, v: Variable) -> Variable:
-    """What a reduction over an axis gave, at every stored entry."""
+    """For each stored entry, the element of v, the result of a reduction over `axis`, to which the entry belongs."""
     return at_all(p, v if axis is None else (at_columns, at_rows)[axis](p, v))
 
 
 def kept(x: Variable, found: Variable, axis: int | None, keepdims: bool) -> Variable:
-    """A reduction with the axes back as extent 1, if they are to be kept."""
+    """The result of a reduction, with the reduced axes as extent 1 if `keepdims`."""
     return reexpand(found, (0, 1) if axis is None else (axis,), 2) if keepdims else found
 
 
 def sum_to(x: Variable, d: Variable) -> Variable:
-    """A sparse or dense matrix summed to the shape of the dense tensor d, which was repeated to that of x.
+    """Sum a sparse or dense matrix over the axes along which the dense d broadcasts, to the shape of d.
 
     Of complex derivatives by a real d these are the real parts.
     """
@@ -128,7 +128,7 @@ def sum_to(x: Variable, d: Variable) -> Variable:
 
 @coerced
 def sp_sum(x: Any, axis: Axis = None, sparse_grad: bool = False, keepdims: bool = False) -> Variable:
-    """Σ x over an axis, or all elements; see SpSum.   sparse_grad: the gradient has the pattern of x.
+    """Σ x over an axis, or over all elements.   sparse_grad: the gradient has the pattern of x. See SpSum.
 
     Raises: GraphTypeError for a dense x, GraphValueError for an axis that does not exist.
     """

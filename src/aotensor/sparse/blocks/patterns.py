@@ -1,4 +1,4 @@
-"""Between blocks and single elements: which element of compressed rows is which of a block.
+"""Conversion of patterns between csr and bsr: the position of each element of compressed rows in its block.
 
 Row r·I + i of an r×c bsr matrix has the elements (i, ·) of all blocks of row I of blocks, c of each, in their order:
 
@@ -33,7 +33,7 @@ from aotensor.sparse.patterns import distinct, other_format
 
 
 def unblocked(p: Compressed) -> Compressed:
-    """A bsr matrix in compressed rows, all elements of its blocks stored, in order if the blocks are.   O(elements)"""
+    """A bsr matrix converted to csr, with all elements of its blocks stored; sorted if the blocks are.   O(elements)"""
     assert p.blocksize is not None
     (height, width), wide = p.blocksize, p.indices.dtype
     size = height * width
@@ -60,7 +60,7 @@ def _columns(x: Variable) -> Variable:
 
 
 def elements_of(p: Compressed) -> Variable:
-    """int64 number among the entries of `unblocked(p)` of every element of the blocks, in C order."""
+    """For every element of the blocks, in C order, its int64 position among the entries of `unblocked(p)`."""
     assert p.blocksize is not None
     height, width = p.blocksize
     first, counts = (at_major(p, cast(x, "int64")) for x in (p.indptr[:-1], p.indptr[1:] - p.indptr[:-1]))
@@ -72,7 +72,7 @@ def elements_of(p: Compressed) -> Variable:
 
 
 def blocked(p: Compressed, blocksize: tuple[int, int]) -> Compressed:
-    """A csr matrix in blocks: those that have one of its entries; duplicate entries add up.   O(nnz + m + n)
+    """A csr matrix converted to bsr: blocks with at least one entry are stored, duplicates add up.   O(nnz + m + n)
 
     Raises: GraphValueError for extents that the blocksize does not divide (at run time where they are not known).
     """
@@ -101,7 +101,7 @@ _WORDS = ("rows", "columns")
 
 
 def _divided(extent: SymbolicExtent, by: int, word: str) -> SymbolicExtent:
-    """An extent that a blocksize divides.   Raises: GraphValueError"""
+    """An extent, after a check that the blocksize divides it.   Raises: GraphValueError"""
     if by == 1 or isinstance(extent, int):
         if isinstance(extent, int) and extent % by:
             raise GraphValueError(f"{extent} {word} are not a multiple of the {by} of a block")
@@ -111,7 +111,7 @@ def _divided(extent: SymbolicExtent, by: int, word: str) -> SymbolicExtent:
 
 @dataclass(frozen=True)
 class Divided(ConstantOp):
-    """Check that an integer scalar is a multiple of `by`; return it.   word: its meaning, for the error"""
+    """An integer scalar, after a check that it is a multiple of `by`.   word: its meaning, for the error"""
 
     name: ClassVar[str] = "divided"
     by: int

@@ -82,7 +82,9 @@ class BlockProduct(MultilinearOp, IndexOp):
         return [by_block, transposed_matrix(indices, indptr, as_tensor(extent_of(x, 0)), data, cotangent)]
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        """Samples of x are further columns; where blocks have samples, products are made block by block."""
+        """The product for a batch: samples of x become columns; if the data is batched, by expansion into block
+        products.
+        """
         check_nondifferentiable(self, is_batched[:3], first=0)
         indices, indptr, extent, data, x = inputs
         if not is_batched[3]:

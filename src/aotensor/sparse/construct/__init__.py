@@ -1,1 +1,1 @@
-"""Sparse matrices made of others: stacks, diagonals, rows at given indices, fewer entries; and what makes them up."""
+"""Construct sparse matrices: stacks, diagonals, rows at given indices, fewer entries; and read their vectors."""

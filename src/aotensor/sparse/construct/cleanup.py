@@ -1,4 +1,4 @@
-"""Matrices with fewer entries or other order, and the same elements. Gradients pass as they are: regular."""
+"""Remove zeros, merge duplicates or sort entries, without a change of elements. Gradients pass unchanged (regular)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SameElements(PassingOp):
 
 @dataclass(frozen=True)
 class EnsureSortedIndices(SameElements):
-    """x with the entries of each slice in order; duplicates stay apart, in theirs.
+    """x with the entries of each slice sorted by index; duplicates are kept, in their order.
 
     inplace: accepted and without effect, no op works in place.
     """
@@ -68,7 +68,7 @@ class Remove0(SameElements):
 
 @dataclass(frozen=True)
 class Copy(SameElements):
-    """x as another variable."""
+    """A new variable with the value of x."""
 
     name: ClassVar[str] = "sparse_copy"
     takes_blocks: ClassVar[bool] = True
@@ -85,7 +85,7 @@ sparse_copy = Copy()
 
 @dataclass(frozen=True)
 class Canonical(SameElements):
-    """x with the entries of each slice in order, and duplicates added up."""
+    """x with the entries of each slice sorted, and duplicates added up."""
 
     name: ClassVar[str] = "canonical"
     takes_blocks: ClassVar[bool] = True
@@ -102,7 +102,7 @@ class Canonical(SameElements):
 
 
 def ensure_sorted_indices(x: Any) -> SparseVariable:
-    """x with the entries of each slice in order; x itself where it is known to be so.
+    """x with the entries of each slice sorted; x itself if it is known to be sorted.
 
     Raises: GraphTypeError unless x is a sparse matrix.
     """
@@ -119,7 +119,9 @@ def remove0(x: Any) -> SparseVariable:
 
 
 def clean(x: Any) -> SparseVariable:
-    """x in order, no duplicates, no zero stored.   Raises: GraphTypeError unless x is a sparse matrix."""
+    """x with sorted entries, without duplicates or stored zeros.   Raises: GraphTypeError unless x is a sparse
+    matrix.
+    """
     return remove0(_unless_canonical(Canonical(), as_sparse(x)))
 
 

@@ -38,12 +38,12 @@ def csm_data(x: Any) -> Variable:
 
 
 def csm_indices(x: Any) -> Variable:
-    """Columns of the entries of csr, rows of those of csc.   → (nnz,)   Raises: as csm_data."""
+    """The column (csr) or row (csc) of each stored entry.   → (nnz,)   Raises: as csm_data."""
     return _component(x, 1)
 
 
 def csm_indptr(x: Any) -> Variable:
-    """Where the entries of each row of csr, or column of csc, begin.   → (major + 1,)   Raises: as csm_data."""
+    """The position of the first entry of each row (csr) or column (csc).   → (major + 1,)   Raises: as csm_data."""
     return _component(x, 2)
 
 
@@ -59,20 +59,22 @@ def _component(x: Any, position: int) -> Variable:
 
 @coerced
 def sp_ones_like(x: Any, dtype: DTypeLike | None = None) -> SparseVariable:
-    """The pattern of x with ones, in its dtype or another one. Nothing flows back to x."""
+    """A matrix with the pattern of x and all entries 1.   dtype: that of x by default. x gets no gradient."""
     p = canonical(parts_of(as_sparse(x)))
     return matrix_of(replace(p, data=ones_like(p.data, dtype)))
 
 
 @coerced
 def sp_zeros_like(x: Any, dtype: DTypeLike | None = None) -> SparseVariable:
-    """A matrix of the shape and format of x that stores nothing, in its dtype or another one. Nothing flows back."""
+    """A matrix of the shape and format of x that stores no entries.   dtype: that of x by default. x gets no
+    gradient.
+    """
     p = parts_of(as_sparse(x))
     return matrix_of(empty_like(p, p.data.dtype if dtype is None else dtype))
 
 
 def empty_like(p: Compressed, dtype: DTypeLike) -> Compressed:
-    """A matrix without entries in the shape of another one."""
+    """A matrix without entries, with the shape and format of p."""
     wide = p.indices.dtype
     slices = extent_of(p.indptr, 0)
     indices, indptr = zeros((0,), wide), zeros((slices,), wide)
@@ -132,7 +134,7 @@ class CSMGrad(SparseOp):
 
 
 def _as_rows(indptr: Array, shape: Array) -> Array:
-    """(major, minor) of a matrix of either format: its rows, as csr has them."""
+    """(number of slices, extent of a slice) of a matrix of either format, from its indptr and shape."""
     return np.array([len(indptr) - 1, shape.sum() - len(indptr) + 1])
 
 

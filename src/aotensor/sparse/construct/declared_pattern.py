@@ -25,7 +25,7 @@ _WRONG_PLACES: Final = "the stored entries of {name} are not those of its patter
 
 
 def checked_pattern(name: str, x: Variable, pattern: Any) -> Any:
-    """A pattern as a SciPy matrix of ones in the format of x, with sorted indices.
+    """Check a declared pattern, and return it as a SciPy matrix of ones in the format of x, with sorted indices.
 
     pattern: a SciPy sparse matrix or array, whose stored entries count whatever their values are, or a dense matrix
     that is not 0 there.
@@ -62,7 +62,7 @@ def checked_pattern(name: str, x: Variable, pattern: Any) -> Any:
 
 
 def with_values(x: SparseVariable, pattern: Any, data: Variable) -> SparseVariable:
-    """The matrix of the type of x with these values at the stored entries of a checked pattern.   data: (nnz,)"""
+    """A matrix of the type of x with a checked pattern and the stored values `data`.   data: (nnz,)"""
     kind = x.sparse_type
     indices, indptr = _constants(kind, pattern)
     rows, columns = pattern.shape
@@ -70,12 +70,12 @@ def with_values(x: SparseVariable, pattern: Any, data: Variable) -> SparseVariab
 
 
 def _constants(kind: SparseTensorType, pattern: Any) -> tuple[Variable, Variable]:
-    """indices and indptr of a pattern."""
+    """indices and indptr of a pattern as constants in the index dtype of a type."""
     return constant(pattern.indices, dtype=kind.index_dtype), constant(pattern.indptr, dtype=kind.index_dtype)
 
 
 def on_pattern(name: str, x: SparseVariable, pattern: Any) -> SparseVariable:
-    """x on a checked pattern, a constant, once its own is known to be equal.
+    """x with a checked constant pattern, after a run-time check that x has this pattern.
 
     Raises: GraphValueError at run time if it is another one.
     """
@@ -85,7 +85,7 @@ def on_pattern(name: str, x: SparseVariable, pattern: Any) -> SparseVariable:
 
 
 def check_pattern(function: str, name: str, value: Any, pattern: Any) -> None:
-    """Raises: GraphValueError for a canonical SciPy matrix of another pattern"""
+    """Check that a canonical SciPy matrix has the declared pattern.   Raises: GraphValueError"""
     if value.nnz != pattern.nnz:
         text = _WRONG_COUNT.format(name=name).format(expected=pattern.nnz, found=value.nnz)
         raise GraphValueError(f"{function}: {text}")
@@ -95,7 +95,7 @@ def check_pattern(function: str, name: str, value: Any, pattern: Any) -> None:
 
 @dataclass(frozen=True)
 class OnPattern(LinearOp):
-    """(data, indices, indptr, known indices, known indptr) → data as they are, if both patterns are equal.
+    """(data, indices, indptr, known indices, known indptr) → data, after a check that both patterns are equal.
 
     matrix: its name in messages. count: its number of stored entries.
 

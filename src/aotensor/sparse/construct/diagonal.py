@@ -74,12 +74,14 @@ class Diag(SparseOp):
 
 
 def diagonal_length(rows: int, columns: int, offset: int) -> int:
-    """How many elements a diagonal has."""
+    """The number of elements of a diagonal."""
     return max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
 
 
 def _length(p: Compressed, offset: int) -> SymbolicExtent:
-    """The same for extents that may be values; that of the slices itself where it is known to be the length."""
+    """The number of elements of a diagonal of p, for static or run-time extents; the number of slices if equal to
+    that.
+    """
     if isinstance(p.rows, int) and isinstance(p.columns, int):
         found = diagonal_length(p.rows, p.columns, offset)
         return p.major if found == p.major else found
@@ -89,7 +91,7 @@ def _length(p: Compressed, offset: int) -> SymbolicExtent:
 
 
 def on_diagonal(v: Variable, p: Compressed, offset: int) -> SparseVariable:
-    """A matrix of the format and extents of p with v on a diagonal, whose length that is; zeros are stored."""
+    """A matrix of the format and extents of p with the vector v on a diagonal of its length; zeros are stored."""
     first, shift = max(-offset, 0), max(offset, 0)
     if p.format == "csc":
         first, shift = shift, first
@@ -105,7 +107,7 @@ def on_diagonal(v: Variable, p: Compressed, offset: int) -> SparseVariable:
 
 
 def diagonal_of(x: Variable, offset: int) -> Variable:
-    """A diagonal of a matrix that may be sparse or dense."""
+    """A diagonal of a sparse or dense matrix, as a vector."""
     return Diag(offset)(x) if x.is_sparse else diagonal(x, offset)
 
 

@@ -1,4 +1,4 @@
-"""Patterns that do not depend on values: they follow from the graph alone."""
+"""Sparsity patterns that can be computed without the values of matrices."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from aotensor.sparse.construct.create import csm_indices, csm_indptr
 
 
 def pattern_parts(x: Variable) -> list[Variable]:
-    """indptr, indices and shape of a CSR or CSC matrix, as graphs without its values where these do not matter."""
+    """(indptr, indices, shape) of a CSR or CSC matrix, as graphs that do not read its values if possible."""
     return without_values([csm_indptr(x), csm_indices(x), x.shape], ())
 
 
 def not_constant(outputs: Sequence[Variable]) -> list[Variable]:
-    """The leaves that some variables depend on and that are not constants."""
+    """The leaves other than constants on which the variables depend."""
     return [leaf for leaf in leaves(outputs) if not isinstance(leaf, Constant)]
 
 
 def constant_values(outputs: Sequence[Variable]) -> list[Array] | None:
-    """The values of variables; None where they depend on inputs or shared variables, or a check fails in every call."""
+    """The values of variables; None if they depend on inputs or shared variables, or a check in them fails."""
     if not_constant(outputs):
         return None
     try:

@@ -73,7 +73,7 @@ class Stack(SparseOp):
 
     @property
     def _shown(self) -> str:
-        """The function that a user calls."""
+        """The name of the function that a user calls, for errors."""
         return self.name.removeprefix("sparse_").replace("diagonal", "diag")
 
     def reference(self, *blocks: Any) -> Any:
@@ -99,7 +99,7 @@ class Stack(SparseOp):
         return [matrix_of(replace(found, rows=rows, columns=columns, dims=(type.shape[0], type.shape[1])))]
 
     def _extent(self, axis: int, blocks: Sequence[Variable]) -> SymbolicExtent:
-        """Extent of the result."""
+        """The extent of the result along an axis."""
         extents = [matrix_extent(as_sparse(x), axis) for x in blocks]
         if axis in self.along:
             return sums_of(extents)[-1]
@@ -108,7 +108,7 @@ class Stack(SparseOp):
         return agreeing(as_tensor(extents[0]), dims, extents, self._what(axis)) if number is None else number
 
     def _checked(self, parts: Sequence[Compressed], blocks: Sequence[Variable]) -> list[Compressed]:
-        """The vectors of the blocks, once these agree along the axis along which they do not follow each other."""
+        """The vectors of the blocks, after a check that the blocks have equal extents along the axes not stacked."""
         found = list(parts)
         for axis in {0, 1} - set(self.along):
             dims = [x.tensor_type.shape[axis] for x in blocks]
@@ -135,7 +135,7 @@ class Stack(SparseOp):
 
 
 def _block_diagonal(blocks: Sequence[Any], format: str, dtype: str | None) -> Any:
-    """scipy.sparse.block_diag with 64-bit coordinates: SciPy's overflow where those of a block fit 32 bits."""
+    """scipy.sparse.block_diag with 64-bit coordinates: with 32 bits SciPy's coordinates of the result can overflow."""
     ends = np.cumsum([(0, 0), *(block.shape for block in blocks)], axis=0)
     entries = [block.tocoo() for block in blocks]
     places = [
@@ -147,7 +147,7 @@ def _block_diagonal(blocks: Sequence[Any], format: str, dtype: str | None) -> An
 
 
 def sums_of(extents: Sequence[SymbolicExtent]) -> list[SymbolicExtent]:
-    """Sums of the first 1, 2, … extents: numbers where these are."""
+    """Cumulative sums of extents: ints where all summands are ints."""
     return list(
         accumulate(extents, lambda a, b: a + b if isinstance(a, int) and isinstance(b, int) else as_tensor(a) + b)
     )
@@ -160,14 +160,14 @@ def _part(ct: Variable, window: tuple[slice, ...], x: Variable) -> Variable:
 
 
 def _prepared(p: Compressed, type: SparseTensorType) -> Compressed:
-    """A block in the format and with the dtypes of the result."""
+    """The vectors of a block, converted to the format and dtypes of the result."""
     p = p if p.format == type.format else other_format(p)
     indices, indptr = (cast(x, type.index_dtype) for x in (p.indices, p.indptr))
     return replace(p, data=cast(p.data, type.dtype), indices=indices, indptr=indptr)
 
 
 def _shifted(blocks: Sequence[Compressed], what: str) -> list[Compressed]:
-    """Blocks whose indices count from where the first one begins.   what: names the extent of all"""
+    """Blocks with their indices shifted to their place in the result.   what: name of the total extent in errors"""
     *before, total = sums_of([0, *(p.minor for p in blocks)])
     wide = blocks[0].indices.dtype
     steps = [cast(counted(as_tensor(n), total, wide, what), wide) for n in before]
@@ -175,7 +175,7 @@ def _shifted(blocks: Sequence[Compressed], what: str) -> list[Compressed]:
 
 
 def _joined(blocks: Sequence[Compressed], what: str) -> Compressed:
-    """Slices of all blocks, one block after another."""
+    """The slices of all blocks, one block after another, as one compressed matrix."""
     data, indices = (join(0, *(getattr(p, part) for p in blocks)) for part in ("data", "indices"))
     wide = indices.dtype
     *before, total = sums_of([0, *(extent_of(p.data, 0) for p in blocks)])
@@ -191,7 +191,7 @@ def _joined(blocks: Sequence[Compressed], what: str) -> Compressed:
 
 
 def _interleaved(blocks: Sequence[Compressed], what: str) -> Compressed:
-    """Slice i of each block in turn, for all i."""
+    """A compressed matrix whose slice i consists of slice i of each block in turn."""
     total = sums_of([extent_of(p.data, 0) for p in blocks])[-1]
     indptr = counted(reduce(add, [p.indptr for p in blocks]), total, blocks[0].indptr.dtype, what)
     starts, slots = indptr[:-1], []

@@ -57,7 +57,7 @@ class SparseTriangle(SparseOp):
         return [self._of(tangents[0])]
 
     def _of(self, x: Variable) -> Variable:
-        """The triangle of a matrix that may be sparse or dense."""
+        """The triangle of a sparse or dense matrix."""
         found: Variable = self(x) if x.is_sparse else (dense_tril if self.is_lower else dense_triu)(x, self.offset)
         return found
 

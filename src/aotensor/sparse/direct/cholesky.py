@@ -21,7 +21,7 @@ from aotensor.sparse.direct.kernels import Index, Indices, Reals
 def begin_patterns(
     n: Index, order: Indices, position: Indices, table: Indices, info: Indices, marks: Indices, children: Indices
 ) -> None:
-    """No column has been looked at."""
+    """Initialise the search for patterns, before any column is processed."""
     for k in range(n):
         position[order[k]] = k
         marks[k] = -1
@@ -34,7 +34,7 @@ def begin_patterns(
 def first_unpaired(
     n: Index, indptr: Indices, indices: Indices, starts: Indices, columns: Indices, marks: Indices
 ) -> Index:
-    """The first column, plus 1, with entries in other places than its row has, or 0.   columns: as many as entries"""
+    """1 plus the first column whose entries and those of its row are not in the same places, or 0 if there is none."""
     for i in range(n + 1):
         starts[i] = 0
     for p in range(indptr[0], indptr[n]):
@@ -90,7 +90,7 @@ def find_patterns(
     node_of: Indices,
     found: Indices,
 ) -> Index:
-    """Find the patterns of columns from `begin` on while there is room; gives the first one that is not done.
+    """Find the patterns of columns from `begin` on while there is memory; returns the first column that is not done.
 
     room: of rows; a column needs n + 1 at most. marks: the last column that a row was seen in. children, siblings:
     nodes whose first row below is column k.
@@ -149,7 +149,7 @@ def find_patterns(
 
 
 def sort_rows(n: Index, table: Indices, rows: Indices, info: Indices, first: Indices, owners: Indices) -> None:
-    """The rows of every node in rising order, by counting.   first: n + 1; owners: as long as what rows has"""
+    """Sort the rows of every node in ascending order, by counting."""
     m = n + 1
     for i in range(n + 1):
         first[i] = 0
@@ -193,7 +193,7 @@ def factor_nodes(
     places: Indices,
     sums: Reals,
 ) -> None:
-    """The numbers of L and D.
+    """Compute the numbers of L and D.
 
     where: the place of a row in the node that is made. heads, following: nodes that say something of the columns of a
     node; places: the first row of theirs that is there.

@@ -1,4 +1,4 @@
-"""What L·D·Lᵀ factors tell besides solutions, as ops on vectors: pivots, entries of the inverse, half of a solution."""
+"""Ops that read L·D·Lᵀ factors: the pivots, entries of the inverse, and half of a solution."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from aotensor.sparse.direct.ops import FactorsOp, solved_as_columns
 
 
 class FactorsReader(FactorsOp):
-    """A step that has one result, of a matrix that is the same for all samples."""
+    """An op with one result, computed from a matrix that is the same for all samples of a batch."""
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         check_nondifferentiable(self, is_batched, first=0)

@@ -1,4 +1,4 @@
-"""What a kernel is: a Python function of numbers and vectors that runs as it stands, and that the compiler reads.
+"""The kernel language: Python functions of numbers and vectors that run as they are, and that the compiler reads.
 
 Types are those of the annotations below. Statements are assignments, `for … in range(…)`, `while`, `if` and a
 `return` at the end; there is no other way out of a loop than its condition. Expressions are arithmetic, comparisons,

@@ -26,7 +26,7 @@ from aotensor.sparse.direct.kernels import Index, Indices, Real, Reals
 def begin_factors(
     n: Index, position: Indices, table: Indices, info: Indices, x: Reals, marks: Indices, seen: Indices
 ) -> None:
-    """Nothing is factorised yet."""
+    """Initialise a factorisation, before any column is factorised."""
     for i in range(n):
         position[i] = -1
         x[i] = 0.0
@@ -67,7 +67,7 @@ def factor_columns(
     ends: Indices,
     pruned: Indices,
 ) -> Index:
-    """Factorise columns from `begin` on while there is room; gives the first one that is not done.
+    """Factorise columns from `begin` on while there is memory; returns the first column that is not done.
 
     tolerance: a diagonal element is the pivot if it is so large, relative to the largest one.
     room: what each of rows, lower, segments and upper has; a column needs 2·n + 2 at most.
@@ -315,7 +315,7 @@ def factor_columns(
 
 
 def name_rows(n: Index, position: Indices, table: Indices, rows: Indices, info: Indices) -> None:
-    """Rows of L become positions of pivots."""
+    """Replace the row numbers of L by positions of pivots."""
     m = n + 1
     for t in range(info[1]):
         at = table[m + t]

@@ -23,7 +23,7 @@ def scatter(n: Index, width: Index, place: Indices, y: Reals, b: Reals) -> None:
 
 
 def solve_lower(n: Index, table: Indices, rows: Indices, lower: Reals, info: Indices, y: Reals, sums: Reals) -> None:
-    """L·y' = y: of each node a triangle, then what its columns say of all rows below."""
+    """Solve L·y' = y in place: for each node a triangular solve, then an update of all rows below."""
     m = n + 1
     for t in range(info[1]):
         start = table[t]
@@ -59,7 +59,7 @@ def solve_lower(n: Index, table: Indices, rows: Indices, lower: Reals, info: Ind
 def solve_upper(
     n: Index, table: Indices, lower: Reals, segments: Indices, upper: Reals, info: Indices, y: Reals
 ) -> None:
-    """U·y' = y, column by column from the last one."""
+    """Solve U·y' = y in place, column by column from the last one."""
     m = n + 1
     for s in range(info[1]):
         t = info[1] - 1 - s
@@ -88,7 +88,7 @@ def solve_upper(
 def solve_upper_transposed(
     n: Index, table: Indices, lower: Reals, segments: Indices, upper: Reals, info: Indices, y: Reals
 ) -> None:
-    """Uᵀ·y' = y: an inner product for each column of U."""
+    """Solve Uᵀ·y' = y in place: an inner product for each column of U."""
     m = n + 1
     for t in range(info[1]):
         start = table[t]
@@ -114,7 +114,9 @@ def solve_upper_transposed(
 def solve_lower_transposed(
     n: Index, table: Indices, rows: Indices, lower: Reals, info: Indices, y: Reals, sums: Reals
 ) -> None:
-    """Lᵀ·y' = y: of each node, from the last one, what the rows below say; then a triangle."""
+    """Solve Lᵀ·y' = y in place: for each node, from the last one, an update from the rows below, then a triangular
+    solve.
+    """
     m = n + 1
     for s in range(info[1]):
         t = info[1] - 1 - s
@@ -139,7 +141,7 @@ def solve_lower_transposed(
 def solve_lower_several(
     n: Index, many: Index, table: Indices, rows: Indices, lower: Reals, info: Indices, y: Reals
 ) -> None:
-    """L·y' = y"""
+    """Solve L·y' = y in place for several right-hand sides."""
     m = n + 1
     for t in range(info[1]):
         start = table[t]
@@ -157,7 +159,7 @@ def solve_lower_several(
 def solve_upper_several(
     n: Index, many: Index, table: Indices, lower: Reals, segments: Indices, upper: Reals, info: Indices, y: Reals
 ) -> None:
-    """U·y' = y"""
+    """Solve U·y' = y in place for several right-hand sides."""
     m = n + 1
     for s in range(info[1]):
         t = info[1] - 1 - s
@@ -194,7 +196,7 @@ def solve_upper_several(
 def solve_upper_transposed_several(
     n: Index, many: Index, table: Indices, lower: Reals, segments: Indices, upper: Reals, info: Indices, y: Reals
 ) -> None:
-    """Uᵀ·y' = y"""
+    """Solve Uᵀ·y' = y in place for several right-hand sides."""
     m = n + 1
     for t in range(info[1]):
         start = table[t]
@@ -228,7 +230,7 @@ def solve_upper_transposed_several(
 def solve_lower_transposed_several(
     n: Index, many: Index, table: Indices, rows: Indices, lower: Reals, info: Indices, y: Reals
 ) -> None:
-    """Lᵀ·y' = y"""
+    """Solve Lᵀ·y' = y in place for several right-hand sides."""
     m = n + 1
     for s in range(info[1]):
         t = info[1] - 1 - s
@@ -263,7 +265,7 @@ def solve_factored(
     sums: Reals,
     x: Reals,
 ) -> None:
-    """A·x = b, or Aᵀ·x = b.   b, x: n rows of `many`; y: as long; sums: n"""
+    """Solve A·x = b, or Aᵀ·x = b, with L·U factors.   b, x: n rows of `many`; y: as long; sums: n"""
     if transposed == 0:
         scatter(n, many, position, b, y)
         if many == 1:

@@ -1,4 +1,4 @@
-"""The steps of a direct solution as ops on vectors: an order of elimination, factors, solutions with factors.
+"""The steps of a direct solution as ops on vectors: elimination order, factorisation, solves with the factors.
 
 An order follows from the pattern alone, so that of a pattern that is constant is found when the function is compiled.
 Factors of one matrix are found once, however many equations with it or its transpose there are: equal ops are one.
@@ -72,13 +72,13 @@ class EliminationOrder(PatternRule):
 
 
 def elimination_order(indices: Array, indptr: Array) -> tuple[Array, ...]:
-    """The outputs of EliminationOrder for a pattern that is known."""
+    """The outputs of EliminationOrder for a constant pattern."""
     _, columns, rows = OtherFormat().reference(indices, indptr, np.asarray(len(indptr) - 1))
     return EliminationOrder().reference(indices, indptr, columns, rows)
 
 
 class FactorsOp(IndexOp):
-    """An op whose outputs are factors, without derivatives: steps to a solution, which has them (`DirectSolve`)."""
+    """An op whose outputs are factors. It has no derivatives: `DirectSolve` differentiates the solution instead."""
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
         return [grad_not_implemented(self, position, x) for position, x in enumerate(inputs)]
@@ -140,7 +140,7 @@ class LuFactors(FactorsOp):
 
 
 def factors_of(data: Array, indices: Array, indptr: Array, order: Array, is_full: Array) -> tuple[Array, ...]:
-    """The outputs of LuFactors; info[0] is the column without a pivot, plus 1, if there is one."""
+    """The outputs of LuFactors by the kernel; info[0] is 1 plus the column without a pivot, or 0."""
     n = len(order)
     room = 8 * len(data) + 4 * n + 4
     position, table, info, *marks = (np.zeros(size, np.int64) for size in (n, 6 * n + 6, 6, *[n + 1] * LU_MARKS))
@@ -253,7 +253,7 @@ class CholeskyFactors(FactorsOp):
 
 
 def symmetric_factors_of(data: Array, indices: Array, indptr: Array, order: Array) -> tuple[Array, ...]:
-    """The outputs of CholeskyFactors; info[0] tells the column at fault, as `sparse.direct.cholesky` says."""
+    """The outputs of CholeskyFactors by the kernel; info[0] identifies the column at fault."""
     n = len(order)
     table, info, position, *marks = (np.zeros(size, np.int64) for size in (4 * n + 4, 4, *[n + 1] * 9))
     rows = np.zeros(2 * len(data) + 2 * n + 4, np.int64)
@@ -301,7 +301,7 @@ class CholeskySolve(LinearOp):
 
 
 def solved_as_columns(solve: Callable[..., Variable], *sides: Variable) -> Variable:
-    """What `solve` makes of right-hand sides of one matrix, (samples, n) or (samples, n, k), as columns of one."""
+    """`solve` for right-hand sides of one matrix, (samples, n) or (samples, n, k), which are merged as columns."""
     if sides[0].ndim == 2:
         return matrix_transpose(solve(*map(matrix_transpose, sides)))
     samples, n, width = (extent_of(sides[0], axis) for axis in range(3))

@@ -16,7 +16,9 @@ from aotensor.sparse.direct.kernels import Index, Indices, root
 def graph_room(
     n: Index, indptr: Indices, indices: Indices, rows: Indices, columns: Indices, symmetric: Index, dense: Index
 ) -> Index:
-    """What the neighbours of all columns are at most.   rows, columns: indptr and indices of the transposed pattern"""
+    """An upper bound of the total number of neighbours.   rows, columns: indptr and indices of the transposed
+    pattern
+    """
     room = 0
     if symmetric == 1:
         room = 2 * indptr[n]
@@ -44,12 +46,12 @@ def has_diagonal(n: Index, indptr: Indices, indices: Indices) -> Index:
 
 
 def longest_sparse(n: Index) -> Index:
-    """A row of more than 10·√n entries is dense: it says nothing about an order."""
+    """The largest number of entries of a row that is not dense, 10·√n; dense rows are ignored by the ordering."""
     return max(16, 10 * root(n))
 
 
 def size_of_lists(n: Index, room: Index) -> Index:
-    """Memory for the graph: some to spare, so that it is seldom moved together."""
+    """The memory for the adjacency lists, with a reserve, so that they are seldom compacted."""
     return room + room // 4 + 2 * n + 1
 
 
@@ -121,7 +123,7 @@ def minimum_degree(
     heads: Indices,
     order: Indices,
 ) -> None:
-    """order: columns in the order of their elimination.
+    """Compute `order`: the columns in the order of their elimination.
 
     start, length, lists[: used]: the graph, which is used up; lists and spare are of `size`, at least used + n.
     elements[i]: how many of the list of i are elements, in front; −1 for an element, −2 for what is merged into its

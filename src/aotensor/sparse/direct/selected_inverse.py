@@ -19,7 +19,7 @@ from aotensor.sparse.direct.kernels import Index, Indices, Reals
 
 
 def read_pivots(n: Index, order: Indices, table: Indices, info: Indices, lower: Reals, pivots: Reals) -> None:
-    """D, in the order of the columns of A."""
+    """Copy the pivots D to `pivots`, in the order of the columns of A."""
     m = n + 1
     for t in range(info[1]):
         start = table[t]
@@ -57,7 +57,7 @@ def is_subset(t: Index, s: Index) -> Index:
 
 
 def find_splits(parts: Index, splits: Indices, begins: Indices) -> None:
-    """All pairs of sets, those of one union together; the empty set comes first in each group, and last."""
+    """List all pairs of disjoint sets, grouped by their union s, from (empty set, s) to (s, empty set)."""
     count = 0
     begins[0] = 0
     for s in range(parts):
@@ -82,7 +82,7 @@ def name_nodes(n: Index, order: Indices, table: Indices, info: Indices, position
 
 
 def place_of(row: Index, begin: Index, count: Index, rows: Indices) -> Index:
-    """Where a row is among the `count` rows from `begin` on, which rise and have it."""
+    """The position of `row` among `count` ascending rows from `begin` on, which contain it (binary search)."""
     low = 0
     high = count
     while low + 1 < high:
@@ -95,7 +95,7 @@ def place_of(row: Index, begin: Index, count: Index, rows: Indices) -> Index:
 
 
 def entry_at(n: Index, a: Index, b: Index, node_of: Indices, table: Indices, rows: Indices) -> Index:
-    """Where the blocks hold the entry of two places in the order, in whichever order these are."""
+    """The position in the blocks of the entry at places a and b of the elimination order, in either order."""
     m = n + 1
     t = node_of[min(a, b)]
     r = place_of(max(a, b), table[m + t], table[2 * m + t], rows)
@@ -288,7 +288,7 @@ def invert_selected(
     sums: Reals,
     inverse: Reals,
 ) -> None:
-    """The entries of the inverse in the blocks of the factors.
+    """Compute the entries of the inverse in the blocks of the factors.
 
     square: parts·tallest² numbers: of all rows of a node the part of Z among them, whole. places: of these rows in
     another node.
@@ -367,7 +367,7 @@ def read_entries(
     values: Reals,
     x: Reals,
 ) -> None:
-    """The entries of a symmetric matrix in blocks at those of a pattern.   start: where its part begins in `values`"""
+    """Copy entries of a symmetric matrix from blocks to the entries of a pattern.   start: of its part in `values`"""
     for j in range(n):
         for p in range(indptr[j], indptr[j + 1]):
             x[p] = values[start + entry_at(n, position[indices[p]], position[j], node_of, table, rows)]

@@ -13,7 +13,9 @@ from aotensor.sparse.direct.kernels import Index, Indices, Reals
 def solve_by_columns(
     n: Index, many: Index, sign: Index, unit: Index, indptr: Indices, indices: Indices, data: Reals, x: Reals
 ) -> Index:
-    """Slice j is column j: once x[j] is known, it is subtracted from all others that it stands in."""
+    """Solve in place if slice j is column j: once x[j] is known, it is subtracted in all rows where the column has
+    entries.
+    """
     failure = 0
     for k in range(n):
         j = k
@@ -49,7 +51,7 @@ def solve_by_columns(
 def solve_by_rows(
     n: Index, many: Index, sign: Index, unit: Index, indptr: Indices, indices: Indices, data: Reals, x: Reals
 ) -> Index:
-    """Slice j is row j: all that x[j] depends on is known."""
+    """Solve in place if slice j is row j: x[j] follows from the elements that are solved already."""
     failure = 0
     for k in range(n):
         j = k

@@ -1,4 +1,4 @@
-"""Single elements of a sparse matrix as dense numbers, and the matrix that has such entries."""
+"""Ops that read single elements of a sparse matrix as dense numbers, and that make a matrix of such entries."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class ScatterElements(WindowOp):
 
 
 def scatter_elements(x: Variable, z: Variable, rows: Variable, columns: Variable) -> Variable:
-    """Entries z at indices of a matrix of the format and extents of x; terms for one element add up."""
+    """A matrix of the format and extents of x with the entries z at (rows, columns); duplicate entries add up."""
     type = x.sparse_type  # type: ignore[attr-defined]
     extents = (as_tensor(matrix_extent(x, axis)) for axis in range(2))  # type: ignore[arg-type]
     op = ScatterElements(type.format, type.shape, type.index_dtype)
@@ -153,7 +153,7 @@ def scatter_elements(x: Variable, z: Variable, rows: Variable, columns: Variable
 
 
 def _common_dim(op: WindowOp, *types: TensorType) -> Dim:
-    """The length of vectors, as far as it is known.   Raises: GraphTypeError, GraphValueError if they differ."""
+    """The dim common to several vectors.   Raises: GraphTypeError, GraphValueError if they differ."""
     check_positions(op, types[-2:])
     known = {found.shape[0] for found in types if isinstance(found.shape[0], int)}
     if len(known) > 1:

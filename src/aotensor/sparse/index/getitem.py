@@ -113,7 +113,7 @@ def get_item_2lists(x: Any, rows: Any, columns: Any) -> Variable:
 
 
 def get_item_list_grad(x: Any, index: Any, gz: Any) -> Variable:
-    """The gradient of get_item_list(x, index) for the cotangent gz, of the shape and format of x: repeated rows add."""
+    """The cotangent of x in get_item_list(x, index), for the cotangent gz: repeated rows add up."""
     x, gz, index = as_sparse(x), as_sparse(gz), _vector(index)
     extents, own = ([matrix_extent(one, axis) for axis in range(2)] for one in (x, gz))
     rows = fitting(_positions(x, 0, index), 0, own[0], gz.sparse_type.shape[0], "rows of a cotangent and positions")
@@ -123,7 +123,7 @@ def get_item_list_grad(x: Any, index: Any, gz: Any) -> Variable:
 
 
 def get_item_2lists_grad(x: Any, rows: Any, columns: Any, gz: Any) -> Variable:
-    """The gradient of get_item_2lists for the cotangent gz (k,), of the shape and format of x: repeated indices add."""
+    """The cotangent of x in get_item_2lists(x, rows, columns), for the cotangent gz (k,): repeated indices add up."""
     x = as_sparse(x)
     coordinates = _paired(x, rows, columns)
     length = coordinates[0].tensor_type.shape[0]
@@ -138,7 +138,7 @@ def _items(index: Any) -> list[Any]:
 
 
 def _two_items(x: SparseVariable, items: Sequence[Any]) -> tuple[Any, Any]:
-    """One index for the rows and one for the columns.
+    """Split an index into (index of the rows, index of the columns).
 
     Raises: GraphIndexError for none, for more than two, or for two ellipses; GraphTypeError for None.
     """
@@ -160,7 +160,7 @@ def _two_items(x: SparseVariable, items: Sequence[Any]) -> tuple[Any, Any]:
 
 
 def _as_vector(item: Any) -> Any:
-    """Lists and arrays as variables; an empty list has integers in it. Anything else as it is."""
+    """Convert lists and arrays to variables, an empty list to integers; any other index is unchanged."""
     if isinstance(item, list | tuple) and not item:
         return as_tensor(np.zeros(0, "int64"))
     if isinstance(item, list | tuple) or (isinstance(item, np.ndarray) and item.ndim):
@@ -173,7 +173,7 @@ def _is_vector(item: Any) -> bool:
 
 
 def _vector(item: Any) -> Variable:
-    """A vector of positions, or a mask.   Raises: GraphTypeError for anything else"""
+    """Check that an index is a vector of positions, or a mask.   Raises: GraphTypeError for anything else"""
     found = _as_vector(item)
     if not isinstance(found, Variable) or found.ndim != 1:
         shown = found.type if isinstance(found, Variable) else repr(found)
@@ -182,7 +182,7 @@ def _vector(item: Any) -> Variable:
 
 
 def _nonzero(x: SparseVariable, mask: Variable) -> list[Variable]:
-    """Rows and columns where a mask of all elements holds."""
+    """(rows, columns) where a mask of all elements holds."""
     extents = (as_tensor(matrix_extent(x, axis)) for axis in range(2))
     return list(Nonzero(0).apply(mask, *extents).outputs)
 
@@ -212,7 +212,7 @@ def _are_integers(item: Any) -> bool:
 
 
 def _rises(item: Any) -> bool:
-    """Is it known that positions rise strictly?"""
+    """Do the positions provably increase strictly?"""
     if isinstance(item, slice):
         return item.step is None or (isinstance(item.step, int | np.integer) and int(item.step) > 0)
     if is_mask(item):

@@ -1,4 +1,4 @@
-"""Positions along an axis, counted from its end where negative: checked, without memory of the size of the axis."""
+"""Check positions along an axis and count negative ones from the end, with memory independent of the extent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slices of an axis as a start and a count, so that a window of a matrix costs what it stores, whatever the extents.
+"""Slices of an axis as (start, count), so that a window costs memory for its entries only, whatever the extents.
 
 start:stop:step of extent n   →   (first, count):   first + step·k for k = 0 … count − 1
 """
@@ -48,7 +48,7 @@ class SliceRange(ConstantOp):
         return [MatrixShape()(*self.first_and_count(inputs))]
 
     def first_and_count(self, inputs: Sequence[Variable]) -> tuple[Variable, Variable]:
-        """The two numbers as int64 scalars."""
+        """(first, count) as int64 scalars."""
         extent, *bounds = (cast(x, "int64") for x in inputs)
         is_upward = self.step > 0
         low, high = (as_tensor(0), extent) if is_upward else (as_tensor(-1), extent - 1)
@@ -71,7 +71,7 @@ class SliceRange(ConstantOp):
 
 @dataclass(frozen=True)
 class Progression:
-    """Positions first + step·k for k < count.   first: int64 scalar. dim: what the type says of the count"""
+    """Positions first + step·k for 0 ≤ k < count.   first: int64 scalar. dim: the static dim of the count"""
 
     first: Variable
     count: SymbolicExtent
@@ -80,7 +80,7 @@ class Progression:
 
     @staticmethod
     def of(pair: Variable, step: int, dim: Dim) -> Progression:
-        """That of a vector (first, count)."""
+        """The progression of a vector (first, count) and a static step."""
         node = pair.owner
         if node is not None and isinstance(node.op, SliceRange):
             first, count = node.op.first_and_count(node.inputs)
@@ -101,12 +101,12 @@ class Progression:
 
     @property
     def positions(self) -> Variable:
-        """All of them, as an int64 vector."""
+        """The positions as an int64 vector."""
         return self.first + arange(self.count, dtype="int64") * self.step
 
 
 def slice_range(item: slice, extent: SymbolicExtent) -> tuple[Variable, int, Dim] | None:
-    """(first, count) of a slice as a vector, its step, and the count if it is known.
+    """(first, count) of a slice as a vector, its step, and the count if it is static.
 
     None for a step that is not a number other than 0, and for bounds that are not integers: such a slice is looked up
     in the positions of the axis, which says what is wrong with it.

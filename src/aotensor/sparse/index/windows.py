@@ -1,4 +1,4 @@
-"""Windows of a sparse matrix: rows and columns at given positions, and the matrix that has such a window.
+"""Windows of a sparse matrix: its rows and columns at given positions, and the adjoint that scatters a window.
 
 Positions are int64 vectors that are known to lie in the matrix: who makes them has checked that (see getitem.py).
 """
@@ -37,7 +37,7 @@ WINDOW: Final = "a matrix with entries at given positions has an extent of {foun
 
 
 class WindowOp(SparseOp):
-    """An op that is linear in its first input, a matrix or its entries; the other inputs say where."""
+    """An op that is linear in its first input, a matrix or its entries; the other inputs are positions and extents."""
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
         return [self.of(tangents[0], inputs)]
@@ -46,7 +46,7 @@ class WindowOp(SparseOp):
         return [[position == 0] for position in range(len(node.inputs))]
 
     def of(self, x: Variable, inputs: Sequence[Variable]) -> Variable:
-        """The same of a tangent instead of the first input."""
+        """The op applied to x in place of its first input, such as a tangent."""
         return self(x, *inputs[1:])  # type: ignore[no-any-return]
 
 
@@ -125,7 +125,7 @@ class Submatrix(WindowOp):
         return [op(ct, *map(as_tensor, extents), *positions), *rest]
 
     def _at_entries(self, x: Variable, ct: Variable, positions: Sequence[Variable]) -> Variable:
-        """The cotangent on the pattern of x, from that of each entry of the window."""
+        """The cotangent of x on its pattern, from the cotangent of each entry of the window."""
         assert isinstance(x, SparseVariable)
         p = parts_of(x)
         count = extent_of(p.indices, 0)
@@ -206,7 +206,7 @@ class ScatterMatrix(WindowOp):
 
 
 def check_positions(op: Op, positions: Sequence[TensorType]) -> None:
-    """Raises: GraphTypeError unless all are vectors of int64."""
+    """Check that all positions are int64 vectors.   Raises: GraphTypeError"""
     if any(found.rank != 1 or found.dtype != "int64" for found in positions):
         raise type_error(op, "int64 vectors of positions", *positions)
 
@@ -219,7 +219,7 @@ def summed_entries(format: str, data: Array, coordinates: Sequence[Array], shape
 
 
 def sliced(x: Any, axis: int, first: int, count: int, step: int) -> Any:
-    """The rows or columns first + step·k, k < count, of a SciPy matrix, its entries in the order that they have."""
+    """The rows or columns first + step·k, k < count, of a SciPy matrix, with its entries in the original order."""
     is_major = axis == (0 if x.format == "csr" else 1)
     both = [slices_of(x.indptr), x.indices.astype(np.int64)]
     own = 0 if is_major else 1
@@ -242,7 +242,7 @@ def _vector(found: Variable | Progression) -> Variable:
 
 
 def dense_window(x: Variable, positions: Mapping[int, Variable | Progression]) -> Variable:
-    """The rows and columns of a dense matrix at positions, as something that can be set or increased."""
+    """The window x[rows, columns] of a dense matrix, to be passed to `set_subtensor` or `inc_subtensor`."""
     known = {axis: _vector(found) for axis, found in positions.items()}
     if len(known) == 2:
         return subtensor(x, (dimshuffle(known[0], [0, None]), dimshuffle(known[1], [None, 0])))
@@ -259,14 +259,14 @@ def indptr_of(counts: Variable, dtype: str) -> Variable:
 
 
 def with_major(p: Compressed, extent: SymbolicExtent, dim: Dim) -> Compressed:
-    """The same vectors with another number of slices."""
+    """The same vectors as a matrix with another number of slices."""
     if p.format == "csr":
         return replace(p, rows=extent, dims=(dim, p.dims[1]))
     return replace(p, columns=extent, dims=(p.dims[0], dim))
 
 
 def with_minor(p: Compressed, extent: SymbolicExtent, dim: Dim) -> Compressed:
-    """The same vectors with another bound of the indices."""
+    """The same vectors as a matrix with another extent along the minor axis."""
     if p.format == "csr":
         return replace(p, columns=extent, dims=(p.dims[0], dim))
     return replace(p, rows=extent, dims=(dim, p.dims[1]))
@@ -297,7 +297,7 @@ def minor_between(p: Compressed, wanted: Progression) -> Compressed:
 
 
 def minor_reversed(p: Compressed) -> Compressed:
-    """The columns of csr, or rows of csc, from the last to the first; so are the entries of each slice."""
+    """The matrix with columns (csr) or rows (csc) in reverse order; the entries of each slice are reversed too."""
     ends = at_major(p, subtensor(p.indptr, slice(None, -1)) + subtensor(p.indptr, slice(1, None)))
     source = ends - 1 - arange(extent_of(p.indices, 0), dtype=ends.dtype)
     data, indices = (TakeAt()(x, source) for x in (p.data, p.indices))
@@ -307,7 +307,7 @@ def minor_reversed(p: Compressed) -> Compressed:
 
 
 def major_reversed(p: Compressed) -> Compressed:
-    """The slices from the last to the first."""
+    """The matrix with its slices in reverse order."""
     count = cast(as_tensor(p.major), "int64")
     return slices_at(p, count - 1 - arange(p.major, dtype="int64"))
 
@@ -323,14 +323,14 @@ def minor_kept(p: Compressed, positions: Variable) -> Compressed:
 
 
 def _spread(p: Compressed, slices: Variable, extent: SymbolicExtent, dim: Dim) -> Compressed:
-    """The slices of p at numbers that rise, among empty ones."""
+    """A matrix of `extent` slices with the slices of p at ascending positions `slices`, and empty slices elsewhere."""
     counts = subtensor(p.indptr, slice(1, None)) - subtensor(p.indptr, slice(None, -1))
     indptr = indptr_of(sum_at(counts, slices, extent, dim), p.indptr.dtype)
     return with_major(replace(p, indptr=indptr), extent, dim)
 
 
 def scattered(p: Compressed, slices: Variable | None, extent: SymbolicExtent, dim: Dim) -> Compressed:
-    """The slices of p at any numbers below `extent`, None if where they are; sorted, duplicate entries add up."""
+    """A matrix of `extent` slices with slice k of p at position slices[k] (None: k), canonical: duplicates add up."""
     across = other_format(p)
     if slices is not None:
         indices = cast(TakeAt()(slices, across.indices), across.indices.dtype)

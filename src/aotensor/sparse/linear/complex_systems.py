@@ -30,7 +30,7 @@ from aotensor.sparse.reformat import in_format
 
 
 def solved_by_parts(solve: Callable[..., Variable], p: Compressed, *sides: Variable) -> Variable:
-    """x with A·x = b by `solve` of a real matrix and real sides.   sides: b and maybe a start, (n,) or (n, k)"""
+    """Solve A·x = b with complex numbers by `solve` for real ones.   sides: b and optionally a start, (n,) or (n, k)"""
     return holomorphic_in(whole(*_solved_parts(solve, p, *sides)), p.data, sides[0])
 
 
@@ -46,7 +46,7 @@ def _solved_parts(solve: Callable[..., Variable], p: Compressed, *sides: Variabl
 
 
 def real_matrix(p: Compressed) -> SparseVariable:
-    """The real matrix of twice the size, in the format of p."""
+    """The real matrix of twice the size that represents a complex matrix, in the format of p."""
     re, im = parts(p.data)
     block = [re, neg(im), im, re] if p.by_rows else [re, im, neg(im), re]  # columns are the rows of the transpose
     data = reshape(stack(block, axis=1), [extent_of(re, 0), 2, 2])
@@ -60,17 +60,17 @@ def real_matrix(p: Compressed) -> SparseVariable:
 
 
 def with_real_diagonal(p: Compressed) -> Compressed:
-    """The matrix with the real parts of its diagonal, as in a Hermitian one."""
+    """A complex matrix with the imaginary parts of its diagonal removed, as in a Hermitian matrix."""
     re, im = parts(p.data)
     return replace(p, data=whole(re, switch(eq(p.indices, major_of_entries(p)), 0, im)))
 
 
 def _in_turn(b: Variable) -> Variable:
-    """(n, …) complex → (2n, …) real"""
+    """Interleave the parts of each row.   (n, …) complex → (2n, …) real"""
     n, *columns = extents_of(b)
     return reshape(stack(list(parts(b)), axis=1), [product([n, 2]), *columns])
 
 
 def _side_by_side(b: Variable) -> Variable:
-    """(n,) or (n, k) complex → (n, 2) or (n, 2k) real"""
+    """Put real and imaginary parts into separate columns.   (n,) or (n, k) complex → (n, 2) or (n, 2k) real"""
     return stack(list(parts(b)), axis=1) if b.ndim == 1 else concatenate(list(parts(b)), axis=1)

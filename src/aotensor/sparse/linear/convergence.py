@@ -1,4 +1,4 @@
-"""What an iteration gives counts only if it has come to its end."""
+"""The run-time check that an iteration has converged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aotensor.ops.linear import LinearOp
 
 @dataclass(frozen=True)
 class Converged(LinearOp):
-    """(x, bool scalar) → x, which is a LinAlgError with `message` at run time unless the scalar is true."""
+    """(x, bool scalar) → x; a LinAlgError with `message` at run time unless the scalar is true."""
 
     name: ClassVar[str] = "converged"
     message: str

@@ -1,4 +1,4 @@
-"""Solutions by factors: in an order that keeps factors sparse, found once for all equations with a matrix."""
+"""Solutions by sparse factors; the elimination order is found once for all equations with a matrix."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _IN_PLACE: Final = {"SymmetricMode": True}
 
 
 def _is_positive(factors: Any) -> bool:
-    """Has SuperLU found positive pivots, all of them on the diagonal?"""
+    """Has SuperLU found positive pivots only, all of them on the diagonal?"""
     return np.array_equal(factors.perm_r, factors.perm_c) and not (factors.U.diagonal() <= 0).any()
 
 
 @dataclass(frozen=True)
 class SymmetricFactors:
-    """Factors of a symmetric positive definite matrix for reference values.
+    """Factors of a symmetric positive definite matrix, used by reference implementations.
 
     solve: A⁻¹·b in float64.   (n,) or (n, k). pivots: D of L·D·Lᵀ, in the order of the columns of A.   (n,)
     """
@@ -46,7 +46,7 @@ class SymmetricFactors:
 
 
 def symmetric_solver(slice: str, data: Array, indices: Array, indptr: Array) -> SymmetricFactors:
-    """Factors by SuperLU in float64, with pivots on the diagonal; by our kernels where it finds the matrix singular.
+    """Factors by SuperLU in float64 with diagonal pivots; by our kernels if SuperLU finds the matrix singular.
 
     slice: what the user calls a column.
 
@@ -71,7 +71,7 @@ def symmetric_solver(slice: str, data: Array, indices: Array, indptr: Array) -> 
 
 
 def order_of(indices: Variable, indptr: Variable) -> Sequence[Variable]:
-    """The outputs of EliminationOrder; constants of a pattern that is constant."""
+    """The outputs of EliminationOrder; as constants if the pattern is constant."""
     if isinstance(indices, Constant) and isinstance(indptr, Constant):
         return [constant(x) for x in elimination_order(indices.data, indptr.data)]
     n = extent_of(indptr, 0) - 1  # not that of b: the order is the same for all equations with this matrix
@@ -82,14 +82,14 @@ def order_of(indices: Variable, indptr: Variable) -> Sequence[Variable]:
 def symmetric_factors(
     slice: str, data: Variable, indices: Variable, indptr: Variable
 ) -> tuple[Variable, Sequence[Variable]]:
-    """An order of elimination, and the outputs of CholeskyFactors."""
+    """(elimination order, the outputs of CholeskyFactors) of a symmetric matrix."""
     order, _ = order_of(indices, indptr)
     return order, CholeskyFactors(slice)(data, indices, indptr, order)
 
 
 @dataclass(frozen=True)
 class DirectSolve(Solve):
-    """(data, indices, indptr, b) → x with A·x = b, or Aᵀ·x = b, by factors of A, which all equations with A share.
+    """(data, indices, indptr, b) → x with A·x = b, or Aᵀ·x = b; equations with the same A share one factorisation.
 
     is_symmetric: A is symmetric and positive definite, and one of each pair of its entries is read. is_of_parts: A was
     made of a complex matrix, which messages say.
@@ -138,7 +138,7 @@ class DirectSolve(Solve):
 
     @property
     def _is_of_transpose(self) -> bool:
-        """Are the equations with the transpose of what is in compressed columns?"""
+        """Is the solve one with the transpose of the matrix that is stored in compressed columns?"""
         return self.is_transposed != (self.format == "csr")
 
     def matrix(self, inputs: Sequence[Variable]) -> Compressed:

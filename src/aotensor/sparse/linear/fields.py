@@ -53,7 +53,7 @@ class FieldOp(Op):
     slice: str
 
     def sizes(self, inputs: Sequence[Variable]) -> SymbolicExtent:
-        """n"""
+        """The extent n of the matrix, as the size that kernels need."""
         return extent_of(inputs[2], 0) - 1
 
 
@@ -113,7 +113,7 @@ class LogDeterminants(FieldOp):
 
 
 def _share(whole: SymbolicExtent, count: SymbolicExtent) -> SymbolicExtent:
-    """whole / count, for a count that divides it; 0 of nothing."""
+    """whole / count, for a count that divides `whole`; 0 if both are 0."""
     if isinstance(count, int):
         return whole // max(count, 1)
     return as_tensor(whole) // maximum(count, 1)
@@ -169,7 +169,7 @@ class SelectedInverse(FieldOp):
         return [sum_terms(terms, dense().add)]
 
     def _along(self, position: int, inputs: Sequence[Variable], direction: Variable) -> Variable:
-        """The derivative by one input along a direction, which is its own adjoint."""
+        """The derivative of the op with respect to one input along a direction; this linear map is its own adjoint."""
         if position == 0:
             return self(*inputs, direction)  # type: ignore[no-any-return]
         return self(*(direction if k == position else x for k, x in enumerate(inputs)))  # type: ignore[no-any-return]
@@ -315,12 +315,12 @@ def precision_draws(A: Any, z: Any) -> Variable:
 
 @dataclass(frozen=True)
 class Cholesky:
-    """A symmetric positive definite sparse matrix, whose factors all that is asked of it shares."""
+    """The factors of a sparse symmetric positive definite matrix; all its methods share one factorisation."""
 
     matrix: SparseVariable
 
     def solve(self, b: Any) -> Variable:
-        """x with A·x = b.   (n,) or (n, k) → as b; see `sp.solve`"""
+        """x with A·x = b.   (n,) or (n, k) → as b. See `sp.solve`"""
         return solve(self.matrix, b, "cholesky")
 
     def slogdet(self) -> Slogdet:
@@ -349,7 +349,7 @@ def cholesky(A: Any) -> Cholesky:
 
 
 def _square(name: str, A: Any) -> Compressed:
-    """A matrix in parts with floating data.   Raises: GraphTypeError, GraphValueError as `slogdet`."""
+    """The vectors of a square matrix with floating data.   Raises: GraphTypeError, GraphValueError as `slogdet`."""
     p = square_matrix(name, A)
     return replace(p, data=floating(p.data))
 

@@ -1,4 +1,4 @@
-"""What all solutions of sparse equations share: the derivatives of the solution, whatever steps have led to it.
+"""Derivatives of solutions of sparse equations by the implicit function theorem, for every solution method.
 
 A·dx = db − dA·x,    b̄ = A⁻ᵀ·x̄,    Ā = −b̄·xᵀ at the stored entries of A
 """
@@ -51,14 +51,14 @@ class Solve(SolveOp):
 
     @abstractmethod
     def matrix(self, inputs: Sequence[Variable]) -> Compressed:
-        """A"""
+        """The matrix A in compressed form."""
 
     def read(self, inputs: Sequence[Variable], data: Variable) -> Variable:
-        """Values at the entries that the op reads, 0 at others."""
+        """`data`, with 0 in place of entries that the op does not read."""
         return data
 
     def check_types(self, data: TensorType, *sides: TensorType) -> None:
-        """Raises: GraphTypeError unless right-hand sides are alike, and of the dtype of data."""
+        """Check that right-hand sides have equal types, with the dtype of data.   Raises: GraphTypeError"""
         b, *_ = sides
         if b.rank not in (1, 2) or any((x.dtype, x.rank) != (data.dtype, b.rank) for x in sides):
             raise GraphTypeError(f"{self.name}: b is a vector or a matrix in the dtype of A, and x0 is like it")
@@ -72,7 +72,9 @@ class Solve(SolveOp):
         return self.read(inputs, entries if x.ndim == 1 else sum_of(entries, axis=1))
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
-        """Right-hand sides of one matrix are columns; matrices that differ are the blocks of one on the diagonal."""
+        """The solutions for a batch: right-hand sides of one matrix become columns, several matrices diagonal
+        blocks.
+        """
         check_nondifferentiable(self, [False, *is_batched[1:3]])
         data, indices, indptr, *sides = inputs
         example = inputs[list(is_batched).index(True)]
@@ -82,7 +84,9 @@ class Solve(SolveOp):
         return [solved_as_columns(lambda *columns: self(data, indices, indptr, *columns), *sides)]
 
     def _blocks(self, data: Variable, indices: Variable, indptr: Variable, *sides: Variable) -> Variable:
-        """All matrices as one. Where blocks share their steps, right-hand sides are brought to one length before."""
+        """Solve with several matrices as one block-diagonal matrix; right-hand sides of shared iterations are scaled
+        to |b| = 1.
+        """
         b = sides[0]
         samples, n, rest = extent_of(b, 0), extent_of(b, 1), [extent_of(b, axis) for axis in range(2, b.ndim)]
         flat = diagonal_blocks(data, indices, indptr, n)
@@ -97,7 +101,7 @@ class Solve(SolveOp):
 def diagonal_blocks(
     data: Variable, indices: Variable, indptr: Variable, n: SymbolicExtent
 ) -> tuple[Variable, Variable, Variable]:
-    """Matrices (n, n) of one pattern as the blocks of one.   data: (samples, nnz) → data, indices and indptr of that"""
+    """Matrices (n, n) of one pattern as one block-diagonal matrix: (data, indices, indptr).   data: (samples, nnz)"""
     samples, nnz = extent_of(data, 0), extent_of(data, 1)
     number = dimshuffle(cast(arange(samples), "int64"), [0, None])
     columns = cast(indices, "int64") + number * as_tensor(n)
@@ -108,20 +112,20 @@ def diagonal_blocks(
 
 
 def square(format: str, inputs: Sequence[Variable]) -> Compressed:
-    """The matrix of some equations, whose extents are those of b."""
+    """The matrix of the equations; its extents are taken from b."""
     data, indices, indptr, b, *_ = inputs
     n, dim = extent_of(b, 0), b.tensor_type.shape[0]
     return Compressed(format, data, indices, indptr, n, n, (dim, dim), is_canonical=False)
 
 
 def _length(b: Variable) -> Variable:
-    """|b| along axis 1, 1 for zeros.   (s, n, …) → (s, 1, …)"""
+    """|b| along axis 1, and 1 where that is 0.   (s, n, …) → (s, 1, …)"""
     square = sum_of(b * b, axis=1, keepdims=True)
     return sqrt(switch(eq(square, 0), constant(1, dtype=b.dtype), square))
 
 
 def square_matrix(name: str, A: Any) -> Compressed:
-    """A square matrix in parts; where its extents are not known, the call compares them.
+    """The vectors of a square matrix; unknown extents are compared at run time.
 
     Raises: GraphTypeError for a dense A; GraphValueError if A is not square.
     """
@@ -136,7 +140,7 @@ def square_matrix(name: str, A: Any) -> Compressed:
 
 @dataclass(frozen=True)
 class SquareStarts(PatternRule):
-    """(indptr, minor) → indptr of a matrix whose two extents are checked to be the same."""
+    """(indptr, minor) → indptr, after a check that the matrix is square."""
 
     name: ClassVar[str] = "square_starts"
     is_check: ClassVar[bool] = True
@@ -159,7 +163,8 @@ _SQUARE: Final = "rows and columns of a matrix that has to be square"
 
 
 def equations(name: str, A: Any, b: Any) -> tuple[Compressed, Variable, Variable]:
-    """A square matrix in parts, then its data and b in their common floating dtype; a real A keeps real data.
+    """The vectors of a square matrix A, then its data and b in their common floating dtype; a real A keeps real
+    data.
 
     Raises: GraphTypeError for a dense A or another rank of b; GraphValueError if A is not square or extents differ.
     """

@@ -1,4 +1,4 @@
-"""Iterations that solve A·x = b by products with A alone: conjugate gradients, and BiCGSTAB for a general A.
+"""Iterations that solve A·x = b by products with A: conjugate gradients, and BiCGSTAB for a general A.
 
 Every column of b has scalars of its own and rests once it is done; the loop ends when all are, or after maxiter steps.
 """
@@ -47,7 +47,7 @@ class Equations:
 
     @property
     def tolerance(self) -> float:
-        """`tol`, in reach of the dtype."""
+        """`tol`, but not below 100 roundings of the dtype, so that it can be reached."""
         return max(self.tol, ROUNDINGS * float(np.finfo(self.b.dtype).eps))
 
     def product(self, x: Variable) -> Variable:
@@ -55,7 +55,7 @@ class Equations:
         return times(self.parts, x)
 
     def scaling(self) -> Callable[[Variable], Variable]:
-        """M⁻¹ for the diagonal M of A, where it is other than 0, or for 1."""
+        """A function r ↦ r/M for the diagonal M of A (1 where M is 0); the identity without a preconditioner."""
         if not self.is_scaled:
             return lambda r: r
         p = self.parts
@@ -66,17 +66,17 @@ class Equations:
         return lambda r: factors * r
 
     def steps(self) -> Variable:
-        """How many there may be, 10·n by default."""
+        """The largest number of iterations: `maxiter`, or 10·n."""
         if self.maxiter is not None:
             return constant(self.maxiter, dtype="int64")
         return maximum(10 * self.b.shape[0], constant(1, dtype="int64"))
 
     def is_open(self, r: Variable) -> Variable:
-        """Which columns are not done; one whose numbers are no longer finite is."""
+        """Mask of the columns that have not converged and whose residual is finite."""
         return gt(inner(r, r), self.tolerance**2 * inner(self.b, self.b))
 
     def checked(self, x: Variable, name: str, hint: str) -> Variable:
-        """x, if its true residual is what it should be.
+        """x, after a check of its true residual.
 
         Rounding errors of |A|·|x| are not counted as residual, as long as they leave half of the digits that were asked
         for.
@@ -93,12 +93,12 @@ class Equations:
 
 
 def inner(x: Variable, y: Variable) -> Variable:
-    """Σ_i x[i]·y[i] of every column."""
+    """Σ_i x[i]·y[i] for every column."""
     return sum_of(x * y, axis=0)
 
 
 def norm(x: Variable) -> Variable:
-    """The length of every column."""
+    """The Euclidean norm of every column."""
     return sqrt(inner(x, x))
 
 
@@ -156,7 +156,7 @@ def stabilized_biconjugate_gradients(equations: Equations) -> Variable:
 
 
 def _shadow(r: Variable) -> Variable:
-    """A vector that no sparse residual is orthogonal to by its pattern, nor r itself: r, and as much of waves.
+    """The shadow residual of BiCGSTAB: r plus a vector of sines of equal norm, which is orthogonal to few residuals.
 
     r alone is one to which a later residual may well be orthogonal, as where r is a column of the identity.
     """

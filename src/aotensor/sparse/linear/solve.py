@@ -121,7 +121,7 @@ def solve(
 
 
 def _solved(op: Solve, p: Compressed, *sides: Variable) -> Variable:
-    """The solution of an op on vectors; of complex numbers by that of their parts."""
+    """The solution by an op on vectors; complex equations are solved as real ones."""
     if not is_complex(*sides):
         return op(p.data, p.indices, p.indptr, *sides)  # type: ignore[no-any-return]
     return solved_by_parts(lambda matrix, *reals: _solved(op, parts_of(matrix), *reals), p, *sides)

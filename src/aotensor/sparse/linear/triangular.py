@@ -61,12 +61,12 @@ class SparseTriangularSolve(Solve):
 
     @property
     def is_by_rows(self) -> bool:
-        """Are slices rows of what is solved with?"""
+        """Are slices rows of the matrix with which the op solves?"""
         return (self.format == "csr") != self.is_transposed
 
     @property
     def sign(self) -> int:
-        """1 if the first slice is solved with first, else −1."""
+        """1 if the solve starts with the first slice, −1 if with the last."""
         return 1 if self.is_lower != self.is_transposed else -1
 
     def reference(self, data: Array, indices: Array, indptr: Array, b: Array) -> Array:
@@ -85,7 +85,7 @@ class SparseTriangularSolve(Solve):
         return op(*inputs[:3], b)  # type: ignore[no-any-return]
 
     def read(self, inputs: Sequence[Variable], data: Variable) -> Variable:
-        """0 in place of what is not read."""
+        """`data`, with 0 in place of entries outside of the triangle."""
         p = square(self.format, inputs)
         slices = major_of_entries(p)
         rows, columns = (slices, p.indices) if self.format == "csr" else (p.indices, slices)
@@ -128,7 +128,8 @@ def solve_triangular(
 
 
 def _solved_complex(p: Compressed, b: Variable, is_lower: bool, is_unit: bool, is_transposed: bool) -> Variable:
-    """The same for complex right-hand sides, by parts. A complex matrix has its rows divided by their pivots first.
+    """Solve a complex triangular system by real and imaginary parts; rows of a complex matrix are divided by pivots
+    first.
 
     T = D·U with ones on the diagonal of U, so that blocks of parts keep the triangle.
     """

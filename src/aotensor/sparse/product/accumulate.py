@@ -40,7 +40,7 @@ class Usmm(ProductOp):
     name: ClassVar[str] = "usmm"
 
     def convert_inputs(self, inputs: Sequence[Any]) -> list[Variable]:
-        """A Python number for alpha takes a dtype that does not widen the others."""
+        """Convert the inputs; a Python number for alpha gets a dtype that does not widen the others."""
         alpha, *others = inputs
         rest = super().convert_inputs(others)
         if isinstance(alpha, int | float) and not isinstance(alpha, bool | np.generic):
@@ -79,7 +79,7 @@ def _scaled_sum(name: str, alpha: Array, product: Array, z: Array) -> Array:
 
 
 def _number(alpha: Variable) -> Variable:
-    """The one element of a tensor."""
+    """The single element of a tensor, as a scalar."""
     return dimshuffle(alpha, [])
 
 

@@ -56,7 +56,7 @@ def times_from_left(x: Variable, p: Compressed, name: str = "dot") -> Variable:
 
 
 def scaled(data: Variable, entries: Variable) -> Variable:
-    """data[p]·entries[p, …]"""
+    """data[p]·entries[p, …]: entries scaled by the stored values."""
     return mul(data if entries.ndim == 1 else dimshuffle(data, [0, None]), entries)
 
 
@@ -70,7 +70,7 @@ def sum_of_products(x: Variable, y: Variable, rank: int = 1) -> Variable:
 
 
 def transposed_matrix(x: Variable) -> Variable:
-    """The transpose of a matrix, sparse or dense; a vector is its own."""
+    """The transpose of a sparse or dense matrix; a vector is unchanged."""
     return x if x.ndim < 2 else transposed(x)
 
 
@@ -217,12 +217,12 @@ def _index_dtype(*types: TensorType) -> str:
 
 
 def are_sparse(*types: TensorType) -> bool:
-    """Are all of them types of sparse matrices?"""
+    """Are all types those of sparse matrices?"""
     return all(isinstance(type, SparseTensorType) for type in types)
 
 
 def structural_product(product: Any, x: Any, y: Any) -> Any:
-    """A SciPy product x @ y with an entry wherever the patterns make one, in the order in which `SparseProduct` does.
+    """A SciPy product x @ y with an entry for each entry of the pattern, in the order of `SparseProduct`.
 
     SciPy may leave out what is 0. The order is part of the meaning: what derivatives give entry by entry follows it.
     """
@@ -237,7 +237,7 @@ def structural_product(product: Any, x: Any, y: Any) -> Any:
 
 
 def _checked(name: str, x: Any, y: Any) -> None:
-    """Raises: GraphTypeError for an operand of rank 0 with the advice to multiply."""
+    """Check that no operand has rank 0.   Raises: GraphTypeError with the hint to multiply"""
     for operand in (x, y):
         if getattr(operand, "ndim", 0 if isinstance(operand, int | float) else None) == 0:
             raise GraphTypeError(f"{name}: a scalar operand", hint="use x * y")

@@ -38,7 +38,9 @@ def products_at(p: Compressed, d: Variable, e: Variable, name: str) -> Variable:
 
 
 def _check_pair(name: str, d: TensorType, e: TensorType, rows: Any, columns: Any) -> None:
-    """Raises: GraphTypeError unless d and e are matrices, GraphValueError for extents known to differ from these."""
+    """Check that d and e are matrices with these numbers of rows and columns.   Raises: GraphTypeError,
+    GraphValueError
+    """
     if isinstance(d, SparseTensorType) or isinstance(e, SparseTensorType) or (d.rank, e.rank) != (2, 2):
         raise GraphTypeError(f"{name}: expected two dense matrices, found {d} and {e}")
     (m, k), (n, other) = d.static_shape, e.static_shape

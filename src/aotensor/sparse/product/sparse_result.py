@@ -30,7 +30,7 @@ from aotensor.sparse.sparse_product import sparse_product
 
 @dataclass(frozen=True)
 class TrueDot(ProductOp):
-    """(x, y) → x @ y, sparse, in the promoted dtype; two matrices, at least one of them sparse.
+    """(x, y) → x @ y as a sparse matrix in the promoted dtype; two matrices, at least one of them sparse.
 
     The format is that of the first sparse operand. Entries are where the patterns make one, be it 0; a dense operand
     counts as one that stores everything.
@@ -83,13 +83,15 @@ class TrueDot(ProductOp):
         return [for_x, for_y]
 
     def _stored(self, of: Variable, term: Variable, y: Variable) -> Variable:
-        """A dense product as the cotangent of an operand; that of a dense one is sparse only if it is asked for."""
+        """A dense product as the cotangent of `of`: stored everywhere, or dense if `of` is dense and
+        grad_preserves_dense.
+        """
         if of.is_sparse:
             return everywhere_as(of, term)
         return term if self.grad_preserves_dense else everywhere_as(y, term)
 
     def _term(self, of: Variable, a: Variable, b: Variable) -> Variable:
-        """A product as the cotangent of an operand."""
+        """a @ b as a cotangent of `of`: dense for a dense `of` if grad_preserves_dense, else sparse."""
         return any_product(a, b) if self.grad_preserves_dense and not of.is_sparse else self(a, b)
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
@@ -98,12 +100,12 @@ class TrueDot(ProductOp):
         return [sum_terms([self._tangent(a, b, x.is_sparse) for a, b in pairs], add)]
 
     def _tangent(self, a: Variable, b: Variable, is_first: bool) -> Variable:
-        """A product as a tangent: sparse where its operand gives the format, else dense."""
+        """a @ b as a tangent: sparse if the operand that determines the format is sparse, else dense."""
         return self(a, b) if (a if is_first else b).is_sparse else any_product(a, b)
 
 
 def full_pattern(dense: Variable, format: str, dtype: str) -> Compressed:
-    """A dense matrix as one that stores everything.   dtype: of the indices"""
+    """A dense matrix as a compressed one with all elements stored.   dtype: of the indices"""
     values = dense if format == "csr" else transposed_matrix(dense)
     major, minor = extents_of(values)
     indices = ravel(alloc(arange(minor, dtype=dtype), major, minor))

@@ -29,7 +29,7 @@ from aotensor.sparse.reformat import as_compressed
 
 @dataclass(frozen=True)
 class Poisson:
-    """Draws of Poisson counts as matrices; zeros are not stored."""
+    """Draws of sparse matrices of Poisson counts; zeros are not stored."""
 
     def __call__(self, state: Any, x: Any) -> Drawn:
         """Poisson counts whose means are the stored entries of x; zeros are not stored.
@@ -47,7 +47,7 @@ class Poisson:
 
 @dataclass(frozen=True)
 class Binomial:
-    """Draws of binomial counts as matrices of a format and dtype; zeros are not stored."""
+    """Draws of sparse matrices of binomial counts in a format and dtype; zeros are not stored."""
 
     format: str
     dtype: str
@@ -87,7 +87,7 @@ csr_dbinomial: Final = Binomial("csr", "float64")
 
 @dataclass(frozen=True)
 class Multinomial:
-    """Draws of multinomial counts on the pattern of a matrix."""
+    """Draws of sparse matrices of multinomial counts on the pattern of a matrix."""
 
     def __call__(self, state: Any, n: Any, p: Any) -> Drawn:
         """Multinomial counts by rows: how often each stored entry of a row of p comes in n trials, zeros stored.
