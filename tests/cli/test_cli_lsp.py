@@ -66,7 +66,7 @@ def test_a_model(client: Client, tmp_path: Path) -> None:
 
 BROKEN = {
     "syntax": ("import aotensor as aot\nx = = 3\n", 1, "syntax error: invalid syntax"),
-    "types": (SMALL.replace("2 * x", "x[:, 0]"), 2, "2 indices for rank 1"),
+    "types": (SMALL.replace("2 * x", "x[:, 0]"), 2, "2 indices for a tensor of rank 1"),
     "exit": ("import aotensor as aot\nimport os\nos._exit(3)\n", 0, "ended with code 3 and without a result"),
     "crash": ("import aotensor as aot\nimport os\nos.kill(os.getpid(), 11)\n", 0, "was ended by SIGSEGV"),
 }

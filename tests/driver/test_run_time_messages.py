@@ -44,7 +44,7 @@ MESSAGES: list[tuple[list[Any], Callable[[], Any], list[Any], str]] = [
     ([X, V], lambda: aot.grad((X.T @ V).sum(), X), [TALL, np.ones(4)], "x.T @ v AT: inner dimensions differ: v_0 = 4"),
     ([K], lambda: at.zeros((K, 2)), [-3], "zeros((k, 2)) AT: extent -3 is negative"),
     ([X], lambda: X.squeeze(0), [TALL], "x AT: axis 0 has extent 3, only extent 1 can be dropped"),
-    ([K], lambda: at.arange(0, K, K - K), [3], "arange(0, k, k - k) AT: step is 0"),
+    ([K], lambda: at.arange(0, K, K - K), [3], "arange(0, k, k - k) AT: step must not be 0"),
 ]
 HERE = Path(__file__).name
 

@@ -259,7 +259,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: np.fill_diagonal(Y, 0), "symbols do not change"),
     (lambda: np.arange(X), "is not an int|has no values|is not a"),
     (lambda: np.concatenate([S, S]), "a sparse matrix where a dense tensor is needed"),
-    (lambda: np.exp(S), "not defined for a sparse matrix"),
+    (lambda: np.exp(S), "not defined for sparse matrices"),
     (lambda: scipy.sparse.csr_matrix(np.eye(2)).multiply(X), "the symbolic variable x has no values"),
     (lambda: scipy.sparse.csr_matrix(np.eye(2)) == X, "the symbolic variable x has no values"),
     (lambda: np.ones((1, 1)).view(np.matrix) * X, "np.matrix"),

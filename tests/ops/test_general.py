@@ -136,12 +136,12 @@ def test_a_schur_form_has_no_derivative() -> None:
 @pytest.mark.parametrize(
     ("build", "error", "text"),
     [
-        (lambda: at.schur(symbol(3)), TypeError, "schur: needs a matrix"),
-        (lambda: at.schur(symbol(2, 3)), ValueError, "schur: needs a square matrix, not 2 by 3"),
+        (lambda: at.schur(symbol(3)), TypeError, "schur: expected a matrix"),
+        (lambda: at.schur(symbol(2, 3)), ValueError, "schur: expected a square matrix, found 2 by 3"),
         (lambda: at.schur(symbol(2, 2), "imag"), ValueError, "schur: output is one of 'real'"),
-        (lambda: at.eig(symbol(2, 3)), ValueError, "eig: needs a square matrix"),
-        (lambda: at.eigvals(symbol(2)), TypeError, "eigvals: needs a matrix"),
-        (lambda: at.sqrtm(symbol(2, 3)), ValueError, "sqrtm: needs a square matrix"),
+        (lambda: at.eig(symbol(2, 3)), ValueError, "eig: expected a square matrix"),
+        (lambda: at.eigvals(symbol(2)), TypeError, "eigvals: expected a matrix"),
+        (lambda: at.sqrtm(symbol(2, 3)), ValueError, "sqrtm: expected a square matrix"),
         (lambda: at.logm(symbol(2, 2), "ignore"), ValueError, "logm: on_error is one of 'raise'"),
         (lambda: at.solve_sylvester(symbol(2, 2), symbol(3, 3), symbol(3, 2)), ValueError, "rows of q and of the left"),
         (
@@ -156,7 +156,7 @@ def test_a_schur_form_has_no_derivative() -> None:
             "solve_discrete_are: takes no complex values",
         ),
         (lambda: at.solve(symbol(2, 2), symbol(2), assume_a="band"), ValueError, "solve: assume_a is one of 'gen'"),
-        (lambda: at.qr(symbol(3), pivoting=True), TypeError, "qr: needs a matrix"),
+        (lambda: at.qr(symbol(3), pivoting=True), TypeError, "qr: expected a matrix"),
     ],
 )
 def test_what_is_refused(build: Callable[[], Any], error: type[Exception], text: str) -> None:

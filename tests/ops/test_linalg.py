@@ -88,7 +88,7 @@ def test_types_are_refused_at_once() -> None:
             refused(tall)
     with pytest.raises(GraphTypeError, match="right-hand side of rank 1 or more"):
         at.solve(tall, 1.0, b_ndim=1)
-    with pytest.raises(GraphTypeError, match="needs a matrix"):
+    with pytest.raises(GraphTypeError, match="expected a matrix"):
         at.solve_triangular(vector, vector)
     with pytest.raises(GraphValueError, match="do not broadcast"):
         at.solve(cube, at.tensor("b", shape=(5, 2, 1)))
@@ -110,7 +110,7 @@ def test_types_are_refused_at_once() -> None:
 def test_options_are_refused_at_once(refused: Callable[[Variable], Any]) -> None:
     with pytest.raises(GraphValueError, match="one of"):
         refused(at.matrix("a"))
-    with pytest.raises(GraphTypeError, match="exclude each other"):
+    with pytest.raises(GraphTypeError, match="cannot both be True"):
         at.lu(at.matrix("a"), permute_l=True, p_indices=True)
 
 

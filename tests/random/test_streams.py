@@ -214,7 +214,7 @@ def test_a_batch_of_parameters_keeps_the_noise() -> None:
 
 def test_extents_are_the_same_for_all_samples() -> None:
     state, n, many = at.constant(R.first_state(1)), at.lscalar("n"), at.lvector("many")
-    with pytest.raises(aot.errors.UnsupportedError, match="extents or positions that differ from sample to sample"):
+    with pytest.raises(aot.errors.UnsupportedError, match="an extent or a position differs from sample to sample"):
         at.vectorize_graph(R.normal(state, size=(n,))[1], {n: many})
 
 

@@ -167,7 +167,7 @@ def test_one_pattern_is_assumed_and_checked() -> None:
     a = stored()
     f = aot.function([x, y], sp.add_s_s_data(x, y))
     np.testing.assert_array_equal(f(a, a).toarray(), 2 * a.toarray())
-    with pytest.raises(GraphValueError, match="the patterns differ"):
+    with pytest.raises(GraphValueError, match="do not have the same stored entries"):
         f.reference(a, scipy.sparse.csr_matrix(D[:, ::-1] * (a.toarray() == 0)))
     with pytest.raises(ValueError):
         f(a, another()[:, :2].tocsr())
@@ -185,7 +185,7 @@ def test_shapes_that_differ() -> None:
         x * y
     with pytest.raises(GraphValueError):
         x * np.ones((2, 4))
-    with pytest.raises(GraphValueError, match="a vector of 2 elements for extent 3"):
+    with pytest.raises(GraphValueError, match="the vector has 2 elements, and the matrix has extent 3"):
         sp.col_scale(x, np.ones(2))
     with pytest.raises(GraphValueError, match="larger"):
         sp.csr_matrix("z", shape=(1, 3)) + np.ones((2, 3))
@@ -215,9 +215,9 @@ def test_shapes_that_differ() -> None:
 def test_the_wrong_kind_of_operand() -> None:
     x, d, v = sp.csr_matrix("x"), at.matrix("d"), at.vector("v")
     for function in (sp.add, sp.sub, sp.mul, sp.lt, sp.eq):
-        with pytest.raises(GraphTypeError, match="no operand is sparse"):
+        with pytest.raises(GraphTypeError, match="expected a sparse operand"):
             function(d, d)
-        with pytest.raises(GraphTypeError, match="no operand is sparse"):
+        with pytest.raises(GraphTypeError, match="expected a sparse operand"):
             function(1, 2.0)
     for function in (sp.sin, sp.structured_exp, sp.neg, sp.abs, sp.conj, sp.sp_sum, sp.sparse_max, sp.sparse_mean):
         with pytest.raises(GraphTypeError, match="expected a sparse matrix"):
@@ -229,7 +229,7 @@ def test_the_wrong_kind_of_operand() -> None:
         sp.row_scale(x, d)
     with pytest.raises(GraphTypeError, match="structured_pow: argument 1 is a scalar"):
         sp.structured_pow(x, v)
-    with pytest.raises(GraphTypeError, match="not elementwise"):
+    with pytest.raises(GraphTypeError, match="must be elementwise"):
         sp.structured_elemwise(at.sum)(lambda x: x)(x)
 
 
@@ -245,7 +245,7 @@ def test_dense_functions_find_the_sparse_ones() -> None:
     assert sp.square is sp.sqr
     assert sp.structured_sin is sp.sin
     assert sp.structured_monoid is sp.structured_elemwise
-    with pytest.raises(GraphTypeError, match="exp: not defined for a sparse matrix") as caught:
+    with pytest.raises(GraphTypeError, match="exp is not defined for sparse matrices") as caught:
         at.exp(x)
     assert "sp.structured_exp acts on stored entries, sp.dense_from_sparse makes it dense" in str(caught.value)
     for build in (lambda: at.true_div(d, x), lambda: at.maximum(x, d), lambda: at.sum(x), lambda: at.switch(x, d, d)):

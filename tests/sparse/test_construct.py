@@ -40,7 +40,7 @@ def made(format: str) -> Any:
         ({"data": [[1.0]]}, GraphTypeError, "vector of data"),
         ({"indices": [0.0, 1.0, 2.0]}, GraphTypeError, "integers for indices"),
         ({"indptr": [[0, 1, 3]]}, GraphTypeError, "integers for indptr"),
-        ({"shape": (2, 3, 1)}, GraphValueError, "3 numbers"),
+        ({"shape": (2, 3, 1)}, GraphValueError, "must have 2 elements, found 3"),
         ({"data": [1.0, 2.0]}, GraphValueError, "2 values, but 3 indices"),
         ({"indptr": [0, 3]}, GraphValueError, "indptr has 2"),
         ({"indptr": [0, 1, 4]}, GraphValueError, "indptr does not rise"),
@@ -144,7 +144,7 @@ def test_construct_sparse_from_list() -> None:
         f.reference(np.zeros((4, 2), "int8"), np.ones((1, 2), "float32"), np.array([4], "int32"))
     with pytest.raises(GraphValueError, match="index -1"):
         f.reference(np.zeros((4, 2), "int8"), np.ones((1, 2), "float32"), np.array([-1], "int32"))
-    with pytest.raises(GraphValueError, match="1 rows of values, but 2"):
+    with pytest.raises(GraphValueError, match="values has 1 rows, but ilist has 2"):
         f.reference(np.zeros((4, 2), "int8"), np.ones((1, 2), "float32"), np.array([0, 1], "int32"))
     cotangent = np.arange(8.0, dtype="float32").reshape(4, 2)
     derivative = grad((sp.dense_from_sparse(x, structured=False) * cotangent).sum(), values)

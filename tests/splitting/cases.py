@@ -166,27 +166,30 @@ CASES: Final[dict[str, Callable[[Any], Any]]] = {
 """Outputs by symbols."""
 
 REFUSED: Final[dict[str, tuple[Callable[[Any], Any], str]]] = {
-    "sort": (lambda s: at.sort(s.y), "anywhere among all"),
+    "sort": (lambda s: at.sort(s.y), "a place that depends on all rows"),
     "cumsum": (lambda s: at.cumsum(s.y), "all rows before it"),
-    "gram": (lambda s: s.X @ s.X.T, "every row meets every row"),
-    "gather": (lambda s: s.y[s.k], "rows of other chunks"),
-    "position": (lambda s: s.y[0], "by their position"),
-    "reverse": (lambda s: s.y[::-1], "by their position"),
-    "set": (lambda s: at.set_subtensor(at.zeros(P)[s.k], s.y), "order"),
+    "gram": (lambda s: s.X @ s.X.T, "it multiplies every row of one factor by every row of the other"),
+    "gather": (lambda s: s.y[s.k], "in other chunks"),
+    "position": (lambda s: s.y[0], "indexes the rows by position"),
+    "reverse": (lambda s: s.y[::-1], "indexes the rows by position"),
+    "set": (lambda s: at.set_subtensor(at.zeros(P)[s.k], s.y), "no order"),
     "solve": (
         lambda s: at.linalg.solve(s.X.T @ s.X + at.diag(s.w), s.w) @ s.X.T @ at.linalg.inv(s.X @ s.X.T),
         "every row",
     ),
-    "nonzero": (lambda s: s.y[s.y > 0], "depends on all rows"),
-    "join": (lambda s: at.concatenate([s.y, s.y]), "behind other ones"),
+    "nonzero": (lambda s: s.y[s.y > 0], "depends on the values of all rows"),
+    "join": (lambda s: at.concatenate([s.y, s.y]), "concatenates along the rows"),
     "product_gradient": (lambda s: grad(s.y.prod(), s.y), "before it"),
-    "scan": (lambda s: aot.scan(lambda a, b: a + b, sequences=[s.y], outputs_info=[at.zeros(())])[0], "row to row"),
+    "scan": (
+        lambda s: aot.scan(lambda a, b: a + b, sequences=[s.y], outputs_info=[at.zeros(())])[0],
+        "from one row to the next",
+    ),
     "broadcast": (lambda s: at.broadcast_to(at.vector("u"), (s.y.shape[0],)), "name its dim"),
-    "narrow": (lambda s: s.X[at.cast(at.arange(s.y.shape[0]), "int8"), s.k], "rows of other chunks"),
+    "narrow": (lambda s: s.X[at.cast(at.arange(s.y.shape[0]), "int8"), s.k], "in other chunks"),
     "unnamed": (lambda s: s.y * at.vector("u"), "name its dim"),
     "transposed_sparse": (lambda s: sp.true_dot(s.S.T, s.S), "pattern of a sum of sparse products depends on all rows"),
-    "sparse_gram": (lambda s: sp.dot(s.S, s.S.T), "each element needs rows of several chunks"),
-    "sparse_rows": (lambda s: s.S[1:], "it picks rows by their position"),
-    "csc": (lambda s: s.S.tocsc(), "the entries of a row go to many columns"),
+    "sparse_gram": (lambda s: sp.dot(s.S, s.S.T), "each element of the product needs all rows"),
+    "sparse_rows": (lambda s: s.S[1:], "it indexes the rows by position"),
+    "csc": (lambda s: s.S.tocsc(), "sorts the stored entries of all rows"),
 }
 """Outputs by symbols, and words of the reason."""

@@ -145,7 +145,7 @@ def test_no_rows_and_one_row() -> None:
 
 def test_the_dim_must_be_there_once() -> None:
     f = function_of("global")
-    with pytest.raises(GraphValueError, match="no input has a dim 'm'"):
+    with pytest.raises(GraphValueError, match="none of the inputs has a dim 'm'"):
         aot.split(f, over="m")
     with pytest.raises(GraphTypeError, match="f is a Function"):
         aot.split(3, over="n")  # type: ignore[arg-type]
@@ -154,7 +154,7 @@ def test_the_dim_must_be_there_once() -> None:
 def test_shared_variables_are_refused() -> None:
     """What is set later would not be seen."""
     state, rows = aot.shared(np.ones(2), name="state"), at.matrix("rows", shape=("n", 2))
-    with pytest.raises(GraphValueError, match="keep the value that the shared variable state has now"):
+    with pytest.raises(GraphValueError, match="keep the present value of the shared variable state"):
         aot.split(aot.function([rows], (rows @ state).sum(), name="held"), over="n")
 
 

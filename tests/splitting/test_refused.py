@@ -48,7 +48,9 @@ def test_options(options: dict[str, Any], error: type[Exception], title: str) ->
 @pytest.mark.parametrize("name", ["engine", "timeout", "self", "progress"])
 def test_inputs_are_not_called_as_options_are(name: str) -> None:
     x, w = at.vector("x", dtype="float64", shape=("n",)), at.scalar(name)
-    with pytest.raises(GraphValueError, match=f"f: an input is called {name}, as an option of the calls of rounds is"):
+    with pytest.raises(
+        GraphValueError, match=f"f: the name of the input {name} is also an option of calls of the rounds"
+    ):
         aot.split(aot.function([x, w], (x * w).sum(), name="f"), over="n")
 
 

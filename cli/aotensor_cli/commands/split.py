@@ -16,7 +16,7 @@ from aotensor_cli.reading.completion import complete_subject
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _ELSEWHERE: Final = {
-    "--schedule": "loops by hand are of one function, and the rounds are several",
+    "--schedule": "a schedule is for one function, and a split function compiles to several",
     "--passes": "give the function its passes in the model",
     "--disable-pass": "give the function its passes in the model",
     "--grad": "write the gradient in the model: it is split with the value",
@@ -30,7 +30,7 @@ def _refused(command: _Command) -> _Command:
 
     def refuse(_: click.Context, parameter: click.Parameter, value: str | None) -> None:
         if value is not None:
-            raise Refusal(f"{parameter.opts[0]}: rounds have no such option", _ELSEWHERE[parameter.opts[0]])
+            raise Refusal(f"{parameter.opts[0]} is an option of compile, not of split", _ELSEWHERE[parameter.opts[0]])
 
     for name in _ELSEWHERE:
         command = click.option(name, hidden=True, expose_value=False, callback=refuse)(command)

@@ -53,7 +53,11 @@ class Regions:
         n = _steps(b, given)
         if op.needs_step and not (isinstance(n, int) and n > 0):
             one, there = b.scalars.index(1), b.scalars.index(n)
-            b.check(b.scalars.compare("ge", there, one), "the last row is read, but there is no step", kind="index")
+            b.check(
+                b.scalars.compare("ge", there, one),
+                "the last row of a result is read, but the loop has 0 steps",
+                kind="index",
+            )
         with self._dry_run(b) as probe:
             rows = _body_arguments(b, op, given)
             found = import_graph(b, op.body.outputs, _inputs(op.body, rows), self._name)
@@ -237,7 +241,7 @@ def _steps(b: TensorBuilder, given: Operands[Tensor]) -> Extent:
             ok = v.compare("le", v.index(n), v.index(length))
             b.check(ok, f"sequence {position} has {{found}} rows for {{expected}} steps", length, n)
     if isinstance(n, Scalar) and not any(same_extent(n, length) for length in lengths):
-        b.check(v.compare("ge", n, v.index(0)), "the number of steps is {found}", n)
+        b.check(v.compare("ge", n, v.index(0)), "the number of steps must not be negative, found {found}", n)
     return n
 
 
@@ -305,7 +309,8 @@ def _alternatives(b: TensorBuilder, n: Extent, stand_ins: Set[Operation]) -> tup
     chosen_by = n.ssa.owner
     if not isinstance(chosen_by, arith.SelectOp):
         raise GraphValueError(
-            "the size of a result may differ from step to step", hint="let it follow from the constants"
+            "the shape of a stacked result is computed in the step, so it may differ from step to step",
+            hint="compute the shape from non_sequences",
         )
     sides = (b.scalars.as_extent(Scalar(side, dtypes.INDEX)) for side in (chosen_by.lhs, chosen_by.rhs))
     return tuple(m for side in sides for m in _alternatives(b, side, stand_ins))

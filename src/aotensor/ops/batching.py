@@ -43,7 +43,8 @@ def check_nondifferentiable(op: Op, is_batched: Sequence[bool], first: int = 1) 
     """Check that inputs from `first` on (extents, positions) do not differ by sample.   Raises: UnsupportedError"""
     if any(is_batched[first:]):
         raise UnsupportedError(
-            f"{op.name}: extents or positions that differ from sample to sample", hint="only values can be batched"
+            f"{op.name}: an extent or a position differs from sample to sample of the batch",
+            hint="batch values only, and pass extents and positions that are the same for all samples",
         )
 
 

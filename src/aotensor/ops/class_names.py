@@ -58,14 +58,14 @@ def advanced_set_subtensor1(x: Any, y: Any, indices: Any) -> Variable:
 def _with_rows(x: Any) -> Variable:
     x = as_tensor(x)
     if x.ndim == 0:
-        raise GraphTypeError("a scalar has no rows", lines=[x.describe()])
+        raise GraphTypeError("expected a tensor with rows, found a scalar", lines=[x.describe()])
     return x  # type: ignore[no-any-return]
 
 
 def _vector(indices: Any) -> Variable:
     found = index_array(indices)
     if found.ndim != 1:
-        raise GraphTypeError(f"the rows are named by a vector, not by {found.type}", lines=[found.describe()])
+        raise GraphTypeError(f"the row indices must be a vector, not {found.type}", lines=[found.describe()])
     return found
 
 
@@ -106,7 +106,7 @@ def CAReduce(scalar_op: Elementwise, axis: Axes = None) -> Made:
     """
     if scalar_op not in _REDUCTIONS:
         names = ", ".join(op.name for op in _REDUCTIONS)
-        raise GraphValueError(f"CAReduce: reductions are by {names}, not by {scalar_op}")
+        raise GraphValueError(f"CAReduce: scalar_op must be one of {names}, not {scalar_op}")
     return partial(_REDUCTIONS[scalar_op], axis=axis)
 
 
@@ -154,7 +154,7 @@ def scalar_from_tensor(x: Any) -> Variable:
     """x as a new variable: a tensor of rank 0 is a scalar here.   Raises: GraphTypeError for another rank."""
     x = as_tensor(x)
     if x.ndim != 0:
-        raise GraphTypeError(f"a scalar has rank 0, not {x.ndim}", lines=[x.describe()])
+        raise GraphTypeError(f"expected a scalar, found rank {x.ndim}", lines=[x.describe()])
     return identity(x)
 
 

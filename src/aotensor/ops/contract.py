@@ -168,7 +168,9 @@ def dot(x: Any, y: Any) -> Variable:
         return mul(x, y)
     if x.ndim > 2 or y.ndim > 2:
         raise GraphTypeError(
-            "dot: ranks above 2 are ambiguous", lines=[x.describe(), y.describe()], hint="use matmul or tensordot"
+            f"dot: ranks {x.ndim} and {y.ndim}, expected at most 2",
+            lines=[x.describe(), y.describe()],
+            hint="use matmul or tensordot",
         )
     return matmul(x, y)
 
@@ -188,7 +190,9 @@ def matmul(x: Any, y: Any, dtype: DTypeLike | None = None) -> Variable:
     if dtype is not None:
         x, y = cast(x, dtype), cast(y, dtype)
     if x.ndim == 0 or y.ndim == 0:
-        raise GraphTypeError("matmul: a scalar operand", lines=[x.describe(), y.describe()], hint="use x * y")
+        raise GraphTypeError(
+            "matmul: expected operands with axes, found a scalar", lines=[x.describe(), y.describe()], hint="use x * y"
+        )
     rank = max(x.ndim, y.ndim, 2) - 2
     letters = _LETTERS[:rank]
     batch_x, batch_y = _batch(x, letters), _batch(y, letters)
@@ -234,7 +238,7 @@ def tensordot(x: Any, y: Any, axes: int | Sequence[Any] = 2) -> Variable:
     x, y = as_tensor(x), as_tensor(y)
     if isinstance(axes, int | np.integer):
         if not 0 <= axes <= min(x.ndim, y.ndim):
-            raise GraphValueError(f"tensordot: {axes} axes of ranks {x.ndim} and {y.ndim}")
+            raise GraphValueError(f"tensordot: {axes} axes to sum over, for operands of ranks {x.ndim} and {y.ndim}")
         first, second = list(range(x.ndim - axes, x.ndim)), list(range(axes))
     else:
         if len(axes) != 2:

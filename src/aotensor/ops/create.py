@@ -112,12 +112,12 @@ def _fitted_dims(v: TensorType, dims: Sequence[Dim]) -> tuple[Dim, ...]:
     """`dims`, with names and None replaced by known dims of v, which broadcasts to them.   Raises: GraphValueError"""
     extra = len(dims) - v.rank
     if extra < 0:
-        raise GraphValueError(f"a value of rank {v.rank} does not fit a shape of rank {len(dims)}")
+        raise GraphValueError(f"the value has rank {v.rank}, more than the {len(dims)} axes of the shape")
     fitted = list(dims)
     for axis, dim in enumerate(v.shape, extra):
         wanted = dims[axis]
         if isinstance(dim, int) and isinstance(wanted, int) and dim not in (1, wanted):
-            raise GraphValueError(f"extent {dim} does not fit {wanted} along axis {axis}")
+            raise GraphValueError(f"the value has extent {dim} along axis {axis}, where the shape has {wanted}")
         if dim != 1 and (wanted is None or isinstance(dim, int)):
             fitted[axis] = dim
     return tuple(fitted)

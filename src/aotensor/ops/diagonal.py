@@ -26,7 +26,7 @@ from aotensor.ops.ranges import arange
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent, as_extent, as_extents, dim_of, dims_at, extent_of, extents_of
 
-_MATRIX = "needs a rank of at least 2"
+_MATRIX = "expected a rank of at least 2"
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def identity_like(x: Any, dtype: DTypeLike | None = None) -> Variable:
     """
     x = as_tensor(x)
     if x.ndim != 2:
-        raise GraphTypeError("identity_like: needs a matrix", lines=[x.describe()])
+        raise GraphTypeError(f"identity_like: expected a matrix, found rank {x.ndim}", lines=[x.describe()])
     return eye(extent_of(x, 0), extent_of(x, 1), dtype=dtype or x.dtype)
 
 
@@ -269,7 +269,7 @@ class AllocDiagonal(TrailingOp, LinearOp):
 
     def _check_length(self, found: int | None, wanted: int) -> None:
         if found not in (None, wanted):
-            raise GraphValueError(f"{self.name}: {found} entries for a diagonal of {wanted}")
+            raise GraphValueError(f"{self.name}: {found} values for a diagonal of length {wanted}")
 
     def reference(self, d: Array, *extents: Array) -> Array:
         rows, columns = known_extents(self.name, self.dims, extents)
@@ -353,9 +353,13 @@ def fill_diagonal(a: Any, val: Any, offset: Any = 0) -> Variable:
     a, val = as_tensor(a), as_tensor(val)
     if a.ndim != 2 or val.ndim != 0:
         lines = [a.describe(), val.describe()]
-        raise GraphTypeError("fill_diagonal: needs a matrix and a scalar", lines=lines)
+        raise GraphTypeError("fill_diagonal: expected a matrix and a scalar", lines=lines)
     if dtypes.promote(a.dtype, val.dtype) != a.dtype:
         lines = [a.describe(), val.describe()]
-        raise GraphTypeError(f"fill_diagonal: {val.dtype} does not fit {a.dtype}", lines=lines, hint="cast it first")
+        raise GraphTypeError(
+            f"fill_diagonal: a value of {val.dtype} does not fit a matrix of {a.dtype}",
+            lines=lines,
+            hint="cast it first",
+        )
     rows, columns = extents_of(a)
     return switch(eye(rows, columns, offset, dtype="bool"), cast(val, a.dtype), a)

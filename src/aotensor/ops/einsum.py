@@ -90,7 +90,7 @@ def parse_subscripts(subscripts: str, ranks: Sequence[int]) -> tuple[list[str], 
         return inputs, rest + "".join(sorted(letter for letter, n in counts.items() if n == 1))
     out = right.replace("...", rest)
     if rest and "..." not in right:
-        raise GraphValueError(f"einsum: the result of {subscripts!r} lacks '...'")
+        raise GraphValueError(f"einsum: an operand of {subscripts!r} has '...', so the result must have it too")
     if len(set(out)) != len(out) or not set(out) <= set("".join(inputs)):
         raise GraphValueError(f"einsum: the result {right!r} repeats a letter, or has one that no operand has")
     return inputs, out
@@ -100,7 +100,7 @@ def _hidden(part: str, rank: int) -> int:
     """The number of axes that "..." represents in one term of the subscripts."""
     named = len(part.replace("...", ""))
     if named > rank or (named < rank and "..." not in part):
-        raise GraphValueError(f"einsum: {part!r} for an operand of rank {rank}")
+        raise GraphValueError(f"einsum: {part!r} does not fit an operand of rank {rank}")
     return rank - named
 
 

@@ -108,7 +108,7 @@ class SteeredView(ViewOp):
         if len(inputs) == 1 and None not in given:
             inputs = [*inputs, *given]
         if len(inputs) != 1 + len(given):
-            raise GraphTypeError(f"{self.name} takes x, or x and {len(given)} more, not {len(inputs)} inputs")
+            raise GraphTypeError(f"{self.name}: expected 1 or {1 + len(given)} inputs, found {len(inputs)}")
         return [as_tensor(x) for x in inputs]
 
 
@@ -168,7 +168,7 @@ class GradScale(SteeredView):
         (factor,) = options
         wide = broadcast_shapes([x.shape, factor.shape])
         if len(wide) != x.rank or any(dim == 1 != other for dim, other in zip(x.shape, wide, strict=True)):
-            raise GraphValueError(f"a factor of {factor} does not fit {x}")
+            raise GraphValueError(f"the multiplier, of {factor}, must broadcast to the shape of x, {x}")
         return x
 
     def _scaled(self, direction: Variable, factor: Variable) -> Variable:
@@ -184,7 +184,7 @@ class GradScale(SteeredView):
 def _check_bounds(lower: Variable, upper: Variable) -> None:
     known = [bound.data for bound in (lower, upper) if isinstance(bound, Constant)]
     if any(np.isnan(bound).any() for bound in known):
-        raise GraphValueError("grad_clip: a bound is nan")
+        raise GraphValueError("grad_clip: a bound must be a number, found nan")
     broadcast_shapes([lower.tensor_type.shape, upper.tensor_type.shape])
     if len(known) == 2 and not (known[0] <= known[1]).all():
         raise GraphValueError(f"grad_clip: the upper bound {upper} is below the lower bound {lower}")

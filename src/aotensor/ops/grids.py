@@ -142,7 +142,7 @@ def geomspace(
     """
     for what, end in (("start", as_tensor(start)), ("stop", as_tensor(stop))):
         if isinstance(end, Constant) and not end.data.all():
-            raise GraphValueError(f"geomspace: {what} is 0, from which no ratio leads on")
+            raise GraphValueError(f"geomspace: {what} is 0, but a geometric sequence has no zeros")
     ladder = _Ladder("geomspace", start, stop, num, endpoint)
     side = sign(ladder.start)
     exponents = ladder.between(log10(ladder.start * side), log10(ladder.stop * side))
@@ -163,7 +163,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     lines = [as_tensor(x) for x in xi]
     for x in lines:
         if x.ndim > 1:
-            raise GraphTypeError("meshgrid: needs vectors", lines=[x.describe()])
+            raise GraphTypeError("meshgrid: expected vectors and scalars", lines=[x.describe()])
     spread = [_along(x, axis, len(lines)) for axis, x in enumerate(lines)]
     if is_xy and len(lines) > 1:
         spread = [dimshuffle(x, [1, 0, *range(2, len(lines))]) for x in spread]
@@ -238,7 +238,7 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[Variable, ...]:
 def _band_of(name: str, arr: Any, k: int, is_lower: bool) -> tuple[Variable, ...]:
     arr = as_tensor(arr)
     if arr.ndim != 2:
-        raise GraphTypeError(f"{name}: needs a matrix", lines=[arr.describe()])
+        raise GraphTypeError(f"{name}: expected a matrix, found rank {arr.ndim}", lines=[arr.describe()])
     rows, columns = extents_of(arr)
     if isinstance(rows, int) and isinstance(columns, int):
         return (tril_indices if is_lower else triu_indices)(rows, k, columns)

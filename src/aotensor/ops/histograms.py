@@ -139,7 +139,7 @@ def _like(a: Variable, weights: Variable) -> Variable:
 def _equal_bins(values: Variable, count: Any, range: Any) -> tuple[Variable, Variable, Any]:
     """(edges, number of the bin of each value, with `count` for values outside, count) for bins of equal width."""
     if isinstance(count, int) and count < 1:
-        raise GraphValueError(f"histogram: bins is {count}, fewer than one")
+        raise GraphValueError(f"histogram: bins must be at least 1, found {count}")
     dtype = dtypes.mean_of(values.dtype)
     low, high = _range_of(values, range, dtype)
     step = (high - low) / cast(as_tensor(count), dtype)
@@ -164,9 +164,11 @@ def _range_of(values: Variable, range: Any, dtype: str) -> tuple[Variable, Varia
         low, high = (cast(as_tensor(end), dtype) for end in range)
         if isinstance(range[0], int | float) and isinstance(range[1], int | float):
             if not range[0] <= range[1]:
-                raise GraphValueError(f"histogram: the range from {range[0]} to {range[1]} does not ascend")
+                raise GraphValueError(
+                    f"histogram: range must be (low, high) with low <= high, found ({range[0]}, {range[1]})"
+                )
             if not np.isfinite(range).all():
-                raise GraphValueError(f"histogram: the range from {range[0]} to {range[1]} is not finite")
+                raise GraphValueError(f"histogram: range must be two finite numbers, found ({range[0]}, {range[1]})")
     else:
         x = cast(values, dtype)
         largest = constant(np.inf, dtype=dtype)
@@ -245,7 +247,7 @@ def _periodic(x: Variable, xp: Variable, fp: Variable, period: Any) -> tuple[Var
     """All points within one period, sorted, with a point of each neighbouring period."""
     length = as_tensor(period)
     if isinstance(length, Constant) and not length.data.all():
-        raise GraphValueError("interp: the period is 0")
+        raise GraphValueError("interp: period must not be 0")
     length = cast(length, xp.dtype)
     length = switch(lt(length, 0), -length, length)
     xp = mod(xp, length)

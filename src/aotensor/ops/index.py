@@ -248,9 +248,9 @@ def _without_ellipsis(items: list[Any], x: Variable) -> list[Any]:
     ellipses = [position for position, item in enumerate(items) if item is Ellipsis]
     missing = x.ndim - sum(map(axes_of, items))
     if len(ellipses) > 1:
-        raise GraphIndexError("an index holds at most one ellipsis")
+        raise GraphIndexError("an index can hold at most one ellipsis (...)")
     if missing < 0:
-        raise GraphIndexError(f"{x.ndim - missing} indices for rank {x.ndim}", lines=[x.describe()])
+        raise GraphIndexError(f"{x.ndim - missing} indices for a tensor of rank {x.ndim}", lines=[x.describe()])
     if not ellipses:
         return items
     at = ellipses[0]
@@ -284,7 +284,7 @@ def _bound(value: Any) -> SymbolicExtent:
     try:
         return as_extent(x, "an index")
     except GraphOverflowError as error:
-        raise GraphIndexError(f"index {x} is outside of any axis") from error
+        raise GraphIndexError(f"index {x} does not fit 64 bits") from error
 
 
 def _limit(value: Any) -> SymbolicExtent:

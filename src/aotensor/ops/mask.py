@@ -35,7 +35,7 @@ class Nonzero(DiscreteOp):
 
     def infer_type(self, x: TensorType, *extents: TensorType) -> tuple[TensorType, ...]:
         if x.rank == 0:
-            raise GraphValueError("a scalar has no positions", hint="compare it with 0")
+            raise GraphValueError("expected a tensor with axes, found a scalar", hint="compare it with 0: x != 0")
         assert len(extents) == (0 if self.first is None else x.rank)
         for found in extents:
             if found.rank != 0 or found.dtype not in dtypes.INTEGERS:
@@ -56,7 +56,7 @@ class Nonzero(DiscreteOp):
 
     def batch(self, node: Apply, inputs: Sequence[Variable], is_batched: Sequence[bool]) -> Sequence[Variable]:
         raise UnsupportedError(
-            "nonzero: a condition that differs from sample to sample holds at different numbers of positions",
+            "nonzero: the number of positions differs from sample to sample of the batch",
             lines=[x.describe() for x in node.inputs[:1]],
             hint="use switch(condition, x, 0), which keeps all positions",
         )
@@ -124,7 +124,7 @@ def flatnonzero(a: Any) -> Variable:
     """int64 positions of the elements that are not 0 in the flattened `a`.   Raises: GraphValueError for a scalar."""
     a = as_tensor(a)
     if a.ndim == 0:
-        raise GraphValueError("flatnonzero: a scalar has no positions", lines=[a.describe()])
+        raise GraphValueError("flatnonzero: expected a tensor with axes, found a scalar", lines=[a.describe()])
     return Nonzero().apply(ravel(a)).outputs[0]
 
 
@@ -135,7 +135,7 @@ def where(condition: Any, ift: Any = None, iff: Any = None) -> Any:
     Raises: GraphTypeError if one of the two values is missing; GraphValueError for the positions of a scalar.
     """
     if (ift is None) != (iff is None):
-        raise GraphTypeError("where: both values are needed, or neither")
+        raise GraphTypeError("where: give both x and y, or neither")
     return nonzero(condition) if ift is None else switch(condition, ift, iff)
 
 

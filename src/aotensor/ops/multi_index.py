@@ -45,7 +45,7 @@ def _check_inside(b: TensorBuilder, x: Tensor, n: Tensor) -> None:
 def only_int64(*operands: str) -> tuple[tuple[str, ...], str]:
     """Signature of ops on positions: int64 of int64 operands.   Raises: GraphTypeError for other dtypes"""
     if set(operands) != {"int64"}:
-        raise GraphTypeError("needs int64")
+        raise GraphTypeError("expected positions of int64")
     return operands, "int64"
 
 
@@ -128,7 +128,7 @@ def unravel_index(indices: Any, dims: Any, order: str = "C") -> tuple[Variable, 
     """
     extents = as_extents(dims)
     if not extents:
-        raise GraphValueError("unravel_index: a tensor without axes has no positions")
+        raise GraphValueError("unravel_index: the shape is empty, and a scalar has no positions")
     rest = position_inside(_positions(indices), _scalar(product(extents)))
     result: dict[int, Variable] = {}
     for axis in reversed(_axes_outside_in(len(extents), order)):

@@ -64,7 +64,7 @@ def smallest(*xs: Any) -> Variable:
 
 def _extreme(name: str, of_two: Callable[..., Variable], xs: Sequence[Any]) -> Variable:
     if not xs:
-        raise GraphTypeError(f"{name}: needs a tensor")
+        raise GraphTypeError(f"{name}: expected a tensor")
     return reduce(of_two, xs) if len(xs) > 1 else identity(xs[0])
 
 
@@ -74,7 +74,7 @@ def ceil_intdiv(a: Any, b: Any) -> Variable:
     a, b = as_tensor(a), as_tensor(b)
     for x in (a, b):
         if not dtypes.is_discrete(x.dtype):
-            raise GraphTypeError(f"ceil_intdiv: divides integers, not {x.dtype}", lines=[x.describe()])
+            raise GraphTypeError(f"ceil_intdiv: expected integers, found {x.dtype}", lines=[x.describe()])
     return int_div(a, b) + cast(neq(mod(a, b), 0), dtypes.promote(a.dtype, b.dtype))
 
 

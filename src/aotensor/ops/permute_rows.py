@@ -40,15 +40,17 @@ class PermuteRowElements(LinearOp):
         xs = super().convert_inputs(inputs)
         lines = [x.describe() for x in xs]
         if any(x.ndim == 0 for x in xs):
-            raise GraphValueError("permute_row_elements: a scalar has no rows", lines=lines)
+            raise GraphValueError("permute_row_elements: expected a tensor with rows, found a scalar", lines=lines)
         lengths = {x.static_shape[-1] for x in xs} - {None}
         if len(lengths) > 1:
-            raise GraphValueError("permute_row_elements: lengths of the rows differ", lines=lines)
+            raise GraphValueError(
+                "permute_row_elements: the last axes of x and of the permutation must have equal extents", lines=lines
+            )
         return broadcast_arrays(*xs)
 
     def infer_type(self, x: TensorType, y: TensorType) -> TensorType:
         if y.dtype not in dtypes.INTEGERS:
-            raise GraphTypeError(f"a permutation holds integers, not {y}")
+            raise GraphTypeError(f"the permutation must hold integers, not {y}")
         return x
 
     def reference(self, x: Array, y: Array) -> Array:
@@ -100,5 +102,7 @@ def inverse_permutation(perm: Any) -> Variable:
     """The int64 permutation that undoes each row of `perm`.   (…, n), integers → (…, n).   Raises: as above."""
     perm = as_tensor(perm)
     if perm.ndim == 0:
-        raise GraphValueError("inverse_permutation: a scalar has no rows", lines=[perm.describe()])
+        raise GraphValueError(
+            "inverse_permutation: expected a tensor with rows, found a scalar", lines=[perm.describe()]
+        )
     return permute_row_elements(arange(extent_of(perm, -1)), perm, inverse=True)

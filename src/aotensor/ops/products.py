@@ -71,7 +71,7 @@ def batched_dot(x: Any, y: Any) -> Variable:
     """
     x, y = as_tensor(x), as_tensor(y)
     if x.ndim not in (2, 3) or y.ndim not in (2, 3):
-        raise GraphTypeError("batched_dot: needs ranks of 2 or 3", lines=[x.describe(), y.describe()])
+        raise GraphTypeError("batched_dot: expected operands of rank 2 or 3", lines=[x.describe(), y.describe()])
     left, right = ("sik" if x.ndim == 3 else "sk"), ("skj" if y.ndim == 3 else "sk")
     return einsum(f"{left},{right}->s{left[1:-1]}{right[2:]}", x, y)
 
@@ -87,7 +87,10 @@ def matrix_dot(*matrices: Any) -> Variable:
     xs = [as_tensor(x) for x in matrices]
     is_end = [position in (0, len(xs) - 1) for position in range(len(xs))]
     if not xs or any(x.ndim != 2 and not (end and x.ndim == 1) for x, end in zip(xs, is_end, strict=True)):
-        raise GraphTypeError("matrix_dot: needs matrices, or vectors at the ends", lines=[x.describe() for x in xs])
+        raise GraphTypeError(
+            "matrix_dot: expected matrices; only the first and the last operand may be vectors",
+            lines=[x.describe() for x in xs],
+        )
     if len(xs) == 1:
         return xs[0]
     letters = string.ascii_letters
@@ -132,7 +135,7 @@ def block_diag(*matrices: Any) -> Variable:
     Raises: GraphTypeError for no operand, GraphValueError for leading extents that differ.
     """
     if not matrices:
-        raise GraphTypeError("block_diag: needs at least one matrix")
+        raise GraphTypeError("block_diag: expected at least one matrix")
     xs = _of_one_batch([atleast_2d(x) for x in matrices])
     dtype = dtypes.promote(*(x.dtype for x in xs))
     rows = []

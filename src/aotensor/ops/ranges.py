@@ -45,7 +45,7 @@ class Arange(Op):
     def infer_type(self, start: TensorType, stop: TensorType, step: TensorType) -> TensorType:
         for found in (start, stop, step):
             if found.rank != 0 or found.dtype == "bool":
-                raise GraphTypeError(f"a bound is a number, not {found}")
+                raise GraphTypeError(f"start, stop and step must be numbers, not {found}")
         return TensorType(self.dtype, (self.dim,))
 
     def types_at(self, node: Apply, types: Sequence[TensorType], known: KnownValues) -> TensorType:
@@ -93,7 +93,7 @@ class Arange(Op):
         if isinstance(self.dim, int):  # computed, and checked, when the range was created
             length = self.dim
         else:
-            b.check(v.compare("ne", stride, v.constant(0, wide)), "step is 0")
+            b.check(v.compare("ne", stride, v.constant(0, wide)), "step must not be 0")
             emit_length = _emit_float_length if dtypes.is_float(wide) else _emit_whole_length
             length = emit_length(b, first, end, stride)
 
@@ -117,7 +117,7 @@ def _positions(y: Variable) -> Variable:
 def range_length(start: Any, stop: Any, step: Any) -> int:
     """Number of elements of a range.   Raises: GraphValueError for a step of 0 or an endless range."""
     if step == 0:
-        raise GraphValueError("arange: step is 0")
+        raise GraphValueError("arange: step must not be 0")
     if (
         isinstance(start, int | np.integer)
         and isinstance(stop, int | np.integer)
@@ -127,7 +127,7 @@ def range_length(start: Any, stop: Any, step: Any) -> int:
     with np.errstate(all="ignore"):
         length = np.ceil((np.float64(stop) - np.float64(start)) / np.float64(step))
     if not length <= _LONGEST:
-        raise GraphValueError("arange: the range does not end")
+        raise GraphValueError("arange: start, stop and step must give a finite range")
     return max(int(length), 0) if np.isfinite(length) else 0
 
 
@@ -150,7 +150,7 @@ def _emit_float_length(b: TensorBuilder, start: Scalar, stop: Scalar, step: Scal
     v = b.scalars
     length = v.math("ceil", v.div(v.sub(stop, start), step))
     fine = v.compare("le", length, v.constant(_LONGEST, "float64"))
-    b.check(fine, "the range does not end")
+    b.check(fine, "start, stop and step must give a finite range")
     return v.cast(v.maximum(length, v.constant(0.0, "float64")), dtypes.INDEX)
 
 

@@ -46,7 +46,7 @@ class Search(DiscreteOp):
 
     def infer_type(self, a: TensorType, v: TensorType) -> TensorType:
         if a.rank != 1:
-            raise GraphTypeError(f"needs a vector to search in, not {a}")
+            raise GraphTypeError(f"expected a sorted vector to search in, found {a}")
         return v.with_dtype("int64")
 
     def reference(self, a: Array, v: Array) -> Array:

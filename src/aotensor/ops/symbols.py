@@ -59,10 +59,10 @@ def _constructor(kind: str, default: tuple[Dim, ...]) -> Constructor:
 
 def _checked(kind: str, shape: tuple[Dim, ...], default: tuple[Dim, ...]) -> tuple[Dim, ...]:
     if len(shape) != len(default):
-        raise GraphTypeError(f"{kind}: {len(shape)} dims for rank {len(default)}")
+        raise GraphTypeError(f"{kind}: shape must have {len(default)} dims, found {len(shape)}")
     for axis, (dim, fixed) in enumerate(zip(shape, default, strict=True)):
         if fixed is not None and dim != fixed:
-            raise GraphValueError(f"{kind}: extent {dim} along axis {axis}, which is {fixed}")
+            raise GraphValueError(f"{kind}: axis {axis} must have extent {fixed}, found {dim}")
     return shape
 
 
@@ -130,7 +130,7 @@ def _names(given: tuple[str | int | None, ...]) -> Sequence[str | None]:
             raise GraphValueError(f"a count of symbols is 0 to {MOST}, not {given[0]}")
         return [None] * int(given[0])
     if not all(name is None or isinstance(name, str) for name in given):
-        raise GraphTypeError(f"one count or several names, not {', '.join(map(repr, given))}")
+        raise GraphTypeError(f"expected one count or several names, not {', '.join(map(repr, given))}")
     if len(given) != 1 or given[0] is None:
         return [name for name in given if name is None or isinstance(name, str)]
     text = str(given[0])

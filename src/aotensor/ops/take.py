@@ -61,7 +61,9 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Variable:
     axis = normalise_axis(axis, arr.ndim)
     if positions.ndim != arr.ndim:
         lines = [arr.describe(), positions.describe()]
-        raise GraphValueError(f"take_along_axis: indices of rank {positions.ndim} for rank {arr.ndim}", lines=lines)
+        raise GraphValueError(
+            f"take_along_axis: indices must have the rank of arr, {arr.ndim}, found {positions.ndim}", lines=lines
+        )
     return subtensor(arr, tuple(positions if d == axis else _counter(arr, d) for d in range(arr.ndim)))
 
 
@@ -74,7 +76,7 @@ def compress(condition: Any, x: Any, axis: int | None = None) -> Variable:
     """
     condition, x = as_tensor(condition), as_tensor(x)
     if condition.ndim != 1:
-        raise GraphValueError("compress: the condition is a vector", lines=[condition.describe()])
+        raise GraphValueError("compress: the condition must be a vector", lines=[condition.describe()])
     if axis is None:
         x, axis = ravel(x), 0
     axis = normalise_axis(axis, x.ndim)
@@ -102,7 +104,7 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Variable:
     listed = isinstance(choices, list | tuple)
     whole = stack(broadcast_arrays(*choices)) if listed else as_tensor(choices)
     if not whole.ndim:
-        raise GraphTypeError("choose: a scalar is not a list of choices", lines=[whole.describe()])
+        raise GraphTypeError("choose: expected a list of choices, found a scalar", lines=[whole.describe()])
     positions = positions_within(index_array(a), extent_of(whole, 0), mode)
     rank = max(positions.ndim, whole.ndim - 1)
     positions = shape_padleft(positions, rank - positions.ndim)

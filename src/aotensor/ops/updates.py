@@ -64,7 +64,9 @@ def _changed(x: Any, y: Any, is_set: bool) -> Variable:
         kept = [source for source in node.op.pattern if source is not None]
         node = node.inputs[0].owner if kept == list(range(len(kept))) else None
     if node is None or not isinstance(node.op, Subtensor):
-        raise GraphTypeError("only x[index] of a tensor x can be set or increased", lines=[window.describe()])
+        raise GraphTypeError(
+            "expected x[index] of a tensor x, which can be set or increased", lines=[window.describe()]
+        )
     target, *symbols = node.inputs
     value = _as_value(y, target)
     if new_axes:

@@ -92,7 +92,9 @@ def _check_results(results: Any, outputs: Sequence[tuple[str, ...]] | None, sign
     if outputs is None:
         return
     if len(found) != len(outputs):
-        raise GraphTypeError(f"vectorize: {len(found)} results for the signature {signature}")
+        raise GraphTypeError(
+            f"vectorize: the function returns {len(found)} results, which does not fit the signature {signature}"
+        )
     for position, (y, core) in enumerate(zip(found, outputs, strict=True)):
         if y.ndim != len(core):
             text = f"vectorize: result {position} has rank {y.ndim}, another one than in the signature {signature}"

@@ -79,7 +79,7 @@ def window_shape(entries: Entries, x: TensorType, symbols: Sequence[TensorType])
     that is not an integer scalar.
     """
     if len(entries) > x.rank:
-        raise GraphIndexError(f"{len(entries)} indices for rank {x.rank}")
+        raise GraphIndexError(f"{len(entries)} indices for a tensor of rank {x.rank}")
     assert sum(entry.symbols() for entry in entries) == len(symbols), "one input per symbolic bound"
     for found in symbols:
         if found.rank != 0 or found.dtype not in dtypes.INTEGERS:
@@ -297,12 +297,14 @@ def check_value(x: TensorType, y: TensorType, window: tuple[Dim, ...]) -> None:
     Raises: GraphTypeError if the cast loses the fraction or the sign, GraphValueError if y does not fit the window.
     """
     if not np.can_cast(y.dtype, x.dtype, "same_kind"):
-        raise GraphTypeError(f"a value of {y.dtype} in a tensor of {x.dtype} loses its fraction or its sign")
+        raise GraphTypeError(
+            f"a value of {y.dtype} cannot be stored in a tensor of {x.dtype} without losing its fraction or its sign"
+        )
     if y.rank > len(window):
-        raise GraphValueError(f"a value of rank {y.rank} for a window of rank {len(window)}")
+        raise GraphValueError(f"the value has rank {y.rank}, more than the {len(window)} axes of x[index]")
     for dim, wide in zip(y.static_shape, window[len(window) - y.rank :], strict=True):
         if wide == 1 and dim not in (1, None):
-            raise GraphValueError(f"a value of extent {dim} for a window of extent 1")
+            raise GraphValueError(f"the value has extent {dim} along an axis where x[index] has 1")
     broadcast_shapes([window, y.shape])
 
 

@@ -47,7 +47,7 @@ class CompressedOp(LinearOp):
     def check_types(self, x: TensorType, *nondifferentiable: TensorType) -> None:
         """Check that x has an axis, and the other inputs are vectors of int32 or int64.   Raises: GraphTypeError"""
         if x.rank == 0:
-            raise GraphTypeError(f"{self.name}: a scalar has no entries")
+            raise GraphTypeError(f"{self.name}: expected an array with one element per stored entry, found a scalar")
         for found in nondifferentiable:
             if found.rank != 1 or found.dtype not in ("int32", "int64"):
                 raise GraphTypeError(f"{self.name}: expected a vector of int32 or int64, found {found}")

@@ -101,7 +101,7 @@ class CSM(SparseOp):
             if found.rank != 1 or found.dtype not in dtypes.INTEGERS:
                 raise type_error(self, f"a vector of integers for {what}", found)
         if shape.shape[0] not in (2, None):
-            raise GraphValueError(f"the shape has {shape.shape[0]} numbers instead of 2")
+            raise GraphValueError(f"shape must have 2 elements, found {shape.shape[0]}")
         wide = "int64" if "int64" in (indices.dtype, indptr.dtype) else "int32"
         return SparseTensorType(
             self.format, data.dtype, self.dims, None, None, wide, is_canonical=self.is_canonical, blocksize=blocks
@@ -109,7 +109,7 @@ class CSM(SparseOp):
 
     def reference(self, data: Array, indices: Array, indptr: Array, shape: Array) -> Any:
         if shape.shape != (2,) or shape.min() < 0:
-            raise GraphValueError(f"CSM: the shape {shape.tolist()} is not a pair of extents")
+            raise GraphValueError(f"CSM: shape must be two extents of at least 0, found {shape.tolist()}")
         check_structure(data, indices, indptr, shape, self.format)
         wide = np.int64 if np.int64 in (indices.dtype, indptr.dtype) else np.int32
         return scipy_matrix(

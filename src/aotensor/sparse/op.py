@@ -25,7 +25,7 @@ from aotensor.graph.variable import Constant, Variable, as_tensor
 from aotensor.ops.shape.axes import dimshuffle
 from aotensor.ops.shape.extents import SymbolicExtent
 
-WIDE: Final = "int32 indices do not count so far: give the matrices index_dtype='int64'"
+WIDE: Final = "that does not fit int32: give the matrices index_dtype='int64'"
 OTHER: Final = {"csr": "csc", "csc": "csr"}
 """The format that compresses the other axis."""
 _TRANSPOSED: Final = {**OTHER, "bsr": "bsc", "bsc": "bsr"}
@@ -82,7 +82,7 @@ def _value_of(op: Op, x: Variable, value: Any) -> Any:
     if not isinstance(x, SparseVariable):
         return np.asarray(value, dtype=x.dtype)
     if value.format != x.format:
-        raise GraphValueError(f"{op.name}: reference gave {describe_value(value)} instead of {x.type}")
+        raise GraphValueError(f"{op.name}: reference returned {describe_value(value)}, expected {x.type}")
     if x.sparse_type.index_dtype == "int32":
         largest = max(int(value.indices.max(initial=0)), value.nnz)
         if largest > np.iinfo(np.int32).max:

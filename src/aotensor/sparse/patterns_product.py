@@ -136,7 +136,9 @@ class ProductValues(MultilinearOp):
         ip, pp, iq, pq, ic, pc, inner, _, x, y = inputs
         check_inner(inner, pq)
         if len(pc) != len(pp):
-            raise GraphValueError(f"rows of a sparse product differ: {len(pc) - 1} and {len(pp) - 1}")
+            raise GraphValueError(
+                f"rows of a sparse product and of its pattern differ: {len(pc) - 1} and {len(pp) - 1}"
+            )
         p, q = triples(ip, pp, pq)
         c = entries_at(slices_of(pp)[p], iq[q], ic, pc)
         entries = [e[c >= 0] for e in (p, q, c)]

@@ -50,12 +50,12 @@ class Sample(SparseOp):
         if g.rank != 2:
             raise type_error(self, "a matrix", g)
         if any(None not in (a, b) and a != b for a, b in zip(g.static_shape, x.static_shape, strict=True)):
-            raise GraphValueError(f"{self.name}: shapes of {g} and {x} differ")
+            raise GraphValueError(f"{self.name}: expected equal shapes, found {g} and {x}")
         return TensorType(g.dtype, (None, *(need_sparse(self, x).blocksize or ())))
 
     def reference(self, g: Any, x: Any) -> Array:
         if g.shape != x.shape:
-            raise GraphValueError(f"{self.name}: shapes {g.shape} and {x.shape} differ")
+            raise GraphValueError(f"{self.name}: expected equal shapes, found {g.shape} and {x.shape}")
         coordinates = x.tocoo(copy=False)
         dense = g if isinstance(g, np.ndarray) else g.toarray()
         found: Array = dense[coordinates.row, coordinates.col]

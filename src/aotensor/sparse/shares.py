@@ -48,7 +48,7 @@ class Shared(SparseOp):
 
     def reference(self, c: Array, x: Any) -> Array:
         if len(c) != len(x.data):
-            raise GraphValueError(f"{self.name}: {len(c)} values for {len(x.data)} entries")
+            raise GraphValueError(f"{self.name}: {len(c)} values for {len(x.data)} stored entries")
         minor = int(x.indices.max(initial=0)) + 1
         coordinates = slices_of(x.indptr).astype(np.int64) * minor + x.indices
         _, at, counts = np.unique(coordinates, return_inverse=True, return_counts=True)

@@ -54,23 +54,25 @@ def reduction(view: NodeView) -> Splitting:
             return squared_deviations(op)
         case "argmax" | "argmin":
             if view.domain() != view.over:
-                raise NotSplittable("the position of an element is counted along rows only")
+                raise NotSplittable(
+                    f"it counts positions over {view.domain()}, and only positions over {view.over} can be split"
+                )
             return arg_extremum(op)
         case _:  # max, min, any, all
             return pointwise(op.name, lambda xs: op(xs[0]), out.dtype)
 
 
 ALONG: Final = {
-    "sort": "each row may go anywhere among all of them",
-    "permute": "rows are permuted among all of them",
+    "sort": "it moves each row to a place that depends on all rows",
+    "permute": "it moves rows to other places among all rows",
     "cumsum": "each row needs all rows before it",
     "cumprod": "each row needs all rows before it",
     "shift": "each row needs the one before it",
     "linear_recurrence": "each row needs the one before it",
-    "join": "rows are put behind other ones",
-    "leading": "the rank of a row depends on all of them",
-    "ranked": "the rank of a row depends on all of them",
-    "split": "rows are parted at a position",
+    "join": "it concatenates along the rows",
+    "leading": "the rank of a row depends on all rows",
+    "ranked": "the rank of a row depends on all rows",
+    "split": "it splits the rows at a position, which may be in any chunk",
 }
 """The reason why ops along the axis of rows cannot be split."""
 
@@ -82,10 +84,10 @@ def along(view: NodeView) -> Splitting:
     local = view.local()
     axes = {view.axis_of(k) for k in local}
     if len(axes) != 1:
-        raise NotSplittable("rows of one input meet another axis of the other")
+        raise NotSplittable("its inputs have the rows along different axes")
     axis = axes.pop()
     if axis in axes_of(op):
-        raise NotSplittable(ALONG.get(op.name, "it runs along the rows"))
+        raise NotSplittable(ALONG.get(op.name, "it works along the axis of the rows"))
     for k, x in enumerate(view.node.inputs):
         if k not in local and x.ndim > axis and op.name != "split":
             raise NotSplittable(f"{x}: {x.type} is not known to have the rows of dim {view.over}")
@@ -118,7 +120,7 @@ def extremum_mask(view: NodeView) -> Splitting:
     op: Any = view.node.op
     x, y = view.node.inputs
     if not view.at[0].is_local:
-        raise NotSplittable("the extremum of a global value is compared with rows")
+        raise NotSplittable("it compares an extremum that has the rows with a value without rows")
     axis = view.axis_of(0)
     if axis not in op.axes:
         return view.rows(axis)
@@ -141,7 +143,10 @@ def contract(view: NodeView) -> Splitting:
     left, right, out = op.parts()
     letters = {(left, right)[k][view.axis_of(k)] for k in view.local()}
     if len(letters) != 1:
-        raise NotSplittable("every row meets every row", "all rows of one factor are needed for each row of the other")
+        raise NotSplittable(
+            "it multiplies every row of one factor by every row of the other",
+            "sum over the rows in one of the factors, or give the factors different dims and split over one",
+        )
     letter = letters.pop()
     for k, axes in enumerate((left, right)):
         if not view.at[k].is_local and letter in axes:
@@ -163,7 +168,9 @@ def trailing(view: NodeView) -> Rows:
     axis, x = view.axis_of(0) if view.at[0].is_local else -1, view.node.inputs[0]
     core = 1 if op.name in ("alloc_diagonal", "leading", "ranked") else 2
     if not 0 <= axis < x.ndim - core:
-        raise NotSplittable(ALONG.get(op.name, "it factors, or takes apart, a matrix that has all rows"))
+        raise NotSplittable(
+            ALONG.get(op.name, "its matrix has the rows as one of its last two axes, and it needs the whole matrix")
+        )
     return view.rows(axis)
 
 
@@ -176,11 +183,11 @@ def solve(view: NodeView) -> Splitting:
     if local == [len(matrices)] and op.b_ndim == 2 and matrices[0].ndim == 2:
         if view.axis_of(local[0]) == (b.ndim - 1 if getattr(op, "is_left", True) else b.ndim - 2):
             return view.rows(view.axis_of(local[0]))
-        raise NotSplittable("it solves with all rows at once")
+        raise NotSplittable("the rows are the unknowns of the system: solving needs all of them")
     axes = {view.axis_of(k) for k in local}
     if len(local) == len(view.at) and len(axes) == 1 and (axis := axes.pop()) < matrices[0].ndim - 2:
         return view.rows(axis)
-    raise NotSplittable("it solves with a matrix that has all rows")
+    raise NotSplittable("its matrix has the rows as one of its last two axes, and solving needs all of them")
 
 
 def per_matrix(view: NodeView) -> Rows:
@@ -189,7 +196,7 @@ def per_matrix(view: NodeView) -> Rows:
     axes = {view.axis_of(k) for k in view.local()}
     if len(view.local()) == len(view.at) and len(axes) == 1 and (axis := axes.pop()) < view.node.inputs[0].ndim - 2:
         return view.rows(axis)
-    raise NotSplittable("it needs a matrix that has all rows")
+    raise NotSplittable("its matrix has the rows as one of its last two axes, and it needs the whole matrix")
 
 
 def along_last(view: NodeView) -> Rows:
@@ -198,5 +205,5 @@ def along_last(view: NodeView) -> Rows:
     rank = view.node.outputs[0].ndim
     axis = aligned_axis(view, rank, range(len(view.at)))
     if axis == rank - 1:
-        raise NotSplittable("rows are permuted among all of them")
+        raise NotSplittable("it moves rows to other places among all rows")
     return view.rows(axis)

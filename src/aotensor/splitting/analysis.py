@@ -48,9 +48,9 @@ def analyse(outputs: Sequence[Variable], inputs: Sequence[Variable], over: str) 
     if not any(place.is_local for place in given.values()):
         known = sorted({dim for x in inputs for dim in x.tensor_type.shape if isinstance(dim, str)})
         raise OptionError(
-            f"no input has a dim {over!r}",
+            f"none of the inputs has a dim {over!r}",
             lines=[x.describe() for x in inputs],
-            hint=f"dims that there are: {', '.join(known)}" if known else 'name dims with shape=("n", "p")',
+            hint=f"dims of the inputs: {', '.join(known)}" if known else 'name dims with shape=("n", "p")',
         )
     found = list(outputs)
     while True:
@@ -83,7 +83,8 @@ def _input_place(x: Variable, over: str) -> Place:
     axes = [axis for axis, dim in enumerate(x.tensor_type.shape) if dim == over]
     if len(axes) > 1:
         raise GraphValueError(
-            f"{x} has dim {over} on {len(axes)} axes: a chunk of rows is not a part of it", lines=[x.describe()]
+            f"cannot split {x} over {over}: {len(axes)} of its axes have this dim, and only one may",
+            lines=[x.describe()],
         )
     return Place(axes[0], over) if axes else GLOBAL
 
@@ -120,7 +121,7 @@ def _verdict(view: NodeView) -> Splitting | None:
         if isinstance(view.node.op, COUNTING):
             return rule_of(view.node.op)(view)
         if any(x.ndim for x in view.node.outputs) and not isinstance(view.node.op, Elementwise):
-            raise NotSplittable("its extents follow from the number of rows")
+            raise NotSplittable("its extents are computed from the number of rows, and a chunk has only a part of them")
     return None
 
 

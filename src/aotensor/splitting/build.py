@@ -73,12 +73,13 @@ class Builder:
 
     def __init__(self, f: Function, over: str) -> None:
         if f.updates:
-            raise GraphValueError(f"{f.name}: shared variables that are updated cannot be split over {over}")
+            raise GraphValueError(f"{f.name}: a function that updates shared variables cannot be split over {over}")
         shared = next((x for x in leaves(list(f.results.values())) if isinstance(x, SharedVariable)), None)
         if shared is not None:
-            hint = "an input in its place: aot.function(..., givens={shared: input})"
+            hint = "pass an input in its place: aot.function(..., givens={shared: input})"
             raise GraphValueError(
-                f"{f.name}: rounds would keep the value that the shared variable {shared.name or ''} has now", hint=hint
+                f"{f.name}: rounds would keep the present value of the shared variable {shared.name or ''}",
+                hint=hint,
             )
         from aotensor_runtime.rounds.protocol import OPTIONS
 
@@ -86,7 +87,7 @@ class Builder:
         if taken is not None:
             hint = f"give the input another name; these are taken: {', '.join(OPTIONS)}"
             raise GraphValueError(
-                f"{f.name}: an input is called {taken}, as an option of the calls of rounds is", hint=hint
+                f"{f.name}: the name of the input {taken} is also an option of calls of the rounds", hint=hint
             )
         self.f, self.over = f, over
         self.inputs = list(f.arguments.values())

@@ -20,7 +20,7 @@ def aligned_axis(view: NodeView, rank: int, positions: Sequence[int]) -> int:
     inputs, at = view.node.inputs, view.at
     axes = {rank - inputs[k].ndim + view.axis_of(k) for k in positions if at[k].is_local}
     if len(axes) != 1:
-        raise NotSplittable("rows of one input meet another axis of the other")
+        raise NotSplittable("its inputs have the rows along different axes")
     axis = axes.pop()
     for k in positions:
         own = axis - rank + inputs[k].ndim
@@ -50,14 +50,14 @@ def dimshuffle(view: NodeView) -> Rows:
     op: Any = view.node.op
     axis = view.axis_of(0)
     if axis not in op.pattern:
-        raise NotSplittable("it drops the axis of the rows")
+        raise NotSplittable("it drops the axis of the rows, which must then be 1")
     return view.rows(op.pattern.index(axis), roles=(view.at[0].role,))
 
 
 def full_like(view: NodeView) -> Rows:
     """A value in the extents of x."""
     if not view.at[1].is_local:
-        raise NotSplittable("rows are put into the shape of a value that has none")
+        raise NotSplittable("its first operand, which gives the shape, does not have the rows, but the fill value does")
     view.plain()
     return view.rows(aligned_axis(view, view.node.outputs[0].ndim, (0, 1)))
 
@@ -69,10 +69,14 @@ def alloc(view: NodeView) -> Rows:
     named = [axis for axis, dim in enumerate(op.dims) if not isinstance(dim, int)]
     axes = [named[k - 1] for k in counts if view.at[k].domain]
     if len(axes) != 1:
-        raise NotSplittable("one of its extents follows from the number of rows" if axes else "it has no rows")
+        raise NotSplittable(
+            "its result has the number of rows as several extents"
+            if axes
+            else "the value that it repeats has the rows, but none of the new extents is their number"
+        )
     domain = next(view.at[k].domain for k in counts if view.at[k].domain)
     if view.at[0].is_local and aligned_axis(view, len(op.dims), (0,)) != axes[0]:
-        raise NotSplittable("rows meet another axis")
+        raise NotSplittable("the value that it repeats has the rows along another axis than the result")
     x = view.node.inputs[0]
     own = axes[0] - len(op.dims) + x.ndim
     if not view.at[0].is_local and own >= 0 and x.static_shape[own] != 1:
@@ -99,9 +103,9 @@ def fitting(view: NodeView) -> Rows:
     op: Any = view.node.op
     view.plain()
     if not view.at[0].is_local:
-        raise NotSplittable("an extent of rows is compared with that of a value without")
+        raise NotSplittable("it checks an extent of a value without rows against one computed from the rows")
     if op.axis == view.axis_of(0) and view.at[1].role != "count":
-        raise NotSplittable("the number of rows is compared with another number")
+        raise NotSplittable("it checks the number of rows against another number, and a chunk has only a part of them")
     return view.rows(view.axis_of(0), row_counts=view.counts())
 
 
@@ -118,7 +122,7 @@ def arange(view: NodeView) -> Rows:
     start, _, step = view.node.inputs
     is_plain = all(isinstance(x, Constant) and x.data == n for x, n in ((start, 0), (step, 1)))
     if not is_plain or view.at[1].domain != view.over:
-        raise NotSplittable("only 0, 1, 2, … up to the number of rows is counted by chunks")
+        raise NotSplittable("its length is computed from the number of rows; only arange(n), for n rows, is split")
 
     def make(inputs: Sequence[Variable], first: Variable) -> Sequence[Variable]:
         found = view.node.op(*inputs)
@@ -133,7 +137,10 @@ def reshape(view: NodeView) -> Rows:
     x = view.node.inputs[0]
     view.plain()
     if view.at[0].axis != 0 or not op.dims:
-        raise NotSplittable("it mixes rows: they are not its first axis", "transpose first, so that they are")
+        raise NotSplittable(
+            "it moves elements between rows, which are not the first axis of its input",
+            "transpose the input, so that the rows are its first axis",
+        )
     domain, rest = view.domain(), x.tensor_type.shape[1:]
     first = None if isinstance(op.dims[0], int) else view.at[1]
     if first is not None and first.role == "count" and first.domain and f"{domain}×".startswith(f"{first.domain}×"):
@@ -147,7 +154,9 @@ def reshape(view: NodeView) -> Rows:
         else:
             domain = f"{domain}×{'×'.join(map(str, rest))}"
         if not divisible:
-            raise NotSplittable("it mixes rows: its first extent is not known to be a number of elements per row")
+            raise NotSplittable(
+                "it moves elements between rows: its first extent is not known to be a multiple of the number of rows"
+            )
 
     def make(inputs: Sequence[Variable], _: Variable) -> Sequence[Variable]:
         sizes = inputs[1:] if first is None else inputs[2:]

@@ -34,7 +34,7 @@ def _entries(op: Any) -> Sequence[Any]:
 
 def _axis_of_x(view: NodeView) -> int:
     if not view.at[0].is_local:
-        raise NotSplittable("rows are put into a value that has none")
+        raise NotSplittable("the assigned value has the rows, but the tensor that it is assigned to does not")
     return view.axis_of(0)
 
 
@@ -44,14 +44,17 @@ def _window_axis(op: Any, axis: int) -> int:
     if axis < len(entries):
         entry = entries[axis]
         if not (isinstance(entry, Slice) and entry.is_whole() and entry.step == 1):
-            raise NotSplittable("it picks rows by their position", "give it all rows, [:], or a weight of 0")
+            raise NotSplittable(
+                "it indexes the rows by position, and a chunk has only a part of them",
+                "give it all rows, [:], or a weight of 0",
+            )
     return axis - sum(isinstance(entry, Position) for entry in entries[:axis])
 
 
 def _check_value(view: NodeView, rank: int, axis: int) -> None:
     """Raises: Crossing unless y, input 1, has the rows along that axis of the window, or broadcasts there"""
     if view.at[1].is_local and rank - view.node.inputs[1].ndim + view.axis_of(1) != axis:
-        raise NotSplittable("rows of one input meet another axis of the other")
+        raise NotSplittable("the assigned value and the tensor have the rows along different axes")
     y = view.node.inputs[1]
     own = axis - rank + y.ndim
     if not view.at[1].is_local and own >= 0 and y.static_shape[own] != 1:
@@ -78,7 +81,8 @@ class _Gather:
         axis = self.view.axis_of(0)
         if axis in self.axes or self.has_rows:
             raise NotSplittable(
-                "it reads, or writes, rows of other chunks", "only x[arange(n), …] keeps each row to itself"
+                "it reads or writes rows by computed indices, which may be in other chunks",
+                "x[arange(n), …] accesses the own row only, and is split",
             )
         place: int = axis - sum(k < axis for k in self.axes)
         return place if place < self.start else place + self.rank
@@ -127,10 +131,10 @@ def inc_advanced_subtensor(view: NodeView) -> Rows | Merge:
         _check_value(view, rank, axis)
         return view.rows(view.axis_of(0), make=None if own is None else gather.make(own))
     if not gather.has_rows:
-        raise NotSplittable("rows are put into a value that has none")
+        raise NotSplittable("the assigned value has the rows, but neither the tensor nor the indices do")
     _check_value(view, rank, gather.of_arrays())
     if op.is_set:
-        raise NotSplittable("of several rows with one label the last one wins, which depends on their order")
+        raise NotSplittable("if several rows assign to the same element, the last one counts, and chunks have no order")
     dtype = view.node.outputs[0].dtype
     found = pointwise("sum", lambda xs: op(zeros_like(xs[0]), *xs[1:]), dtype, wide_sum(dtype))
     return Merge(

@@ -111,7 +111,7 @@ class NodeView:
         """The domain common to all local inputs.   Raises: Crossing if they differ."""
         found = {self.at[k].domain for k in self.local()}
         if len(found) > 1:
-            raise NotSplittable(f"its inputs have rows of different kinds: {' and '.join(sorted(found))}")
+            raise NotSplittable(f"its inputs do not have the same rows: {' and '.join(sorted(found))}")
         return found.pop()
 
     def axis_of(self, k: int) -> int:
@@ -132,4 +132,6 @@ class NodeView:
         """Raises: Crossing if a local input is the structure of a matrix instead of rows."""
         for k in self.local():
             if not self.at[k].has_rows:
-                raise NotSplittable(f"{self.node.inputs[k]} are offsets or extents of the rows of a matrix")
+                raise NotSplittable(
+                    f"{self.node.inputs[k]}, the row offsets or the shape of a sparse matrix, cannot be split as rows"
+                )

@@ -73,7 +73,8 @@ def plan_of(split: SplitFunction, sizes: Mapping[str, int]) -> Plan:
     for name in sizes:
         if name not in known:
             raise GraphValueError(
-                f"{protocol.function}: there is no dim {name}", hint=f"dims: {', '.join(sorted(known))}"
+                f"{protocol.function}: sizes names a dim {name}, which no input has",
+                hint=f"dims: {', '.join(sorted(known))}",
             )
 
     def shown(formula: str) -> str:

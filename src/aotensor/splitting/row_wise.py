@@ -40,9 +40,9 @@ def _check_rows(view: NodeView, k: int) -> None:
     """Raises: NotSplittable unless an input has rows along its first axis, stored as such."""
     x: Any = view.node.inputs[k]
     if x.is_sparse and (x.type.format != "csr" or x.type.blocksize is not None):
-        raise NotSplittable(f"{x} is not stored by rows", _CSR)
+        raise NotSplittable(f"{x} is {x.type.format}, not csr: a chunk of rows is not a contiguous part of it", _CSR)
     if view.at[k].axis != 0 or not view.at[k].has_rows:
-        raise NotSplittable(f"rows are not the first axis of {x}")
+        raise NotSplittable(f"dim {view.over} is not the first axis of {x}")
 
 
 def _by_rows(view: NodeView) -> Rows:
@@ -59,15 +59,18 @@ def _by_rows(view: NodeView) -> Rows:
 def _check_result(view: NodeView) -> None:
     y: Any = view.node.outputs[0]
     if y.is_sparse and y.type.format != "csr":
-        raise NotSplittable("its result is not stored by rows", _CSR)
+        raise NotSplittable(f"its result is {y.type.format}, not csr", _CSR)
 
 
 def _columns(view: NodeView) -> Rows:
     op: Any = view.node.op
     if 0 in op.axes:
-        raise NotSplittable("it picks rows by their position", "give it all rows, [:], or a weight of 0")
+        raise NotSplittable(
+            "it indexes the rows by position, and a chunk has only a part of them",
+            "give it all rows, [:], or a weight of 0",
+        )
     if any(place.is_local for place in view.at[1:]):
-        raise NotSplittable("it picks columns by values of the rows")
+        raise NotSplittable("its column indices are computed from the rows, so they differ from chunk to chunk")
     _check_rows(view, 0)
     return view.rows(0)
 
@@ -75,7 +78,9 @@ def _columns(view: NodeView) -> Rows:
 def _sampled(view: NodeView) -> Rows:
     """p∘(d·eᵀ): rows of d and p."""
     if view.at[1].is_local or not view.at[0].is_local or not view.at[2].is_local:
-        raise NotSplittable("rows are not those of its first and its last operand")
+        raise NotSplittable(
+            "its first dense factor and its pattern do not both have the rows, or its second factor has them too"
+        )
     for k in (0, 2):
         _check_rows(view, k)
     return view.rows(0)
@@ -88,7 +93,7 @@ def _product(view: NodeView) -> Rows | Merge:
         _check_rows(view, 0)
         return view.rows(0)
     if left.axis != 1 or right.axis != 0:
-        raise NotSplittable("each element needs rows of several chunks")
+        raise NotSplittable("each element of the product needs all rows")
     if isinstance(op, TrueDot):
         raise NotSplittable(
             "the pattern of a sum of sparse products depends on all rows", "A.T @ B, whose result is dense"

@@ -59,8 +59,10 @@ def refused(reason: str, hint: str | None = None) -> Rule:
     return refuse
 
 
-_LOOP = refused("a loop or a branch may carry values from row to row", "say it by ops on whole arrays")
-_RANDOM = refused("numbers are drawn for all rows from one state", "pass them as an input with these rows")
+_LOOP = refused("a loop or a branch may pass values from one row to the next", "write it with ops on whole arrays")
+_RANDOM = refused(
+    "it draws random numbers for all rows from one state", "draw them outside, and pass them as an input with this dim"
+)
 
 RULES: Final[dict[Any, Rule]] = {
     AdvancedSubtensor: indexing_rules.advanced_subtensor,
@@ -97,10 +99,10 @@ RULES: Final[dict[Any, Rule]] = {
     MatrixShape: sparse_rules.matrix_shape,
     Noise: _RANDOM,
     OtherFormat: refused(
-        "the entries of a row go to many columns, and in which order depends on all rows",
-        "keep csr; of csr matrices A.T @ A, A.T @ (A @ w) and A + B are split",
+        "converting between csr and csc sorts the stored entries of all rows",
+        "keep csr: A.T @ A, A.T @ (A @ w) and A + B of csr matrices are split",
     ),
-    Nonzero: refused("how many elements there are depends on all rows", "use switch(condition, x, 0)"),
+    Nonzero: refused("the number of its elements depends on the values of all rows", "use switch(condition, x, 0)"),
     Permute: along_axes.along,
     PermuteRowElements: along_axes.along_last,
     Philox: _RANDOM,
@@ -130,9 +132,7 @@ RULES: Final[dict[Any, Rule]] = {
 
 COUNTING: Final = (Alloc, Arange, Draw, MatrixShape, Noise, Philox, Reshape)
 """Ops that create rows from a number of rows."""
-NO_RULE: Final = refused(
-    "there is no rule that says what it does to rows", "give the op `expand`, in ops that have one"
-)
+NO_RULE: Final = refused("this op has no rule for chunks of rows", "define the op's `expand`, in ops that have rules")
 
 
 def rule_of(op: Op) -> Rule:

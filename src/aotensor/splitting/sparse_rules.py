@@ -7,8 +7,8 @@ from typing import Any
 from aotensor.splitting.merges import extent, pointwise, wide_sum
 from aotensor.splitting.places import Merge, NodeView, NotSplittable, Rows
 
-_STORED = "it is stored along its other axis, so a chunk of rows is not a part of its vectors"
-_BLOCKS = "it has rows of blocks, which a chunk of rows may cut"
+_STORED = "its storage order is along the other axis, so a chunk is not a contiguous part of its arrays"
+_BLOCKS = "its rows are stored in blocks (bsr), which the border of a chunk may cut"
 _HINT = "csr for chunks of rows, csc for chunks of columns"
 
 
@@ -19,7 +19,7 @@ def _major(format: str) -> int:
 def _check_stored(view: NodeView) -> None:
     matrix: Any = view.node.inputs[0]
     if matrix.blocksize is not None:
-        raise NotSplittable(_BLOCKS, "a csr argument, which has single rows")
+        raise NotSplittable(_BLOCKS, "pass a csr matrix")
     if view.axis_of(0) != _major(matrix.format):
         raise NotSplittable(_STORED, _HINT)
 
@@ -43,7 +43,7 @@ def matrix_shape(view: NodeView) -> Rows:
     """The extents of a chunk of a matrix."""
     domains = {view.at[k].domain for k in view.counts(0)} - {""}
     if len(domains) != 1:
-        raise NotSplittable("both extents of the matrix count rows")
+        raise NotSplittable("both extents of the matrix are the number of rows")
     return Rows((0,), (domains.pop(),), view.counts(0), ("shape",))
 
 
@@ -51,7 +51,7 @@ def checked_structure(view: NodeView) -> Rows:
     """Vectors that are checked to be a matrix."""
     places = view.at[:3]
     if any(not place.is_local for place in places):
-        raise NotSplittable("the vectors of a matrix are in part those of all rows")
+        raise NotSplittable("some of data, indices and indptr have all rows, others the rows of a chunk")
     return Rows((0,) * 3, tuple(x.domain for x in places), roles=tuple(x.role for x in places))
 
 
@@ -60,9 +60,9 @@ def csm(view: NodeView) -> Rows:
     op: Any = view.node.op
     data, indices, indptr, shape = view.at
     if not all(place.is_local for place in view.at) or data.domain != indices.domain:
-        raise NotSplittable("the vectors of the matrix are not those of rows")
+        raise NotSplittable("data, indices, indptr and the shape do not all belong to the same rows of one matrix")
     if (indptr.role, shape.role) != ("offsets", "shape"):
-        raise NotSplittable("the vectors of the matrix are not those of rows")
+        raise NotSplittable("data, indices, indptr and the shape do not all belong to the same rows of one matrix")
     return Rows((_major(op.format),), (indptr.domain,))
 
 
@@ -70,7 +70,7 @@ def segment_sum(view: NodeView) -> Rows:
     """The sum of the stored entries of each row."""
     x, indptr, count = view.at
     if x.axis != 0 or indptr.role != "offsets" or (count.role, count.domain) != ("count", indptr.domain):
-        raise NotSplittable("entries are added up along other slices than the rows")
+        raise NotSplittable("it adds the stored entries in groups other than the rows")
     return Rows((0,), (indptr.domain,), frozenset({2}))
 
 
@@ -78,7 +78,7 @@ def expand_slices(view: NodeView) -> Rows:
     """The value of each row repeated for its stored entries."""
     x, indptr, like = view.at
     if x.axis != 0 or indptr.role != "offsets" or not like.is_local or x.domain != indptr.domain:
-        raise NotSplittable("values are repeated along other slices than the rows")
+        raise NotSplittable("it repeats values over groups of stored entries other than the rows")
     return Rows((0,), (like.domain,))
 
 
@@ -88,7 +88,7 @@ def take_at(view: NodeView) -> Rows:
     if not x.is_local:
         return view.rows(0)
     if x.axis == 0 or indices.is_local:
-        raise NotSplittable("it reads rows of other chunks")
+        raise NotSplittable("it reads rows by stored indices, which may be in other chunks")
     return view.rows(view.axis_of(0))
 
 
@@ -99,6 +99,6 @@ def sum_at(view: NodeView) -> Rows | Merge:
     if x.is_local and x.axis != 0 and not indices.is_local:
         return view.rows(view.axis_of(0))
     if not (x.is_local and indices.is_local) or count.is_local or (count.role == "count" and count.domain):
-        raise NotSplittable("it adds terms to rows of other chunks")
+        raise NotSplittable("it adds to rows by stored indices, which may be in other chunks")
     dtype = view.node.outputs[0].dtype
     return pointwise("sum", lambda xs: op(*xs), dtype, wide_sum(dtype))

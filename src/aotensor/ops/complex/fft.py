@@ -56,7 +56,9 @@ def rfft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> V
     """
     x = as_tensor(x)
     if dtypes.is_complex(x.dtype):
-        raise GraphTypeError("rfft: x is complex", lines=[x.describe()], hint="use fft, or real(x)")
+        raise GraphTypeError(
+            "rfft: x must be real, but it is complex", lines=[x.describe()], hint="use fft, or real(x)"
+        )
     rows, length, axis = _rows("rfft", x, n, axis)
     rows = cast(rows, _floating(rows.dtype))
     found = RealDft()(rows) if isinstance(length, int) else Dft(-1)(_complex(rows))[..., : length // 2 + 1]
@@ -70,7 +72,7 @@ def irfft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> 
     axis = _axis("irfft", x, axis)
     length = 2 * (extent_of(x, axis) - 1) if n is None else as_extent(n, "irfft: the length")
     if isinstance(length, int) and length < 1:
-        raise GraphValueError(f"irfft: a length of {length}", lines=[x.describe()])
+        raise GraphValueError(f"irfft: the length must be at least 1, found {length}", lines=[x.describe()])
     rows, _, _ = _rows("irfft", x, length // 2 + 1, axis)
     found = OfHalf(length)(rows) if isinstance(length, int) else real(Dft(1)(_mirrored(rows, length)))
     return moveaxis(_scaled(found, length, _factor("irfft", norm, 1)), -1, axis)
@@ -139,7 +141,7 @@ def chosen_axes(
     if s is not None and len(s) != len(chosen):
         raise GraphValueError(f"{name}: {len(s)} lengths for {len(chosen)} axes")
     if name.endswith("2") and len(chosen) != 2:
-        raise GraphValueError(f"{name}: two axes, not {len(chosen)}")
+        raise GraphValueError(f"{name}: expected two axes, found {len(chosen)}")
     lengths: Sequence[Length] = [None] * len(chosen) if s is None else s
     return list(zip(chosen, lengths, strict=True))
 
@@ -176,7 +178,7 @@ def _scaled(x: Variable, length: SymbolicExtent, power: float) -> Variable:
 
 def _axis(name: str, x: Variable, axis: int) -> int:
     if not x.ndim:
-        raise GraphTypeError(f"{name}: a scalar has no axis", lines=[x.describe()])
+        raise GraphTypeError(f"{name}: expected at least one axis, found a scalar", lines=[x.describe()])
     try:
         return normalise_axis(axis, x.ndim)
     except (GraphTypeError, GraphValueError) as error:
@@ -190,7 +192,7 @@ def _rows(name: str, x: Variable, n: Length, axis: int) -> tuple[Variable, Symbo
     extent = extent_of(rows, -1)
     length = extent if n is None else as_extent(n, f"{name}: the length")
     if isinstance(length, int) and length < 1:
-        raise GraphValueError(f"{name}: a length of {length}", lines=[x.describe()])
+        raise GraphValueError(f"{name}: the length must be at least 1, found {length}", lines=[x.describe()])
     if n is None or (isinstance(extent, int) and extent == length):
         return rows, length, axis
     if isinstance(extent, int) and isinstance(length, int) and extent > length:

@@ -52,7 +52,7 @@ def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Variable:
 def _length(name: str, n: SymbolicExtent) -> SymbolicExtent:
     length = as_extent(n, f"{name}: the length")
     if isinstance(length, int) and length < 1:
-        raise GraphValueError(f"{name}: a length of {length}")
+        raise GraphValueError(f"{name}: the length must be at least 1, found {length}")
     return length
 
 

@@ -74,7 +74,7 @@ def ihfft(x: Any, n: Length = None, axis: int = -1, norm: str | None = None) -> 
 
 def _opposite(name: str, norm: str | None) -> str:
     if norm not in _OPPOSITE:
-        raise GraphValueError(f"{name}: norm={norm!r}", hint="'backward', 'ortho' or 'forward'")
+        raise GraphValueError(f"{name}: norm={norm!r} is unknown", hint="use 'backward', 'ortho' or 'forward'")
     return _OPPOSITE[norm]
 
 
@@ -101,5 +101,5 @@ def _backward(
 
 def _at_least_one(name: str, x: Variable, axes: list[tuple[int, Length]]) -> list[tuple[int, Length]]:
     if not axes:
-        raise GraphTypeError(f"{name}: no axis to transform", lines=[x.describe()])
+        raise GraphTypeError(f"{name}: expected at least one axis to transform", lines=[x.describe()])
     return axes

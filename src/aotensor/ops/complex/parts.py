@@ -84,7 +84,7 @@ class Part(Op):
 
     def infer_type(self, z: TensorType) -> TensorType:
         if not dtypes.is_complex(z.dtype):
-            raise GraphTypeError(f"needs a complex value, not {z}")
+            raise GraphTypeError(f"expected a complex value, found {z}")
         return z.with_dtype(dtypes.part_of(z.dtype))
 
     def reference(self, z: Array) -> Array:
@@ -235,7 +235,7 @@ def complex(re: Any, im: Any) -> Variable:
     x, y = as_tensor(re), as_tensor(im)
     for part in (x, y):
         if dtypes.is_complex(part.dtype):
-            raise GraphTypeError("complex: the parts are real", lines=[part.describe()])
+            raise GraphTypeError("complex: the real and the imaginary part must be real", lines=[part.describe()])
     dtype = dtypes.float_of(dtypes.promote(x.dtype, y.dtype))
     x, y = cast(x, dtype), cast(y, dtype)
     return whole(*same_shape(x, y))

@@ -58,7 +58,7 @@ class Dft(Op):
 
     def infer_type(self, x: TensorType) -> TensorType:
         if not dtypes.is_complex(x.dtype) or not x.rank:
-            raise GraphTypeError(f"needs a complex tensor, not {x}")
+            raise GraphTypeError(f"expected a complex tensor, found {x}")
         return x
 
     def reference(self, x: Array) -> Any:
@@ -108,7 +108,7 @@ class RealDft(LinearOp):
 
     def infer_type(self, x: TensorType) -> TensorType:
         if not dtypes.is_float(x.dtype) or not x.rank:
-            raise GraphTypeError(f"needs a tensor of floats, not {x}")
+            raise GraphTypeError(f"expected a tensor of float32 or float64, found {x}")
         return TensorType(dtypes.complex_of(x.dtype), (*x.shape[:-1], _known_length(x) // 2 + 1))
 
     def reference(self, x: Array) -> Any:
@@ -144,7 +144,9 @@ class OfHalf(LinearOp):
 
     def infer_type(self, x: TensorType) -> TensorType:
         if not dtypes.is_complex(x.dtype) or not x.rank or x.shape[-1] != self.length // 2 + 1:
-            raise GraphTypeError(f"needs a complex tensor with {self.length // 2 + 1} along its last axis, not {x}")
+            raise GraphTypeError(
+                f"expected a complex tensor with {self.length // 2 + 1} elements along its last axis, found {x}"
+            )
         return TensorType(dtypes.part_of(x.dtype), (*x.shape[:-1], self.length))
 
     def reference(self, x: Array) -> Any:
@@ -207,7 +209,7 @@ def _known_length(x: TensorType) -> int:
     n = x.shape[-1]
     if not isinstance(n, int):
         raise UnsupportedError(
-            "the length of a transform is a number that is known when the graph is made",
+            "the length of this transform must be a number that is known when the graph is built",
             hint='say it in the type, as in shape=("batch", 1024), or pass n=1024',
         )
     return n

@@ -114,7 +114,7 @@ def without_groups(y: Variable, groups: int) -> Variable:
 def _grouped(name: str, x: Variable, w: Variable, groups: int) -> tuple[Variable, Variable]:
     """Input and filters with an axis of groups: (N, groups, C/groups, …), (groups, O/groups, C/groups, …)."""
     if groups < 1:
-        raise GraphValueError(f"{name}: groups is {groups}, not at least 1")
+        raise GraphValueError(f"{name}: groups must be at least 1, found {groups}")
     channels, wanted, made = x.static_shape[1], w.static_shape[1], w.static_shape[0]
     lines = [x.describe(), w.describe()]
     if channels is not None and channels % groups:
@@ -145,7 +145,7 @@ def positive(name: str, what: str, value: int | Sequence[int], rank: int) -> tup
     """Convert an option to one number of at least 1 per axis: a single number counts for all axes."""
     numbers = per_axis(name, what, value, rank)
     if min(numbers) < 1:
-        raise GraphValueError(f"{name}: {what} is {min(numbers)}, not at least 1")
+        raise GraphValueError(f"{name}: {what} must be at least 1, found {min(numbers)}")
     return numbers
 
 
@@ -212,7 +212,7 @@ def windows(
 ) -> SymbolicExtent:
     """The number of windows along an axis.   Raises: GraphValueError if there is none"""
     if isinstance(kernel, int) and kernel < 1:
-        raise GraphValueError(f"{name}: the filters are empty")
+        raise GraphValueError(f"{name}: the filters have an extent of 0")
     if stride == 1 and kernel == 1 and sum(sides) == 0:
         return extent
     if isinstance(kernel, int) and stride == 1 and sum(sides) == dilation * (kernel - 1):

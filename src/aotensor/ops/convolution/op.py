@@ -66,7 +66,7 @@ class Convolution(MultilinearOp):
         if "bool" in (a.dtype, b.dtype):
             raise GraphTypeError(_NOT_WITH_BOOL)
         if sum(not isinstance(dim, int) for dim in self.dims) != len(extents):
-            raise GraphTypeError("an extent is needed for each dim that is not known")
+            raise GraphTypeError("expected one extent for each dim that is not static")
         if self.fault and any(isinstance(dim, int) and dim < 1 for dim in self.dims):
             raise GraphValueError(self.fault)
         known: dict[str, Dim] = {}

@@ -134,7 +134,7 @@ def _options(
     if x.ndim < rank:
         raise GraphTypeError(f"{name}: the input has rank {x.ndim}, not at least {rank}", lines=[x.describe()])
     if x.dtype == "bool":
-        raise GraphTypeError(f"{name}: the input is bool, which is not pooled", lines=[x.describe()])
+        raise GraphTypeError(f"{name}: the input must be a number type, not bool", lines=[x.describe()])
     sizes = positive(name, "window", window, rank)
     strides = sizes if stride is None else positive(name, "stride", stride, rank)
     sides = per_axis(name, "padding", padding, rank)

@@ -77,7 +77,7 @@ def _signals(name: str, a: Any, v: Any, rank: int, mode: str) -> tuple[Variable,
     for value in (x, y):
         if value.ndim != rank:
             kind = "vectors" if rank == 1 else "matrices"
-            raise GraphTypeError(f"{name}: operands are {kind}", lines=[x.describe(), y.describe()])
+            raise GraphTypeError(f"{name}: both operands must be {kind}", lines=[x.describe(), y.describe()])
         if value.dtype == "bool":
             raise GraphTypeError(f"{name}: bool has no sums of products", lines=[value.describe()])
         if 0 in value.static_shape:

@@ -230,7 +230,7 @@ def known_elementwise(name: str, parameters: tuple[tuple[str, Any], ...]) -> Ele
     if found is None and name in MAKERS:
         return MAKERS[name](*(value for _, value in parameters))
     if found is None:
-        raise GraphValueError(f"the op {name} is unknown here", hint="import the module that defines it")
+        raise GraphValueError(f"the elementwise op {name} is unknown", hint="import the module that defines it")
     return found
 
 

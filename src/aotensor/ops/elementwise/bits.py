@@ -137,7 +137,8 @@ def _bitcast(dtype: str) -> Elementwise:
     def signature(operand: str) -> tuple[tuple[str, ...], str]:
         if dtypes.itemsize(operand) != dtypes.itemsize(dtype) or "bool" in (operand, dtype):
             raise GraphTypeError(
-                f"the bits of {operand} are no {dtype}", hint=f"dtypes of {8 * dtypes.itemsize(operand)} bits, not bool"
+                f"the bits of {operand} cannot be reinterpreted as {dtype}",
+                hint=f"use a dtype of {8 * dtypes.itemsize(operand)} bits other than bool",
             )
         return (operand,), dtype
 
@@ -162,10 +163,11 @@ def bitcast(x: Any, dtype: Any) -> Variable:
     variable, wanted = as_tensor(x), dtypes.canonical(dtype)
     if dtypes.is_half(variable.dtype) or dtypes.is_half(wanted):
         raise GraphTypeError(
-            f"bitcast: halves are computed in float32: from {variable.dtype} to {wanted} is not possible"
+            f"bitcast: half floats are computed in float32, so {variable.dtype} cannot become {wanted}"
         )
     if dtypes.is_complex(variable.dtype) or dtypes.is_complex(wanted):
         raise GraphTypeError(
-            f"bitcast: the bits of {variable.dtype} are no {wanted}", hint="bitcast real and imaginary parts"
+            f"bitcast: the bits of {variable.dtype} cannot be reinterpreted as {wanted}",
+            hint="bitcast the real and the imaginary part",
         )
     return variable if variable.dtype == wanted else _bitcast(wanted)(variable)

@@ -26,7 +26,10 @@ _MAX_UNROLLED_POWER = 16
 
 def _reference_pow(x: Array, y: Array) -> Array:
     if y.dtype.kind in "iu" and np.any(y < 0):
-        raise GraphValueError("pow: an integer to a negative integer power", hint="cast the base to a floating dtype")
+        raise GraphValueError(
+            "pow: an integer raised to a negative integer power is not an integer",
+            hint="cast the base to a floating dtype",
+        )
     return np.asarray(np.power(x, y))
 
 
@@ -130,7 +133,7 @@ def pow(x: Any, y: Any) -> Variable:
     base = cast(base, common)
     if exponent < 0 and dtypes.is_discrete(common):
         raise GraphValueError(
-            f"pow: an integer to the power {exponent}",
+            f"pow: an integer raised to the power {exponent} is not an integer",
             lines=[base.describe()],
             hint="cast the base to a floating dtype",
         )

@@ -278,7 +278,7 @@ def lu(a: Any, permute_l: bool = False, p_indices: bool = False) -> tuple[Variab
     Raises: GraphValueError if a is not square, GraphTypeError if both options are set.
     """
     if permute_l and p_indices:
-        raise GraphTypeError("lu: permute_l and p_indices exclude each other")
+        raise GraphTypeError("lu: permute_l and p_indices cannot both be True")
     packed, exchanges = packed_factors("lu", a)
     n, kind = extent_of(packed, -1), real(packed).dtype
     lower, upper = Triangle(True, -1)(packed) + eye(n, dtype=kind), Triangle(False, 0)(packed)

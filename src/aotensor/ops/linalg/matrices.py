@@ -21,7 +21,7 @@ from aotensor.ops.shape.extents import SymbolicExtent, extent_of, extents_of
 
 ON_ERROR = ("raise", "nan")
 NOT_SQUARE = "rows and columns of a square matrix"
-NO_MATRIX = "needs a matrix: a rank of at least 2"
+NO_MATRIX = "expected a matrix or a stack of matrices, found a rank below 2"
 INNER = "extents of the matrix and the right-hand side"
 ZERO_ON_DIAGONAL = "the matrix is singular: entry {found} of its diagonal is zero"
 NO_ROW = "pivot {found} is not one of {expected} rows"
@@ -72,7 +72,7 @@ def square_dim(a: TensorType) -> Dim:
     if a.rank < 2:
         raise GraphTypeError(NO_MATRIX)
     if not dtypes.is_float(a.dtype):
-        raise GraphTypeError(f"needs a floating dtype, not {a.dtype}")
+        raise GraphTypeError(f"expected a floating dtype, found {a.dtype}")
     return common_dim(NOT_SQUARE, *a.shape[-2:])
 
 
@@ -87,7 +87,7 @@ def common_dim(what: str, *dims: Dim) -> Dim:
 def common_batch(*batches: tuple[Dim, ...]) -> tuple[Dim, ...]:
     """The common leading dims of operands.   Raises: GraphTypeError, GraphValueError"""
     if len({len(batch) for batch in batches}) > 1:
-        raise GraphTypeError("the operands have different numbers of leading dims")
+        raise GraphTypeError("the operands must have the same number of leading dims")
     return tuple(common_dim("leading dims", *dims) for dims in zip(*batches, strict=True))
 
 

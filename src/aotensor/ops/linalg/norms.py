@@ -58,7 +58,7 @@ def norm(x: Any, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> 
 
 def _vector_norm(x: Variable, ord: Any, axis: int) -> Variable:
     if isinstance(ord, str):
-        raise GraphValueError(f"norm: ord {ord!r} of a vector")
+        raise GraphValueError(f"norm: ord {ord!r} is not defined for a vector")
     size = absolute(x)
     if ord == math.inf:
         return max_over(size, axis=axis)
@@ -88,7 +88,7 @@ def _matrix_norm(x: Variable, ord: Any, axes: tuple[int, ...]) -> Variable:
         x = x if ord == "nuc" else nonempty("norm", x, axes)
         return _spectral_norm(transpose(x, [*others, rows, columns]), ord)
     if ord not in (1, -1, math.inf, -math.inf):
-        raise GraphValueError(f"norm: ord {ord!r} of a matrix")
+        raise GraphValueError(f"norm: ord {ord!r} is not defined for a matrix")
     summed, compared = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = sum_over(absolute(x), axis=summed)
     return (max_over if ord > 0 else min_over)(sums, axis=compared - (compared > summed))

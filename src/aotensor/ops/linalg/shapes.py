@@ -25,10 +25,10 @@ def as_square(name: str, x: Any) -> Variable:
     """
     matrix = as_tensor(x)
     if matrix.ndim < 2:
-        raise GraphTypeError(f"{name}: needs a rank of at least 2", lines=[matrix.describe()])
+        raise GraphTypeError(f"{name}: expected a rank of at least 2, found {matrix.ndim}", lines=[matrix.describe()])
     rows, columns = matrix.tensor_type.shape[-2:]
     if isinstance(rows, int) and isinstance(columns, int) and rows != columns:
-        raise GraphValueError(f"{name}: needs a square matrix, not {rows} by {columns}", lines=[matrix.describe()])
+        raise GraphValueError(f"{name}: expected a square matrix, found {rows} by {columns}", lines=[matrix.describe()])
     if rows == columns and rows is not None:
         return matrix
     return specify_shape(matrix, [*([None] * (matrix.ndim - 1)), extent_of(matrix, -2)])
@@ -37,9 +37,9 @@ def as_square(name: str, x: Any) -> Variable:
 def matrix_type(x: TensorType) -> TensorType:
     """The type of a floating matrix, or of a batch of them.   Raises: GraphTypeError for anything else."""
     if x.rank < 2:
-        raise GraphTypeError("needs a matrix: a rank of at least 2")
+        raise GraphTypeError(f"expected a matrix or a stack of matrices, found rank {x.rank}")
     if not dtypes.is_float(x.dtype):
-        raise GraphTypeError(f"needs a floating dtype, not {x.dtype}")
+        raise GraphTypeError(f"expected a floating dtype, found {x.dtype}")
     return x
 
 

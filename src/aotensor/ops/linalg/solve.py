@@ -189,7 +189,9 @@ def _solve_complex(
     assume_a = names.get(assume_a, assume_a)
     if assume_a == "sym":
         raise GraphTypeError(
-            'solve: assume_a "sym" of a complex matrix', lines=[a.describe()], hint='say "gen" or "her"'
+            'solve: assume_a="sym" is for real matrices, but A is complex',
+            lines=[a.describe()],
+            hint='use assume_a="gen", or "her" for a Hermitian matrix',
         )
     core = right_hand_side("solve", a, b, b_ndim)
     if assume_a.endswith("triangular"):

@@ -36,7 +36,7 @@ def tensorinv(a: Any, ind: int = 2) -> Variable:
     """
     a = floating(a)
     if ind < 1:
-        raise GraphValueError(f"tensorinv: ind is {ind}, not positive")
+        raise GraphValueError(f"tensorinv: ind must be positive, found {ind}")
     extents = extents_of(a)
     first, last = extents[:ind], extents[ind:]
     matrix = as_square("tensorinv", reshape(a, [product(first), product(last)]))
@@ -54,7 +54,10 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Variable:
     """
     a, b = both_floating(a, b)
     if a.ndim < b.ndim:
-        raise GraphTypeError("tensorsolve: a has at least the axes of b", lines=[a.describe(), b.describe()])
+        raise GraphTypeError(
+            f"tensorsolve: a must have at least the rank of b, {b.ndim}, found {a.ndim}",
+            lines=[a.describe(), b.describe()],
+        )
     if axes is not None:
         moved = [normalise_axis(axis, a.ndim) for axis in axes]
         a = transpose(a, [*(k for k in range(a.ndim) if k not in moved), *moved])
@@ -78,7 +81,10 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> list[Variable]:
     """
     a, b = both_floating(a, b)
     if a.ndim != 2 or b.ndim not in (1, 2):
-        raise GraphTypeError("lstsq: needs a matrix and a vector or a matrix", lines=[a.describe(), b.describe()])
+        raise GraphTypeError(
+            f"lstsq: expected a matrix a and a vector or matrix b, found ranks {a.ndim} and {b.ndim}",
+            lines=[a.describe(), b.describe()],
+        )
     smallest = _rounding(a) if rcond is None else float(rcond)
     columns = b if b.ndim == 2 else expand_dims(b, 1)
     x = matmul(pinv(a, rcond=smallest), columns)

@@ -225,7 +225,7 @@ def right_hand_side(name: str, a: Variable, b: Variable, b_ndim: int | None) -> 
     core = b_ndim if b_ndim is not None else 1 if b.ndim == 1 else 2
     if b.ndim < core or a.ndim < 2:
         lines = [a.describe(), b.describe()]
-        raise GraphTypeError(f"{name}: needs a matrix, and a right-hand side of rank {core} or more", lines=lines)
+        raise GraphTypeError(f"{name}: expected a matrix and a right-hand side of rank {core} or more", lines=lines)
     return core
 
 

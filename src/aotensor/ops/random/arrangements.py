@@ -42,7 +42,9 @@ def _weights(name: str, p: Any) -> Variable:
     """Convert the weights of categories to float64.   Raises: GraphTypeError without an axis of categories."""
     p = as_tensor(p)
     if p.ndim == 0:
-        raise GraphTypeError(f"{name}: the probabilities have no axis of categories", lines=[p.describe()])
+        raise GraphTypeError(
+            f"{name}: expected probabilities with an axis of categories, found a scalar", lines=[p.describe()]
+        )
     checked = parameter(f"{name}: p", p, "float64", low=0, high=sys.float_info.max)
     sums = parameter(f"{name}: the sum of p", total(checked, axis=-1, keepdims=True), "float64", 0, is_open=True)
     return undefined_grad(checked / sums)
@@ -147,7 +149,7 @@ def distinct(
     """Draw different numbers below `count` for each sample of a batch.   p: (…, count) → (*batch, *size)"""
     state, number = as_state(state), product(size)
     if isinstance(number, int) and isinstance(count, int) and number > count:
-        raise GraphValueError(f"choice: {number} of {count} without replacement")
+        raise GraphValueError(f"choice: cannot draw {number} of {count} elements without replacement")
     if p is None:
         keys = noise("bits", state, [*batch, count], "uint64")
     else:
@@ -161,5 +163,7 @@ def _population(name: str, x: Any) -> tuple[Variable | None, SymbolicExtent]:
     if x.ndim:
         return x, extent_of(x, 0)
     if x.dtype not in dtypes.INTEGERS:
-        raise GraphTypeError(f"{name}: a scalar is a number of elements, not {x.type}", lines=[x.describe()])
+        raise GraphTypeError(
+            f"{name}: a scalar must be an integer, the number of elements, not {x.type}", lines=[x.describe()]
+        )
     return None, as_extent(x)

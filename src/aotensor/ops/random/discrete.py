@@ -147,14 +147,14 @@ def integers(
     """
     state, kind = as_state(state), "int64" if dtype is None else dtypes.canonical(dtype)
     if dtypes.is_float(kind):
-        raise GraphTypeError(f"integers: a whole number has no dtype {kind}")
+        raise GraphTypeError(f"integers: dtype must be an integer dtype, not {kind}")
     first, last = (0, low) if high is None else (low, high)
     wide = "uint64" if kind == "uint64" else "int64"
     start, end = _bound("low", first, kind, wide), _bound("high", last, kind, wide, is_excluded=not endpoint)
     is_excluded = not endpoint and not isinstance(last, int)
     if isinstance(start, Constant) and isinstance(end, Constant) and np.any(start.data + is_excluded > end.data):
         raise GraphValueError(
-            f"integers: there is none from {start} to {end}", lines=[start.describe(), end.describe()]
+            f"integers: there are no integers from {start} to {end}", lines=[start.describe(), end.describe()]
         )
     span = (span_below if is_excluded else span_up_to)(start, end)
     threshold = mod(sub(constant(0, dtype="uint64"), span), maximum(span, constant(1, dtype="uint64")))

@@ -69,19 +69,19 @@ class Draw(Op):
     def infer_type(self, state: TensorType, *parameters: TensorType) -> TensorType:
         leading = check_state(state)
         if tuple(x.dtype for x in parameters) != self.sampler.operands:
-            raise GraphTypeError(f"{self.kind}: the parameters are {', '.join(self.sampler.operands)}")
+            raise GraphTypeError(f"{self.kind}: expected parameters of the dtypes {', '.join(self.sampler.operands)}")
         if len({x.rank for x in parameters}) != 1 or parameters[0].rank < len(leading):
-            raise GraphTypeError(f"{self.kind}: the parameters have the rank of the draw")
+            raise GraphTypeError(f"{self.kind}: every parameter must have the rank of the draw")
         for known in zip(*(x.static_shape for x in parameters), strict=True):
             if len({n for n in known if n is not None}) > 1:
-                raise GraphValueError(f"{self.kind}: the parameters differ in shape")
+                raise GraphValueError(f"{self.kind}: all parameters must have the same shape")
         dims = broadcast_shapes([x.shape for x in parameters])
         return TensorType(self.sampler.result, dims)
 
     def reference(self, state: Array, *parameters: Array) -> Array:
         shape, count = parameters[0].shape, state.ndim - 1
         if any(x.shape != shape for x in parameters) or shape[:count] != state.shape[:-1]:
-            raise GraphValueError(f"draw: {self.kind}: the parameters differ in shape")
+            raise GraphValueError(f"draw: {self.kind}: all parameters must have the same shape")
         builder: Any = ArrayBuilder()
         where = array_positions(state, shape[count:])
         with np.errstate(all="ignore"):

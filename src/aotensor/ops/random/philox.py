@@ -97,7 +97,7 @@ class Philox(DiscreteOp):
     def reference(self, counter: Array, key: Array) -> Array:
         if (counter.shape[-1], key.shape[-1]) != (4, 2):
             raise GraphTypeError(
-                f"philox: {counter.shape[-1]} words of counter and {key.shape[-1]} of key, not 4 and 2"
+                f"philox: the counter must have 4 words and the key 2, found {counter.shape[-1]} and {key.shape[-1]}"
             )
         words, keys = (tuple(np.moveaxis(x.astype(np.uint64), -1, 0)) for x in (counter, key))
         builder: Any = ArrayBuilder()

@@ -44,7 +44,7 @@ def _check_fit(x: Variable, extents: Sequence[SymbolicExtent]) -> None:
     )
     if not is_good:
         shown = ", ".join(map(str, extents))
-        raise GraphValueError(f"a parameter does not broadcast to the size ({shown})", lines=[x.describe()])
+        raise GraphValueError(f"a parameter does not broadcast to size=({shown})", lines=[x.describe()])
 
 
 def noise(kind: str, state: Variable, extents: Sequence[SymbolicExtent], dtype: str) -> Variable:
@@ -68,7 +68,7 @@ def real(dtype: Any) -> str:
     """The dtype of a real draw: `dtype` if given, else floatX.   Raises: GraphTypeError if it is not floating."""
     found = config.floatX if dtype is None else dtypes.canonical(dtype)
     if not dtypes.is_float(found):
-        raise GraphTypeError(f"a real draw has a floating dtype, not {found}")
+        raise GraphTypeError(f"draws of real numbers need a floating dtype, not {found}")
     return found
 
 
@@ -97,5 +97,5 @@ def whole(dtype: Any) -> str:
     """The dtype of a count: `dtype` if given, else int64.   Raises: GraphTypeError for bool."""
     found = "int64" if dtype is None else dtypes.canonical(dtype)
     if found == "bool":
-        raise GraphTypeError("a count has no dtype bool")
+        raise GraphTypeError("draws of counts need a number dtype, not bool")
     return found

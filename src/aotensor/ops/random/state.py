@@ -46,7 +46,11 @@ def as_state(value: Any) -> Variable:
     state = as_tensor(value)
     check_state(state.tensor_type)
     if state.ndim != 1:
-        raise GraphTypeError("a draw has one state", lines=[state.describe()], hint="vectorize the draw over states")
+        raise GraphTypeError(
+            "one draw uses one state, not a batch of them",
+            lines=[state.describe()],
+            hint="vectorize the draw over states",
+        )
     return state
 
 

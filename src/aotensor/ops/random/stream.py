@@ -52,7 +52,9 @@ class RandomStream:
         """
         if isinstance(draw, str):
             if draw not in DISTRIBUTIONS:
-                raise GraphTypeError(f"there is no distribution {draw!r}", hint=f"one of {', '.join(DISTRIBUTIONS)}")
+                raise GraphTypeError(
+                    f"there is no distribution {draw!r}", hint=f"use one of {', '.join(DISTRIBUTIONS)}"
+                )
             draw = DISTRIBUTIONS[draw]
         number = len(self.state_updates)
         state = shared_state(self.default_instance_seed, number, f"rng{number}")

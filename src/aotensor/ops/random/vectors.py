@@ -31,7 +31,7 @@ def multivariate_normal(state: Any, mean: Any, cov: Any, size: Any = (), dtype: 
     mean, cov = as_tensor(mean), as_tensor(cov)
     if (mean.ndim, cov.ndim) != (1, 2):
         lines = [mean.describe(), cov.describe()]
-        raise GraphTypeError("multivariate_normal: mean is a vector, cov a matrix", lines=lines)
+        raise GraphTypeError("multivariate_normal: mean must be a vector and cov a matrix", lines=lines)
     extents = [*extents_for(size, []), extent_of(mean, 0)]
     following, z = standard_normal(state, extents, kind)
     return following, cast(mean, kind) + dot(z, matrix_transpose(cholesky(cast(cov, kind))))
@@ -47,7 +47,9 @@ def dirichlet(state: Any, alpha: Any, size: Any = None, dtype: Any = None) -> Dr
     """
     alpha = parameter("dirichlet: alpha", alpha, "float64", 0, LARGEST_SHAPE)
     if alpha.ndim == 0:
-        raise GraphTypeError("dirichlet: alpha has no axis of categories", lines=[alpha.describe()])
+        raise GraphTypeError(
+            "dirichlet: alpha must have an axis of categories, found a scalar", lines=[alpha.describe()]
+        )
     extents = [*extents_for(size, [alpha[..., 0]]), extent_of(alpha, -1)]
     following, x = gamma(state, alpha, 1.0, extents, "float64")
     return following, cast(x / total(x, axis=-1, keepdims=True), real(dtype))

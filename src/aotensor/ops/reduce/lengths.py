@@ -50,7 +50,7 @@ class Length(AxisOp):
 
     def infer_type(self, x: TensorType) -> TensorType:
         if not dtypes.is_float(x.dtype):
-            raise GraphTypeError(f"needs a float, not {x.dtype}")
+            raise GraphTypeError(f"expected a floating dtype, found {x.dtype}")
         return without_axes(x, self.axes, "float64")
 
     def reference(self, x: Array) -> Array:

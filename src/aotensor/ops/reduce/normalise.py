@@ -23,7 +23,7 @@ from aotensor.ops.shape.axes import reexpand
 
 def _checked(x: TensorType) -> TensorType:
     if not dtypes.is_float(x.dtype):
-        raise GraphTypeError(f"needs a float, not {x.dtype}")
+        raise GraphTypeError(f"expected a floating dtype, found {x.dtype}")
     return x
 
 

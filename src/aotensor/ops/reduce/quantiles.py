@@ -197,7 +197,7 @@ def _top(name: str, x: Any, kth: int, axis: int | None) -> tuple[Variable, Varia
     count = abs(kth)
     if kth == 0 or (extent is not None and count > extent):
         of = "some" if extent is None else f"{extent}"
-        raise GraphValueError(f"{name}: kth is {kth}, of {of} elements along axis {axis}", lines=[x.describe()])
+        raise GraphValueError(f"{name}: kth is {kth}, but axis {axis} has {of} elements", lines=[x.describe()])
     lines = moveaxis(x, axis, -1)
     places = Leading(count, kth > 0)(lines)
     if count > 1:

@@ -70,14 +70,16 @@ class LinearRecurrence(AxisOp):
     def infer_type(self, a: TensorType, c: TensorType) -> TensorType:
         normalise_axis(self.axis, a.rank)
         if a.dtype != c.dtype or not dtypes.is_float(a.dtype) or a.rank != c.rank:
-            raise GraphTypeError(f"factors {a} and terms {c} are not of one floating dtype and one rank")
+            raise GraphTypeError(f"factors and terms must have one floating dtype and one rank, found {a} and {c}")
         if any(p != q and None not in (p, q) for p, q in zip(a.static_shape, c.static_shape, strict=True)):
-            raise GraphValueError(f"factors {a} and terms {c} are not of one shape")
+            raise GraphValueError(f"factors and terms must have one shape, found {a} and {c}")
         return TensorType(a.dtype, broadcast_shapes([a.shape, c.shape]))
 
     def reference(self, a: Array, c: Array) -> Array:
         if a.shape != c.shape:
-            raise GraphValueError(f"linear_recurrence: factors of shape {a.shape}, terms of shape {c.shape}")
+            raise GraphValueError(
+                f"linear_recurrence: factors and terms must have one shape, found {a.shape} and {c.shape}"
+            )
         result = np.zeros_like(c)
         factors, terms, y = (np.moveaxis(x, self.axis, 0)[:: -1 if self.reverse else 1] for x in (a, c, result))
         carried = np.zeros(y.shape[1:], y.dtype)

@@ -42,7 +42,7 @@ class Ranked(TrailingOp, DiscreteOp):
 
     def infer_type(self, x: TensorType, ranks: TensorType) -> TensorType:
         if x.rank == 0 or ranks.rank != 1 or ranks.dtype != "int64":
-            raise GraphTypeError(f"needs lines and an int64 vector of ranks, not {x} and {ranks}")
+            raise GraphTypeError(f"expected a tensor and an int64 vector of ranks, found {x} and {ranks}")
         return TensorType("int64", (*x.shape[:-1], ranks.shape[0]))
 
     def reference(self, x: Array, ranks: Array) -> Array:
@@ -124,10 +124,10 @@ def _partitioned(name: str, x: Any, kth: int | Sequence[int], axis: int | None) 
     lines = moveaxis(x, axis, -1)
     ranks = [kth] if isinstance(kth, int) else list(kth)
     if not ranks:
-        raise GraphValueError(f"{name}: kth names no rank")
+        raise GraphValueError(f"{name}: kth is empty")
     known = lines.static_shape[-1]
     if known is not None and not all(-known <= k < known for k in ranks):
-        raise GraphIndexError(f"{name}: kth is {kth}, of {known} elements along axis {axis}", lines=[x.describe()])
+        raise GraphIndexError(f"{name}: kth is {kth}, but axis {axis} has {known} elements", lines=[x.describe()])
     cuts = sort(take(arange(extent_of(lines, -1)), constant(np.array(ranks, "int64"))))
     return x, moveaxis(_by_parts(lines, cuts, len(ranks)), -1, axis), axis
 

@@ -38,7 +38,9 @@ def average(a: Any, axis: Axes = None, weights: Any = None, returned: bool = Fal
     if w.ndim != a.ndim:
         if w.ndim != 1 or len(axes) != 1:
             lines = [a.describe(), w.describe()]
-            raise GraphTypeError("average: weights have the shape of a, or are a vector along one axis", lines=lines)
+            raise GraphTypeError(
+                "average: weights must have the shape of a, or be a vector along one axis", lines=lines
+            )
         w = dimshuffle(w, [0 if k == axes[0] else None for k in range(a.ndim)])
     dtype = dtypes.mean_of(dtypes.promote(a.dtype, w.dtype))
     wide = dtypes.compute_of(dtype)
@@ -106,7 +108,7 @@ def _variables(name: str, x: Any, rowvar: bool) -> Variable:
         hint = "take covariances of real(z) and imag(z)"
         raise GraphTypeError(f"{name}: takes no complex values", lines=[x.describe()], hint=hint)
     if x.ndim > 2:
-        raise GraphTypeError(f"{name}: needs a vector or a matrix", lines=[x.describe()])
+        raise GraphTypeError(f"{name}: expected a vector or a matrix", lines=[x.describe()])
     if x.ndim < 2:
         return dimshuffle(x, [None, *range(x.ndim)] if x.ndim else [None, None])
     return x if rowvar else matrix_transpose(x)
@@ -119,9 +121,9 @@ def _weights(fweights: Any, aweights: Any, dtype: str) -> Variable | None:
             continue
         w = as_tensor(given)
         if w.ndim != 1:
-            raise GraphTypeError(f"cov: {what} are a vector, not {w.type}", lines=[w.describe()])
+            raise GraphTypeError(f"cov: {what} must be a vector, not {w.type}", lines=[w.describe()])
         if what == "fweights" and dtypes.is_float(w.dtype):
-            raise GraphTypeError(f"cov: fweights are integers, not {w.dtype}", lines=[w.describe()])
+            raise GraphTypeError(f"cov: fweights must be integers, not {w.dtype}", lines=[w.describe()])
         w = cast(parameter(f"cov: {what}", w, w.dtype, low=0), dtype)
         found = w if found is None else found * w
     return found

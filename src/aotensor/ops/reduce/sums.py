@@ -213,7 +213,7 @@ def mean(
     out = dtypes.mean_of(x.dtype) if dtype is None else dtypes.canonical(dtype)
     wide = dtypes.canonical(acc_dtype or ("complex128" if dtypes.is_complex(out) else "float64"))
     if dtypes.is_discrete(wide):
-        raise GraphTypeError(f"mean: acc_dtype is a floating dtype, not {wide}")
+        raise GraphTypeError(f"mean: acc_dtype must be a floating dtype, not {wide}")
     total = sum(x, axis=axes, dtype=wide, keepdims=keepdims, acc_dtype=acc_dtype)
     return cast(total / count(x, axes, "float32" if wide == "float32" else "float64"), out)
 

@@ -62,7 +62,9 @@ def read_sequences(given: Any, go_backwards: bool) -> tuple[list[Rows], list[Sym
     for position, item in enumerate(as_list(given)):
         x, taps = _with_taps(item, "input", position)
         if x.ndim == 0:
-            raise GraphTypeError(f"scan: sequence {position} is a scalar", lines=[x.describe()])
+            raise GraphTypeError(
+                f"scan: sequence {position} is a scalar, which has no axis to loop over", lines=[x.describe()]
+            )
         low, high = min(*taps, 0), max(*taps, 0)
         for tap in taps:
             start, end = tap - low, high - tap
@@ -81,7 +83,9 @@ def _with_taps(item: Any, key: str, position: int) -> tuple[Variable, tuple[int,
         return as_tensor(item), (0,)
     unknown = set(item) - {key, "taps"}
     if unknown or key not in item:
-        raise GraphValueError(f"scan: sequence {position} is a dict of {key} and taps, found {sorted(item)}")
+        raise GraphValueError(
+            f"scan: sequence {position}: expected a dict with the keys {key} and taps, found {sorted(item)}"
+        )
     taps = item.get("taps")
     return as_tensor(item[key]), (0,) if taps is None else checked_taps(taps, f"sequence {position}")
 
@@ -94,7 +98,7 @@ def checked_taps(taps: Any, what: str) -> tuple[int, ...]:
     if not all(isinstance(tap, int | np.integer) and not isinstance(tap, bool) for tap in listed):
         raise GraphTypeError(f"scan: the taps of {what} are ints, not {taps!r}")
     if not listed or len(set(listed)) != len(listed):
-        raise GraphValueError(f"scan: the taps of {what} are distinct, and one at least, not {taps!r}")
+        raise GraphValueError(f"scan: the taps of {what} must be at least one number, and distinct, not {taps!r}")
     return tuple(checked_int(tap, "a tap") for tap in listed)
 
 
@@ -114,7 +118,7 @@ def _state(item: Any, position: int) -> State | None:
     if isinstance(item, Mapping):
         unknown = set(item) - {"initial", "taps", "inplace"}
         if unknown:
-            raise GraphValueError(f"scan: {what} is a dict of initial and taps, found {sorted(item)}")
+            raise GraphValueError(f"scan: {what}: expected a dict with the keys initial and taps, found {sorted(item)}")
         has_taps = item.get("taps") is not None
         if item.get("initial") is None:
             if has_taps:
@@ -142,7 +146,7 @@ def make_state(x: Variable, taps: tuple[int, ...], what: str, literal: int | flo
         rows = x.static_shape[0]
         if rows is not None and rows < depth:
             raise GraphValueError(
-                f"scan: the initial value of {what} has {rows} rows, its taps need {depth}", lines=[x.describe()]
+                f"scan: the initial value of {what} has {rows} rows, but its taps need {depth}", lines=[x.describe()]
             )
         initial = x if rows == depth else x[:depth]
     type = TensorType(x.dtype, initial.tensor_type.shape[1:])
@@ -158,15 +162,15 @@ def step_count(n_steps: Any, lengths: Sequence[SymbolicExtent]) -> Variable:
     """
     if n_steps is None:
         if not lengths:
-            raise GraphValueError("scan: without sequences, n_steps says how often to loop")
+            raise GraphValueError("scan: n_steps is needed, as there are no sequences")
         return _shortest(lengths)
     count = as_extent(n_steps, "n_steps")
     if isinstance(count, int):
         if count < 0:
-            raise GraphValueError(f"scan: n_steps is {count}")
+            raise GraphValueError(f"scan: n_steps must not be negative, found {count}")
         for position, length in enumerate(lengths):
             if isinstance(length, int) and length < count:
-                raise GraphValueError(f"scan: sequence {position} allows {length} steps, n_steps is {count}")
+                raise GraphValueError(f"scan: sequence {position} has rows for {length} steps, but n_steps is {count}")
         return constant(count, dtype="int64")
     return cast(count, "int64")
 

@@ -178,5 +178,5 @@ def chosen(condition: Variable, sides: Sequence[Variable]) -> list[Variable]:
 def either(one: TensorType, other: TensorType) -> TensorType:
     """The type of a value that is `one` or `other`.   Raises: GraphTypeError if they differ in dtype or rank."""
     if (one.dtype, one.rank) != (other.dtype, other.rank):
-        raise GraphTypeError(f"one branch gives {one}, the other {other}")
+        raise GraphTypeError(f"the branches must return the same types, found {one} and {other}")
     return TensorType(one.dtype, common_dims(one.shape, other.shape))

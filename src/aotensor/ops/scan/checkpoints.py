@@ -45,13 +45,17 @@ def scan_checkpoints(
     Raises: GraphValueError for taps other than −1, or a save_every_N that is not positive; the errors of `scan`.
     """
     if isinstance(save_every_N, bool) or not isinstance(save_every_N, int | np.integer) or save_every_N < 1:
-        raise GraphValueError(f"scan_checkpoints: save_every_N is a number of steps, not {save_every_N!r}")
+        raise GraphValueError(
+            f"scan_checkpoints: save_every_N must be a positive number of steps, not {save_every_N!r}"
+        )
     infos = as_list(outputs_info)
     if any(isinstance(item, Mapping) and "taps" in item for item in [*infos, *as_list(sequences)]):
         raise GraphValueError("scan_checkpoints: taps are not supported", hint="use scan")
     for item in as_list(sequences):
         if isinstance(item, Mapping) and set(item) != {"input"}:
-            raise GraphValueError(f"scan_checkpoints: a sequence is a dict of input, found {sorted(map(str, item))}")
+            raise GraphValueError(
+                f"scan_checkpoints: a sequence is a variable or a dict of input, found {sorted(map(str, item))}"
+            )
     wholes = [as_tensor(x["input"] if isinstance(x, Mapping) else x) for x in as_list(sequences)]
     steps = as_extent(step_count(n_steps, [extent_of(x, 0) for x in wholes]))
     parts = _ceil_div(steps, int(save_every_N))

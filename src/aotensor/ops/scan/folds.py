@@ -55,7 +55,7 @@ def reduce(
     """
     infos = as_list(outputs_info)
     if not infos or any(info is None for info in infos):
-        raise GraphValueError("reduce: every output has an initial value, its entry in outputs_info")
+        raise GraphValueError("reduce: outputs_info must have an initial value for every output")
     real = RealLoop(fn, sequences, infos)
     loop = Loop(real.step, real.sequences, real.outputs_info, non_sequences, None, go_backwards)
     pairs, updates = loop.run(-1, name or "", keep_last=True)

@@ -61,7 +61,9 @@ def scan(
     than its initial value; GraphTypeError for arguments of another kind.
     """
     if isinstance(truncate_gradient, bool) or not isinstance(truncate_gradient, int) or truncate_gradient < -1:
-        raise GraphValueError(f"scan: truncate_gradient is a number of steps, or −1, not {truncate_gradient!r}")
+        raise GraphValueError(
+            f"scan: truncate_gradient must be a number of steps, or −1 for all, not {truncate_gradient!r}"
+        )
     if not callable(fn):
         raise GraphTypeError(f"scan: fn is a function of one step, not {type(fn).__name__}")
     real = RealLoop(fn, sequences, outputs_info)
@@ -71,7 +73,7 @@ def scan(
     result: Any = outputs[0] if len(outputs) == 1 and not return_list else outputs
     if not return_updates:
         if updates:
-            raise GraphValueError("scan: the step has updates, which return_updates=False leaves out")
+            raise GraphValueError("scan: the step updates shared variables, which return_updates=False would drop")
         return result
     return result, updates
 
@@ -171,9 +173,9 @@ class Loop:
             return [None] * len(result.outputs)
         if len(self._states) != len(result.outputs):
             raise GraphValueError(
-                f"scan: the step gives {len(result.outputs)} outputs, outputs_info has {len(self._states)} entries",
+                f"scan: the step returns {len(result.outputs)} outputs, outputs_info has {len(self._states)} entries",
                 lines=[x.describe() for x in result.outputs],
-                hint="None stands for an output that is not fed back",
+                hint="use None for an output that is not fed back",
             )
         return self._states
 
@@ -199,7 +201,10 @@ def _check_state(position: int, state: State, x: Variable) -> None:
         title = f"scan: output {position} starts as {slot.dtype} and becomes {x.dtype}"
         raise GraphValueError(title, lines=lines, hint=f"cast one of them, as in x.astype({slot.dtype!r})")
     if x.ndim != slot.ndim:
-        raise GraphValueError(f"scan: output {position} starts with rank {slot.ndim} and gets {x.ndim}", lines=lines)
+        raise GraphValueError(
+            f"scan: output {position} has an initial value of rank {slot.ndim}, but the step returns rank {x.ndim}",
+            lines=lines,
+        )
     try:
         merged_dims(f"output {position}", slot.tensor_type.shape, x.tensor_type.shape)
     except GraphValueError as error:
@@ -209,7 +214,7 @@ def _check_state(position: int, state: State, x: Variable) -> None:
 def _check_update(target: SharedVariable, new: Variable) -> None:
     if (new.dtype, new.ndim) != (target.dtype, target.ndim):
         lines = [target.describe(), new.describe()]
-        raise GraphTypeError(f"scan: the update of {target} has another type", lines=lines)
+        raise GraphTypeError(f"scan: the update of the shared variable {target} must have its type", lines=lines)
 
 
 def _as_bool(condition: Variable) -> Variable:

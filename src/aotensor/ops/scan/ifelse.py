@@ -31,10 +31,14 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
     """
     choice = as_tensor(condition)
     if choice.ndim != 0:
-        raise GraphTypeError("ifelse: the condition is a scalar", lines=[choice.describe()], hint="use switch")
+        raise GraphTypeError(
+            "ifelse: the condition must be a scalar",
+            lines=[choice.describe()],
+            hint="use switch, which chooses element by element",
+        )
     is_several = isinstance(then_branch, list | tuple)
     if is_several != isinstance(else_branch, list | tuple):
-        raise GraphTypeError("ifelse: one branch is a value, the other a list")
+        raise GraphTypeError("ifelse: both branches must be values, or both lists")
     as_value = sparse().as_sparse_or_tensor
     then, otherwise = ([as_value(x) for x in (side if is_several else [side])] for side in (then_branch, else_branch))
     if len(then) != len(otherwise):
@@ -55,11 +59,15 @@ def _check_pair(one: Variable, other: Variable) -> None:
     lines = [one.describe(), other.describe()]
     if one.is_sparse != other.is_sparse:
         hint = "dense_from_sparse and csr_from_dense convert"
-        raise GraphTypeError("ifelse: one branch is sparse, the other dense", lines=lines, hint=hint)
+        raise GraphTypeError("ifelse: both branches must be sparse, or both dense", lines=lines, hint=hint)
     if (one.dtype, one.ndim) != (other.dtype, other.ndim):
-        raise GraphTypeError("ifelse: the branches differ in dtype or rank", lines=lines, hint="cast one of them")
+        raise GraphTypeError(
+            "ifelse: the branches must have one dtype and one rank", lines=lines, hint="cast one of them"
+        )
     if isinstance(one, SparseVariable) and isinstance(other, SparseVariable) and _form(one) != _form(other):
-        raise GraphTypeError("ifelse: the branches differ in format", lines=lines, hint="convert one of them")
+        raise GraphTypeError(
+            "ifelse: the branches must have one sparse format", lines=lines, hint="convert one of them"
+        )
 
 
 def _form(x: SparseVariable) -> tuple[str, tuple[int, int] | None]:

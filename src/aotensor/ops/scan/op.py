@@ -105,7 +105,7 @@ class Scan(Op):
         self._check_form()
         given, slots = self.operands(types), self.slots(self.body.inputs)
         if len(given.constants) != len(slots.constants):
-            raise GraphTypeError(f"{len(types)} inputs do not fit a body of {len(self.body.inputs)}")
+            raise GraphTypeError(f"{len(types)} inputs do not fit a loop body with {len(self.body.inputs)} inputs")
         if (given.n_steps.dtype, given.n_steps.rank) != ("int64", 0):
             raise GraphTypeError(f"n_steps is an int64 scalar, not {given.n_steps}")
         for position, (slot, type) in enumerate(zip(slots.sequences, given.sequences, strict=True)):
@@ -133,7 +133,7 @@ class Scan(Op):
         assert all(taps and list(taps) == sorted(set(taps)) and taps[-1] < 0 for taps in self.taps), self.taps
         assert not (self.is_reversed and self.has_condition)
         if made.last is not None and (made.last.dtype, made.last.ndim) != ("bool", 0):
-            raise GraphTypeError("the condition of until is a bool scalar", lines=[made.last.describe()])
+            raise GraphTypeError("the condition of until must be a bool scalar", lines=[made.last.describe()])
 
     def _state(self, position: int, initial: TensorType) -> TensorType:
         """The type of a state: dtype, and the dims that its initial rows and its new value have in common."""
@@ -143,7 +143,9 @@ class Scan(Op):
             raise GraphValueError(f"the initial value of {what} has {initial.shape[0]} rows instead of {depth}")
         new = self.results(self.body.outputs).states[position]
         if (new.dtype, new.ndim) != (row.dtype, row.rank):
-            raise GraphValueError(f"{what} starts as {row}, but its step gives {new.type}", lines=[new.describe()])
+            raise GraphValueError(
+                f"{what} has the initial type {row}, but the step returns {new.type}", lines=[new.describe()]
+            )
         type = TensorType(row.dtype, merged_dims(what, row.shape, new.tensor_type.shape))
         for slot in self.slots(self.body.inputs).taps[position]:
             type = fitted(f"the initial value of {what}", slot, type)
@@ -220,5 +222,5 @@ class Scan(Op):
 def _row(what: str, type: TensorType) -> TensorType:
     """The type of one row.   Raises: GraphTypeError for a scalar."""
     if type.rank == 0:
-        raise GraphTypeError(f"{what} is a scalar, which has no rows")
+        raise GraphTypeError(f"{what} is a scalar, which has no axis to loop over")
     return TensorType(type.dtype, type.shape[1:])

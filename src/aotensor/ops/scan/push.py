@@ -141,7 +141,7 @@ def batched(op: Scan, inputs: Sequence[Variable], is_batched: Sequence[bool]) ->
     """
     given, marks, slots = op.operands(inputs), op.operands(is_batched), op.slots(op.body.inputs)
     if marks.n_steps:
-        raise UnsupportedError("scan: a number of steps that differs from sample to sample")
+        raise UnsupportedError("scan: the number of steps differs from sample to sample of the batch")
     states = list(marks.initial)
     while True:
         wide = Slots(
@@ -184,8 +184,8 @@ def _check_lanes(op: Scan) -> None:
     """Check that samples may stop one by one: results have one extent for all samples.   Raises: UnsupportedError"""
     if (op.mapped and not op.pads) or any(op.is_stacked) or any(-1 not in taps for taps in op.taps):
         raise UnsupportedError(
-            "scan: a condition that differs from sample to sample, in a loop that stacks values",
-            hint="stop when all are done, or read last values only",
+            "scan: the condition to stop differs from sample to sample of the batch, in a loop that stacks values",
+            hint="stop when all samples are done, or use the last values only",
         )
 
 

@@ -22,7 +22,7 @@ from aotensor.ops.updates import set_subtensor
 from aotensor.ops.window import Line, gather
 
 _FEW = "a sequence has {found} rows for {expected} steps"
-_NEGATIVE = "the number of steps is {found}"
+_NEGATIVE = "the number of steps must not be negative, found {found}"
 
 
 @dataclass(frozen=True)

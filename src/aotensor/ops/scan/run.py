@@ -78,16 +78,16 @@ def _unstepped(op: Scan, inputs: Sequence[Array]) -> list[Array]:
     shapes = step_extents(op, [x.shape[1:] for x in given.sequences], states, list(map(Given.known, given.constants)))
     for position, (old, new) in enumerate(zip(states, shapes, strict=False)):
         if any(n is not None and m != n for m, n in zip(old, new, strict=True)):
-            raise GraphValueError(f"scan: state {position} of extents {old} becomes {new}")
+            raise GraphValueError(f"scan: the shape of state {position} changes from {old} to {new} in a step")
     is_complex = any(x.dtype.kind == "c" for x in inputs)
     made = op.results(op.body.outputs).mapped
     found = []
     for x, shape in zip(made, shapes[len(states) :], strict=False):
         if None in shape:
             raise GraphValueError(
-                "scan: the size of a result may differ from step to step",
+                "scan: the shape of a stacked result is computed in the step, so it may differ from step to step",
                 lines=[x.describe()],
-                hint="let it follow from the constants",
+                hint="compute the shape from non_sequences",
             )
         dtype = np.result_type(x.dtype, "complex64") if is_complex and is_float(x.dtype) else x.dtype
         found.append(np.empty((0, *(n for n in shape if n is not None)), dtype))
@@ -96,9 +96,9 @@ def _unstepped(op: Scan, inputs: Sequence[Array]) -> list[Array]:
 
 def _check_lengths(op: Scan, n_steps: int, sequences: Sequence[Array], initial: Sequence[Array]) -> None:
     if n_steps < 0:
-        raise GraphValueError(f"scan: n_steps is {n_steps}")
+        raise GraphValueError(f"scan: n_steps must not be negative, found {n_steps}")
     if op.needs_step and n_steps == 0:
-        raise GraphIndexError("scan: the last row is read, but there is no step")
+        raise GraphIndexError("scan: the last row of a result is read, but the loop has 0 steps")
     for position, x in enumerate(sequences):
         if len(x) < n_steps:
             raise GraphValueError(f"scan: sequence {position} has {len(x)} rows for {n_steps} steps")
@@ -109,7 +109,9 @@ def _check_lengths(op: Scan, n_steps: int, sequences: Sequence[Array], initial: 
 
 def _check_state(position: int, old: Array, new: Array) -> None:
     if np.shape(old) != np.shape(new):
-        raise GraphValueError(f"scan: state {position} of extents {np.shape(old)} becomes {np.shape(new)}")
+        raise GraphValueError(
+            f"scan: the shape of state {position} changes from {np.shape(old)} to {np.shape(new)} in a step"
+        )
 
 
 def _check_extents(slot: Variable, value: Array) -> None:

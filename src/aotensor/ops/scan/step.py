@@ -23,7 +23,7 @@ class until:
     def __init__(self, condition: Any) -> None:
         self.condition = as_tensor(condition)
         if self.condition.ndim != 0:
-            raise GraphTypeError("the condition of until is a scalar", lines=[self.condition.describe()])
+            raise GraphTypeError("the condition of until must be a scalar", lines=[self.condition.describe()])
 
 
 @dataclass
@@ -52,7 +52,7 @@ def parse(returned: Any) -> StepResult:
     for item in items:
         if isinstance(item, until):
             if result.condition is not None:
-                raise GraphTypeError("a step returns two conditions to stop")
+                raise GraphTypeError("the step returns two conditions to stop, expected at most one")
             result.condition = item.condition
         elif isinstance(item, Mapping) or _is_updates(item):
             _add_updates(result.updates, item)
@@ -113,7 +113,7 @@ def check_strict(outer: Sequence[Variable], given: Collection[Variable]) -> None
     missing = [x for x in leaves(outer, stop=given) if x not in given and not isinstance(x, Constant)]
     if missing:
         raise GraphValueError(
-            f"scan: the step reads {', '.join(map(str, missing))}, which is not given to it",
+            f"scan: strict=True, and the step uses {', '.join(map(str, missing))}, which is not among its arguments",
             lines=[x.describe() for x in missing],
             hint="add it to non_sequences, or leave strict out",
         )

@@ -116,7 +116,7 @@ def matrix_transpose(x: Any) -> Variable:
     """The last two axes exchanged.   x: (…, m, n) → (…, n, m)   Raises: GraphTypeError for rank below 2."""
     x = as_tensor(x)
     if x.ndim < 2:
-        raise GraphTypeError("matrix_transpose needs two axes", lines=[x.describe()])
+        raise GraphTypeError("matrix_transpose: expected at least two axes", lines=[x.describe()])
     return swapaxes(x, -1, -2)
 
 
@@ -137,7 +137,7 @@ def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[in
     old = [normalise_axis(axis, x.ndim) for axis in _as_list(source)]
     new = [normalise_axis(axis, x.ndim) for axis in _as_list(destination)]
     if len(old) != len(new) or len(set(old)) != len(old) or len(set(new)) != len(new):
-        raise GraphValueError("moveaxis: source and destination are distinct axes, as many of one as of the other")
+        raise GraphValueError("moveaxis: source and destination must have equal numbers of axes, each without repeats")
     order = [axis for axis in range(x.ndim) if axis not in old]
     for position, axis in sorted(zip(new, old, strict=True)):
         order.insert(position, axis)

@@ -34,7 +34,7 @@ class SpecifyShape(LinearOp):
 
     def infer_type(self, x: TensorType, *sizes: TensorType) -> TensorType:
         if x.rank != len(self.dims):
-            raise GraphTypeError(f"rank {x.rank} instead of {len(self.dims)}")
+            raise GraphTypeError(f"expected rank {len(self.dims)}, found rank {x.rank}")
         dims: list[Dim] = []
         for axis, (old, new) in enumerate(zip(x.shape, self.dims, strict=True)):
             if isinstance(old, int) and isinstance(new, int) and old != new:

@@ -75,7 +75,7 @@ def pack(*tensors: Any, keep_axes: int | Sequence[int] | None = None) -> tuple[V
         parts.append(join_dims(x, front, count))
         shapes.append(x.shape[front : front + count])
     if not parts:
-        raise GraphValueError("pack: no tensors")
+        raise GraphValueError("pack: expected at least one tensor")
     return join(front, *parts), shapes
 
 
@@ -95,6 +95,6 @@ def unpack(
         raise GraphTypeError(text, lines=[x.describe()])
     shapes: list[list[SymbolicExtent]] = [as_extents(shape) for shape in packed_shapes]
     if not shapes:
-        raise GraphValueError("unpack: no shapes")
+        raise GraphValueError("unpack: packed_shapes is empty")
     parts = split(x, [product(shape) for shape in shapes], axis=front)
     return [split_dims(part, shape, front) for part, shape in zip(parts, shapes, strict=True)]

@@ -34,7 +34,7 @@ class Join(AxisOp, MultilinearOp):
     def infer_type(self, *types: TensorType) -> TensorType:
         rank = types[0].rank
         if any(found.rank != rank for found in types):
-            raise GraphTypeError("tensors of different rank")
+            raise GraphTypeError("all tensors must have the same rank")
         normalise_axis(self.axis, rank)
         along = [found.static_shape[self.axis] for found in types]
         known = [extent for extent in along if extent is not None]
@@ -173,9 +173,11 @@ def join(axis: int, *tensors: Any) -> Variable:
     """
     xs = [as_tensor(x) for x in tensors]
     if not xs:
-        raise GraphValueError("join: no tensors")
+        raise GraphValueError("join: expected at least one tensor")
     if xs[0].ndim == 0:
-        raise GraphTypeError("join: scalars have no axis", lines=[x.describe() for x in xs], hint="use stack")
+        raise GraphTypeError(
+            "join: scalars have no axis to join along", lines=[x.describe() for x in xs], hint="use stack"
+        )
     return Join(normalise_axis(axis, xs[0].ndim))(*xs) if len(xs) > 1 else xs[0]
 
 
@@ -227,9 +229,9 @@ def split(x: Any, splits_size: Any, n_splits: int | None = None, axis: int = 0) 
     x = as_tensor(x)
     extents = as_extents(splits_size, n_splits)
     if n_splits is not None and n_splits != len(extents):
-        raise GraphValueError(f"split: {len(extents)} extents for {n_splits} parts")
+        raise GraphValueError(f"split: splits_size has {len(extents)} extents, but n_splits is {n_splits}")
     if not extents:
-        raise GraphValueError("split: no extents")
+        raise GraphValueError("split: splits_size is empty")
     sizes = [extent for extent in extents if isinstance(extent, Variable)]
     op = Split(normalise_axis(axis, x.ndim), tuple(map(dim_of, extents)))
     return list(op.apply(x, *sizes).outputs)

@@ -60,9 +60,9 @@ def _repeated_each(x: Variable, counts: Variable, axis: int) -> Variable:
     before.
     """
     if counts.ndim != 1:
-        raise GraphValueError("repeat: counts are a scalar or a vector", lines=[counts.describe()])
+        raise GraphValueError("repeat: repeats must be a scalar or a vector", lines=[counts.describe()])
     if counts.dtype not in dtypes.INTEGERS:
-        raise GraphTypeError(f"repeat: counts are integers, not {counts.dtype}", lines=[counts.describe()])
+        raise GraphTypeError(f"repeat: repeats must be integers, not {counts.dtype}", lines=[counts.describe()])
     counts = specify_shape(cast(counts, "int64"), (extent_of(x, axis),))
     total = sum_over(counts)
     starts = cumsum(position_inside(counts, total + 1)) - counts
@@ -138,7 +138,9 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
         modes = ", ".join(["constant", *_POSITIONS])
         raise UnsupportedError(f"pad: mode {mode!r} is not supported", hint=f"use one of {modes}")
     if isinstance(pad_width, Variable) and not isinstance(pad_width, Constant):
-        raise GraphTypeError("pad: widths are numbers", lines=[pad_width.describe()])
+        raise GraphTypeError(
+            "pad: for this mode, the widths must be numbers known when the graph is built", lines=[pad_width.describe()]
+        )
     widths = _widths(pad_width.data if isinstance(pad_width, Constant) else pad_width, x.ndim)
     if mode != "constant":
         return _padded_by_itself(x, widths, _POSITIONS[mode])
@@ -192,7 +194,7 @@ def _widths(pad_width: Any, rank: int) -> list[tuple[int, int]]:
     try:
         return [(int(before), int(after)) for before, after in np.broadcast_to(widths, (rank, 2))]
     except ValueError as error:
-        raise GraphValueError(f"pad: widths {pad_width!r} for a tensor of rank {rank}") from error
+        raise GraphValueError(f"pad: pad_width {pad_width!r} does not fit a tensor of rank {rank}") from error
 
 
 def _plus(extent: SymbolicExtent, amount: int) -> SymbolicExtent:

@@ -50,7 +50,7 @@ class Reshape(LinearOp):
         if sum(dim == -1 for dim in self.dims) > 1:
             raise GraphValueError(_SEVERAL)
         if -1 in self.dims and 0 in self.dims:
-            raise GraphValueError("an extent of −1 beside an extent of 0 is not determined")
+            raise GraphValueError("the extent −1 cannot be computed, because another extent is 0")
         out = tuple(None if dim == -1 else dim for dim in self.dims)
         known = [extent for extent in x.static_shape if extent is not None]
         if len(known) == x.rank and all(isinstance(dim, int) for dim in self.dims):
@@ -157,7 +157,7 @@ class CompletedShape(ConstantOp):
 
 _SEVERAL = "only one extent can be −1"
 _MISFIT = "reshape: {found} elements do not fit a shape of {expected}"
-_NO_REST = "reshape: an extent of −1 is not determined by {found} elements beside others of product 0"
+_NO_REST = "reshape: the extent −1 cannot be computed for {found} elements, because another extent is 0"
 
 
 def _share(total: SymbolicExtent, known: SymbolicExtent) -> SymbolicExtent:
@@ -222,7 +222,7 @@ def reshape(x: Any, shape: Any, ndim: int | None = None) -> Variable:
     x = as_tensor(x)
     target = as_extents(shape, ndim)
     if ndim is not None and ndim != len(target):
-        raise GraphValueError(f"reshape: {len(target)} extents for rank {ndim}")
+        raise GraphValueError(f"reshape: the shape has {len(target)} extents, but ndim is {ndim}")
     target = _without_rest(x, target)
     if sum(isinstance(extent, int) and extent == -1 for extent in target) == 1:
         target = _resolve(x, target)
@@ -303,7 +303,7 @@ def flatten(x: Any, ndim: int = 1) -> Variable:
     """
     x = as_tensor(x)
     if not 1 <= ndim <= max(x.ndim, 1):
-        raise GraphValueError(f"flatten: ndim {ndim} for a tensor of rank {x.ndim}", lines=[x.describe()])
+        raise GraphValueError(f"flatten: ndim must be from 1 to the rank {x.ndim}, found {ndim}", lines=[x.describe()])
     extents = extents_of(x)
     return reshape(x, [*extents[: ndim - 1], product(extents[ndim - 1 :])])
 

@@ -117,10 +117,10 @@ def fitted_dims(name: str, x: TensorType, d: TensorType) -> tuple[Any, ...]:
     Raises: GraphValueError if it does not fit, or would repeat x.
     """
     if d.rank > 2:
-        raise GraphValueError(f"{name}: a dense operand of rank {d.rank}")
+        raise GraphValueError(f"{name}: the dense operand has rank {d.rank}, expected at most 2")
     dims = broadcast_shapes([x.shape, d.shape])
     if any(one == 1 and isinstance(other, int) and other != 1 for one, other in zip(x.shape, dims, strict=True)):
-        raise GraphValueError(f"{name}: {d} is larger than {x}, which is not repeated")
+        raise GraphValueError(f"{name}: {x} is sparse, so it is not broadcast to the shape of {d}")
     return tuple(1 if one == 1 else other for one, other in zip(x.shape, dims, strict=True))
 
 
@@ -158,7 +158,9 @@ class AddSSData(CanonicalOp):
     def reference(self, x: Any, y: Any) -> Any:
         check_same_shape(self, x, y)
         if not (np.array_equal(x.indices, y.indices) and np.array_equal(x.indptr, y.indptr)):
-            raise GraphValueError(f"{self.name}: the patterns differ", hint="add_s_s adds any two matrices")
+            raise GraphValueError(
+                f"{self.name}: x and y do not have the same stored entries", hint="add_s_s adds any two matrices"
+            )
         return scipy_matrix(x.format, x.data + y.data, x.indices, x.indptr, x.shape)
 
     def expand(self, inputs: Sequence[Variable]) -> Sequence[Variable] | None:
@@ -199,7 +201,9 @@ def vector_result(op: SparseOp, x: TensorType, v: TensorType, axis: int) -> Tens
         raise GraphTypeError(f"{op.name}: expected a vector, found {v}")
     known, found = x.static_shape[axis], v.static_shape[0]
     if known is not None and found is not None and known != found:
-        raise GraphValueError(f"{op.name}: a vector of {found} elements for extent {known} along axis {axis}")
+        raise GraphValueError(
+            f"{op.name}: the vector has {found} elements, and the matrix has extent {known} along axis {axis}"
+        )
     return x.with_dtype(dtypes.promote(x.dtype, v.dtype))
 
 
@@ -255,7 +259,9 @@ def sparse_sub(x: Any, y: Any) -> Variable:
 def both_dense(name: str, x: Variable, y: Variable) -> GraphTypeError:
     """The error raised if a sparse function is called without a sparse operand."""
     return GraphTypeError(
-        f"{name}: no operand is sparse", lines=[x.describe(), y.describe()], hint="use aotensor.tensor"
+        f"{name}: expected a sparse operand, found two dense ones",
+        lines=[x.describe(), y.describe()],
+        hint="use aotensor.tensor",
     )
 
 

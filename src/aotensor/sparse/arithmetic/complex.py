@@ -49,7 +49,7 @@ class SparsePart(PassingOp):
     def infer_type(self, x: TensorType) -> TensorType:
         x = need_sparse(self, x)
         if not dtypes.is_complex(x.dtype):
-            raise GraphTypeError(f"needs complex entries, not {x}")
+            raise GraphTypeError(f"expected a sparse matrix of complex dtype, found {x}")
         return x.with_dtype(dtypes.part_of(x.dtype))
 
     def reference(self, x: Any) -> Any:

@@ -121,7 +121,7 @@ def sparse_counterpart(op: Op, inputs: Sequence[Any]) -> Variable:
     near = f"structured_{op.name}"
     names = [f"sp.{near} acts on stored entries"] if hasattr(structured_functions, near) else []
     raise GraphTypeError(
-        f"{op.name}: not defined for a sparse matrix",
+        f"{op.name} is not defined for sparse matrices",
         lines=[x.describe() for x in inputs if isinstance(x, Variable)],
         hint=", ".join([*names, "sp.dense_from_sparse makes it dense"]),
     )

@@ -194,7 +194,9 @@ class ColScaleCSC(CanonicalOp):
 
     def reference(self, x: Any, s: Array) -> Any:
         if s.shape[0] != x.shape[self.axis]:
-            raise GraphValueError(f"{self.name}: {s.shape[0]} factors for extent {x.shape[self.axis]}")
+            raise GraphValueError(
+                f"{self.name}: the vector has {s.shape[0]} factors, the matrix has extent {x.shape[self.axis]}"
+            )
         at = x.tocoo(copy=False).coords[self.axis]
         return scipy_matrix(x.format, x.data * s[at].reshape(x.data.shape), x.indices, x.indptr, x.shape)
 

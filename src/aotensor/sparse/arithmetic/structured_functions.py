@@ -51,7 +51,9 @@ class StructuredElemwise(CanonicalOp):
         data = Variable(TensorType(x.dtype, (None,)))
         found = self.on(data, [Variable(type) for type in scalars]).tensor_type
         if found.rank != 1:
-            raise GraphTypeError(f"{self.name}: the function of a vector has rank {found.rank}: it is not elementwise")
+            raise GraphTypeError(
+                f"{self.name}: the function must be elementwise, but it returns rank {found.rank} for a vector"
+            )
         return x.with_dtype(found.dtype)
 
     def reference(self, x: Any, *scalars: Array) -> Any:

@@ -35,7 +35,9 @@ def one_axis(axis: Axis) -> int | None:
     """An axis of a matrix as 0 or 1, or None for both.   Raises: GraphValueError for one that it does not have."""
     axes = normalise_axes(axis, 2)
     if not axes:
-        raise GraphValueError("a sum over no axis is the matrix itself", hint="None is the sum over both")
+        raise GraphValueError(
+            "axis is an empty list, so there is nothing to sum over", hint="axis=None sums over both axes"
+        )
     return None if len(axes) == 2 else axes[0]
 
 

@@ -110,7 +110,9 @@ class CSMGrad(SparseOp):
 
     def infer_type(self, *types: TensorType) -> TensorType:
         if len(types) != 8:
-            raise GraphTypeError(f"takes the 4 vectors of x and the 4 of g, not {len(types)} inputs")
+            raise GraphTypeError(
+                f"expected data, indices, indptr and shape of x and of g, 8 inputs, found {len(types)}"
+            )
         for four in (types[:4], types[4:]):
             CSR.infer_type(*four)
         return TensorType(types[4].dtype, types[0].shape)
@@ -173,7 +175,7 @@ class ConstructSparseFromList(SparseOp):
     def reference(self, template: Array, values: Array, ilist: Array) -> Any:
         count, columns = values.shape
         if count != len(ilist):
-            raise GraphValueError(f"{self.name}: {count} rows of values, but {len(ilist)} positions")
+            raise GraphValueError(f"{self.name}: values has {count} rows, but ilist has {len(ilist)} elements")
         indptr = np.arange(columns + 1) * count
         return CSC.reference(values.T.ravel(), np.tile(ilist, columns), indptr, np.array(template.shape))
 

@@ -21,7 +21,7 @@ from aotensor.sparse.csm import matrix_of
 from aotensor.sparse.op import Compressed
 
 _WRONG_COUNT: Final = "the pattern of {name} has {{expected}} stored entries, not {{found}}"
-_WRONG_PLACES: Final = "the stored entries of {name} are not those of its pattern"
+_WRONG_PLACES: Final = "the stored entries of {name} are at other places than in its declared pattern"
 
 
 def checked_pattern(name: str, x: Variable, pattern: Any) -> Any:

@@ -241,7 +241,7 @@ class SparseBlockDiagonal(Stack):
 
     def infer_type(self, *blocks: TensorType) -> TensorType:
         if len(blocks) != self.n_inputs:
-            raise GraphValueError(f"{len(blocks)} blocks instead of {self.n_inputs}")
+            raise GraphValueError(f"expected {self.n_inputs} blocks, found {len(blocks)}")
         return super().infer_type(*blocks)
 
 
@@ -271,7 +271,7 @@ def _stacked(
     kind: type[HStack] | type[VStack], blocks: Sequence[Any], format: str | None, dtype: DTypeLike | None
 ) -> SparseVariable:
     if not blocks:
-        raise GraphValueError(f"{kind.name}: no blocks")
+        raise GraphValueError(f"{kind.name}: the list of blocks is empty")
     wanted = None if dtype is None else dtypes.canonical(dtype)
     return kind(format or "csc", wanted)(*map(as_sparse, blocks))  # type: ignore[no-any-return]
 
@@ -287,7 +287,7 @@ def block_diag(*matrices: Any, format: str = "csc") -> SparseVariable:
     if len(matrices) == 1 and isinstance(matrices[0], list | tuple) and any(map(_is_sparse, matrices[0])):
         matrices = tuple(matrices[0])
     if not matrices:
-        raise GraphValueError("block_diag: no matrices")
+        raise GraphValueError("block_diag: expected at least one matrix")
     blocks = [x if isinstance(x, SparseVariable) else from_dense(x, format) for x in matrices]
     if len(blocks) == 1:
         return in_format(blocks[0], format)

@@ -143,9 +143,9 @@ def _two_items(x: SparseVariable, items: Sequence[Any]) -> tuple[Any, Any]:
     Raises: GraphIndexError for none, for more than two, or for two ellipses; GraphTypeError for None.
     """
     if not items:
-        raise GraphIndexError("an empty index names no element")
+        raise GraphIndexError("the index of a sparse matrix is empty")
     if any(item is None for item in items):
-        raise GraphTypeError("a sparse matrix has two axes: None would add one")
+        raise GraphTypeError("an index of a sparse matrix cannot hold None: the result would have three axes")
     found = [_as_vector(item) for item in items]
     if len(found) == 1 and is_mask(found[0]) and found[0].ndim == 2:
         return tuple(_nonzero(x, found[0]))  # type: ignore[return-value]
@@ -155,7 +155,7 @@ def _two_items(x: SparseVariable, items: Sequence[Any]) -> tuple[Any, Any]:
         at = next(position for position, item in enumerate(found) if item is Ellipsis)
         found[at : at + 1] = [slice(None)] * max(3 - len(found), 0)
     if len(found) > 2:
-        raise GraphIndexError(f"{len(found)} indices for a matrix", lines=[x.describe()])
+        raise GraphIndexError(f"{len(found)} indices, but a sparse matrix has two axes", lines=[x.describe()])
     return found[0], found[1] if len(found) == 2 else slice(None)
 
 

@@ -58,5 +58,7 @@ def sparse_grad(var: Any) -> Variable:
     var = as_tensor(var)
     node = var.owner
     if node is None or node.op != AdvancedSubtensor((0,)) or node.inputs[0].ndim != 2 or node.inputs[1].ndim != 1:
-        raise GraphTypeError("sparse_grad: expected x[rows] of a matrix and one vector", lines=[var.describe()])
+        raise GraphTypeError(
+            "sparse_grad: expected x[rows], with a dense matrix x and a vector of integers rows", lines=[var.describe()]
+        )
     return SparseGradRows()(*node.inputs)  # type: ignore[no-any-return]

@@ -240,7 +240,7 @@ class PrecisionDraws(FieldOp):
         return [reshape(self(*flat, reshape(z, [product([samples, n]), *rest])), extents_of(z))]
 
 
-_FIXED: Final = "draws are differentiated with respect to z alone"
+_FIXED: Final = "precision_draws has a derivative with respect to z only, not to A"
 
 
 class Slogdet(NamedTuple):
@@ -290,7 +290,7 @@ def selected_inverse(A: Any) -> SparseVariable:
     if is_complex(p.data):
         raise GraphTypeError(
             "selected_inverse: expected a real matrix", lines=[as_compressed(A).describe()],
-            hint="the gradient of slogdet(A) with respect to its entries has those of the inverse",
+            hint="use the gradient of slogdet(A): its stored entries are those of the inverse",
         )  # fmt: skip
     found = SelectedInverse(_slice(p))(p.data, p.indices, p.indptr)
     return matrix_of(replace(p, data=found))
@@ -309,7 +309,9 @@ def precision_draws(A: Any, z: Any) -> Variable:
     """
     p, data, right = equations("precision_draws", A, z)
     if is_complex(data, right):
-        raise GraphTypeError("precision_draws: expected real numbers", lines=[data.describe(), right.describe()])
+        raise GraphTypeError(
+            "precision_draws: expected a real A and a real z", lines=[data.describe(), right.describe()]
+        )
     return PrecisionDraws(_slice(p))(data, p.indices, p.indptr, right)  # type: ignore[no-any-return]
 
 

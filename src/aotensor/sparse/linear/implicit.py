@@ -61,7 +61,9 @@ class Solve(SolveOp):
         """Check that right-hand sides have equal types, with the dtype of data.   Raises: GraphTypeError"""
         b, *_ = sides
         if b.rank not in (1, 2) or any((x.dtype, x.rank) != (data.dtype, b.rank) for x in sides):
-            raise GraphTypeError(f"{self.name}: b is a vector or a matrix in the dtype of A, and x0 is like it")
+            raise GraphTypeError(
+                f"{self.name}: expected a vector or matrix b of the dtype of A, and an x0 of the same dtype and rank"
+            )
 
     def times(self, position: int, inputs: Sequence[Variable], tangent: Variable, x: Variable) -> Variable:
         return times(replace(self.matrix(inputs), data=self.read(inputs, tangent)), x)
@@ -132,7 +134,7 @@ def square_matrix(name: str, A: Any) -> Compressed:
     matrix = as_compressed(A)
     rows, columns = matrix.sparse_type.shape
     if isinstance(rows, int) and isinstance(columns, int) and rows != columns:
-        raise GraphValueError(f"{name}: the matrix is not square, {rows} by {columns}", lines=[matrix.describe()])
+        raise GraphValueError(f"{name}: expected a square matrix, found {rows} by {columns}", lines=[matrix.describe()])
     p = parts_of(matrix)
     is_known = p.dims[0] is not None and p.dims[0] == p.dims[1]
     return p if is_known else replace(p, indptr=SquareStarts()(p.indptr, as_tensor(p.minor)))
@@ -159,7 +161,7 @@ class SquareStarts(PatternRule):
         return indptr
 
 
-_SQUARE: Final = "rows and columns of a matrix that has to be square"
+_SQUARE: Final = "the matrix must be square: its rows and columns"
 
 
 def equations(name: str, A: Any, b: Any) -> tuple[Compressed, Variable, Variable]:

@@ -104,14 +104,14 @@ def solve(
     one_of("solve: method", method, (*DIRECT, *METHODS))
     one_of("solve: preconditioner", preconditioner, PRECONDITIONERS)
     if isinstance(maxiter, bool) or not (maxiter is None or (isinstance(maxiter, int) and maxiter > 0)):
-        raise GraphValueError(f"solve: maxiter is a number of steps, not {maxiter!r}")
+        raise GraphValueError(f"solve: maxiter is None or a positive number of steps, not {maxiter!r}")
     p, data, right = equations("solve", A, b)
     if method == "cholesky" and is_complex(data):
         data = with_real_diagonal(replace(p, data=data)).data
     if method in DIRECT:
         if x0 is not None or maxiter is not None or tol != TOLERANCE or preconditioner != "jacobi":
             raise GraphValueError(
-                "solve: x0, tol, maxiter and preconditioner are for methods that iterate, not for factors"
+                f"solve: method {method!r} factorises, and uses neither x0 nor tol, maxiter or preconditioner"
             )
         op: Solve = DirectSolve(p.format, method == "cholesky", is_of_parts=is_complex(data))
         return _solved(op, replace(p, data=data), right)
@@ -130,7 +130,9 @@ def _solved(op: Solve, p: Compressed, *sides: Variable) -> Variable:
 def _start(x0: Any, b: Variable) -> Variable:
     found = cast(as_tensor(x0), b.dtype)
     if found.ndim != b.ndim:
-        raise GraphTypeError("solve: x0 has another rank than b", lines=[found.describe(), b.describe()])
+        raise GraphTypeError(
+            f"solve: x0 must have the rank of b, {b.ndim}, not {found.ndim}", lines=[found.describe(), b.describe()]
+        )
     for axis in range(b.ndim):
         found = fitting(found, axis, extent_of(b, axis), b.tensor_type.shape[axis], "solve: extents of b and of x0")
     return found

@@ -53,12 +53,14 @@ class Usmm(ProductOp):
         if isinstance(alpha, SparseTensorType) or isinstance(z, SparseTensorType):
             raise type_error(self, "dense alpha and z", alpha, z)
         if any(dim not in (1, None) for dim in alpha.static_shape):
-            raise GraphValueError(f"{self.name}: alpha has extents {list(alpha.shape)}, it is one number")
+            raise GraphValueError(f"{self.name}: alpha must be a scalar, found shape {list(alpha.shape)}")
         if z.rank != product.rank:
-            raise GraphTypeError(f"{self.name}: z has rank {z.rank} instead of {product.rank}")
+            raise GraphTypeError(f"{self.name}: z must have the rank of the product, {product.rank}, found {z.rank}")
         shape = broadcast_shapes([product.shape, z.shape])
         if any(one == 1 and dim != 1 for one, dim in zip(product.shape, shape, strict=True)):
-            raise GraphValueError(f"{self.name}: z has extents {list(z.shape)} instead of {list(product.shape)}")
+            raise GraphValueError(
+                f"{self.name}: z must have the shape of the product, {list(product.shape)}, found {list(z.shape)}"
+            )
         return TensorType(dtypes.promote(alpha.dtype, product.dtype, z.dtype), shape)
 
     def reference(self, alpha: Array, x: Any, y: Any, z: Array) -> Array:
@@ -73,7 +75,9 @@ class Usmm(ProductOp):
 def _scaled_sum(name: str, alpha: Array, product: Array, z: Array) -> Array:
     """alpha·product + z.   Raises: GraphValueError for other shapes"""
     if alpha.size != 1 or any(a not in (1, b) for a, b in zip(z.shape, product.shape, strict=True)):
-        raise GraphValueError(f"{name}: alpha {alpha.shape}, z {z.shape} and a product {product.shape} do not fit")
+        raise GraphValueError(
+            f"{name}: a scalar alpha and z of shape {product.shape} are expected, found {alpha.shape}, {z.shape}"
+        )
     with np.errstate(all="ignore"):
         return alpha.reshape(()) * product + z
 

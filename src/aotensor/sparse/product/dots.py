@@ -240,7 +240,7 @@ def _checked(name: str, x: Any, y: Any) -> None:
     """Check that no operand has rank 0.   Raises: GraphTypeError with the hint to multiply"""
     for operand in (x, y):
         if getattr(operand, "ndim", 0 if isinstance(operand, int | float) else None) == 0:
-            raise GraphTypeError(f"{name}: a scalar operand", hint="use x * y")
+            raise GraphTypeError(f"{name}: expected a vector or a matrix, found a scalar", hint="use x * y")
 
 
 @coerced

@@ -70,7 +70,9 @@ class SamplingDot(SparseOp):
 
     def reference(self, d: Array, e: Array, p: Any) -> Any:
         if d.shape[1] != e.shape[1] or p.shape != (len(d), len(e)):
-            raise GraphValueError(f"{self.name}: shapes {d.shape}, {e.shape} and {p.shape} do not fit")
+            raise GraphValueError(
+                f"{self.name}: expected shapes (m, k), (n, k) and (m, n), found {d.shape}, {e.shape} and {p.shape}"
+            )
         at = p.tocoo(copy=False)
         with np.errstate(all="ignore"):
             data = p.data * np.einsum("pk,pk->p", d[at.row], e[at.col])

@@ -62,7 +62,7 @@ class Binomial:
         """
         extents = as_extents(shape)
         if len(extents) != 2:
-            raise GraphValueError(f"binomial: a matrix has 2 extents, not {len(extents)}")
+            raise GraphValueError(f"binomial: shape must have 2 extents, found {len(extents)}")
         following, positions, counts = binomial_cells(state, n, p, product(extents))
         dims: tuple[Dim, Dim] = (dim_of(extents[0]), dim_of(extents[1]))
         index = SparseTensorType(self.format, self.dtype, dims).index_dtype
@@ -100,7 +100,9 @@ class Multinomial:
         """
         p, n = as_compressed(p), as_tensor(n)
         if n.ndim > 1:
-            raise GraphTypeError("multinomial: n is a scalar or a vector", lines=[n.describe()])
+            raise GraphTypeError(
+                f"multinomial: n must be a scalar or a vector, found rank {n.ndim}", lines=[n.describe()]
+            )
         whole = canonical(parts_of(p))
         rows = whole if p.format == "csr" else other_format(whole)
         is_each = n.ndim == 1

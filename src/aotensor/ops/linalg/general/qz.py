@@ -47,7 +47,7 @@ class GeneralizedSchur(MatrixOp):
     def infer_type(self, a: TensorType, b: TensorType) -> tuple[TensorType, ...]:
         batch, n = common_batch(a.shape[:-2], b.shape[:-2]), common_dim(_ROWS, square_core(a), square_core(b))
         if a.dtype != b.dtype:
-            raise GraphTypeError(f"needs matrices of one dtype, not {a.dtype} and {b.dtype}")
+            raise GraphTypeError(f"expected matrices of one dtype, found {a.dtype} and {b.dtype}")
         matrix, values = TensorType(a.dtype, (*batch, n, n)), TensorType(a.dtype, (*batch, n))
         return matrix, matrix, values.with_dtype(_complex_of(a.dtype)), values, matrix, matrix
 
