@@ -76,7 +76,7 @@ def test_a_residual_of_a_model_file(call: Call, tmp_path: Path) -> None:
     only = call("compile", model, "--abi", "ceres", "--emit", "ceres", "-O", "0", "--cpu", "generic")
     assert only.out == header
     refused = call("compile", model, "--emit", "ceres", "-O", "0")
-    assert refused.code == 2 and "no cost functions for Ceres" in refused.err
+    assert refused.code == 2 and "not compiled for Ceres" in refused.err
     assert call("doctor").out.count("abi ceres") == 1
 
 

@@ -111,11 +111,11 @@ def test_it_shows_itself(logistic: aot.Function) -> None:
 @pytest.mark.parametrize(
     ("sizes", "error", "message"),
     [
-        ({"n": 1}, GraphValueError, "logistic: the cost depends on p"),
+        ({"n": 1}, GraphValueError, "logistic: the cost depends on the dims p"),
         ({"n": 1, "p": 2, "q": 3}, GraphValueError, "logistic has no dim q"),
         ({"n": -1, "p": 2}, GraphValueError, "the extent n is negative"),
-        ({"n": 1.5, "p": 2}, GraphTypeError, "n is an extent, not 1.5"),
-        ({"n": True, "p": 2}, GraphTypeError, "n is an extent, not True"),
+        ({"n": 1.5, "p": 2}, GraphTypeError, "n must be an extent, a whole number, not 1.5"),
+        ({"n": True, "p": 2}, GraphTypeError, "n must be an extent, a whole number, not True"),
         ({"n": 1, "p": 2, "num_threads": 0}, GraphValueError, "num_threads is a number from 1"),
     ],
 )

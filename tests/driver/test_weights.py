@@ -156,7 +156,7 @@ def test_without_large_constants_there_is_no_file(constants: dict[str, np.ndarra
 @pytest.mark.parametrize("options, kind, said", [
     ({"weights": "sub/w.bin"}, GraphValueError, "'sub/w.bin' is not the name of a file"),
     ({"weights": 3}, GraphTypeError, "weights is a bool or a str, not 3"),
-    ({"weights_from": "1M"}, GraphValueError, "weights_from is the size of constants in a file of weights"),
+    ({"weights_from": "1M"}, GraphValueError, "weights_from, the least size of a constant in the file of weights"),
     ({"weights": True, "weights_from": "much"}, GraphValueError, "weights_from is bytes, such as 64M"),
     ({"weights": True, "emit": "c"}, OptionError, "C source holds its constants itself"),
     ({"weights": True, "malloc": False}, OptionError, "a library that allocates no memory holds its constants itself"),

@@ -50,7 +50,7 @@ def test_the_seed_has_the_dtype_of_a_floating_cost() -> None:
 @pytest.mark.parametrize("make", [null_type, disconnected_type])
 def test_what_has_no_zero_cannot_be_replaced_by_one(make: Any) -> None:
     x = make("state")
-    with pytest.raises(TypeError, match="state has no zero") as caught:
+    with pytest.raises(TypeError, match="state has no value, so its gradient cannot be zero") as caught:
         grad(X, x, disconnected_inputs="ignore")
     assert "return_disconnected='none'" in str(caught.value)
     assert grad(X, x, disconnected_inputs="ignore", return_disconnected="none") is None

@@ -73,11 +73,11 @@ def test_unused_inputs_are_fine() -> None:
 def test_inputs_are_counted_and_fitted() -> None:
     with pytest.raises(TypeError, match="3 inputs are expected, 2 were given"):
         op()(A, B)
-    with pytest.raises(TypeError, match=r"op_from_graph: input b is of float64"):
+    with pytest.raises(TypeError, match=r"op_from_graph: input b must be of float64"):
         op()(A, at.dvector("v"), C)
     assert op()(1, 2, 3).eval({}) == 7.0
     f = at.fscalar("f")
-    with pytest.raises(TypeError, match="input f is of float32"):
+    with pytest.raises(TypeError, match="input f must be of float32"):
         OpFromGraph([f], [f * 2])(A)
     assert op()(f, B, C).dtype == "float64"
 

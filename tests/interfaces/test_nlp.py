@@ -160,7 +160,7 @@ REFUSED: list[tuple[Callable[[], aot.NLP], type[AotensorError], str]] = [
     (lambda: aot.nlp(X, Q * X.sum()), MissingInputError, "f depends on q, which is neither in x nor in p"),
     (lambda: aot.nlp(X, X.sum(), [Q * X]), MissingInputError, "g depends on q"),
     (lambda: aot.nlp(X + 1, X.sum()), GraphTypeError, "x is computed or has a value"),
-    (lambda: aot.nlp([], X.sum()), GraphTypeError, "x has no variables"),
+    (lambda: aot.nlp([], X.sum()), GraphTypeError, "x is empty"),
     (lambda: aot.nlp(at.lvector("i"), 1.0), GraphTypeError, "not an array of floating point numbers"),
     (lambda: aot.nlp(X, X.sum(), name="a b"), GraphValueError, "'a b' is not a C identifier"),
     (lambda: aot.nlp(X, X.sum(), sp.csr_from_dense(at.diag(X))), GraphTypeError, "g is csr .*, not a dense array"),

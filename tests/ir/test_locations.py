@@ -118,7 +118,7 @@ def test_a_derivative_belongs_to_the_line_of_grad() -> None:
 def test_llvm_has_no_locations() -> None:
     x = at.vector("x", dtype="float64", shape=("n",))
     f = aot.function([x], at.exp(x), name="f")
-    with pytest.raises(GraphValueError, match="stage llvm has no locations"):
+    with pytest.raises(GraphValueError, match="stage llvm has no source locations"):
         f.ir("llvm", locations=True)
     assert f.ir("graph", locations=True) == f.ir("graph")
 

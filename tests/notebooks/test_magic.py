@@ -55,7 +55,7 @@ def test_time_by_line_of_a_cell(shell: Any, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_what_cannot_be_done_is_said(shell: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(GraphValueError, match="the cell makes no Function"):
+    with pytest.raises(GraphValueError, match="the cell does not define a Function"):
         checked_cell(shell, "", "y = 1")
     with pytest.raises(GraphValueError, match="unrecognized arguments: --fast"):
         checked_cell(shell, "--fast", "y = 1")

@@ -241,7 +241,7 @@ def test_compile_replaces_what_functions_ask_for(tmp_path: Path) -> None:
     (x,) = vectors("x")
     f = aot.function([x], at.exp(x).sum(), name="f", disable_passes=["fuse"])
     g = aot.function([x], at.exp(x).sum(), name="g")
-    with pytest.raises(GraphValueError, match="f, g: functions of one library are compiled by the same passes"):
+    with pytest.raises(GraphValueError, match="f, g have different passes"):
         aot.compile([f, g], tmp_path)
     library = aot.compile([f, g], tmp_path, disable_passes=[JAM]).load()
     assert library.manifest.pipeline == str(pipeline_of(None, [JAM]))

@@ -84,7 +84,7 @@ def test_edits_that_do_not_fit() -> None:
     ):
         with pytest.raises(ScheduleError, match=what):
             edit.text()
-    with pytest.raises(ScheduleError, match="tile: size 0 is not a number of iterations"):
+    with pytest.raises(ScheduleError, match="tile: size must be a number of iterations, at least 1, not 0"):
         own.tile("n", 0)
     with pytest.raises(GraphTypeError, match="jam: by is an int"):
         own.jam("n", 2.0)  # type: ignore[arg-type]

@@ -107,7 +107,7 @@ def test_a_step_that_ends_on_a_sign_change_counts_it_once() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"max_events": 3}, "max_events is given without events"),
+        ({"max_events": 3}, "max_events needs events"),
         ({"max_events": 0, "events": ends(lambda t, y: y[0])}, "at least 1, not 0"),
         ({"events": ends(lambda t, y: y[0], terminal=1.5)}, "terminal = 1.5"),
     ],

@@ -135,9 +135,9 @@ def test_starts_that_are_refused() -> None:
         (lambda t, y: y[0], GraphValueError, "does not end the integration, so max_events is needed"),
         (ends(lambda t, y: y[0], terminal=-3), GraphValueError, "terminal = -3"),
         (ends(lambda t, y: y), GraphTypeError, "returns a scalar, not float64"),
-        (ends(lambda t, y: None), GraphTypeError, "events returned nothing"),
-        (ends(lambda t, y: y[0] * 1j), GraphTypeError, "events is complex"),
-        ([], GraphValueError, "events has no function"),
+        (ends(lambda t, y: None), GraphTypeError, "events returned None"),
+        (ends(lambda t, y: y[0] * 1j), GraphTypeError, "events must be real"),
+        ([], GraphValueError, "events is empty"),
         (3, GraphTypeError, "events is a function, not int"),
     ],
 )

@@ -160,8 +160,8 @@ class Function(Definition):
         options = {name: kwargs[name] for name in _CALL_OPTIONS if name in kwargs and name not in self.arguments}
         if self.mode != "compiled":
             raise GraphValueError(
-                f"{self.name}: {' and '.join(options)} is for compiled calls, and this mode runs the reference",
-                hint="leave it out, and copy the result if need be",
+                f"{self.name}: option {' and '.join(options)} is for compiled calls, but this mode runs the reference",
+                hint="leave it out, and copy the result where needed",
             )
         rest = {key: x for key, x in kwargs.items() if key not in options}
         if isinstance(out := options.get("out"), Mapping):

@@ -95,7 +95,7 @@ def compile(
     given = [functions] if isinstance(functions, Function | NLP) else listed(functions, "functions to compile")
     chosen = [f for one in given for f in (one.functions if isinstance(one, NLP) else [one])]
     if not chosen:
-        raise GraphValueError("there is no function to compile")
+        raise GraphValueError("compile: the list of functions is empty")
     if not isinstance(path, str | os.PathLike):
         raise GraphTypeError(f"compile: path is a str or an os.PathLike, not {path!r:.60}")
     for f in chosen:
@@ -125,7 +125,9 @@ def compile(
 
         definitions = within(chosen, memory, options, sizes)
     elif sizes:
-        raise GraphValueError("sizes are for a bound of memory", hint='add memory="64M"')
+        raise GraphValueError(
+            "compile: sizes= is used with memory= only, the sizes at which the bound must hold", hint='add memory="64M"'
+        )
     return write_artifact(definitions, Path(path), name, options, kinds)
 
 

@@ -50,7 +50,9 @@ def checked_cell(shell: Shell, line: str, cell: str) -> list[Any]:
     made = {name: x for name, x in shell.user_ns.items() if isinstance(x, Function) and before.get(name) is not x}
     functions = list({id(f): f for name, f in made.items() if not name.startswith("_")}.values())
     if not functions:
-        raise GraphValueError("%%aotensor: the cell makes no Function", hint="f = aot.function(inputs, outputs)")
+        raise GraphValueError(
+            "%%aotensor: the cell does not define a Function", hint="f = aot.function(inputs, outputs)"
+        )
     sizes, known = dict(options.sizes), {name for f in functions for name in dim_names(f, has_parts=False)}
     for name in sizes.keys() - known:
         raise GraphValueError(f"%%aotensor: no function has a dim {name}", hint=hint_of_dims(name, known))

@@ -69,7 +69,7 @@ def nlp(
     """
     xs, ps = _symbols("x", x), _symbols("p", p)
     if not xs:
-        raise GraphTypeError("nlp: x has no variables", hint="give at least one vector")
+        raise GraphTypeError("nlp: x is empty", hint="give at least one vector")
     for one in xs:
         if not dtypes.is_float(one.dtype) or one.dtype != xs[0].dtype:
             raise GraphTypeError(
@@ -116,7 +116,7 @@ def _expression(what: str, given: Any) -> Variable:
         raise GraphTypeError(f"nlp: {what} is {given.type}, not a dense array", lines=[given.describe()])
     found = as_tensor(given)
     if dtypes.is_complex(found.dtype):
-        raise GraphTypeError(f"nlp: {what} is complex", lines=[found.describe()])
+        raise GraphTypeError(f"nlp: {what} must be real, but it is complex", lines=[found.describe()])
     return found
 
 

@@ -112,5 +112,5 @@ def _count(value: int, method: str, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise GraphTypeError(f"{method}: {what} is an int, not {value!r:.60}")
     if not 1 <= value < 1 << 31:
-        raise ScheduleError(f"{method}: {what} {value} is not a number of iterations")
+        raise ScheduleError(f"{method}: {what} must be a number of iterations, at least 1, not {value}")
     return value

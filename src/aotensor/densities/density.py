@@ -115,8 +115,8 @@ def _arguments(
     if named or not inputs:
         missing = next(key for key in values if key not in inputs)
         raise GraphValueError(
-            f"{name}: the parameter {missing} is not an input",
-            hint="name every parameter after an input, or none, and take one vector of all first",
+            f"{name}: the parameter {missing} is not an input of the function",
+            hint="name each parameter after an input, or let the first input be one vector of all parameters",
         )
     first, x = next(iter(inputs.items()))
     _check_shape(name, first, x, (sum(one.size for one in parameters.values()),))
@@ -154,7 +154,7 @@ def fixed_shape(name: str, x: Variable) -> tuple[int, ...]:
     """The extents of a value.   Raises: GraphValueError if one of them is not a number"""
     found = tuple(n for n in x.type.shape if isinstance(n, int))
     if len(found) != x.type.ndim:
-        raise GraphValueError(f"{name} has no static shape: {x.type}", hint="give its extents as numbers")
+        raise GraphValueError(f"{name} must have a static shape, not {x.type}", hint="give its extents as numbers")
     return found
 
 

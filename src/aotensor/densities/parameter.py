@@ -56,7 +56,9 @@ class Parameter:
                 known = ", ".join(map(repr, _CONSTRAINTS))
                 raise GraphValueError(f"Parameter: constraint is {known} or None, not {self.constraint!r:.60}")
             if len(given) != 1 or given[0] < 1 or self.lower is not None or self.upper is not None:
-                raise GraphValueError(f"Parameter: {self.constraint} is for a vector without bounds")
+                raise GraphValueError(
+                    f"Parameter: constraint {self.constraint} needs a shape of one axis, and excludes lower and upper"
+                )
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -131,5 +133,8 @@ def checked_parameters(parameters: Mapping[str, Parameter] | None) -> dict[str, 
         if not isinstance(name, str) or not isinstance(one, Parameter):
             raise GraphTypeError(f"parameters: {name!r:.40} is {one!r:.60}, not a Parameter with a name")
         if not name or "," in name or not name.isprintable():
-            raise GraphValueError(f"parameters: {name!r:.60} is not a name of a parameter", hint="leave out commas")
+            raise GraphValueError(
+                f"parameters: {name!r:.60} is not a name of a parameter",
+                hint="a name must not be empty or contain commas",
+            )
     return dict(parameters)

@@ -141,13 +141,18 @@ class Build:
     def _for_web(self, make: Callable[[Manifest], str]) -> bytes:
         triple = self.lowered.machine.triple
         if system_of(triple) is not WASM:
-            raise OptionError(f"JavaScript calls no library for {triple}", hint="--target wasm32-wasi")
+            raise OptionError(
+                f"JavaScript cannot call a library for {triple}", hint="compile with --target wasm32-wasi"
+            )
         return make(self.library.manifest).encode()
 
     def _for_ceres(self) -> bytes:
         headers = list(self.library.interface_headers().values())
         if not headers:
-            raise OptionError("this library has no cost functions for Ceres", hint="--abi ceres")
+            raise OptionError(
+                "the library was not compiled for Ceres, so it has no cost functions",
+                hint="compile it with --abi ceres",
+            )
         return headers[0].encode()
 
     @cached_property

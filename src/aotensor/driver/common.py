@@ -42,7 +42,10 @@ def common_pipeline(functions: Sequence[Definition]) -> Pipeline:
     found = dict.fromkeys(f.pipeline for f in functions)
     if len(found) > 1:
         names = ", ".join(f.name for f in functions)
-        raise GraphValueError(f"{names}: functions of one library are compiled by the same passes", hint="say which")
+        raise GraphValueError(
+            f"{names} have different passes, but all functions of a library are compiled by the same",
+            hint="give the passes for the library: compile(..., passes=...)",
+        )
     return next(iter(found), DEFAULT)
 
 

@@ -266,10 +266,12 @@ def _transposed(x: Variable) -> Variable:
 def check_locations(stage: str, locations: bool) -> None:
     """Raises: GraphValueError if locations are requested for a stage without them"""
     if locations and stage not in IR_STAGES:
-        raise GraphValueError(f"stage {stage} has no locations", hint=f"stages that have: {', '.join(IR_STAGES)}")
+        raise GraphValueError(
+            f"stage {stage} has no source locations", hint=f"stages that have them: {', '.join(IR_STAGES)}"
+        )
 
 
 def check_generic(stage: str) -> None:
     """Raises: GraphValueError for a stage whose text has no other form"""
     if stage != "nest":
-        raise GraphValueError(f"stage {stage} has no other form", hint="stage nest has one")
+        raise GraphValueError(f"stage {stage} has one form only, generic= is for stage nest", hint="stage nest has one")

@@ -47,7 +47,10 @@ def wanted_weights(weights: bool | str, least: int | str | None) -> WeightsOptio
     """
     if weights is False:
         if least is not None:
-            raise GraphValueError("weights_from is the size of constants in a file of weights", hint="add weights=True")
+            raise GraphValueError(
+                "weights_from, the least size of a constant in the file of weights, needs such a file",
+                hint="add weights=True",
+            )
         return None
     option = WeightsOption("" if weights is True else weights)
     return option if least is None else replace(option, least=bytes_of(least, "weights_from") - 1)
@@ -199,7 +202,7 @@ def checked_sizes(functions: Sequence[Definition], sizes: Mapping[str, int]) -> 
     known = named_dims(functions)
     for name, n in sizes.items():
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
-            raise GraphTypeError(f"sizes: {name} is an extent, not {n!r:.50}")
+            raise GraphTypeError(f"sizes: {name} must be an extent, a whole number, not {n!r:.50}")
         if name not in known:
             raise GraphValueError(f"sizes: there is no dim {name}", hint=f"dims are {', '.join(known) or 'known'}")
     return dict(sizes)

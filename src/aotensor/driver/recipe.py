@@ -124,7 +124,9 @@ class Options:
         levels = split_levels(self.cpu)
         if levels and not self.allocates:
             hint = "compile for one CPU, or leave out --no-malloc (malloc=False)"
-            raise OptionError("a library that allocates no memory has code for one level of CPUs", hint=hint)
+            raise OptionError(
+                "code for several levels of CPUs allocates memory, which malloc=False excludes", hint=hint
+            )
         if levels:
             check_levels(Machine.parse(self.target).triple)
         cpu = levels[0] if levels else full_name(self.cpu) if self.cpu else None

@@ -74,7 +74,7 @@ class In:
             raise GraphValueError(f"In({self.variable}): {what} is not supported", hint="use a shared variable")
         if self.mutable and self.borrow is False:
             raise GraphValueError(
-                f"In({self.variable}): what may be overwritten may be borrowed", hint="leave out borrow=False"
+                f"In({self.variable}): mutable=True implies borrow=True", hint="leave out borrow=False"
             )
         if not isinstance(self.data, bool):
             raise GraphTypeError(f"In({self.variable}): data is a bool, not {self.data!r:.60}")
@@ -92,7 +92,7 @@ class In:
         if self.data and self.manifold is not None:
             raise GraphValueError(
                 f"In({self.variable}): data=True and manifold={self.manifold!r} contradict each other",
-                hint="a manifold is for what a solver changes: leave out one of both",
+                hint="data stays constant, a manifold is for an input that the solver changes: leave out one",
             )
 
 
@@ -119,7 +119,7 @@ def _checked_start(x: Variable, start: Any) -> Array:
     """A start value as an array of the type of x.   Raises: GraphTypeError; GraphValueError unless it is finite"""
     name = f"In({x}): start"
     if x.is_sparse or None in x.static_shape:
-        raise GraphTypeError(f"{name} is for dense arrays of static shape, not {x.type}", lines=[x.describe()])
+        raise GraphTypeError(f"{name}= is for dense arrays of static shape, not {x.type}", lines=[x.describe()])
     given, shape = np.asarray(start), tuple(n for n in x.static_shape if n is not None)
     fits = given.dtype.kind in ("biufc" if is_complex(x.dtype) else "biuf") and given.shape in ((), shape)
     found = np.full(shape, given).astype(x.dtype) if fits else given
@@ -138,7 +138,7 @@ def _check_layout(name: str, layout: object, x: object) -> None:
         raise GraphTypeError(
             f"{name}: layout='F' is for dense arrays",
             lines=[x.describe()],
-            hint="csc matrices have columns",
+            hint="a csc matrix is stored by columns",
         )
 
 
@@ -161,7 +161,9 @@ def checked_inputs(inputs: Sequence[Variable | In]) -> list[In]:
     for x in variables:
         if isinstance(x, SharedVariable):
             raise GraphTypeError(
-                f"the shared variable {x} cannot be an input", lines=[x.describe()], hint="use givens to replace it"
+                f"the shared variable {x} cannot be an input",
+                lines=[x.describe()],
+                hint="it is found by itself; use givens to replace it",
             )
         if isinstance(x, Constant):
             raise GraphTypeError(f"the constant {x} cannot be an input", lines=[x.describe()])

@@ -76,7 +76,7 @@ class OpFromGraph(Op):
     ) -> None:
         if updates is not None or givens is not None:
             raise UnsupportedOptionError(
-                "OpFromGraph has no updates and no givens", hint="give them to the function that uses it"
+                "OpFromGraph does not support updates and givens", hint="give them to the function that uses it"
             )
         _check_one_name("lop_overrides", lop_overrides, "pullback", pullback)
         _check_one_name("rop_overrides", rop_overrides, "pushforward", pushforward)
@@ -211,7 +211,7 @@ def _fitted(what: str, x: Variable, wanted: TensorType, extents: dict[str, tuple
         dtypes.is_discrete(x.dtype) and dtypes.is_float(wanted.dtype)
     )
     if x.ndim != wanted.rank or not is_wide_enough:
-        raise GraphTypeError(f"{what} is of {wanted}", lines=[x.describe()])
+        raise GraphTypeError(f"{what} must be of {wanted}", lines=[x.describe()])
     if x.dtype != wanted.dtype:
         x = cast(x, wanted.dtype)
     entries: list[Any] = []
@@ -233,7 +233,7 @@ def _fitted_matrix(what: str, x: Variable, wanted: TensorType) -> Variable:
     known = zip(x.tensor_type.shape, wanted.shape, strict=False)
     differ = any(isinstance(n, int) and isinstance(dim, int) and n != dim for n, dim in known)
     if not is_known or differ or x.type.format != wanted.format or not np.can_cast(x.dtype, wanted.dtype, "safe"):  # type: ignore[attr-defined]
-        raise GraphTypeError(f"{what} is of {wanted}", lines=[x.describe()])
+        raise GraphTypeError(f"{what} must be of {wanted}", lines=[x.describe()])
     return x if x.dtype == wanted.dtype else x.astype(wanted.dtype)
 
 
@@ -265,4 +265,4 @@ def _shared_leaves(inputs: Sequence[Variable], outputs: Sequence[Variable], stri
 
 def _check_one_name(older: str, given: object, newer: str, other: object) -> None:
     if given is not None and other is not None:
-        raise GraphValueError(f"OpFromGraph: {older} and {newer} are two names of one option")
+        raise GraphValueError(f"OpFromGraph: {older} and {newer} are the same option; give only one")

@@ -102,12 +102,16 @@ def hessian(
     if not isinstance(cost, Variable):
         raise GraphTypeError(f"cost is a variable, not {type(cost).__name__} {cost!r:.40}")
     if cost.ndim != 0:
-        raise GraphValueError("hessian: cost is not a scalar", lines=[cost.describe()], hint="take the sum or the mean")
+        raise GraphValueError(
+            "hessian: cost must be a scalar", lines=[cost.describe()], hint="take the sum or the mean"
+        )
     targets = as_variables(wrt, "wrt")
     _check_real("hessian", targets)
     for x in targets:
         if x.ndim != 1:
-            raise GraphValueError("hessian: wrt holds vectors", lines=[x.describe()], hint="flatten it")
+            raise GraphValueError(
+                "hessian: every variable in wrt must be a vector", lines=[x.describe()], hint="flatten the variable"
+            )
     stop = as_constants(consider_constant)
     derivatives = grad(cost, targets, stop, disconnected_inputs, add_names=False)
     if sparse and not stop:

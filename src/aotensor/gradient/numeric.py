@@ -49,7 +49,7 @@ class numeric_grad:
             if array.dtype.name not in _STEPS:
                 raise GraphTypeError(f"numeric_grad: pt[{position}] is of {array.dtype}, not floating")
         if out_type is not None and str(out_type).startswith("complex"):
-            raise GraphTypeError(f"numeric_grad: out_type {out_type} is complex")
+            raise GraphTypeError(f"numeric_grad: out_type must be real, not {out_type}")
         names = [array.dtype.name for array in points]
         working = min(names, key=_STEPS.__getitem__, default="float64")
         step = max((_STEPS[name] for name in names), default=_STEPS["float64"]) if eps is None else eps
@@ -168,7 +168,9 @@ def verify_grad(
     ]
     output = fun(*inputs)
     if isinstance(output, list):
-        raise UnsupportedOptionError("verify_grad: fun returns a list", hint="check its elements one by one")
+        raise UnsupportedOptionError(
+            "verify_grad: fun must return one variable, not a list", hint="check its elements one by one"
+        )
     if not isinstance(output, Variable):
         raise GraphTypeError(f"verify_grad: fun returns {type(output).__name__} instead of a variable")
     shape = _runner(inputs, [output], mode)(*arrays)[0].shape

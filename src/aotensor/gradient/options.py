@@ -47,7 +47,11 @@ def stand_in(kind: str, x: Variable) -> Variable | None:
     if kind == "none":
         return None
     if kind == "zero" and not has_value(x):
-        raise GraphTypeError(f"{x} has no zero", lines=[x.describe()], hint="pass return_disconnected='none'")
+        raise GraphTypeError(
+            f"{x} has no value, so its gradient cannot be zero",
+            lines=[x.describe()],
+            hint="pass return_disconnected='none'",
+        )
     return zero_gradient(x) if kind == "zero" else disconnected()
 
 
@@ -59,7 +63,7 @@ def as_list_or_tuple(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
     """
     is_sequence = isinstance(outputs, list | tuple)
     if use_list and use_tuple:
-        raise GraphValueError("a result is a list or a tuple, not both")
+        raise GraphValueError("use_list and use_tuple cannot both be True")
     if use_list:
         return list(outputs) if is_sequence else [outputs]
     if use_tuple:
@@ -67,7 +71,7 @@ def as_list_or_tuple(use_list: bool, use_tuple: bool, outputs: Any) -> Any:
     if not is_sequence:
         return outputs
     if len(outputs) != 1:
-        raise GraphValueError(f"{len(outputs)} outputs where one is asked for")
+        raise GraphValueError(f"expected one output, found {len(outputs)}")
     return outputs[0]
 
 
@@ -115,7 +119,9 @@ def check_like(found: Variable, x: Variable, what: str) -> None:
         for one, other in zip(found.static_shape, x.static_shape, strict=True)
     )
     if not fits:
-        raise GraphValueError(f"{what} does not have the shape of its variable", lines=[found.describe(), x.describe()])
+        raise GraphValueError(
+            f"{what} must have the shape of its variable, {x.type}", lines=[found.describe(), x.describe()]
+        )
 
 
 def is_float(x: Variable) -> bool:

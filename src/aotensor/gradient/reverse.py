@@ -67,7 +67,7 @@ def grad(
     nulls = one_of("null_gradients", null_gradients, ("raise", "return"))
     known = _checked_known(known_grads)
     if cost is None and known_grads is None:
-        raise GraphValueError("grad needs a cost, known_grads, or both")
+        raise GraphValueError("grad: give cost, known_grads or both")
     if cost is not None:
         _check_cost(cost)
     targets = as_variables(wrt, "wrt")
@@ -82,10 +82,10 @@ def _check_cost(cost: object) -> None:
     if is_null(cost):
         raise GraphValueError(f"cost has no gradient: {cost.type.why_null}")
     if cost.ndim != 0:
-        raise GraphTypeError("cost is not a scalar", lines=[cost.describe()], hint="take the sum or the mean")
+        raise GraphTypeError("cost must be a scalar", lines=[cost.describe()], hint="take the sum or the mean")
     if dtypes.is_complex(cost.dtype):
         hint = "take its real part, imaginary part or size: real(cost), imag(cost), abs(cost)"
-        raise GraphTypeError("cost is complex", lines=[cost.describe()], hint=hint)
+        raise GraphTypeError("cost must be real, but it is complex", lines=[cost.describe()], hint=hint)
 
 
 def _one(cost: Variable) -> Variable:
@@ -102,10 +102,12 @@ def _checked_known(known_grads: Any) -> dict[Variable, Variable]:
         if not has_value(cotangent):
             continue
         if not is_float(cotangent):
-            raise GraphTypeError(f"known_grads: a cotangent of {cotangent.type} is not floating", lines=[x.describe()])
+            raise GraphTypeError(
+                f"known_grads: a cotangent must have a floating dtype, not {cotangent.type}", lines=[x.describe()]
+            )
         if dtypes.is_complex(cotangent.dtype) and not dtypes.is_complex(x.dtype):
             raise GraphTypeError(
-                f"known_grads: a cotangent of {cotangent.type} of a real variable", lines=[x.describe()]
+                f"known_grads: a cotangent of a real variable must be real, not {cotangent.type}", lines=[x.describe()]
             )
         check_like(cotangent, x, "known_grads: a cotangent")
     return dict(known_grads)
@@ -206,7 +208,7 @@ def subgraph_grad(
     Raises: GraphValueError without cost and start, GraphTypeError unless wrt and end are lists and start a mapping.
     """
     if cost is None and start is None:
-        raise GraphValueError("subgraph_grad needs a cost, start, or both")
+        raise GraphValueError("subgraph_grad: give cost, start or both")
     for what, value in (("wrt", wrt), ("end", end)):
         if not isinstance(value, list):
             raise GraphTypeError(f"{what} is a list of variables, not {type(value).__name__}")

@@ -31,7 +31,7 @@ def connection_pattern(node: Apply) -> Pattern:
         graph = Expansion.of(node.op, node.inputs)
         return pattern if graph is None else graph_pattern(graph.slots, graph.outputs)
     if not isinstance(pattern, list) or not all(isinstance(row, list) for row in pattern):
-        raise GraphTypeError(f"{node.op.name}: connection_pattern is a list of lists, not {pattern!r}")
+        raise GraphTypeError(f"{node.op.name}: connection_pattern must return a list of lists, not {pattern!r}")
     if len(pattern) != len(node.inputs) or any(len(row) != len(node.outputs) for row in pattern):
         raise GraphValueError(
             f"{node.op.name}: connection_pattern needs {len(node.inputs)} rows of {len(node.outputs)}, found {pattern}"
@@ -113,9 +113,11 @@ def _check_term(what: str, term: Any, x: Variable) -> None:
     if not has_value(term):
         return
     if not dtypes.is_inexact(term.dtype):
-        raise GraphTypeError(f"{what} is of {term.type}, derivatives are floating", lines=[x.describe()])
+        raise GraphTypeError(f"{what} has type {term.type}, but derivatives have floating dtypes", lines=[x.describe()])
     if dtypes.is_complex(term.dtype) and not dtypes.is_complex(x.dtype):
-        raise GraphTypeError(f"{what} is of {term.type}, derivatives of real variables are real", lines=[x.describe()])
+        raise GraphTypeError(
+            f"{what} has type {term.type}, but derivatives of real variables are real", lines=[x.describe()]
+        )
     if term.ndim != x.ndim:
         raise GraphValueError(f"{what} has rank {term.ndim} instead of {x.ndim}", lines=[x.describe()])
     for axis, (one, other) in enumerate(zip(term.static_shape, x.static_shape, strict=True)):

@@ -130,7 +130,7 @@ def least_squares(
 
     def vector(x: Variable, found: Variable) -> Variable:
         if found.ndim == 0:
-            raise GraphValueError("least_squares: fun gives a vector of residuals", lines=[found.describe()])
+            raise GraphValueError("least_squares: fun must return a vector of residuals", lines=[found.describe()])
         return found if found.ndim == 1 else reshape(found, [-1])
 
     problem, given = traced("least_squares", "fun", fun, given, arguments(args), vector)
@@ -175,9 +175,9 @@ def minimize_scalar(
     is_bounded = method == "bounded"
     what, pair = ("bounds", bounds) if is_bounded else ("bracket", (0.0, 1.0) if bracket is None else bracket)
     if (bounds is not None) != is_bounded or (is_bounded and bracket is not None):
-        raise GraphTypeError('minimize_scalar: "bounded" has bounds, "brent" has a bracket')
+        raise GraphTypeError('minimize_scalar: method="bounded" needs bounds and "brent" accepts a bracket only')
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise GraphTypeError(f"minimize_scalar: {what} is a pair (a, b)")
+        raise GraphTypeError(f"minimize_scalar: {what} must be a pair (a, b), not {pair!r:.60}")
     low, high = ends_of("minimize_scalar", what, pair)
     check = scalar_output("minimize_scalar: fun")
     problem, low = traced("minimize_scalar", "fun", fun, low, arguments(args), check, True)

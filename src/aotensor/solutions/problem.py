@@ -69,7 +69,7 @@ def unknown(name: str, what: str, x0: Any, dtype: str | None = None) -> Unknown:
     x = sparse().as_sparse_or_tensor(x0)
     if x.is_sparse or dtypes.is_complex(x.dtype):
         raise GraphTypeError(
-            f"{name}: {what} is a dense real tensor",
+            f"{name}: {what} must be a dense real tensor",
             lines=[x.describe()],
             hint="solve for the real and the imaginary parts, or for the stored values",
         )
@@ -89,7 +89,7 @@ def scalar_output(what: str) -> Callable[[Variable, Variable], Variable]:
 
     def check(x: Variable, found: Variable) -> Variable:
         if found.ndim != 0:
-            raise GraphValueError(f"{what} returns a scalar", lines=[found.describe()])
+            raise GraphValueError(f"{what} must return a scalar", lines=[found.describe()])
         return found
 
     return check
@@ -106,10 +106,10 @@ def called(name: str, what: str, fn: Callable[..., Any], values: Sequence[Variab
     if isinstance(found, list | tuple):
         found = stack(list(found))
     if found is None:
-        raise GraphTypeError(f"{name}: {what} returned nothing")
+        raise GraphTypeError(f"{name}: {what} returned None")
     found = as_tensor(found)
     if dtypes.is_complex(found.dtype):
-        raise GraphTypeError(f"{name}: {what} is complex", lines=[found.describe()])
+        raise GraphTypeError(f"{name}: {what} must be real, but it is complex", lines=[found.describe()])
     return found
 
 
@@ -123,7 +123,7 @@ def vector_like(what: str, x: Variable, found: Variable, name: str = "x") -> Var
     pairs = zip(x.tensor_type.shape, found.tensor_type.shape, strict=False)
     differ = any(isinstance(m, int) and isinstance(n, int) and m != n for m, n in pairs)
     if found.ndim != x.ndim or differ:
-        raise GraphValueError(f"{what} has the shape of {name}", lines=[f"{name}: {x.type}", found.describe()])
+        raise GraphValueError(f"{what} must have the shape of {name}", lines=[f"{name}: {x.type}", found.describe()])
     pairs = zip(x.tensor_type.shape, found.tensor_type.shape, strict=True)
     entries = [None if n is not None and m == n else shape_i(x, k) for k, (m, n) in enumerate(pairs)]
     if any(entry is not None for entry in entries):

@@ -103,7 +103,7 @@ def root_scalar(
     if method == "brentq":
         return _by_bracket(options, f, bracket, args)
     if x0 is None:
-        raise GraphTypeError(f"root_scalar: {method} starts at x0, which is not given")
+        raise GraphTypeError(f"root_scalar: method {method!r} needs a start x0")
     given = _scalar("root_scalar", "x0", x0)
     problem, given = traced("root_scalar", "f", f, given, arguments(args), scalar_output("root_scalar: f"), True)
     output, x = problem.output, problem.slot
@@ -182,7 +182,7 @@ def _scalar(name: str, what: str, value: Any, dtype: str | None = None) -> Unkno
     finite_number(name, what, value)
     given = unknown(name, what, value, dtype)
     if given.given.ndim != 0:
-        raise GraphValueError(f"{name}: {what} is a scalar", lines=[given.given.describe()])
+        raise GraphValueError(f"{name}: {what} must be a scalar", lines=[given.given.describe()])
     return given
 
 
@@ -191,5 +191,5 @@ def ends_of(name: str, what: str, pair: Any) -> tuple[Unknown, Unknown]:
     a, b = (_scalar(name, f"an end of {what}", end) for end in pair)
     a, b = (_scalar(name, f"an end of {what}", end.given, other.given.dtype) for end, other in ((a, b), (b, a)))
     if isinstance(a.given, Constant) and isinstance(b.given, Constant) and a.given.data == b.given.data:
-        raise GraphValueError(f"{name}: the ends of {what} are equal, {a.given.data}")
+        raise GraphValueError(f"{name}: the two ends of {what} must differ, found {a.given.data} twice")
     return a, b

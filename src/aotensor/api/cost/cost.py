@@ -127,14 +127,15 @@ def _dims(spec: FunctionSpec, sizes: Mapping[str, object]) -> dict[str, int]:
         if name not in wanted:
             raise GraphValueError(f"{spec.name} has no dim {name}", hint=f"its dims are {', '.join(wanted) or 'known'}")
         if not isinstance(n, int | np.integer) or isinstance(n, bool):
-            raise GraphTypeError(f"{spec.name}: {name} is an extent, not {n!r:.50}")
+            raise GraphTypeError(f"{spec.name}: {name} must be an extent, a whole number, not {n!r:.50}")
         if n < 0:
             raise GraphValueError(f"{spec.name}: the extent {name} is negative: {n}")
         dims[name] = int(n)
     missing = [name for name in wanted if name not in sizes]
     if missing:
         raise GraphValueError(
-            f"{spec.name}: the cost depends on {', '.join(missing)}", hint=f"give {missing[0]}=1000, for example"
+            f"{spec.name}: the cost depends on the dims {', '.join(missing)}, which have no sizes",
+            hint=f"give {missing[0]}=1000, for example",
         )
     for group in spec.sparse_inputs:
         pattern, _, _, indptr = spec.inputs[group.first : group.first + 4]

@@ -76,7 +76,7 @@ def _evaluated(node: ast.expr, dims: Mapping[str, int]) -> float:
             if isinstance(op, ast.Div):
                 return x / y
             return float(x**y) if isinstance(op, ast.Pow) else operations[type(op)]
-    raise TypeError("this is not a polynomial")
+    raise TypeError("this formula is not a polynomial of the dims")
 
 
 def bytes_of(values: Sequence[Any]) -> int:

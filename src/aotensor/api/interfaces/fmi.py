@@ -62,7 +62,7 @@ def _check(function: str, key: str, x: Variable) -> None:
             f"abi fmi: {f'{key!a}':.60} of {function} is not a name of FMI", hint="give it another name"
         )
     if 0 in x.static_shape:
-        raise GraphTypeError(f"{where}, and variables of FMI have elements", hint="leave it out")
+        raise GraphTypeError(f"{where}, and variables of FMI must have at least one element", hint="leave it out")
 
 
 def _floats(values: Sequence[Variable]) -> list[Variable]:

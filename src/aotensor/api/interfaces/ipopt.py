@@ -69,7 +69,9 @@ def _check(program: NLP) -> None:
     """Raises: as `for_ipopt`"""
     refuse_state("ipopt", program.label, [*program.f.state, *program.g.state], "make them parameters")
     if program.n == 0:
-        raise GraphValueError(f"abi ipopt: {program.label} has no variables", lines=[x.describe() for x in program.x])
+        raise GraphValueError(
+            f"abi ipopt: x of {program.label} has 0 elements", lines=[x.describe() for x in program.x]
+        )
     for what, x in (*(("x", x) for x in program.x), *(("p", x) for x in program.p)):
         if not is_static_float64(x):
             raise GraphTypeError(

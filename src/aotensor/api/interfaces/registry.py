@@ -37,7 +37,7 @@ def chosen_interfaces(abi: str | Sequence[str] | None) -> tuple[str, ...]:
     names = (abi,) if isinstance(abi, str) else tuple(abi)
     for name in names:
         if not isinstance(name, str):
-            raise GraphTypeError(f"abi is a name or names, not {name!r:.60}")
+            raise GraphTypeError(f"abi must be a name or a list of names, not {name!r:.60}")
         if name not in INTERFACES:
             raise GraphValueError(f"abi {name!r:.60} is unknown", hint=f"there are {', '.join(INTERFACES)}")
     return tuple(dict.fromkeys(names))

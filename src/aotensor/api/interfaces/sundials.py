@@ -130,7 +130,7 @@ def _system(f: Function) -> _System:
     if len(inputs) < 2 or len(outputs) != 1:
         raise GraphTypeError(
             f"abi sundials: {f.name} has {len(inputs)} inputs and {len(outputs)} outputs, "
-            "and is no right-hand side f(t, y, *p)",
+            "but a right-hand side f(t, y, *p) is expected",
             hint=_HINT,
         )
     for name, x in (*inputs, *outputs):
@@ -142,5 +142,5 @@ def _system(f: Function) -> _System:
     ((_, slope),) = outputs
     if t.ndim != 0 or y.ndim != 1 or slope.static_shape != y.static_shape or y.static_shape == (0,):
         shapes = ", ".join(f"{name} is {x.type}" for name, x in (*inputs[:2], *outputs))
-        raise GraphTypeError(f"abi sundials: {f.name} is no right-hand side f(t, y, *p): {shapes}", hint=_HINT)
+        raise GraphTypeError(f"abi sundials: {f.name} is not a right-hand side f(t, y, *p): {shapes}", hint=_HINT)
     return _System(f.name, tuple(x for _, x in inputs), slope)

@@ -100,7 +100,7 @@ class _Reader:
                     name = str(value)
             names.append(name)
             if self.at > len(self.data):
-                raise IndexError("names lead out of the section")
+                raise IndexError("a name is outside of the section")
         return names
 
     def _value(self, form: str) -> str | int:
@@ -165,7 +165,7 @@ class _Reader:
     def _number(self, size: int) -> int:
         found = self.data[self.at : self.at + size]
         if len(found) < size:
-            raise IndexError("it ends too early")
+            raise IndexError("the section ends inside an entry")
         self.at += size
         return int.from_bytes(found, "little")
 

@@ -84,14 +84,14 @@ def time_by_line(
     """
     checked_threads(f.name, threads)
     if not _SHORTEST <= seconds <= _LONGEST or seed < 0:
-        raise GraphValueError(f"{f.name}: seconds are from {_SHORTEST} to {_LONGEST}, and a seed is at least 0")
+        raise GraphValueError(f"{f.name}: seconds must be from {_SHORTEST} to {_LONGEST}, and the seed at least 0")
     check_system()
     known = dim_names(f, has_parts=False)
     for name, n in sizes.items():
         if name not in known:
             raise GraphValueError(f"{f.name} has no dim {name}", hint=hint_of_dims(name, known))
         if not isinstance(n, int) or isinstance(n, bool) or n < 0:
-            raise GraphValueError(f"{f.name}: the size {name} is a whole number, not {n!r:.50}")
+            raise GraphValueError(f"{f.name}: the size {name} must be a whole number, not {n!r:.50}")
     with scratch_folder() as folder:
         sampler = compiled_sampler(folder)
         library = lined_library([f], sizes)

@@ -201,7 +201,7 @@ def check_system() -> None:
     """Check that the system has per-thread timers.   Raises: ToolError"""
     if not sys.platform.startswith("linux"):
         hint = "see what is estimated: aotensor why MODEL:LINE"
-        raise ToolError("profile samples by timers of Linux", hint=hint)
+        raise ToolError("profile works on Linux only: it samples by timers of its kernel", hint=hint)
 
 
 def compiled_sampler(folder: Path) -> Path:
@@ -209,7 +209,9 @@ def compiled_sampler(folder: Path) -> Path:
     named = os.environ.get("CC", "")
     found = next((path for name in (named, *_COMPILERS) if name and (path := shutil.which(name))), None)
     if found is None:
-        raise ToolError("profile needs a C compiler, and there is none", hint="install gcc or clang, or name one in CC")
+        raise ToolError(
+            "profile needs a C compiler, and none was found", hint="install gcc or clang, or name one in CC"
+        )
     source, library = folder / "sampler.c", folder / "libsampler.so"
     source.write_text(SOURCE, encoding="utf-8")
     command = [found, "-std=gnu11", "-O2", "-fPIC", "-shared", str(source), "-o", str(library), "-lrt"]

@@ -287,9 +287,9 @@ def checked_pattern(pattern: Any, shape: Sequence[int | None]) -> Any:
     Raises: GraphValueError for another shape; UnsupportedError for anything but a matrix.
     """
     if not hasattr(pattern, "tocsr"):
-        raise UnsupportedError("a pattern is a SciPy sparse matrix")
+        raise UnsupportedError("pattern must be a SciPy sparse matrix")
     if any(n is not None and n != m for n, m in zip(shape, pattern.shape, strict=True)):
-        raise GraphValueError(f"the pattern has shape {pattern.shape}, the Jacobian {tuple(shape)}")
+        raise GraphValueError(f"pattern must have the shape of the Jacobian, {tuple(shape)}, found {pattern.shape}")
     found = pattern.tocsr().astype(bool)
     found.data[:] = True
     found.sum_duplicates()

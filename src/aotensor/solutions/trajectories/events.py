@@ -94,7 +94,7 @@ def traced_events(name: str, events: Any, system: System, args: Sequence[Variabl
     """
     functions = list(events) if isinstance(events, list | tuple) else [events]
     if not functions:
-        raise GraphValueError(f"{name}: events has no function", hint="leave it out")
+        raise GraphValueError(f"{name}: events is empty", hint="leave it out")
     t, y = symbol(system.t, "t"), symbol(system.y, "y")
     found = [cast(_value(name, function, [t, y, *args]), y.dtype) for function in functions]
     limits = tuple(_limit(name, function) for function in functions)

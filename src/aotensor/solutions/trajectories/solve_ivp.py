@@ -125,7 +125,7 @@ def solve_ivp(
         if max_events < 1:
             raise GraphValueError(f"{_NAME}: max_events is a number of times, at least 1, not {max_events!r}")
         if events is None:
-            raise GraphValueError(f"{_NAME}: max_events is given without events")
+            raise GraphValueError(f"{_NAME}: max_events needs events")
     times = times_in_span(times, start, end)
     given = [start, end, y, times, *tolerances, *limits]
     problem = Problem(system, method, int(max_steps), len(limits) > 1)
@@ -266,7 +266,7 @@ def _span(t_span: Any, y: Variable) -> tuple[Variable, Variable]:
     if isinstance(pair, Variable | np.ndarray) and pair.ndim == 1:
         pair = [pair[0], pair[1]]
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise GraphTypeError(f"{_NAME}: t_span is a pair (t0, t1)")
+        raise GraphTypeError(f"{_NAME}: t_span must be a pair (t0, t1)")
     start, end = (_scalar("t_span", x, y) for x in pair)
     return start, end
 
@@ -274,16 +274,16 @@ def _span(t_span: Any, y: Variable) -> tuple[Variable, Variable]:
 def _scalar(what: str, value: Any, y: Variable) -> Variable:
     x = as_tensor(value)
     if x.ndim != 0:
-        raise GraphValueError(f"{_NAME}: {what} holds scalars", lines=[x.describe()])
+        raise GraphValueError(f"{_NAME}: {what} must hold scalars", lines=[x.describe()])
     if isinstance(x, Constant) and not np.isfinite(x.data):
-        raise GraphValueError(f"{_NAME}: {what} is finite, not {x.data}")
+        raise GraphValueError(f"{_NAME}: {what} must be finite, not {x.data}")
     return cast(x, y.dtype)
 
 
 def _vector(what: str, value: Any, y: Variable) -> Variable:
     x = as_tensor(value)
     if x.ndim != 1:
-        raise GraphValueError(f"{_NAME}: {what} is a vector of times", lines=[x.describe()])
+        raise GraphValueError(f"{_NAME}: {what} must be a vector of times", lines=[x.describe()])
     return cast(x, y.dtype)
 
 
@@ -292,12 +292,14 @@ def _tolerance(what: str, value: Any, y: Variable, least: float = 0.0) -> Variab
     x = as_tensor(value)
     if x.ndim > (what == "atol"):
         kind = "a scalar, or a vector like y0" if what == "atol" else "a scalar"
-        raise GraphValueError(f"{_NAME}: {what} is {kind}", lines=[x.describe()])
+        raise GraphValueError(f"{_NAME}: {what} must be {kind}", lines=[x.describe()])
     if isinstance(x, Constant):
         if not np.all(x.data > 0) or not np.all(np.isfinite(x.data)):
-            raise GraphValueError(f"{_NAME}: {what} is above 0 and finite, not {x.data}")
+            raise GraphValueError(f"{_NAME}: {what} must be above 0 and finite, not {x.data}")
         if np.any(x.data < least):
-            raise GraphValueError(f"{_NAME}: {what} is {x.data}, less than {_ROUNDINGS} roundings of {y.dtype}")
+            raise GraphValueError(
+                f"{_NAME}: {what} must be at least {_ROUNDINGS} roundings of {y.dtype}, found {x.data}"
+            )
     return cast(x, y.dtype)
 
 
@@ -305,5 +307,5 @@ def _positive(what: str, value: Any, y: Variable) -> Variable:
     """Raises: GraphValueError for a size that is not above 0."""
     x = as_tensor(value)
     if x.ndim != 0 or (isinstance(x, Constant) and not x.data > 0):
-        raise GraphValueError(f"{_NAME}: {what} is a number above 0", lines=[x.describe()])
+        raise GraphValueError(f"{_NAME}: {what} must be a number above 0", lines=[x.describe()])
     return cast(x, y.dtype)

@@ -52,9 +52,9 @@ def traced_system(name: str, fun: Callable[..., Any], y0: Any, args: Sequence[Va
     given = unknown(name, "y0", y0)
     if given.given.ndim != 1:
         raise GraphTypeError(
-            f"{name}: y0 is a vector, not of rank {given.given.ndim}",
+            f"{name}: y0 must be a vector, not of rank {given.given.ndim}",
             lines=[given.given.describe()],
-            hint="y0.flatten(), and a function that reshapes it",
+            hint="pass y0.flatten(), and reshape y in the function",
         )
     while True:
         y = Variable(TensorType(given.flat.dtype, given.flat.tensor_type.shape), name="y")
