@@ -128,14 +128,14 @@ def _giving(op: Op, x: Variable, outputs: Sequence[Variable]) -> Apply:
 
 
 def use_stable_forms(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The same graph by stable forms, as far as the pass `stabilize` does not know them: the pass `stable-forms`."""
+    """The pass `stable-forms`: the graph, with stable forms that the pass `stabilize` does not produce."""
     nodes = toposort(outputs, stop=stop)
     readers = Counter(x for node in nodes for x in set(node.inputs))
     return _rewritten(outputs, nodes, Look(set(stop), is_value=True, readers=readers))
 
 
 def in_stable_forms(outputs: Sequence[Variable], stop: Collection[Variable]) -> list[Variable]:
-    """The same graph by all stable forms, also in the bodies of loops: what the reference computes."""
+    """The graph with all stable forms, also in bodies of loops, as the reference evaluates it."""
     return GraphPass("stable-forms", _all_stable_forms).run(outputs, stop)
 
 

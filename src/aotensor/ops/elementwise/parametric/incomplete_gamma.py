@@ -49,7 +49,7 @@ def _reference_density(order: int) -> Any:
 def density_in_x(
     of_order: Callable[[int], Elementwise], order: int, g: Variable, a: Variable, x: Variable, y: Variable
 ) -> Variable:
-    """∂/∂x: (a − 1 − x)/x of a density, and what its derivatives in a make of that; the limits at x = 0 and ∞.
+    """g·∂/∂x of a derivative of a density in a; the density's own is (a − 1 − x)/x times itself; limits at x = 0, ∞.
 
     of_order: the derivatives in a of xᵃ⁻¹e⁻ˣ, or of a multiple of it that is 1 at a = 1 and 2.
     """

@@ -42,7 +42,7 @@ from aotensor.ops.shape.reshape import reshape
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """How loops are checkpointed.
+    """Options of the pass `checkpoint-loops`.
 
     levels: how often segments are divided, 0 for not at all. extents: of the inputs, where their types leave them open:
     lengths of segments are chosen for these. is_exact: sums over steps are added in the order of the steps.
