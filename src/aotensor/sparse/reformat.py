@@ -228,7 +228,7 @@ def cast(variable: Any, dtype: Any) -> SparseVariable:
     """Convert the dtype of a sparse matrix ("floatX" is the configured one) on the same pattern; x itself if it has
     it.
 
-    What was only widened becomes what it was.   Raises: as Cast
+    A cast back after a lossless cast returns the original.   Raises: as Cast
     """
     x = as_sparse(variable)
     wanted = dtypes.canonical(config.floatX if isinstance(dtype, str) and dtype == "floatX" else dtype)

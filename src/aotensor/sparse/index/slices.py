@@ -93,7 +93,7 @@ class Progression:
 
     @property
     def upward(self) -> Progression:
-        """The same positions in ascending order."""
+        """The progression of the same positions in ascending order."""
         if self.step > 0:
             return self
         last = self.first + (cast(as_tensor(self.count), "int64") - 1) * self.step
