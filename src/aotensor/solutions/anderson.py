@@ -1,4 +1,4 @@
-"""Fixed points x = g(x), by repetition that learns from the last steps."""
+"""Anderson acceleration for fixed points x = g(x), which combines the last steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Broyden's method for F(x) = 0: few Jacobians, each improved by what steps tell."""
+"""Broyden's method for F(x) = 0: few Jacobians, updated after each step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A solution that a call may not go on without."""
+"""The run-time check that a solver has converged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from aotensor.solutions.results import REASONS, Ending
 
 @dataclass(frozen=True)
 class Demand(LinearOp):
-    """(x, status) → x. A status other than CONVERGED is an error at run time, which says why the search ended."""
+    """(x, status) → x; a status other than CONVERGED is an error at run time that says why the search ended."""
 
     name: ClassVar[str] = "demand"
     solver: str
@@ -59,5 +59,5 @@ class Demand(LinearOp):
 
 
 def demanded(solver: str, x: Variable, status: Variable) -> Variable:
-    """x, where a solver of that name ended with success."""
+    """x, after a run-time check that the solver of that name has converged."""
     return Demand(solver)(x, status)  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""From a problem and a search to the op and its outputs."""
+"""Build the op of a solution from a problem and a search."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROUNDINGS = 10
 
 @dataclass(frozen=True)
 class Options:
-    """How long and how exactly a solver of that name searches, and whether calls fail where it does not converge."""
+    """Tolerance and number of steps of the solver `name`, and whether a call fails if it does not converge."""
 
     name: str
     tol: float | None
@@ -32,7 +32,7 @@ class Options:
     raise_on_failure: bool
 
     def __post_init__(self) -> None:
-        """Raises: GraphTypeError, GraphValueError for a tolerance or a number of steps that is none."""
+        """Check the tolerance and the number of steps.   Raises: GraphTypeError, GraphValueError"""
         tol, steps = self.tol, self.maxiter
         if tol is not None:
             if isinstance(tol, bool) or not isinstance(tol, int | float | np.floating | np.integer):
@@ -45,7 +45,9 @@ class Options:
             raise GraphValueError(f"{self.name}: maxiter is at least 1, not {steps}")
 
     def tolerance(self, x: Variable, default: float = 0.5) -> Variable:
-        """The tolerance, in reach of the dtype of x. default: the power of ε that it is if it was not given."""
+        """The tolerance in the dtype of x, not below its rounding.   default: exponent of ε if no tolerance was
+        given
+        """
         epsilon = float(np.finfo(x.dtype).eps)
         return number(max(epsilon**default if self.tol is None else self.tol, ROUNDINGS * epsilon), x)
 
@@ -57,7 +59,7 @@ def solution_of(
     found: tuple[Variable, Variable, Variable, Variable],
     equations: tuple[Variable, Variable],
 ) -> Solution:
-    """The solution by a search, as an op.
+    """The outputs of an op that runs a search, with derivatives by the equations.
 
     starts: pairs of what the search reads first, and the symbol for it. found: x, steps, the residual, status.
     equations: G and ∂G/∂x, on the slots of the problem.
@@ -72,11 +74,11 @@ def solution_of(
 
 
 def symbol(x: Variable, name: str) -> Variable:
-    """Stands for a value in a search."""
+    """A symbol with the type of x, which represents x inside a search."""
     return Variable(x.type, name=name)
 
 
 def finite_number(name: str, what: str, value: Any) -> None:
-    """Raises: GraphValueError for a number of Python that is not finite."""
+    """Check that a Python number is finite; other values are not checked.   Raises: GraphValueError"""
     if isinstance(value, float | np.floating) and not np.isfinite(value):
         raise GraphValueError(f"{name}: {what} is a finite number, not {value}")

@@ -1,4 +1,4 @@
-"""Formulas that several solvers share: sizes of vectors, linear systems, loops whose states rest at the end."""
+"""Formulas shared by solvers: norms, linear solves, loops that keep states once the search has ended."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def rounding(x: Variable, times: int = 1) -> Variable:
 
 
 def ending(value: Ending) -> Variable:
-    """A way to end as an int64 scalar."""
+    """A status as an int64 scalar."""
     return constant(int(value), dtype="int64")
 
 
@@ -73,7 +73,7 @@ def is_zero(x: Variable) -> Variable:
 
 
 def solved(matrix: Variable, b: Variable, is_transposed: bool = False) -> Variable:
-    """x with matrix·x = b, or matrixᵀ·x = b; not finite for a singular matrix.   (n, n), (n,) → (n,), or two scalars
+    """x with matrix·x = b, or matrixᵀ·x = b, not finite if singular.   (n, n), (n,) → (n,), or two scalars
 
     A matrix (n,) holds the diagonal of a diagonal one.
     """
@@ -93,7 +93,7 @@ def first(*cases: tuple[Variable, Variable], otherwise: Variable) -> Variable:
 
 
 def started(f: Variable) -> Variable:
-    """The status of a search for F = 0 at its start, by the values there."""
+    """The status at the start of a search for F = 0: converged, not finite, or running, from F at the start."""
     return first(
         (invert(is_all_finite(f)), ending(Ending.NOT_FINITE)),
         (is_zero(f), ending(Ending.CONVERGED)),
@@ -108,7 +108,7 @@ def iterate(
     status: Variable,
     max_steps: Variable | int,
 ) -> tuple[list[Variable], Variable, Variable]:
-    """The last states, the number of steps, and the status in the end.
+    """Loop over a step until the status says that the search ended: (last states, number of steps, last status).
 
     step: states → (new states, status after the step). A search that is not running any more keeps its states, which
     matters where it had ended before its first step, and for samples of a batch that end one by one.

@@ -33,7 +33,7 @@ class Rules:
     starts: int
 
     def pullback(self, inputs: Variables, outputs: Variables, cotangents: Variables) -> list[Variable]:
-        """Cotangents of the start, which are zeros, and of p."""
+        """Cotangents of the inputs: zeros for the start, by the implicit function theorem for the parameters p."""
         x, success, *_ = outputs
         place = [x, *inputs[self.starts :]]
         value, matrix = self.equations.inlined(place)
@@ -43,7 +43,7 @@ class Rules:
         return [*map(zero_gradient, inputs[: self.starts]), *(_unless_failed(success, term) for term in terms[1:])]
 
     def pushforward(self, inputs: Variables, outputs: Variables, tangents: Variables) -> list[Variable]:
-        """The tangent of the solution; the others have none."""
+        """The tangent of the solution; other outputs have none."""
         x, success, *rest = outputs
         place = [x, *inputs[self.starts :]]
         value, matrix = self.equations.inlined(place)
@@ -54,7 +54,7 @@ class Rules:
 
 
 def _unless_failed(success: Variable, term: Variable) -> Variable:
-    """A term, nan after a failure also where the equations at the last x do not depend on the parameter."""
+    """A term of the derivative, nan if the search failed, even if the term does not depend on the solution."""
     return _only_if(success, term) if has_value(term) and not term.is_sparse else term
 
 
@@ -63,7 +63,7 @@ def _only_if(success: Variable, x: Variable) -> Variable:
 
 
 def as_op(name: str, starts: Variables, parameters: Variables, search: Subgraph, equations: Subgraph) -> list[Variable]:
-    """The outputs of a search as an op that is differentiated by the equations which its first output solves.
+    """The outputs of a search as one op, differentiated by the equations that its first output satisfies.
 
     search: (*starts, *parameters) → (solution, success, …). equations: (solution, *parameters) → (G, J).
     """

@@ -223,6 +223,6 @@ def _products(gradient: Variable, x: Variable) -> Callable[[Variable, Variable],
 
 
 def _value_there(problem: Problem, solution: Solution) -> Variable:
-    """The function at the solution, as a part of the graph around."""
+    """The function's value at the solution, as a node of the user's graph."""
     found = solution.solution
     return problem.graph(problem.output).inlined([found, *problem.parameters])[0]

@@ -71,7 +71,7 @@ def line_search(
     is_last: Variable,
     is_regular: Variable,
 ) -> tuple[Variable, Variable, Variable]:
-    """x + t·direction with a smaller |F|², F there, and whether one was found; t is 1, or as a parabola says.
+    """(x + t·direction with a smaller |F|², F there, whether one was found); t is 1, or from a parabola.
 
     is_last: the first finite value will do, as rounding is larger than what is left to gain.
     is_regular: without it, nothing is searched for.

@@ -1,4 +1,4 @@
-"""Functions that users give, as subgraphs of an unknown and of all that they read besides."""
+"""Users' functions as subgraphs of an unknown, and of the outer values that they read."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class Unknown:
     flat: Variable
 
     def shaped(self, x: Variable) -> Variable:
-        """A vector in the shape of what was given."""
+        """A vector reshaped to the shape of the user's start."""
         return x if self.given.ndim == 1 else reshape(x, extents_of(self.given), ndim=self.given.ndim)
 
     def restored(self, found: Solution) -> Solution:
-        """A solution for the vector as one of the shape that was given."""
+        """The solution, reshaped from a vector to the user's shape."""
         return found._replace(solution=self.shaped(found.solution))
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Outputs of a user's function of an unknown, with the values from outside that it reads.
+    """The outputs of a user's function of an unknown, and the outer values that the function reads.
 
     slot: stands for the unknown, (n,) or a scalar. slots: stand for the values in `parameters`.
     """
@@ -53,16 +53,16 @@ class Problem:
     parameters: tuple[Variable, ...]
 
     def graph(self, *outputs: Variable) -> Subgraph:
-        """Outputs as functions of the unknown and of the parameters."""
+        """The outputs as functions of (unknown, parameters)."""
         return Subgraph((self.slot, *self.slots), outputs)
 
     def at(self, output: Variable, x: Variable) -> Variable:
-        """An output at another x, on the slots of the parameters."""
+        """An output with another x substituted for the unknown; parameters stay symbols."""
         return replace([output], {self.slot: x})[0]
 
 
 def unknown(name: str, what: str, x0: Any, dtype: str | None = None) -> Unknown:
-    """Where a search starts.
+    """Check and convert the start of a search.
 
     Raises: GraphTypeError unless x0 is a real dense tensor.
     """
@@ -79,13 +79,13 @@ def unknown(name: str, what: str, x0: Any, dtype: str | None = None) -> Unknown:
 
 
 def arguments(args: Any) -> list[Variable]:
-    """The further arguments of a function, which are one value or a tuple of them."""
+    """The further arguments of a function as a list, from one value or a tuple."""
     given = args if isinstance(args, tuple | list) else (args,)
     return [sparse().as_sparse_or_tensor(x) for x in given]
 
 
 def scalar_output(what: str) -> Callable[[Variable, Variable], Variable]:
-    """A check that a function returns a scalar.   It raises: GraphValueError"""
+    """A function that checks that a user's function returns a scalar.   It raises: GraphValueError"""
 
     def check(x: Variable, found: Variable) -> Variable:
         if found.ndim != 0:
@@ -96,7 +96,7 @@ def scalar_output(what: str) -> Callable[[Variable, Variable], Variable]:
 
 
 def called(name: str, what: str, fn: Callable[..., Any], values: Sequence[Variable]) -> Variable:
-    """What a user's function returns; a list of tensors of one shape is stacked.
+    """Call a user's function: returns its result, with a list of tensors of one shape stacked.
 
     Raises: GraphTypeError if it is not callable, or returns something else.
     """
@@ -114,7 +114,7 @@ def called(name: str, what: str, fn: Callable[..., Any], values: Sequence[Variab
 
 
 def vector_like(what: str, x: Variable, found: Variable, name: str = "x") -> Variable:
-    """A result in the shape of x, as a vector. Extents that are not known to be those of x are checked at run time.
+    """A result as a vector, after a check that it has the shape of x, at run time for unknown extents.
 
     name: of x, for errors.
 
@@ -140,7 +140,7 @@ def traced(
     check: Callable[[Variable, Variable], Variable],
     is_scalar: bool = False,
 ) -> tuple[Problem, Unknown]:
-    """The problem that a function states, and its unknown, in the wider dtype of the two.
+    """(problem, unknown) of a user's function, traced on symbols of the wider dtype of start and result.
 
     check: (symbol in the user's shape, what fn returned) → the output as the solver wants it.
     is_scalar: the slot has the rank of the user's x, not that of a vector.
@@ -166,5 +166,5 @@ def traced(
 
 
 def slopes(output: Variable, x: Variable) -> Variable:
-    """∂output[i]/∂x[j]; zeros where nothing connects."""
+    """The Jacobian ∂output[i]/∂x[j]; zeros if the output does not depend on x."""
     return jacobian(output, x, disconnected_inputs="ignore")  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Minima by gradients alone: BFGS, with a matrix or with the last steps only."""
+"""Minimisation by gradients: BFGS with a matrix, and L-BFGS with the last steps."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Matrix:
     """An approximation of the inverse Hessian as a matrix, updated by the formula of BFGS."""
 
     def states(self, x: Variable) -> list[Variable]:
-        """Before the first step: nothing is known."""
+        """The initial states: a matrix of zeros, before the first update."""
         return [outer(x, x) * number(0, x)]
 
     def times(self, states: Sequence[Variable], g: Variable) -> Variable:
@@ -50,7 +50,7 @@ class Matrix:
         return dot(states[0], g)
 
     def updated(self, states: Sequence[Variable], s: Variable, y: Variable, is_first: Variable) -> list[Variable]:
-        """After a step s that changed the gradient by y, with s·y > 0."""
+        """The states after a step s that changed the gradient by y, with s·y > 0."""
         (h,) = states
         sy, yy = sum_of(s * y), sum_of(y * y)
         hy, share = switch(is_first, sy / yy * y, dot(h, y)), 1 / sy
@@ -69,7 +69,7 @@ class Memory:
         self._size = size
 
     def states(self, x: Variable) -> list[Variable]:
-        """Before the first step: rows of zeros. Steps, changes of the gradient, 1 / (s·y), and s·y / y·y."""
+        """The initial states, rows of zeros: steps, changes of the gradient, 1 / (s·y), and s·y / y·y."""
         rows = zeros([self._size, shape_i(x, 0)], x.dtype)
         return [rows, rows, zeros([self._size], x.dtype), number(1, x)]
 
@@ -92,7 +92,7 @@ class Memory:
         return found
 
     def updated(self, states: Sequence[Variable], s: Variable, y: Variable, is_first: Variable) -> list[Variable]:
-        """After a step s that changed the gradient by y, with s·y > 0."""
+        """The states after a step s that changed the gradient by y, with s·y > 0."""
         steps, changes, shares, _ = states
         sy = sum_of(s * y)
         new = ((steps, s), (changes, y), (shares, 1 / sy))

@@ -1,4 +1,4 @@
-"""What a solver returns, and how its search may end."""
+"""The results of solvers, and the statuses with which a search ends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aotensor.graph.variable import Variable
 
 
 class Ending(IntEnum):
-    """How a search ended: the `status` of a solution."""
+    """The `status` of a solution: how the search ended."""
 
     RUNNING = -1
     CONVERGED = 0
@@ -35,7 +35,7 @@ REASONS: Final = {
 
 
 class Solution(NamedTuple):
-    """What a solver found.
+    """The result of a solver.
 
     solution: like x0; the last iterate if `success` is false. success: bool scalar. iterations: int64 scalar.
     residual: floating scalar, the largest magnitude of what shall be 0. status: int64 scalar, an `Ending`.

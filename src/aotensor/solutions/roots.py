@@ -178,7 +178,7 @@ def fixed_point(
 
 
 def _scalar(name: str, what: str, value: Any, dtype: str | None = None) -> Unknown:
-    """Raises: GraphValueError unless it is a finite scalar."""
+    """Check and convert a finite scalar.   Raises: GraphValueError"""
     finite_number(name, what, value)
     given = unknown(name, what, value, dtype)
     if given.given.ndim != 0:
@@ -187,7 +187,7 @@ def _scalar(name: str, what: str, value: Any, dtype: str | None = None) -> Unkno
 
 
 def ends_of(name: str, what: str, pair: Any) -> tuple[Unknown, Unknown]:
-    """Two scalars of one dtype.   Raises: GraphValueError for two equal ones, or one that is not finite."""
+    """Convert two ends to scalars of one dtype.   Raises: GraphValueError if they are equal or not finite."""
     a, b = (_scalar(name, f"an end of {what}", end) for end in pair)
     a, b = (_scalar(name, f"an end of {what}", end.given, other.given.dtype) for end, other in ((a, b), (b, a)))
     if isinstance(a.given, Constant) and isinstance(b.given, Constant) and a.given.data == b.given.data:

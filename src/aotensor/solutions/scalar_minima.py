@@ -22,7 +22,7 @@ GROWTHS = 100
 def bracketed(
     f: Callable[[Variable], Variable], a: Variable, b: Variable
 ) -> tuple[Variable, Variable, Variable, Variable]:
-    """Three points in a row, downhill from a and b, whose middle one has the smallest value; and: were they found?"""
+    """(three points of which the middle one has the smallest value, whether they were found), downhill from a and b."""
     grow = number(1 / (1 - GOLDEN), a)
     fa, fb = f(a), f(b)
     is_up = gt(fb, fa)
@@ -107,7 +107,7 @@ def brent_minimum(
 def polished(
     slope: Callable[[Variable], Variable], curvature: Callable[[Variable], Variable], x: Variable, steps: int = 3
 ) -> Variable:
-    """x with a smaller |f'(x)|, by a few short steps of Newton's method: values alone tell half of the digits."""
+    """Improve a minimum x to a smaller |f'(x)| by short Newton steps: values determine half of the digits only."""
     reach = number(100 * default_tolerance(x.dtype), x)
     for _ in range(steps):
         move = -slope(x) / curvature(x)

@@ -86,7 +86,7 @@ def trust_region(
 def steihaug(
     product: Callable[[Variable], Variable], g: Variable, radius: Variable
 ) -> tuple[Variable, Variable, Variable]:
-    """p of at most that length with a small g·p + p·H·p/2, H·p, and: does p solve H·p = −g, up to a part of g?
+    """(p, H·p, does p solve H·p = −g approximately) for p with |p| ≤ radius and a small g·p + p·H·p/2.
 
     Conjugate gradients, to the edge along a direction that leaves the region or has no curvature.
     """

@@ -1,4 +1,4 @@
-"""Times that are asked for lie in the span, one after the other."""
+"""The check that requested times are in the span and in order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MESSAGE: Final = "solve_ivp: t_eval has a time outside of t_span, or out of ord
 
 @dataclass(frozen=True)
 class TimesInSpan(LinearOp):
-    """(times, bool scalar) → times, which is an error at run time unless the scalar is true."""
+    """(times, bool scalar) → times; an error at run time unless the scalar is true."""
 
     name: ClassVar[str] = "times_in_span"
 

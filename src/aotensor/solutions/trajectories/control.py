@@ -1,4 +1,4 @@
-"""Sizes of steps: the first one, and attempts that are repeated until the error is within the tolerance.
+"""Step size control: the first step size, and repeated attempts until the error is within the tolerance.
 
 As in SciPy's integrators: Hairer, Nørsett & Wanner (1993), sections II.4 and IV.8.
 """
@@ -25,7 +25,7 @@ SMALLEST, LARGEST = 0.2, 10.0
 
 @dataclass(frozen=True)
 class Control:
-    """How long steps may be.
+    """The method, span, tolerances and limits of an integration.
 
     method: of each step. start, end: of the span. direction: 1, or −1 where the end is before the start. rtol, atol:
     scalars, or (n,) for atol. longest: of a step, may be inf. first: the size of the first one, None for a guess.
@@ -43,11 +43,11 @@ class Control:
     max_steps: int
 
     def scale(self, y: Variable, other: Variable) -> Variable:
-        """What an error is measured by.   (n,)"""
+        """The tolerance of each component, by which errors are divided.   (n,)"""
         return self.atol + self.rtol * maximum(abs(y), abs(other))
 
     def opening(self, y0: Variable) -> State:
-        """Where an integration begins."""
+        """The state at the start of an integration."""
         carry = self.method.begin(self.start, y0)
         rate = self.method.system.rate(self.start, y0)
         size = self._first_size(y0, rate) if self.first is None else minimum(self.first, abs(self.end - self.start))
@@ -72,7 +72,7 @@ class Control:
         return switch(gt(guess, 0), guess, span)
 
     def attempt(self, s: State) -> State:
-        """One try of a step, which is taken if its error is within the tolerance."""
+        """The state after one attempt of a step, which is accepted if its error is within the tolerance."""
         eps = float(np.finfo(s.t.dtype).eps)
         shortest = number(10 * eps, s.t) * abs(s.t) + tiny(s.t)
         size = switch(s.is_rejected, s.size, maximum(s.size, shortest))
@@ -106,7 +106,7 @@ class Control:
         )  # fmt: skip
 
     def has_reached(self, s: State, target: Variable) -> Variable:
-        """Is a time reached, or never to be?"""
+        """Has the integration reached a time, or ended before it?"""
         return or_(ge(self.direction * (s.t - target), 0), invert(eq(s.status, ending(Ending.RUNNING))))
 
 
@@ -130,12 +130,12 @@ class State:
     before: list[Variable]
 
     def flat(self) -> list[Variable]:
-        """As the states of a loop."""
+        """The fields as a list, for the states of a loop."""
         counts = [self.size, self.is_rejected, self.attempts, self.steps, self.status]
         return [self.t, self.y, *self.carry, *counts, *self.before]
 
     def of(self, values: Sequence[Variable]) -> State:
-        """The state of other values in the same order."""
+        """A state from its fields in the order of `flat`."""
         t, y, *rest = values
         carry, rest = rest[: len(self.carry)], rest[len(self.carry) :]
         size, is_rejected, attempts, steps, status, *before = rest

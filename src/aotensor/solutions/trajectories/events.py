@@ -49,7 +49,7 @@ _HALVINGS: Final = {"float32": 40, "float64": 70}
 
 @dataclass(frozen=True)
 class Events:
-    """g(t, y), whose elements are events where they change sign.   output: (events,)
+    """Event functions g(t, y), each of whose elements is an event.   output: (events,)
 
     t, y: the symbols of `output`. directions: above 0 for rising elements only, below 0 for falling ones, 0 for both.
     limits: the sign change that ends the integration, 0 for none. capacities: how many times are stored.
@@ -78,7 +78,7 @@ class Events:
         return replace([found], {self.t: t, self.y: y})[0]
 
     def crossed(self, before: Variable, after: Variable) -> Variable:
-        """Which elements change sign in their direction, as `scipy.integrate` says it.   bool (events,)"""
+        """Mask of the elements that change sign in their direction, as in `scipy.integrate`.   bool (events,)"""
         rises, falls = and_(le(before, 0), ge(after, 0)), and_(ge(before, 0), le(after, 0))
         ways = constant(np.array(self.directions))
         return or_(and_(rises, ge(ways, 0)), and_(falls, le(ways, 0)))
@@ -113,7 +113,7 @@ def traced_events(name: str, events: Any, system: System, args: Sequence[Variabl
 
 
 def _limit(name: str, function: Callable[..., Any]) -> int:
-    """Which sign change ends the integration; 0 for none."""
+    """The sign change that ends the integration, counted from 1, by the attribute `terminal`; 0 for none."""
     terminal = getattr(function, "terminal", None)
     if terminal is None:
         return 0
@@ -153,7 +153,7 @@ class Crossings:
 
     @property
     def is_stored(self) -> Variable:
-        """Which of all times, one event after the other, are those of sign changes.   bool (times,)"""
+        """Mask of the stored times that belong to sign changes, events in order.   bool (times,)"""
         stored = [lt(arange(shape_i(x, 0)), self.counts[k]) for k, x in enumerate(self.times)]
         return concatenate(stored)
 
@@ -168,7 +168,7 @@ def searched(
 
 
 def _search(control: Control, y0: Variable, events: Events) -> list[Variable]:
-    """stop, which, status, counts and times of `Crossings`."""
+    """(stop, which, status, counts, times) of `Crossings`."""
     opening = control.opening(y0)
     g0, limits = events.values(control.start, y0), constant(np.array(events.limits))
     nothing = [control.end, constant(-1, dtype="int64"), zeros_like(limits)]
@@ -214,7 +214,7 @@ def _search(control: Control, y0: Variable, events: Events) -> list[Variable]:
 
 
 def _shares(control: Control, events: Events, s: State, before: Variable) -> Variable:
-    """Where in the last step each event changes its sign, by halving.   (events,), in [0, 1]"""
+    """The share of the last step at which each event changes its sign, by bisection.   (events,), in [0, 1]"""
     t, y, h, *stages = s.before
 
     def halve(low: Variable, high: Variable) -> list[Variable]:

@@ -1,4 +1,4 @@
-"""The loops of an integration: to the times that are asked for, and again along steps that are known.
+"""The loops of an integration: forward to the requested times, and again along recorded step sizes.
 
 Forward, each time is a round of steps up to it, and memory does not depend on the number of steps. Derivatives
 differentiate the steps that were accepted, as graphs of the initial state and all that f reads; their sizes are
@@ -27,7 +27,7 @@ from aotensor.solutions.trajectories.control import Control, State
 
 
 def integrated(control: Control, y0: Variable, times: Variable) -> tuple[Variable, State]:
-    """y at some times, nan where the integration failed before, and how it ended.   (m, n)"""
+    """(y at the times, nan after a failure; the last state).   (m, n)"""
     opening = control.opening(y0)
     count = len(opening.flat())
 
@@ -53,7 +53,7 @@ def integrated(control: Control, y0: Variable, times: Variable) -> tuple[Variabl
 
 
 def recorded(control: Control, y0: Variable, last: Variable) -> Variable:
-    """The sizes of all attempts up to a time, 0 for those that were refused.   (attempts,)"""
+    """The sizes of all attempted steps up to a time, 0 for rejected ones.   (attempts,)"""
     opening = control.opening(y0)
 
     def advance(*values: Variable) -> tuple[list[Variable], until]:
@@ -68,7 +68,7 @@ def recorded(control: Control, y0: Variable, last: Variable) -> Variable:
 
 
 def repeated(control: Control, y0: Variable, times: Variable) -> Variable:
-    """y at some times by the steps that `integrated` takes, whose sizes have no derivative.   (m, n)
+    """y at the times by the recorded steps of `integrated`; step sizes have no derivative.   (m, n)
 
     One loop has both: a step, or a look at a time inside of the next step. So the graph of a step is there once.
     """

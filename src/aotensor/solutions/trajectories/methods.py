@@ -1,4 +1,4 @@
-"""One step of each kind of method, and values inside of it, as graphs."""
+"""One step of each integration method, and interpolation within a step, as graphs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from aotensor.solutions.trajectories.tableaus import METHODS, Rosenbrock, RungeK
 
 @dataclass(frozen=True)
 class Step:
-    """What a step of size h from (t, y) gives.
+    """The results of one step of size h from (t, y).
 
     y: the new point, (n,). carry: what the next step begins with. errors: estimates of the error of y, (n,) each.
     stages: what values inside of the step follow from, (n,) each.
@@ -38,23 +38,23 @@ class Step:
 
 @dataclass(frozen=True)
 class Stepper(ABC):
-    """A method on a system."""
+    """Base of integration methods, applied to a system."""
 
     system: System
 
     @property
     @abstractmethod
     def order(self) -> int:
-        """Of the estimate of the error."""
+        """The order of the error estimate."""
 
     @property
     @abstractmethod
     def stages(self) -> int:
-        """How many vectors `Step.stages` has."""
+        """The number of vectors in `Step.stages`."""
 
     @abstractmethod
     def begin(self, t: Variable, y: Variable) -> list[Variable]:
-        """What the first step begins with."""
+        """The `carry` of the first step."""
 
     @abstractmethod
     def step(self, t: Variable, y: Variable, carry: Sequence[Variable], h: Variable) -> Step:
@@ -69,7 +69,7 @@ class Stepper(ABC):
 
 @dataclass(frozen=True)
 class Explicit(Stepper):
-    """A Runge-Kutta method; its state between steps is f at the point."""
+    """An explicit Runge-Kutta method; its `carry` is f at the current point."""
 
     table: RungeKutta
 
@@ -110,7 +110,7 @@ class Explicit(Stepper):
     def _inside_of_eighth_order(
         self, t: Variable, y: Variable, h: Variable, new: Variable, stages: Sequence[Variable], share: Variable
     ) -> Variable:
-        """By three further stages, to seventh order."""
+        """y at t + share·h by three further stages, of seventh order."""
         known = list(stages)
         for row, c in zip(dop853.FURTHER, dop853.C[13:], strict=True):
             known.append(self.system.rate(t + h * number(c, t), y + h * combined(row, known)))
@@ -167,7 +167,7 @@ class Implicit(Stepper):
 
 
 def combined(row: Mapping[int, float], stages: Sequence[Variable]) -> Variable:
-    """Σ of stages with coefficients that are not 0."""
+    """Σ of stages times coefficients, without zero coefficients."""
     return sum_terms([number(x, stages[k]) * stages[k] for k, x in row.items()])
 
 
@@ -180,7 +180,7 @@ def sum_terms(terms: Sequence[Variable]) -> Variable:
 
 
 def stepper(system: System, method: str) -> Stepper:
-    """A method of that name on a system."""
+    """The method of that name, applied to a system."""
     table = METHODS[method]
     return Explicit(system, table) if isinstance(table, RungeKutta) else Implicit(system, table)
 
@@ -204,5 +204,5 @@ def count_of(x: Variable) -> Variable:
 
 
 def tiny(x: Variable) -> Variable:
-    """The smallest normal number of a dtype."""
+    """The smallest normal number of the dtype of x."""
     return number(float(np.finfo(x.dtype).tiny), x)

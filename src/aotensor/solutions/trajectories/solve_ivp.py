@@ -45,7 +45,7 @@ _ROUNDINGS: Final = 100
 
 
 class Trajectory(NamedTuple):
-    """What `solve_ivp` found.
+    """The result of `solve_ivp`.
 
     t: the times, (m,). y: the states at these, (n, m); nan from where the integration failed. success: bool scalar.
     status: int64 scalar, an `Ending`. steps, attempts: int64 scalars, the steps that were taken and tried.
@@ -140,7 +140,7 @@ def solve_ivp(
 
 @dataclass(frozen=True)
 class Problem:
-    """What does not depend on values.   has_first: is the size of the first step given?"""
+    """The static part of an integration: system, method, options.   has_first: is the first step size given?"""
 
     system: System
     method: str
@@ -148,7 +148,7 @@ class Problem:
     has_first: bool
 
     def control(self, values: Sequence[Variable]) -> Control:
-        """The control of steps for the arguments of the op."""
+        """The step size control for the values of the op's inputs."""
         start, end, _, _, rtol, atol, longest, *first = values
         direction = switch(ge(end, start), number(1, start), number(-1, start))
         size = first[0] if self.has_first else None
@@ -158,7 +158,9 @@ class Problem:
 
 
 def _with_events(problem: Problem, given: Sequence[Variable], events: Events, raises: bool) -> Trajectory:
-    """The solution and its events: their times are found first, then the steps up to the last are taken again."""
+    """The solution and its events: a first integration finds the times, a second one repeats its steps with
+    derivatives.
+    """
     system = problem.system
     slots = [symbol(x, name) for x, name in zip(given, _NAMES, strict=False)]
     inputs, values = [*slots, *system.slots, *events.slots], [*given, *system.parameters, *events.parameters]
@@ -215,7 +217,7 @@ def _in_order(
 
 
 def _as_op(problem: Problem, given: Sequence[Variable]) -> OpFromGraph:
-    """The integration as an op: (*given, *parameters) → (y, status, steps, attempts), with derivatives."""
+    """The integration as an op with derivatives: (*given, *parameters) → (y, status, steps, attempts)."""
     slots = [symbol(x, name) for x, name in zip(given, _NAMES, strict=False)]
     control, inputs = problem.control(slots), [*slots, *problem.system.slots]
     values, last = integrated(control, slots[2], slots[3])
@@ -261,7 +263,7 @@ def _if_found(status: Variable, term: Variable) -> Variable:
 
 
 def _span(t_span: Any, y: Variable) -> tuple[Variable, Variable]:
-    """Raises: GraphTypeError unless it is a pair of finite scalars."""
+    """Convert t_span to two scalars.   Raises: GraphTypeError unless it is a pair of finite scalars."""
     pair = t_span
     if isinstance(pair, Variable | np.ndarray) and pair.ndim == 1:
         pair = [pair[0], pair[1]]
@@ -288,7 +290,7 @@ def _vector(what: str, value: Any, y: Variable) -> Variable:
 
 
 def _tolerance(what: str, value: Any, y: Variable, least: float = 0.0) -> Variable:
-    """Raises: GraphValueError for a tolerance that is known to be too small, or of another rank."""
+    """Convert a tolerance.   Raises: GraphValueError if it is known to be too small, or has another rank."""
     x = as_tensor(value)
     if x.ndim > (what == "atol"):
         kind = "a scalar, or a vector like y0" if what == "atol" else "a scalar"
@@ -304,7 +306,7 @@ def _tolerance(what: str, value: Any, y: Variable, least: float = 0.0) -> Variab
 
 
 def _positive(what: str, value: Any, y: Variable) -> Variable:
-    """Raises: GraphValueError for a size that is not above 0."""
+    """Convert a step size.   Raises: GraphValueError if it is not positive."""
     x = as_tensor(value)
     if x.ndim != 0 or (isinstance(x, Constant) and not x.data > 0):
         raise GraphValueError(f"{_NAME}: {what} must be a number above 0", lines=[x.describe()])

@@ -1,4 +1,4 @@
-"""A right-hand side as a user writes it, and what is computed from it."""
+"""The right-hand side of an ordinary differential equation, and its Jacobian."""
 
 from __future__ import annotations
 
