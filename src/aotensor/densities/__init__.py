@@ -1,1 +1,1 @@
-"""Log densities with named parameters: constraints, transforms, and what interfaces of samplers ask of them."""
+"""Log densities with named, constrained parameters, and the transforms that samplers need."""

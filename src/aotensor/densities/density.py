@@ -23,7 +23,7 @@ from aotensor.ops.symbols import scalar, vector
 
 @dataclass(frozen=True)
 class Part:
-    """A named parameter.   shape: of its value. free: number of its elements in the unconstrained vector"""
+    """A named parameter. shape: of its value. free: number of its elements in the unconstrained vector"""
 
     name: str
     shape: tuple[int, ...]
@@ -31,7 +31,7 @@ class Part:
 
     @property
     def size(self) -> int:
-        """The number of elements of its value."""
+        """The number of elements of the parameter's value."""
         return prod(self.shape)
 
     @property
@@ -41,13 +41,13 @@ class Part:
 
     @property
     def free_labels(self) -> list[str]:
-        """Names of its elements in the unconstrained vector."""
+        """Names of the parameter's elements in the unconstrained vector."""
         return self.labels if self.free == self.size else labels_of(self.name, (self.free,))
 
 
 @dataclass(frozen=True)
 class Density:
-    """Vectors hold parameters one after the other, each with its first index fastest, as Stan has them.
+    """A log density of an unconstrained vector. Vectors hold parameters in order, first index fastest, as in Stan.
 
     q: the unconstrained vector. jacobian: a truth value, whether the log Jacobians of the transforms are added.
     value: the log density of both and of `data`. parts: of q, in order. constrained: value of each part, of q and
@@ -106,7 +106,7 @@ def density_of(
 def _arguments(
     name: str, inputs: Mapping[str, Variable], values: Mapping[str, Variable], parameters: Mapping[str, Parameter]
 ) -> dict[Variable, Variable]:
-    """Which inputs are parameters, and the values that take their place."""
+    """(which inputs are parameters, the values that replace them)."""
     named = [key for key in values if key in inputs]
     if len(named) == len(values):
         for key in named:
@@ -132,7 +132,7 @@ def _check_shape(name: str, key: str, x: Variable, shape: tuple[int, ...]) -> No
 
 
 def pieces(x: Variable, shapes: Sequence[tuple[tuple[int, ...], int]]) -> Iterator[Variable]:
-    """The parts of a vector, of shapes and sizes; the first index of each is the fastest."""
+    """Split a vector into arrays of these shapes; the first index of each varies fastest."""
     start = 0
     for shape, size in shapes:
         piece = x[start : start + size]
@@ -141,17 +141,17 @@ def pieces(x: Variable, shapes: Sequence[tuple[tuple[int, ...], int]]) -> Iterat
 
 
 def raveled(x: Variable) -> Variable:
-    """A vector of the elements, the first index fastest."""
+    """The elements of x as a vector, the first index fastest."""
     return reshape(transpose(x) if x.type.ndim > 1 else x, (-1,))
 
 
 def joined(vectors: Sequence[Variable]) -> Variable:
-    """One vector of several, which may be none."""
+    """Join vectors; of no vectors, an empty one."""
     return concatenate(list(vectors)) if vectors else as_tensor(np.zeros(0))
 
 
 def fixed_shape(name: str, x: Variable) -> tuple[int, ...]:
-    """The extents of a value.   Raises: GraphValueError if one of them is not a number"""
+    """The extents of a value as ints.   Raises: GraphValueError if an extent is not static"""
     found = tuple(n for n in x.type.shape if isinstance(n, int))
     if len(found) != x.type.ndim:
         raise GraphValueError(f"{name} must have a static shape, not {x.type}", hint="give its extents as numbers")

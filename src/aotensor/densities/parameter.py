@@ -1,4 +1,4 @@
-"""Parameter: what a user says about a named part of a density's argument."""
+"""Parameter: the options of a named part of a density's argument."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Parameter:
         return self.lower is not None or self.upper is not None or self.constraint is not None
 
     def constrained(self, q: Variable) -> Variable:
-        """The value of unconstrained q.   q: free_extents → extents"""
+        """The constrained value for unconstrained q.   q: free_extents → extents"""
         if self.constraint == "ordered":
             return cumsum(concatenate([q[:1], exp(q[1:])]))
         if self.constraint == "simplex":
@@ -94,7 +94,7 @@ class Parameter:
         return self.upper - exp(q) if self.upper is not None else q
 
     def log_jacobian(self, q: Variable) -> Variable:
-        """log |det dx/dq|, a scalar."""
+        """log |det dx/dq| of the transform, a scalar."""
         if self.constraint == "ordered":
             return q[1:].sum()
         if self.constraint == "simplex":
@@ -104,7 +104,7 @@ class Parameter:
         return q.sum()
 
     def unconstrained(self, x: Variable) -> Variable:
-        """The inverse of `constrained`; not finite for what is outside of the support."""
+        """The inverse of `constrained`; not finite for an x outside of the support."""
         if self.constraint == "ordered":
             return concatenate([x[:1], elementwise_log(x[1:] - x[:-1])])
         if self.constraint == "simplex":
@@ -117,14 +117,16 @@ class Parameter:
 
 
 def _is_finite(bound: object) -> bool:
-    """True for a finite number that float64 holds; a bool is not a number."""
+    """Is a bound a finite number that float64 can represent? False for a bool."""
     if isinstance(bound, bool) or not isinstance(bound, int | float):
         return False
     return abs(bound) <= sys.float_info.max
 
 
 def checked_parameters(parameters: Mapping[str, Parameter] | None) -> dict[str, Parameter]:
-    """Parameters by name.   Raises: GraphTypeError for what is none, GraphValueError for a name with a comma"""
+    """Check parameters by name.   Raises: GraphTypeError unless all are `Parameter`s, GraphValueError for a comma in
+    a name
+    """
     if parameters is None:
         return {}
     if not isinstance(parameters, Mapping):
