@@ -51,7 +51,9 @@ def absolute_tolerance(expected: Array, rtol: float | None = None) -> float:
 
 
 def conditioned_tolerance(expected: Array, nearby: Array) -> float:
-    """The same, but wider for values that rounding moves a lot; `nearby` is the value with other roundings."""
+    """The largest allowed difference, larger for elements that rounding changes; `nearby`: values with other
+    roundings.
+    """
     base = absolute_tolerance(expected)
     if kind_of(expected.dtype) != "f" or expected.shape != nearby.shape:
         return base

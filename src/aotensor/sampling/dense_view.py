@@ -32,7 +32,7 @@ Arrays: TypeAlias = dict[str, Any]
 
 
 class Graph(Protocol):
-    """Named inputs and outputs of a function: its definition, or the dense view of one."""
+    """Named inputs and outputs of a function: those of its definition, or of its dense view."""
 
     @property
     def name(self) -> str: ...
@@ -128,7 +128,7 @@ def _as_pair(x: Variable) -> Variable:
 
 
 def dense_value(x: Any) -> Array:
-    """An array itself, a SciPy matrix as a dense array."""
+    """Convert a SciPy matrix to a dense array; an array is unchanged."""
     return x.toarray() if is_matrix(x) else np.asarray(x)
 
 

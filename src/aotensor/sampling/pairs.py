@@ -1,4 +1,4 @@
-"""Complex arrays as real ones with a last axis of two, as they are compiled, and back."""
+"""Convert between complex arrays and real arrays with a last axis of (real, imaginary) pairs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ def paired(x: Array) -> Array:
 
 
 def unpaired(x: Array) -> Array:
-    """The complex array with these parts."""
+    """The complex array whose parts are along the last axis of x."""
     whole = np.ascontiguousarray(x).view(dtypes.complex_of(dtypes.name_of(x.dtype)))
     return whole.reshape(x.shape[:-1])

@@ -37,7 +37,7 @@ def declared_pattern(f: object, name: str) -> Any:
 
 
 def valued(kind: SparseTensorType, pattern: Any, draw: Callable[[tuple[int, ...]], Array]) -> Any:
-    """A matrix of a type with the stored entries of a pattern.   draw: returns values of a shape"""
+    """A random matrix of a type with a given sparsity pattern.   draw: returns values of a shape"""
     indices, indptr = pattern.indices.copy(), pattern.indptr.copy()
     return matrix_value(kind.format, draw(indices.shape), indices, indptr, pattern.shape)
 

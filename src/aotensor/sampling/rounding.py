@@ -55,7 +55,7 @@ class Nudged(Op):
 
 
 def _noisy(body: Subgraph, rng: np.random.Generator) -> list[Variable]:
-    """The outputs of a body with every computed value changed."""
+    """A body with every computed value changed by one ulp: its outputs."""
     outputs = with_bodies(body.outputs, body.inputs, partial(_noisy, rng=rng))
     nodes = toposort(outputs, stop=body.inputs)
     compared, nudge = _compared(nodes), Nudged(rng)
@@ -68,12 +68,12 @@ def _noisy(body: Subgraph, rng: np.random.Generator) -> list[Variable]:
 
 
 def _compared(nodes: Iterable[Apply]) -> set[Variable]:
-    """The operands of ops with discrete results."""
+    """The operands of ops with discrete results, such as comparisons."""
     return {x for node in nodes if any(is_discrete(y.dtype) for y in node.outputs) for x in node.inputs}
 
 
 def nudged(x: Any, rng: np.random.Generator) -> Any:
-    """x with every float changed by one ulp, up or down; integers and patterns stay."""
+    """x with every float changed by one ulp, up or down; integers and sparsity patterns are unchanged."""
     if is_matrix(x):
         moved = x.copy()
         moved.data = nudged(x.data, rng)

@@ -122,11 +122,11 @@ class Sampler:
         return {key: extents[position % len(extents)] for position, key in enumerate(self._keys())}
 
     def _keys(self) -> list[str]:
-        """The extents to draw: named dims, and unknown ones."""
+        """The names of the extents to draw: named dims, and keys of unknown ones."""
         return list(dict.fromkeys(key for name in self.f.arguments for key in self._row(name) if isinstance(key, str)))
 
     def _row(self, name: str) -> list[int | str]:
-        """Extents of one argument: numbers, and keys of drawn extents.
+        """The extents of one argument: static numbers, and keys of extents to draw.
 
         Unknown dims are all equal, as most programs need; otherwise each has its own, and shared variables keep theirs.
         """
@@ -166,7 +166,7 @@ def reference_values(f: Graph, arrays: Mapping[str, Any]) -> list[Any]:
 
 
 def nearby_values(f: Graph, arrays: Mapping[str, Any], rng: np.random.Generator) -> list[Any]:
-    """The same with every input and intermediate value changed by one ulp, up or down: the sensitivity to rounding.
+    """`reference_values` with every input and intermediate value changed by one ulp: the sensitivity to rounding.
 
     Raises: as the reference.
     """
@@ -230,7 +230,7 @@ def values_in(rng: np.random.Generator, dtype: str, shape: tuple[int, ...], doma
 
 
 def _as_definite(x: Array) -> Array:
-    """Symmetric positive definite matrices from square ones."""
+    """Symmetric positive definite matrices made from square ones."""
     n, dtype = x.shape[-1], x.dtype
     x = x.astype(compute_of(dtype.name))
     return np.asarray(x @ np.swapaxes(x, -1, -2) / max(n, 1) + np.eye(n), dtype=dtype)

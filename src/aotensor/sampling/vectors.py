@@ -28,7 +28,7 @@ for rounding, and as long for the second vector.
 
 
 def make_vectors(functions: Sequence[Graph]) -> bytes:
-    """The section for all functions; empty if none of them has vectors."""
+    """The section of a library with the test vectors of all functions; empty if no function has any."""
     vectors = [vector for f in functions for vector in _vectors(f)]
     return pack(vectors) if vectors else b""
 
@@ -72,12 +72,12 @@ def _values(evaluate: Callable[[], list[Array]]) -> list[Array] | None:
 
 
 def _rounded(x: Array) -> Array:
-    """Inputs rounded to three decimals: the same on every machine, whatever its logarithm, and compressible."""
+    """Inputs rounded to three decimals: equal on every machine, and compressible."""
     return np.asarray(np.round(x.astype(float), 3), dtype=x.dtype) if kind_of(x.dtype) == "f" else x
 
 
 def _shortened(x: Array) -> Array:
-    """Outputs without the digits in which two machines may differ; the tolerance is larger than the rounding."""
+    """Outputs rounded to fewer digits than the tolerance, so that they are equal on different machines."""
     if kind_of(x.dtype) != "f":
         return x
     digits = 12 if x.dtype == np.float64 else 6
@@ -85,6 +85,6 @@ def _shortened(x: Array) -> Array:
 
 
 def _static_elements(f: Graph) -> int:
-    """The number of elements of arguments and results, with 1 for unknown extents."""
+    """The number of elements of arguments and results; unknown extents count as 1."""
     values = (*f.arguments.values(), *f.results.values())
     return sum(prod(n for n in x.tensor_type.shape if isinstance(n, int)) for x in values)
