@@ -24,12 +24,12 @@ from aotensor.splitting.places import NodeView, NotSplittable, Rewrite, Rows, Sp
 
 
 def axes_of(op: Any) -> tuple[int, ...]:
-    """The axes along which an op works."""
+    """The axes along which an op reduces or works."""
     return (op.axis,) if hasattr(op, "axis") else tuple(op.axes)
 
 
 def reduction(view: NodeView) -> Splitting:
-    """Sums, products, extrema, any and all: within rows, or over them."""
+    """Rule of sums, products, extrema, any and all: per row if the row axis is kept, else a merge over rows."""
     view.plain()
     op: Any = view.node.op
     axis, axes = view.axis_of(0), axes_of(op)
@@ -78,7 +78,7 @@ ALONG: Final = {
 
 
 def along(view: NodeView) -> Splitting:
-    """Ops that work along axes and keep them (cumulate, sort, ...)."""
+    """Rule of ops that work along axes and keep them (cumulate, sort, …): per row if along other axes than the rows."""
     view.plain()
     op: Any = view.node.op
     local = view.local()
@@ -95,7 +95,7 @@ def along(view: NodeView) -> Splitting:
 
 
 def normalised(view: NodeView) -> Splitting:
-    """softmax, log_softmax: over rows, a maximum, then a sum, then a quotient."""
+    """Rule of softmax and log_softmax over rows: rewritten as a maximum, a sum and a quotient."""
     op: Any = view.node.op
     if view.axis_of(0) not in op.axes:
         return along(view)
@@ -116,7 +116,7 @@ def normalised(view: NodeView) -> Splitting:
 
 
 def extremum_mask(view: NodeView) -> Splitting:
-    """The mask of the extremum: equal elements, or the first nan, whose position is the smallest."""
+    """Rule of the mask of an extremum over rows: equal elements, or the first nan by the smallest row number."""
     op: Any = view.node.op
     x, y = view.node.inputs
     if not view.at[0].is_local:
@@ -137,7 +137,7 @@ def extremum_mask(view: NodeView) -> Splitting:
 
 
 def contract(view: NodeView) -> Splitting:
-    """Σ x·y over letters: rows if the letter of the rows is kept, a sum over rows otherwise."""
+    """Rule of contractions: per row if the letter of the rows is kept, else a sum over rows."""
     view.plain()
     op: Any = view.node.op
     left, right, out = op.parts()
@@ -162,7 +162,7 @@ def contract(view: NodeView) -> Splitting:
 
 
 def trailing(view: NodeView) -> Rows:
-    """Ops with a matrix per row, in the last axes of the first input."""
+    """Rule of ops on the last axes of the first input: a matrix per row."""
     view.plain()
     op: Any = view.node.op
     axis, x = view.axis_of(0) if view.at[0].is_local else -1, view.node.inputs[0]
@@ -175,7 +175,7 @@ def trailing(view: NodeView) -> Rows:
 
 
 def solve(view: NodeView) -> Splitting:
-    """Solves with a matrix per row; or with one matrix, and a right-hand side per row."""
+    """Rule of solves: a matrix per row, or one global matrix and a right-hand side per row."""
     view.plain()
     op: Any = view.node.op
     *matrices, b = view.node.inputs
@@ -191,7 +191,7 @@ def solve(view: NodeView) -> Splitting:
 
 
 def per_matrix(view: NodeView) -> Rows:
-    """Ops with a matrix per row in every input."""
+    """Rule of ops on a matrix per row in every input."""
     view.plain()
     axes = {view.axis_of(k) for k in view.local()}
     if len(view.local()) == len(view.at) and len(axes) == 1 and (axis := axes.pop()) < view.node.inputs[0].ndim - 2:
@@ -200,7 +200,7 @@ def per_matrix(view: NodeView) -> Rows:
 
 
 def along_last(view: NodeView) -> Rows:
-    """Ops that move elements within the last axis."""
+    """Rule of ops that move elements within the last axis."""
     view.plain()
     rank = view.node.outputs[0].ndim
     axis = aligned_axis(view, rank, range(len(view.at)))

@@ -26,7 +26,7 @@ from aotensor.splitting.rules import COUNTING, rule_of
 
 @dataclass(frozen=True)
 class Analysis:
-    """A graph over rows. outputs: rewritten. places: of its variables. verdicts: of the nodes that have rows."""
+    """The result of `analyse`. outputs: rewritten. places: of variables. verdicts: of the nodes that have rows"""
 
     over: str
     outputs: Sequence[Variable]
@@ -64,7 +64,9 @@ def analyse(outputs: Sequence[Variable], inputs: Sequence[Variable], over: str) 
 
 
 def _named_extents(outputs: Sequence[Variable], given: Mapping[Variable, Place], over: str) -> list[Variable]:
-    """Replace extents of values with an input's dim by that input's, so that they do not wait for a value."""
+    """Replace extents with the name of an input's dim by that input's extent, which is known without computing
+    values.
+    """
     known: dict[object, Variable] = {}
     for x in sorted(given, key=lambda x: given[x].is_local):
         for axis, dim in enumerate(x.tensor_type.shape):

@@ -41,7 +41,7 @@ _CHEAP: Final = (Alloc, DimShuffle, FullLike, Subtensor)
 
 @dataclass
 class Merged:
-    """A merge node: its partials in each chunk, and after merging."""
+    """A merge node: the variables for its partials in a chunk, and after merging."""
 
     node: Apply
     merge: Merge
@@ -69,7 +69,7 @@ class SplitFunctions:
 
 
 class Builder:
-    """Builds the functions of one split function."""
+    """Builds the functions of the rounds of one split function."""
 
     def __init__(self, f: Function, over: str) -> None:
         if f.updates:
@@ -111,7 +111,7 @@ class Builder:
         return self.found.place(x)
 
     def _walk(self) -> None:
-        """Compute every node as a chunk does, if it does, and as the driver does."""
+        """Compute each node in the functions of the chunks or of the driver, as its place says."""
         for node in toposort(self.found.outputs, stop=self.inputs):
             verdict = self.found.verdicts.get(node)
             with made_at(written_as(node)):

@@ -13,7 +13,7 @@ from aotensor.splitting.places import Merge, NodeView, NotSplittable, Role, Rows
 
 
 def aligned_axis(view: NodeView, rank: int, positions: Sequence[int]) -> int:
-    """The axis of the rows in a broadcast to `rank` of the inputs at these positions.
+    """The axis of the rows after the inputs at these positions are broadcast to `rank`.
 
     Raises: Crossing if rows align with another axis, or with all rows of a global value.
     """
@@ -33,7 +33,7 @@ def aligned_axis(view: NodeView, rank: int, positions: Sequence[int]) -> int:
 
 
 def elementwise(view: NodeView) -> Rows:
-    """Elementwise ops: f(x, y, …)"""
+    """Rule of elementwise ops: per row if the rows of all inputs align."""
     roles = {view.at[k].role for k in view.local()} - {""}
     if roles & {"offsets", "shape"}:
         if view.node.op.name != "cast":
@@ -45,7 +45,7 @@ def elementwise(view: NodeView) -> Rows:
 
 
 def dimshuffle(view: NodeView) -> Rows:
-    """Axes permuted."""
+    """Rule of permuted axes: the row axis moves."""
     view.plain()
     op: Any = view.node.op
     axis = view.axis_of(0)
@@ -55,7 +55,7 @@ def dimshuffle(view: NodeView) -> Rows:
 
 
 def full_like(view: NodeView) -> Rows:
-    """A value in the extents of x."""
+    """Rule of full_like: per row if x has rows."""
     if not view.at[1].is_local:
         raise NotSplittable("its first operand, which gives the shape, does not have the rows, but the fill value does")
     view.plain()
@@ -63,7 +63,7 @@ def full_like(view: NodeView) -> Rows:
 
 
 def alloc(view: NodeView) -> Rows:
-    """A value repeated for every row."""
+    """Rule of a value broadcast to a shape: per row if an extent is the number of rows."""
     op: Any = view.node.op
     counts = view.counts()
     named = [axis for axis, dim in enumerate(op.dims) if not isinstance(dim, int)]
@@ -88,18 +88,18 @@ def alloc(view: NodeView) -> Rows:
 
 
 def view(view: NodeView) -> Rows:
-    """Ops that return x itself."""
+    """Rule of ops that return x itself: the place of x."""
     return view.rows(view.axis_of(0), roles=(view.at[0].role,))
 
 
 def checked(view: NodeView) -> Rows:
-    """x with checked extents: those of a chunk against its own number of rows."""
+    """Rule of checked extents: a chunk is checked against its own number of rows."""
     view.plain()
     return view.rows(view.axis_of(0), row_counts=view.counts())
 
 
 def fitting(view: NodeView) -> Rows:
-    """x with one checked extent."""
+    """Rule of one checked extent: a chunk is checked against its own number of rows."""
     op: Any = view.node.op
     view.plain()
     if not view.at[0].is_local:
@@ -110,7 +110,7 @@ def fitting(view: NodeView) -> Rows:
 
 
 def shape_i(view: NodeView) -> Merge:
-    """The number of rows, or an extent that is equal in all chunks."""
+    """Rule of an extent: a sum of the chunks' row counts, or an extent that is equal in all chunks."""
     op: Any = view.node.op
     view.plain()
     is_count = op.axis == view.at[0].axis
@@ -118,7 +118,7 @@ def shape_i(view: NodeView) -> Merge:
 
 
 def arange(view: NodeView) -> Rows:
-    """0, 1, 2, … for the rows."""
+    """Rule of ranges 0, 1, 2, … over the rows: a chunk continues from its first row number."""
     start, _, step = view.node.inputs
     is_plain = all(isinstance(x, Constant) and x.data == n for x, n in ((start, 0), (step, 1)))
     if not is_plain or view.at[1].domain != view.over:
@@ -132,7 +132,7 @@ def arange(view: NodeView) -> Rows:
 
 
 def reshape(view: NodeView) -> Rows:
-    """Reshapes that keep rows: (n, p) → (n·p,) and back, (n, p) → (n, a, b)."""
+    """Rule of reshapes that keep rows: (n, p) → (n·p,) and back, (n, p) → (n, a, b)."""
     op: Any = view.node.op
     x = view.node.inputs[0]
     view.plain()

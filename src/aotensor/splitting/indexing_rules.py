@@ -14,13 +14,13 @@ from aotensor.splitting.places import Merge, NodeView, NotSplittable, Rows
 
 
 def subtensor(view: NodeView) -> Rows:
-    """x[:, 2, 1:k]: a window that contains all rows."""
+    """Rule of windows x[:, 2, 1:k]: per row if the window contains all rows."""
     view.plain()
     return view.rows(_window_axis(view.node.op, _axis_of_x(view)))
 
 
 def inc_subtensor(view: NodeView) -> Rows:
-    """y assigned or added to x[:, 2, 1:k]."""
+    """Rule of y assigned or added to a window x[:, 2, 1:k]: per row if the window contains all rows."""
     view.plain()
     axis = _axis_of_x(view)
     rank = view.node.inputs[0].ndim - sum(isinstance(entry, Position) for entry in _entries(view.node.op))
@@ -52,7 +52,7 @@ def _window_axis(op: Any, axis: int) -> int:
 
 
 def _check_value(view: NodeView, rank: int, axis: int) -> None:
-    """Raises: Crossing unless y, input 1, has the rows along that axis of the window, or broadcasts there"""
+    """Check that y has rows along the row axis of the window, or broadcasts there.   Raises: Crossing"""
     if view.at[1].is_local and rank - view.node.inputs[1].ndim + view.axis_of(1) != axis:
         raise NotSplittable("the assigned value and the tensor have the rows along different axes")
     y = view.node.inputs[1]
@@ -88,7 +88,7 @@ class _Gather:
         return place if place < self.start else place + self.rank
 
     def own_rows(self) -> int | None:
-        """The input that indexes, for each row, this same row, or None."""
+        """The index input that is 0, 1, 2, … over the rows, so that each row indexes itself; None if there is none."""
         axis = self.view.axis_of(0)
         if axis not in self.axes:
             return None
@@ -97,7 +97,7 @@ class _Gather:
         return k if place.role == "positions" and place.domain == self.view.at[0].domain else None
 
     def make(self, k: int) -> Any:
-        """The op on a chunk, whose rows are numbered from 0."""
+        """A function for the op on a chunk; it makes the row numbers in input k count from the chunk's first row."""
 
         def on_chunk(inputs: Sequence[Variable], first: Variable) -> Sequence[Variable]:
             chosen = list(inputs)
@@ -108,7 +108,7 @@ class _Gather:
 
 
 def advanced_subtensor(view: NodeView) -> Rows:
-    """Gathers: rows of a table at the labels of rows, columns of rows, or an element of each row."""
+    """Rule of gathers: rows of a global table, columns of rows, or one element of each row."""
     view.plain()
     gather = _Gather(view, 1)
     if not view.at[0].is_local:
@@ -120,7 +120,7 @@ def advanced_subtensor(view: NodeView) -> Rows:
 
 
 def inc_advanced_subtensor(view: NodeView) -> Rows | Merge:
-    """Scatters: terms of rows added to a table at their labels, which is a sum; or to columns, or elements, of rows."""
+    """Rule of scatters: a sum over rows if they are added to a global table, per row if within each row."""
     view.plain()
     op: Any = view.node.op
     gather, window = _Gather(view, 2), view.node.inputs[0].ndim - len(op.axes)

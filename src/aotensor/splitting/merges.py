@@ -36,7 +36,7 @@ COMBINE: Final[dict[str, Pair]] = {
 def pointwise(
     name: str, partial: Callable[[Sequence[Variable]], Variable], dtype: str, wide: str | None = None
 ) -> Merge:
-    """One array per chunk, merged element by element in the dtype `wide`; the result has `dtype`."""
+    """Merge of one array per chunk, elementwise in the dtype `wide`; the result has `dtype`."""
     kind = wide or dtype
     combine = COMBINE[{"sum": "any", "product": "all"}.get(name, name) if kind == "bool" else name]
     return Merge(
@@ -48,7 +48,7 @@ def pointwise(
 
 
 def extent(partial: Callable[[Sequence[Variable]], Variable], domain: str) -> Merge:
-    """The number of all rows; or, without a domain, an extent that is equal in all chunks."""
+    """Merge of extents: the total number of rows, or without a domain an extent that is equal in all chunks."""
     merged = pointwise("sum" if domain else "max", partial, "int64")
     return replace(merged, name="count" if domain else "extent", count=domain, is_uniform=not domain)
 
@@ -59,7 +59,7 @@ def wide_sum(dtype: str) -> str:
 
 
 def arg_extremum(op: ArgExtremum) -> Merge:
-    """The first largest or smallest element, or the first nan, of a chunk, and its row number among all rows."""
+    """Merge of argmax or argmin: the extremum (or first nan) of a chunk, and its row number among all rows."""
     better_of = gt if op.kind == "argmax" else lt
 
     def partials(xs: Sequence[Variable], first: Variable) -> list[Variable]:
@@ -76,7 +76,7 @@ def arg_extremum(op: ArgExtremum) -> Merge:
 
 
 def log_sum_exp(axes: tuple[int, ...]) -> Merge:
-    """log Σ exp(x): elements equal to the maximum have weight 1, even if it is infinite."""
+    """Merge of log Σ exp(x); elements equal to the maximum have weight 1, even if it is infinite."""
 
     def weight(x: Variable, m: Variable) -> Variable:
         return switch(eq(x, m), constant(1, dtype=x.dtype), exp(x - m))
@@ -95,7 +95,7 @@ def log_sum_exp(axes: tuple[int, ...]) -> Merge:
 
 
 def squared_deviations(op: SquaredDeviations) -> Merge:
-    """Σ (scale·(x − x̄))² in float64, merged from count, sum and squared deviations of each part."""
+    """Merge of Σ (scale·(x − x̄))² in float64, from count, sum and squared deviations of each chunk."""
     axes = op.axes
 
     def partials(xs: Sequence[Variable], first: Variable) -> list[Variable]:

@@ -32,12 +32,12 @@ class Place:
 
     @property
     def is_local(self) -> bool:
-        """Does every chunk have its own value?"""
+        """Does the value differ by chunk?"""
         return self.axis is not None
 
     @property
     def has_rows(self) -> bool:
-        """Does it consist of rows, so that the values of chunks are concatenated?"""
+        """Does the value consist of rows, so that the values of chunks are concatenated?"""
         return self.axis is not None and self.role in ("", "positions")
 
 
@@ -115,13 +115,13 @@ class NodeView:
         return found.pop()
 
     def axis_of(self, k: int) -> int:
-        """The axis of the rows of a local input."""
+        """The axis of the rows in input k, which has rows."""
         axis = self.at[k].axis
         assert axis is not None
         return axis
 
     def counts(self, first: int = 1) -> frozenset[int]:
-        """Positions of the inputs, from `first` on, that count rows."""
+        """Positions of the inputs, from `first` on, that are the number of rows."""
         return frozenset(k for k in range(first, len(self.at)) if self.at[k].role == "count")
 
     def rows(self, axis: int, **options: Any) -> Rows:
@@ -129,7 +129,7 @@ class NodeView:
         return Rows((axis,) * len(self.node.outputs), (self.domain(),) * len(self.node.outputs), **options)
 
     def plain(self) -> None:
-        """Raises: Crossing if a local input is the structure of a matrix instead of rows."""
+        """Check that local inputs are rows, and not structures of sparse matrices.   Raises: Crossing"""
         for k in self.local():
             if not self.at[k].has_rows:
                 raise NotSplittable(

@@ -41,7 +41,7 @@ class Plan:
     rounds: tuple[PlannedRound, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The rounds as JSON values."""
         return {**asdict(self), "rounds": [asdict(each) for each in self.rounds]}
 
     def rows(self) -> list[tuple[str, str]]:
@@ -123,7 +123,7 @@ def _output_bytes(spec: FunctionSpec, names: tuple[str, ...]) -> str:
 
 
 def _sum(arrays: Any) -> str:
-    """`8*n*p + 8*n`: the sum of formulas, equal ones combined."""
+    """The formula of the total bytes of arrays, such as `8*n*p + 8*n`, with equal terms combined."""
     terms: dict[str, int] = {}
     for dtype, shape in arrays:
         factor, names = DTYPE_SIZES[dtype], []

@@ -46,7 +46,7 @@ def _check_rows(view: NodeView, k: int) -> None:
 
 
 def _by_rows(view: NodeView) -> Rows:
-    """Operands with rows, and dense ones that are the same for every row."""
+    """Rule of ops on operands with rows, and dense operands that are equal for all rows."""
     for k, x in enumerate(view.node.inputs):
         if view.at[k].is_local:
             _check_rows(view, k)
@@ -76,7 +76,7 @@ def _columns(view: NodeView) -> Rows:
 
 
 def _sampled(view: NodeView) -> Rows:
-    """p∘(d·eᵀ): rows of d and p."""
+    """Rule of p∘(d·eᵀ): rows of d and p, with a global e."""
     if view.at[1].is_local or not view.at[0].is_local or not view.at[2].is_local:
         raise NotSplittable(
             "its first dense factor and its pattern do not both have the rows, or its second factor has them too"
@@ -87,7 +87,7 @@ def _sampled(view: NodeView) -> Rows:
 
 
 def _product(view: NodeView) -> Rows | Merge:
-    """A·M by rows, and Aᵀ·B as a sum over the rows."""
+    """Rule of sparse products: A·M per row, Aᵀ·B as a sum over rows."""
     (left, right), op = view.at, view.node.op
     if left.axis == 0 and not right.is_local:
         _check_rows(view, 0)

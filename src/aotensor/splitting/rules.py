@@ -51,7 +51,7 @@ Rule: TypeAlias = Callable[[NodeView], Splitting]
 
 
 def refused(reason: str, hint: str | None = None) -> Rule:
-    """The rule of an op that needs all rows at once."""
+    """A rule that always refuses, for ops that need all rows at once."""
 
     def refuse(view: NodeView) -> Splitting:
         raise NotSplittable(reason, hint)
@@ -136,5 +136,5 @@ NO_RULE: Final = refused("this op has no rule for chunks of rows", "define the o
 
 
 def rule_of(op: Op) -> Rule:
-    """The rule of an op; `refused` if it has none."""
+    """The rule of an op; one that refuses if the table has none."""
     return next((RULES[base] for base in type(op).__mro__ if base in RULES), NO_RULE)

@@ -25,7 +25,7 @@ def _check_stored(view: NodeView) -> None:
 
 
 def csm_properties(view: NodeView) -> Rows:
-    """The values of the stored entries, their columns, the offset of each row, and the shape."""
+    """Rule of the vectors of a matrix with rows: stored values, columns, offsets of rows, shape."""
     _check_stored(view)
     over = view.domain()
     entries = f"entries of {view.node.inputs[0]}"
@@ -33,14 +33,14 @@ def csm_properties(view: NodeView) -> Rows:
 
 
 def matrix_extent(view: NodeView) -> Merge:
-    """The number of rows, or of columns, which is the same in all chunks."""
+    """Rule of a matrix extent: the number of rows, or the number of columns, which is equal in all chunks."""
     op: Any = view.node.op
     _check_stored(view)
     return extent(lambda xs: op(xs[0]), view.domain() if op.axis == view.axis_of(0) else "")
 
 
 def matrix_shape(view: NodeView) -> Rows:
-    """The extents of a chunk of a matrix."""
+    """Rule of the shape vector: the extents of a chunk."""
     domains = {view.at[k].domain for k in view.counts(0)} - {""}
     if len(domains) != 1:
         raise NotSplittable("both extents of the matrix are the number of rows")
@@ -48,7 +48,7 @@ def matrix_shape(view: NodeView) -> Rows:
 
 
 def checked_structure(view: NodeView) -> Rows:
-    """Vectors that are checked to be a matrix."""
+    """Rule of the structure check: a chunk checks its own vectors."""
     places = view.at[:3]
     if any(not place.is_local for place in places):
         raise NotSplittable("some of data, indices and indptr have all rows, others the rows of a chunk")
@@ -56,7 +56,7 @@ def checked_structure(view: NodeView) -> Rows:
 
 
 def csm(view: NodeView) -> Rows:
-    """A matrix from the vectors of a chunk's rows."""
+    """Rule of a matrix made of vectors: from the vectors of a chunk's rows."""
     op: Any = view.node.op
     data, indices, indptr, shape = view.at
     if not all(place.is_local for place in view.at) or data.domain != indices.domain:
@@ -67,7 +67,7 @@ def csm(view: NodeView) -> Rows:
 
 
 def segment_sum(view: NodeView) -> Rows:
-    """The sum of the stored entries of each row."""
+    """Rule of sums of the stored entries of each row: per row."""
     x, indptr, count = view.at
     if x.axis != 0 or indptr.role != "offsets" or (count.role, count.domain) != ("count", indptr.domain):
         raise NotSplittable("it adds the stored entries in groups other than the rows")
@@ -75,7 +75,7 @@ def segment_sum(view: NodeView) -> Rows:
 
 
 def expand_slices(view: NodeView) -> Rows:
-    """The value of each row repeated for its stored entries."""
+    """Rule of values of rows repeated for their stored entries: per entry."""
     x, indptr, like = view.at
     if x.axis != 0 or indptr.role != "offsets" or not like.is_local or x.domain != indptr.domain:
         raise NotSplittable("it repeats values over groups of stored entries other than the rows")
@@ -83,7 +83,7 @@ def expand_slices(view: NodeView) -> Rows:
 
 
 def take_at(view: NodeView) -> Rows:
-    """Rows of a table at the columns of stored entries."""
+    """Rule of reads of a global table at the columns of stored entries: per entry."""
     x, indices = view.at
     if not x.is_local:
         return view.rows(0)
@@ -93,7 +93,7 @@ def take_at(view: NodeView) -> Rows:
 
 
 def sum_at(view: NodeView) -> Rows | Merge:
-    """Terms of stored entries summed by column: a sum over all rows."""
+    """Rule of terms of stored entries summed by column: a sum over all rows."""
     op: Any = view.node.op
     x, indices, count = view.at
     if x.is_local and x.axis != 0 and not indices.is_local:
