@@ -1,1 +1,1 @@
-"""From the definition of a function to the files of a library: compilation steps and the cache."""
+"""Compile definitions of functions to the files of a library: the steps, and the cache."""

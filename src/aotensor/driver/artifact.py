@@ -92,7 +92,7 @@ def library_bytes(functions: Sequence[Definition], opt_level: int, sections: Map
 
 
 def kinds_of(emit: str | Collection[str]) -> tuple[str, ...]:
-    """The requested keys of `KINDS`, and "c".   Raises: GraphValueError for unknown ones, and for none"""
+    """The requested kinds of files, a tuple of keys of `KINDS` and "c".   Raises: GraphValueError if none or unknown"""
     kinds = (emit,) if isinstance(emit, str) else tuple(emit)
     known = *KINDS, SOURCE
     if not kinds or not set(kinds) <= set(known):

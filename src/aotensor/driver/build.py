@@ -66,7 +66,7 @@ class Build:
             return library.optimised
 
     def kernel(self, function: str, source: Callable[[str, int], str] = lambda file, line: "") -> str:
-        """The assembly of one function: its kernel, and its chunks and loops that are outlined.
+        """The assembly of one function: its kernel, and the chunks and loops outlined from it.
 
         source: returns the text of a line of the user's files, which is printed with the line number.
         """
@@ -96,7 +96,7 @@ class Build:
 
     @property
     def usual_forms(self) -> list[str]:
-        """The forms that are made by default: the library, files that programs need to link with it, the header."""
+        """The forms written by default: the library, files that programs need to link with it, the header."""
         system = system_of(self.lowered.machine.triple)
         if self.options.freestanding:
             return ["static", "header"]
@@ -111,7 +111,7 @@ class Build:
         return self._linked.imports
 
     def content(self, form: str) -> bytes:
-        """The bytes of one form, a key of FORMS.   Raises: as the steps that produce it."""
+        """The content of the file of one form, a key of FORMS.   Raises: as the steps that produce it."""
         if form in self.lowered.texts:
             text = self.lowered.texts[form]
             return (generic_text(text, self.locations) if form == "nest" and self.generic else text).encode()

@@ -96,7 +96,7 @@ def _patterned(f: Definition) -> list[tuple[str, In]]:
 
 
 def _foreign(f: Definition) -> str:
-    """The tensor IR of a function that contains user-defined ops, whose code the compiler's identity does not cover."""
+    """The tensor IR of a function with user-defined ops, for its cache key; empty for a function without such ops."""
     if all(node.op.__class__.__module__.startswith("aotensor.") for node in all_nodes(f.flat.results.values())):
         return ""
     from aotensor.driver.recipe import stage_text

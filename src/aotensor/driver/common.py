@@ -13,7 +13,7 @@ from aotensor_runtime.manifest import MAX_IDENTIFIER, MAX_NAME
 
 
 def check_names(functions: Sequence[Definition]) -> None:
-    """Raises: GraphValueError for two functions of one name, and for a name that is too long"""
+    """Check the names of functions.   Raises: GraphValueError for a repeated name, or one that is too long"""
     for f in functions:
         _check_lengths(f)
     names = [f.name for f in functions]
@@ -26,7 +26,9 @@ def check_names(functions: Sequence[Definition]) -> None:
 
 
 def _check_lengths(f: Definition) -> None:
-    """Raises: GraphValueError for a name too long for the library's manifest and messages"""
+    """Check names of a function against the limits of the manifest.   Raises: GraphValueError for one that is too
+    long
+    """
     dims = (n for x in f.flat.arguments.values() for n in x.tensor_type.shape if isinstance(n, str))
     kinds = (("function", [f.name], MAX_IDENTIFIER), ("input", f.arguments, MAX_NAME), ("output", f.results, MAX_NAME))
     for kind, names, limit in (*kinds, ("dim", dims, MAX_NAME)):
@@ -61,7 +63,7 @@ def common_schedule(functions: Sequence[Definition]) -> HandSchedule | None:
 
 
 def package_version() -> str:
-    """Version of aotensor, as installed."""
+    """The version of the installed package aotensor."""
     try:
         return version("aotensor")
     except PackageNotFoundError:

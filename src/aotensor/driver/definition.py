@@ -47,7 +47,7 @@ from aotensor_runtime.signature import python_signature
 
 
 class Options(TypedDict, total=False):
-    """The options of a definition, for callers that pass them on; `aotensor.function` documents them."""
+    """Keyword options of a definition; `aotensor.function` documents them."""
 
     updates: Updates
     givens: Replacements
@@ -135,7 +135,7 @@ class Definition:
 
     @property
     def library_name(self) -> str:
-        """The default name of a library whose first function this is."""
+        """The default library name if this is the library's first function."""
         return self.name if self.program is None else str(self.program.name)
 
     def _name_everything(
@@ -167,13 +167,13 @@ class Definition:
 
     @property
     def written_names(self) -> dict[Variable, str]:
-        """Names of values in the user's program: arguments, results by key, local variables."""
+        """Names in the user's program: of arguments, of results by key, and of local variables."""
         keyed = {x: key for key, x in self.results.items() if self.output_kind == "dict" and x.owner and not x.name}
         return {**self.local_names, **keyed, **self.names}
 
     @property
     def flat(self) -> Flat:
-        """Arguments and results as they are compiled: after the graph passes, matrices as dense arrays."""
+        """Arguments and results after the graph passes, with sparse matrices as dense arrays, as they are compiled."""
         return self._prepared[0]
 
     @property
@@ -218,7 +218,7 @@ class Definition:
 
     @property
     def patterned_results(self) -> dict[str, Variable]:
-        """All results by name, as functions of sparse inputs that are known to have their declared patterns."""
+        """Results by name, computed from sparse inputs with their declared patterns as constants."""
         known = {}
         for key, x in self.patterned_arguments.items():
             with made_at(x.site):
@@ -227,15 +227,15 @@ class Definition:
 
     @cached_property
     def row_major_arguments(self) -> dict[str, Variable]:
-        """All inputs by name as the kernel reads them: column-major ones as their transposes, which are row-major."""
+        """Inputs by name as the kernel reads them: a column-major input is replaced by its row-major transpose."""
         return {key: _leaf(key, x) if key in self.column_arguments else x for key, x in self.arguments.items()}
 
     def under(self, pipeline: Pipeline) -> Definition:
-        """The same definition with another pass pipeline."""
+        """This definition with another pass pipeline."""
         return self if pipeline == self.pipeline else self._with(pipeline=pipeline)
 
     def checkpointed(self, checkpoints: Checkpoints) -> Definition:
-        """The same definition with other checkpoints of its loops."""
+        """This definition with other checkpoints of its loops."""
         return self if checkpoints == self.checkpoints else self._with(checkpoints=checkpoints)
 
     def _with(self, **changes: Any) -> Definition:
@@ -251,20 +251,20 @@ class Definition:
 
 
 def _leaf(name: str, x: Variable) -> Variable:
-    """An input of the extents of x in reverse, which keep their names."""
+    """A new input with the extents of x in reverse order, for a column-major argument; dims keep their names."""
     shape = tuple(n if isinstance(n, int) else dim_name(name, axis, n) for axis, n in enumerate(x.tensor_type.shape))
     with made_at(x.site):
         return Variable(TensorType(x.dtype, shape[::-1]), name=x.name)
 
 
 def _transposed(x: Variable) -> Variable:
-    """The transpose, made at the line of x."""
+    """The transpose of x, with the source location of x."""
     with made_at(x.site):
         return transpose(x)
 
 
 def check_locations(stage: str, locations: bool) -> None:
-    """Raises: GraphValueError if locations are requested for a stage without them"""
+    """Check that a stage has source locations, if they are requested.   Raises: GraphValueError"""
     if locations and stage not in IR_STAGES:
         raise GraphValueError(
             f"stage {stage} has no source locations", hint=f"stages that have them: {', '.join(IR_STAGES)}"
@@ -272,6 +272,6 @@ def check_locations(stage: str, locations: bool) -> None:
 
 
 def check_generic(stage: str) -> None:
-    """Raises: GraphValueError for a stage whose text has no other form"""
+    """Check that the text of a stage has a generic form, if it is requested.   Raises: GraphValueError"""
     if stage != "nest":
         raise GraphValueError(f"stage {stage} has one form only, generic= is for stage nest", hint="stage nest has one")

@@ -1,4 +1,4 @@
-"""The manifest entries of functions: arrays, checks, first values of shared variables; and the work of a call."""
+"""The manifest entries of functions, with checks and first values of shared variables; and the work of a call."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SharedValues(ValuePool):
         self._defaults: dict[SharedVariable, tuple[Default, ...]] = {}
 
     def defaults(self, x: Variable) -> Sequence[Default | None]:
-        """The first values of an input's arrays, None if it has none: four for a matrix, whose pattern has no bytes."""
+        """First values of an input's arrays; None if it has none, four arrays for a sparse matrix."""
         if not isinstance(x, SharedVariable):
             return (None, None, None, None) if x.is_sparse else (None,)
         if x not in self._defaults:
@@ -109,7 +109,7 @@ def function_spec(f: Definition, built: BuiltFunction, pool: SharedValues, modul
 
 
 def _declared_pattern(f: Definition, name: str) -> str | None:
-    """The pattern of a sparse input for the manifest, None where callers choose it."""
+    """The declared pattern of a sparse input, as stored in the manifest; None if callers choose the pattern."""
     if name not in f.patterned_arguments:
         return None
     found = f.declared[name].pattern
@@ -117,7 +117,9 @@ def _declared_pattern(f: Definition, name: str) -> str | None:
 
 
 def _pattern(leaves: Sequence[Variable], specs: Sequence[OutputSpec]) -> str | None:
-    """The pattern of a sparse output for the manifest, None where it depends on values.   leaves: its four arrays"""
+    """The pattern of a sparse output, as stored in the manifest; None if it depends on values.   leaves: its four
+    arrays
+    """
     if leaves[1].ndim != 1 or any(not isinstance(n, int) for spec in specs[:4] for n in spec.shape):
         return None
     found = constant_values([leaves[3], leaves[2]])
@@ -130,12 +132,12 @@ def _unicode(text: str) -> str:
 
 
 def _part_names(values: Sequence[SparseValue]) -> dict[int, str]:
-    """The array number → name of arrays that are parts of a sparse matrix."""
+    """Number of an array → its name, for the arrays that are parts of a sparse matrix."""
     return {x.first + k: f"{x.name}.{part}" for x in values for k, part in enumerate(SPARSE_PARTS, 1)}
 
 
 def _words(extent: int | str | None) -> set[int | str]:
-    """The dims that occur in the formula of an extent."""
+    """The names of dims in the formula of an extent."""
     return set(re.findall(r"\w+", extent)) if isinstance(extent, str) else set()
 
 

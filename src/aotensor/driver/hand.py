@@ -9,7 +9,9 @@ from pathlib import PurePath
 
 @dataclass(frozen=True)
 class HandSchedule:
-    """Nest text to compile instead of the compiler's own.   name: of its file, for messages and the manifest"""
+    """The text of a loop nest to be compiled instead of the generated one.   name: of its file, for messages,
+    manifest
+    """
 
     text: str
     name: str = "schedule"
@@ -21,6 +23,6 @@ class HandSchedule:
 
 
 def schedule_note(label: str) -> str:
-    """The sentence that precedes remarks of a library compiled with a schedule.   label: of the schedule, or empty"""
+    """The sentence before the remarks of a library compiled with a schedule.   label: of the schedule, or empty"""
     name = label.partition(" sha256:")[0]
     return f"compiled with the schedule {name}; remarks about its loops describe the nest before it" if label else ""

@@ -27,7 +27,7 @@ PASS: Final = "checkpoint-loops"
 
 
 def bytes_of(memory: object, what: str = "memory") -> int:
-    """A number of bytes, or text such as `64M`, with K, M, G or T for powers of 1024, as bytes.
+    """Convert a number of bytes, or text such as `64M` (K, M, G, T: powers of 1024), to an int.
 
     Raises: GraphTypeError, GraphValueError for anything else, and for numbers below 1.
     """
@@ -41,7 +41,7 @@ def bytes_of(memory: object, what: str = "memory") -> int:
 
 
 def wanted_weights(weights: bool | str, least: int | str | None) -> WeightsOption | None:
-    """The file of large constants; None for none.   weights: true, or the file's name. least: bytes of the smallest one
+    """The file of large constants, and the smallest size stored there; None for none.
 
     Raises: GraphValueError for a name with a folder, and for a size that is none.
     """
@@ -57,7 +57,7 @@ def wanted_weights(weights: bool | str, least: int | str | None) -> WeightsOptio
 
 
 class Segments(NamedTuple):
-    """A checkpointed loop, as its user wrote it, and the steps between its checkpoints: `20`, or `100 and 10`."""
+    """A checkpointed loop as the user wrote it, and its steps between checkpoints: `20`, or `100 and 10`."""
 
     loop: str
     file: str
@@ -76,13 +76,13 @@ class Footprint:
 
     @cached_property
     def segments(self) -> list[Segments]:
-        """The loops that have checkpoints."""
+        """The loops that are checkpointed."""
         done = [x for x in self.lowered.remarks if x.pass_name == PASS and x.kind == "applied"]
         return [Segments(x.value, x.file, x.line, x.message.partition(EVERY)[2].partition(STEPS)[0]) for x in done]
 
     @cached_property
     def stack(self) -> int:
-        """An upper bound on the bytes of stack of a call, which the optimised code tells."""
+        """An upper bound of the stack of a call, in bytes, from the optimised code."""
         lowered = self.lowered
         library = make_library(lowered, lowered.functions[0].name, is_shipped=False)
         bounds = stack_bounds(lowered.machine, library.optimised, lowered.specs(), lowered.options.prefix)
@@ -90,7 +90,7 @@ class Footprint:
 
     @property
     def bytes(self) -> int:
-        """Workspace and stack."""
+        """Bytes of workspace and stack."""
         return self.workspace + self.stack
 
     @cached_property
@@ -111,7 +111,7 @@ class Memory:
 
     @cached_property
     def dims(self) -> list[str]:
-        """The dims that types leave open."""
+        """The names of dims whose extents are not static."""
         return list(named_dims([self.function]))
 
     @cached_property
@@ -120,7 +120,7 @@ class Memory:
         return any(map(_is_applied, self._checkpointed(1).graph_notes))
 
     def footprints(self) -> Iterator[Footprint]:
-        """Without checkpoints, then with one more level each, as long as that changes the program."""
+        """Footprints without checkpoints, then with 1, 2, … levels of checkpoints, until a level changes nothing."""
         known: list[list[object]] = []
         for levels in range(LEVELS + 1):
             function = self._checkpointed(levels)
@@ -198,7 +198,7 @@ def within(
 
 
 def checked_sizes(functions: Sequence[Definition], sizes: Mapping[str, int]) -> dict[str, int]:
-    """Raises: GraphTypeError, GraphValueError for a size that is not an extent, or is one of no dim"""
+    """Check sizes of dims.   Raises: GraphTypeError, GraphValueError for an invalid extent, or the name of no dim"""
     known = named_dims(functions)
     for name, n in sizes.items():
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
@@ -209,7 +209,7 @@ def checked_sizes(functions: Sequence[Definition], sizes: Mapping[str, int]) -> 
 
 
 def named_dims(functions: Sequence[Definition]) -> dict[str, None]:
-    """The names of dims that types leave open, in order."""
+    """The names of dims whose extents are not static, in order."""
     inputs = [(key, x) for f in functions for key, x in f.row_major_arguments.items()]
     shapes = [(key, x.type.shape) for key, x in inputs]
     names = (dim_name(key, axis, n) for key, shape in shapes for axis, n in enumerate(shape) if not isinstance(n, int))

@@ -111,7 +111,7 @@ class Options:
 
     @property
     def has_threads(self) -> bool:
-        """Do loops run on several cores? Not in a checking build, whose threads would report errors at once."""
+        """Do loops run on several cores? False in a checking build, whose threads would report errors concurrently."""
         return self.threads and self.allocates and not self.check
 
     @property
@@ -141,13 +141,13 @@ class Options:
         return machine
 
     def upper_levels(self) -> list[Options]:
-        """The same for each level of CPUs above the lowest."""
+        """These options once for each level of CPUs above the lowest."""
         return [replace(self, cpu=level) for level in split_levels(self.cpu)[1:]]
 
 
 @dataclass
 class Lowered:
-    """Functions during lowering: the texts of the stages so far, and the record of each pass."""
+    """Functions during lowering: the loop-level module, texts of the stages, and the record of each pass."""
 
     functions: list[Definition]
     built: list[BuiltFunction]
@@ -170,7 +170,7 @@ class Lowered:
         return worded(notes, self.sites, {f.name: f.written_names for f in self.functions})
 
     def specs(self, pool: SharedValues | None = None) -> list[FunctionSpec]:
-        """The manifest entries of the functions.   pool: of first values, those of shared variables"""
+        """The manifest entries of the functions.   pool: receives first values of shared variables"""
         pool = pool or SharedValues()
         pairs = zip(self.functions, self.built, strict=True)
         return [function_spec(f, built, pool, self.module) for f, built in pairs]
@@ -359,7 +359,7 @@ def make_library(lowered: Lowered, name: str, is_shipped: bool = True) -> Librar
 
 
 def _level_code(lowered: Lowered, options: Options, constants: WeightsPool | None) -> LevelCode:
-    """The kernels of the same functions for another level of CPUs."""
+    """The kernels of the same functions, compiled for a higher level of CPUs."""
     again = lower(lowered.functions, options, texts=())
     return LevelCode(again.machine, emit(again, constants))
 

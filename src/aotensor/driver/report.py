@@ -29,7 +29,7 @@ class Report:
         self.plans: list[Plan] = []
 
     def begin(self, sites: Locations, functions: Sequence[Definition]) -> Observer:
-        """Observers of a module: after each pass, and at the end of the nest level."""
+        """Observers of a module for the pass runner: after each pass, and at the end of the nest level."""
         names = {f.name: f.names for f in functions}
 
         def look(name: str, module: ModuleOp, is_before: bool) -> None:

@@ -143,7 +143,7 @@ def _check_layout(name: str, layout: object, x: object) -> None:
 
 
 def symbol(x: object) -> Variable:
-    """x, checked to be a variable.   Raises: GraphTypeError"""
+    """x, after a check that it is a variable.   Raises: GraphTypeError"""
     if not isinstance(x, Variable):
         raise GraphTypeError(f"expected a symbolic variable, found {type(x).__name__} {x!r:.60}")
     return x
@@ -188,7 +188,7 @@ def named_outputs(outputs: Outputs) -> tuple[str, dict[str, Variable]]:
 
 
 def are_column_major(outputs: Outputs) -> list[bool]:
-    """Of each output of `named_outputs`: is its layout "F"?"""
+    """For each output of `named_outputs`: is its layout "F" (column-major)?"""
     if isinstance(outputs, Mapping):
         listed = list(outputs.values())
     else:
@@ -244,7 +244,7 @@ def default_updates(
 
 
 def _keeping(excluded: Any) -> set[Variable] | None:
-    """The shared variables that keep their value, None for all.   Raises: GraphTypeError for anything else."""
+    """The variables of `no_default_updates`, which keep their value; None for all.   Raises: GraphTypeError"""
     if isinstance(excluded, bool | np.bool_):
         return None if excluded else set()
     is_collection = isinstance(excluded, Collection) and not isinstance(excluded, str | Variable | np.ndarray)
@@ -254,7 +254,7 @@ def _keeping(excluded: Any) -> set[Variable] | None:
 
 
 def check_values(named: Mapping[str, Variable], results: Sequence[Variable]) -> None:
-    """Raises: GraphTypeError for an output that is null or disconnected, with the reason."""
+    """Check that outputs have values.   Raises: GraphTypeError for a null or disconnected output, with the reason."""
     for key, x in zip(named, results, strict=True):
         if is_null(x):
             raise GraphTypeError(f"output {key} has no value: {x.type.why_null}", lines=[x.describe()])
@@ -309,7 +309,7 @@ def check_unused(
 
 
 def _origins(outputs: Sequence[Variable], stop: Sequence[Variable]) -> list[Variable]:
-    """The functions whose derivatives are among `outputs` or in their graphs."""
+    """The primal functions whose derivatives are among `outputs` or in their graphs."""
     nodes = toposort(outputs, stop)
     found = [*outputs, *(x for node in nodes for x in (*node.inputs, *node.outputs))]
     return list(dict.fromkeys(y for x in found for y in x.origins))

@@ -50,7 +50,7 @@ class Snapshots:
         self.take(name, lambda: text_of(module, self.locations, dialects, self._values, brief), is_before)
 
     def take(self, name: str, text: Callable[[], str], is_before: bool = False) -> None:
-        """The same for a text that is computed only if it is wanted."""
+        """Record a text that is computed only if it is wanted."""
         number = 1 + sum(known.rpartition(".")[0] == name for known in self.seen)
         if is_before:
             if name in self._starts:
@@ -61,7 +61,7 @@ class Snapshots:
             self.texts[f"{name}.{number}"] = text()
 
     def graphs(self, functions: Sequence[Definition]) -> None:
-        """Record the results of graph passes, and the stages around them, by running these again."""
+        """Record the texts around the graph passes, and of each pass, by running the passes again."""
         if not self.wanted:
             return
         self.take("graph", lambda: "\n".join(f.graph_text("graph", self.labels) for f in functions))
@@ -100,7 +100,7 @@ class Snapshots:
 
 
 def kept_text(stage: str, text: bytes) -> bytes:
-    """The text of a stage as stored in a library; if it is too long, a line that says so."""
+    """The text of a stage as stored in a library; a line that says so if it is too long."""
     if len(text) <= MAX_SECTION_BYTES:
         return text
     limit = f"{len(text)} bytes of text are more than the {MAX_SECTION_BYTES} that a library keeps of a stage"

@@ -32,7 +32,7 @@ _EARLIER: Final = re.compile(r"[0-9a-f]{40}|\.building-.*")
 
 @dataclass(frozen=True)
 class Entry:
-    """One file.   name: below the folder. size: bytes. used: time of the last read or write, in seconds since 1970"""
+    """A file in the store. name: path below the folder. size: bytes. used: last read or write, seconds since 1970"""
 
     name: str
     path: Path
@@ -100,7 +100,7 @@ class Store:
         return self.prune(-1)
 
     def _sweep(self) -> int:
-        """Remove files of killed processes and earlier versions; returns the bytes."""
+        """Remove files left by killed processes and earlier versions; returns the bytes freed."""
         removed, oldest = 0, time.time() - _ABANDONED
         for name, path, status in self._files():
             if Path(name).name.startswith(".") and status.st_mtime < oldest:
@@ -136,7 +136,7 @@ KINDS: Final = ("functions", "parts")
 
 
 def _is_own(status: os.stat_result) -> bool:
-    """Is it a regular file of this user that nobody else may write to?"""
+    """Is it a regular file of this user that no other user may write?"""
     is_private = not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and is_private
 

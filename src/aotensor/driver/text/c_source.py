@@ -1,4 +1,4 @@
-"""C99 of functions: lowered again for one core and without vectors, with the products and solvers that they call."""
+"""C99 source of functions, lowered for one core and without vectors, with the products and solvers that they call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aotensor_runtime.manifest import Manifest
 
 
 def refuse_weights(options: Options) -> None:
-    """Raises: OptionError if a file of weights is requested: C source has none"""
+    """Check that no file of weights is requested: C source has none.   Raises: OptionError"""
     if options.weights is not None:
         raise OptionError(
             "C source holds its constants itself: it has no file of weights", hint="leave out --weights (weights=False)"

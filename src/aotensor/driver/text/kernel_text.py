@@ -53,7 +53,7 @@ def kernel_text(
 
 
 def _functions(lines: Sequence[str], wanted: Mapping[str, object]) -> Iterator[tuple[str, list[str]]]:
-    """(symbol, lines of assembly) of each function, its label first."""
+    """(symbol, lines of assembly with the label first) of each wanted function."""
     symbol, body = "", list[str]()
     for line in lines:
         label = _LABEL.match(line)
@@ -107,7 +107,7 @@ def unescaped(text: str, base: int) -> str:
 
 
 def _constants(lines: Sequence[str], wanted: set[str]) -> str:
-    """The data directives after these labels."""
+    """The data directives that follow the wanted labels."""
     kept, is_inside = list[str](), False
     for line in lines:
         label = _LABEL.match(line)
