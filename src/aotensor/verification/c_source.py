@@ -51,7 +51,7 @@ def check_c_source(f: Definition, build: Build, samples: int, seed: int) -> str:
 
 
 def compile_c(build: Build, folder: Path, compiler: str = "cc", flags: Sequence[str] = ("-O1",)) -> Path:
-    """The shared library that a compiler makes of a build's C source.   Raises: CheckFailed with its first error"""
+    """Compile the C source of a build to a shared library.   Raises: CheckFailed with the compiler's first error"""
     source, header, target = (folder / f"{build.name}{end}" for end in (".c", ".h", ".c.so"))
     source.write_bytes(build.content("c"))
     header.write_bytes(build.content("header"))
@@ -85,7 +85,7 @@ class CEntry:
 
     @staticmethod
     def of(build: Build, function: str, c_library: Any) -> CEntry:
-        """The entry of a function of a build in a library that was made of its C source."""
+        """The entry of a function in the shared library compiled from a build's C source."""
         manifest = build.library.manifest
         spec = next(x for x in manifest.functions if x.name == function)
         address = ctypes.cast(getattr(c_library, Symbols.in_library(manifest, function).typed), ctypes.c_void_p).value
@@ -93,7 +93,9 @@ class CEntry:
         return CEntry(spec, address)
 
     def compare(self, function: LibraryFunction, values: Sequence[Any]) -> bool:
-        """Do both compute values, which then have equal bits? If not, both refuse.   Raises: CheckFailed"""
+        """Do both computations return values, which must be bitwise equal? If not, both must refuse.   Raises:
+        CheckFailed
+        """
         given = [_canonical(x) for x in values]
         expected: list[Any] = []
         try:
@@ -124,7 +126,7 @@ _REFUSALS: Final = (
 
 
 def _canonical(x: Any) -> Any:
-    """Contiguous arrays; matrices with sorted indices and without duplicates."""
+    """Contiguous copies of arrays; matrices with sorted indices and without duplicates."""
     if is_matrix(x):
         copy = x.copy()
         copy.sum_duplicates()
@@ -144,7 +146,7 @@ def _difference(found: Any, expected: Any) -> str:
 
 
 def _unlike(found: Array, expected: Array) -> str:
-    """What differs: shapes, dtypes or bits. Any nan equals any other one."""
+    """How two results differ: shapes, dtypes or bits; empty if equal. Any nan equals any other nan."""
     if found.shape != expected.shape or found.dtype != expected.dtype:
         return f"{found.dtype}{list(found.shape)} instead of {expected.dtype}{list(expected.shape)}"
     x, y = np.ascontiguousarray(found), np.ascontiguousarray(expected)

@@ -60,7 +60,7 @@ def _run(report: Report, jobs: Sequence[Job], begin: Callable[[str], None]) -> i
 
 
 def _made(report: Report, job: Job) -> bool:
-    """Run one check and report it; checks of gradients add their verdicts, and a row only if there are none."""
+    """Run one check and add its row to the report; of gradients the verdicts, and a row only if there are none."""
     found: list[Gradient] = []
 
     def check() -> str:

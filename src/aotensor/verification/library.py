@@ -1,4 +1,4 @@
-"""Verification of a library: does it still compute what it did when it was built?"""
+"""Verify a library on this machine: container, symbols, CPU, and recorded test vectors."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Report:
         return rows
 
     def summary(self) -> str:
-        """`8 checks ok, 1 failed`"""
+        """The number of checks by verdict: `8 checks ok, 1 failed`"""
         verdicts = [check.verdict for check in self.checks]
         counts = [(verdicts.count(verdict), verdict) for verdict in ("ok", "failed", "skipped")]
         return ", ".join(f"{count} {verdict}" for count, verdict in counts if count)

@@ -23,7 +23,7 @@ from aotensor_runtime.vectors import THREADS, call_with_state, same_bits
 
 
 def small_chunks(facts: Target) -> Target:
-    """The machine with so little work per chunk that every loop has several chunks."""
+    """A target machine whose chunks have so little work that every loop is cut into several chunks."""
     return replace(facts, chunk_work=1, sum_work=0, fewest_iterations=2, chunk_group=1, row_group=1)
 
 

@@ -1,4 +1,4 @@
-"""Calls of a typed entry by its address, such as that of C source that was compiled elsewhere."""
+"""Call a typed entry by its address, such as one of compiled C source."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ALLOCATE: Final = ctypes.CFUNCTYPE(
 def call_typed(
     spec: FunctionSpec, address: int, values: Sequence[Any], expected: Sequence[Any]
 ) -> tuple[int, list[Any]]:
-    """The status and the outputs of one call.
+    """Call a typed entry once: (status, outputs).
 
     values: arrays and SciPy matrices for `spec.arguments`. expected: outputs for `spec.produced`, whose shapes are
     those of the memory that is passed; matrices, and arrays whose shape depends on values, are allocated by the call
@@ -84,7 +84,7 @@ def _matrix(value: SparseValue, arrays: Sequence[Array], shape: Sequence[int]) -
 
 
 class _Output:
-    """One output: memory for it, or a struct to be filled in."""
+    """One output of a call: memory for it, or a struct that the call fills in."""
 
     def __init__(self, spec: Any, expected: Any) -> None:
         self._spec = spec
@@ -101,7 +101,7 @@ class _Output:
         self.address = int(self._array.ctypes.data) if self._array is not None else ctypes.addressof(self._struct)
 
     def value(self) -> Any:
-        """An array, or (data, indices, indptr, shape) of a matrix."""
+        """The output as an array, or (data, indices, indptr, shape) of a matrix."""
         if self._array is not None:
             return self._array
         if not isinstance(self._spec, SparseValue):

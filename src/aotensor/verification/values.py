@@ -51,7 +51,7 @@ def check_interpreted(f: Definition, build: Build, stage: str, samples: int, see
 
 
 def _transposed(x: Array, has_pairs: bool) -> Array:
-    """The transpose, row-major; with a last axis of pairs, as complex numbers have it, that of the axes before."""
+    """The transpose as a row-major array; the last axis stays in place if it has pairs of a complex number."""
     return np.ascontiguousarray(np.moveaxis(x.T, 0, -1) if has_pairs else x.T)
 
 
@@ -101,7 +101,7 @@ def compare(
 
 
 class _Nearby:
-    """The reference with other roundings, computed at the first request."""
+    """The reference with values changed by one ulp, computed at the first request."""
 
     def __init__(self, f: Graph, rng: np.random.Generator, arrays: Arrays, expected: Sequence[Array]) -> None:
         self._f, self._rng, self._arrays, self._expected = f, rng, arrays, expected
@@ -125,5 +125,5 @@ def _outcome(evaluate: Evaluation, arrays: Arrays) -> list[Array] | str:
 
 
 def _as_declared(x: Array, dtype: str) -> Array:
-    """Reinterpret the interpreter's unsigned values, which it represents as signed."""
+    """Convert the interpreter's results to declared dtypes: it represents unsigned integers as signed ones."""
     return x.view(dtype) if x.dtype.kind == "i" and dtype.startswith("u") else x

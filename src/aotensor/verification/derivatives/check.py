@@ -108,7 +108,7 @@ class GradientChecks:
         return "values are computed in float32"
 
     def _found_by(self, method: str) -> list[Finding]:
-        """The findings of one method at all points and of all executions, computed at the first request."""
+        """The findings of one method at all points, by all executions, computed at the first request."""
         if method not in self._findings:
             found = [x for checks in self._at_points for x in checks.findings(method)]
             self._findings[method] = [self._adjusted(x) for x in found]
@@ -137,7 +137,7 @@ class GradientChecks:
             raise CheckSkipped("; ".join(reasons) or "no output depends on an input")
 
     def _adjusted(self, x: Finding) -> Finding:
-        """Accept a wrong derivative if an op on the way changes gradients on purpose, unless another op is wrong."""
+        """Accept a wrong finding if an op on the path changes gradients on purpose, and no op alone is wrong."""
         if x.verdict is not Verdict.WRONG:
             return x
         view = purposeful(self._derivatives.outputs[x.output], self._derivatives.inputs[x.input])
@@ -155,7 +155,7 @@ class GradientChecks:
 
     @cached_property
     def _points(self) -> list[Point]:
-        """Small samples at which all floating outputs are finite, or at least one."""
+        """Small samples at which all floating outputs, or at least one, are finite."""
         sampler = Sampler(self._f, self._seed)
         points: list[Point] = []
         for domain in _DOMAINS:
@@ -167,7 +167,7 @@ class GradientChecks:
         return points
 
     def _floating_results(self, arrays: Arrays) -> dict[str, Array] | None:
-        """Values of the floating outputs, None if the reference refuses the arguments."""
+        """Values of the floating outputs; None if the reference refuses the arguments."""
         try:
             found = dict(zip(self._view.results, reference_values(self._view, arrays), strict=True))
         except (AotensorError, ValueError, IndexError):
@@ -175,7 +175,7 @@ class GradientChecks:
         return {key: found[key] for key in self._derivatives.outputs}
 
     def _extended(self, f: Definition, samples: Iterator[Sample]) -> Iterator[Sample]:
-        """Finite samples for the derivatives, with random cotangents and tangents."""
+        """Finite samples, with random cotangents and tangents, for the derivatives."""
         for number, sample in enumerate(samples):
             arrays = self._view.split(sample.arrays)
             outputs = self._floating_results(arrays)

@@ -66,7 +66,7 @@ def _is_faithful(node: Apply, known: dict[Hashable, bool] | None = None) -> bool
 
 
 def _wrong(node: Apply, known: Values, moving: set[Variable], seed: int) -> list[Finding]:
-    """The wrong findings of one node, with respect to its varying inputs."""
+    """The findings of one node that are wrong, with respect to its varying inputs."""
     inputs = [x if isinstance(x, Constant) else Variable(x.tensor_type, name=str(x)) for x in node.inputs]
     symbols = {str(k): x for k, x in enumerate(inputs) if not isinstance(x, Constant)}
     try:
@@ -86,12 +86,14 @@ def _wrong(node: Apply, known: Values, moving: set[Variable], seed: int) -> list
 
 
 def _position(key: str) -> int:
-    """The input of a node that an argument of its view belongs to."""
+    """The position of the node's input to which an argument of its dense view belongs."""
     return int(key.partition("_")[0])
 
 
 def _described(node: Apply, wrong: Sequence[Finding]) -> str:
-    """`pullback of cube(x), made at model.py:12: by x: 3.15, but the function says 3`"""
+    """The description of a wrong node: `pullback of cube(x), made at model.py:12: by x: 3.15, but the function says
+    3`
+    """
     methods = {x.method for x in wrong}
     rules = [
         rule

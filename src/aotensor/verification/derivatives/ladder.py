@@ -54,13 +54,13 @@ class Ladder:
     scale: float
 
     def finite(self) -> Ladder:
-        """The ladder without steps that leave the domain of φ."""
+        """The ladder without steps at which φ is not finite."""
         kept = np.isfinite(self.ahead) & np.isfinite(self.behind)
         return Ladder(self.steps[kept], self.ahead[kept], self.behind[kept], self.noise, self.scale)
 
     @property
     def central(self) -> Array:
-        """(φ(h) − φ(−h))/2h"""
+        """The central differences (φ(h) − φ(−h))/2h, per step."""
         return np.asarray((self.ahead + self.behind) / (2 * self.steps))
 
 
@@ -130,7 +130,7 @@ def _unusable(ladder: Ladder, derivative: Derivative) -> str | None:
 
 
 def _size(ladder: Ladder, derivative: Derivative, numeric: float) -> float:
-    """The size that errors are relative to: the derivative, but at least the rest of cancellation in it or in φ."""
+    """The size to which errors are relative: the derivative, but at least 1e-3 of the magnitudes of its terms."""
     return max(abs(derivative.value), abs(numeric), 1e-3 * derivative.scale, 1e-3 * ladder.scale)
 
 
@@ -151,7 +151,7 @@ def _order(error: Array, floor: Array) -> float | None:
 
 
 def _judged_at(ladder: Ladder, derivative: Derivative, k: int, prefix: str, numeric: float | None = None) -> Judgement:
-    """The verdict wrong, unless φ has a kink or a jump at 0, or changes faster than step k resolves."""
+    """The verdict `wrong`; `noisy` if φ has a kink or a jump at 0, or changes faster than step k resolves."""
     step, larger = ladder.steps[k], max(k - 1, 0)
     ahead, behind = float(ladder.ahead[k] / step), float(ladder.behind[k] / step)
     found = (ahead + behind) / 2 if numeric is None else numeric

@@ -60,7 +60,7 @@ class Point:
 
     @staticmethod
     def at(reference: Reference, values: Values, outputs: dict[str, Array], seed: int) -> Point:
-        """The point at these values.   outputs: their values, for the shapes."""
+        """The point at these values of arguments.   outputs: values of the outputs, for their shapes"""
         rng, d = np.random.default_rng(seed), reference.derivatives
         cotangents = {key: _random(rng, y.shape, 0.5, 1.5) for key, y in outputs.items()}
         directions = {
@@ -70,7 +70,9 @@ class Point:
         return Point(values, cotangents, directions, seed)
 
     def extended(self, d: Derivatives, moving: str | None = None) -> Values:
-        """The values with the symbols of `d`: all directions, or that of one input and zeros for the others."""
+        """The values, and the direction of one input (or of all) for the tangent symbols of `d`; zeros for the
+        others.
+        """
         cotangents = {x: self.cotangents[key].astype(x.dtype) for key, x in d.cotangents.items()}
         tangents = {
             x: (self.directions[key] * (moving in (None, key))).astype(x.dtype) for key, x in d.tangents.items()
@@ -122,7 +124,7 @@ class PointChecks:
         return self._ladders[name][key]
 
     def _judgement(self, method: str, key: str, name: str) -> Judgement | None:
-        """The judgement of one derivative; None if the method cannot be applied."""
+        """The judgement of one derivative by one method; None if the method cannot be applied."""
         derivative, given = self._derivatives.of[key, name], self._derivatives.dtypes[key]
         tested = self._reference.dtype(key) if self._execution is self._reference else given
         match method:
@@ -142,7 +144,9 @@ class PointChecks:
 
 
 class _Derivatives:
-    """ȳᵀ·J·ẋ per pair by both modes.   of: by pullback; forward: by pushforward; dtypes: least precise per output"""
+    """ȳᵀ·J·ẋ for each output and input, by pullback (`of`) and by pushforward (`forward`).   dtypes: least precise
+    per output
+    """
 
     def __init__(self, point: Point, reference: Reference, execution: Execution) -> None:
         d = execution.derivatives
@@ -170,7 +174,7 @@ class _Derivatives:
 
 
 def _along(x: Array | None, direction: Array) -> float:
-    """⟨x, direction⟩; nan where x does not exist, or has other extents."""
+    """⟨x, direction⟩; nan if there is no x, or its extents differ."""
     if x is None or x.shape != direction.shape:
         return np.nan
     return float(np.sum(x.astype(float) * direction))
@@ -224,7 +228,7 @@ def _ladders(point: Point, reference: Reference, execution: Execution, name: str
 
 
 def _noise(point: Point, reference: Reference, execution: Execution) -> dict[str, float]:
-    """The rounding error of ⟨ȳ, y⟩: its change when every value of the computation changes by one ulp, with room."""
+    """The rounding error of ⟨ȳ, y⟩, estimated by a change of every value by one ulp, times a safety factor."""
     d = execution.derivatives
     is_compiled = execution is not reference
     targets = d.outputs if is_compiled else reference.path

@@ -65,7 +65,7 @@ class Derivatives:
         return _coarsest(self.outputs[output])
 
     def function(self, arguments: Mapping[str, Variable], name: str) -> Definition:
-        """Σ over all outputs of ȳᵀ·∂y/∂x per input, then `pushed`, as a definition; state becomes inputs.
+        """The definition of Σ over outputs of ȳᵀ·∂y/∂x per input, then of `pushed`; shared variables become inputs.
 
         Its inputs: `arguments`, the cotangents, the tangents. One sweep per mode, so that it compiles quickly.
         """
@@ -79,13 +79,13 @@ class Derivatives:
 
 
 class Execution(Protocol):
-    """A way to compute values and derivatives."""
+    """Base of ways to compute values and derivatives of a program."""
 
     name: str
     derivatives: Derivatives
 
     def moved(self, values: Values, x: Variable, change: Array | float) -> dict[str, Array]:
-        """All outputs, with input x moved from `values`."""
+        """All outputs at `values`, with input x increased by `change`."""
         ...
 
     def derivatives_at(self, values: Values) -> tuple[dict[Pair, Array], dict[str, Array]]:
@@ -111,7 +111,7 @@ class Reference:
         self.path = dict(zip(derivatives.outputs, widened or outputs, strict=True))
 
     def values_of(self, values: Values) -> Values:
-        """The values of all leaves of `path`."""
+        """The values of all leaves on which `path` depends."""
         return values | {y: values[x].astype(y.dtype) for x, y in self._inputs.items()}
 
     def moved(self, values: Values, x: Variable, change: Array | float) -> dict[str, Array]:
@@ -122,7 +122,7 @@ class Reference:
         return dict(zip(self.path, found, strict=True))
 
     def continued(self, output: str, values: Values, x: Variable, change: Array) -> Array:
-        """One output with input x moved by i·change.   Raises: UnsupportedError if the graph is not analytic."""
+        """One output with input x increased by i·change.   Raises: UnsupportedError if the graph is not analytic."""
         known, wide = self.values_of(values), self._inputs[x]
         path = [self.path[output]]
         if _has_matrices(path[0]) or _has_complex(path[0]):
@@ -172,7 +172,7 @@ class Compiled:
 
 
 class Callables(Protocol):
-    """Functions from arrays to arrays."""
+    """An execution by functions from arrays to arrays."""
 
     def __call__(self, values: Sequence[Array]) -> Sequence[Array]: ...
 
@@ -202,12 +202,12 @@ def _without_rounding(outputs: Sequence[Variable], inputs: Mapping[Variable, Var
 
 
 def _has_complex(output: Variable) -> bool:
-    """Are there complex values on the way? Their expansion into reals can then be continued."""
+    """Are there complex values on the paths to an output? If so, it is expanded to real values for the complex step."""
     return any(map(has_complex, toposort([output])))
 
 
 def _has_matrices(output: Variable) -> bool:
-    """Is some value on the way sparse? Then its vectors are continued, as SciPy's matrices are real."""
+    """Are there sparse values on the paths to an output? If so, they are expanded to vectors for the complex step."""
     return any(x.is_sparse for node in toposort([output]) for x in node.outputs)
 
 

@@ -97,7 +97,7 @@ def _rank(x: Finding) -> tuple[int, float]:
 
 
 def concluded(findings: Sequence[Finding]) -> tuple[Verdict, str]:
-    """One verdict from all findings of a gradient: one wrong is wrong, one conclusive right is right."""
+    """One verdict from all findings of a gradient: wrong if one finding is wrong, else right if one is conclusive."""
     worst = worst_of_each(findings)
     wrong = [x for x in worst if x.verdict is Verdict.WRONG]
     if wrong:
@@ -111,7 +111,7 @@ def concluded(findings: Sequence[Finding]) -> tuple[Verdict, str]:
 
 
 def _figures(right: Sequence[Finding]) -> str:
-    """`order 2.00, differences 1e-10, duality 1e-16; compiled: …`"""
+    """The figures of right judgements, per execution: `order 2.00, differences 1e-10, duality 1e-16; compiled: …`"""
     parts = []
     for execution in dict.fromkeys(x.execution for x in right):
         figures = ", ".join(
