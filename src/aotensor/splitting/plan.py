@@ -41,7 +41,7 @@ class Plan:
     rounds: tuple[PlannedRound, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The rounds as JSON values."""
+        """The plan as JSON values."""
         return {**asdict(self), "rounds": [asdict(each) for each in self.rounds]}
 
     def rows(self) -> list[tuple[str, str]]:

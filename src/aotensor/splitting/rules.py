@@ -136,5 +136,5 @@ NO_RULE: Final = refused("this op has no rule for chunks of rows", "define the o
 
 
 def rule_of(op: Op) -> Rule:
-    """The rule of an op; one that refuses if the table has none."""
+    """The splitting rule of an op; a rule that refuses if the table has none."""
     return next((RULES[base] for base in type(op).__mro__ if base in RULES), NO_RULE)

@@ -106,7 +106,7 @@ class Convolution(MultilinearOp):
             return self._sum_of_taps({role: x.astype(common, copy=False) for role, x in values.items()})
 
     def _sum_of_taps(self, values: dict[Role, Array]) -> Array:
-        """The sum over filter elements k: each multiplies slices of input and output of equal shape."""
+        """The trilinear form as a sum over filter elements k, each a product with slices of input and output."""
         x, w, y = (values[role] for role in ROLES)
         target = values[self.role]
         for k in np.ndindex(w.shape[3:]):

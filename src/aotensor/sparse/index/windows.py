@@ -254,7 +254,7 @@ def dense_window(x: Variable, positions: Mapping[int, Variable | Progression]) -
 
 
 def indptr_of(counts: Variable, dtype: str) -> Variable:
-    """(n + 1,) the entry at which each slice begins, from the number of entries of each; the last one is their sum."""
+    """The indptr of slices, (n + 1,), from the number of entries of each slice."""
     return concatenate([zeros((1,), dtype), cast(cumsum(counts), dtype)])
 
 
@@ -286,7 +286,7 @@ def slices_at(p: Compressed, positions: Variable) -> Compressed:
 
 
 def minor_between(p: Compressed, wanted: Progression) -> Compressed:
-    """The columns of csr, or rows of csc, of an ascending progression; each slice keeps the order of its entries."""
+    """The columns (csr) or rows (csc) at an ascending progression; each slice keeps the order of its entries."""
     offset = cast(p.indices, "int64") - wanted.first
     new = offset if wanted.step == 1 else floor_div(offset, wanted.step)
     keep = ge(offset, 0) & lt(new, cast(as_tensor(wanted.count), "int64"))
