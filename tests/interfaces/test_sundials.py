@@ -173,8 +173,16 @@ def test_null_pointers(made: aot.driver.artifact.Artifact) -> None:
 X, S, A = at.vector("x", shape=(2,)), at.scalar("s"), sp.csr_matrix("A", shape=(2, 2))
 REFUSED: list[tuple[Callable[[], aot.Function], type[AotensorError], str]] = [
     (lambda: aot.function([X], X * 2, name="f"), GraphTypeError, "f has 1 inputs and 1 outputs, but a right-hand side"),
-    (lambda: aot.function([X, S], X * S, name="f"), GraphTypeError, r"not a right-hand side f\(t, y, \*p\): x is float64"),
-    (lambda: aot.function([S, X], X[:1] * S, name="f"), GraphTypeError, r"not a right-hand side .* out is float64\[1\]"),
+    (
+        lambda: aot.function([X, S], X * S, name="f"),
+        GraphTypeError,
+        r"not a right-hand side f\(t, y, \*p\): x is float64",
+    ),
+    (
+        lambda: aot.function([S, X], X[:1] * S, name="f"),
+        GraphTypeError,
+        r"not a right-hand side .* out is float64\[1\]",
+    ),
     (lambda: dynamic(), GraphTypeError, r"z of f is float64\[n\], not a dense float64 array of static shape"),
     (
         lambda: aot.function([S, X, A], S * (A @ X), name="f"),

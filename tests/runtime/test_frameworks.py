@@ -146,15 +146,15 @@ def test_jax(library: Library) -> None:
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("sparse", {}, "takes or gives sparse matrices"),
+        ("sparse", {}, "inputs or outputs include sparse matrices"),
         ("counting", {}, "has shared variables"),
-        ("positions", {}, "known by a call only"),
-        ("tables", {}, "which output is the value: out0, out1"),
+        ("positions", {}, "known only after a call"),
+        ("tables", {}, "name the output that is differentiated, value=: out0, out1"),
         ("named", {"value": "nothing"}, "there is no output 'nothing'"),
         ("named", {"gradients": {"x": "slope"}}, "there is no input 'x'"),
         ("named", {"gradients": {"u": "grad_u"}}, "there is no output 'grad_u'"),
         ("vectorial", {}, "derivatives are of a real number"),
-        ("narrow", {}, "grad_w has not dtype and dims of w"),
+        ("narrow", {}, "grad_w, the derivative with respect to w, must have"),
     ],
 )
 def test_refused(library: Library, name: str, options: dict[str, Any], message: str) -> None:

@@ -181,5 +181,5 @@ def test_a_pickled_library_points_to_its_own(library: Library) -> None:
 
 def test_without_scipy(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "scipy", None)
-    with pytest.raises(LibraryError, match="callbacks of SciPy need it"):
+    with pytest.raises(LibraryError, match="low_level_callable needs SciPy"):
         library.median.low_level_callable()

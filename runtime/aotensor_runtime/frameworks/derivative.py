@@ -67,9 +67,11 @@ def differentiable(
     """
     spec = function.spec
     if spec.updates or any(x.default is not None for x in spec.inputs):
-        raise ArgumentTypeError(f"{spec.name}: it has shared variables, which operators of frameworks do not")
+        raise ArgumentTypeError(f"{spec.name}: it has shared variables, which operators of frameworks do not support")
     if spec.sparse_inputs or spec.sparse_outputs:
-        raise ArgumentTypeError(f"{spec.name}: it takes or gives sparse matrices, which are not passed on")
+        raise ArgumentTypeError(
+            f"{spec.name}: its inputs or outputs include sparse matrices, which operators of frameworks do not support"
+        )
     inputs = {x.name: k for k, x in enumerate(spec.inputs)}
     outputs = {x.name: k for k, x in enumerate(spec.outputs)}
     named = {f"{x}": f"grad_{x}" for x in inputs if f"grad_{x}" in outputs} if gradients is None else dict(gradients)
@@ -80,7 +82,9 @@ def differentiable(
     rest = [name for name in outputs if name not in named.values()]
     chosen = value if value is not None else rest[0] if len(rest) == 1 else None
     if chosen is None:
-        raise ArgumentValueError(f"{spec.name}: which output is the value: {', '.join(rest) or 'none is left'}?")
+        raise ArgumentValueError(
+            f"{spec.name}: name the output that is differentiated, value=: {', '.join(rest) or 'none is left'}"
+        )
     if chosen not in outputs:
         raise ArgumentValueError(f"{spec.name}: there is no output {chosen!r:.60}")
     for output in spec.outputs:
@@ -93,12 +97,14 @@ def differentiable(
     for x, y in named.items():
         one, other = spec.inputs[inputs[x]], spec.outputs[outputs[y]]
         if (one.dtype, one.shape) != (other.dtype, other.shape):
-            raise ArgumentTypeError(f"{spec.name}: {y} has not dtype and dims of {x}, whose derivative it would be")
+            raise ArgumentTypeError(
+                f"{spec.name}: {y}, the derivative with respect to {x}, must have its dtype and dims"
+            )
     return Differentiable(spec, outputs[chosen], {inputs[x]: outputs[y] for x, y in named.items()})
 
 
 def _check_extents(spec: FunctionSpec, output: OutputSpec) -> None:
     if not all(isinstance(x, int) or x in spec.dims for x in output.shape):
         raise ArgumentTypeError(
-            f"{spec.name}: extents of {output.name} are known by a call only, which frameworks cannot wait for"
+            f"{spec.name}: the extents of {output.name} are known only after a call, but frameworks need them before"
         )

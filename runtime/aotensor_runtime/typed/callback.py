@@ -35,7 +35,7 @@ def low_level_callable(function: LibraryFunction, entries: Entries, form: str, f
     if form not in ("integrand", "filter"):
         raise ArgumentValueError(f"{spec.name}: form is 'integrand' or 'filter', not {form!r:.60}")
     if spec.updates:
-        raise ArgumentTypeError(f"{spec.name}: it updates shared variables, which callbacks of SciPy do not")
+        raise ArgumentTypeError(f"{spec.name}: it updates shared variables, which callbacks of SciPy cannot")
     address = entries.integrand if form == "integrand" else entries.filter
     if not address:
         raise LibraryError(f"{spec.name}: an earlier aotensor built this library", hint="compile it again")
@@ -48,7 +48,9 @@ def low_level_callable(function: LibraryFunction, entries: Entries, form: str, f
     try:
         from scipy import LowLevelCallable
     except ImportError as error:
-        raise LibraryError(f"{spec.name}: callbacks of SciPy need it", hint="install scipy") from error
+        raise LibraryError(
+            f"{spec.name}: low_level_callable needs SciPy, which is not installed", hint="pip install scipy"
+        ) from error
     pointer: Any = (_INTEGRAND if form == "integrand" else _FILTER)(address)
     pointer.keeps = (call, bound, numbers)  # memory that the library reads while SciPy holds the pointer
     return LowLevelCallable(pointer, ctypes.c_void_p(ctypes.addressof(call)))

@@ -37,7 +37,7 @@ def with_gradients(
         results = {f"out{k}": x for k, x in enumerate(results)}
     outputs: dict[str, at.Variable] = dict(results) if isinstance(results, dict) else {"out": results}
     if not outputs:
-        raise GraphValueError("grad: there is no output")
+        raise GraphValueError("grad: the model has no outputs")
     label, cost = next(iter(outputs.items()))
     extents = cost.static_shape
     if None in extents or prod(n or 0 for n in extents) != 1 or not dtypes.is_float(cost.dtype):
@@ -47,7 +47,7 @@ def with_gradients(
     for one in names:
         found = {label: x for label, x in known.items() if is_of(label, one)}
         if not found:
-            raise GraphValueError(f"grad: {one!r} is none of the inputs", hint=f"inputs: {', '.join(known)}")
+            raise GraphValueError(f"grad: {one!r} is not an input", hint=f"inputs: {', '.join(known)}")
         chosen.update(found)
     for label, x in chosen.items():
         if dtypes.is_discrete(x.dtype):

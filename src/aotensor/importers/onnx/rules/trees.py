@@ -113,21 +113,21 @@ def _indexed(node: Node, kind: str, count: int) -> Trees:
     columns = [node[f"nodes_{name}"] or [] for name in ("modes", "featureids", "truenodeids", "falsenodeids")]
     values = _numbers(node, "nodes_values")
     if not keys or len(numbers) < len(keys) or values is None or {len(c) for c in (*columns, values)} != {len(keys)}:
-        raise GraphValueError("its attributes nodes_* have other lengths, or a node twice")
+        raise GraphValueError("its attributes nodes_* are missing, have different lengths or name a node twice")
     modes, features, yes, no = columns
     if unknown := set(modes) - {*_MODES, "LEAF"}:
         raise Unsuited(f"a node of mode {min(unknown)!r}")
     is_leaf = np.array([mode == "LEAF" for mode in modes])
     ways = [[k if is_leaf[k] else numbers.get((key[0], way[k]), -1) for k, key in enumerate(keys)] for way in (yes, no)]
     if any(n < 0 for way in ways for n in way):
-        raise GraphValueError("a branch leads to a node that does not exist")
+        raise GraphValueError("nodes_truenodeids or nodes_falsenodeids name a node that does not exist")
     followers = {n for way in ways for k, n in enumerate(way) if n != k}
     roots = list({tree: k for k, (tree, _) in reversed(list(enumerate(keys))) if k not in followers}.values())[::-1]
     if len(roots) != len({tree for tree, _ in keys}):
-        raise GraphValueError("a tree has no root")
+        raise GraphValueError("every node of a tree follows another one, so the tree has no root")
     missing = np.array(node["nodes_missing_value_tracks_true"] or [0] * len(keys), bool)
     if len(missing) != len(keys):
-        raise GraphValueError("its attributes nodes_* have other lengths, or a node twice")
+        raise GraphValueError("its attributes nodes_* are missing, have different lengths or name a node twice")
     leaves, given = _weights(node, kind, numbers, count)
     order = np.array([_MODES.index(mode) if mode in _MODES else 0 for mode in modes])
     return Trees(
@@ -141,7 +141,7 @@ def _weights(node: Node, kind: str, numbers: Mapping[Any, int], count: int) -> t
     weights, targets = _numbers(node, f"{kind}_weights"), node[f"{kind}_ids"] or []
     where = list(zip(node[f"{kind}_treeids"] or (), node[f"{kind}_nodeids"] or (), strict=False))
     if weights is None or not len(weights) == len(targets) == len(where):
-        raise GraphValueError(f"its attributes {kind}_* have other lengths")
+        raise GraphValueError(f"its attributes {kind}_* are missing or have different lengths")
     leaves, given = np.zeros((len(numbers), count), weights.dtype), np.zeros((len(numbers), count), bool)
     for place, target, weight in zip(where, targets, weights, strict=True):
         if place not in numbers or not 0 <= target < count:
@@ -217,14 +217,14 @@ def tree_ensemble(node: Node, x: Any) -> Any:
     nodes, leaves = len(inner[0]), len(weights)
     roots = np.array(node["tree_roots"] or [], "int64")
     if len({nodes, *map(len, inner), *map(len, flags), len(splits), len(modes)}) != 1 or len(targets) != leaves:
-        raise GraphValueError("its attributes nodes_* or leaf_* have other lengths")
+        raise GraphValueError("its attributes nodes_* or leaf_* have different lengths")
     if (modes > 5).any():
         raise Unsuited("a node that asks for members of a set")
     ways = [np.where(flag, way + nodes, way) for way, flag in zip(inner[1:], flags, strict=True)]
     limits = [np.where(flag, nodes + leaves, nodes) for flag in flags]
     is_right = all(((way >= 0) & (way < limit)).all() for way, limit in zip(ways, limits, strict=True))
     if not is_right or not len(roots) or not ((roots >= 0) & (roots < nodes)).all():
-        raise GraphValueError("a node or a root does not exist")
+        raise GraphValueError("nodes_truenodeids, nodes_falsenodeids or tree_roots name a node that does not exist")
     if not 1 <= count <= 1 << 16 or not ((targets >= 0) & (targets < count)).all():
         raise GraphValueError("its leaf_targetids name a target that does not exist")
     ends = np.arange(nodes, nodes + leaves)
