@@ -24,6 +24,9 @@ SPARSE_PARTS: Final = ("data", "indices", "indptr")
 _N: Final = r"\{\w+\}"
 _WITHOUT_NUMBERS: Final = (
     (f"{_N} elements or more are too many: an array has at most {_N}", "more elements than an array can have"),
+    (f"has {_N} stored entries, not {_N}", "has another number of stored entries"),
+    (f"cannot be computed for {_N} elements,", "cannot be computed,"),
+    (f"must not be negative, found {_N}", "must not be negative"),
     (f"has {_N} rows for {_N} steps", "has fewer rows than there are steps"),
     (rf"\b(has|have) {_N} (\w)", r"\1 too many \2"),
     (f"has an extent of {_N}", "has too large an extent"),

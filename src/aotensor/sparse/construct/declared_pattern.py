@@ -20,7 +20,6 @@ from aotensor.sparse.construct.create import csm_data, csm_indices, csm_indptr
 from aotensor.sparse.csm import matrix_of
 from aotensor.sparse.op import Compressed
 
-_WRONG_COUNT: Final = "the pattern of {name} has {{expected}} stored entries, not {{found}}"
 _WRONG_PLACES: Final = "the stored entries of {name} are at other places than in its declared pattern"
 
 
@@ -87,7 +86,7 @@ def on_pattern(name: str, x: SparseVariable, pattern: Any) -> SparseVariable:
 def check_pattern(function: str, name: str, value: Any, pattern: Any) -> None:
     """Check that a canonical SciPy matrix has the declared pattern.   Raises: GraphValueError"""
     if value.nnz != pattern.nnz:
-        text = _WRONG_COUNT.format(name=name).format(expected=pattern.nnz, found=value.nnz)
+        text = _wrong_count(name).format(expected=pattern.nnz, found=value.nnz)
         raise GraphValueError(f"{function}: {text}")
     if not (np.array_equal(value.indices, pattern.indices) and np.array_equal(value.indptr, pattern.indptr)):
         raise GraphValueError(f"{function}: {_WRONG_PLACES.format(name=name)}")
@@ -112,7 +111,7 @@ class OnPattern(LinearOp):
 
     def reference(self, data: Array, indices: Array, indptr: Array, *known: Array) -> Array:
         if len(data) != self.count:
-            text = _WRONG_COUNT.format(name=self.matrix)
+            text = _wrong_count(self.matrix)
             raise GraphValueError(text.format(expected=self.count, found=len(data)))
         if not all(np.array_equal(x, y) for x, y in zip((indices, indptr), known, strict=True)):
             raise GraphValueError(_WRONG_PLACES.format(name=self.matrix))
@@ -128,9 +127,14 @@ class OnPattern(LinearOp):
     def lower(self, b: TensorBuilder, data: Tensor, *patterns: Tensor) -> Tensor:
         v = b.scalars
         found = data.extents[0]
-        text = _WRONG_COUNT.format(name=self.matrix).format(expected="{expected}", found="{found}")
+        text = _wrong_count(self.matrix)
         b.check(v.compare("eq", v.index(found), v.index(self.count)), text, found, self.count)
         for x, y in zip(patterns[:2], patterns[2:], strict=True):
             agree = b.tabulate(y.extents, "bool", lambda w, i, x=x, y=y: w.compare("eq", w.load(x, i), w.load(y, i)))
             b.check(b.item(b.reduce("and", agree, [0])), _WRONG_PLACES.format(name=self.matrix))
         return b.reshape(data, [self.count])
+
+
+def _wrong_count(name: str) -> str:
+    """The message for another number of stored entries, to be formatted with `expected` and `found`."""
+    return f"the pattern of {name} has {{expected}} stored entries, not {{found}}"
