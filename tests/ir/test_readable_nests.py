@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from corpus import CORPUS, EXTENTS, draw, texts_of
 from levels import levels
+from xdsl.dialects import arith
 from xdsl.utils.exceptions import ParseError
 
 import aotensor as aot
@@ -16,7 +17,9 @@ import aotensor.tensor as at
 from aotensor.ir.build import Program
 from aotensor.ir.context import generic_text, parse_module
 from aotensor.ir.interpreter.interpret import interpret
+from aotensor.ir.nest.loops import ForOp
 from aotensor.ir.text import text_of
+from aotensor.ir.upstream import walk
 
 MODEL = """
 func.func @f(%x: tensor<?x?xf64>, %w: tensor<?xf64>) -> tensor<?xf64> attributes {dims = [["n", "p"], ["p"]], results = ["y"]} {
@@ -87,6 +90,14 @@ def test_a_wrong_text_is_refused_with_its_line(old: str, new: str, said: str) ->
     with pytest.raises(ParseError) as caught:
         parse_module(MODEL.replace(old, new), "f.mlir").verify()
     assert re.search(said, re.sub(r"\s+", " ", str(caught.value)))
+
+
+def test_invariant_operations_are_before_their_loop() -> None:
+    inner = MODEL.replace("%w[%i.i]", "%w[%i.n rem %p]").replace("%x[%i.n, %i.i + 1]", "%x[%i.n + 1, %i.i]")
+    loops = [op for op in walk(parse_module(inner)) if isinstance(op, ForOp)]
+    held = [[type(op) for op in loop.body.block.ops] for loop in loops]
+    assert arith.AddiOp in held[0] and arith.AddiOp not in held[1]
+    assert arith.RemSIOp in held[1], "a division may trap, and the loop may have no iterations"
 
 
 def test_names_with_numbers() -> None:

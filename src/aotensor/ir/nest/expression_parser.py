@@ -10,13 +10,13 @@ from typing import Final, TypeAlias, TypeVar
 
 from xdsl.dialects import arith, func, tensor
 from xdsl.dialects.builtin import IndexType, i64
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from aotensor.ir.nest.chunks import KEYS, ChunkSizeOp
-from aotensor.ir.nest.expressions import CALLS, INFIX, ORDERS, constant, dims_of, fact_of, literal
+from aotensor.ir.nest.expressions import CALLS, DIVISIONS, INFIX, ORDERS, constant, dims_of, fact_of, literal
 
 TABLE: Final = "nest.sizes"
 Node: TypeAlias = "SSAValue | int | float"
@@ -43,7 +43,9 @@ class Computed(UnresolvedOperand):
 class ExpressionParser(Parser):
     """A parser that accepts an expression for each operand, and a table of sizes at the head of a function."""
 
-    _scopes: list[tuple[Block, ChainMap[object, SSAValue]]]
+    _scopes: list[_Scope]
+    _is_loop = False
+    """Is the next block the body of a loop?"""
     _accepts = False
     """May operands of the operation that is parsed be literals? Some have numbers of another meaning there."""
     _table: dict[str, tuple[Span, SSAValue]] | None = None
@@ -62,22 +64,34 @@ class ExpressionParser(Parser):
         """Context manager: operations of parsed expressions are added at the end of a block."""
         if not hasattr(self, "_scopes"):
             self._scopes = []
-        return _Inside(self._scopes, block)
+        is_loop, self._is_loop = self._is_loop, False
+        return _Inside(self._scopes, block, is_loop)
+
+    def parse_loop_body(self, counter: Parser.Argument) -> Region:
+        """Parse the region of a loop. Invariant operations of its expressions are added before the loop."""
+        self._is_loop = True
+        return self.parse_region([counter])
 
     def built(self, op: Operation) -> None:
         """Hook for subclasses: called with each operation that an expression adds."""
 
     def emit(self, op: Operation) -> SSAValue:
-        """Add an operation to the current block and return its value; an equal operation in scope is reused instead."""
-        block, known = self._scopes[-1]
+        """Add an operation to the current block and return its value; an equal operation in scope is reused instead.
+
+        A loop-invariant operation is added before the loop, unless it may trap: a loop may have no iterations.
+        """
         key = type(op), fact_of(op), *op.operands
-        if key in known:
-            found = known[key]
+        if key in self._scopes[-1].known:
+            found = self._scopes[-1].known[key]
             op.erase()
             return found
         self.built(op)
-        block.add_op(op)
-        return known.setdefault(key, op.results[0])
+        scopes = iter(reversed(self._scopes))
+        scope = next(scopes)
+        while scope.is_loop and not isinstance(op, DIVISIONS) and not any(scope.holds(x) for x in op.operands):
+            scope = next(scopes)
+        scope.block.add_op(op)
+        return scope.known.setdefault(key, op.results[0])
 
     # --- the table of sizes ------------------------------------------------------------------------------------------
 
@@ -251,13 +265,26 @@ class ExpressionParser(Parser):
         return self.value(operand.node, _INDEX) if isinstance(operand, Computed) else self.named(operand)
 
 
+@dataclass
+class _Scope:
+    """A block that is parsed, with the operations of expressions that are visible in it."""
+
+    block: Block
+    known: ChainMap[object, SSAValue]
+    is_loop: bool
+
+    def holds(self, x: SSAValue) -> bool:
+        """Is a value defined in the block itself?"""
+        return self.block in (x.owner, getattr(x.owner, "parent", None))
+
+
 class _Inside:
-    def __init__(self, scopes: list[tuple[Block, ChainMap[object, SSAValue]]], block: Block) -> None:
-        self._scopes, self._block = scopes, block
+    def __init__(self, scopes: list[_Scope], block: Block, is_loop: bool) -> None:
+        self._scopes, self._block, self._is_loop = scopes, block, is_loop
 
     def __enter__(self) -> None:
-        known = self._scopes[-1][1].new_child() if self._scopes else ChainMap()
-        self._scopes.append((self._block, known))
+        known = self._scopes[-1].known.new_child() if self._scopes else ChainMap[object, SSAValue]()
+        self._scopes.append(_Scope(self._block, known, self._is_loop))
 
     def __exit__(self, *_: object) -> None:
         self._scopes.pop()

@@ -40,7 +40,7 @@ ORDERS: Final = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "u
 _FOLDABLE: Final = frozenset({arith.ConstantOp, arith.CmpiOp, *INFIX, *CALLS})
 ATOM: Final = 9
 _NONE: Final = arith.IntegerOverflowAttr("none")
-_DIVISIONS: Final = (
+DIVISIONS: Final = (
     arith.DivSIOp, arith.FloorDivSIOp, arith.CeilDivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, ChunksOp,
 )  # fmt: skip
 _SHORT: Final = 5
@@ -123,7 +123,7 @@ class Sizes:
         if isinstance(op, tensor.DimOp):
             is_size = isinstance(op.source, BlockArgument) and op.source.block is self._entry and found[1] is not None
             return is_size and isinstance(found[1].op, arith.ConstantOp)  # type: ignore[union-attr]
-        return is_size and (not isinstance(op, _DIVISIONS) or self._is_positive(operands[1]))
+        return is_size and (not isinstance(op, DIVISIONS) or self._is_positive(operands[1]))
 
     def _is_positive(self, x: SSAValue) -> bool:
         size = self._folded.get(x)

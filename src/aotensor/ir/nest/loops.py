@@ -30,6 +30,7 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
+from aotensor.ir.nest.expression_parser import ExpressionParser
 from aotensor.ir.nest.segments import op_with_segments
 
 _NUMBERS: Final = ("jam", "lanes", "interleave", "rows", "terms", "ahead")
@@ -98,7 +99,8 @@ def _parse_loop(parser: Parser, counter: Parser.UnresolvedArgument) -> tuple[Reg
     words: dict[str, int | bool] = {}
     while (word := parser.parse_optional_keyword_in((*_NUMBERS, *_FLAGS))) is not None:
         words[word] = parser.parse_integer() if word in _NUMBERS else True
-    return parser.parse_region([counter.resolve(IndexType())]), words
+    assert isinstance(parser, ExpressionParser)
+    return parser.parse_loop_body(counter.resolve(IndexType())), words
 
 
 def _verify_loop(op: LoopOp) -> None:
