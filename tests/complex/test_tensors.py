@@ -159,7 +159,10 @@ def test_reductions_by_a_step_carry_complex_states() -> None:
         (lambda z, x: at.grad(z.sum(), z), "cost must be real"),
         (lambda z, x: at.jacobian(at.abs(z), z), "jacobian: .* is complex"),
         (lambda z, x: at.hessian(at.abs(z).sum(), z), "hessian: z is complex"),
-        (lambda z, x: at.grad(x.sum(), x, known_grads={x: z}), "known_grads: a cotangent of complex128"),
+        (
+            lambda z, x: at.grad(x.sum(), x, known_grads={x: z}),
+            "known_grads: a cotangent of a real variable must be real, not complex128",
+        ),
     ],
 )
 def test_what_has_no_meaning_is_refused_by_name(make: Any, message: str) -> None:

@@ -190,9 +190,9 @@ def test_grad_clip_ops_are_equal_by_their_bounds() -> None:
 
 
 def test_grad_clip_op_counts_its_inputs() -> None:
-    with pytest.raises(TypeError, match="grad_clip: expected 1 or 3 inputs, found 2"):
+    with pytest.raises(TypeError, match="grad_clip: expected 3 inputs, found 2"):
         GradClip()(X, 1)
-    with pytest.raises(TypeError, match="not 1 inputs"):
+    with pytest.raises(TypeError, match="expected 3 inputs, found 1"):
         GradClip()(X)
 
 
@@ -231,7 +231,7 @@ def test_grad_scale_multiplier_may_be_an_array_or_symbolic_and_gets_no_gradient(
     np.testing.assert_array_equal(grad(cost, V).eval({V: E, Y: 3.0}), 6 * E)
     with pytest.raises(DisconnectedInputError):
         grad(cost, Y)
-    with pytest.raises(ValueError, match="does not fit"):
+    with pytest.raises(ValueError, match="must broadcast to the shape of x"):
         grad_scale(X, V)
     with pytest.raises(TypeError, match="a number, not ndarray"):
         GradScale(E)  # type: ignore[arg-type]

@@ -292,5 +292,5 @@ def test_as_list_or_tuple(use_list: bool, use_tuple: bool, outputs: Any, expecte
     [(True, True, 1), (True, True, [1]), (False, False, [1, 2]), (False, False, [])],
 )
 def test_as_list_or_tuple_refuses(use_list: bool, use_tuple: bool, outputs: Any) -> None:
-    with pytest.raises(ValueError, match=r"not both|outputs where one"):
+    with pytest.raises(ValueError, match=r"not both|expected one output"):
         ag.as_list_or_tuple(use_list, use_tuple, outputs)

@@ -60,7 +60,7 @@ def value(target: Variable, /, **named: Any) -> Any:
         (lambda x, v: grad(x, x, consider_constant=[[x]]), TypeError, "not a variable"),
         (lambda x, v: grad(None, x, known_grads=[(x, x)]), TypeError, "known_grads is a mapping"),
         (lambda x, v: grad(None, x, known_grads={x: 1.0}), TypeError, "not a variable"),
-        (lambda x, v: grad(None, x, known_grads={x: at.constant(1)}), TypeError, "not floating"),
+        (lambda x, v: grad(None, x, known_grads={x: at.constant(1)}), TypeError, "must have a floating dtype"),
         (lambda x, v: grad(None, x, known_grads={x: v}), ValueError, "shape of its variable"),
     ],
 )

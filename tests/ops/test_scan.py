@@ -283,7 +283,7 @@ def test_lengths_are_checked_at_run_time() -> None:
         found.eval({x: X, n: -1})
     h = at.vector("h")
     growing = scan(lambda a, old: at.concatenate([old, old]), x, h)
-    with pytest.raises(ValueError, match="state 0 of extents"):
+    with pytest.raises(ValueError, match="the shape of state 0 changes"):
         growing.eval({x: X, h: X})
 
 
@@ -314,5 +314,5 @@ def test_samples_leave_a_loop_one_by_one() -> None:
 def test_samples_do_not_leave_a_loop_that_stacks_one_by_one() -> None:
     a, many = at.scalar("a"), at.vector("many")
     rows = scan(lambda x: (x / 2, aot.until(x < a)), outputs_info=[at.constant(1.0)], n_steps=9)
-    with pytest.raises(UnsupportedError, match="differs from sample to sample, in a loop that stacks"):
+    with pytest.raises(UnsupportedError, match="differs from sample to sample of the batch, in a loop that stacks"):
         at.vectorize_graph(rows, {a: many})

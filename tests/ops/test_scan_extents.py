@@ -33,7 +33,7 @@ def test_a_state_that_a_branch_sizes(tmp_path: Path) -> None:
             ArgumentValueError, match=f"state 0: extents before and after a step differ: (b_0 = )?{n} and h_0 = 3"
         ):
             compiled(SIGNS, np.zeros(3), np.ones(3), np.ones(n))
-    with pytest.raises(GraphValueError, match="state 0 of extents"):
+    with pytest.raises(GraphValueError, match="the shape of state 0 changes"):
         f.reference(SIGNS, np.zeros(3), np.ones(3), np.ones(5))
 
 

@@ -120,7 +120,7 @@ def test_what_has_no_sparse_value() -> None:
         at.logaddexp(x, y)
     with pytest.raises(GraphTypeError, match="maximum is not defined for sparse matrices"):
         at.maximum(x, at.matrix("d"))
-    with pytest.raises(GraphTypeError, match=r"(and_|maximum): "):
+    with pytest.raises(GraphTypeError, match="maximum is not defined for sparse matrices"):
         at.maximum(z, z)
     with pytest.warns(UserWarning), pytest.raises(GraphTypeError, match="and_: not defined for float64"):
         x & y

@@ -108,7 +108,8 @@ class SteeredView(ViewOp):
         if len(inputs) == 1 and None not in given:
             inputs = [*inputs, *given]
         if len(inputs) != 1 + len(given):
-            raise GraphTypeError(f"{self.name}: expected 1 or {1 + len(given)} inputs, found {len(inputs)}")
+            counts = f"{1 + len(given)}" if None in given else f"1 or {1 + len(given)}"
+            raise GraphTypeError(f"{self.name}: expected {counts} inputs, found {len(inputs)}")
         return [as_tensor(x) for x in inputs]
 
 
