@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import Answer, Call
+from schemas import check_schema
 
 from aotensor.api.cost.turns import Ratio, in_turns, interval
 from aotensor_cli.comparing.distance import distance
@@ -53,6 +54,7 @@ def test_a_library_and_itself(spawn: Call, library: Path) -> None:
     answer = spawn("diff", library, library, "--sizes", "n=20,p=3", "--seconds", "0.01", "--json")
     assert answer.code == 0, answer.err
     found = json.loads(answer.out)
+    check_schema(found, "diff")
     assert (found["ok"], found["signatures"], found["values"]) == (True, True, True)
     assert all(fact["old"] == fact["new"] for fact in found["library"])
     assert [x["name"] for x in found["functions"]] == ["logistic", "doubled", "logistic_grad", "logistic_hvp"]
@@ -67,6 +69,7 @@ def test_a_library_and_itself(spawn: Call, library: Path) -> None:
 def test_values_in_ulp_and_decisions_by_their_words(diff: Call) -> None:
     """One ulp agrees; the decisions about lines that moved are the same."""
     found = json.loads(diff("one.py", "near.py", "--json").out)
+    check_schema(found, "diff")
     (f,) = found["functions"]
     rows = {row["output"]: row for x in f["values"] if x["source"] == "seeded" for row in x["rows"]}
     assert 0 < rows["y"]["different"] <= 50 and 1 <= rows["y"]["ulp"] <= 2 and rows["y"]["problem"] is None

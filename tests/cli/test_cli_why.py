@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Call
+from schemas import check_schema
 
 from aotensor_cli.explaining.places import Line, other_line, split_line
 from aotensor_cli.options import Refusal
@@ -44,6 +45,7 @@ def asked(call: Call, why: Path, *arguments: object) -> dict[str, object]:
     """The one answer, as data."""
     answer = call("why", *arguments, "--json", cwd=why.parent)
     assert answer.code == 0, answer.err
+    check_schema(json.loads(answer.out), "why")
     (found,) = json.loads(answer.out)["answers"]
     return dict(found)
 
