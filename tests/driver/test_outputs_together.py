@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,3 +70,19 @@ def test_an_extent_that_depends_on_a_factorisation(rng: np.random.Generator) -> 
     _check(f, m @ m.T + np.eye(40))
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
         f(-np.eye(3))
+
+
+def factored(name: str) -> aot.Function:
+    """Factors of a batch: two of these have equal loops, which are one function of a library."""
+    a = at.tensor("a", dtype="float64", shape=("k", "n", "n"))
+    return aot.function([a], [at.cholesky(a), a @ a], name=name)
+
+
+def test_functions_with_merged_loops_know_what_they_call(tmp_path: Path) -> None:
+    library = aot.compile([factored("f"), factored("g")], tmp_path, opt_level=0).load()
+    a = np.eye(40) * 40 + np.ones((8, 40, 40))
+    for function in (library.g, library.f):
+        assert function.spec.lapack == ("dpotrf",)
+        lower, product = function(a)
+        np.testing.assert_allclose(lower, np.linalg.cholesky(a), rtol=1e-13, atol=1e-13)
+        np.testing.assert_allclose(product, a @ a, rtol=1e-13)

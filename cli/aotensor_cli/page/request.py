@@ -62,7 +62,7 @@ def chosen(
 
 
 def _check_export(form: str, stage: str | None, is_library: bool, bench: Path | None) -> None:
-    """Refuse what is not for viewers of graphs."""
+    """Refuse options that do not apply to exports for graph viewers."""
     if is_library:
         raise Refusal(f"--format {form} writes the graphs of a model", "use --format html for a library")
     if stage is not None and stage not in EXPORTED:

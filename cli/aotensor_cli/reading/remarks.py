@@ -43,7 +43,7 @@ class Choice:
     def of(self, remarks: Sequence[Remark], subject: str) -> list[Remark]:
         """The selected remarks.
 
-        Raises: Refusal of a line, op or pass that there is none of, with those that there are
+        Raises: Refusal of a line, op or pass without remarks, with those that have some
         """
         lines = [_line(text) for text in self.lines]
         for text, wanted in zip(self.lines, lines, strict=True):

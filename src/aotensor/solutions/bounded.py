@@ -46,7 +46,7 @@ from aotensor.solutions.trust_region import ACCEPTED, steihaug
 FALL = 0.01
 """The model falls by this share of its slope times the step, at least."""
 TRIALS = 30
-"""A step becomes shorter at most so many times."""
+"""The largest number of reductions of a step."""
 
 
 class Curvature(ABC):
@@ -54,7 +54,7 @@ class Curvature(ABC):
 
     @abstractmethod
     def states(self, x: Variable, g: Variable) -> list[Variable]:
-        """What is known before the first step, from x with the gradient g."""
+        """The initial states of the approximation, from x with the gradient g."""
 
     @abstractmethod
     def product(self, x: Variable, known: Sequence[Variable]) -> Callable[[Variable], Variable]:
@@ -62,7 +62,7 @@ class Curvature(ABC):
 
     @abstractmethod
     def updated(self, known: Sequence[Variable], s: Variable, y: Variable) -> list[Variable]:
-        """What is known after a step s that changed the gradient by y."""
+        """The states after a step s that changed the gradient by y."""
 
 
 @dataclass(frozen=True)
@@ -209,8 +209,8 @@ def bounded_minimum(
 ) -> tuple[Variable, Variable, Variable, Variable]:
     """x in the box, the number of steps, the gradient there without the elements that push out, and the status.
 
-    It is done with a step inside of the region that is short beside x. A box whose bounds are in the wrong order, or
-    nan, has the status NO_BRACKET.
+    It is done with a step inside of the region that is short relative to x. A box whose bounds are in the wrong order,
+    or nan, has the status NO_BRACKET.
     """
 
     def step(

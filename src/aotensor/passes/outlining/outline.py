@@ -12,7 +12,6 @@ passed as arguments that do not alias, and views of them are recreated inside, s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -172,9 +171,15 @@ def _is_whole(x: SSAValue) -> bool:
 
 
 def code_of(module: ModuleOp, name: str) -> Iterator[Operation]:
-    """All operations of the kernel of function `name`, and of the functions outlined from it."""
-    for op in module.body.block.ops:
-        if isinstance(op, func.FuncOp) and re.fullmatch(
-            rf"{re.escape(name)}\.(kernel|loops\d+|chunk\d+)", op.sym_name.data
-        ):
-            yield from walk(op)
+    """All operations of the kernel of function `name`, and of the outlined functions that it calls.
+
+    These may have the name of another function, with whose loops `merge-functions` has merged them.
+    """
+    functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, func.FuncOp)}
+    found = [functions[symbol] for symbol in [f"{name}.kernel"] if symbol in functions]
+    for function in found:  # grows
+        for op in walk(function):
+            yield op
+            called = functions.get(op.callee.string_value()) if isinstance(op, func.CallOp) else None
+            if called is not None and OUTLINED in called.attributes and called not in found:
+                found.append(called)
