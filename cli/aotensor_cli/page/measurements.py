@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from aotensor_cli.options import Refusal
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -29,18 +32,25 @@ class Row:
 
 
 def read_bench(path: Path) -> list[Row]:
-    """The rows of a file.   Raises: Refusal if it is none of `bench`"""
-    try:
-        tree = json.loads(path.read_bytes())
-        rows = [_row(one) for one in tree["rows"]]
-    except OSError as error:
-        raise Refusal(f"{path}: cannot be read ({(error.strerror or str(error)).lower()})") from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        hint = "write one by: aotensor bench MODEL --json > bench.json"
-        raise Refusal(f"{path}: this is not output of aotensor bench --json", hint) from error
+    """The rows of a file.   Raises: Refusal if it is not output of `bench --json`"""
+    rows = read_output(path, "bench", "rows", _row)
     if not rows:
         raise Refusal(f"{path}: there is no measurement in it")
     return rows
+
+
+def read_output(path: Path, command: str, key: str, read: Callable[[Any], _T]) -> list[_T]:
+    """The rows that a command wrote with --json, each converted by `read`.   key: of the rows
+
+    Raises: Refusal if the file cannot be read, or is not output of the command
+    """
+    try:
+        return [read(one) for one in json.loads(path.read_bytes())[key]]
+    except OSError as error:
+        raise Refusal(f"{path}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        hint = f"write one by: aotensor {command} MODEL --json > {command}.json"
+        raise Refusal(f"{path}: this is not output of aotensor {command} --json", hint) from error
 
 
 def _row(tree: dict[str, Any]) -> Row:

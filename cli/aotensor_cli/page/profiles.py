@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any, Final
 
 from aotensor.api.cost.inputs import dims_text
 from aotensor_cli.options import Refusal
-from aotensor_cli.page.measurements import number, positive, whole
+from aotensor_cli.page.measurements import number, positive, read_output, whole
 
 _HINT: Final = "write one by: aotensor profile MODEL --json > profile.json"
 
@@ -60,13 +59,7 @@ class MeasuredLines:
 
 def read_profiles(path: Path) -> list[MeasuredLines]:
     """The profiles in a file, one for each function.   Raises: Refusal if it is not output of `profile --json`"""
-    try:
-        tree = json.loads(path.read_bytes())
-        found = [_profile(one) for one in tree["profiles"]]
-    except OSError as error:
-        raise Refusal(f"{path}: cannot be read ({(error.strerror or str(error)).lower()})") from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise Refusal(f"{path}: this is not output of aotensor profile --json", _HINT) from error
+    found = read_output(path, "profile", "profiles", _profile)
     if not found:
         raise Refusal(f"{path}: there is no profile in it", _HINT)
     return found

@@ -41,7 +41,7 @@ from aotensor.solutions.formulas import (
     started,
 )
 from aotensor.solutions.results import Ending
-from aotensor.solutions.trust_region import ACCEPTED, steihaug
+from aotensor.solutions.trust_region import ACCEPTED, next_radius, steihaug
 
 FALL = 0.01
 """The model falls by this share of its slope times the step, at least."""
@@ -228,12 +228,7 @@ def bounded_minimum(
         ratio = switch(is_finite, ratio, number(-1, x))
         is_taken = gt(ratio, number(ACCEPTED, x))
         length = sqrt(sum_of(p * p))
-        larger = switch(is_full, radius, maximum(radius, 2 * length))
-        new_radius = first(
-            (lt(ratio, number(0.25, x)), number(0.25, x) * minimum(length, radius)),
-            (gt(ratio, number(0.75, x)), larger),
-            otherwise=radius,
-        )
+        new_radius = next_radius(radius, ratio, length, is_full)
         is_last = and_(is_full, is_short(p, x, tolerance))
         status = first(
             (and_(is_taken, or_(is_last, is_zero(new_slope))), ending(Ending.CONVERGED)),

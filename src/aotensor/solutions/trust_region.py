@@ -58,12 +58,7 @@ def trust_region(
         ratio = switch(is_finite, ratio, number(-1, x))
         is_taken = gt(ratio, number(ACCEPTED, x))
         length = sqrt(sum_of(p * p))
-        larger = switch(invert(is_inside), maximum(radius, 2 * length), radius)
-        new_radius = first(
-            (lt(ratio, number(0.25, x)), number(0.25, x) * minimum(length, radius)),
-            (gt(ratio, number(0.75, x)), larger),
-            otherwise=radius,
-        )
+        new_radius = next_radius(radius, ratio, length, is_inside)
         is_last = and_(is_inside, is_short(p, x, tolerance))
         status = first(
             (and_(is_taken, or_(is_last, is_zero(new_g))), ending(Ending.CONVERGED)),
@@ -81,6 +76,19 @@ def trust_region(
     radius = maximum(number(1, x0), number(0.1, x0) * sqrt(sum_of(x0 * x0)))
     (x, _, g, _), count, status = iterate("trust-ncg", step, [x0, f0, g0, radius], status, max_steps)
     return x, count, g, status
+
+
+def next_radius(radius: Variable, ratio: Variable, length: Variable, is_inside: Variable) -> Variable:
+    """The radius after a step of this length.
+
+    ratio: decrease of the function over that of the model. is_inside: does the step end inside of the region?
+    """
+    larger = switch(is_inside, radius, maximum(radius, 2 * length))
+    return first(
+        (lt(ratio, number(0.25, radius)), number(0.25, radius) * minimum(length, radius)),
+        (gt(ratio, number(0.75, radius)), larger),
+        otherwise=radius,
+    )
 
 
 def steihaug(
